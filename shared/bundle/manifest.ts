@@ -1,0 +1,121 @@
+/**
+ * The types of a bundle's `manifest.json`, version 1 (see docs/models.md).
+ * `check-manifest.ts` proves that a parsed file has this shape; nothing else should construct one by hand.
+ */
+
+export interface Manifest {
+  readonly schema_version: 1;
+  /** What people call the score. */
+  readonly name: string;
+  /** The author's version; (model, version) is immutable once imported. */
+  readonly version: string;
+  /** `forward` models are graded by the validation gates; `timing` models are exempt. */
+  readonly family: ModelFamily;
+  /** ISO 8601. */
+  readonly trained_at: string;
+  readonly onnx: OnnxReference;
+  /** Number of input columns. */
+  readonly width: number;
+  readonly features: readonly Feature[];
+  readonly calibration: Calibration;
+  /** 101 ascending raw probabilities: percentiles 0..100 of out-of-fold scores. */
+  readonly quantiles: readonly number[];
+  /** Further strings that mean missing, beside the built-in ones. */
+  readonly missing_tokens?: readonly string[];
+  readonly recency?: Recency;
+  readonly explain?: Explain;
+  readonly validation?: ValidationFacts;
+}
+
+export type ModelFamily = 'forward' | 'timing';
+
+export interface OnnxReference {
+  readonly file: string;
+  /** Lower-case hex. */
+  readonly sha256: string;
+  readonly input: string;
+  readonly output: string;
+  readonly kind: 'probability' | 'logit';
+  readonly positive_class: number;
+}
+
+export type Calibration =
+  | { readonly kind: 'identity' }
+  | { readonly kind: 'platt'; readonly a: number; readonly b: number }
+  | { readonly kind: 'isotonic'; readonly x: readonly number[]; readonly y: readonly number[] };
+
+export interface Recency {
+  readonly field: string;
+  readonly max_age_days: number;
+  /** Default 1. */
+  readonly future_tolerance_days?: number;
+}
+
+export type Explain =
+  | { readonly kind: 'tree'; readonly covers: string }
+  | { readonly kind: 'linear'; readonly means: readonly number[] }
+  | { readonly kind: 'baseline'; readonly values: readonly number[] };
+
+export interface ValidationFacts {
+  readonly horizon_days?: number;
+  readonly base_rate?: number;
+  readonly holdout_top_lift?: number;
+}
+
+interface FeatureBase {
+  /** The CRM field that the feature reads; several features may read the same one. */
+  readonly field: string;
+  readonly label: string;
+  readonly aliases?: readonly string[];
+  /** A record without a readable value for a required feature cannot be featurized. */
+  readonly required?: boolean;
+  /** The input columns that the feature fills, `other_column` and `missing_column` not among them. */
+  readonly columns: readonly number[];
+}
+
+export interface NumberFeature extends FeatureBase {
+  readonly type: 'number';
+  /** Filled in when the value is missing; absent means NaN. */
+  readonly impute?: number;
+  readonly missing_column?: number;
+  /** With `fraction`, a `%` sign divides by 100. */
+  readonly unit?: string;
+}
+
+export interface BooleanFeature extends FeatureBase {
+  readonly type: 'boolean';
+  readonly impute?: number;
+  readonly missing_column?: number;
+}
+
+export interface CategoryFeature extends FeatureBase {
+  readonly type: 'category';
+  readonly encoding: 'onehot' | 'ordinal';
+  readonly categories: readonly string[];
+  /** From a value that is seen to its canonical category. */
+  readonly category_aliases?: Readonly<Record<string, string>>;
+  /** One-hot only: the column set for an unknown value. */
+  readonly other_column?: number;
+  /** Ordinal only: the value for an unknown category; absent means NaN. */
+  readonly other_value?: number;
+  readonly missing_column?: number;
+  /** Ordinal only: the value when missing; absent means NaN. */
+  readonly impute?: number;
+}
+
+export interface MultiFeature extends FeatureBase {
+  readonly type: 'multi';
+  readonly categories: readonly string[];
+  /** Default `;`. */
+  readonly separator?: string;
+}
+
+export interface DateFeature extends FeatureBase {
+  readonly type: 'date';
+  readonly impute?: number;
+  readonly missing_column?: number;
+  /** Dates with slashes are read only when this says how. */
+  readonly date_order?: 'dmy' | 'mdy';
+}
+
+export type Feature = NumberFeature | BooleanFeature | CategoryFeature | MultiFeature | DateFeature;
