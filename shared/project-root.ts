@@ -12,7 +12,8 @@ export function projectFile(relativePath: string): string {
   let directory = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(directory, 'package.json'))) {
     const parent = dirname(directory);
-    if (parent === directory) throw new Error('Leadscore is not inside its project folder: package.json was not found');
+    if (parent === directory)
+      throw new Error('Leadscore is not inside its project folder: package.json was not found');
     directory = parent;
   }
   return join(directory, relativePath);

@@ -1,0 +1,49 @@
+/**
+ * Every key that Leadscore keeps in Redis, in one place. Braces are hash tags: keys that one script touches together
+ * share a tag, so that all of it works on Redis Cluster.
+ */
+
+/** Which of an organisation's two monthly counters a call is metered into. */
+export type UsageBucket = 'live' | 'test';
+
+/** What identifies one monthly counter. `month` is `YYYY-MM`, UTC. */
+export interface UsageCounter {
+  readonly organisationId: string;
+  readonly bucket: UsageBucket;
+  readonly month: string;
+}
+
+/** Prefix of everything that is queued; also BullMQ's key prefix. */
+export const queuePrefix = '{leadscore}';
+
+/** Hash of one monthly counter: fields `used` and `leased`, in records. */
+export const usageKey = ({ organisationId, bucket, month }: UsageCounter): string =>
+  `{${organisationId}}:usage:${bucket}:${month}`;
+
+/** Sorted set of one counter's open leases: call id, scored by the Redis time in ms at which it expires. */
+export const leasesKey = ({ organisationId, bucket, month }: UsageCounter): string =>
+  `{${organisationId}}:leases:${bucket}:${month}`;
+
+/** String with the state of one call's reservation. */
+export const callKey = (organisationId: string, callId: string): string =>
+  `{${organisationId}}:call:${callId}`;
+
+/** Lock held by the one process that rebuilds a counter from the ledger. */
+export const rebuildLockKey = ({ organisationId, bucket, month }: UsageCounter): string =>
+  `{${organisationId}}:rebuild:${bucket}:${month}`;
+
+/** Sorted set of counters that may hold leases: `organisation bucket month`, scored by when one was last taken, in ms. */
+export const busyCountersKey = 'leadscore:busy-counters';
+
+/** Sorted set of the accepted calls of one key in its last second, scored by Redis time in microseconds. */
+export const rateWindowKey = (organisationId: string, keyId: string, window: 'scoring' | 'reading'): string =>
+  `{${organisationId}}:rate:${window}:${keyId}`;
+
+/** The payload of one queued chunk; its disappearance cancels the chunk. */
+export const payloadKey = (chunkId: string): string => `${queuePrefix}:payload:${chunkId}`;
+
+/** The stream on which one gateway receives the results of its chunks. */
+export const replyStreamKey = (gatewayId: string): string => `${queuePrefix}:replies:${gatewayId}`;
+
+/** Pub/sub channel that says which key, organisation or model has changed. */
+export const changesChannel = 'leadscore:changes';
