@@ -1,0 +1,17 @@
+/** The service's idea of now. Everything that stores or compares dates takes one, so that a rehearsal can move it. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+/** The machine's clock, moved by an offset in milliseconds (CLOCK_OFFSET_MS). */
+export const machineClock = (offsetMs = 0): Clock => ({ now: () => Date.now() + offsetMs });
+
+/** The UTC month of an instant, as `YYYY-MM`. */
+export const monthOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 7);
+
+/** The instant, in ms, at which the month after that of `atMs` begins (UTC): when usage resets. */
+export function monthEndMs(atMs: number): number {
+  const date = new Date(atMs);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+}

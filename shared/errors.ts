@@ -1,0 +1,156 @@
+/**
+ * The one table of errors. A caller branches on `code`; `status` is what HTTP carries; `retryable` says whether the same
+ * call may pass later without anybody changing anything; `meaning` and `remedy` are what the docs page shows.
+ * Codes are frozen: new ones may be added, existing ones never change.
+ */
+interface ErrorEntry {
+  readonly code: string;
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly meaning: string;
+  readonly remedy: string;
+}
+
+export const errorTable = {
+  invalidApiKey: {
+    code: 'invalid_api_key',
+    status: 401,
+    retryable: false,
+    meaning: 'The key is missing, malformed, revoked or unknown.',
+    remedy:
+      'Send "Authorization: Bearer <API_KEY>" with a key that is in use. A lost secret cannot be shown again: make another key.',
+  },
+  rateLimited: {
+    code: 'rate_limited',
+    status: 429,
+    retryable: true,
+    meaning: 'Too many requests per second for the key.',
+    remedy:
+      'Wait for the seconds in Retry-After, then send the call again. Up to 1000 records fit into one call.',
+  },
+  /** The body cannot be read: syntax, encoding, types. */
+  unreadableRequest: {
+    code: 'bad_request',
+    status: 422,
+    retryable: false,
+    meaning: 'The request cannot be read: its content type, encoding, syntax or types are wrong.',
+    remedy: 'Mend what the message names, then send the call again.',
+  },
+  /** The body was read and is refused: too large, empty, or a record that cannot be featurized. */
+  refusedRequest: {
+    code: 'bad_request',
+    status: 400,
+    retryable: false,
+    meaning:
+      'The request was read and is refused: no records, too many bytes, or a record the model could not featurize.',
+    remedy:
+      'Mend the records that the message names, then send the call again. Nothing of the call was counted.',
+  },
+  recordLimitExceeded: {
+    code: 'record_limit_exceeded',
+    status: 400,
+    retryable: false,
+    meaning: 'More than 1000 records in one batch call.',
+    remedy: 'Send at most 1000 records in each call.',
+  },
+  expiredReadOnly: {
+    code: 'expired_read_only',
+    status: 402,
+    retryable: false,
+    meaning: 'The trial has ended without a subscription; the workspace is read-only.',
+    remedy:
+      'Live scoring resumes on a paid plan. Scores, models and usage can still be read. Do not retry on a timer.',
+  },
+  quotaExceeded: {
+    code: 'quota_exceeded',
+    status: 429,
+    retryable: false,
+    meaning:
+      'Scoring is paused for the month: the call would pass the backstop, or the plan has no API scoring.',
+    remedy: 'It clears at the start of the next month (UTC), or on an upgrade.',
+  },
+  modelNotFound: {
+    code: 'model_not_found',
+    status: 404,
+    retryable: false,
+    meaning: 'The organisation of the key has no model with this id.',
+    remedy: 'Check model_id; GET /v1/models lists the models that the key can use.',
+  },
+  apiDisabled: {
+    code: 'api_disabled',
+    status: 403,
+    retryable: false,
+    meaning: 'Live API is off for the score that owns this model.',
+    remedy: 'Turn Live API on for the model. Retrying does not clear it.',
+  },
+  deployBlocked: {
+    code: 'deploy_blocked',
+    status: 409,
+    retryable: false,
+    meaning: 'The deploy policy is block and the model has not passed its validation gates.',
+    remedy:
+      'The model clears its gate as predictions mature, or an administrator lifts the refusal with an override.',
+  },
+  notFound: {
+    code: 'not_found',
+    status: 404,
+    retryable: false,
+    meaning: 'There is nothing at this path, or nothing is known of what it names.',
+    remedy: 'Check the path and the identifier in it.',
+  },
+  methodNotAllowed: {
+    code: 'method_not_allowed',
+    status: 405,
+    retryable: false,
+    meaning: 'The path exists but not with this method.',
+    remedy: 'Use one of the methods in the Allow header.',
+  },
+  gone: {
+    code: 'gone',
+    status: 410,
+    retryable: false,
+    meaning: 'This unversioned alias has been switched off.',
+    remedy:
+      'Send the call to the same path under /v1; the probability is called conversion_likelihood there.',
+  },
+  internalError: {
+    code: 'internal_error',
+    status: 500,
+    retryable: true,
+    meaning: 'An unexpected error on the server. The call was not counted.',
+    remedy: 'Safe to retry with backoff; quote the X-Request-Id when you report it.',
+  },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorName = keyof typeof errorTable;
+
+export interface ApiErrorOptions {
+  /** Seconds for the Retry-After header. */
+  readonly retryAfterSeconds?: number;
+  /** Members that the reply carries beside `error`, such as `validation`. */
+  readonly beside?: Readonly<Record<string, unknown>>;
+  /** Headers that the reply carries. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What the log says and the caller does not read. */
+  readonly cause?: unknown;
+}
+
+/** An answer other than 200: an entry of the error table and the sentence that the caller reads. */
+export class ApiError extends Error {
+  readonly entry: ErrorEntry;
+
+  constructor(
+    readonly errorName: ErrorName,
+    message: string,
+    readonly options: ApiErrorOptions = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ApiError';
+    this.entry = errorTable[errorName];
+  }
+}
+
+/** The `message` of anything that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,64 @@
+import type { Logger } from './logger.js';
+
+/** Something that was started and must be stopped. */
+export interface Stoppable {
+  readonly name: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Holds what a process has started, and stops it in reverse order, once.
+ * On SIGTERM or SIGINT it stops everything and ends the process with 0; a second signal, or `hardLimitMs`, ends it with 1.
+ */
+export class Lifecycle {
+  private readonly started: Stoppable[] = [];
+  private stopping: Promise<void> | undefined;
+
+  constructor(
+    private readonly logger: Logger,
+    private readonly hardLimitMs = 30_000,
+  ) {}
+
+  /** Adds what to stop later; things stop in the reverse order of this. Returns what was added. */
+  add<Part extends Stoppable>(part: Part): Part {
+    this.started.push(part);
+    return part;
+  }
+
+  /** As `add`, for a function. */
+  onStop(name: string, stop: () => Promise<void>): void {
+    this.add({ name, stop });
+  }
+
+  /** Stops everything; a part that fails to stop is logged and does not keep the others from stopping. */
+  stop(): Promise<void> {
+    this.stopping ??= this.stopInReverse();
+    return this.stopping;
+  }
+
+  /** Listens for SIGTERM and SIGINT. */
+  listenForSignals(): void {
+    const end = (signal: NodeJS.Signals) => {
+      if (this.stopping !== undefined) process.exit(1);
+      this.logger.info({ signal }, 'stopping');
+      setTimeout(() => {
+        this.logger.error({ hardLimitMs: this.hardLimitMs }, 'did not stop in time');
+        process.exit(1);
+      }, this.hardLimitMs).unref();
+      void this.stop().then(() => process.exit(0));
+    };
+    process.on('SIGTERM', end);
+    process.on('SIGINT', end);
+  }
+
+  private async stopInReverse(): Promise<void> {
+    for (const part of this.started.reverse()) {
+      try {
+        await part.stop();
+        this.logger.debug({ part: part.name }, 'stopped');
+      } catch (error) {
+        this.logger.error({ part: part.name, error }, 'could not be stopped cleanly');
+      }
+    }
+  }
+}

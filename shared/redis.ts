@@ -1,0 +1,67 @@
+import { Redis, type RedisOptions } from 'ioredis';
+import type { Logger } from './logger.js';
+
+export type { Redis } from 'ioredis';
+
+export interface RedisConnectionOptions {
+  readonly url: string;
+  /** What the connection is for, as Redis's CLIENT LIST shows it. */
+  readonly name: string;
+  readonly logger: Logger;
+  /**
+   * `commands`: a command fails at once while there is no connection, and after `commandTimeoutMs` without a reply.
+   * `blocking`: for connections that wait inside Redis (BullMQ's, reply streams, pub/sub): commands wait for the
+   * connection to come back.
+   */
+  readonly kind: 'commands' | 'blocking';
+  readonly commandTimeoutMs?: number;
+}
+
+const longestReconnectDelayMs = 500;
+
+/**
+ * A connection to Redis that reconnects for ever, quickly, and never makes an `error` event an uncaught exception.
+ * Connecting starts at once; await `connectionReady` where a process must not start without Redis.
+ */
+export function connectRedis({
+  url,
+  name,
+  logger,
+  kind,
+  commandTimeoutMs = 2_000,
+}: RedisConnectionOptions): Redis {
+  const shared: RedisOptions = {
+    connectionName: name,
+    retryStrategy: (attempt) => Math.min(25 * attempt, longestReconnectDelayMs),
+    enableReadyCheck: true,
+    connectTimeout: 5_000,
+  };
+  const perKind: RedisOptions =
+    kind === 'commands'
+      ? { enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: commandTimeoutMs }
+      : { maxRetriesPerRequest: null };
+  const options = { ...shared, ...perKind, replyMapping: 'legacy' as const };
+  const redis = url.startsWith('unix:')
+    ? new Redis(url.slice('unix:'.length), options)
+    : new Redis(url, options);
+  redis.on('error', (error) =>
+    logger.warn({ connection: name, error: error.message }, 'redis connection error'),
+  );
+  return redis;
+}
+
+/** Resolves when the connection can take commands. Fails with what to check after `timeoutMs`. */
+export async function connectionReady(redis: Redis, timeoutMs = 10_000): Promise<void> {
+  if (redis.status === 'ready') return;
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      redis.off('ready', ready);
+      reject(new Error('Redis did not answer: check REDIS_URL, and that the server is running'));
+    }, timeoutMs);
+    const ready = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    redis.once('ready', ready);
+  });
+}

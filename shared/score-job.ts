@@ -1,0 +1,101 @@
+import type { Cell } from './known-fields.js';
+
+/**
+ * Every message between the gateway and the workers, in one place. A gateway writes a `ChunkPayload` as JSON under its
+ * own Redis key, adds a BullMQ job that holds no more than a `ChunkJob`, and reads a `ChunkReply` from its reply stream.
+ */
+
+/** Raised when the meaning of a message changes; a worker leaves a job with another number to a worker that knows it. */
+export const messageVersion = 1;
+
+/** The queues: a batch never stands before a single. */
+export const lanes = ['singles', 'batches'] as const;
+export type Lane = (typeof lanes)[number];
+
+/** Name of a lane's BullMQ queue. */
+export const laneQueueName = (lane: Lane): string => `score-${lane}`;
+
+/** Records of one job at most. */
+export const maxChunkRecords = 250;
+
+/** What BullMQ holds of a job. */
+export interface ChunkJob {
+  readonly v: number;
+  /** Names the payload's key. */
+  readonly chunk: string;
+}
+
+/** Records of one model, from one call or, when singles were coalesced, from several. */
+export interface ChunkPayload {
+  readonly v: number;
+  readonly chunk: string;
+  /** Id of the gateway whose reply stream waits. */
+  readonly gateway: string;
+  readonly organisation: string;
+  readonly model: string;
+  readonly version: string;
+  /** The organisation's other models, whose predictions also tell that a record is known. */
+  readonly otherModels: readonly string[];
+  readonly parts: readonly ChunkPart[];
+}
+
+/** The records of one call in a chunk. */
+export interface ChunkPart {
+  /** Unix ms of the request: what ages are counted to. */
+  readonly now: number;
+  readonly explain: boolean;
+  /** Where the records stand in their call, to name them in messages. */
+  readonly firstRow: number;
+  /** One a record; null without. */
+  readonly crmIds: readonly (string | null)[];
+  /** One row of cells a record, by slot. */
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+/** The answer to one chunk: parts in the order of the payload's. */
+export interface ChunkReply {
+  readonly chunk: string;
+  /** Set when none of the parts could be scored. */
+  readonly failure?: ChunkFailure;
+  readonly parts: readonly PartReply[];
+}
+
+export interface ChunkFailure {
+  readonly code: 'model_unavailable' | 'scoring_failed';
+  readonly message: string;
+}
+
+export type PartReply = ScoredPart | RefusedPart;
+
+/** Column by column, one entry a record. */
+export interface ScoredPart {
+  readonly scores: readonly number[];
+  /** In ten-thousandths. */
+  readonly likelihoods: readonly number[];
+  /** 1 when the record matched existing scored data. */
+  readonly matched: readonly (0 | 1)[];
+  /** The newest score under the same model, or null. */
+  readonly previous: readonly (number | null)[];
+  /** Row in the part, and the sentence; only rows that trip the recency guard. */
+  readonly warnings: readonly (readonly [row: number, text: string])[];
+  /** Row in the part, and its cells as JSON; only rows that stored fields were filled into. */
+  readonly filled: readonly (readonly [row: number, fields: string])[];
+}
+
+/** A part with records that cannot be featurized; nothing of it is scored. */
+export interface RefusedPart {
+  readonly problems: readonly RecordProblem[];
+  /** All there are; `problems` holds the first five. */
+  readonly problemCount: number;
+}
+
+export interface RecordProblem {
+  /** Index of the record in its call. */
+  readonly record: number;
+  /** Empty when the problem is the record as a whole. */
+  readonly field: string;
+  readonly expected: string;
+  readonly came: string;
+}
+
+export const maxProblemsNamed = 5;

@@ -1,0 +1,65 @@
+import type { ClientSession, Collection, Db } from 'mongodb';
+import type { UsageBucket } from '../redis-keys.js';
+
+/** One document of `idempotency`: the 200 that a call with an Idempotency-Key was answered with. */
+export interface IdempotentReply {
+  /** `<organisation>:<bucket>:<key of the caller>` */
+  readonly _id: string;
+  /** SHA-256 of route and body, hex. */
+  readonly body_hash: string;
+  /** The body of the answer, as sent. */
+  readonly reply: string;
+  readonly expires_at: Date;
+}
+
+/** How long a reply can be had again. */
+export const idempotencyMs = 24 * 60 * 60 * 1000;
+
+/** The `_id` of a caller's key. */
+export const idempotencyId = (organisationId: string, bucket: UsageBucket, key: string): string =>
+  `${organisationId}:${bucket}:${key}`;
+
+/** Replies to replay; written in the same transaction as the ledger row, so they exist exactly when the call counted. */
+export class IdempotencyStore {
+  private readonly collection: Collection<IdempotentReply>;
+
+  constructor(private readonly database: Db) {
+    this.collection = database.collection<IdempotentReply>('idempotency');
+  }
+
+  async prepare(): Promise<void> {
+    await this.collection.createIndex({ expires_at: 1 }, { expireAfterSeconds: 0 });
+  }
+
+  /** The reply kept under an id, unless it has expired by `nowMs` (MongoDB removes expired ones once a minute). */
+  async find(id: string, nowMs: number, timeoutMs: number): Promise<IdempotentReply | undefined> {
+    const found = await this.collection.findOne(
+      { _id: id },
+      { readConcern: 'majority', timeoutMS: timeoutMs },
+    );
+    return found !== null && found.expires_at.getTime() > nowMs ? found : undefined;
+  }
+
+  /** Keeps replies, inside a transaction; a key that is already there makes it fail with a duplicate key error. */
+  async insert(
+    replies: readonly IdempotentReply[],
+    session: ClientSession,
+    timeoutMs: number,
+  ): Promise<void> {
+    if (replies.length === 0) return;
+    // An expired one that MongoDB has not removed yet must not be in the way.
+    await this.collection.deleteMany(
+      { _id: { $in: replies.map((reply) => reply._id) }, expires_at: { $lte: new Date() } },
+      { session, timeoutMS: timeoutMs },
+    );
+    await this.database.command(
+      { insert: 'idempotency', documents: replies, ordered: true },
+      { session, timeoutMS: timeoutMs },
+    );
+  }
+
+  /** Takes the reply of a call back. */
+  async remove(id: string, session: ClientSession): Promise<void> {
+    await this.collection.deleteOne({ _id: id }, { session });
+  }
+}

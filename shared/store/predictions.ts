@@ -1,0 +1,131 @@
+import type { ClientSession, Collection, Db } from 'mongodb';
+
+/**
+ * One document of `predictions`: one scored record. Append only; `_id` is the call id and the row (`<call id>.0007`), so
+ * the order of `_id` is the order of predictions. A deleted score loses `crm_id` and `fields`, nothing else.
+ */
+export interface Prediction {
+  readonly _id: string;
+  readonly org: string;
+  /** Absent when the record came without one. */
+  readonly crm_id?: string;
+  readonly model: string;
+  readonly version: string;
+  readonly score: number;
+  /** Conversion likelihood in ten-thousandths. */
+  readonly likelihood: number;
+  /** 0-4: scores 0-19, 20-39, 40-59, 60-79, 80-100. */
+  readonly band: number;
+  readonly at: Date;
+  /** The cells that the record was scored from, by slot of (model, version), as JSON; see known-fields.ts. */
+  readonly fields: string;
+}
+
+/** The newest predictions of some crm_ids, column by column. */
+export interface NewestPredictions {
+  readonly crmIds: readonly string[];
+  readonly ids: readonly string[];
+  readonly scores: readonly number[];
+  readonly versions: readonly string[];
+  /** Empty unless asked for. */
+  readonly fields: readonly string[];
+}
+
+/** The validation band of a score. */
+export const bandOf = (score: number): number => Math.min(4, Math.floor(score / 20));
+
+/** The `_id` of the prediction of one row of a call. */
+export const predictionId = (callId: string, row: number): string =>
+  `${callId}.${String(row).padStart(4, '0')}`;
+
+const nothingFound: NewestPredictions = { crmIds: [], ids: [], scores: [], versions: [], fields: [] };
+
+/** Scored records, and the newest one of each lead. */
+export class PredictionStore {
+  private readonly collection: Collection<Prediction>;
+
+  constructor(private readonly database: Db) {
+    this.collection = database.collection<Prediction>('predictions');
+  }
+
+  /**
+   * Creates the collection, clustered by `_id` (one B-tree less to write: a fifth of the server's work on an insert),
+   * and the index by which the newest prediction of a lead is found in one step however long its history is.
+   */
+  async prepare(): Promise<void> {
+    const exists = await this.database.listCollections({ name: 'predictions' }).hasNext();
+    if (!exists) await createClustered(this.database);
+    await this.collection.createIndex(
+      { org: 1, crm_id: 1, model: 1, _id: -1 },
+      { partialFilterExpression: { crm_id: { $exists: true } } },
+    );
+  }
+
+  /**
+   * Writes predictions inside a transaction. A plain insert command: the driver's insertMany first works out the size
+   * of each document, which costs as much again.
+   */
+  async insert(predictions: readonly Prediction[], session: ClientSession, timeoutMs: number): Promise<void> {
+    if (predictions.length === 0) return;
+    await this.database.command(
+      { insert: 'predictions', documents: predictions, ordered: false },
+      { session, timeoutMS: timeoutMs },
+    );
+  }
+
+  /** Takes back what one call wrote. */
+  async removeCall(callId: string, rows: number, session: ClientSession): Promise<void> {
+    const range = { $gte: predictionId(callId, 0), $lte: predictionId(callId, rows) };
+    await this.collection.deleteMany({ _id: range }, { session });
+  }
+
+  /**
+   * The newest prediction of each lead under one model, for the leads that have any.
+   * One document comes back, with an array a column: decoding a thousand small documents costs four times as much.
+   */
+  async newest(query: {
+    readonly organisationId: string;
+    readonly modelId: string;
+    readonly crmIds: readonly string[];
+    readonly withFields: boolean;
+    readonly timeoutMs: number;
+  }): Promise<NewestPredictions> {
+    if (query.crmIds.length === 0) return nothingFound;
+    const first = { id: { $first: '$_id' }, score: { $first: '$score' }, version: { $first: '$version' } };
+    const columns = { crmIds: { $push: '$_id' }, ids: { $push: '$id' }, scores: { $push: '$score' } };
+    const found = await this.collection
+      .aggregate<NewestPredictions>(
+        [
+          { $match: { org: query.organisationId, model: query.modelId, crm_id: { $in: query.crmIds } } },
+          { $sort: { crm_id: 1, model: 1, _id: -1 } },
+          {
+            $group: {
+              _id: '$crm_id',
+              ...first,
+              ...(query.withFields ? { fields: { $first: '$fields' } } : {}),
+            },
+          },
+          {
+            $group: {
+              _id: null,
+              ...columns,
+              versions: { $push: '$version' },
+              fields: query.withFields ? { $push: '$fields' } : { $first: [] },
+            },
+          },
+        ],
+        { timeoutMS: query.timeoutMs },
+      )
+      .toArray();
+    return found[0] ?? nothingFound;
+  }
+}
+
+async function createClustered(database: Db): Promise<void> {
+  try {
+    await database.createCollection('predictions', { clusteredIndex: { key: { _id: 1 }, unique: true } });
+  } catch (error) {
+    const alreadyThere = 48;
+    if (!(error instanceof Error && 'code' in error && error.code === alreadyThere)) throw error;
+  }
+}

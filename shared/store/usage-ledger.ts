@@ -1,0 +1,103 @@
+import type { ClientSession, Collection, Db } from 'mongodb';
+import type { UsageBucket, UsageCounter } from '../redis-keys.js';
+
+/** One document of `usage_ledger`: one call that was answered with 200. Append only; the truth of metering. */
+export interface LedgerRow {
+  /** The call id. */
+  readonly _id: string;
+  /** What the caller's X-Request-Id said, or the call id. */
+  readonly request_id: string;
+  readonly org: string;
+  readonly key: string;
+  readonly bucket: UsageBucket;
+  /** `YYYY-MM`, UTC. */
+  readonly month: string;
+  readonly records: number;
+  readonly model: string;
+  readonly version: string;
+  readonly at: Date;
+}
+
+/** What one counter adds up to, and which calls it was added up from lately, as of one moment. */
+export interface LedgerSnapshot {
+  readonly records: number;
+  readonly recent: readonly { readonly callId: string; readonly records: number }[];
+}
+
+/** The ledger of counted calls. */
+export class UsageLedger {
+  private readonly collection: Collection<LedgerRow>;
+
+  constructor(private readonly database: Db) {
+    this.collection = database.collection<LedgerRow>('usage_ledger');
+  }
+
+  async prepare(): Promise<void> {
+    await this.collection.createIndex({ org: 1, bucket: 1, month: 1, at: 1, records: 1 });
+  }
+
+  /** Writes rows inside a transaction. */
+  async insert(rows: readonly LedgerRow[], session: ClientSession, timeoutMs: number): Promise<void> {
+    await this.database.command(
+      { insert: 'usage_ledger', documents: rows, ordered: false },
+      { session, timeoutMS: timeoutMs },
+    );
+  }
+
+  /** Takes the row of one call back. */
+  async removeCall(callId: string, session: ClientSession): Promise<void> {
+    await this.collection.deleteOne({ _id: callId }, { session });
+  }
+
+  /** Records that a counter's calls add up to, by the index alone. */
+  async sum({ organisationId, bucket, month }: UsageCounter): Promise<number> {
+    const [total] = await this.collection
+      .aggregate<{ records: number }>(
+        [
+          { $match: { org: organisationId, bucket, month } },
+          { $group: { _id: null, records: { $sum: '$records' } } },
+        ],
+        { readConcern: 'majority' },
+      )
+      .toArray();
+    return total?.records ?? 0;
+  }
+
+  /**
+   * The sum and, from the same read, the calls of the last `recentMs` before `nowMs`.
+   * One aggregation, so that no call can be in one part and not in the other.
+   */
+  async snapshot(
+    { organisationId, bucket, month }: UsageCounter,
+    { recentMs, nowMs }: { readonly recentMs: number; readonly nowMs: number },
+  ): Promise<LedgerSnapshot> {
+    const recent = { $gte: ['$at', new Date(nowMs - recentMs)] };
+    const [found] = await this.collection
+      .aggregate<LedgerSnapshot>(
+        [
+          { $match: { org: organisationId, bucket, month } },
+          {
+            $group: {
+              _id: null,
+              records: { $sum: '$records' },
+              recent: { $push: { $cond: [recent, { callId: '$_id', records: '$records' }, '$$REMOVE'] } },
+            },
+          },
+        ],
+        { readConcern: 'majority', timeoutMS: 10_000 },
+      )
+      .toArray();
+    return found ?? { records: 0, recent: [] };
+  }
+
+  /** Which of these calls have a row. */
+  async recordedCalls(_organisationId: string, callIds: readonly string[]): Promise<Set<string>> {
+    const rows = await this.collection
+      .find(
+        { _id: { $in: [...callIds] } },
+        { projection: { _id: 1 }, readConcern: 'majority', timeoutMS: 10_000 },
+      )
+      .toArray();
+    return new Set(rows.map((row) => row._id));
+  }
+}
