@@ -16,7 +16,10 @@ export interface UsageCounter {
 /** Prefix of everything that is queued; also BullMQ's key prefix. */
 export const queuePrefix = '{leadscore}';
 
-/** Hash of one monthly counter: fields `used` and `leased`, in records. */
+/**
+ * Hash of one monthly counter: `used` and `leased`, in records; `counted_at`, the Redis ms at which `used` was last taken
+ * from the ledger; `recount_at`, the Redis ms from which it should be taken again (absent when nothing asks for it).
+ */
 export const usageKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:usage:${bucket}:${month}`;
 
@@ -28,12 +31,15 @@ export const leasesKey = ({ organisationId, bucket, month }: UsageCounter): stri
 export const callKey = (organisationId: string, callId: string): string =>
   `{${organisationId}}:call:${callId}`;
 
-/** Lock held by the one process that rebuilds a counter from the ledger. */
+/** Lock held by the one process that takes a counter from the ledger: a random token. */
 export const rebuildLockKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:rebuild:${bucket}:${month}`;
 
 /** Sorted set of counters that may hold leases: `organisation bucket month`, scored by when one was last taken, in ms. */
 export const busyCountersKey = 'leadscore:busy-counters';
+
+/** The run of Redis that the sweep saw last: `run id`, a space, the Redis ms at which it was first seen. */
+export const redisRunKey = 'leadscore:redis-run';
 
 /** Sorted set of the accepted calls of one key in its last second, scored by Redis time in microseconds. */
 export const rateWindowKey = (organisationId: string, keyId: string, window: 'scoring' | 'reading'): string =>
