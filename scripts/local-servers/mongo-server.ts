@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Db, MongoClient, MongoServerError } from 'mongodb';
 import { findMongod } from './find-server-program.js';
 import { acceptsConnections } from './loopback-port.js';
-import { type LocalServer, startServer } from './server-process.js';
+import { deathOf, type LocalServer, startServer } from './server-process.js';
 
 const REPLICA_SET = 'rs0';
 const RETRY_MS = 20;
@@ -65,7 +65,8 @@ async function mongoReady(server: { port: number; pid: number; signal: AbortSign
   try {
     const admin = client.db('admin');
     const { pid } = await admin.command({ serverStatus: 1 });
-    if (Number(pid) !== server.pid) throw new Error('address already in use');
+    // the port was taken by another mongod: ours is about to end
+    if (Number(pid) !== server.pid) await deathOf(server.signal);
     while (!(await isWritablePrimary(admin))) {
       await settleReplicaSet({ admin, address });
       await pause(RETRY_MS, undefined, { signal: server.signal });

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { findRedisServer } from './find-server-program.js';
-import { type LocalServer, startServer } from './server-process.js';
+import { deathOf, type LocalServer, startServer } from './server-process.js';
 
 const RETRY_MS = 20;
 
@@ -52,7 +52,8 @@ async function redisReady(server: { port: number; pid: number; signal: AbortSign
   redis.on('error', () => undefined); // refused until it listens: retried above
   try {
     const information = await redis.info('server');
-    if (!information.includes(`process_id:${server.pid}\r`)) throw new Error('address already in use');
+    // the port was taken by another Redis: ours is about to end
+    if (!information.includes(`process_id:${server.pid}\r`)) await deathOf(server.signal);
     return `redis://127.0.0.1:${server.port}`;
   } finally {
     redis.disconnect();

@@ -70,7 +70,7 @@ async function startOnPort(kind: ServerKind, port: number): Promise<LocalServer>
   const onExit = (): void => died.abort();
   child.once('exit', onExit);
   try {
-    const url = await Promise.race([kind.ready({ port, pid, signal: died.signal }), aborted(died.signal)]);
+    const url = await Promise.race([kind.ready({ port, pid, signal: died.signal }), deathOf(died.signal)]);
     return { url, port, pid, process: child, stop };
   } catch (cause) {
     await stop();
@@ -83,7 +83,12 @@ async function startOnPort(kind: ServerKind, port: number): Promise<LocalServer>
   }
 }
 
-async function aborted(signal: AbortSignal): Promise<never> {
+/**
+ * Waits for the end of a server that is not up yet, as one does that finds its port taken.
+ * @param signal aborted when the server ends
+ * @throws Error always, once it has ended
+ */
+export async function deathOf(signal: AbortSignal): Promise<never> {
   if (!signal.aborted) await once(signal, 'abort');
   throw new Error('the server ended while it was starting');
 }
@@ -124,14 +129,23 @@ function endAllAtExit(): void {
 }
 
 /**
- * Asks a server to end in good order, also one that was stopped with SIGSTOP. Says nothing when it is gone already.
+ * Asks a server to end in good order, also one that was stopped with SIGSTOP.
  * @param pid its process id
  */
 export function askToEnd(pid: number): void {
+  signal(pid, 'SIGTERM');
+  signal(pid, 'SIGCONT');
+}
+
+/**
+ * Sends a signal to a process; does nothing when it is gone already.
+ * @param pid its process id
+ * @param name the signal
+ */
+export function signal(pid: number, name: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGTERM');
-    process.kill(pid, 'SIGCONT');
-  } catch {
-    // it ended by itself in between
+    process.kill(pid, name);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

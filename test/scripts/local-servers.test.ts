@@ -1,0 +1,216 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { MongoClient } from 'mongodb';
+import { freePort } from '../../scripts/local-servers/loopback-port.js';
+import { startMongo } from '../../scripts/local-servers/mongo-server.js';
+import { privateServers, readPrivateServers } from '../../scripts/local-servers/private-servers.js';
+import { isRunningOn } from '../../scripts/local-servers/process-command.js';
+import { startRedis } from '../../scripts/local-servers/redis-server.js';
+import type { LocalServer } from '../../scripts/local-servers/server-process.js';
+import { readServerRecord } from '../../scripts/local-servers/server-record.js';
+import { projectFile } from '../../shared/project-root.js';
+import { freshDatabases } from '../support/servers.js';
+
+describe('local servers', () => {
+  let directory: string;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'leadscore-local-servers-'));
+  });
+
+  afterEach(async () => {
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const isGone = async (server: LocalServer): Promise<boolean> =>
+    !(await isRunningOn({ pid: server.pid, directory }));
+
+  it('startRedis gives a Redis that never evicts, keeps its data over a restart, and leaves nothing behind', async () => {
+    const first = await startRedis({ directory });
+    await withRedis(first.url, async (redis) => {
+      expect(await redis.config('GET', 'maxmemory-policy')).to.deep.equal(['maxmemory-policy', 'noeviction']);
+      await redis.set('kept', 'yes');
+    });
+    await first.stop();
+    expect(await isGone(first)).to.equal(true);
+
+    const second = await startRedis({ directory });
+    await withRedis(second.url, async (redis) => expect(await redis.get('kept')).to.equal('yes'));
+    await second.stop();
+    expect(await isGone(second)).to.equal(true);
+  });
+
+  it('startRedis listens on the port and the socket that it is told, and takes more options', async () => {
+    const port = await freePort();
+    const unixSocket = join(directory, 'redis.sock');
+    const extraArguments = ['--maxmemory', '32mb'];
+    const redis = await startRedis({ directory, port, unixSocket, appendOnly: false, extraArguments });
+    expect(redis.url).to.equal(`redis://127.0.0.1:${port}`);
+    await withRedis(unixSocket, async (client) => {
+      expect(await client.config('GET', 'appendonly')).to.deep.equal(['appendonly', 'no']);
+      expect(await client.config('GET', 'maxmemory')).to.deep.equal(['maxmemory', String(32 * 1024 * 1024)]);
+    });
+    await redis.stop();
+  });
+
+  it('startRedis says why when the port that it is told is taken', async () => {
+    const first = await startRedis({ directory, appendOnly: false });
+    const failure = await startRedis({ directory: join(directory, 'other'), port: first.port }).catch(String);
+    await first.stop();
+    expect(failure).to.match(/did not start on port \d+.*address already in use/is);
+  });
+
+  it('stop ends a Redis that was frozen', async () => {
+    const redis = await startRedis({ directory });
+    redis.process.kill('SIGSTOP');
+    await redis.stop();
+    expect(await isGone(redis)).to.equal(true);
+  });
+
+  it('startMongo gives a primary with transactions, also on an existing directory with another port', async () => {
+    const first = await startMongo({ directory });
+    await withMongo(first.url, async (mongo) => {
+      const records = mongo.db('sample').collection('records');
+      const calls = mongo.db('sample').collection('calls');
+      await mongo.withSession((session) =>
+        session.withTransaction(async () => {
+          await records.insertOne({ name: 'Ada' }, { session });
+          await calls.insertOne({ records: 1 }, { session });
+        }),
+      );
+      const abort = new Error('abort');
+      const failed = mongo.withSession((session) =>
+        session.withTransaction(async () => {
+          await records.insertOne({ name: 'Bob' }, { session });
+          throw abort;
+        }),
+      );
+      expect(await failed.catch((error: unknown) => error)).to.equal(abort);
+    });
+    await first.stop();
+    expect(await isGone(first)).to.equal(true);
+
+    const second = await startMongo({ directory });
+    expect(second.port).not.to.equal(first.port);
+    await withMongo(second.url, async (mongo) => {
+      const names = await mongo.db('sample').collection('records').distinct('name');
+      expect(names).to.deep.equal(['Ada']);
+      await mongo
+        .db('sample')
+        .collection('records')
+        .insertOne({ name: 'Cleo' }, { writeConcern: { w: 'majority' } });
+    });
+    await second.stop();
+    expect(await isGone(second)).to.equal(true);
+  });
+
+  it('privateServers can be found while they run, keep their data when told to, and refuse a second owner', async () => {
+    const data = join(directory, 'data');
+    const servers = await privateServers({ directory: data, keep: true });
+    const { redisUrl, mongoUrl } = servers;
+    expect(await readPrivateServers(directory)).to.deep.equal({ redisUrl, mongoUrl });
+    await withRedis(redisUrl, (redis) => redis.set('kept', 'yes'));
+    const refusal = await privateServers({ directory: data, keep: true }).catch(String);
+    expect(refusal).to.include('already runs').and.to.include(String(process.pid));
+    await servers.stop();
+    expect(await readPrivateServers(directory)).to.equal(undefined);
+
+    const again = await privateServers({ directory: data, keep: false });
+    await withRedis(again.redisUrl, async (redis) => expect(await redis.get('kept')).to.equal('yes'));
+    await again.stop();
+    expect(await exists(data)).to.equal(false);
+  });
+
+  it('privateServers starts only the server that it is given no URL for', async () => {
+    const mongoUrl = 'mongodb://127.0.0.1:1/';
+    const servers = await privateServers({ directory, keep: true, mongoUrl });
+    expect(servers.mongoUrl).to.equal(mongoUrl);
+    expect((await readServerRecord(directory))?.serverPids).to.have.length(1);
+    await withRedis(servers.redisUrl, async (redis) => expect(await redis.ping()).to.equal('PONG'));
+    await servers.stop();
+  });
+
+  it('privateServers takes over from a process that was killed, and nothing of it goes on running', async () => {
+    const crashing = await ownerProcess(directory);
+    const left = await readServerRecord(directory);
+    expect(left?.serverPids).to.have.length(2);
+    crashing.kill('SIGKILL');
+    await once(crashing, 'exit');
+
+    const servers = await privateServers({ directory, keep: true });
+    for (const pid of left?.serverPids ?? []) expect(await isRunningOn({ pid, directory })).to.equal(false);
+    await servers.stop();
+  });
+
+  it('servers end by themselves when the process that started them is killed', async () => {
+    const crashing = await ownerProcess(directory);
+    const pids = (await readServerRecord(directory))?.serverPids ?? [];
+    const servers = pids.map((pid) => ({ pid, directory }));
+    expect(await Promise.all(servers.map(isRunningOn))).to.deep.equal([true, true]);
+    crashing.kill('SIGKILL');
+    await ended(servers);
+    expect(await Promise.all(servers.map(isRunningOn))).to.deep.equal([false, false]);
+  });
+
+  it('freshDatabases gives each test file an empty Redis and a database name of its own', async () => {
+    const first = await freshDatabases();
+    await withRedis(first.redisUrl, (redis) => redis.set('left', 'over'));
+    const second = await freshDatabases();
+    expect(second.databaseName).not.to.equal(first.databaseName);
+    await withRedis(second.redisUrl, async (redis) => expect(await redis.dbsize()).to.equal(0));
+    await withMongo(second.mongoUrl, async (mongo) => {
+      expect(mongo.db().databaseName).to.equal(second.databaseName);
+      expect(await mongo.db().collection('any').insertOne({})).to.have.property('acknowledged', true);
+    });
+  });
+});
+
+async function withRedis<Result>(url: string, use: (redis: Redis) => Promise<Result>): Promise<Result> {
+  const redis = new Redis(url);
+  try {
+    return await use(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function withMongo<Result>(url: string, use: (mongo: MongoClient) => Promise<Result>): Promise<Result> {
+  const mongo = new MongoClient(url);
+  try {
+    return await use(mongo);
+  } finally {
+    await mongo.close();
+  }
+}
+
+/** Another Node process that runs private servers on a directory, and has started them. */
+async function ownerProcess(directory: string): Promise<ChildProcess> {
+  const module = pathToFileURL(projectFile('dist/scripts/local-servers/private-servers.js')).href;
+  const script = `
+    import { privateServers } from ${JSON.stringify(module)};
+    await privateServers({ directory: ${JSON.stringify(directory)}, keep: true });
+    process.stdout.write('started');`;
+  const owner = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(owner.stdout, 'data');
+  return owner;
+}
+
+/** Waits until none of these runs: a process that is nobody's child tells nobody when it ends. */
+async function ended(servers: readonly { pid: number; directory: string }[]): Promise<void> {
+  while ((await Promise.all(servers.map(isRunningOn))).some(Boolean)) await pause(50);
+}
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
