@@ -1,0 +1,103 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '../clock.js';
+import type { Redis } from '../redis.js';
+import { type UsageCounter, usageKey } from '../redis-keys.js';
+import type { BusyCounters } from './busy-counters.js';
+import type { CounterLock, CounterLocks } from './counter-lock.js';
+import type { LedgerView, RecordedCall } from './ledger-view.js';
+import { quotaCode } from './quota-codes.js';
+import type { QuotaCommands } from './quota-commands.js';
+import { QuotaUnavailable } from './quota-errors.js';
+import { redisNowMs } from './redis-time.js';
+
+const giveUpAfterMs = 15_000;
+const lookAgainAfterMs = 20;
+const callsPerBatch = 1_000;
+const keepCounterMs = 70 * 24 * 60 * 60 * 1_000;
+
+/** In leases: how far back a call may have been recorded and still be about to settle. */
+const recentLeases = 4;
+
+/** The span of recent calls that a counter taken from the ledger has to know one by one, in ms. */
+export const recentMs = (leaseMs: number): number => recentLeases * leaseMs;
+
+export interface RebuildRooms {
+  readonly redis: Redis;
+  readonly commands: QuotaCommands;
+  readonly ledger: LedgerView;
+  readonly locks: CounterLocks;
+  readonly busy: BusyCounters;
+  readonly clock: Clock;
+  readonly leaseMs: number;
+}
+
+/**
+ * Restores counters that Redis does not know: a new month's, or all of them after Redis was emptied.
+ * 1. Takes the counter's lock; whoever does not get it waits until the counter is there.
+ * 2. Puts the counter on the sweep's list, which was lost with it.
+ * 3. Reads the ledger's sum and the calls of late.
+ * 4. Marks these calls as settled, then sets the counter. Each script checks that the lock was never lost in between.
+ */
+export class CounterRebuild {
+  readonly #underWay = new Map<string, Promise<void>>();
+
+  constructor(private readonly rooms: RebuildRooms) {}
+
+  /**
+   * Resolves once the counter is known to Redis. Calls for the same counter share one rebuild.
+   * @throws QuotaUnavailable when that takes more than 15 s; or what Redis or the ledger fails with
+   */
+  rebuild(counter: UsageCounter): Promise<void> {
+    const name = usageKey(counter);
+    const underWay = this.#underWay.get(name);
+    if (underWay) return underWay;
+    const rebuild = this.#untilKnown(counter).finally(() => this.#underWay.delete(name));
+    this.#underWay.set(name, rebuild);
+    return rebuild;
+  }
+
+  async #untilKnown(counter: UsageCounter): Promise<void> {
+    const giveUpAt = performance.now() + giveUpAfterMs;
+    while (performance.now() < giveUpAt) {
+      const lock = await this.rooms.locks.take(counter);
+      if (lock === undefined) {
+        await pause(lookAgainAfterMs);
+        if (await this.#isKnown(counter)) return;
+        continue;
+      }
+      try {
+        if (await this.#restore(counter, lock)) return;
+      } finally {
+        await lock.drop();
+      }
+    }
+    throw new QuotaUnavailable('The usage counter could not be restored in time');
+  }
+
+  /** Whether the counter is known now; false when the lock was lost on the way. */
+  async #restore(counter: UsageCounter, { token }: CounterLock): Promise<boolean> {
+    const { redis, commands, ledger, busy, clock, leaseMs } = this.rooms;
+    if (await this.#isKnown(counter)) return true;
+    await busy.noteAgain(counter, await redisNowMs(redis));
+    const { records, recent } = await ledger.snapshot(counter, {
+      recentMs: recentMs(leaseMs),
+      nowMs: clock.now(),
+    });
+    const common = { counter, token, leaseMs, keepMs: keepCounterMs };
+    for (const calls of batches(recent)) {
+      const { code } = await commands.restore({ ...common, calls });
+      if (code !== quotaCode.done) return code === quotaCode.alreadyDone;
+    }
+    const { code } = await commands.restore({ ...common, calls: [], records });
+    return code === quotaCode.done || code === quotaCode.alreadyDone;
+  }
+
+  async #isKnown(counter: UsageCounter): Promise<boolean> {
+    return (await this.rooms.redis.hexists(usageKey(counter), 'used')) === 1;
+  }
+}
+
+function* batches(calls: readonly RecordedCall[]): Generator<readonly RecordedCall[]> {
+  for (let start = 0; start < calls.length; start += callsPerBatch)
+    yield calls.slice(start, start + callsPerBatch);
+}

@@ -1,0 +1,191 @@
+import { type Clock, machineClock } from '../clock.js';
+import type { Redis } from '../redis.js';
+import { type UsageCounter, usageKey } from '../redis-keys.js';
+import { BusyCounters } from './busy-counters.js';
+import { CounterLocks } from './counter-lock.js';
+import { CounterRebuild } from './counter-rebuild.js';
+import { recountCounter } from './counter-recount.js';
+import type { LedgerView } from './ledger-view.js';
+import { type QuotaReply, quotaCode } from './quota-codes.js';
+import { type QuotaCommands, quotaCommands } from './quota-commands.js';
+import { QuotaError, QuotaTooLate, QuotaUnavailable, quotaError } from './quota-errors.js';
+import { redisNowMs } from './redis-time.js';
+
+/** Records of one counter: settled, and held by calls under way. */
+export interface Usage {
+  readonly used: number;
+  readonly leased: number;
+}
+
+/** What a call holds; `used` and `leased` include it. */
+export interface Reservation extends Usage {
+  readonly counter: UsageCounter;
+  readonly callId: string;
+  readonly records: number;
+}
+
+export interface QuotaRooms {
+  readonly redis: Redis;
+  readonly ledger: LedgerView;
+  /** How long a call holds its records when nobody ends it; longer than a call's deadline. */
+  readonly leaseMs: number;
+  /** The service's clock, which dates the ledger's rows. */
+  readonly clock?: Clock;
+}
+
+const mostRebuilds = 5;
+const waitForRebuildMs = 5_000;
+
+/**
+ * The monthly quota: records are held, then settled or released, each exactly once per call id.
+ * Everything lives in Redis and is restored from the ledger when Redis does not know it. Any number of processes may
+ * share a counter; a command may be sent twice, late, or never be answered.
+ */
+export class Quota {
+  readonly commands: QuotaCommands;
+  readonly busy: BusyCounters;
+  readonly leaseMs: number;
+  readonly #redis: Redis;
+  readonly #ledger: LedgerView;
+  readonly #clock: Clock;
+  readonly #locks: CounterLocks;
+  readonly #rebuilds: CounterRebuild;
+
+  constructor({ redis, ledger, leaseMs, clock = machineClock() }: QuotaRooms) {
+    this.commands = quotaCommands(redis);
+    this.busy = new BusyCounters(redis);
+    this.leaseMs = leaseMs;
+    this.#redis = redis;
+    this.#ledger = ledger;
+    this.#clock = clock;
+    this.#locks = new CounterLocks(redis);
+    this.#rebuilds = new CounterRebuild({ ...this.#rooms(), busy: this.busy });
+  }
+
+  /**
+   * Holds records for a call, all or none, so that `used + leased` never passes `stop`. One round trip as a rule.
+   * @param call `deadlineRedisMs` is the Redis time after which nothing may be held any more
+   * @throws QuotaWouldCrossStop, QuotaTooLate, QuotaCallEnded, QuotaUnavailable. After the last three the call id is
+   * spent, and what it may hold is given back here (by the sweep, where that does not get through).
+   */
+  async reserve(call: {
+    readonly counter: UsageCounter;
+    readonly callId: string;
+    readonly records: number;
+    readonly stop: number;
+    readonly deadlineRedisMs: number;
+  }): Promise<Reservation> {
+    const { counter, callId, records, deadlineRedisMs } = call;
+    try {
+      const reserve = async (): Promise<QuotaReply> => {
+        const noted = this.busy.note(counter, deadlineRedisMs);
+        const [reply] = await Promise.all([
+          this.commands.reserve({ ...call, leaseMs: this.leaseMs }),
+          noted, // sent first
+        ]);
+        return reply;
+      };
+      const waitMs = async () => deadlineRedisMs - (await redisNowMs(this.#redis));
+      const { used, leased } = await this.#onKnownCounter(counter, reserve, waitMs);
+      return { counter, callId, records, used, leased };
+    } catch (error) {
+      if (error instanceof QuotaTooLate || error instanceof QuotaUnavailable)
+        this.release(counter, callId).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /**
+   * Turns what a recorded call holds into usage; again for the same call changes nothing.
+   * @throws QuotaLeaseLost when the call is not counted and never will be: its row has to be taken back.
+   * @throws QuotaUnavailable when it is not known what happened: the row stays, and the sweep settles the call
+   */
+  async settle(counter: UsageCounter, callId: string): Promise<Usage> {
+    const settle = () => this.commands.settle({ counter, callId, leaseMs: this.leaseMs });
+    const { used, leased } = await this.#onKnownCounter(counter, settle);
+    return { used, leased };
+  }
+
+  /**
+   * Gives back what a call holds. Only for a call that is not in the ledger: after a commit whose outcome is unknown,
+   * leave the lease to the sweep, or remove the row first.
+   * @returns false when the call had been settled: its counter will be taken from the ledger again within two leases
+   * @throws QuotaUnavailable when Redis does not answer; the sweep then does it
+   */
+  async release(counter: UsageCounter, callId: string): Promise<boolean> {
+    const reply = await orUnavailable(this.commands.release({ counter, callId, leaseMs: this.leaseMs }));
+    return reply.code !== quotaCode.alreadySettled;
+  }
+
+  /**
+   * Usage of a counter as of now.
+   * @throws QuotaUnavailable
+   */
+  async usage(counter: UsageCounter): Promise<Usage> {
+    const read = async (): Promise<QuotaReply> => {
+      const [used, leased] = await this.#redis.hmget(usageKey(counter), 'used', 'leased');
+      const code = typeof used === 'string' ? quotaCode.done : quotaCode.unknownCounter;
+      return { code, used: Number(used), leased: Number(leased) };
+    };
+    const { used, leased } = await this.#onKnownCounter(counter, read);
+    return { used, leased };
+  }
+
+  /**
+   * Takes a counter from the ledger again, while it is in use. For the sweep and for operators; see `recountCounter`.
+   * @returns whether it was done
+   * @throws QuotaUnavailable when Redis or the ledger does not answer
+   */
+  recount(counter: UsageCounter): Promise<boolean> {
+    return orUnavailable(recountCounter(counter, this.#rooms()));
+  }
+
+  #rooms() {
+    return {
+      redis: this.#redis,
+      commands: this.commands,
+      ledger: this.#ledger,
+      locks: this.#locks,
+      clock: this.#clock,
+      leaseMs: this.leaseMs,
+    };
+  }
+
+  /** Sends a command; restores the counter and sends it again where Redis does not know the counter. */
+  async #onKnownCounter(
+    counter: UsageCounter,
+    command: () => Promise<QuotaReply>,
+    waitMs: () => Promise<number> = async () => waitForRebuildMs,
+  ): Promise<Usage> {
+    for (let rebuilds = 0; ; rebuilds += 1) {
+      const reply = await orUnavailable(command());
+      if (reply.code > 0) return reply;
+      if (reply.code !== quotaCode.unknownCounter || rebuilds === mostRebuilds) throw quotaError(reply);
+      const limitMs = await orUnavailable(waitMs());
+      await orUnavailable(withinMs(limitMs, this.#rebuilds.rebuild(counter)));
+    }
+  }
+}
+
+/** Gives what `work` gives; what it fails with becomes the cause of a QuotaUnavailable. */
+async function orUnavailable<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (cause instanceof QuotaError) throw cause;
+    throw new QuotaUnavailable('The usage counter cannot be reached', { cause });
+  }
+}
+
+/** Waits for `work`, which goes on alone when the time is over. */
+async function withinMs(limitMs: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new QuotaTooLate('The usage counter was not restored in time')), limitMs);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

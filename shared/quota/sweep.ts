@@ -1,0 +1,100 @@
+import type { Redis } from '../redis.js';
+import { leasesKey, type UsageCounter, usageKey } from '../redis-keys.js';
+import type { BusyCounter } from './busy-counters.js';
+import type { LedgerView } from './ledger-view.js';
+import type { Quota } from './quota.js';
+import { quotaCode } from './quota-codes.js';
+import { runFirstSeenMs } from './redis-run.js';
+import { redisNowMs } from './redis-time.js';
+
+const leasesPerBatch = 500;
+const idleMs = 10 * 60 * 1_000;
+
+export interface SweepRooms {
+  readonly redis: Redis;
+  readonly quota: Quota;
+  readonly ledger: LedgerView;
+}
+
+/** What a sweep did: leases settled and released, counters taken from the ledger again, counters it could not sweep. */
+export interface SweepCounts {
+  readonly settled: number;
+  readonly released: number;
+  readonly recounted: number;
+  readonly failed: number;
+}
+
+/**
+ * Ends what nobody ended. For each busy counter:
+ * 1. leases that have run out are settled when the ledger has the call, and released when it has not;
+ * 2. a counter that may be wrong (see `recount_at`; or Redis has restarted) is taken from the ledger again;
+ * 3. a counter that was idle for ten minutes is taken off the list.
+ * Any number of sweeps may run at once. A counter whose ledger cannot be read keeps its leases until the next sweep.
+ * @throws what Redis fails with when the list of counters cannot be read
+ */
+export async function sweepLeases(rooms: SweepRooms): Promise<SweepCounts> {
+  const { redis, quota } = rooms;
+  const nowMs = await redisNowMs(redis);
+  const runSeenMs = await runFirstSeenMs(redis, nowMs);
+  const counts = { settled: 0, released: 0, recounted: 0, failed: 0 };
+  for (const busy of await quota.busy.list()) {
+    try {
+      const ended = await endExpiredLeases(busy.counter, rooms);
+      counts.settled += ended.settled;
+      counts.released += ended.released;
+      if (await needsRecount(busy.counter, { redis, nowMs, runSeenMs, leaseMs: quota.leaseMs }))
+        counts.recounted += (await quota.recount(busy.counter)) ? 1 : 0;
+      await dropWhenIdle(busy, rooms, nowMs);
+    } catch {
+      counts.failed += 1;
+    }
+  }
+  return counts;
+}
+
+async function endExpiredLeases(counter: UsageCounter, { quota, ledger }: SweepRooms) {
+  const ended = { settled: 0, released: 0 };
+  for (;;) {
+    const callIds = await quota.commands.expiredLeases(counter, leasesPerBatch);
+    if (callIds.length === 0) return ended;
+    const recorded = await ledger.recordedCalls(counter.organisationId, callIds);
+    await Promise.all(
+      callIds.map(async (callId) => {
+        const end = recorded.has(callId) ? 'settle' : 'release';
+        const { code } = await quota.commands[end]({ counter, callId, leaseMs: quota.leaseMs });
+        if (code === quotaCode.done) ended[end === 'settle' ? 'settled' : 'released'] += 1;
+      }),
+    );
+    if (callIds.length < leasesPerBatch) return ended;
+  }
+}
+
+/**
+ * Whether a counter asks for it, or was not taken from the ledger since this run of Redis began, or not since a lease
+ * after that, when every call that was under way at the beginning has ended.
+ */
+async function needsRecount(
+  counter: UsageCounter,
+  times: {
+    readonly redis: Redis;
+    readonly nowMs: number;
+    readonly runSeenMs: number;
+    readonly leaseMs: number;
+  },
+): Promise<boolean> {
+  const { redis, nowMs, runSeenMs, leaseMs } = times;
+  const [countedAt, recountAt] = await redis.hmget(usageKey(counter), 'counted_at', 'recount_at');
+  if (typeof countedAt !== 'string') return false; // not known: it will be restored when it is used next
+  if (typeof recountAt === 'string' && Number(recountAt) <= nowMs) return true;
+  const settledRunMs = runSeenMs + leaseMs;
+  return Number(countedAt) < runSeenMs || (Number(countedAt) < settledRunMs && settledRunMs <= nowMs);
+}
+
+async function dropWhenIdle(busy: BusyCounter, { redis, quota }: SweepRooms, nowMs: number): Promise<void> {
+  if (nowMs - Number(busy.score) < idleMs) return;
+  const [openLeases, waitsForRecount] = await Promise.all([
+    redis.zcard(leasesKey(busy.counter)),
+    redis.hexists(usageKey(busy.counter), 'recount_at'),
+  ]);
+  if (openLeases === 0 && waitsForRecount === 0) await quota.busy.drop(busy);
+}
