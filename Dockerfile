@@ -1,0 +1,18 @@
+# One image, three commands: node dist/api/main.js (the default), node dist/worker/main.js, node dist/scripts/cli/main.js.
+ARG NODE_VERSION=20
+FROM node:${NODE_VERSION}-bookworm-slim AS build
+WORKDIR /app
+COPY . .
+# The set-up installs the packages and compiles. Servers are other containers: it is told not to look for any.
+RUN --mount=type=cache,target=/npm-cache \
+    npm_config_cache=/npm-cache REDIS_URL=elsewhere MONGODB_URL=elsewhere node scripts/setup.mjs \
+    && npm prune --omit=dev --ignore-scripts \
+    && rm -rf .local test dist/test node_modules/onnxruntime-node/bin/napi-*/darwin node_modules/onnxruntime-node/bin/napi-*/win32
+
+FROM node:${NODE_VERSION}-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build /app ./
+USER node
+EXPOSE 8080
+CMD ["node", "dist/api/main.js"]
