@@ -31,7 +31,7 @@ export type ModelFamily = 'forward' | 'timing';
 
 export interface OnnxReference {
   readonly file: string;
-  /** Lower-case hex. */
+  /** 64 hexadecimal digits of either case. */
   readonly sha256: string;
   readonly input: string;
   readonly output: string;

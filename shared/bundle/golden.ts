@@ -1,0 +1,70 @@
+import { BundleError, refuseIfAny } from './bundle-error.js';
+import { GOLDEN_FILE } from './bundle-files.js';
+import { decodeUtf8 } from './text-members.js';
+
+/** One line of `golden.jsonl`: a record and the answers that its author expects. */
+export interface GoldenRecord {
+  /** What a caller sends. */
+  readonly record: Readonly<Record<string, unknown>>;
+  /** The feature row before the cast to float32; null is NaN. */
+  readonly x?: readonly (number | null)[];
+  /** The positive class's probability before calibration. */
+  readonly raw?: number;
+  readonly score?: number;
+  readonly conversion_likelihood?: number;
+  /** Log-odds by field. */
+  readonly contributions?: Readonly<Record<string, number>>;
+  /** The log-odds that the contributions start from. */
+  readonly base?: number;
+}
+
+/**
+ * Reads `golden.jsonl`: one JSON object on each line that is not blank.
+ * @param bytes the file
+ * @returns the records, in the order of the file
+ * @throws BundleError naming the lines that are not such an object
+ */
+export function parseGolden(bytes: Buffer): GoldenRecord[] {
+  const records: GoldenRecord[] = [];
+  const problems: string[] = [];
+  for (const [index, line] of decodeUtf8(bytes, GOLDEN_FILE).split('\n').entries()) {
+    if (line.trim() === '') continue;
+    const parsed = parseLine(line);
+    if (typeof parsed === 'string') problems.push(`line ${index + 1} ${parsed}`);
+    else records.push(parsed);
+  }
+  refuseIfAny(GOLDEN_FILE, problems);
+  if (records.length === 0) throw new BundleError(GOLDEN_FILE, 'holds no record');
+  return records;
+}
+
+function parseLine(line: string): GoldenRecord | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    return `is not JSON: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  if (!isObject(value) || !isObject(value.record)) return 'is not an object with a "record"';
+  for (const key of ['raw', 'score', 'conversion_likelihood', 'base']) {
+    if (value[key] !== undefined && typeof value[key] !== 'number') return `has a "${key}" that is no number`;
+  }
+  const { x, contributions } = value;
+  if (
+    x !== undefined &&
+    !(Array.isArray(x) && x.every((cell) => cell === null || typeof cell === 'number'))
+  ) {
+    return 'has an "x" that is not a list of numbers';
+  }
+  if (
+    contributions !== undefined &&
+    !(isObject(contributions) && Object.values(contributions).every((part) => typeof part === 'number'))
+  ) {
+    return 'has "contributions" that are not numbers by field';
+  }
+  return value as unknown as GoldenRecord;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,87 @@
+import type { Manifest, OnnxReference } from './manifest.js';
+import type { OnnxDimension, OnnxGraph, OnnxTensorType, OnnxValue } from './onnx-model.js';
+import { elementTypeName, ONNX_FLOAT } from './onnx-types.js';
+
+/**
+ * Compares a graph's input and output with what the manifest promises. Sizes that the file leaves open are taken
+ * on trust: the model is run before it serves anyone.
+ * @param graph the model's graph
+ * @param manifest the checked manifest
+ * @returns what is wrong, possibly nothing
+ */
+export function signatureProblems(graph: OnnxGraph, manifest: Manifest): string[] {
+  return [...inputProblems(graph, manifest), ...outputProblems(graph, manifest.onnx)];
+}
+
+function inputProblems(graph: OnnxGraph, { onnx, width }: Manifest): string[] {
+  // Files before IR version 4 list the initializers among the inputs: those need not be given.
+  const initialized = new Set([
+    ...graph.initializer.map(({ name }) => name),
+    ...graph.sparseInitializer.map(({ values }) => values?.name),
+  ]);
+  const needed = graph.input.filter(({ name }) => !initialized.has(name));
+  const input = needed.find(({ name }) => name === onnx.input);
+  if (input === undefined) return [`has no input "${onnx.input}"${whatThereIs(needed)}`];
+
+  const what = `input "${onnx.input}"`;
+  const problems = needed
+    .filter(({ name }) => name !== onnx.input)
+    .map(({ name }) => `needs the further input "${name}"; a model takes one tensor [N, ${width}]`);
+  const tensor = input.type?.tensorType ?? null;
+  if (tensor === null) return [...problems, `${what} is not a tensor`];
+  if (tensor.elemType !== ONNX_FLOAT) {
+    problems.push(`${what} is ${elementTypeName(tensor.elemType)}, not float32`);
+  }
+  if (tensor.shape === null) return problems;
+  const [batch, columns, ...rest] = tensor.shape.dim;
+  if (batch === undefined || columns === undefined || rest.length > 0) {
+    return [...problems, `${what} has ${tensor.shape.dim.length} dimensions, not 2`];
+  }
+  const rows = sizeOf(batch);
+  if (rows !== undefined) problems.push(`${what} takes exactly ${rows} rows; leave the first dimension open`);
+  const given = sizeOf(columns);
+  if (given !== undefined && given !== width) {
+    problems.push(`${what} is ${given} columns wide, but the manifest says ${width}`);
+  }
+  return problems;
+}
+
+function outputProblems(graph: OnnxGraph, onnx: OnnxReference): string[] {
+  const output = graph.output.find(({ name }) => name === onnx.output);
+  if (output === undefined) return [`has no output "${onnx.output}"${whatThereIs(graph.output)}`];
+  const what = `output "${onnx.output}"`;
+  const tensor = output.type?.tensorType ?? null;
+  if (tensor === null) return [`${what} is not a tensor; convert the model with the option zipmap=False`];
+  if (tensor.elemType !== ONNX_FLOAT) return [`${what} is ${elementTypeName(tensor.elemType)}, not float32`];
+  const rank = tensor.shape?.dim.length;
+  if (rank !== undefined && rank !== 1 && rank !== 2) return [`${what} has ${rank} dimensions, not 1 or 2`];
+
+  const classes = classCount(graph, { output, tensor });
+  // One column is the positive class's own, whichever of the two classes that is.
+  const known = classes === 1 ? 2 : classes;
+  if (known === undefined || onnx.positive_class < known) return [];
+  return [`${what} has ${known} classes, but the manifest's positive_class is ${onnx.positive_class}`];
+}
+
+function classCount(
+  graph: OnnxGraph,
+  { output, tensor }: { output: OnnxValue; tensor: OnnxTensorType },
+): number | undefined {
+  const [, columns] = tensor.shape?.dim ?? [];
+  if (tensor.shape?.dim.length === 1) return 1;
+  const size = columns === undefined ? undefined : sizeOf(columns);
+  if (size !== undefined) return size;
+  const producer = graph.node.find((node) => node.output.includes(output.name));
+  const labels = producer?.attribute.find(({ name }) => name.startsWith('classlabels_'));
+  return labels === undefined ? undefined : Math.max(labels.ints.length, labels.strings.length);
+}
+
+/** Some converters write -1 for a size that is not known. */
+function sizeOf(dimension: OnnxDimension): number | undefined {
+  return dimension.value === 'dimValue' && dimension.dimValue >= 0 ? dimension.dimValue : undefined;
+}
+
+function whatThereIs(values: readonly OnnxValue[]): string {
+  const names = values.map(({ name }) => `"${name}"`).join(', ');
+  return names === '' ? '' : `; it has ${names}`;
+}

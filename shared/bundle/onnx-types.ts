@@ -1,0 +1,31 @@
+/** The element types of ONNX tensors that the checks and the explainer tell apart (`TensorProto.DataType`). */
+export const ONNX_FLOAT = 1;
+export const ONNX_UINT8 = 2;
+export const ONNX_INT64 = 7;
+export const ONNX_STRING = 8;
+export const ONNX_DOUBLE = 11;
+
+const TYPE_NAMES: Readonly<Record<number, string>> = {
+  1: 'float32',
+  2: 'uint8',
+  3: 'int8',
+  4: 'uint16',
+  5: 'int16',
+  6: 'int32',
+  7: 'int64',
+  8: 'string',
+  9: 'bool',
+  10: 'float16',
+  11: 'float64',
+  12: 'uint32',
+  13: 'uint64',
+  16: 'bfloat16',
+};
+
+/**
+ * @param elementType a `TensorProto.DataType`
+ * @returns its name for a message, such as `float32`
+ */
+export function elementTypeName(elementType: number): string {
+  return TYPE_NAMES[elementType] ?? `type ${elementType}`;
+}
