@@ -21,6 +21,7 @@ export async function prepareBuild({ root, say }) {
   if (built === sources.fingerprint) return 'dist/ is up to date';
 
   say('compiling with tsc');
+  await rm(stampFile, { force: true }); // a compilation that fails leaves files too: the next one starts over
   await removeOrphans({ root, sourceFiles: sources.files });
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const { ok, output } = await runCommand(process.execPath, [compiler, '-p', '.'], { cwd: root });
