@@ -64,13 +64,18 @@ export async function privateServers(options: PrivateServersOptions): Promise<Pr
     const serverPids = servers.map((server) => server.pid);
     const record = { redisUrl, mongoUrl, ownerPid: process.pid, serverPids, startedAtMs: Date.now() };
     if (servers.length > 0) await writeServerRecord(directory, record);
+    let stopped: Promise<void> | undefined;
+    const stop = async (): Promise<void> => {
+      await stopServers();
+      if (options.keep) await removeServerRecord(directory);
+      else await rm(directory, { recursive: true, force: true });
+    };
     return {
       redisUrl,
       mongoUrl,
-      stop: async () => {
-        await stopServers();
-        if (options.keep) await removeServerRecord(directory);
-        else await rm(directory, { recursive: true, force: true });
+      stop: () => {
+        stopped ??= stop();
+        return stopped;
       },
     };
   } catch (error) {

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdtemp, rm } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
@@ -20,20 +20,54 @@ import { freshDatabases } from '../support/servers.js';
 
 describe('local servers', () => {
   let directory: string;
+  let toEnd: (() => unknown)[];
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'leadscore-local-servers-'));
+    toEnd = [];
   });
 
   afterEach(async () => {
+    await Promise.all(toEnd.map((end) => end())); // also after an assertion failed
     await rm(directory, { recursive: true, force: true });
   });
 
+  const kept = async <Server extends { stop(): Promise<void> }>(
+    starting: Promise<Server>,
+  ): Promise<Server> => {
+    const server = await starting;
+    toEnd.push(() => server.stop());
+    return server;
+  };
   const isGone = async (server: LocalServer): Promise<boolean> =>
     !(await isRunningOn({ pid: server.pid, directory }));
 
+  it('findServer passes over a program that is too old or does not run, and says so', async () => {
+    const programs = {
+      old: 'echo "Redis server v=6.2.7 sha=0"',
+      broken: 'exit 1',
+      good: 'echo "Redis server v=7.2.4 sha=0"',
+    };
+    const folders = Object.keys(programs).map((name) => join(directory, name));
+    for (const [name, line] of Object.entries(programs)) {
+      await mkdir(join(directory, name));
+      await writeFile(join(directory, name, 'redis-server'), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+    }
+    const lookUp: typeof import('../../scripts/setup/find-server.mjs') = await import(
+      pathToFileURL(projectFile('scripts/setup/find-server.mjs')).href
+    );
+    const searchPath = folders.join(delimiter);
+    expect(await lookUp.findServer({ server: 'redis', root: directory, searchPath })).to.deep.equal({
+      found: { path: join(directory, 'good', 'redis-server'), version: '7.2.4' },
+      passedOver: [
+        `${join(directory, 'old', 'redis-server')} is 6.2.7, too old`,
+        `${join(directory, 'broken', 'redis-server')} does not run`,
+      ],
+    });
+  });
+
   it('startRedis gives a Redis that never evicts, keeps its data over a restart, and leaves nothing behind', async () => {
-    const first = await startRedis({ directory });
+    const first = await kept(startRedis({ directory }));
     await withRedis(first.url, async (redis) => {
       expect(await redis.config('GET', 'maxmemory-policy')).to.deep.equal(['maxmemory-policy', 'noeviction']);
       await redis.set('kept', 'yes');
@@ -41,7 +75,7 @@ describe('local servers', () => {
     await first.stop();
     expect(await isGone(first)).to.equal(true);
 
-    const second = await startRedis({ directory });
+    const second = await kept(startRedis({ directory }));
     await withRedis(second.url, async (redis) => expect(await redis.get('kept')).to.equal('yes'));
     await second.stop();
     expect(await isGone(second)).to.equal(true);
@@ -51,7 +85,7 @@ describe('local servers', () => {
     const port = await freePort();
     const unixSocket = join(directory, 'redis.sock');
     const extraArguments = ['--maxmemory', '32mb'];
-    const redis = await startRedis({ directory, port, unixSocket, appendOnly: false, extraArguments });
+    const redis = await kept(startRedis({ directory, port, unixSocket, appendOnly: false, extraArguments }));
     expect(redis.url).to.equal(`redis://127.0.0.1:${port}`);
     await withRedis(unixSocket, async (client) => {
       expect(await client.config('GET', 'appendonly')).to.deep.equal(['appendonly', 'no']);
@@ -61,21 +95,21 @@ describe('local servers', () => {
   });
 
   it('startRedis says why when the port that it is told is taken', async () => {
-    const first = await startRedis({ directory, appendOnly: false });
+    const first = await kept(startRedis({ directory, appendOnly: false }));
     const failure = await startRedis({ directory: join(directory, 'other'), port: first.port }).catch(String);
     await first.stop();
     expect(failure).to.match(/did not start on port \d+.*address already in use/is);
   });
 
   it('stop ends a Redis that was frozen', async () => {
-    const redis = await startRedis({ directory });
+    const redis = await kept(startRedis({ directory }));
     redis.process.kill('SIGSTOP');
     await redis.stop();
     expect(await isGone(redis)).to.equal(true);
   });
 
   it('startMongo gives a primary with transactions, also on an existing directory with another port', async () => {
-    const first = await startMongo({ directory });
+    const first = await kept(startMongo({ directory }));
     await withMongo(first.url, async (mongo) => {
       const records = mongo.db('sample').collection('records');
       const calls = mongo.db('sample').collection('calls');
@@ -97,7 +131,7 @@ describe('local servers', () => {
     await first.stop();
     expect(await isGone(first)).to.equal(true);
 
-    const second = await startMongo({ directory });
+    const second = await kept(startMongo({ directory }));
     expect(second.port).not.to.equal(first.port);
     await withMongo(second.url, async (mongo) => {
       const names = await mongo.db('sample').collection('records').distinct('name');
@@ -113,7 +147,7 @@ describe('local servers', () => {
 
   it('privateServers can be found while they run, keep their data when told to, and refuse a second owner', async () => {
     const data = join(directory, 'data');
-    const servers = await privateServers({ directory: data, keep: true });
+    const servers = await kept(privateServers({ directory: data, keep: true }));
     const { redisUrl, mongoUrl } = servers;
     expect(await readPrivateServers(directory)).to.deep.equal({ redisUrl, mongoUrl });
     await withRedis(redisUrl, (redis) => redis.set('kept', 'yes'));
@@ -122,7 +156,7 @@ describe('local servers', () => {
     await servers.stop();
     expect(await readPrivateServers(directory)).to.equal(undefined);
 
-    const again = await privateServers({ directory: data, keep: false });
+    const again = await kept(privateServers({ directory: data, keep: false }));
     await withRedis(again.redisUrl, async (redis) => expect(await redis.get('kept')).to.equal('yes'));
     await again.stop();
     expect(await exists(data)).to.equal(false);
@@ -130,7 +164,7 @@ describe('local servers', () => {
 
   it('privateServers starts only the server that it is given no URL for', async () => {
     const mongoUrl = 'mongodb://127.0.0.1:1/';
-    const servers = await privateServers({ directory, keep: true, mongoUrl });
+    const servers = await kept(privateServers({ directory, keep: true, mongoUrl }));
     expect(servers.mongoUrl).to.equal(mongoUrl);
     expect((await readServerRecord(directory))?.serverPids).to.have.length(1);
     await withRedis(servers.redisUrl, async (redis) => expect(await redis.ping()).to.equal('PONG'));
@@ -139,18 +173,20 @@ describe('local servers', () => {
 
   it('privateServers takes over from a process that was killed, and nothing of it goes on running', async () => {
     const crashing = await ownerProcess(directory);
+    toEnd.push(() => crashing.kill('SIGKILL'));
     const left = await readServerRecord(directory);
     expect(left?.serverPids).to.have.length(2);
     crashing.kill('SIGKILL');
     await once(crashing, 'exit');
 
-    const servers = await privateServers({ directory, keep: true });
+    const servers = await kept(privateServers({ directory, keep: true }));
     for (const pid of left?.serverPids ?? []) expect(await isRunningOn({ pid, directory })).to.equal(false);
     await servers.stop();
   });
 
   it('servers end by themselves when the process that started them is killed', async () => {
     const crashing = await ownerProcess(directory);
+    toEnd.push(() => crashing.kill('SIGKILL'));
     const pids = (await readServerRecord(directory))?.serverPids ?? [];
     const servers = pids.map((pid) => ({ pid, directory }));
     expect(await Promise.all(servers.map(isRunningOn))).to.deep.equal([true, true]);
