@@ -8,7 +8,8 @@ export interface Stoppable {
 
 /**
  * Holds what a process has started, and stops it in reverse order, once.
- * On SIGTERM or SIGINT it stops everything and ends the process with 0; a second signal, or `hardLimitMs`, ends it with 1.
+ * On SIGTERM or SIGINT it stops everything and ends the process with 0; the same signal again, or `hardLimitMs`, ends it
+ * with 1. (A terminal's Ctrl-C reaches parent and children; the parent's SIGTERM that follows is not a second one.)
  */
 export class Lifecycle {
   private readonly started: Stoppable[] = [];
@@ -38,8 +39,11 @@ export class Lifecycle {
 
   /** Listens for SIGTERM and SIGINT. */
   listenForSignals(): void {
+    const received = new Set<NodeJS.Signals>();
     const end = (signal: NodeJS.Signals) => {
-      if (this.stopping !== undefined) process.exit(1);
+      if (received.has(signal)) process.exit(1);
+      received.add(signal);
+      if (this.stopping !== undefined) return;
       this.logger.info({ signal }, 'stopping');
       setTimeout(() => {
         this.logger.error({ hardLimitMs: this.hardLimitMs }, 'did not stop in time');

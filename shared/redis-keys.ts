@@ -53,3 +53,7 @@ export const replyStreamKey = (gatewayId: string): string => `${queuePrefix}:rep
 
 /** Pub/sub channel that says which key, organisation or model has changed. */
 export const changesChannel = 'leadscore:changes';
+
+/** Claim of the one call that is being answered under an Idempotency-Key; `digest` is that of the caller's key. */
+export const replayClaimKey = (organisationId: string, bucket: UsageBucket, digest: string): string =>
+  `{${organisationId}}:claim:${bucket}:${digest}`;

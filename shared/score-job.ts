@@ -1,4 +1,4 @@
-import type { Cell } from './known-fields.js';
+import type { Cell } from './packed-cell.js';
 
 /**
  * Every message between the gateway and the workers, in one place. A gateway writes a `ChunkPayload` as JSON under its

@@ -1,6 +1,12 @@
-import { type Db, MongoClient } from 'mongodb';
+import { type ClientSession, type Db, MongoClient } from 'mongodb';
 
 export type { ClientSession, Db, MongoClient } from 'mongodb';
+
+/** How a write takes part in a transaction. */
+export interface WriteOptions {
+  readonly session: ClientSession;
+  readonly timeoutMs: number;
+}
 
 /** A connection to MongoDB and its database. */
 export interface Mongo {

@@ -1,4 +1,5 @@
-import type { ClientSession, Collection, Db } from 'mongodb';
+import type { Collection, Db } from 'mongodb';
+import type { WriteOptions } from './connect.js';
 import type { UsageBucket } from '../redis-keys.js';
 
 /** One document of `idempotency`: the 200 that a call with an Idempotency-Key was answered with. */
@@ -7,6 +8,8 @@ export interface IdempotentReply {
   readonly _id: string;
   /** SHA-256 of route and body, hex. */
   readonly body_hash: string;
+  /** The call that was counted. */
+  readonly call_id: string;
   /** The body of the answer, as sent. */
   readonly reply: string;
   readonly expires_at: Date;
@@ -29,6 +32,7 @@ export class IdempotencyStore {
 
   async prepare(): Promise<void> {
     await this.collection.createIndex({ expires_at: 1 }, { expireAfterSeconds: 0 });
+    await this.collection.createIndex({ call_id: 1 });
   }
 
   /** The reply kept under an id, unless it has expired by `nowMs` (MongoDB removes expired ones once a minute). */
@@ -41,11 +45,7 @@ export class IdempotencyStore {
   }
 
   /** Keeps replies, inside a transaction; a key that is already there makes it fail with a duplicate key error. */
-  async insert(
-    replies: readonly IdempotentReply[],
-    session: ClientSession,
-    timeoutMs: number,
-  ): Promise<void> {
+  async insert(replies: readonly IdempotentReply[], { session, timeoutMs }: WriteOptions): Promise<void> {
     if (replies.length === 0) return;
     // An expired one that MongoDB has not removed yet must not be in the way.
     await this.collection.deleteMany(
@@ -58,8 +58,13 @@ export class IdempotencyStore {
     );
   }
 
+  /** Puts another text in the place of a reply that is kept. */
+  async amend(id: string, reply: string, timeoutMs: number): Promise<void> {
+    await this.collection.updateOne({ _id: id }, { $set: { reply } }, { timeoutMS: timeoutMs });
+  }
+
   /** Takes the reply of a call back. */
-  async remove(id: string, session: ClientSession): Promise<void> {
-    await this.collection.deleteOne({ _id: id }, { session });
+  async removeCall(callId: string, { session, timeoutMs }: WriteOptions): Promise<void> {
+    await this.collection.deleteOne({ call_id: callId }, { session, timeoutMS: timeoutMs });
   }
 }

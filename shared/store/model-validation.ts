@@ -21,8 +21,9 @@ export class ValidationStore {
     this.collection = database.collection<StoredVerdict>('model_validation');
   }
 
-  async find(modelId: string, version: string, timeoutMs: number): Promise<StoredVerdict | undefined> {
-    const found = await this.collection.findOne({ _id: `${modelId}:${version}` }, { timeoutMS: timeoutMs });
+  /** @param id `<model>:<version>` */
+  async find(id: string, timeoutMs: number): Promise<StoredVerdict | undefined> {
+    const found = await this.collection.findOne({ _id: id }, { timeoutMS: timeoutMs });
     return found ?? undefined;
   }
 

@@ -1,4 +1,5 @@
-import type { ClientSession, Collection, Db } from 'mongodb';
+import type { Collection, Db } from 'mongodb';
+import type { WriteOptions } from './connect.js';
 
 /**
  * One document of `predictions`: one scored record. Append only; `_id` is the call id and the row (`<call id>.0007`), so
@@ -65,7 +66,7 @@ export class PredictionStore {
    * Writes predictions inside a transaction. A plain insert command: the driver's insertMany first works out the size
    * of each document, which costs as much again.
    */
-  async insert(predictions: readonly Prediction[], session: ClientSession, timeoutMs: number): Promise<void> {
+  async insert(predictions: readonly Prediction[], { session, timeoutMs }: WriteOptions): Promise<void> {
     if (predictions.length === 0) return;
     await this.database.command(
       { insert: 'predictions', documents: predictions, ordered: false },
@@ -74,9 +75,10 @@ export class PredictionStore {
   }
 
   /** Takes back what one call wrote. */
-  async removeCall(callId: string, rows: number, session: ClientSession): Promise<void> {
-    const range = { $gte: predictionId(callId, 0), $lte: predictionId(callId, rows) };
-    await this.collection.deleteMany({ _id: range }, { session });
+  async removeCall(callId: string, { session, timeoutMs }: WriteOptions): Promise<void> {
+    // The slash comes right after the full stop: the range holds the call's rows and nothing else.
+    const range = { $gt: `${callId}.`, $lt: `${callId}/` };
+    await this.collection.deleteMany({ _id: range }, { session, timeoutMS: timeoutMs });
   }
 
   /**

@@ -1,4 +1,6 @@
-import type { ClientSession, Collection, Db } from 'mongodb';
+import type { Collection, Db } from 'mongodb';
+import type { CounterSnapshot, LedgerView } from '../quota/ledger-view.js';
+import type { WriteOptions } from './connect.js';
 import type { UsageBucket, UsageCounter } from '../redis-keys.js';
 
 /** One document of `usage_ledger`: one call that was answered with 200. Append only; the truth of metering. */
@@ -18,14 +20,9 @@ export interface LedgerRow {
   readonly at: Date;
 }
 
-/** What one counter adds up to, and which calls it was added up from lately, as of one moment. */
-export interface LedgerSnapshot {
-  readonly records: number;
-  readonly recent: readonly { readonly callId: string; readonly records: number }[];
-}
 
 /** The ledger of counted calls. */
-export class UsageLedger {
+export class UsageLedger implements LedgerView {
   private readonly collection: Collection<LedgerRow>;
 
   constructor(private readonly database: Db) {
@@ -37,7 +34,7 @@ export class UsageLedger {
   }
 
   /** Writes rows inside a transaction. */
-  async insert(rows: readonly LedgerRow[], session: ClientSession, timeoutMs: number): Promise<void> {
+  async insert(rows: readonly LedgerRow[], { session, timeoutMs }: WriteOptions): Promise<void> {
     await this.database.command(
       { insert: 'usage_ledger', documents: rows, ordered: false },
       { session, timeoutMS: timeoutMs },
@@ -45,8 +42,8 @@ export class UsageLedger {
   }
 
   /** Takes the row of one call back. */
-  async removeCall(callId: string, session: ClientSession): Promise<void> {
-    await this.collection.deleteOne({ _id: callId }, { session });
+  async removeCall(callId: string, { session, timeoutMs }: WriteOptions): Promise<void> {
+    await this.collection.deleteOne({ _id: callId }, { session, timeoutMS: timeoutMs });
   }
 
   /** Records that a counter's calls add up to, by the index alone. */
@@ -70,10 +67,10 @@ export class UsageLedger {
   async snapshot(
     { organisationId, bucket, month }: UsageCounter,
     { recentMs, nowMs }: { readonly recentMs: number; readonly nowMs: number },
-  ): Promise<LedgerSnapshot> {
+  ): Promise<CounterSnapshot> {
     const recent = { $gte: ['$at', new Date(nowMs - recentMs)] };
     const [found] = await this.collection
-      .aggregate<LedgerSnapshot>(
+      .aggregate<CounterSnapshot>(
         [
           { $match: { org: organisationId, bucket, month } },
           {

@@ -1,0 +1,102 @@
+import type { Clock } from '../shared/clock.js';
+import { monthEndMs } from '../shared/clock.js';
+import { ApiError } from '../shared/errors.js';
+import type { KnownFields } from '../shared/known-fields.js';
+import { hasLiveApi, isReadOnly } from '../shared/plans.js';
+import type { Model } from '../shared/store/models.js';
+import type { Organisation } from '../shared/store/organisations.js';
+import { type Verdict, isCleared } from '../shared/verdict.js';
+import type { Directory, Workspace } from './directory.js';
+import type { ScoringCall } from './scoring-call.js';
+import type { Verdicts } from './verdicts.js';
+
+/** The model that a call will be scored with. */
+export interface AdmittedModel {
+  readonly id: string;
+  readonly version: string;
+  readonly knownFields: KnownFields;
+  /** The organisation's other models. */
+  readonly otherModelIds: readonly string[];
+}
+
+export interface Admitted {
+  readonly organisation: Organisation;
+  readonly model: AdmittedModel;
+  readonly verdict: Verdict;
+}
+
+export interface AdmissionOptions {
+  readonly directory: Directory;
+  readonly verdicts: Verdicts;
+  readonly clock: Clock;
+}
+
+/** Whether an organisation may score with a model now, in the order in which refusals are promised. */
+export class Admission {
+  constructor(private readonly options: AdmissionOptions) {}
+
+  /**
+   * Admits a call.
+   * @throws ApiError expiredReadOnly, quotaExceeded (a plan without API), modelNotFound, apiDisabled, deployBlocked
+   */
+  async admit(call: ScoringCall): Promise<Admitted> {
+    const workspace = await this.options.directory.workspace(call.apiKey.organisation_id);
+    if (workspace === undefined) throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
+    const { organisation } = workspace;
+    this.checkPlan(organisation, call);
+    const model = findModel(workspace, call.modelId);
+    if (!model.live_api) {
+      throw new ApiError(
+        'apiDisabled',
+        `Live API is off for "${model.name}": turn it on in the score's row under Activate. Retrying does not clear it.`,
+      );
+    }
+    const verdict = await this.options.verdicts.of(model);
+    checkPolicy(organisation, model, verdict);
+    const compiled = await this.options.directory.manifest(model._id, model.version);
+    if (compiled === undefined) throw new Error(`version ${model.version} of ${model._id} is not stored`);
+    const otherModelIds = workspace.models.filter((other) => other !== model).map((other) => other._id);
+    const { knownFields } = compiled;
+    return { organisation, verdict, model: { id: model._id, version: model.version, knownFields, otherModelIds } };
+  }
+
+  private checkPlan(organisation: Organisation, call: ScoringCall): void {
+    const nowMs = this.options.clock.now();
+    if (isReadOnly(organisation, nowMs)) {
+      throw new ApiError(
+        'expiredReadOnly',
+        'The trial has ended and there is no subscription: scoring resumes on a paid plan. Reading still works.',
+      );
+    }
+    if (call.bucket === 'live' && !hasLiveApi(organisation)) {
+      throw new ApiError('quotaExceeded', 'The Free plan has no Live API: live keys score on Pro and above.', {
+        retryAfterSeconds: secondsToMonthEnd(nowMs),
+      });
+    }
+  }
+}
+
+/** Seconds until usage resets: the Retry-After of quota_exceeded. */
+export const secondsToMonthEnd = (nowMs: number): number => Math.max(1, Math.ceil((monthEndMs(nowMs) - nowMs) / 1000));
+
+/**
+ * The model with an id in a workspace.
+ * @throws ApiError modelNotFound, in the same words whether it exists elsewhere or not
+ */
+export function findModel(workspace: Workspace, modelId: string): Model {
+  const model = workspace.models.find((candidate) => candidate._id === modelId && candidate.deleted_at === undefined);
+  if (model !== undefined) return model;
+  throw new ApiError('modelNotFound', 'There is no model with this model_id in the workspace of the key.');
+}
+
+function checkPolicy(organisation: Organisation, model: Model, verdict: Verdict): void {
+  if (organisation.policy !== 'block' || isCleared(verdict) || model.override !== undefined) return;
+  const gate = verdict.failing_gate === null ? '' : ` at the gate ${verdict.failing_gate}`;
+  throw new ApiError(
+    'deployBlocked',
+    `The deploy policy is block and the model's validation state is ${verdict.state}${gate}. It clears as predictions ` +
+      `mature and the model passes its gates, or an administrator lifts the refusal with ` +
+      `"leadscore model set ${model._id} --override on --reason ...".`,
+    { beside: { validation: verdict } },
+  );
+}

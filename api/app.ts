@@ -1,0 +1,59 @@
+import Router from '@koa/router';
+import Koa from 'koa';
+import { ApiError } from '../shared/errors.js';
+import type { Logger } from '../shared/logger.js';
+import type { CallMetrics } from './call-metrics.js';
+import { errorReply } from './middleware/error-reply.js';
+import { type ScoreRouteRooms, scoreRoute } from './routes/score.js';
+import { scoreReplyWriter } from './score-reply.js';
+
+export interface AppOptions {
+  readonly score: ScoreRouteRooms;
+  readonly logger: Logger;
+  readonly metrics: CallMetrics;
+  /** Address of the documentation, without a trailing slash. */
+  readonly docsUrl: () => string;
+  /** Whether the gateway can do its work; a reason when it cannot. */
+  readonly readiness: () => Promise<string | undefined>;
+  /** Whether the gateway is about to stop: replies then end their connections. */
+  readonly isDraining: () => boolean;
+}
+
+/** The HTTP application: what is served where, read from top to bottom. */
+export function createApp(options: AppOptions): Koa {
+  const app = new Koa();
+  const router = new Router();
+
+  router.post('/v1/score', scoreRoute(options.score, scoreReplyWriter('conversion_likelihood')));
+  router.get('/healthz', (context) => {
+    context.body = 'ok\n';
+  });
+  router.get('/readyz', async (context) => {
+    const reason = options.isDraining() ? 'stopping' : await options.readiness();
+    context.status = reason === undefined ? 200 : 503;
+    context.body = `${reason ?? 'ready'}\n`;
+  });
+
+  app.use(options.metrics.middleware());
+  app.use(async (context, next) => {
+    await next();
+    if (options.isDraining()) context.set('Connection', 'close');
+  });
+  app.use(errorReply(options));
+  app.use(router.routes());
+  app.use(refuseUnknown(router));
+  app.on('error', (error: Error) => options.logger.debug({ error: error.message }, 'a reply could not be sent'));
+  return app;
+}
+
+/** 405 where the path exists with another method, else 404. */
+function refuseUnknown(router: Router): Koa.Middleware {
+  return (context) => {
+    const methods = router.match(context.path, context.method).path.flatMap((layer) => layer.methods);
+    if (methods.length === 0) throw new ApiError('notFound', `There is nothing at ${context.path.slice(0, 200)}.`);
+    const allow = [...new Set(methods)].join(', ');
+    throw new ApiError('methodNotAllowed', `${context.path} takes ${allow}, not ${context.method}.`, {
+      headers: { Allow: allow },
+    });
+  };
+}

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import { ApiError } from '../../shared/errors.js';
+import {
+  type ChunkPart,
+  type ChunkPayload,
+  type ChunkReply,
+  type Lane,
+  type PartReply,
+  type RefusedPart,
+  type ScoredPart,
+  maxChunkRecords,
+  messageVersion,
+} from '../../shared/score-job.js';
+import type { AdmittedModel } from '../admission.js';
+import { type ScoringCall, msUntil } from '../scoring-call.js';
+import type { LaneQueues } from './lane-queues.js';
+import { refusal } from './refusal.js';
+import type { ReplyStream } from './reply-stream.js';
+import { SingleCoalescer } from './single-coalescer.js';
+
+/** What the workers say of a call, column by column in the order of its records, with what each was scored from. */
+export interface ScoredRows {
+  readonly parts: readonly ScoredPart[];
+  /** One a record: its known fields, by slot, as JSON. */
+  readonly fields: readonly string[];
+}
+
+export interface DispatcherOptions {
+  readonly gatewayId: string;
+  readonly queues: LaneQueues;
+  readonly replies: ReplyStream;
+}
+
+/** Where a chunk is to be scored, and with what. */
+export interface ChunkTarget {
+  readonly organisationId: string;
+  readonly model: AdmittedModel;
+}
+
+/**
+ * Sends records to the workers and waits for their scores.
+ * 1. A batch is cut into chunks of at most 250 records, all sent at once.
+ * 2. Single records for the same model are gathered into one chunk for at most two milliseconds.
+ * 3. At the deadline the payloads are dropped, so that no worker starts what nobody waits for.
+ */
+export class Dispatcher {
+  private readonly singles: SingleCoalescer;
+
+  constructor(private readonly options: DispatcherOptions) {
+    this.singles = new SingleCoalescer((target, parts, deadlineMs) =>
+      this.sendChunk({ target, lane: 'singles', parts, timeoutMs: deadlineMs }),
+    );
+  }
+
+  /**
+   * Scores the records of a call.
+   * @throws ApiError refusedRequest naming the records that cannot be featurized; internalError when no answer came in time
+   */
+  async score(call: ScoringCall, model: AdmittedModel): Promise<ScoredRows> {
+    const target = { organisationId: call.apiKey.organisation_id, model };
+    const parts = packParts(call, model);
+    const replies = await Promise.all(
+      call.lane === 'singles' ? parts.map((part) => this.scoreSingle(part, target, call)) : this.scoreBatch(parts, target, call),
+    );
+    const refused = replies.filter((reply): reply is RefusedPart => 'problems' in reply);
+    if (refused.length > 0) throw refusal(refused);
+    const scored = replies.filter((reply): reply is ScoredPart => 'scores' in reply);
+    return { parts: scored, fields: fieldsOf(parts, scored) };
+  }
+
+  private scoreBatch(parts: readonly ChunkPart[], target: ChunkTarget, call: ScoringCall): Promise<PartReply>[] {
+    const timeoutMs = msUntil(call.deadline);
+    return parts.map(async (part) => {
+      const [reply] = await this.sendChunk({ target, lane: call.lane, parts: [part], timeoutMs });
+      if (reply === undefined) throw unanswered('a chunk came back without its part');
+      return reply;
+    });
+  }
+
+  private scoreSingle(part: ChunkPart, target: ChunkTarget, call: ScoringCall): Promise<PartReply> {
+    return this.singles.score(target, part, msUntil(call.deadline));
+  }
+
+  /** Queues one chunk and waits for its reply; rejects with an ApiError when there is none in time. */
+  private async sendChunk(sent: {
+    readonly target: ChunkTarget;
+    readonly lane: Lane;
+    readonly parts: readonly ChunkPart[];
+    readonly timeoutMs: number;
+  }): Promise<readonly PartReply[]> {
+    const { target, lane, parts, timeoutMs } = sent;
+    const payload: ChunkPayload = {
+      v: messageVersion,
+      chunk: randomUUID(),
+      gateway: this.options.gatewayId,
+      organisation: target.organisationId,
+      model: target.model.id,
+      version: target.model.version,
+      otherModels: target.model.otherModelIds,
+      parts,
+    };
+    const reply = this.options.replies.waitFor(payload.chunk, timeoutMs);
+    try {
+      await Promise.race([this.options.queues.add(lane, payload, timeoutMs), reply]);
+      return partsOf(await reply);
+    } catch (error) {
+      this.options.replies.forget(payload.chunk);
+      this.options.queues.cancel(payload.chunk);
+      throw error instanceof ApiError ? error : unanswered(error);
+    }
+  }
+}
+
+function partsOf({ failure, parts }: ChunkReply): readonly PartReply[] {
+  if (failure === undefined) return parts;
+  throw new ApiError('internalError', 'The records could not be scored.', { cause: failure, retryAfterSeconds: 1 });
+}
+
+const unanswered = (cause: unknown): ApiError =>
+  new ApiError('internalError', 'The records could not be scored in time.', { cause, retryAfterSeconds: 1 });
+
+/** Cuts a call into parts of at most 250 records, each record packed to the fields that the model knows. */
+function packParts(call: ScoringCall, { knownFields }: AdmittedModel): ChunkPart[] {
+  const parts: ChunkPart[] = [];
+  for (let firstRow = 0; firstRow < call.records.length; firstRow += maxChunkRecords) {
+    const records = call.records.slice(firstRow, firstRow + maxChunkRecords);
+    parts.push({
+      now: call.atMs,
+      explain: call.explain,
+      firstRow,
+      crmIds: records.map((record) => record.crmId),
+      rows: records.map((record) => knownFields.pack(record.fields)),
+    });
+  }
+  return parts;
+}
+
+/** What each record was scored from: what was sent, or what the worker filled in beside it. */
+function fieldsOf(sent: readonly ChunkPart[], scored: readonly ScoredPart[]): string[] {
+  const fields: string[] = [];
+  for (const [index, part] of sent.entries()) {
+    const filled = new Map(scored[index]?.filled);
+    for (const [row, cells] of part.rows.entries()) fields.push(filled.get(row) ?? JSON.stringify(cells));
+  }
+  return fields;
+}

@@ -1,0 +1,60 @@
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import type { Logger } from '../../shared/logger.js';
+import { payloadKey, queuePrefix } from '../../shared/redis-keys.js';
+import { type ChunkJob, type ChunkPayload, type Lane, laneQueueName, lanes, messageVersion } from '../../shared/score-job.js';
+
+const jobName = 'chunk';
+/** BullMQ writes an event a job; nobody reads them. */
+const eventsKept = 100;
+
+/** The lanes on which chunks travel to the workers. */
+export class LaneQueues {
+  private readonly queues: ReadonlyMap<Lane, Queue<ChunkJob>>;
+
+  /** @param redis a connection for commands; payloads and jobs go over the same one, so a payload is always there first */
+  constructor(
+    private readonly redis: Redis,
+    private readonly logger: Logger,
+  ) {
+    this.queues = new Map(lanes.map((lane) => [lane, this.open(lane)]));
+  }
+
+  /** Puts a chunk into a lane; it goes away by itself after `timeoutMs`, when nobody waits for it any more. */
+  async add(lane: Lane, payload: ChunkPayload, timeoutMs: number): Promise<void> {
+    const queue = this.queues.get(lane);
+    if (queue === undefined) throw new Error(`there is no lane ${lane}`);
+    const job: ChunkJob = { v: messageVersion, chunk: payload.chunk };
+    await Promise.all([
+      this.redis.set(payloadKey(payload.chunk), JSON.stringify(payload), 'PX', timeoutMs),
+      queue.add(jobName, job),
+    ]);
+  }
+
+  /** Takes a chunk back: a worker that has not begun with it will not. */
+  cancel(chunkId: string): void {
+    this.redis.del(payloadKey(chunkId)).catch((error: unknown) => {
+      this.logger.debug({ chunk: chunkId, error }, 'a payload is left to run out');
+    });
+  }
+
+  /** Chunks that wait in a lane. */
+  async depth(lane: Lane): Promise<number> {
+    return (await this.queues.get(lane)?.getWaitingCount()) ?? 0;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.queues.values()].map((queue) => queue.close()));
+  }
+
+  private open(lane: Lane): Queue<ChunkJob> {
+    const queue = new Queue<ChunkJob>(laneQueueName(lane), {
+      connection: this.redis,
+      prefix: queuePrefix,
+      streams: { events: { maxLen: eventsKept } },
+      defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
+    });
+    queue.on('error', (error) => this.logger.warn({ lane, error: error.message }, 'lane error'));
+    return queue;
+  }
+}

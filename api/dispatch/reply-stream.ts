@@ -1,0 +1,115 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import type { Logger } from '../../shared/logger.js';
+import { replyStreamKey } from '../../shared/redis-keys.js';
+import type { ChunkReply } from '../../shared/score-job.js';
+
+export interface ReplyStreamOptions {
+  readonly gatewayId: string;
+  /** A connection of its own: it waits inside Redis. */
+  readonly blocking: Redis;
+  /** A connection for commands, to trim what was read. */
+  readonly commands: Redis;
+  readonly logger: Logger;
+}
+
+interface Waiter {
+  readonly resolve: (reply: ChunkReply) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+const blockMs = 2_000;
+const mostRepliesAtOnce = 64;
+const retryMs = 100;
+const trimEvery = 64;
+
+/** No reply came in time. */
+export class NoReply extends Error {
+  override name = 'NoReply';
+}
+
+/** Receives what the workers answer to this gateway, and hands each reply to whoever waits for it. */
+export class ReplyStream {
+  private readonly waiters = new Map<string, Waiter>();
+  private readonly key: string;
+  private lastId = '0';
+  private unread = 0;
+  private isOpen = false;
+  private reading: Promise<void> = Promise.resolve();
+
+  constructor(private readonly options: ReplyStreamOptions) {
+    this.key = replyStreamKey(options.gatewayId);
+  }
+
+  /** Begins to read. */
+  start(): void {
+    this.isOpen = true;
+    this.reading = this.read();
+  }
+
+  /** Stops reading; whoever still waits will wait until their time is over. */
+  async stop(): Promise<void> {
+    this.isOpen = false;
+    this.options.blocking.disconnect();
+    await this.reading;
+    await this.options.commands.del(this.key).catch(() => undefined);
+  }
+
+  /** The reply to a chunk; rejects with NoReply after `timeoutMs`. */
+  waitFor(chunkId: string, timeoutMs: number): Promise<ChunkReply> {
+    const reply = new Promise<ChunkReply>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.waiters.delete(chunkId);
+        reject(new NoReply(`no worker answered within ${timeoutMs} ms`));
+      }, timeoutMs);
+      this.waiters.set(chunkId, { resolve, timer });
+    });
+    // Whoever waits may have given up for another reason before the time is over.
+    reply.catch(() => undefined);
+    return reply;
+  }
+
+  /** Nobody waits for this chunk any more. */
+  forget(chunkId: string): void {
+    clearTimeout(this.waiters.get(chunkId)?.timer);
+    this.waiters.delete(chunkId);
+  }
+
+  private async read(): Promise<void> {
+    while (this.isOpen) {
+      try {
+        const streams = await this.options.blocking.xread(
+          'COUNT',
+          mostRepliesAtOnce,
+          'BLOCK',
+          blockMs,
+          'STREAMS',
+          this.key,
+          this.lastId,
+        );
+        for (const [, entries] of streams ?? []) for (const [id, values] of entries) this.receive(id, values);
+      } catch (error) {
+        if (!this.isOpen) return;
+        this.options.logger.warn({ error }, 'replies could not be read');
+        await wait(retryMs);
+      }
+    }
+  }
+
+  private receive(id: string, values: readonly string[]): void {
+    this.lastId = id;
+    this.unread += 1;
+    if (this.unread >= trimEvery) this.trim();
+    const reply = JSON.parse(values[1] ?? '{}') as ChunkReply;
+    const waiter = this.waiters.get(reply.chunk);
+    if (waiter === undefined) return;
+    this.forget(reply.chunk);
+    waiter.resolve(reply);
+  }
+
+  /** Drops what has been read, so that the stream holds no more than a few replies. */
+  private trim(): void {
+    this.unread = 0;
+    this.options.commands.xtrim(this.key, 'MINID', this.lastId).catch(() => undefined);
+  }
+}

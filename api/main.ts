@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { createMetrics, listen, startAdminServer } from '../shared/admin-server.js';
+import { subscribeToChanges } from '../shared/changes.js';
+import { machineClock } from '../shared/clock.js';
+import { type Config, readConfig } from '../shared/config.js';
+import { messageOf } from '../shared/errors.js';
+import { callIdGenerator } from '../shared/identifiers.js';
+import { Lifecycle } from '../shared/lifecycle.js';
+import { type Logger, createLogger } from '../shared/logger.js';
+import { leaseMsOf } from '../shared/quota/lease.js';
+import { Quota } from '../shared/quota/quota.js';
+import { connectRedis, connectionReady } from '../shared/redis.js';
+import { ApiKeyStore } from '../shared/store/api-keys.js';
+import { connectMongo } from '../shared/store/connect.js';
+import { IdempotencyStore } from '../shared/store/idempotency.js';
+import { ValidationStore } from '../shared/store/model-validation.js';
+import { loadManifest } from '../shared/store/model-versions.js';
+import { ModelStore } from '../shared/store/models.js';
+import { OrganisationStore } from '../shared/store/organisations.js';
+import { PredictionStore } from '../shared/store/predictions.js';
+import { prepareDatabase } from '../shared/store/prepare.js';
+import { UsageLedger } from '../shared/store/usage-ledger.js';
+import { Admission } from './admission.js';
+import { createApp } from './app.js';
+import { CallMetrics } from './call-metrics.js';
+import { Directory } from './directory.js';
+import { Dispatcher } from './dispatch/dispatcher.js';
+import { LaneQueues } from './dispatch/lane-queues.js';
+import { ReplyStream } from './dispatch/reply-stream.js';
+import { KeyStore } from './key-store.js';
+import { Metering } from './metering.js';
+import { RateLimit } from './rate-limit/rate-limit.js';
+import { Recorder } from './record/recorder.js';
+import { Replays } from './replays.js';
+import { answerTransportErrors } from './transport-errors.js';
+import { Verdicts } from './verdicts.js';
+
+/* The gateway: settings, connections, rooms, routes, start; stopped in reverse. */
+
+async function start(config: Config, logger: Logger): Promise<void> {
+  const { redisUrl, mongoUrl } = config;
+  if (redisUrl === undefined || mongoUrl === undefined) {
+    throw new Error('REDIS_URL and MONGODB_URL must be set; `npm start` runs private servers when they are not');
+  }
+  const lifecycle = new Lifecycle(logger);
+  const clock = machineClock(config.clockOffsetMs);
+  const gatewayId = randomUUID();
+
+  const connect = (name: string, kind: 'commands' | 'blocking') => {
+    const redis = connectRedis({ url: redisUrl, name: `leadscore-gateway-${name}`, kind, logger });
+    lifecycle.onStop(`redis ${name}`, async () => redis.disconnect());
+    return redis;
+  };
+  const commands = connect('commands', 'commands');
+  const jobs = connect('jobs', 'commands');
+  const replyReader = connect('replies', 'blocking');
+  const subscriber = connect('changes', 'blocking');
+  await Promise.all([commands, jobs, replyReader, subscriber].map((redis) => connectionReady(redis)));
+  const mongo = await connectMongo(mongoUrl, { name: 'leadscore-gateway' });
+  lifecycle.onStop('mongo', () => mongo.client.close());
+  await prepareDatabase(mongo.database);
+
+  const { database } = mongo;
+  const ledger = new UsageLedger(database);
+  const predictions = new PredictionStore(database);
+  const idempotency = new IdempotencyStore(database);
+  const keys = new KeyStore({ keys: new ApiKeyStore(database), brand: config.keyBrand, pepper: config.keyPepper });
+  const directory = new Directory({
+    organisations: new OrganisationStore(database),
+    models: new ModelStore(database),
+    loadManifest: (modelId, version) => loadManifest(database, modelId, version),
+  });
+  const verdicts = new Verdicts({ validation: new ValidationStore(database), clock, logger });
+  await subscribeToChanges(subscriber, {
+    onChange: ({ kind, id }) => {
+      if (kind === 'key') keys.forget(id);
+      else if (kind === 'validation') verdicts.forgetAll();
+      else directory.forgetAll();
+    },
+    onGap: () => {
+      keys.forgetAll();
+      directory.forgetAll();
+      verdicts.forgetAll();
+    },
+  });
+
+  const recorder = new Recorder({ client: mongo.client, predictions, ledger, idempotency, logger });
+  const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
+  const metering = new Metering({ quota, clock, logger, takeBack: (callId) => recorder.takeBack(callId) });
+  const queues = new LaneQueues(jobs, logger);
+  lifecycle.onStop('lanes', () => queues.close());
+  const replies = new ReplyStream({ gatewayId, blocking: replyReader, commands: jobs, logger });
+  replies.start();
+  lifecycle.onStop('replies', () => replies.stop());
+  const dispatcher = new Dispatcher({ gatewayId, queues, replies });
+
+  const metrics = createMetrics();
+  const readiness = async () => (commands.status === 'ready' ? undefined : 'no connection to Redis');
+  let isDraining = false;
+  let ownUrl = '';
+  const docsUrl = () => config.docsUrl ?? `${config.baseUrl ?? ownUrl}/docs`;
+  const app = createApp({
+    score: {
+      keys,
+      receiving: { rateLimit: new RateLimit(commands), clock, newCallId: callIdGenerator(), limits: config },
+      scoring: {
+        admission: new Admission({ directory, verdicts, clock }),
+        replays: new Replays({ redis: commands, store: idempotency, clock }),
+        metering,
+        dispatcher,
+        recorder,
+      },
+      requestTimeoutMs: config.requestTimeoutMs,
+    },
+    logger,
+    metrics: new CallMetrics(metrics),
+    docsUrl,
+    readiness,
+    isDraining: () => isDraining,
+  });
+  lifecycle.add(
+    await startAdminServer({ host: config.host, port: config.adminPort, registry: metrics, readiness }),
+  );
+
+  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 10_000, requestTimeout: 0, connectionsCheckingInterval: 1_000 }, app.callback());
+  answerTransportErrors(server, docsUrl);
+  await listen(server, config.host, config.port);
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : config.port;
+  ownUrl = `http://${config.host}:${port}`;
+  lifecycle.onStop('http', () => {
+    isDraining = true;
+    return new Promise((resolve) => {
+      server.close(() => resolve());
+    });
+  });
+  lifecycle.listenForSignals();
+  logger.info({ url: ownUrl }, 'gateway ready');
+  process.send?.({ kind: 'ready', url: ownUrl });
+}
+
+const config = readConfig();
+const logger = createLogger(config.logLevel, 'gateway');
+process.on('unhandledRejection', (error) => logger.error({ error }, 'unhandled rejection'));
+start(config, logger).catch((error: unknown) => {
+  logger.fatal({ error }, `the gateway could not start: ${messageOf(error)}`);
+  process.exit(1);
+});

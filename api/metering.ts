@@ -1,0 +1,128 @@
+import { type Clock, monthOf } from '../shared/clock.js';
+import { ApiError } from '../shared/errors.js';
+import type { Logger } from '../shared/logger.js';
+import { type Allowance, type UsageReport, allowanceOf, usageReport } from '../shared/plans.js';
+import { type Quota, type Usage } from '../shared/quota/quota.js';
+import { QuotaLeaseLost, QuotaWouldCrossStop } from '../shared/quota/quota-errors.js';
+import type { UsageCounter } from '../shared/redis-keys.js';
+import type { Organisation } from '../shared/store/organisations.js';
+import { secondsToMonthEnd } from './admission.js';
+import type { ScoringCall } from './scoring-call.js';
+
+export interface MeteringOptions {
+  readonly quota: Quota;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Removes what a call recorded, when it turns out not to be counted. */
+  readonly takeBack: (callId: string) => Promise<void>;
+}
+
+/** A call may have been recorded or not: neither releasing nor counting it would be right. The sweep decides. */
+export class OutcomeUnknown extends ApiError {
+  constructor(cause: unknown) {
+    super('internalError', 'It could not be confirmed in time that the scores were recorded.', { cause, retryAfterSeconds: 1 });
+  }
+}
+
+/** Holds, settles and releases what calls use of their month's quota. */
+export class Metering {
+  constructor(private readonly options: MeteringOptions) {}
+
+  /**
+   * Reserves a call's records, all or none.
+   * @throws ApiError quotaExceeded when they would cross the hard stop; internalError when Redis does not answer
+   */
+  async reserve(call: ScoringCall, organisation: Organisation): Promise<CallReservation> {
+    const nowMs = this.options.clock.now();
+    const allowance = allowanceOf(organisation, call.bucket);
+    const counter = { organisationId: organisation._id, bucket: call.bucket, month: monthOf(nowMs) };
+    try {
+      const held = await this.options.quota.reserve({
+        counter,
+        callId: call.id,
+        records: call.records.length,
+        stop: allowance.hardStop,
+        deadlineRedisMs: Math.floor(call.deadline.redisMs),
+      });
+      return new CallReservation(call, { counter, allowance, held, options: this.options });
+    } catch (error) {
+      if (error instanceof QuotaWouldCrossStop) throw wouldCrossStop(error, { allowance, call, nowMs });
+      throw new ApiError('internalError', 'The quota could not be reserved.', { cause: error, retryAfterSeconds: 1 });
+    }
+  }
+
+  /** The usage of an organisation's bucket in the current month. */
+  async usage(organisation: Organisation, bucket: UsageCounter['bucket']): Promise<UsageReport & { month: string }> {
+    const month = monthOf(this.options.clock.now());
+    const { used } = await this.options.quota.usage({ organisationId: organisation._id, bucket, month });
+    return { ...usageReport(used, allowanceOf(organisation, bucket)), month };
+  }
+}
+
+/** What one call holds, until it is settled or released. */
+export class CallReservation {
+  readonly counter: UsageCounter;
+  readonly allowance: Allowance;
+  /** Usage when the call was reserved, with it in. */
+  readonly usageIfSettled: UsageReport;
+  private readonly options: MeteringOptions;
+
+  constructor(
+    private readonly call: ScoringCall,
+    held: { counter: UsageCounter; allowance: Allowance; held: Usage; options: MeteringOptions },
+  ) {
+    this.counter = held.counter;
+    this.allowance = held.allowance;
+    this.options = held.options;
+    this.usageIfSettled = usageReport(held.held.used + call.records.length, held.allowance);
+  }
+
+  /** Runs `work`; when it fails, what the call holds is given back, unless it may have been recorded. */
+  async releasedOnFailure<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof OutcomeUnknown)) this.release();
+      throw error;
+    }
+  }
+
+  /**
+   * Turns what is held into usage, after the call was recorded. What Redis does not confirm, the sweep settles.
+   * @throws ApiError internalError when the lease has gone: the call is not counted, and its record is taken back
+   */
+  async settle(): Promise<UsageReport> {
+    try {
+      const { used } = await this.options.quota.settle(this.counter, this.call.id);
+      return usageReport(used, this.allowance);
+    } catch (error) {
+      if (!(error instanceof QuotaLeaseLost)) {
+        this.options.logger.warn({ call: this.call.id, error }, 'a recorded call is left to the sweep to settle');
+        return this.usageIfSettled;
+      }
+      await this.options.takeBack(this.call.id);
+      throw new ApiError('internalError', 'The call took too long and was not counted.', { cause: error, retryAfterSeconds: 1 });
+    }
+  }
+
+  /** Not awaited by the answer: a release that fails is the sweep's. */
+  private release(): void {
+    this.options.quota.release(this.counter, this.call.id).catch((error: unknown) => {
+      this.options.logger.warn({ call: this.call.id, error }, 'a failed call is left to the sweep to release');
+    });
+  }
+}
+
+function wouldCrossStop(
+  { used, leased }: QuotaWouldCrossStop,
+  { allowance, call, nowMs }: { allowance: Allowance; call: ScoringCall; nowMs: number },
+): ApiError {
+  const what = call.bucket === 'test' ? 'the cap of test keys' : 'the backstop';
+  const inFlight = leased > 0 ? ` and ${leased} in calls under way` : '';
+  return new ApiError(
+    'quotaExceeded',
+    `${call.records.length} more records would pass ${what} of ${allowance.hardStop} for this month: ${used} are used` +
+      `${inFlight}. The call was refused whole and not counted. Usage resets at the start of next month (UTC).`,
+    { retryAfterSeconds: secondsToMonthEnd(nowMs) },
+  );
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import type { Context } from 'koa';
+import type { Clock } from '../shared/clock.js';
+import { ApiError } from '../shared/errors.js';
+import type { ApiKey } from '../shared/store/api-keys.js';
+import type { RateDecision, RateLimit } from './rate-limit/rate-limit.js';
+import { type BodyLimits, readBody } from './read-body.js';
+import type { Deadline, Idempotency } from './scoring-call.js';
+
+/** The rooms that every authenticated call passes before its body is understood. */
+export interface ReceivingRooms {
+  readonly rateLimit: RateLimit;
+  readonly clock: Clock;
+  readonly newCallId: (nowMs: number) => string;
+  readonly limits: BodyLimits;
+}
+
+/** A call whose key and rate were checked and whose body has arrived. */
+export interface ReceivedCall {
+  readonly callId: string;
+  readonly apiKey: ApiKey;
+  readonly body: Buffer;
+  readonly atMs: number;
+  readonly deadline: Deadline;
+  readonly idempotency: Idempotency | undefined;
+}
+
+const longestIdempotencyKey = 255;
+
+/**
+ * Checks the key and the rate, in this order, then reads the body. Sets the RateLimit headers.
+ * @param options.authenticate finds the key that was sent; @param options.timeoutMs from the last byte of the body
+ * @throws ApiError invalidApiKey, rateLimited, unreadableRequest, refusedRequest
+ */
+export async function receiveCall(
+  context: Context,
+  rooms: ReceivingRooms,
+  options: { readonly authenticate: () => Promise<ApiKey>; readonly timeoutMs: number; readonly route: string },
+): Promise<ReceivedCall> {
+  const apiKey = await options.authenticate();
+  const callId = rooms.newCallId(rooms.clock.now());
+  const decision = await takeSlot(context, rooms.rateLimit, { apiKey, callId, window: 'scoring' });
+  const decidedMs = performance.now();
+  const body = await readBody(context.req, rooms.limits);
+  const endMs = performance.now() + options.timeoutMs;
+  return {
+    callId,
+    apiKey,
+    body,
+    atMs: rooms.clock.now(),
+    deadline: { monotonicMs: endMs, redisMs: decision.redisNowMs + (endMs - decidedMs) },
+    idempotency: idempotencyOf(context, options.route, body),
+  };
+}
+
+/**
+ * Takes a slot of the key's rate and says so in headers.
+ * @throws ApiError rateLimited
+ */
+export async function takeSlot(
+  context: Context,
+  rateLimit: RateLimit,
+  slot: { readonly apiKey: ApiKey; readonly callId: string; readonly window: 'scoring' | 'reading' },
+): Promise<RateDecision> {
+  const { apiKey, callId, window } = slot;
+  const rate = window === 'scoring' ? apiKey.rate_per_second : 10 * apiKey.rate_per_second;
+  const decision = await rateLimit
+    .take({ organisationId: apiKey.organisation_id, keyId: apiKey._id, window, rate, callId })
+    .catch((cause: unknown) => {
+      throw new ApiError('internalError', 'The rate limit could not be read.', { cause, retryAfterSeconds: 1 });
+    });
+  context.set('RateLimit-Policy', `"key";q=${rate};w=1`);
+  context.set('RateLimit', `"key";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}`);
+  if (decision.accepted) return decision;
+  throw new ApiError('rateLimited', `More than ${rate} calls within a second: slow down and retry.`, {
+    retryAfterSeconds: Math.max(1, Math.ceil(decision.retryAfterMs / 1000)),
+  });
+}
+
+function idempotencyOf(context: Context, route: string, body: Buffer): Idempotency | undefined {
+  const key = context.get('idempotency-key');
+  if (key === '') return undefined;
+  if (key.length > longestIdempotencyKey) {
+    throw new ApiError('unreadableRequest', `The Idempotency-Key is longer than ${longestIdempotencyKey} characters.`);
+  }
+  const bodyHash = createHash('sha256').update(route).update('\0').update(body).digest('hex');
+  return { key, bodyHash };
+}

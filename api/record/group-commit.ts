@@ -1,0 +1,83 @@
+/** One call's writes on their way to a commit. */
+interface Waiting<Entry> {
+  readonly entry: Entry;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface GroupCommitOptions<Entry> {
+  /** Writes entries in one transaction: all or none. */
+  readonly commit: (entries: readonly Entry[]) => Promise<void>;
+  readonly weightOf: (entry: Entry) => number;
+  /** Whether entries of a group that failed may pass when each is committed alone. */
+  readonly mayPassAlone: (error: unknown) => boolean;
+}
+
+/** Entries at least this heavy gain nothing from company. */
+const heavyWeight = 200;
+const heaviestGroup = 1_000;
+/** Groups of light entries under way at once: while they are, the next one gathers. */
+const groupsUnderWay = 2;
+
+/**
+ * Calls that finish at about the same time share a transaction. A light call that finds nothing under way commits at
+ * once (with those that finished in the same turn of the event loop); later ones gather until a commit ends.
+ */
+export class GroupCommit<Entry> {
+  private readonly waiting: Waiting<Entry>[] = [];
+  private underWay = 0;
+  private isScheduled = false;
+
+  constructor(private readonly options: GroupCommitOptions<Entry>) {}
+
+  /** Resolves when the entry is committed; rejects with what its commit failed with. */
+  commit(entry: Entry): Promise<void> {
+    if (this.options.weightOf(entry) >= heavyWeight) return this.options.commit([entry]);
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ entry, resolve, reject });
+      this.schedule();
+    });
+  }
+
+  private schedule(): void {
+    if (this.isScheduled || this.underWay >= groupsUnderWay || this.waiting.length === 0) return;
+    this.isScheduled = true;
+    setImmediate(() => {
+      this.isScheduled = false;
+      const group = this.takeGroup();
+      this.underWay += 1;
+      void this.commitGroup(group).finally(() => {
+        this.underWay -= 1;
+        this.schedule();
+      });
+    });
+  }
+
+  private takeGroup(): Waiting<Entry>[] {
+    let weight = 0;
+    let count = 0;
+    for (const { entry } of this.waiting) {
+      weight += this.options.weightOf(entry);
+      if (count > 0 && weight > heaviestGroup) break;
+      count += 1;
+    }
+    return this.waiting.splice(0, count);
+  }
+
+  private async commitGroup(group: readonly Waiting<Entry>[]): Promise<void> {
+    try {
+      await this.options.commit(group.map(({ entry }) => entry));
+      for (const { resolve } of group) resolve();
+    } catch (error) {
+      if (group.length > 1 && this.options.mayPassAlone(error)) await this.commitEach(group);
+      else for (const { reject } of group) reject(error);
+    }
+  }
+
+  /** One caller's clash must not fail its neighbours. */
+  private async commitEach(group: readonly Waiting<Entry>[]): Promise<void> {
+    await Promise.all(
+      group.map(({ entry, resolve, reject }) => this.options.commit([entry]).then(resolve, reject)),
+    );
+  }
+}

@@ -1,0 +1,175 @@
+import { type MongoClient, MongoServerError } from 'mongodb';
+import { ApiError } from '../../shared/errors.js';
+import type { Logger } from '../../shared/logger.js';
+import type { UsageReport } from '../../shared/plans.js';
+import { type IdempotencyStore, type IdempotentReply, idempotencyId, idempotencyMs } from '../../shared/store/idempotency.js';
+import { type Prediction, type PredictionStore, bandOf, predictionId } from '../../shared/store/predictions.js';
+import type { LedgerRow, UsageLedger } from '../../shared/store/usage-ledger.js';
+import type { AdmittedModel } from '../admission.js';
+import type { ScoredRows } from '../dispatch/dispatcher.js';
+import { type CallReservation, OutcomeUnknown } from '../metering.js';
+import { RecordedElsewhere } from '../replays.js';
+import { type ScoringCall, msUntil } from '../scoring-call.js';
+import { GroupCommit } from './group-commit.js';
+import { CommitUnknown, inTransaction } from './transaction.js';
+
+export interface RecorderOptions {
+  readonly client: MongoClient;
+  readonly predictions: PredictionStore;
+  readonly ledger: UsageLedger;
+  readonly idempotency: IdempotencyStore;
+  readonly logger: Logger;
+}
+
+/** A scored call that is to be recorded. */
+export interface ScoredCall {
+  readonly call: ScoringCall;
+  readonly model: AdmittedModel;
+  readonly rows: ScoredRows;
+  readonly reservation: CallReservation;
+  /** Writes the reply with a given usage. */
+  readonly writeWith: (usage: UsageReport) => string;
+}
+
+interface Entry {
+  readonly callId: string;
+  readonly timeoutMs: number;
+  readonly predictions: readonly Prediction[];
+  readonly row: LedgerRow;
+  readonly reply: IdempotentReply | undefined;
+}
+
+const duplicateKey = 11_000;
+const takeBackTimeoutMs = 5_000;
+
+/**
+ * Writes what a call leaves behind, in one transaction: its predictions (live keys only), its ledger row and, under an
+ * Idempotency-Key, its reply. When that has been committed the call is counted; otherwise it is not.
+ */
+export class Recorder {
+  private readonly commits: GroupCommit<Entry>;
+
+  constructor(private readonly options: RecorderOptions) {
+    this.commits = new GroupCommit({
+      commit: (entries) => this.commit(entries),
+      weightOf: (entry) => entry.predictions.length + 1,
+      mayPassAlone: (error) => !(error instanceof CommitUnknown),
+    });
+  }
+
+  /**
+   * Records a call.
+   * @returns the reply that was kept to be replayed, if any
+   * @throws OutcomeUnknown when it is not certain in time whether it was recorded (it will then be taken back);
+   * RecordedElsewhere when another call was recorded under the same Idempotency-Key; ApiError internalError when it was
+   * not recorded
+   */
+  async record(scored: ScoredCall): Promise<string | undefined> {
+    const entry = entryOf(scored);
+    try {
+      await this.commits.commit(entry);
+      return entry.reply?.reply;
+    } catch (error) {
+      if (isDuplicateReply(error)) throw new RecordedElsewhere('the Idempotency-Key was used meanwhile');
+      if (!(error instanceof CommitUnknown)) {
+        throw new ApiError('internalError', 'The scores could not be recorded.', { cause: error, retryAfterSeconds: 1 });
+      }
+      // The caller reads an error, so the call must not count, whatever became of the commit.
+      void this.takeBack(entry.callId).catch((cause: unknown) =>
+        this.options.logger.error({ call: entry.callId, error: cause }, 'a call of unknown outcome was not taken back'),
+      );
+      throw new OutcomeUnknown(error);
+    }
+  }
+
+  /** Removes everything that a call recorded, if it recorded anything. */
+  async takeBack(callId: string): Promise<void> {
+    const { client, predictions, ledger, idempotency } = this.options;
+    await inTransaction(
+      client,
+      async (options) => {
+        await ledger.removeCall(callId, options);
+        await predictions.removeCall(callId, options);
+        await idempotency.removeCall(callId, options);
+      },
+      { timeoutMs: takeBackTimeoutMs },
+    );
+  }
+
+  private async commit(entries: readonly Entry[]): Promise<void> {
+    const { client, predictions, ledger, idempotency } = this.options;
+    const replies = entries.flatMap((entry) => entry.reply ?? []);
+    await inTransaction(
+      client,
+      async (options) => {
+        await idempotency.insert(replies, options);
+        await ledger.insert(entries.map((entry) => entry.row), options);
+        await predictions.insert(entries.flatMap((entry) => entry.predictions), options);
+      },
+      { timeoutMs: Math.max(...entries.map((entry) => entry.timeoutMs)) },
+    );
+  }
+}
+
+function isDuplicateReply(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === duplicateKey && error.message.includes('idempotency');
+}
+
+function entryOf({ call, model, rows, reservation, writeWith }: ScoredCall): Entry {
+  const at = new Date(call.atMs);
+  return {
+    callId: call.id,
+    timeoutMs: msUntil(call.deadline),
+    predictions: call.bucket === 'live' ? predictionsOf(call, { model, rows, at }) : [],
+    row: {
+      _id: call.id,
+      request_id: call.requestId,
+      org: call.apiKey.organisation_id,
+      key: call.apiKey._id,
+      bucket: call.bucket,
+      month: reservation.counter.month,
+      records: call.records.length,
+      model: model.id,
+      version: model.version,
+      at,
+    },
+    reply: replyOf(call, () => writeWith(reservation.usageIfSettled)),
+  };
+}
+
+function predictionsOf(
+  call: ScoringCall,
+  { model, rows, at }: { readonly model: AdmittedModel; readonly rows: ScoredRows; readonly at: Date },
+): Prediction[] {
+  const predictions: Prediction[] = [];
+  for (const part of rows.parts) {
+    for (const [index, score] of part.scores.entries()) {
+      const row = predictions.length;
+      const crmId = call.records[row]?.crmId ?? null;
+      predictions.push({
+        _id: predictionId(call.id, row),
+        org: call.apiKey.organisation_id,
+        ...(crmId === null ? {} : { crm_id: crmId }),
+        model: model.id,
+        version: model.version,
+        score,
+        likelihood: part.likelihoods[index] ?? 0,
+        band: bandOf(score),
+        at,
+        fields: rows.fields[row] ?? '[]',
+      });
+    }
+  }
+  return predictions;
+}
+
+function replyOf(call: ScoringCall, write: () => string): IdempotentReply | undefined {
+  if (call.idempotency === undefined) return undefined;
+  return {
+    _id: idempotencyId(call.apiKey.organisation_id, call.bucket, call.idempotency.key),
+    body_hash: call.idempotency.bodyHash,
+    call_id: call.id,
+    reply: write(),
+    expires_at: new Date(call.atMs + idempotencyMs),
+  };
+}

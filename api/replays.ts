@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Clock } from '../shared/clock.js';
+import { ApiError } from '../shared/errors.js';
+import { type LuaCommand, integerReply, luaCommand } from '../shared/lua-command.js';
+import type { Redis } from '../shared/redis.js';
+import { replayClaimKey } from '../shared/redis-keys.js';
+import { type IdempotencyStore, type IdempotentReply, idempotencyId } from '../shared/store/idempotency.js';
+import { type Idempotency, type ScoringCall, msUntil } from './scoring-call.js';
+
+/** The body of a 200, and whether it was sent before. */
+export interface Reply {
+  readonly body: string;
+  readonly isReplay: boolean;
+}
+
+/** Another call was recorded under the same Idempotency-Key while this one ran; this one was not. */
+export class RecordedElsewhere extends Error {
+  override name = 'RecordedElsewhere';
+}
+
+export interface ReplaysOptions {
+  readonly redis: Redis;
+  readonly store: IdempotencyStore;
+  readonly clock: Clock;
+}
+
+interface IdempotentCall extends ScoringCall {
+  readonly idempotency: Idempotency;
+}
+
+const firstPollMs = 10;
+const longestPollMs = 250;
+/** A claim outlives its call's deadline by this much, in case its holder has died. */
+const claimGraceMs = 1_000;
+
+/**
+ * Answers a call under an Idempotency-Key once. The truth is in MongoDB, written together with the ledger row, so that a
+ * replay is never counted even when Redis has been emptied; the claim in Redis only makes the second of two calls that
+ * run at the same time wait for the first.
+ */
+export class Replays {
+  private readonly dropClaim: LuaCommand<number>;
+
+  constructor(private readonly options: ReplaysOptions) {
+    this.dropClaim = luaCommand(options.redis, { file: 'api/drop-claim.lua', reply: integerReply });
+  }
+
+  /**
+   * Runs `work`, or gives what was answered before under the same key.
+   * @throws ApiError unreadableRequest when the key was used with another body; what `work` throws
+   */
+  async once(call: ScoringCall, work: () => Promise<Reply>): Promise<Reply> {
+    if (!isIdempotent(call)) return await work();
+    const before = await this.replay(call);
+    if (before !== undefined) return before;
+    const claim = this.claimKey(call);
+    const replayed = await this.claimOrReplay(call, claim);
+    if (replayed !== undefined) return replayed;
+    try {
+      return (await this.replay(call)) ?? (await work());
+    } catch (error) {
+      const elsewhere = error instanceof RecordedElsewhere ? await this.replay(call) : undefined;
+      if (elsewhere !== undefined) return elsewhere;
+      throw error;
+    } finally {
+      this.dropClaim({ keys: [claim], args: [call.id] }).catch(() => undefined);
+    }
+  }
+
+  /**
+   * Makes the reply that is kept the one that is sent: the usage in it may have moved on since it was recorded.
+   * @param recorded what was kept with the ledger row; undefined for a call without an Idempotency-Key
+   */
+  async keepAsSent(call: ScoringCall, recorded: string | undefined, body: string): Promise<Reply> {
+    if (recorded !== undefined && recorded !== body && isIdempotent(call)) {
+      // Where this fails the one that was recorded is replayed: the same scores, the usage of a moment before.
+      await this.options.store.amend(this.id(call), body, msUntil(call.deadline)).catch(() => undefined);
+    }
+    return { body, isReplay: false };
+  }
+
+  private async claimOrReplay(call: IdempotentCall, claim: string): Promise<Reply | undefined> {
+    for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, longestPollMs)) {
+      const claimMs = msUntil(call.deadline) + claimGraceMs;
+      if ((await this.options.redis.set(claim, call.id, 'PX', claimMs, 'NX')) === 'OK') return undefined;
+      const remainingMs = msUntil(call.deadline);
+      if (remainingMs <= 1) {
+        throw new ApiError('internalError', 'Another call with this Idempotency-Key is still running.', {
+          retryAfterSeconds: 1,
+        });
+      }
+      await wait(Math.min(pollMs, remainingMs));
+      const reply = await this.replay(call);
+      if (reply !== undefined) return reply;
+    }
+  }
+
+  private async replay(call: IdempotentCall): Promise<Reply | undefined> {
+    const { store, clock } = this.options;
+    const stored = await store.find(this.id(call), clock.now(), msUntil(call.deadline));
+    return stored && replayOf(stored, call.idempotency);
+  }
+
+  private id(call: IdempotentCall): string {
+    return idempotencyId(call.apiKey.organisation_id, call.bucket, call.idempotency.key);
+  }
+
+  private claimKey(call: IdempotentCall): string {
+    const digest = createHash('sha256').update(call.idempotency.key).digest('base64url');
+    return replayClaimKey(call.apiKey.organisation_id, call.bucket, digest);
+  }
+}
+
+const isIdempotent = (call: ScoringCall): call is IdempotentCall => call.idempotency !== undefined;
+
+function replayOf(stored: IdempotentReply, { bodyHash }: Idempotency): Reply {
+  if (stored.body_hash === bodyHash) return { body: stored.reply, isReplay: true };
+  throw new ApiError(
+    'unreadableRequest',
+    'This Idempotency-Key was used for a call with another body: use a new key for each new call.',
+  );
+}

@@ -1,0 +1,73 @@
+import type { Middleware } from 'koa';
+import { ApiError } from '../../shared/errors.js';
+import { type CallRecord, type ScoringCall } from '../scoring-call.js';
+import { answerInTime } from '../answer-in-time.js';
+import type { KeyStore } from '../key-store.js';
+import { parseJson } from '../parse-json.js';
+import { bodyText } from '../read-body.js';
+import { type ReceivedCall, type ReceivingRooms, receiveCall } from '../receive-call.js';
+import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.js';
+import { compileCheck } from '../schemas/validator.js';
+import { type ScoringRooms, type WriteReply, scoreRecords } from '../score-records.js';
+
+export interface ScoreRouteRooms {
+  readonly keys: KeyStore;
+  readonly receiving: ReceivingRooms;
+  readonly scoring: ScoringRooms;
+  readonly requestTimeoutMs: number;
+}
+
+/** Records of one batch call at most. */
+export const mostRecords = 1000;
+
+const route = '/v1/score';
+
+/** `POST /v1/score`: up to 1000 records of one model. */
+export function scoreRoute(rooms: ScoreRouteRooms, writeReply: WriteReply): Middleware {
+  const check = compileCheck<ScoreRequest>(scoreRequestSchema);
+  return async (context) => {
+    const received = await receiveCall(context, rooms.receiving, {
+      authenticate: () => rooms.keys.authenticate(context.headers),
+      timeoutMs: rooms.requestTimeoutMs,
+      route,
+    });
+    if (context.is('application/json') !== 'application/json' || !isUtf8Charset(context.request.charset)) {
+      throw new ApiError('unreadableRequest', 'Send JSON: the Content-Type must be application/json, in UTF-8.');
+    }
+    const call = callOf(received, check(parseJson(bodyText(received.body))), String(context.state.requestId));
+    const reply = await answerInTime(call, rooms.scoring, () => scoreRecords(call, writeReply, rooms.scoring));
+    if (reply.isReplay) context.set('Idempotent-Replayed', 'true');
+    context.type = 'application/json';
+    context.body = reply.body;
+  };
+}
+
+const isUtf8Charset = (charset: string): boolean => charset === '' || /^utf-?8$/i.test(charset);
+
+function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string): ScoringCall {
+  const { length } = request.records;
+  if (length === 0) throw new ApiError('refusedRequest', 'There are no records: send between 1 and 1000.');
+  if (length > mostRecords) {
+    throw new ApiError('recordLimitExceeded', `The call has ${length} records; at most ${mostRecords} are scored in one call.`);
+  }
+  const { callId, apiKey, atMs, deadline, idempotency } = received;
+  return {
+    id: callId,
+    requestId,
+    apiKey,
+    bucket: apiKey.kind,
+    modelId: request.model_id,
+    records: request.records.map(recordOf),
+    explain: request.explain ?? false,
+    lane: length === 1 ? 'singles' : 'batches',
+    idempotency,
+    atMs,
+    deadline,
+  };
+}
+
+/** The schema has made sure that a crm_id is a string; an empty one counts as not sent. */
+function recordOf(fields: Readonly<Record<string, unknown>>): CallRecord {
+  const crmId = Object.hasOwn(fields, 'crm_id') ? fields.crm_id : undefined;
+  return { fields, crmId: typeof crmId === 'string' && crmId !== '' ? crmId : null };
+}

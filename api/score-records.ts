@@ -1,0 +1,54 @@
+import type { UsageReport } from '../shared/plans.js';
+import type { Verdict } from '../shared/verdict.js';
+import type { Admission } from './admission.js';
+import type { Dispatcher, ScoredRows } from './dispatch/dispatcher.js';
+import type { Reply, Replays } from './replays.js';
+import type { Metering } from './metering.js';
+import type { Recorder } from './record/recorder.js';
+import type { ScoringCall } from './scoring-call.js';
+
+/** What a scored call is answered with, before it is written out. */
+export interface ScoreOutcome {
+  readonly call: ScoringCall;
+  readonly rows: ScoredRows;
+  readonly usage: UsageReport;
+  readonly verdict: Verdict;
+}
+
+/** Writes an outcome out as JSON, in the form of the endpoint that was called. */
+export type WriteReply = (outcome: ScoreOutcome) => string;
+
+/** The rooms that the story walks through. */
+export interface ScoringRooms {
+  readonly admission: Admission;
+  readonly replays: Replays;
+  readonly metering: Metering;
+  readonly dispatcher: Dispatcher;
+  readonly recorder: Recorder;
+}
+
+/**
+ * The story of a call, from a checked body to the text of its answer. A reply means recorded; anything else is an
+ * ApiError, and the call was not counted.
+ *
+ * 1. A call that was answered before under the same Idempotency-Key is answered with that again.
+ * 2. Admission: the organisation's plan, the model, its switch, its verdict.
+ * 3. Reserve the records' share of the month's quota.
+ * 4. Dispatch the records to the workers and wait for their scores.
+ * 5. Record predictions, ledger row and the reply to replay in one transaction: the commit point.
+ * 6. Settle: the reservation becomes usage.
+ */
+export async function scoreRecords(call: ScoringCall, write: WriteReply, rooms: ScoringRooms): Promise<Reply> {
+  const { admission, replays, metering, dispatcher, recorder } = rooms;
+  return await replays.once(call, async () => {
+    const { organisation, model, verdict } = await admission.admit(call);
+    const reservation = await metering.reserve(call, organisation);
+    return await reservation.releasedOnFailure(async () => {
+      const rows = await dispatcher.score(call, model);
+      const writeWith = (usage: UsageReport) => write({ call, rows, verdict, usage });
+      const recorded = await recorder.record({ call, model, rows, reservation, writeWith });
+      const usage = await reservation.settle();
+      return await replays.keepAsSent(call, recorded, writeWith(usage));
+    });
+  });
+}

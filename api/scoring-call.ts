@@ -1,0 +1,45 @@
+import type { UsageBucket } from '../shared/redis-keys.js';
+import type { Lane } from '../shared/score-job.js';
+import type { ApiKey } from '../shared/store/api-keys.js';
+
+/** One record of a call: the caller's fields, and the crm_id that was taken out of them. */
+export interface CallRecord {
+  readonly crmId: string | null;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** A caller's Idempotency-Key and what it was sent with. */
+export interface Idempotency {
+  readonly key: string;
+  /** SHA-256 of route and body, hex. */
+  readonly bodyHash: string;
+}
+
+/** What a call is once its key, rate and body have been checked, whichever endpoint it came by. */
+export interface ScoringCall {
+  /** Made by the gateway, ordered by time; names the reservation, the ledger row and the predictions. */
+  readonly id: string;
+  /** What the caller calls it, for logs and the ledger. */
+  readonly requestId: string;
+  readonly apiKey: ApiKey;
+  readonly bucket: UsageBucket;
+  readonly modelId: string;
+  readonly records: readonly CallRecord[];
+  readonly explain: boolean;
+  readonly lane: Lane;
+  readonly idempotency: Idempotency | undefined;
+  /** Service time of the request, ms: what ages are counted to and predictions are dated with. */
+  readonly atMs: number;
+  readonly deadline: Deadline;
+}
+
+/** When a call must have been answered, by this process's monotonic clock and by Redis's. */
+export interface Deadline {
+  /** In the terms of `performance.now()`. */
+  readonly monotonicMs: number;
+  /** Unix ms by Redis's clock. */
+  readonly redisMs: number;
+}
+
+/** Milliseconds until a deadline; at least 1, so that it can serve as a timeout. */
+export const msUntil = (deadline: Deadline): number => Math.max(1, Math.floor(deadline.monotonicMs - performance.now()));

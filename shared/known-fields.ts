@@ -1,0 +1,189 @@
+import type { Manifest } from './bundle/manifest.js';
+import { foldFieldName } from './field-name.js';
+import { type Cell, isAbsent, packCell } from './packed-cell.js';
+
+export type { Cell, Scalar } from './packed-cell.js';
+
+/**
+ * The fields that a model knows, as slots: one for each distinct pair of a field and its aliases among the
+ * features, in the order of first appearance, then one for the recency guard's field when no feature reads it.
+ * Gateway and worker compile the same slots from the same manifest, so that a record travels as an array of cells.
+ */
+export interface KnownFields {
+  /** The field of each slot; a name appears twice when two features give the same field different aliases. */
+  readonly slotNames: readonly string[];
+  readonly slotCount: number;
+  /** Slots below this one are read by features; a slot beyond them is the recency guard's alone. */
+  readonly scoredSlotCount: number;
+  /** The slot that each feature of the manifest reads. */
+  readonly slotOfFeature: readonly number[];
+  readonly recencySlot: number | undefined;
+  /**
+   * The cells of a record, by slot. A slot takes the key that is exactly its field, else the first that folds to
+   * it, else the first that folds to one of its aliases; one key may feed several slots.
+   * @param record a parsed JSON object; keys such as `__proto__` are ordinary when they are its own
+   */
+  pack(record: Readonly<Record<string, unknown>>): Cell[];
+  /**
+   * Fills the slots that were not sent with the cells of an earlier prediction; a sent null stays.
+   * @param cells of `pack`, changed in place
+   * @returns whether anything was filled
+   */
+  mergeStored(options: { readonly cells: Cell[]; readonly stored: StoredFields }): boolean;
+}
+
+/** The cells of an earlier prediction: `slots` of this very manifest, or `cells` under the `names` of another. */
+export type StoredFields =
+  | { readonly slots: readonly Cell[] }
+  | { readonly names: readonly string[]; readonly cells: readonly Cell[] };
+
+/** A slot that a key may feed, and how well it matches. */
+interface Target {
+  readonly slot: number;
+  readonly rank: number;
+}
+
+const ALIAS = 1;
+const FOLDED = 2;
+const EXACT = 3;
+const TAKEN = 4;
+
+const NO_TARGETS: readonly Target[] = [];
+/** Callers may send endlessly many names; a cache that reaches this size is emptied. */
+const CACHED_KEYS = 10_000;
+const LONGEST_CACHED_KEY = 256;
+
+/**
+ * Compiles a manifest's slots.
+ * @param manifest a checked manifest; only its features and its recency guard are read
+ */
+export function compileKnownFields(manifest: Pick<Manifest, 'features' | 'recency'>): KnownFields {
+  const slots: { field: string; aliases: readonly string[] }[] = [];
+  const slotByPair = new Map<string, number>();
+  const slotOf = (field: string, aliases: readonly string[]): number => {
+    const pair = JSON.stringify([field, [...new Set(aliases)].sort()]);
+    const known = slotByPair.get(pair);
+    if (known !== undefined) return known;
+    slotByPair.set(pair, slots.length);
+    return slots.push({ field, aliases }) - 1;
+  };
+  const slotOfFeature = manifest.features.map((feature) => slotOf(feature.field, feature.aliases ?? []));
+  const scoredSlotCount = slots.length;
+  const recencySlot = manifest.recency && recencySlotOf(manifest.recency.field);
+  function recencySlotOf(field: string): number {
+    const ofDate = manifest.features.findIndex(
+      (feature) => feature.field === field && feature.type === 'date',
+    );
+    const ofAny = manifest.features.findIndex((feature) => feature.field === field);
+    return slotOfFeature[ofDate] ?? slotOfFeature[ofAny] ?? slotOf(field, []);
+  }
+  return new CompiledFields({ slots, scoredSlotCount, slotOfFeature, recencySlot });
+}
+
+class CompiledFields implements KnownFields {
+  readonly slotNames: readonly string[];
+  readonly slotCount: number;
+  readonly scoredSlotCount: number;
+  readonly slotOfFeature: readonly number[];
+  readonly recencySlot: number | undefined;
+  readonly #exact = new Map<string, number[]>();
+  readonly #folded = new Map<string, number[]>();
+  readonly #aliases = new Map<string, number[]>();
+  readonly #targets = new Map<string, readonly Target[]>();
+  readonly #noCells: readonly Cell[];
+  /** How well each slot of the record in hand is matched so far. */
+  readonly #ranks: Uint8Array;
+
+  constructor(shape: {
+    slots: readonly { field: string; aliases: readonly string[] }[];
+    scoredSlotCount: number;
+    slotOfFeature: readonly number[];
+    recencySlot: number | undefined;
+  }) {
+    this.slotNames = shape.slots.map((slot) => slot.field);
+    this.slotCount = shape.slots.length;
+    this.scoredSlotCount = shape.scoredSlotCount;
+    this.slotOfFeature = shape.slotOfFeature;
+    this.recencySlot = shape.recencySlot;
+    this.#noCells = new Array<Cell>(this.slotCount).fill(undefined);
+    this.#ranks = new Uint8Array(this.slotCount);
+    for (const [slot, { field, aliases }] of shape.slots.entries()) {
+      addSlot(this.#exact, field, slot);
+      addSlot(this.#folded, foldFieldName(field), slot);
+      for (const alias of new Set(aliases.map(foldFieldName))) addSlot(this.#aliases, alias, slot);
+    }
+  }
+
+  pack(record: Readonly<Record<string, unknown>>): Cell[] {
+    const cells = this.#noCells.slice();
+    const ranks = this.#ranks;
+    ranks.fill(0);
+    for (const key in record) {
+      const targets = this.#targets.get(key) ?? this.#resolve(key);
+      if (targets.length === 0) continue;
+      const cell = packCell(record[key]);
+      if (cell === undefined) continue;
+      for (const target of targets) {
+        if (target.rank <= (ranks[target.slot] ?? TAKEN)) continue;
+        ranks[target.slot] = target.rank;
+        cells[target.slot] = cell;
+      }
+    }
+    return cells;
+  }
+
+  mergeStored({ cells, stored }: { readonly cells: Cell[]; readonly stored: StoredFields }): boolean {
+    return 'slots' in stored ? this.#fillSlots(cells, stored.slots) : this.#fillNames(cells, stored);
+  }
+
+  #fillSlots(cells: Cell[], stored: readonly Cell[]): boolean {
+    let filled = false;
+    for (let slot = 0; slot < this.slotCount; slot += 1) {
+      const cell = stored[slot];
+      if (isAbsent(cell) || !isAbsent(cells[slot])) continue;
+      cells[slot] = cell;
+      filled = true;
+    }
+    return filled;
+  }
+
+  #fillNames(
+    cells: Cell[],
+    stored: { readonly names: readonly string[]; readonly cells: readonly Cell[] },
+  ): boolean {
+    const ranks = this.#ranks;
+    for (let slot = 0; slot < this.slotCount; slot += 1) ranks[slot] = isAbsent(cells[slot]) ? 0 : TAKEN;
+    let filled = false;
+    for (const [index, name] of stored.names.entries()) {
+      const cell = stored.cells[index];
+      if (isAbsent(cell)) continue;
+      for (const target of this.#targets.get(name) ?? this.#resolve(name)) {
+        if (target.rank <= (ranks[target.slot] ?? TAKEN)) continue;
+        ranks[target.slot] = target.rank;
+        cells[target.slot] = cell;
+        filled = true;
+      }
+    }
+    return filled;
+  }
+
+  #resolve(key: string): readonly Target[] {
+    const folded = foldFieldName(key);
+    const best = new Map<number, number>();
+    for (const slot of this.#aliases.get(folded) ?? []) best.set(slot, ALIAS);
+    for (const slot of this.#folded.get(folded) ?? []) best.set(slot, FOLDED);
+    for (const slot of this.#exact.get(key) ?? []) best.set(slot, EXACT);
+    const targets = best.size === 0 ? NO_TARGETS : Array.from(best, ([slot, rank]) => ({ slot, rank }));
+    if (key.length <= LONGEST_CACHED_KEY) {
+      if (this.#targets.size >= CACHED_KEYS) this.#targets.clear();
+      this.#targets.set(key, targets);
+    }
+    return targets;
+  }
+}
+
+function addSlot(slots: Map<string, number[]>, name: string, slot: number): void {
+  const sharing = slots.get(name);
+  if (sharing) sharing.push(slot);
+  else slots.set(name, [slot]);
+}

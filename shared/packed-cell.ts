@@ -1,0 +1,56 @@
+/** A JSON value that a feature can be read from. */
+export type Scalar = string | number | boolean;
+
+/** Stands for an object (`{}`) or for a number beyond float64 (`{ overflow: true }`), which JSON cannot carry. */
+export interface RefusedCell {
+  readonly overflow?: true;
+}
+
+/**
+ * What a record holds in one slot, in a form that survives JSON:
+ * - `undefined` or null: not sent. JSON turns the one into the other inside arrays.
+ * - `[]`: sent, as null or as an empty array.
+ * - a scalar, or an array of at least two scalars or nulls: as it was sent.
+ * - `[[]]`: an array that held an array or an object. `{}`: an object. Neither carries what the caller nested.
+ * - `{ overflow: true }`: a number such as 1e999.
+ */
+export type Cell = undefined | null | Scalar | readonly (Scalar | null | readonly never[])[] | RefusedCell;
+
+const SENT_NULL: Cell = Object.freeze([]);
+const NESTED_ARRAY: Cell = Object.freeze([Object.freeze([])]);
+const AN_OBJECT: Cell = Object.freeze({});
+const OVERFLOW: Cell = Object.freeze({ overflow: true as const });
+
+/** Whether a slot was not sent at all. */
+export function isAbsent(cell: Cell): cell is undefined | null {
+  return cell === undefined || cell === null;
+}
+
+/**
+ * The cell of a value of a record.
+ * @param value anything that `JSON.parse` gives; undefined counts as not sent
+ */
+export function packCell(value: unknown): Cell {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+    case 'undefined':
+      return value;
+    case 'number':
+      return Number.isFinite(value) ? value : OVERFLOW;
+    default:
+      if (value === null) return SENT_NULL;
+      return Array.isArray(value) ? packArray(value) : AN_OBJECT;
+  }
+}
+
+function packArray(values: readonly unknown[]): Cell {
+  if (values.length === 0) return SENT_NULL;
+  let overflow = false;
+  for (const value of values) {
+    if (typeof value === 'number') overflow ||= !Number.isFinite(value);
+    else if (value !== null && typeof value !== 'string' && typeof value !== 'boolean') return NESTED_ARRAY;
+  }
+  if (overflow) return OVERFLOW;
+  return values.length === 1 ? packCell(values[0]) : (values as readonly (Scalar | null)[]);
+}

@@ -1,0 +1,80 @@
+import { type Config, readConfig } from '../shared/config.js';
+import { Lifecycle } from '../shared/lifecycle.js';
+import { createLogger, type Logger } from '../shared/logger.js';
+import { connectionReady, connectRedis } from '../shared/redis.js';
+import { lanes } from '../shared/score-job.js';
+import { connectMongo } from '../shared/store/connect.js';
+import { loadBundle, loadManifest } from '../shared/store/model-versions.js';
+import { PredictionStore } from '../shared/store/predictions.js';
+import { ChunkMailbox } from './chunk-mailbox.js';
+import { startLaneWorker } from './lane-worker.js';
+import { ModelRegistry } from './model-registry.js';
+import { aliveIntervalMs, type ChildMessage } from './pool-messages.js';
+import { scoreChunk } from './score-chunk.js';
+
+/*
+ * One worker process: connections, models, a BullMQ worker a lane. It reads from MongoDB and never writes to it, so a
+ * job that stalls or runs twice can harm nothing.
+ */
+
+const loadedModels = 50;
+const lookupTimeoutMs = 5_000;
+/** Singles are short; two batches overlap one's look-ups with the other's run. */
+const laneConcurrency = { singles: 4, batches: 2 } as const;
+
+async function start(config: Config, logger: Logger): Promise<void> {
+  const { redisUrl, mongoUrl } = config;
+  if (redisUrl === undefined || mongoUrl === undefined)
+    throw new Error('a worker needs REDIS_URL and MONGODB_URL');
+  const lifecycle = new Lifecycle(logger);
+  const connect = (name: string, kind: 'commands' | 'blocking') => {
+    const redis = connectRedis({ url: redisUrl, name: `leadscore-worker-${name}`, kind, logger });
+    lifecycle.onStop(`redis ${name}`, async () => redis.disconnect());
+    return redis;
+  };
+  const mongo = await connectMongo(mongoUrl, { name: 'leadscore-worker', maxPoolSize: 10 });
+  lifecycle.onStop('mongo', () => mongo.client.close());
+  const replies = connect('replies', 'commands');
+  await connectionReady(replies);
+  const registry = new ModelRegistry(
+    {
+      loadBundle: (modelId, version) => loadBundle(mongo.database, modelId, version),
+      loadManifest: (modelId, version) => loadManifest(mongo.database, modelId, version),
+    },
+    loadedModels,
+  );
+  lifecycle.onStop('models', () => registry.close());
+  const scoring = { registry, predictions: new PredictionStore(mongo.database), lookupTimeoutMs };
+  const mailbox = new ChunkMailbox(replies);
+  for (const lane of lanes) {
+    const worker = startLaneWorker({
+      lane,
+      concurrency: laneConcurrency[lane],
+      connection: connect(lane, 'blocking'),
+      mailbox,
+      score: (chunk) => scoreChunk(chunk, scoring),
+      logger,
+    });
+    await worker.waitUntilReady();
+    void worker.run();
+    lifecycle.onStop(`lane ${lane}`, () => worker.close());
+  }
+  lifecycle.listenForSignals();
+  reportToPool();
+}
+
+/** Says `ready` once and `alive` from then on; a pool that has gone away takes the child with it. */
+function reportToPool(): void {
+  if (process.send === undefined) return;
+  const tell = (message: ChildMessage) => process.send?.(message);
+  tell({ kind: 'ready' });
+  setInterval(() => tell({ kind: 'alive' }), aliveIntervalMs).unref();
+  process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+}
+
+const config = readConfig();
+const logger = createLogger(config.logLevel, 'worker');
+start(config, logger).catch((error: unknown) => {
+  logger.fatal({ error }, 'the worker could not start');
+  process.exit(1);
+});

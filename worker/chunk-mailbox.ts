@@ -1,0 +1,39 @@
+import type { Redis } from 'ioredis';
+import { payloadKey, replyStreamKey } from '../shared/redis-keys.js';
+import { type ChunkPayload, type ChunkReply, messageVersion } from '../shared/score-job.js';
+
+/** A stream that nobody reads any more goes away after this long. */
+const replyStreamMs = 60_000;
+/** A gateway trims what it has read; this bounds the stream of one that has stopped reading. */
+const longestStream = 2_000;
+
+/** Thrown for a payload that a newer or older gateway wrote: it is for a worker that knows its form. */
+export class UnknownMessageVersion extends Error {
+  override name = 'UnknownMessageVersion';
+}
+
+/** Reads the payloads of chunks, and writes replies to the stream of the gateway that waits. */
+export class ChunkMailbox {
+  constructor(private readonly redis: Redis) {}
+
+  /** The payload of a chunk; undefined when it was cancelled, answered already, or is past its deadline. */
+  async read(chunkId: string): Promise<ChunkPayload | undefined> {
+    const text = await this.redis.get(payloadKey(chunkId));
+    if (text === null) return undefined;
+    const payload = JSON.parse(text) as ChunkPayload;
+    if (payload.v !== messageVersion) throw new UnknownMessageVersion(`message version ${payload.v}`);
+    return payload;
+  }
+
+  /** Sends the reply and drops the payload, so that the chunk is never scored again. */
+  async reply(chunk: ChunkPayload, reply: ChunkReply): Promise<void> {
+    const stream = replyStreamKey(chunk.gateway);
+    const results = await this.redis
+      .pipeline()
+      .xadd(stream, 'MAXLEN', '~', longestStream, '*', 'r', JSON.stringify(reply))
+      .pexpire(stream, replyStreamMs)
+      .del(payloadKey(chunk.chunk))
+      .exec();
+    for (const [error] of results ?? []) if (error !== null) throw error;
+  }
+}

@@ -1,0 +1,82 @@
+import type { CategoryFeature } from '../../shared/bundle/manifest.js';
+import { foldedText } from '../../shared/normal-text.js';
+import type { Scalar } from '../../shared/packed-cell.js';
+import { boundedMemo } from './bounded-memo.js';
+import { type FeatureWriter, NO_COLUMN } from './feature-writer.js';
+import { MISSING, MISSING_VALUE, READ } from './missing-value.js';
+
+/** A value that is no category of the model. */
+export const UNKNOWN_CATEGORY = -1;
+
+/**
+ * The index of each category by its folded text, aliases included; where two fold alike the first stands.
+ * @throws Error when an alias stands for no category
+ */
+export function compileVocabulary(
+  categories: readonly string[],
+  aliases: Readonly<Record<string, string>> = {},
+): ReadonlyMap<string, number> {
+  const indexes = new Map<string, number>();
+  for (const [index, category] of categories.entries()) {
+    const folded = foldedText(category);
+    if (!indexes.has(folded)) indexes.set(folded, index);
+  }
+  for (const [seen, canonical] of Object.entries(aliases)) {
+    const index = indexes.get(foldedText(canonical));
+    if (index === undefined)
+      throw new Error(`The category alias "${seen}" stands for "${canonical}", which is none`);
+    const folded = foldedText(seen);
+    if (!indexes.has(folded)) indexes.set(folded, index);
+  }
+  return indexes;
+}
+
+/**
+ * A reader of category cells; a number or boolean is its text. The vocabulary is consulted before the texts that
+ * mean missing.
+ * @returns a function from a scalar to an index in `categories`, `UNKNOWN_CATEGORY` or `MISSING_VALUE`
+ */
+export function compileCategoryReader(
+  feature: Pick<CategoryFeature, 'categories' | 'category_aliases'>,
+  missingTexts: ReadonlySet<string>,
+): (value: Scalar) => number {
+  const vocabulary = compileVocabulary(feature.categories, feature.category_aliases);
+  const readText = boundedMemo((text) => {
+    const folded = foldedText(text);
+    return vocabulary.get(folded) ?? (missingTexts.has(folded) ? MISSING_VALUE : UNKNOWN_CATEGORY);
+  });
+  return (value) => readText(typeof value === 'string' ? value : String(value));
+}
+
+/** The writer of a category feature's columns, one-hot or ordinal. */
+export function compileCategoryWriter(
+  feature: CategoryFeature,
+  missingTexts: ReadonlySet<string>,
+): FeatureWriter {
+  const read = compileCategoryReader(feature, missingTexts);
+  const missingColumn = feature.missing_column ?? NO_COLUMN;
+  const write = feature.encoding === 'onehot' ? oneHotWriter(feature) : ordinalWriter(feature);
+  return (value, { out, offset }) => {
+    const index = read(value);
+    if (index === MISSING_VALUE) return MISSING;
+    write(index, out, offset);
+    if (missingColumn !== NO_COLUMN) out[offset + missingColumn] = 0;
+    return READ;
+  };
+}
+
+type IndexWriter = (index: number, out: Float32Array, offset: number) => void;
+
+function oneHotWriter({ columns, other_column: otherColumn = NO_COLUMN }: CategoryFeature): IndexWriter {
+  return (index, out, offset) => {
+    const column = index === UNKNOWN_CATEGORY ? otherColumn : (columns[index] ?? NO_COLUMN);
+    if (column !== NO_COLUMN) out[offset + column] = 1;
+  };
+}
+
+function ordinalWriter({ columns, other_value: otherValue = Number.NaN }: CategoryFeature): IndexWriter {
+  const column = columns[0] ?? NO_COLUMN;
+  return (index, out, offset) => {
+    out[offset + column] = index === UNKNOWN_CATEGORY ? otherValue : index;
+  };
+}

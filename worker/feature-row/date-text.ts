@@ -1,0 +1,79 @@
+const ISO_DATE = String.raw`(\d{4})(-?)(\d{2})\2(\d{2})`;
+const ISO_TIME = String.raw`(\d{2})(?::?(\d{2})(?::?(\d{2})(?:[.,](\d+))?)?)?`;
+const ISO_ZONE = String.raw`z|[+-]\d{2}(?::?\d{2})?`;
+const ISO = new RegExp(`^${ISO_DATE}(?:[t ]${ISO_TIME} ?(${ISO_ZONE})?)?$`);
+const SLASHED = /^(\d{1,2})\/(\d{1,2})\/(\d{4})(?:,? (\d{1,2}):(\d{2})(?::(\d{2}))?(?: ?([ap])m)?)?$/;
+const EPOCH = /^[+-]?\d{9,17}(?:\.\d+)?$/;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** Years 1900 to 2100. */
+const EARLIEST_MS = Date.UTC(1900, 0, 1);
+const AFTER_LATEST_MS = Date.UTC(2101, 0, 1);
+
+/**
+ * The instant that a text names: ISO 8601 with or without time and zone (no zone: UTC), Unix time in digits, or,
+ * when the order is known, day and month with slashes.
+ * @param text folded (see `foldedText`)
+ * @returns Unix ms, NaN when the text is no such date or lies outside the years 1900 to 2100
+ */
+export function dateTextMs(text: string, order: 'dmy' | 'mdy' | undefined): number {
+  const iso = ISO.exec(text);
+  if (iso) return isoMs(iso);
+  if (EPOCH.test(text)) return epochMs(Number(text));
+  const slashed = order && SLASHED.exec(text);
+  return slashed ? slashedMs(slashed, order) : Number.NaN;
+}
+
+/**
+ * The instant that a number names by its size: below 1e11 seconds, below 1e14 milliseconds, else microseconds.
+ * @returns Unix ms, NaN outside the years 1900 to 2100
+ */
+export function epochMs(value: number): number {
+  const size = Math.abs(value);
+  if (size < 1e11) return withinYears(value * 1000);
+  return withinYears(size < 1e14 ? value : value / 1000);
+}
+
+function isoMs(match: RegExpExecArray): number {
+  const [, year, , month, day, hour, minute, second, fraction, zone] = match;
+  const dayMs = calendarDayMs(Number(year), Number(month), Number(day));
+  if (hour === undefined) return withinYears(dayMs);
+  const time = timeMs(Number(hour), Number(minute ?? 0), Number(second ?? 0));
+  return withinYears(dayMs + time + Number(`0.${fraction ?? 0}`) * 1000 - zoneMs(zone));
+}
+
+function slashedMs(match: RegExpExecArray, order: 'dmy' | 'mdy'): number {
+  const [, first, second, year, hour, minute, seconds, half] = match;
+  const [day, month] = order === 'dmy' ? [first, second] : [second, first];
+  const dayMs = calendarDayMs(Number(year), Number(month), Number(day));
+  if (hour === undefined) return withinYears(dayMs);
+  if (half !== undefined && (Number(hour) < 1 || Number(hour) > 12)) return Number.NaN;
+  const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + (half === 'p' ? 12 : 0);
+  return withinYears(dayMs + timeMs(hours, Number(minute), Number(seconds ?? 0)));
+}
+
+/** Midnight UTC; NaN for a day that the month does not have. */
+function calendarDayMs(year: number, month: number, day: number): number {
+  const ms = Date.UTC(year, month - 1, day);
+  const date = new Date(ms);
+  const exists =
+    date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  return exists ? ms : Number.NaN;
+}
+
+/** Time of day; 24:00:00 is the end of the day, NaN when no clock shows it. */
+function timeMs(hour: number, minute: number, second: number): number {
+  const endOfDay = hour === 24 && minute === 0 && second === 0;
+  if ((hour > 23 && !endOfDay) || minute > 59 || second > 59) return Number.NaN;
+  return hour * HOUR_MS + minute * MINUTE_MS + second * 1000;
+}
+
+function zoneMs(zone: string | undefined): number {
+  if (zone === undefined || zone === 'z') return 0;
+  const digits = zone.replace(/\D/g, '');
+  const size = timeMs(Number(digits.slice(0, 2)), Number(digits.slice(2)), 0);
+  return zone.startsWith('-') ? -size : size;
+}
+
+const withinYears = (ms: number): number => (ms >= EARLIEST_MS && ms < AFTER_LATEST_MS ? ms : Number.NaN);

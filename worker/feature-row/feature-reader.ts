@@ -1,0 +1,85 @@
+import type { Feature } from '../../shared/bundle/manifest.js';
+import type { Cell } from '../../shared/packed-cell.js';
+import { compileBooleanWriter } from './boolean-value.js';
+import { compileCategoryWriter } from './category-value.js';
+import { compileDateWriter } from './date-value.js';
+import type { FeatureWriter, RowTarget } from './feature-writer.js';
+import { MISSING, READ, type Reading } from './missing-value.js';
+import { compileMultiWriter } from './multi-value.js';
+import { compileNumberWriter } from './number-value.js';
+
+/** One feature, ready to read cells. */
+export interface FeatureReader {
+  readonly field: string;
+  readonly slot: number;
+  readonly required: boolean;
+  /** Whether an array of several scalars is a value. */
+  readonly takesSeveral: boolean;
+  /** What a caller should have sent, in words. */
+  readonly expected: string;
+  readonly write: FeatureWriter;
+}
+
+const EXPECTED: Readonly<Record<Feature['type'], string>> = {
+  number: 'a number',
+  boolean: 'true or false',
+  category: 'one text',
+  multi: 'a text or an array of texts',
+  date: 'a date',
+};
+
+/**
+ * Compiles one feature.
+ * @param options its slot among the known fields, and the texts that mean missing, folded
+ * @throws Error when a category alias stands for no category
+ */
+export function compileFeatureReader(
+  feature: Feature,
+  { slot, missingTexts }: { readonly slot: number; readonly missingTexts: ReadonlySet<string> },
+): FeatureReader {
+  return {
+    field: feature.field,
+    slot,
+    required: feature.required === true,
+    takesSeveral: feature.type === 'multi',
+    expected: EXPECTED[feature.type],
+    write: compileWriter(feature, missingTexts),
+  };
+}
+
+function compileWriter(feature: Feature, missingTexts: ReadonlySet<string>): FeatureWriter {
+  switch (feature.type) {
+    case 'number':
+      return compileNumberWriter(feature, missingTexts);
+    case 'boolean':
+      return compileBooleanWriter(feature, missingTexts);
+    case 'category':
+      return compileCategoryWriter(feature, missingTexts);
+    case 'multi':
+      return compileMultiWriter(feature, missingTexts);
+    case 'date':
+      return compileDateWriter(feature, missingTexts);
+  }
+}
+
+/**
+ * Reads a cell that is not a scalar: a sent null, an array, or what stands for an object.
+ * @returns a reading, or in words what came when the record cannot be featurized
+ */
+export function readStructure(
+  reader: FeatureReader,
+  cell: Extract<Cell, object>,
+  target: RowTarget,
+): Reading | string {
+  if (!Array.isArray(cell)) return 'overflow' in cell ? 'a number beyond 1.8e308' : 'an object';
+  const values: readonly unknown[] = cell;
+  if (values.some((value) => typeof value === 'object' && value !== null)) return 'a nested array';
+  if (values.length > 1 && !reader.takesSeveral) return `an array of ${values.length} values`;
+  let reading: Reading = MISSING;
+  for (const value of values) {
+    if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') continue;
+    const ofOne = reader.write(value, target);
+    if (reading !== READ) reading = ofOne;
+  }
+  return reading;
+}

@@ -1,0 +1,97 @@
+import { currencyCodes } from './currency-codes.js';
+
+const PLAIN = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/;
+/** A sign with up to two letters before it ("US$", "R$"), what NFKC makes of the rupee and rial signs, or an ISO code. */
+const CURRENCY = String.raw`[a-z]{0,2}\p{Sc}|rs\.?|\u0631\u06cc\u0627\u0644|[a-z]{3}`;
+const DRESSED = new RegExp(
+  `^(?<sign>[+-]?) ?(?<before>${CURRENCY})? ?(?<innerSign>[+-]?) ?` +
+    String.raw`(?<open>\(?) ?(?<inside>${CURRENCY})? ?` +
+    String.raw`(?<digits>[\d.,' ]*\d\.?)(?:e(?<exponent>[+-]?\d{1,4}))? ?(?<suffix>[kmb]?) ?(?<percent>%?)` +
+    String.raw` ?(?<close>\)?) ?(?<percentAfter>%?) ?(?<after>${CURRENCY})?$`,
+  'u',
+);
+/** No amount that anyone writes is longer; keeps the pattern's work bounded. */
+const LONGEST_DRESSED = 128;
+
+const POWER_OF_SUFFIX: Readonly<Record<string, number>> = { '': 0, k: 3, m: 6, b: 9 };
+
+/**
+ * A reader of numbers as people type them: "$5k", "(5)", "1,200", "1.200,5", "EUR 1'200", "45 %".
+ * @param percentIsFraction whether "45%" is 0.45 rather than 45
+ * @returns a function from a folded text (see `foldedText`) to its number, NaN when it is not one
+ */
+export function compileNumberText({ percentIsFraction }: { readonly percentIsFraction: boolean }) {
+  const codes = currencyCodes();
+  /** At most one sign and one code ("$5 USD"). */
+  const isOneCurrency = (names: readonly (string | undefined)[]): boolean => {
+    const [inLetters, signs] = [[] as string[], [] as string[]];
+    for (const name of names) if (name) (/^[a-z]{3}$/.test(name) ? inLetters : signs).push(name);
+    return signs.length <= 1 && inLetters.length <= 1 && inLetters.every((name) => codes.has(name));
+  };
+
+  return (text: string): number => {
+    if (PLAIN.test(text)) return finite(Number(text));
+    if (text.length > LONGEST_DRESSED) return Number.NaN;
+    const groups = DRESSED.exec(
+      text.replaceAll('\u2212', '-').replaceAll('\u2019', "'").replace(/^'|'$/g, ''),
+    )?.groups;
+    if (!groups) return Number.NaN;
+    const { sign, innerSign, before, inside, after, open, close, percent, percentAfter } = groups;
+    if (Boolean(open) !== Boolean(close) || (percent && percentAfter)) return Number.NaN;
+    if ([sign, innerSign, open].filter(Boolean).length > 1) return Number.NaN;
+    if (!isOneCurrency([before, inside, after])) return Number.NaN;
+
+    const digits = plainDigits((groups.digits ?? '').trim());
+    if (digits === undefined) return Number.NaN;
+    const hundredths = percentIsFraction && (percent || percentAfter) ? 2 : 0;
+    const power = Number(groups.exponent ?? 0) + (POWER_OF_SUFFIX[groups.suffix ?? ''] ?? 0) - hundredths;
+    const magnitude = finite(Number(`${digits}e${power}`));
+    return sign === '-' || innerSign === '-' || open ? -magnitude : magnitude;
+  };
+}
+
+const finite = (value: number): number => (Number.isFinite(value) ? value : Number.NaN);
+
+/**
+ * The digits of an amount with a point as decimal mark and nothing between thousands; undefined when the marks make
+ * no sense together. A lone comma before exactly three digits separates thousands unless only 0 stands before it; of
+ * commas and points together the last is the decimal mark; several points separate thousands.
+ */
+function plainDigits(text: string): string | undefined {
+  const commas = text.split(',').length - 1;
+  const points = text.split('.').length - 1;
+  if (commas > 0 && points > 0) {
+    const mark = text.lastIndexOf(',') > text.lastIndexOf('.') ? ',' : '.';
+    return withDecimals(text, { mark, separators: mark === ',' ? '.' : ',' });
+  }
+  if (points === 1) return withDecimals(text, { mark: '.', separators: " '" });
+  if (commas !== 1) return ungrouped(text, ` ',.`);
+  const [before = '', after = ''] = text.split(',');
+  const separatesThousands = /^\d{3}$/.test(after) && !/^0*$/.test(before);
+  if (!separatesThousands) return withDecimals(text, { mark: ',', separators: " '" });
+  const thousands = ungrouped(before, " '");
+  return thousands && thousands + after;
+}
+
+function withDecimals(
+  text: string,
+  { mark, separators }: { mark: string; separators: string },
+): string | undefined {
+  const [before = '', after = '', ...more] = text.split(mark);
+  if (more.length > 0 || !/^\d*$/.test(after)) return undefined;
+  const whole = before === '' ? '0' : ungrouped(before, separators);
+  return whole && `${whole}.${after}`;
+}
+
+/** Digits in groups of three by one separator; commas also in groups of two before the last, as in India ("12,34,567"). */
+function ungrouped(text: string, separators: string): string | undefined {
+  if (/^\d+$/.test(text)) return text;
+  const separator = /\D/.exec(text)?.[0];
+  if (separator === undefined || !separators.includes(separator)) return undefined;
+  const [first = '', ...groups] = text.split(separator);
+  const last = groups.pop() ?? '';
+  const middle = separator === ',' ? /^\d{2,3}$/ : /^\d{3}$/;
+  const inGroups =
+    /^\d{1,3}$/.test(first) && groups.every((group) => middle.test(group)) && /^\d{3}$/.test(last);
+  return inGroups ? [first, ...groups, last].join('') : undefined;
+}

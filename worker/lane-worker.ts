@@ -1,0 +1,84 @@
+import { DelayedError, type Job, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import type { Logger } from '../shared/logger.js';
+import { queuePrefix } from '../shared/redis-keys.js';
+import {
+  type ChunkJob,
+  type ChunkPayload,
+  type ChunkReply,
+  type Lane,
+  laneQueueName,
+  messageVersion,
+} from '../shared/score-job.js';
+import { type ChunkMailbox, UnknownMessageVersion } from './chunk-mailbox.js';
+
+export interface LaneWorkerOptions {
+  readonly lane: Lane;
+  /** Chunks in hand at once: while one waits for MongoDB, the next can be run. */
+  readonly concurrency: number;
+  readonly connection: Redis;
+  readonly mailbox: ChunkMailbox;
+  readonly score: (chunk: ChunkPayload) => Promise<ChunkReply>;
+  readonly logger: Logger;
+}
+
+/** A job that this worker does not understand waits this long for one that does. */
+const otherVersionDelayMs = 100;
+
+/**
+ * A BullMQ worker of one lane: takes a job, reads its payload, scores it, replies. Jobs return nothing and are removed.
+ * A killed worker's job is noticed within `lockDuration` + `stalledInterval` and given to another, once.
+ */
+export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
+  const worker = new Worker<ChunkJob>(
+    laneQueueName(options.lane),
+    (job, token) => handle(job, token, options),
+    {
+      connection: options.connection,
+      prefix: queuePrefix,
+      concurrency: options.concurrency,
+      removeOnComplete: { count: 0 },
+      removeOnFail: { count: 0 },
+      lockDuration: 5_000,
+      stalledInterval: 2_000,
+      maxStalledCount: 1,
+      runRetryDelay: 250,
+      autorun: false,
+    },
+  );
+  worker.on('error', (error) =>
+    options.logger.warn({ lane: options.lane, error: error.message }, 'lane error'),
+  );
+  return worker;
+}
+
+async function handle(
+  job: Job<ChunkJob>,
+  token: string | undefined,
+  options: LaneWorkerOptions,
+): Promise<void> {
+  try {
+    if (job.data.v !== messageVersion) throw new UnknownMessageVersion(`message version ${job.data.v}`);
+    const payload = await options.mailbox.read(job.data.chunk);
+    if (payload === undefined) return;
+    await options.mailbox.reply(payload, await scoreOrFail(payload, options));
+  } catch (error) {
+    if (!(error instanceof UnknownMessageVersion)) throw error;
+    await job.moveToDelayed(Date.now() + otherVersionDelayMs, token);
+    throw new DelayedError();
+  }
+}
+
+/** What cannot be scored is answered at once, not left to the caller's deadline. */
+async function scoreOrFail(payload: ChunkPayload, { score, logger }: LaneWorkerOptions): Promise<ChunkReply> {
+  try {
+    return await score(payload);
+  } catch (error) {
+    logger.error({ chunk: payload.chunk, model: payload.model, error }, 'chunk could not be scored');
+    return {
+      chunk: payload.chunk,
+      parts: [],
+      failure: { code: 'scoring_failed', message: 'the records could not be scored' },
+    };
+  }
+}

@@ -1,0 +1,43 @@
+import { availableParallelism } from 'node:os';
+import { createMetrics, startAdminServer } from '../shared/admin-server.js';
+import { type Config, readConfig } from '../shared/config.js';
+import { messageOf } from '../shared/errors.js';
+import { Lifecycle } from '../shared/lifecycle.js';
+import { createLogger, type Logger } from '../shared/logger.js';
+import { WorkerPool } from './pool.js';
+import { startScheduler } from './scheduler.js';
+
+/* The worker pool: processes that score, the scheduler of upkeep, and a port for operators. */
+
+async function start(config: Config, logger: Logger): Promise<void> {
+  if (config.redisUrl === undefined || config.mongoUrl === undefined) {
+    throw new Error(
+      'REDIS_URL and MONGODB_URL must be set; `npm start` runs private servers when they are not',
+    );
+  }
+  const lifecycle = new Lifecycle(logger);
+  lifecycle.listenForSignals();
+  const metrics = createMetrics();
+  lifecycle.add(
+    await startScheduler({ ...config, redisUrl: config.redisUrl, mongoUrl: config.mongoUrl }, logger),
+  );
+  const pool = lifecycle.add(new WorkerPool({ workers: config.workers, logger }));
+  lifecycle.add(
+    await startAdminServer({
+      host: config.host,
+      port: config.workerAdminPort,
+      registry: metrics,
+      readiness: async () => (pool.readyCount > 0 ? undefined : 'no worker process is ready'),
+    }),
+  );
+  await pool.start();
+  logger.info({ workers: config.workers }, 'worker pool ready');
+  process.send?.({ kind: 'ready' });
+}
+
+const config = readConfig(undefined, availableParallelism());
+const logger = createLogger(config.logLevel, 'pool');
+start(config, logger).catch((error: unknown) => {
+  logger.fatal({ error }, `the worker pool could not start: ${messageOf(error)}`);
+  process.exit(1);
+});

@@ -1,0 +1,168 @@
+import type { Manifest } from '../shared/bundle/manifest.js';
+import { compileKnownFields, type KnownFields } from '../shared/known-fields.js';
+import { compileLikelihood } from './calibrated-likelihood.js';
+import { compileFeatureRow, type FeatureRow } from './feature-row/feature-row.js';
+import { InferenceSession } from './inference-session.js';
+import { compilePercentileScore } from './percentile-score.js';
+import { compileRecencyGuard, type RecencyGuard } from './recency-guard.js';
+
+/** One version of a model, compiled: everything that scoring a record needs. */
+export interface LoadedModel {
+  readonly manifest: Manifest;
+  readonly knownFields: KnownFields;
+  readonly featureRow: FeatureRow;
+  readonly session: InferenceSession;
+  /** From the raw probability to 0-100. */
+  readonly percentileScore: (raw: number) => number;
+  /** From the raw probability to ten-thousandths. */
+  readonly likelihood: (raw: number) => number;
+  readonly recencyGuard: RecencyGuard;
+}
+
+/** Where versions come from; in production `shared/store/model-versions.ts`. */
+export interface VersionSource {
+  loadManifest(modelId: string, version: string): Promise<Manifest | undefined>;
+  loadBundle(modelId: string, version: string): Promise<{ manifest: Manifest; onnx: Uint8Array } | undefined>;
+}
+
+interface Entry {
+  readonly loading: Promise<LoadedModel>;
+  users: number;
+  evicted: boolean;
+}
+
+/** No such version is stored, or it cannot be run. */
+export class ModelUnavailable extends Error {
+  override name = 'ModelUnavailable';
+}
+
+/**
+ * 1. Loads versions of models when they are first needed, each once.
+ * 2. Keeps the `capacity` versions used last, and gives back the memory of the others when nobody uses them any more.
+ * 3. Keeps the field names of older versions, to read what was stored with them.
+ */
+export class ModelRegistry {
+  private readonly entries = new Map<string, Entry>();
+  private readonly fieldsByVersion = new Map<string, Promise<KnownFields | undefined>>();
+
+  constructor(
+    private readonly source: VersionSource,
+    private readonly capacity: number,
+  ) {}
+
+  /** How many versions are loaded, or being loaded. */
+  get size(): number {
+    return this.entries.size;
+  }
+
+  /**
+   * Runs `work` with a loaded version; it stays loaded for as long as `work` takes.
+   * @throws ModelUnavailable when there is no such version or it does not load
+   */
+  async use<Result>(
+    modelId: string,
+    version: string,
+    work: (model: LoadedModel) => Promise<Result>,
+  ): Promise<Result> {
+    const entry = this.entry(`${modelId}:${version}`, () => this.load(modelId, version));
+    entry.users += 1;
+    try {
+      return await work(await entry.loading);
+    } finally {
+      entry.users -= 1;
+      if (entry.evicted && entry.users === 0) release(entry);
+    }
+  }
+
+  /** The fields of a version, without loading its ONNX; undefined when it is not stored any more. */
+  async fieldsOf(modelId: string, version: string): Promise<KnownFields | undefined> {
+    const key = `${modelId}:${version}`;
+    const loaded = this.entries.get(key);
+    if (loaded !== undefined) return (await loaded.loading).knownFields;
+    let fields = this.fieldsByVersion.get(key);
+    if (fields === undefined) {
+      fields = this.source
+        .loadManifest(modelId, version)
+        .then((manifest) => manifest && compileKnownFields(manifest));
+      fields.catch(() => this.fieldsByVersion.delete(key));
+      this.fieldsByVersion.set(key, fields);
+      evictOldest(this.fieldsByVersion, 4 * this.capacity);
+    }
+    return fields;
+  }
+
+  /** Gives everything back. */
+  async close(): Promise<void> {
+    for (const key of [...this.entries.keys()]) this.evict(key);
+  }
+
+  private entry(key: string, load: () => Promise<LoadedModel>): Entry {
+    const known = this.entries.get(key);
+    if (known !== undefined) {
+      // Last in the map's order is used last.
+      this.entries.delete(key);
+      this.entries.set(key, known);
+      return known;
+    }
+    const entry: Entry = { loading: load(), users: 0, evicted: false };
+    entry.loading.catch(() => {
+      if (this.entries.get(key) === entry) this.entries.delete(key);
+    });
+    this.entries.set(key, entry);
+    while (this.entries.size > this.capacity) {
+      const [oldest] = this.entries.keys();
+      if (oldest === undefined) break;
+      this.evict(oldest);
+    }
+    return entry;
+  }
+
+  private evict(key: string): void {
+    const entry = this.entries.get(key);
+    if (entry === undefined) return;
+    this.entries.delete(key);
+    entry.evicted = true;
+    if (entry.users === 0) release(entry);
+  }
+
+  private async load(modelId: string, version: string): Promise<LoadedModel> {
+    const bundle = await this.source.loadBundle(modelId, version);
+    if (bundle === undefined) throw new ModelUnavailable(`version ${version} of ${modelId} is not stored`);
+    return compileModel(bundle.manifest, bundle.onnx);
+  }
+}
+
+/**
+ * Compiles a bundle that has been checked.
+ * @throws ModelUnavailable when ONNX cannot load or run the graph
+ */
+export async function compileModel(manifest: Manifest, onnx: Uint8Array): Promise<LoadedModel> {
+  const knownFields = compileKnownFields(manifest);
+  let session: InferenceSession;
+  try {
+    session = await InferenceSession.load(onnx, manifest.onnx, manifest.width);
+  } catch (error) {
+    throw new ModelUnavailable(`ONNX does not run ${manifest.name} ${manifest.version}`, { cause: error });
+  }
+  return {
+    manifest,
+    knownFields,
+    session,
+    featureRow: compileFeatureRow(manifest, knownFields),
+    percentileScore: compilePercentileScore(manifest.quantiles),
+    likelihood: compileLikelihood(manifest),
+    recencyGuard: compileRecencyGuard(manifest, knownFields),
+  };
+}
+
+function release(entry: Entry): void {
+  entry.loading.then((model) => model.session.release()).catch(() => undefined);
+}
+
+function evictOldest(map: Map<string, unknown>, capacity: number): void {
+  while (map.size > capacity) {
+    const [oldest] = map.keys();
+    if (oldest === undefined) return;
+    map.delete(oldest);
+  }
+}

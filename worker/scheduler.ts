@@ -1,0 +1,58 @@
+import { Queue, Worker } from 'bullmq';
+import { machineClock } from '../shared/clock.js';
+import type { Config } from '../shared/config.js';
+import type { Stoppable } from '../shared/lifecycle.js';
+import type { Logger } from '../shared/logger.js';
+import { Quota } from '../shared/quota/quota.js';
+import { leaseMsOf } from '../shared/quota/lease.js';
+import { sweepLeases } from '../shared/quota/sweep.js';
+import { connectRedis, connectionReady } from '../shared/redis.js';
+import { queuePrefix } from '../shared/redis-keys.js';
+import { connectMongo } from '../shared/store/connect.js';
+import { prepareDatabase } from '../shared/store/prepare.js';
+import { UsageLedger } from '../shared/store/usage-ledger.js';
+
+const queueName = 'upkeep';
+const sweepEveryMs = 5_000;
+
+type SchedulerConfig = Config & { readonly redisUrl: string; readonly mongoUrl: string };
+
+/**
+ * Upkeep, as repeated BullMQ jobs on a lane of its own: however many pools there are, each job runs once. Now: the sweep
+ * of expired leases, every five seconds.
+ */
+export async function startScheduler(config: SchedulerConfig, logger: Logger): Promise<Stoppable> {
+  const connect = (name: string, kind: 'commands' | 'blocking') =>
+    connectRedis({ url: config.redisUrl, name: `leadscore-upkeep-${name}`, kind, logger });
+  const [commands, blocking] = [connect('commands', 'commands'), connect('jobs', 'blocking')];
+  await connectionReady(commands);
+  const mongo = await connectMongo(config.mongoUrl, { name: 'leadscore-upkeep', maxPoolSize: 5 });
+  await prepareDatabase(mongo.database);
+  const ledger = new UsageLedger(mongo.database);
+  const clock = machineClock(config.clockOffsetMs);
+  const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
+
+  const queue = new Queue(queueName, { connection: blocking, prefix: queuePrefix });
+  queue.on('error', (error) => logger.warn({ error: error.message }, 'upkeep queue error'));
+  await queue.upsertJobScheduler('sweep', { every: sweepEveryMs }, { opts: { removeOnComplete: true, removeOnFail: true } });
+  const worker = new Worker(
+    queueName,
+    async () => {
+      const swept = await sweepLeases({ redis: commands, quota, ledger });
+      if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
+    },
+    { connection: blocking, prefix: queuePrefix, lockDuration: 30_000, runRetryDelay: 250 },
+  );
+  worker.on('error', (error) => logger.warn({ error: error.message }, 'upkeep error'));
+  worker.on('failed', (_job, error) => logger.warn({ error: error.message }, 'upkeep failed'));
+  return {
+    name: 'scheduler',
+    stop: async () => {
+      await worker.close();
+      await queue.close();
+      blocking.disconnect();
+      commands.disconnect();
+      await mongo.client.close();
+    },
+  };
+}

@@ -1,0 +1,152 @@
+import { type Cell, isAbsent } from '../shared/packed-cell.js';
+import {
+  type ChunkPart,
+  type ChunkPayload,
+  type ChunkReply,
+  maxProblemsNamed,
+  type PartReply,
+  type RecordProblem,
+} from '../shared/score-job.js';
+import type { PredictionStore } from '../shared/store/predictions.js';
+import { type LoadedModel, type ModelRegistry, ModelUnavailable } from './model-registry.js';
+import { findKnownLeads, type KnownLead } from './previous-scores.js';
+
+export interface ScoringParts {
+  readonly registry: ModelRegistry;
+  readonly predictions: PredictionStore;
+  readonly lookupTimeoutMs: number;
+}
+
+/** A part whose records have been turned into feature rows, and where its rows begin; or why it could not be. */
+type FeaturizedPart =
+  | { readonly part: ChunkPart; readonly firstRow: number; readonly filled: [row: number, fields: string][] }
+  | { readonly refused: PartReply };
+
+/**
+ * Scores one chunk: what is known of its leads, feature rows, one run of the model, scores.
+ * Failures that concern the whole chunk are part of the reply.
+ * @throws whatever MongoDB throws when it does not answer
+ */
+export async function scoreChunk(chunk: ChunkPayload, parts: ScoringParts): Promise<ChunkReply> {
+  try {
+    return await parts.registry.use(chunk.model, chunk.version, (model) => scoreWith(model, chunk, parts));
+  } catch (error) {
+    if (!(error instanceof ModelUnavailable)) throw error;
+    return { chunk: chunk.chunk, parts: [], failure: { code: 'model_unavailable', message: error.message } };
+  }
+}
+
+async function scoreWith(
+  model: LoadedModel,
+  chunk: ChunkPayload,
+  scoring: ScoringParts,
+): Promise<ChunkReply> {
+  const leads = await findKnownLeads(scoring.predictions, chunk, {
+    withFields: chunk.parts.some((part) => lacksFields(part, model.knownFields.slotCount)),
+    fieldsOf: (modelId, version) => scoring.registry.fieldsOf(modelId, version),
+    timeoutMs: scoring.lookupTimeoutMs,
+  });
+  const recordCount = chunk.parts.reduce((count, part) => count + part.rows.length, 0);
+  const rows = new Float32Array(recordCount * model.manifest.width);
+  const featurized: FeaturizedPart[] = [];
+  let row = 0;
+  for (const part of chunk.parts) {
+    const done = featurize(part, { model, leads, rows, firstRow: row });
+    featurized.push(done);
+    if ('part' in done) row += part.rows.length;
+  }
+  const raw =
+    row === 0
+      ? new Float64Array(0)
+      : await model.session.run(rows.subarray(0, row * model.manifest.width), row);
+  return {
+    chunk: chunk.chunk,
+    parts: featurized.map((part) =>
+      'refused' in part ? part.refused : scoredPart(part, { model, leads, raw }),
+    ),
+  };
+}
+
+/** Whether some record with a crm_id leaves a known field out, so that stored fields may fill it in. */
+function lacksFields(part: ChunkPart, slotCount: number): boolean {
+  return part.rows.some((cells, index) => {
+    if (part.crmIds[index] === null) return false;
+    for (let slot = 0; slot < slotCount; slot += 1) if (isAbsent(cells[slot])) return true;
+    return false;
+  });
+}
+
+function featurize(
+  part: ChunkPart,
+  to: {
+    readonly model: LoadedModel;
+    readonly leads: ReadonlyMap<string, KnownLead>;
+    readonly rows: Float32Array;
+    readonly firstRow: number;
+  },
+): FeaturizedPart {
+  const { knownFields, featureRow } = to.model;
+  const problems: RecordProblem[] = [];
+  const filled: [number, string][] = [];
+  let problemCount = 0;
+  let offset = to.firstRow * featureRow.width;
+  for (const [index, sent] of part.rows.entries()) {
+    const cells = sent as Cell[];
+    const stored = leadOf(part, index, to.leads)?.readFields?.();
+    if (stored !== undefined && knownFields.mergeStored({ cells, stored })) {
+      filled.push([index, JSON.stringify(cells)]);
+    }
+    const found = featureRow.write({ cells, nowMs: part.now, out: to.rows, offset });
+    offset += featureRow.width;
+    for (const problem of found ?? []) {
+      problemCount += 1;
+      if (problems.length < maxProblemsNamed) problems.push({ record: part.firstRow + index, ...problem });
+    }
+  }
+  return problemCount > 0 ? { refused: { problems, problemCount } } : { part, firstRow: to.firstRow, filled };
+}
+
+function scoredPart(
+  { part, firstRow, filled }: Extract<FeaturizedPart, { part: ChunkPart }>,
+  by: {
+    readonly model: LoadedModel;
+    readonly leads: ReadonlyMap<string, KnownLead>;
+    readonly raw: Float64Array;
+  },
+): PartReply {
+  const { model, leads, raw } = by;
+  const scores: number[] = [];
+  const likelihoods: number[] = [];
+  const matched: (0 | 1)[] = [];
+  const previous: (number | null)[] = [];
+  const warnings: [number, string][] = [];
+  for (const [index, cells] of part.rows.entries()) {
+    const probability = raw[firstRow + index] ?? Number.NaN;
+    if (Number.isNaN(probability)) return notComputable(part.firstRow + index);
+    scores.push(model.percentileScore(probability));
+    likelihoods.push(model.likelihood(probability));
+    const lead = leadOf(part, index, leads);
+    matched.push(lead === undefined ? 0 : 1);
+    previous.push(lead?.previousScore ?? null);
+    const warning = model.recencyGuard(cells, part.now);
+    if (warning !== undefined) warnings.push([index, warning]);
+  }
+  return { scores, likelihoods, matched, previous, warnings, filled };
+}
+
+/** A model without a rule for missing values (a linear one without `impute`) gives NaN: that record is refused. */
+const notComputable = (record: number): PartReply => ({
+  problemCount: 1,
+  problems: [
+    { record, field: '', expected: 'fields from which the model can compute a probability', came: 'NaN' },
+  ],
+});
+
+function leadOf(
+  part: ChunkPart,
+  index: number,
+  leads: ReadonlyMap<string, KnownLead>,
+): KnownLead | undefined {
+  const crmId = part.crmIds[index];
+  return crmId === null || crmId === undefined ? undefined : leads.get(crmId);
+}
