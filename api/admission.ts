@@ -5,7 +5,7 @@ import type { KnownFields } from '../shared/known-fields.js';
 import { hasLiveApi, isReadOnly } from '../shared/plans.js';
 import type { Model } from '../shared/store/models.js';
 import type { Organisation } from '../shared/store/organisations.js';
-import { type Verdict, isCleared } from '../shared/verdict.js';
+import { isCleared, type Verdict } from '../shared/verdict.js';
 import type { Directory, Workspace } from './directory.js';
 import type { ScoringCall } from './scoring-call.js';
 import type { Verdicts } from './verdicts.js';
@@ -41,7 +41,8 @@ export class Admission {
    */
   async admit(call: ScoringCall): Promise<Admitted> {
     const workspace = await this.options.directory.workspace(call.apiKey.organisation_id);
-    if (workspace === undefined) throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
+    if (workspace === undefined)
+      throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
     const { organisation } = workspace;
     this.checkPlan(organisation, call);
     const model = findModel(workspace, call.modelId);
@@ -57,7 +58,11 @@ export class Admission {
     if (compiled === undefined) throw new Error(`version ${model.version} of ${model._id} is not stored`);
     const otherModelIds = workspace.models.filter((other) => other !== model).map((other) => other._id);
     const { knownFields } = compiled;
-    return { organisation, verdict, model: { id: model._id, version: model.version, knownFields, otherModelIds } };
+    return {
+      organisation,
+      verdict,
+      model: { id: model._id, version: model.version, knownFields, otherModelIds },
+    };
   }
 
   private checkPlan(organisation: Organisation, call: ScoringCall): void {
@@ -69,22 +74,29 @@ export class Admission {
       );
     }
     if (call.bucket === 'live' && !hasLiveApi(organisation)) {
-      throw new ApiError('quotaExceeded', 'The Free plan has no Live API: live keys score on Pro and above.', {
-        retryAfterSeconds: secondsToMonthEnd(nowMs),
-      });
+      throw new ApiError(
+        'quotaExceeded',
+        'The Free plan has no Live API: live keys score on Pro and above.',
+        {
+          retryAfterSeconds: secondsToMonthEnd(nowMs),
+        },
+      );
     }
   }
 }
 
 /** Seconds until usage resets: the Retry-After of quota_exceeded. */
-export const secondsToMonthEnd = (nowMs: number): number => Math.max(1, Math.ceil((monthEndMs(nowMs) - nowMs) / 1000));
+export const secondsToMonthEnd = (nowMs: number): number =>
+  Math.max(1, Math.ceil((monthEndMs(nowMs) - nowMs) / 1000));
 
 /**
  * The model with an id in a workspace.
  * @throws ApiError modelNotFound, in the same words whether it exists elsewhere or not
  */
 export function findModel(workspace: Workspace, modelId: string): Model {
-  const model = workspace.models.find((candidate) => candidate._id === modelId && candidate.deleted_at === undefined);
+  const model = workspace.models.find(
+    (candidate) => candidate._id === modelId && candidate.deleted_at === undefined,
+  );
   if (model !== undefined) return model;
   throw new ApiError('modelNotFound', 'There is no model with this model_id in the workspace of the key.');
 }

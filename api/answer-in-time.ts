@@ -1,7 +1,7 @@
 import { ApiError } from '../shared/errors.js';
 import type { Reply } from './replays.js';
 import type { ScoringRooms } from './score-records.js';
-import { type ScoringCall, msUntil } from './scoring-call.js';
+import { msUntil, type ScoringCall } from './scoring-call.js';
 
 /** Each step of a call has the call's deadline as its own limit; this fence stands a little behind them. */
 const graceMs = 250;
@@ -19,7 +19,10 @@ export async function answerInTime(
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(new ApiError('internalError', 'The call could not be answered in time.', { retryAfterSeconds: 1 })),
+      () =>
+        reject(
+          new ApiError('internalError', 'The call could not be answered in time.', { retryAfterSeconds: 1 }),
+        ),
       msUntil(call.deadline) + graceMs,
     );
   });

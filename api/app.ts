@@ -42,7 +42,9 @@ export function createApp(options: AppOptions): Koa {
   app.use(errorReply(options));
   app.use(router.routes());
   app.use(refuseUnknown(router));
-  app.on('error', (error: Error) => options.logger.debug({ error: error.message }, 'a reply could not be sent'));
+  app.on('error', (error: Error) =>
+    options.logger.debug({ error: error.message }, 'a reply could not be sent'),
+  );
   return app;
 }
 
@@ -50,7 +52,8 @@ export function createApp(options: AppOptions): Koa {
 function refuseUnknown(router: Router): Koa.Middleware {
   return (context) => {
     const methods = router.match(context.path, context.method).path.flatMap((layer) => layer.methods);
-    if (methods.length === 0) throw new ApiError('notFound', `There is nothing at ${context.path.slice(0, 200)}.`);
+    if (methods.length === 0)
+      throw new ApiError('notFound', `There is nothing at ${context.path.slice(0, 200)}.`);
     const allow = [...new Set(methods)].join(', ');
     throw new ApiError('methodNotAllowed', `${context.path} takes ${allow}, not ${context.method}.`, {
       headers: { Allow: allow },

@@ -1,8 +1,8 @@
-import { type KnownFields, compileKnownFields } from '../shared/known-fields.js';
+import type { Manifest } from '../shared/bundle/manifest.js';
+import { compileKnownFields, type KnownFields } from '../shared/known-fields.js';
 import type { Model, ModelStore } from '../shared/store/models.js';
 import type { Organisation, OrganisationStore } from '../shared/store/organisations.js';
 import { ShortCache } from './short-cache.js';
-import type { Manifest } from '../shared/bundle/manifest.js';
 
 const rememberedMs = 5_000;
 const rememberedOrganisations = 10_000;

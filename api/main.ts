@@ -7,10 +7,10 @@ import { type Config, readConfig } from '../shared/config.js';
 import { messageOf } from '../shared/errors.js';
 import { callIdGenerator } from '../shared/identifiers.js';
 import { Lifecycle } from '../shared/lifecycle.js';
-import { type Logger, createLogger } from '../shared/logger.js';
+import { createLogger, type Logger } from '../shared/logger.js';
 import { leaseMsOf } from '../shared/quota/lease.js';
 import { Quota } from '../shared/quota/quota.js';
-import { connectRedis, connectionReady } from '../shared/redis.js';
+import { connectionReady, connectRedis } from '../shared/redis.js';
 import { ApiKeyStore } from '../shared/store/api-keys.js';
 import { connectMongo } from '../shared/store/connect.js';
 import { IdempotencyStore } from '../shared/store/idempotency.js';
@@ -41,7 +41,9 @@ import { Verdicts } from './verdicts.js';
 async function start(config: Config, logger: Logger): Promise<void> {
   const { redisUrl, mongoUrl } = config;
   if (redisUrl === undefined || mongoUrl === undefined) {
-    throw new Error('REDIS_URL and MONGODB_URL must be set; `npm start` runs private servers when they are not');
+    throw new Error(
+      'REDIS_URL and MONGODB_URL must be set; `npm start` runs private servers when they are not',
+    );
   }
   const lifecycle = new Lifecycle(logger);
   const clock = machineClock(config.clockOffsetMs);
@@ -65,7 +67,11 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const ledger = new UsageLedger(database);
   const predictions = new PredictionStore(database);
   const idempotency = new IdempotencyStore(database);
-  const keys = new KeyStore({ keys: new ApiKeyStore(database), brand: config.keyBrand, pepper: config.keyPepper });
+  const keys = new KeyStore({
+    keys: new ApiKeyStore(database),
+    brand: config.keyBrand,
+    pepper: config.keyPepper,
+  });
   const directory = new Directory({
     organisations: new OrganisationStore(database),
     models: new ModelStore(database),
@@ -123,7 +129,15 @@ async function start(config: Config, logger: Logger): Promise<void> {
     await startAdminServer({ host: config.host, port: config.adminPort, registry: metrics, readiness }),
   );
 
-  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 10_000, requestTimeout: 0, connectionsCheckingInterval: 1_000 }, app.callback());
+  const server = createServer(
+    {
+      keepAliveTimeout: 65_000,
+      headersTimeout: 10_000,
+      requestTimeout: 0,
+      connectionsCheckingInterval: 1_000,
+    },
+    app.callback(),
+  );
   answerTransportErrors(server, docsUrl);
   await listen(server, config.host, config.port);
   const address = server.address();

@@ -1,8 +1,8 @@
 import { type Clock, monthOf } from '../shared/clock.js';
 import { ApiError } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
-import { type Allowance, type UsageReport, allowanceOf, usageReport } from '../shared/plans.js';
-import { type Quota, type Usage } from '../shared/quota/quota.js';
+import { type Allowance, allowanceOf, type UsageReport, usageReport } from '../shared/plans.js';
+import type { Quota, Usage } from '../shared/quota/quota.js';
 import { QuotaLeaseLost, QuotaWouldCrossStop } from '../shared/quota/quota-errors.js';
 import type { UsageCounter } from '../shared/redis-keys.js';
 import type { Organisation } from '../shared/store/organisations.js';
@@ -20,7 +20,10 @@ export interface MeteringOptions {
 /** A call may have been recorded or not: neither releasing nor counting it would be right. The sweep decides. */
 export class OutcomeUnknown extends ApiError {
   constructor(cause: unknown) {
-    super('internalError', 'It could not be confirmed in time that the scores were recorded.', { cause, retryAfterSeconds: 1 });
+    super('internalError', 'It could not be confirmed in time that the scores were recorded.', {
+      cause,
+      retryAfterSeconds: 1,
+    });
   }
 }
 
@@ -47,12 +50,18 @@ export class Metering {
       return new CallReservation(call, { counter, allowance, held, options: this.options });
     } catch (error) {
       if (error instanceof QuotaWouldCrossStop) throw wouldCrossStop(error, { allowance, call, nowMs });
-      throw new ApiError('internalError', 'The quota could not be reserved.', { cause: error, retryAfterSeconds: 1 });
+      throw new ApiError('internalError', 'The quota could not be reserved.', {
+        cause: error,
+        retryAfterSeconds: 1,
+      });
     }
   }
 
   /** The usage of an organisation's bucket in the current month. */
-  async usage(organisation: Organisation, bucket: UsageCounter['bucket']): Promise<UsageReport & { month: string }> {
+  async usage(
+    organisation: Organisation,
+    bucket: UsageCounter['bucket'],
+  ): Promise<UsageReport & { month: string }> {
     const month = monthOf(this.options.clock.now());
     const { used } = await this.options.quota.usage({ organisationId: organisation._id, bucket, month });
     return { ...usageReport(used, allowanceOf(organisation, bucket)), month };
@@ -97,18 +106,27 @@ export class CallReservation {
       return usageReport(used, this.allowance);
     } catch (error) {
       if (!(error instanceof QuotaLeaseLost)) {
-        this.options.logger.warn({ call: this.call.id, error }, 'a recorded call is left to the sweep to settle');
+        this.options.logger.warn(
+          { call: this.call.id, error },
+          'a recorded call is left to the sweep to settle',
+        );
         return this.usageIfSettled;
       }
       await this.options.takeBack(this.call.id);
-      throw new ApiError('internalError', 'The call took too long and was not counted.', { cause: error, retryAfterSeconds: 1 });
+      throw new ApiError('internalError', 'The call took too long and was not counted.', {
+        cause: error,
+        retryAfterSeconds: 1,
+      });
     }
   }
 
   /** Not awaited by the answer: a release that fails is the sweep's. */
   private release(): void {
     this.options.quota.release(this.counter, this.call.id).catch((error: unknown) => {
-      this.options.logger.warn({ call: this.call.id, error }, 'a failed call is left to the sweep to release');
+      this.options.logger.warn(
+        { call: this.call.id, error },
+        'a failed call is left to the sweep to release',
+      );
     });
   }
 }

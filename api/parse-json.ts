@@ -17,7 +17,8 @@ export function parseJson(text: string): unknown {
   }
   if (isDeeper(value, deepest)) throw unreadable(`The body is nested deeper than ${deepest} levels.`);
   // A NUL can only be written escaped, so most bodies need no second look at their keys.
-  if (text.includes(escapedNul) && hasNulKey(value)) throw unreadable('A key in the body contains a NUL character.');
+  if (text.includes(escapedNul) && hasNulKey(value))
+    throw unreadable('A key in the body contains a NUL character.');
   return value;
 }
 

@@ -64,7 +64,8 @@ function collect(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> 
       if (length > limits.maxBodyBytes) end(() => reject(tooLarge(limits)));
       else chunks.push(chunk);
     };
-    const done = () => end(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)));
+    const done = () =>
+      end(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)));
     const gone = () => end(() => reject(new CallerGone('the caller hung up')));
     request.on('data', take).on('end', done).on('close', gone).on('error', gone);
   });
@@ -82,7 +83,11 @@ async function inflated(sent: Buffer, limits: BodyLimits): Promise<Buffer> {
 const unreadable = (message: string): ApiError => new ApiError('unreadableRequest', message);
 
 const tooLarge = ({ maxBodyBytes }: BodyLimits): ApiError =>
-  new ApiError('refusedRequest', `The body is larger than ${maxBodyBytes} bytes: send fewer records in each call.`, closing);
+  new ApiError(
+    'refusedRequest',
+    `The body is larger than ${maxBodyBytes} bytes: send fewer records in each call.`,
+    closing,
+  );
 
 const tooSlow = ({ bodyTimeoutMs }: BodyLimits): ApiError =>
   new ApiError('refusedRequest', `The body did not arrive within ${bodyTimeoutMs / 1000} seconds.`, closing);

@@ -35,7 +35,11 @@ const longestIdempotencyKey = 255;
 export async function receiveCall(
   context: Context,
   rooms: ReceivingRooms,
-  options: { readonly authenticate: () => Promise<ApiKey>; readonly timeoutMs: number; readonly route: string },
+  options: {
+    readonly authenticate: () => Promise<ApiKey>;
+    readonly timeoutMs: number;
+    readonly route: string;
+  },
 ): Promise<ReceivedCall> {
   const apiKey = await options.authenticate();
   const callId = rooms.newCallId(rooms.clock.now());
@@ -67,7 +71,10 @@ export async function takeSlot(
   const decision = await rateLimit
     .take({ organisationId: apiKey.organisation_id, keyId: apiKey._id, window, rate, callId })
     .catch((cause: unknown) => {
-      throw new ApiError('internalError', 'The rate limit could not be read.', { cause, retryAfterSeconds: 1 });
+      throw new ApiError('internalError', 'The rate limit could not be read.', {
+        cause,
+        retryAfterSeconds: 1,
+      });
     });
   context.set('RateLimit-Policy', `"key";q=${rate};w=1`);
   context.set('RateLimit', `"key";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}`);
@@ -81,7 +88,10 @@ function idempotencyOf(context: Context, route: string, body: Buffer): Idempoten
   const key = context.get('idempotency-key');
   if (key === '') return undefined;
   if (key.length > longestIdempotencyKey) {
-    throw new ApiError('unreadableRequest', `The Idempotency-Key is longer than ${longestIdempotencyKey} characters.`);
+    throw new ApiError(
+      'unreadableRequest',
+      `The Idempotency-Key is longer than ${longestIdempotencyKey} characters.`,
+    );
   }
   const bodyHash = createHash('sha256').update(route).update('\0').update(body).digest('hex');
   return { key, bodyHash };

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../shared/clock.js';
 import { ApiError } from '../shared/errors.js';
-import { type LuaCommand, integerReply, luaCommand } from '../shared/lua-command.js';
+import { integerReply, type LuaCommand, luaCommand } from '../shared/lua-command.js';
 import type { Redis } from '../shared/redis.js';
 import { replayClaimKey } from '../shared/redis-keys.js';
 import { type IdempotencyStore, type IdempotentReply, idempotencyId } from '../shared/store/idempotency.js';
-import { type Idempotency, type ScoringCall, msUntil } from './scoring-call.js';
+import { type Idempotency, msUntil, type ScoringCall } from './scoring-call.js';
 
 /** The body of a 200, and whether it was sent before. */
 export interface Reply {

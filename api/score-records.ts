@@ -2,9 +2,9 @@ import type { UsageReport } from '../shared/plans.js';
 import type { Verdict } from '../shared/verdict.js';
 import type { Admission } from './admission.js';
 import type { Dispatcher, ScoredRows } from './dispatch/dispatcher.js';
-import type { Reply, Replays } from './replays.js';
 import type { Metering } from './metering.js';
 import type { Recorder } from './record/recorder.js';
+import type { Replays, Reply } from './replays.js';
 import type { ScoringCall } from './scoring-call.js';
 
 /** What a scored call is answered with, before it is written out. */
@@ -38,7 +38,11 @@ export interface ScoringRooms {
  * 5. Record predictions, ledger row and the reply to replay in one transaction: the commit point.
  * 6. Settle: the reservation becomes usage.
  */
-export async function scoreRecords(call: ScoringCall, write: WriteReply, rooms: ScoringRooms): Promise<Reply> {
+export async function scoreRecords(
+  call: ScoringCall,
+  write: WriteReply,
+  rooms: ScoringRooms,
+): Promise<Reply> {
   const { admission, replays, metering, dispatcher, recorder } = rooms;
   return await replays.once(call, async () => {
     const { organisation, model, verdict } = await admission.admit(call);

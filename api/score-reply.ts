@@ -39,7 +39,11 @@ export function scoreRows({ call, rows }: ScoreOutcome, likelihoodName: Likeliho
 function scoreRow(
   part: ScoredPart,
   index: number,
-  of: { readonly crmId: string | null; readonly warning: string | undefined; readonly likelihoodName: LikelihoodName },
+  of: {
+    readonly crmId: string | null;
+    readonly warning: string | undefined;
+    readonly likelihoodName: LikelihoodName;
+  },
 ): string {
   const score = part.scores[index] ?? 0;
   const likelihood = (part.likelihoods[index] ?? 0) / 10_000;

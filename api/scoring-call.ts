@@ -42,4 +42,5 @@ export interface Deadline {
 }
 
 /** Milliseconds until a deadline; at least 1, so that it can serve as a timeout. */
-export const msUntil = (deadline: Deadline): number => Math.max(1, Math.floor(deadline.monotonicMs - performance.now()));
+export const msUntil = (deadline: Deadline): number =>
+  Math.max(1, Math.floor(deadline.monotonicMs - performance.now()));

@@ -2,7 +2,7 @@ import type { Clock } from '../shared/clock.js';
 import type { Logger } from '../shared/logger.js';
 import type { StoredVerdict, ValidationStore } from '../shared/store/model-validation.js';
 import type { Model } from '../shared/store/models.js';
-import { type Verdict, notApplicable, notYetGraded, unresolved } from '../shared/verdict.js';
+import { notApplicable, notYetGraded, unresolved, type Verdict } from '../shared/verdict.js';
 import { ShortCache } from './short-cache.js';
 
 const rememberedMs = 60_000;

@@ -1,5 +1,5 @@
-import { type Server, createServer } from 'node:http';
-import { Registry, collectDefaultMetrics } from 'prom-client';
+import { createServer, type Server } from 'node:http';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Stoppable } from './lifecycle.js';
 
 export interface AdminServerOptions {
@@ -21,7 +21,9 @@ export function createMetrics(): Registry {
  * Serves `/healthz` (the process lives), `/readyz` (it can do its work) and `/metrics` (Prometheus) for operators.
  * @throws Error naming the address when it is taken
  */
-export async function startAdminServer(options: AdminServerOptions): Promise<Stoppable & { readonly port: number }> {
+export async function startAdminServer(
+  options: AdminServerOptions,
+): Promise<Stoppable & { readonly port: number }> {
   const server = createServer((request, response) => {
     void respond(request.url ?? '/', options).then(({ status, type, body }) => {
       response.writeHead(status, { 'content-type': type }).end(body);
@@ -44,7 +46,9 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Sto
 export async function listen(server: Server, host: string, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) =>
-      reject(new Error(`cannot listen on ${host}:${port} (${error.message}): is something else running there?`)),
+      reject(
+        new Error(`cannot listen on ${host}:${port} (${error.message}): is something else running there?`),
+      ),
     );
     server.listen(port, host, () => resolve());
   });
@@ -59,5 +63,7 @@ async function respond(
   if (url === '/metrics') return { status: 200, type: registry.contentType, body: await registry.metrics() };
   if (url !== '/readyz') return { status: 404, type: text, body: 'try /healthz, /readyz or /metrics\n' };
   const reason = await readiness();
-  return reason === undefined ? { status: 200, type: text, body: 'ready\n' } : { status: 503, type: text, body: `${reason}\n` };
+  return reason === undefined
+    ? { status: 200, type: text, body: 'ready\n' }
+    : { status: 503, type: text, body: `${reason}\n` };
 }

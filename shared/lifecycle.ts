@@ -31,6 +31,11 @@ export class Lifecycle {
     this.add({ name, stop });
   }
 
+  /** Whether stopping has begun. */
+  get isStopping(): boolean {
+    return this.stopping !== undefined;
+  }
+
   /** Stops everything; a part that fails to stop is logged and does not keep the others from stopping. */
   stop(): Promise<void> {
     this.stopping ??= this.stopInReverse();

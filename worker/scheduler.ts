@@ -3,10 +3,10 @@ import { machineClock } from '../shared/clock.js';
 import type { Config } from '../shared/config.js';
 import type { Stoppable } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
-import { Quota } from '../shared/quota/quota.js';
 import { leaseMsOf } from '../shared/quota/lease.js';
+import { Quota } from '../shared/quota/quota.js';
 import { sweepLeases } from '../shared/quota/sweep.js';
-import { connectRedis, connectionReady } from '../shared/redis.js';
+import { connectionReady, connectRedis } from '../shared/redis.js';
 import { queuePrefix } from '../shared/redis-keys.js';
 import { connectMongo } from '../shared/store/connect.js';
 import { prepareDatabase } from '../shared/store/prepare.js';
@@ -34,7 +34,11 @@ export async function startScheduler(config: SchedulerConfig, logger: Logger): P
 
   const queue = new Queue(queueName, { connection: blocking, prefix: queuePrefix });
   queue.on('error', (error) => logger.warn({ error: error.message }, 'upkeep queue error'));
-  await queue.upsertJobScheduler('sweep', { every: sweepEveryMs }, { opts: { removeOnComplete: true, removeOnFail: true } });
+  await queue.upsertJobScheduler(
+    'sweep',
+    { every: sweepEveryMs },
+    { opts: { removeOnComplete: true, removeOnFail: true } },
+  );
   const worker = new Worker(
     queueName,
     async () => {

@@ -5,14 +5,14 @@ import {
   type ChunkPayload,
   type ChunkReply,
   type Lane,
+  maxChunkRecords,
+  messageVersion,
   type PartReply,
   type RefusedPart,
   type ScoredPart,
-  maxChunkRecords,
-  messageVersion,
 } from '../../shared/score-job.js';
 import type { AdmittedModel } from '../admission.js';
-import { type ScoringCall, msUntil } from '../scoring-call.js';
+import { msUntil, type ScoringCall } from '../scoring-call.js';
 import type { LaneQueues } from './lane-queues.js';
 import { refusal } from './refusal.js';
 import type { ReplyStream } from './reply-stream.js';
@@ -60,7 +60,9 @@ export class Dispatcher {
     const target = { organisationId: call.apiKey.organisation_id, model };
     const parts = packParts(call, model);
     const replies = await Promise.all(
-      call.lane === 'singles' ? parts.map((part) => this.scoreSingle(part, target, call)) : this.scoreBatch(parts, target, call),
+      call.lane === 'singles'
+        ? parts.map((part) => this.scoreSingle(part, target, call))
+        : this.scoreBatch(parts, target, call),
     );
     const refused = replies.filter((reply): reply is RefusedPart => 'problems' in reply);
     if (refused.length > 0) throw refusal(refused);
@@ -68,7 +70,11 @@ export class Dispatcher {
     return { parts: scored, fields: fieldsOf(parts, scored) };
   }
 
-  private scoreBatch(parts: readonly ChunkPart[], target: ChunkTarget, call: ScoringCall): Promise<PartReply>[] {
+  private scoreBatch(
+    parts: readonly ChunkPart[],
+    target: ChunkTarget,
+    call: ScoringCall,
+  ): Promise<PartReply>[] {
     const timeoutMs = msUntil(call.deadline);
     return parts.map(async (part) => {
       const [reply] = await this.sendChunk({ target, lane: call.lane, parts: [part], timeoutMs });
@@ -113,7 +119,10 @@ export class Dispatcher {
 
 function partsOf({ failure, parts }: ChunkReply): readonly PartReply[] {
   if (failure === undefined) return parts;
-  throw new ApiError('internalError', 'The records could not be scored.', { cause: failure, retryAfterSeconds: 1 });
+  throw new ApiError('internalError', 'The records could not be scored.', {
+    cause: failure,
+    retryAfterSeconds: 1,
+  });
 }
 
 const unanswered = (cause: unknown): ApiError =>

@@ -2,7 +2,14 @@ import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Logger } from '../../shared/logger.js';
 import { payloadKey, queuePrefix } from '../../shared/redis-keys.js';
-import { type ChunkJob, type ChunkPayload, type Lane, laneQueueName, lanes, messageVersion } from '../../shared/score-job.js';
+import {
+  type ChunkJob,
+  type ChunkPayload,
+  type Lane,
+  laneQueueName,
+  lanes,
+  messageVersion,
+} from '../../shared/score-job.js';
 
 const jobName = 'chunk';
 /** BullMQ writes an event a job; nobody reads them. */

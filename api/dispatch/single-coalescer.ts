@@ -46,7 +46,11 @@ export class SingleCoalescer {
     return this.join(key, gathering, { part, timeoutMs });
   }
 
-  private join(key: string, gathering: Gathering, single: { part: ChunkPart; timeoutMs: number }): Promise<PartReply> {
+  private join(
+    key: string,
+    gathering: Gathering,
+    single: { part: ChunkPart; timeoutMs: number },
+  ): Promise<PartReply> {
     return new Promise((resolve, reject) => {
       gathering.waiting.push({ ...single, resolve, reject });
       if (gathering.inFlight === 0 || gathering.waiting.length >= mostRecords) this.flush(key, gathering);
@@ -61,8 +65,15 @@ export class SingleCoalescer {
     if (singles.length === 0) return;
     gathering.inFlight += 1;
     const timeoutMs = Math.max(...singles.map((single) => single.timeoutMs));
-    this.send(gathering.target, singles.map((single) => single.part), timeoutMs)
-      .then((replies) => answer(singles, replies), (error: unknown) => fail(singles, error))
+    this.send(
+      gathering.target,
+      singles.map((single) => single.part),
+      timeoutMs,
+    )
+      .then(
+        (replies) => answer(singles, replies),
+        (error: unknown) => fail(singles, error),
+      )
       .finally(() => {
         gathering.inFlight -= 1;
         if (gathering.inFlight === 0 && gathering.waiting.length === 0) this.gatherings.delete(key);

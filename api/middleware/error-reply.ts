@@ -13,11 +13,20 @@ export const requestIdOf = (sent: string | undefined): string =>
 /** The V1Error envelope of an error. */
 export function errorEnvelope(error: ApiError, docsUrl: string): Record<string, unknown> {
   const { code } = error.entry;
-  return { error: { code, message: error.message, docs_url: `${docsUrl}/errors#${code}` }, ...error.options.beside };
+  return {
+    error: { code, message: error.message, docs_url: `${docsUrl}/errors#${code}` },
+    ...error.options.beside,
+  };
 }
 
 /** Gives every reply its X-Request-Id, and turns whatever is thrown further in into the envelope. */
-export function errorReply({ logger, docsUrl }: { readonly logger: Logger; readonly docsUrl: () => string }): Middleware {
+export function errorReply({
+  logger,
+  docsUrl,
+}: {
+  readonly logger: Logger;
+  readonly docsUrl: () => string;
+}): Middleware {
   return async (context, next) => {
     const requestId = requestIdOf(context.get('x-request-id') || undefined);
     context.state.requestId = requestId;
@@ -32,7 +41,10 @@ export function errorReply({ logger, docsUrl }: { readonly logger: Logger; reado
       }
       const error = asApiError(thrown);
       if (error.entry.status >= 500) {
-        logger.error({ requestId, path: context.path, error: error.options.cause ?? thrown }, messageOf(thrown));
+        logger.error(
+          { requestId, path: context.path, error: error.options.cause ?? thrown },
+          messageOf(thrown),
+        );
       }
       context.status = error.entry.status;
       context.type = 'application/json';

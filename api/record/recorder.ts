@@ -2,14 +2,24 @@ import { type MongoClient, MongoServerError } from 'mongodb';
 import { ApiError } from '../../shared/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { UsageReport } from '../../shared/plans.js';
-import { type IdempotencyStore, type IdempotentReply, idempotencyId, idempotencyMs } from '../../shared/store/idempotency.js';
-import { type Prediction, type PredictionStore, bandOf, predictionId } from '../../shared/store/predictions.js';
+import {
+  type IdempotencyStore,
+  type IdempotentReply,
+  idempotencyId,
+  idempotencyMs,
+} from '../../shared/store/idempotency.js';
+import {
+  bandOf,
+  type Prediction,
+  type PredictionStore,
+  predictionId,
+} from '../../shared/store/predictions.js';
 import type { LedgerRow, UsageLedger } from '../../shared/store/usage-ledger.js';
 import type { AdmittedModel } from '../admission.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import { type CallReservation, OutcomeUnknown } from '../metering.js';
 import { RecordedElsewhere } from '../replays.js';
-import { type ScoringCall, msUntil } from '../scoring-call.js';
+import { msUntil, type ScoringCall } from '../scoring-call.js';
 import { GroupCommit } from './group-commit.js';
 import { CommitUnknown, inTransaction } from './transaction.js';
 
@@ -72,11 +82,17 @@ export class Recorder {
     } catch (error) {
       if (isDuplicateReply(error)) throw new RecordedElsewhere('the Idempotency-Key was used meanwhile');
       if (!(error instanceof CommitUnknown)) {
-        throw new ApiError('internalError', 'The scores could not be recorded.', { cause: error, retryAfterSeconds: 1 });
+        throw new ApiError('internalError', 'The scores could not be recorded.', {
+          cause: error,
+          retryAfterSeconds: 1,
+        });
       }
       // The caller reads an error, so the call must not count, whatever became of the commit.
       void this.takeBack(entry.callId).catch((cause: unknown) =>
-        this.options.logger.error({ call: entry.callId, error: cause }, 'a call of unknown outcome was not taken back'),
+        this.options.logger.error(
+          { call: entry.callId, error: cause },
+          'a call of unknown outcome was not taken back',
+        ),
       );
       throw new OutcomeUnknown(error);
     }
@@ -103,8 +119,14 @@ export class Recorder {
       client,
       async (options) => {
         await idempotency.insert(replies, options);
-        await ledger.insert(entries.map((entry) => entry.row), options);
-        await predictions.insert(entries.flatMap((entry) => entry.predictions), options);
+        await ledger.insert(
+          entries.map((entry) => entry.row),
+          options,
+        );
+        await predictions.insert(
+          entries.flatMap((entry) => entry.predictions),
+          options,
+        );
       },
       { timeoutMs: Math.max(...entries.map((entry) => entry.timeoutMs)) },
     );
@@ -112,7 +134,9 @@ export class Recorder {
 }
 
 function isDuplicateReply(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === duplicateKey && error.message.includes('idempotency');
+  return (
+    error instanceof MongoServerError && error.code === duplicateKey && error.message.includes('idempotency')
+  );
 }
 
 function entryOf({ call, model, rows, reservation, writeWith }: ScoredCall): Entry {

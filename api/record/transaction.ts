@@ -1,4 +1,4 @@
-import { MongoError, type ClientSession, type MongoClient } from 'mongodb';
+import { type ClientSession, type MongoClient, MongoError } from 'mongodb';
 import type { WriteOptions } from '../../shared/store/connect.js';
 
 /** A transaction whose commit was sent and not confirmed: it may have happened or not. */
@@ -58,7 +58,8 @@ async function commit(session: ClientSession, remainingMs: () => number): Promis
       return;
     } catch (error) {
       if (error instanceof MongoError && error.hasErrorLabel(transient)) throw error;
-      if (remainingMs() <= 1) throw new CommitUnknown('the commit was not confirmed in time', { cause: error });
+      if (remainingMs() <= 1)
+        throw new CommitUnknown('the commit was not confirmed in time', { cause: error });
     }
   }
 }

@@ -1,6 +1,5 @@
 import type { Middleware } from 'koa';
 import { ApiError } from '../../shared/errors.js';
-import { type CallRecord, type ScoringCall } from '../scoring-call.js';
 import { answerInTime } from '../answer-in-time.js';
 import type { KeyStore } from '../key-store.js';
 import { parseJson } from '../parse-json.js';
@@ -8,7 +7,8 @@ import { bodyText } from '../read-body.js';
 import { type ReceivedCall, type ReceivingRooms, receiveCall } from '../receive-call.js';
 import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.js';
 import { compileCheck } from '../schemas/validator.js';
-import { type ScoringRooms, type WriteReply, scoreRecords } from '../score-records.js';
+import { type ScoringRooms, scoreRecords, type WriteReply } from '../score-records.js';
+import type { CallRecord, ScoringCall } from '../scoring-call.js';
 
 export interface ScoreRouteRooms {
   readonly keys: KeyStore;
@@ -32,10 +32,15 @@ export function scoreRoute(rooms: ScoreRouteRooms, writeReply: WriteReply): Midd
       route,
     });
     if (context.is('application/json') !== 'application/json' || !isUtf8Charset(context.request.charset)) {
-      throw new ApiError('unreadableRequest', 'Send JSON: the Content-Type must be application/json, in UTF-8.');
+      throw new ApiError(
+        'unreadableRequest',
+        'Send JSON: the Content-Type must be application/json, in UTF-8.',
+      );
     }
     const call = callOf(received, check(parseJson(bodyText(received.body))), String(context.state.requestId));
-    const reply = await answerInTime(call, rooms.scoring, () => scoreRecords(call, writeReply, rooms.scoring));
+    const reply = await answerInTime(call, rooms.scoring, () =>
+      scoreRecords(call, writeReply, rooms.scoring),
+    );
     if (reply.isReplay) context.set('Idempotent-Replayed', 'true');
     context.type = 'application/json';
     context.body = reply.body;
@@ -48,7 +53,10 @@ function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string
   const { length } = request.records;
   if (length === 0) throw new ApiError('refusedRequest', 'There are no records: send between 1 and 1000.');
   if (length > mostRecords) {
-    throw new ApiError('recordLimitExceeded', `The call has ${length} records; at most ${mostRecords} are scored in one call.`);
+    throw new ApiError(
+      'recordLimitExceeded',
+      `The call has ${length} records; at most ${mostRecords} are scored in one call.`,
+    );
   }
   const { callId, apiKey, atMs, deadline, idempotency } = received;
   return {

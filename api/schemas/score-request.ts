@@ -20,7 +20,8 @@ export const recordSchema = {
   type: 'object',
   properties: { crm_id: crmIdSchema },
   additionalProperties: true,
-  description: 'CRM field values under your own field names. Fields that the model does not know are ignored.',
+  description:
+    'CRM field values under your own field names. Fields that the model does not know are ignored.',
 } as const;
 
 /** ScoreRequest: the body of `POST /v1/score`. That it is not empty, and not above 1000, is checked after the schema. */

@@ -9,7 +9,13 @@ const mostProblemsNamed = 5;
  */
 export function compileCheck<Body>(schema: object): (value: unknown) => Body {
   // `ownProperties`: a member that is only on the prototype does not count as sent.
-  const ajv = new Ajv2020({ ownProperties: true, allErrors: false, unicodeRegExp: true, strict: true, strictTypes: false });
+  const ajv = new Ajv2020({
+    ownProperties: true,
+    allErrors: false,
+    unicodeRegExp: true,
+    strict: true,
+    strictTypes: false,
+  });
   const validate = ajv.compile<Body>(schema);
   return (value) => {
     if (validate(value)) return value;
@@ -20,9 +26,11 @@ export function compileCheck<Body>(schema: object): (value: unknown) => Body {
 
 function describe({ instancePath, keyword, params, message }: ErrorObject): string {
   const place = placeOf(instancePath);
-  if (keyword === 'required') return `${place === 'The body' ? '' : `${place}.`}${String(params.missingProperty)} is missing`;
+  if (keyword === 'required')
+    return `${place === 'The body' ? '' : `${place}.`}${String(params.missingProperty)} is missing`;
   if (keyword === 'type') return `${place} must be of type ${String(params.type)}`;
-  if (keyword === 'pattern') return `${place} contains a character that is not allowed (NUL or half of a surrogate pair)`;
+  if (keyword === 'pattern')
+    return `${place} contains a character that is not allowed (NUL or half of a surrogate pair)`;
   return `${place} ${message ?? 'is not valid'}`;
 }
 

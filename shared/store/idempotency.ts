@@ -1,6 +1,6 @@
 import type { Collection, Db } from 'mongodb';
-import type { WriteOptions } from './connect.js';
 import type { UsageBucket } from '../redis-keys.js';
+import type { WriteOptions } from './connect.js';
 
 /** One document of `idempotency`: the 200 that a call with an Idempotency-Key was answered with. */
 export interface IdempotentReply {

@@ -1,7 +1,7 @@
 import type { Collection, Db } from 'mongodb';
 import type { CounterSnapshot, LedgerView } from '../quota/ledger-view.js';
-import type { WriteOptions } from './connect.js';
 import type { UsageBucket, UsageCounter } from '../redis-keys.js';
+import type { WriteOptions } from './connect.js';
 
 /** One document of `usage_ledger`: one call that was answered with 200. Append only; the truth of metering. */
 export interface LedgerRow {
@@ -19,7 +19,6 @@ export interface LedgerRow {
   readonly version: string;
   readonly at: Date;
 }
-
 
 /** The ledger of counted calls. */
 export class UsageLedger implements LedgerView {

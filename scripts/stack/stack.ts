@@ -1,0 +1,57 @@
+import { type ServiceProcess, startService } from './service-process.js';
+
+/** The whole service on this machine: gateways and one worker pool. */
+export interface Stack {
+  /** Address of the first gateway. */
+  readonly url: string;
+  readonly gateways: readonly ServiceProcess[];
+  readonly pool: ServiceProcess;
+  /** Ends when any part ends, with the name of the part and how it ended. */
+  readonly ended: Promise<string>;
+  stop(): Promise<void>;
+}
+
+export interface StackOptions {
+  readonly redisUrl: string;
+  readonly mongoUrl: string;
+  readonly gateways?: number;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly log?: 'inherit' | 'ignore' | number;
+}
+
+/** Starts gateways and a pool on given servers; resolves when calls are answered. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const { redisUrl, mongoUrl, gateways = 1, log = 'inherit' } = options;
+  const environment = { ...options.environment, REDIS_URL: redisUrl, MONGODB_URL: mongoUrl };
+  const started: ServiceProcess[] = [];
+  const start = async (kind: 'gateway' | 'worker') => {
+    const service = await startService({ kind, environment, log });
+    started.push(service);
+    return service;
+  };
+  try {
+    const [pool, ...running] = await Promise.all([
+      start('worker'),
+      ...Array.from({ length: gateways }, () => start('gateway')),
+    ]);
+    const url = running[0]?.url;
+    if (url === undefined) throw new Error('no gateway said where it listens');
+    return {
+      url,
+      pool,
+      gateways: running,
+      ended: Promise.race([
+        pool.ended.then((how) => `the worker pool ended: ${how}`),
+        ...running.map((gateway) => gateway.ended.then((how) => `a gateway ended: ${how}`)),
+      ]),
+      // Gateways first: they finish the calls that they have, which takes workers.
+      stop: async () => {
+        await Promise.all(running.map((gateway) => gateway.stop()));
+        await pool.stop();
+      },
+    };
+  } catch (error) {
+    await Promise.all(started.map((service) => service.stop()));
+    throw error;
+  }
+}

@@ -1,0 +1,47 @@
+import { availableParallelism } from 'node:os';
+import { readConfig } from '../shared/config.js';
+import { messageOf } from '../shared/errors.js';
+import { Lifecycle } from '../shared/lifecycle.js';
+import { createLogger } from '../shared/logger.js';
+import { projectFile } from '../shared/project-root.js';
+import { privateServers } from './local-servers/private-servers.js';
+import { startStack } from './stack/stack.js';
+
+/*
+ * `npm start`: a gateway and a worker pool under one parent. Without REDIS_URL and MONGODB_URL it also runs private
+ * servers on free loopback ports, with their data under .local/, kept between runs.
+ */
+
+const config = readConfig(undefined, availableParallelism());
+const logger = createLogger(config.logLevel, 'start');
+const lifecycle = new Lifecycle(logger, 45_000);
+
+async function databases(): Promise<{ redisUrl: string; mongoUrl: string }> {
+  const { redisUrl, mongoUrl } = config;
+  if (redisUrl !== undefined && mongoUrl !== undefined) return { redisUrl, mongoUrl };
+  if (redisUrl !== undefined || mongoUrl !== undefined) {
+    throw new Error('set both REDIS_URL and MONGODB_URL, or neither to run private servers');
+  }
+  const servers = await privateServers({ directory: projectFile('.local/data'), keep: true });
+  lifecycle.onStop('private servers', () => servers.stop());
+  logger.info({ redisUrl: servers.redisUrl, mongoUrl: servers.mongoUrl }, 'private servers ready');
+  return servers;
+}
+
+async function start(): Promise<void> {
+  lifecycle.listenForSignals();
+  const stack = await startStack(await databases());
+  lifecycle.onStop('gateway and pool', () => stack.stop());
+  logger.info({ url: stack.url }, 'ready');
+  const how = await stack.ended;
+  if (lifecycle.isStopping) return;
+  logger.fatal(how);
+  await lifecycle.stop();
+  process.exit(1);
+}
+
+start().catch(async (error: unknown) => {
+  logger.fatal({ error }, `could not start: ${messageOf(error)}`);
+  await lifecycle.stop();
+  process.exit(1);
+});
