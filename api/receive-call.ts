@@ -77,7 +77,7 @@ export async function takeSlot(
       });
     });
   context.set('RateLimit-Policy', `"key";q=${rate};w=1`);
-  context.set('RateLimit', `"key";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}`);
+  context.set('RateLimit', `"key";r=${decision.remaining};t=${Math.max(1, Math.round(decision.resetMs / 1000))}`);
   if (decision.accepted) return decision;
   throw new ApiError('rateLimited', `More than ${rate} calls within a second: slow down and retry.`, {
     retryAfterSeconds: Math.max(1, Math.ceil(decision.retryAfterMs / 1000)),

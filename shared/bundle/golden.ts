@@ -16,6 +16,8 @@ export interface GoldenRecord {
   readonly contributions?: Readonly<Record<string, number>>;
   /** The log-odds that the contributions start from. */
   readonly base?: number;
+  /** When the request came, as ISO 8601 or Unix ms: ages depend on it. */
+  readonly now?: string | number;
 }
 
 /**
@@ -49,7 +51,7 @@ function parseLine(line: string): GoldenRecord | string {
   for (const key of ['raw', 'score', 'conversion_likelihood', 'base']) {
     if (value[key] !== undefined && typeof value[key] !== 'number') return `has a "${key}" that is no number`;
   }
-  const { x, contributions } = value;
+  const { x, contributions, now } = value;
   if (
     x !== undefined &&
     !(Array.isArray(x) && x.every((cell) => cell === null || typeof cell === 'number'))
@@ -61,6 +63,9 @@ function parseLine(line: string): GoldenRecord | string {
     !(isObject(contributions) && Object.values(contributions).every((part) => typeof part === 'number'))
   ) {
     return 'has "contributions" that are not numbers by field';
+  }
+  if (now !== undefined && Number.isNaN(typeof now === 'number' ? now : Date.parse(String(now)))) {
+    return 'has a "now" that is no time';
   }
   return value as unknown as GoldenRecord;
 }
