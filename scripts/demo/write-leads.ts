@@ -1,0 +1,28 @@
+/**
+ * Writes a made-up lead table with its hidden truth, to train the demo model on:
+ * `node dist/scripts/demo/write-leads.js --seed 7 --count 12000 --now 2026-11-01T00:00:00Z --out leads.csv`
+ * The last column, `converted`, is 0 or 1.
+ */
+import { writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { generateLeads } from './lead-generator.js';
+import { leadsCsv } from './leads-csv.js';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '7' },
+    count: { type: 'string', default: '12000' },
+    now: { type: 'string' },
+    out: { type: 'string' },
+  },
+});
+const seed = Number(values.seed);
+const count = Number(values.count);
+const now = new Date(values.now ?? Number.NaN);
+if (!Number.isInteger(seed) || !Number.isInteger(count) || Number.isNaN(now.getTime()) || !values.out) {
+  process.stderr.write('usage: write-leads --seed INTEGER --count INTEGER --now ISO-8601 --out FILE\n');
+  process.exit(2);
+}
+const leads = generateLeads({ seed, count, now });
+await writeFile(values.out, leadsCsv(leads.map(({ record, converted }) => ({ ...record, converted }))));
+process.stdout.write(`${count} leads written to ${values.out}\n`);
