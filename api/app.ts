@@ -2,13 +2,25 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import { ApiError } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
+import type { PredictionStore } from '../shared/store/predictions.js';
 import type { CallMetrics } from './call-metrics.js';
+import { deprecatedAlias } from './middleware/deprecated-alias.js';
 import { errorReply } from './middleware/error-reply.js';
+import { modelRoute, modelsRoute } from './routes/models.js';
+import type { ReadingRooms } from './routes/reading.js';
 import { type ScoreRouteRooms, scoreRoute } from './routes/score.js';
+import { eraseScoresRoute, scoreHistoryRoute } from './routes/scores.js';
+import { usageRoute } from './routes/usage.js';
+import { webhookScoreRoute } from './routes/webhook-score.js';
 import { scoreReplyWriter } from './score-reply.js';
+import type { Verdicts } from './verdicts.js';
 
 export interface AppOptions {
   readonly score: ScoreRouteRooms;
+  readonly reading: ReadingRooms;
+  readonly verdicts: Verdicts;
+  readonly predictions: PredictionStore;
+  readonly legacyAliases: 'serve' | 'gone';
   readonly logger: Logger;
   readonly metrics: CallMetrics;
   /** Address of the documentation, without a trailing slash. */
@@ -25,6 +37,25 @@ export function createApp(options: AppOptions): Koa {
   const router = new Router();
 
   router.post('/v1/score', scoreRoute(options.score, scoreReplyWriter('conversion_likelihood')));
+  router.post('/v1/webhooks/score', webhookScoreRoute(options.score, 'conversion_likelihood'));
+  router.post(
+    '/score',
+    deprecatedAlias('/v1/score', options.legacyAliases),
+    scoreRoute(options.score, scoreReplyWriter('probability')),
+  );
+  router.post(
+    '/webhooks/score',
+    deprecatedAlias('/v1/webhooks/score', options.legacyAliases),
+    webhookScoreRoute(options.score, 'probability'),
+  );
+
+  const { reading } = options;
+  router.get('/v1/usage', usageRoute(reading, options.score.scoring.metering));
+  router.get('/v1/models', modelsRoute(reading, options.verdicts));
+  router.get('/v1/models/:model_id', modelRoute(reading, options.verdicts));
+  router.get('/v1/scores/:crm_id', scoreHistoryRoute(reading, options.predictions));
+  router.delete('/v1/scores/:crm_id', eraseScoresRoute(reading, options.predictions));
+
   router.get('/healthz', (context) => {
     context.body = 'ok\n';
   });

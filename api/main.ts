@@ -106,10 +106,12 @@ async function start(config: Config, logger: Logger): Promise<void> {
   let isDraining = false;
   let ownUrl = '';
   const docsUrl = () => config.docsUrl ?? `${config.baseUrl ?? ownUrl}/docs`;
+  const rateLimit = new RateLimit(commands);
+  const newCallId = callIdGenerator();
   const app = createApp({
     score: {
       keys,
-      receiving: { rateLimit: new RateLimit(commands), clock, newCallId: callIdGenerator(), limits: config },
+      receiving: { rateLimit, clock, newCallId, limits: config },
       scoring: {
         admission: new Admission({ directory, verdicts, clock }),
         replays: new Replays({ redis: commands, store: idempotency, clock }),
@@ -118,7 +120,12 @@ async function start(config: Config, logger: Logger): Promise<void> {
         recorder,
       },
       requestTimeoutMs: config.requestTimeoutMs,
+      webhookTimeoutMs: config.webhookTimeoutMs,
     },
+    reading: { keys, directory, rateLimit, clock, newCallId },
+    verdicts,
+    predictions,
+    legacyAliases: config.legacyAliases,
     logger,
     metrics: new CallMetrics(metrics),
     docsUrl,

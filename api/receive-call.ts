@@ -77,7 +77,10 @@ export async function takeSlot(
       });
     });
   context.set('RateLimit-Policy', `"key";q=${rate};w=1`);
-  context.set('RateLimit', `"key";r=${decision.remaining};t=${Math.max(1, Math.round(decision.resetMs / 1000))}`);
+  context.set(
+    'RateLimit',
+    `"key";r=${decision.remaining};t=${Math.max(1, Math.round(decision.resetMs / 1000))}`,
+  );
   if (decision.accepted) return decision;
   throw new ApiError('rateLimited', `More than ${rate} calls within a second: slow down and retry.`, {
     retryAfterSeconds: Math.max(1, Math.ceil(decision.retryAfterMs / 1000)),
@@ -93,6 +96,9 @@ function idempotencyOf(context: Context, route: string, body: Buffer): Idempoten
       `The Idempotency-Key is longer than ${longestIdempotencyKey} characters.`,
     );
   }
-  const bodyHash = createHash('sha256').update(route).update('\0').update(body).digest('hex');
-  return { key, bodyHash };
+  return { key, bodyHash: bodyHashOf(route, body) };
 }
+
+/** What tells two calls under one Idempotency-Key apart: SHA-256 of where the call went and its body, hex. */
+export const bodyHashOf = (route: string, body: Buffer): string =>
+  createHash('sha256').update(route).update('\0').update(body).digest('hex');

@@ -25,6 +25,8 @@ export interface ScoringCall {
   readonly bucket: UsageBucket;
   readonly modelId: string;
   readonly records: readonly CallRecord[];
+  /** What a record is called in messages: `records[17]`, or `record` where there is only one. */
+  readonly nameOfRecord: (index: number) => string;
   readonly explain: boolean;
   readonly lane: Lane;
   readonly idempotency: Idempotency | undefined;

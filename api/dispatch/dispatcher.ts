@@ -65,7 +65,7 @@ export class Dispatcher {
         : this.scoreBatch(parts, target, call),
     );
     const refused = replies.filter((reply): reply is RefusedPart => 'problems' in reply);
-    if (refused.length > 0) throw refusal(refused);
+    if (refused.length > 0) throw refusal(refused, call.nameOfRecord);
     const scored = replies.filter((reply): reply is ScoredPart => 'scores' in reply);
     return { parts: scored, fields: fieldsOf(parts, scored) };
   }

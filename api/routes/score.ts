@@ -9,12 +9,14 @@ import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.
 import { compileCheck } from '../schemas/validator.js';
 import { type ScoringRooms, scoreRecords, type WriteReply } from '../score-records.js';
 import type { CallRecord, ScoringCall } from '../scoring-call.js';
+import { sendReply } from '../send-reply.js';
 
 export interface ScoreRouteRooms {
   readonly keys: KeyStore;
   readonly receiving: ReceivingRooms;
   readonly scoring: ScoringRooms;
   readonly requestTimeoutMs: number;
+  readonly webhookTimeoutMs: number;
 }
 
 /** Records of one batch call at most. */
@@ -38,12 +40,10 @@ export function scoreRoute(rooms: ScoreRouteRooms, writeReply: WriteReply): Midd
       );
     }
     const call = callOf(received, check(parseJson(bodyText(received.body))), String(context.state.requestId));
-    const reply = await answerInTime(call, rooms.scoring, () =>
-      scoreRecords(call, writeReply, rooms.scoring),
+    sendReply(
+      context,
+      await answerInTime(call, rooms.scoring, () => scoreRecords(call, writeReply, rooms.scoring)),
     );
-    if (reply.isReplay) context.set('Idempotent-Replayed', 'true');
-    context.type = 'application/json';
-    context.body = reply.body;
   };
 }
 
@@ -66,6 +66,7 @@ function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string
     bucket: apiKey.kind,
     modelId: request.model_id,
     records: request.records.map(recordOf),
+    nameOfRecord: (index) => `records[${index}]`,
     explain: request.explain ?? false,
     lane: length === 1 ? 'singles' : 'batches',
     idempotency,

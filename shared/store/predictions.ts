@@ -19,7 +19,7 @@ export interface Prediction {
   readonly band: number;
   readonly at: Date;
   /** The cells that the record was scored from, by slot of (model, version), as JSON; see known-fields.ts. */
-  readonly fields: string;
+  readonly fields?: string;
 }
 
 /** The newest predictions of some crm_ids, column by column. */
@@ -120,6 +120,53 @@ export class PredictionStore {
       )
       .toArray();
     return found[0] ?? nothingFound;
+  }
+
+  /**
+   * The predictions of one lead, newest first.
+   * @param query.before `_id` that the page comes after
+   */
+  history(query: {
+    readonly organisationId: string;
+    readonly crmId: string;
+    readonly modelId: string | undefined;
+    readonly before: string | undefined;
+    readonly limit: number;
+  }): Promise<Pick<Prediction, '_id' | 'model' | 'version' | 'score' | 'likelihood' | 'at'>[]> {
+    return this.collection
+      .find(
+        {
+          org: query.organisationId,
+          crm_id: query.crmId,
+          ...(query.modelId === undefined ? {} : { model: query.modelId }),
+          ...(query.before === undefined ? {} : { _id: { $lt: query.before } }),
+        },
+        { projection: { model: 1, version: 1, score: 1, likelihood: 1, at: 1 } },
+      )
+      .sort({ _id: -1 })
+      .limit(query.limit)
+      .toArray();
+  }
+
+  /** Whether there is any prediction of a lead. */
+  async knows(organisationId: string, crmId: string): Promise<boolean> {
+    return (
+      (await this.collection.findOne({ org: organisationId, crm_id: crmId }, { projection: { _id: 1 } })) !==
+      null
+    );
+  }
+
+  /**
+   * Takes a lead's id and fields out of its predictions, the one change that a prediction ever sees.
+   * @returns whether there were any
+   */
+  async erase(organisationId: string, crmId: string): Promise<boolean> {
+    const erased = await this.collection.updateMany(
+      { org: organisationId, crm_id: crmId },
+      { $unset: { crm_id: true, fields: true } },
+      { writeConcern: { w: 'majority' } },
+    );
+    return erased.matchedCount > 0;
   }
 }
 

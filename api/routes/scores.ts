@@ -1,0 +1,66 @@
+import type { Context, Middleware } from 'koa';
+import { ApiError } from '../../shared/errors.js';
+import type { PredictionStore } from '../../shared/store/predictions.js';
+import { pathParameter, queryParameter, type ReadingRooms, readingRoute } from './reading.js';
+
+const defaultLimit = 50;
+const mostAtOnce = 200;
+const predictionIdForm = /^[0-9a-z]{26}\.\d{4}$/;
+
+/** `GET /v1/scores/{crm_id}`: what a lead has been scored, newest first, a page at a time. */
+export function scoreHistoryRoute(rooms: ReadingRooms, predictions: PredictionStore): Middleware {
+  return readingRoute(rooms, async (context, { organisation }) => {
+    const crmId = pathParameter(context, 'crm_id');
+    const limit = limitOf(context);
+    const found = await predictions.history({
+      organisationId: organisation._id,
+      crmId,
+      modelId: queryParameter(context, 'model_id'),
+      before: cursorOf(context),
+      limit: limit + 1,
+    });
+    if (found.length === 0 && !(await predictions.knows(organisation._id, crmId))) throw unknownLead();
+    const page = found.slice(0, limit);
+    const last = page.at(-1);
+    return {
+      crm_id: crmId,
+      scores: page.map((prediction) => ({
+        model_id: prediction.model,
+        model_version: prediction.version,
+        score: prediction.score,
+        conversion_likelihood: prediction.likelihood / 10_000,
+        scored_at: prediction.at.toISOString(),
+      })),
+      ...(found.length > limit && last !== undefined
+        ? { next_cursor: Buffer.from(last._id).toString('base64url') }
+        : {}),
+    };
+  });
+}
+
+/** `DELETE /v1/scores/{crm_id}`: predictions lose the lead's id and fields; what was counted stays counted. */
+export function eraseScoresRoute(rooms: ReadingRooms, predictions: PredictionStore): Middleware {
+  return readingRoute(rooms, async (context, { organisation }) => {
+    const wasKnown = await predictions.erase(organisation._id, pathParameter(context, 'crm_id'));
+    if (!wasKnown) throw unknownLead();
+    return undefined;
+  });
+}
+
+const unknownLead = (): ApiError => new ApiError('notFound', 'Nothing has been scored under this crm_id.');
+
+function limitOf(context: Context): number {
+  const text = queryParameter(context, 'limit');
+  if (text === undefined) return defaultLimit;
+  const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= mostAtOnce) return limit;
+  throw new ApiError('unreadableRequest', `limit must be a whole number from 1 to ${mostAtOnce}.`);
+}
+
+function cursorOf(context: Context): string | undefined {
+  const text = queryParameter(context, 'cursor');
+  if (text === undefined) return undefined;
+  const id = Buffer.from(text, 'base64url').toString('latin1');
+  if (predictionIdForm.test(id)) return id;
+  throw new ApiError('unreadableRequest', 'cursor must be the next_cursor of the page before.');
+}

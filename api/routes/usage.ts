@@ -1,0 +1,12 @@
+import type { Middleware } from 'koa';
+import { monthEndMs } from '../../shared/clock.js';
+import type { Metering } from '../metering.js';
+import { type ReadingRooms, readingRoute } from './reading.js';
+
+/** `GET /v1/usage`: the month-to-date usage of the key's bucket, and when it resets. */
+export function usageRoute(rooms: ReadingRooms, metering: Metering): Middleware {
+  return readingRoute(rooms, async (_context, { organisation, apiKey }) => {
+    const usage = await metering.usage(organisation, apiKey.kind);
+    return { ...usage, resets_at: new Date(monthEndMs(rooms.clock.now())).toISOString() };
+  });
+}

@@ -1,0 +1,62 @@
+import type { Middleware } from 'koa';
+import { answerInTime } from '../answer-in-time.js';
+import { bodyHashOf, type ReceivedCall, receiveCall } from '../receive-call.js';
+import { scoreRecords } from '../score-records.js';
+import type { LikelihoodName } from '../score-reply.js';
+import type { Idempotency, ScoringCall } from '../scoring-call.js';
+import { sendReply } from '../send-reply.js';
+import { parseWebhookBody } from '../webhook/webhook-body.js';
+import { authenticateWebhook } from '../webhook/webhook-key.js';
+import { webhookReplyWriter } from '../webhook/webhook-reply.js';
+import { readWebhook, type WebhookRequest } from '../webhook/webhook-request.js';
+import type { ScoreRouteRooms } from './score.js';
+
+const route = '/v1/webhooks/score';
+
+/** `POST /v1/webhooks/score`: one record, in the form in which CRMs and automation tools send it. */
+export function webhookScoreRoute(rooms: ScoreRouteRooms, likelihoodName: LikelihoodName): Middleware {
+  return async (context) => {
+    const received = await receiveCall(context, rooms.receiving, {
+      authenticate: () => authenticateWebhook(context.headers, rooms.keys),
+      timeoutMs: rooms.webhookTimeoutMs,
+      route: `${route}?${context.querystring}`,
+    });
+    const request = readWebhook(parseWebhookBody(context, received.body), context.query);
+    const call = callOf(received, request, String(context.state.requestId));
+    const writeReply = webhookReplyWriter({
+      likelihoodName,
+      forHubSpotAction: request.hubSpotCallbackId !== undefined,
+    });
+    sendReply(
+      context,
+      await answerInTime(call, rooms.scoring, () => scoreRecords(call, writeReply, rooms.scoring)),
+    );
+  };
+}
+
+function callOf(received: ReceivedCall, request: WebhookRequest, requestId: string): ScoringCall {
+  const { callId, apiKey, atMs, deadline } = received;
+  return {
+    id: callId,
+    requestId,
+    apiKey,
+    bucket: apiKey.kind,
+    modelId: request.modelId,
+    records: [{ crmId: request.crmId, fields: request.record }],
+    nameOfRecord: () => 'record',
+    explain: request.explain,
+    lane: 'singles',
+    idempotency: received.idempotency ?? repeatedCallback(received, request),
+    atMs,
+    deadline,
+  };
+}
+
+/** HubSpot repeats a custom action's call under the same callbackId until it is answered. */
+function repeatedCallback(
+  received: ReceivedCall,
+  { hubSpotCallbackId }: WebhookRequest,
+): Idempotency | undefined {
+  if (hubSpotCallbackId === undefined || hubSpotCallbackId === '') return undefined;
+  return { key: `callback:${hubSpotCallbackId}`, bodyHash: bodyHashOf(route, received.body) };
+}

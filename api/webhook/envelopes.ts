@@ -1,0 +1,90 @@
+import { ApiError } from '../../shared/errors.js';
+import { fromEntries, isMembers, type Members, memberOf, without } from './members.js';
+
+/** A webhook's body, taken apart. */
+export interface Envelope {
+  /** Where `model_id`, `crm_id` and `explain` may stand, first place first. */
+  readonly settings: readonly Members[];
+  /** The record's fields. */
+  readonly record: Members;
+  /** HubSpot's `object.objectId`. */
+  readonly objectId: unknown;
+  /** Of a HubSpot custom action. */
+  readonly callbackId: string | undefined;
+}
+
+const reservedNames: ReadonlySet<string> = new Set(['model_id', 'crm_id', 'explain']);
+const longestCallbackId = 255;
+
+/**
+ * Takes a body apart by its form: canonical (`record`), HubSpot custom action (`inputFields`), HubSpot workflow
+ * (`properties`), Pipedrive (`meta` and `data`), else flat.
+ * @throws ApiError unreadableRequest when a form is begun and not kept
+ */
+export function openEnvelope(body: Members): Envelope {
+  const record = memberOf(body, 'record');
+  if (isMembers(record)) return plain([body, record], record);
+  if (record === null || Array.isArray(record)) {
+    throw new ApiError('unreadableRequest', 'record must be an object with the fields of one record.');
+  }
+  const inputFields = memberOf(body, 'inputFields');
+  if (isMembers(inputFields)) return hubSpotAction(body, inputFields);
+  const properties = memberOf(body, 'properties');
+  if (isMembers(properties)) return hubSpotWorkflow(body, properties);
+  if (isMembers(memberOf(body, 'meta')) && Object.hasOwn(body, 'data')) return pipedrive(body);
+  return plain([body], unwrapValues(body));
+}
+
+const plain = (settings: readonly Members[], record: Members): Envelope => ({
+  settings,
+  record: without(record, reservedNames),
+  objectId: objectIdOf(settings[0]),
+  callbackId: undefined,
+});
+
+function hubSpotAction(body: Members, inputFields: Members): Envelope {
+  const callbackId = memberOf(body, 'callbackId');
+  if (callbackId !== undefined && (typeof callbackId !== 'string' || callbackId.length > longestCallbackId)) {
+    throw new ApiError(
+      'unreadableRequest',
+      `callbackId must be a string of at most ${longestCallbackId} characters.`,
+    );
+  }
+  return { ...plain([body, inputFields], inputFields), callbackId: callbackId ?? '' };
+}
+
+function hubSpotWorkflow(body: Members, properties: Members): Envelope {
+  const record = unwrapValues(properties);
+  return plain([body, record], record);
+}
+
+/** Pipedrive's version 2 events; its custom fields are wrapped in an object of their own. */
+function pipedrive(body: Members): Envelope {
+  const data = memberOf(body, 'data');
+  if (!isMembers(data)) {
+    throw new ApiError(
+      'unreadableRequest',
+      'data must hold the record; an event about a deleted record has none.',
+    );
+  }
+  const customFields = memberOf(data, 'custom_fields');
+  const record = isMembers(customFields)
+    ? fromEntries([...Object.entries(data), ...valuesOf(customFields)])
+    : data;
+  return plain([body, record], record);
+}
+
+/** HubSpot and Pipedrive wrap values: `{"annualrevenue": {"value": "1200", ...}}`. */
+const unwrapValues = (members: Members): Members => fromEntries(valuesOf(members));
+
+function valuesOf(members: Members): [string, unknown][] {
+  return Object.entries(members).map(([name, value]) => [
+    name,
+    isMembers(value) && Object.hasOwn(value, 'value') ? value.value : value,
+  ]);
+}
+
+function objectIdOf(body: Members | undefined): unknown {
+  const object = body === undefined ? undefined : memberOf(body, 'object');
+  return isMembers(object) ? memberOf(object, 'objectId') : undefined;
+}

@@ -1,0 +1,54 @@
+import type { Context } from 'koa';
+import { ApiError } from '../../shared/errors.js';
+import { parseJson } from '../parse-json.js';
+import { bodyText } from '../read-body.js';
+import { fromEntries } from './members.js';
+
+/**
+ * Parses the body of a webhook: JSON, JSON that was sent as text/plain, or a form.
+ * @throws ApiError unreadableRequest for any other content type, and for what does not parse
+ */
+export function parseWebhookBody(context: Context, body: Buffer): unknown {
+  const type = context.is(
+    'application/json',
+    'application/*+json',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+  );
+  const { charset } = context.request;
+  if (typeof type !== 'string' || !/^(utf-?8|us-ascii)?$/i.test(charset)) {
+    throw new ApiError(
+      'unreadableRequest',
+      'Send the record as application/json, application/x-www-form-urlencoded, or JSON in text/plain, in UTF-8.',
+    );
+  }
+  const text = bodyText(body);
+  return type === 'application/x-www-form-urlencoded' ? parseForm(text) : parseJson(text);
+}
+
+/** The members of a form; a name that comes several times holds an array, as multi-selects do. */
+function parseForm(text: string): unknown {
+  if (text.trim() === '')
+    throw new ApiError('unreadableRequest', 'The form is empty: send the fields of one record.');
+  const members = new Map<string, string | string[]>();
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const name = decoded(equals === -1 ? pair : pair.slice(0, equals));
+    const value = equals === -1 ? '' : decoded(pair.slice(equals + 1));
+    const before = members.get(name);
+    members.set(name, before === undefined ? value : [before, value].flat());
+  }
+  if ([...members.keys()].some((name) => name.includes('\0'))) {
+    throw new ApiError('unreadableRequest', 'A name in the form contains a NUL character.');
+  }
+  return fromEntries([...members]);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw new ApiError('unreadableRequest', 'The form is not percent-encoded UTF-8.');
+  }
+}

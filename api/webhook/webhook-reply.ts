@@ -1,0 +1,31 @@
+import type { WriteReply } from '../score-records.js';
+import { type LikelihoodName, scoreRows } from '../score-reply.js';
+
+/**
+ * Writes the flat answer of a webhook: the members of one V1ScoreRow, then model, usage and verdict, these once more as
+ * flat strings for tools that cannot reach into objects.
+ * @param form.forHubSpotAction adds `outputFields`, which is where HubSpot's custom actions look
+ */
+export function webhookReplyWriter(form: {
+  readonly likelihoodName: LikelihoodName;
+  readonly forHubSpotAction: boolean;
+}): WriteReply {
+  return (outcome) => {
+    const { call, usage, verdict } = outcome;
+    const [row = '{}'] = scoreRows(outcome, form.likelihoodName);
+    const flat = {
+      ...(JSON.parse(row) as Record<string, unknown>),
+      model_id: call.modelId,
+      ...(call.bucket === 'test' ? { test: true } : {}),
+      usage_remaining: String(usage.remaining),
+      validation_state: verdict.state,
+      validation_summary: verdict.summary,
+    };
+    const reply = { ...flat, usage, validation: verdict };
+    if (!form.forHubSpotAction) return JSON.stringify(reply);
+    return JSON.stringify({ ...reply, outputFields: { ...scalars(flat), hs_execution_state: 'SUCCESS' } });
+  };
+}
+
+const scalars = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value !== 'object'));
