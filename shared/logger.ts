@@ -15,6 +15,26 @@ export const createLogger = (level: string, process: string): Logger =>
       paths: ['*.authorization', '*.headers.authorization', 'headers["x-api-key"]'],
       censor: '[key]',
     },
+    serializers: { error: (thrown: unknown) => describeError(thrown) },
     formatters: { level: (label) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
   });
+
+const mostCauses = 5;
+
+/** What a log says of an error: its kind, message, code and where it was thrown, and the same of its causes. */
+function describeError(thrown: unknown, depth = 0): unknown {
+  if (!(thrown instanceof Error)) return thrown;
+  return {
+    kind: thrown.name,
+    message: thrown.message,
+    ...('code' in thrown ? { code: thrown.code } : {}),
+    stack: thrown.stack
+      ?.split('\n')
+      .slice(1, 6)
+      .map((line) => line.trim()),
+    ...(thrown.cause === undefined || depth === mostCauses
+      ? {}
+      : { cause: describeError(thrown.cause, depth + 1) }),
+  };
+}

@@ -86,7 +86,7 @@ function addNewest(
 ): void {
   for (const [index, crmId] of newest.crmIds.entries()) {
     const id = newest.ids[index] ?? '';
-    const packed = newest.fields[index];
+    const packed = newest.fields?.[index];
     const version = newest.versions[index] ?? '';
     const slotNames = version === under.currentVersion ? undefined : under.fields.get(version)?.slotNames;
     const isReadable = packed !== undefined && (slotNames !== undefined || version === under.currentVersion);

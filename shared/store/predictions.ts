@@ -28,8 +28,8 @@ export interface NewestPredictions {
   readonly ids: readonly string[];
   readonly scores: readonly number[];
   readonly versions: readonly string[];
-  /** Empty unless asked for. */
-  readonly fields: readonly string[];
+  /** Only when asked for. */
+  readonly fields?: readonly string[];
 }
 
 /** The validation band of a score. */
@@ -39,7 +39,7 @@ export const bandOf = (score: number): number => Math.min(4, Math.floor(score / 
 export const predictionId = (callId: string, row: number): string =>
   `${callId}.${String(row).padStart(4, '0')}`;
 
-const nothingFound: NewestPredictions = { crmIds: [], ids: [], scores: [], versions: [], fields: [] };
+const nothingFound: NewestPredictions = { crmIds: [], ids: [], scores: [], versions: [] };
 
 /** Scored records, and the newest one of each lead. */
 export class PredictionStore {
@@ -112,7 +112,7 @@ export class PredictionStore {
               _id: null,
               ...columns,
               versions: { $push: '$version' },
-              fields: query.withFields ? { $push: '$fields' } : { $first: [] },
+              ...(query.withFields ? { fields: { $push: '$fields' } } : {}),
             },
           },
         ],
