@@ -2,8 +2,6 @@ import type { Manifest } from './bundle/manifest.js';
 import { foldFieldName } from './field-name.js';
 import { type Cell, isAbsent, packCell } from './packed-cell.js';
 
-export type { Cell, Scalar } from './packed-cell.js';
-
 /**
  * The fields that a model knows, as slots: one for each distinct pair of a field and its aliases among the
  * features, in the order of first appearance, then one for the recency guard's field when no feature reads it.
@@ -52,6 +50,8 @@ const NO_TARGETS: readonly Target[] = [];
 /** Callers may send endlessly many names; a cache that reaches this size is emptied. */
 const CACHED_KEYS = 10_000;
 const LONGEST_CACHED_KEY = 256;
+/** A longer key is compared as it is: folding megabytes would hold up every other call. */
+const LONGEST_FOLDED_KEY = 4096;
 
 /**
  * Compiles a manifest's slots.
@@ -69,14 +69,12 @@ export function compileKnownFields(manifest: Pick<Manifest, 'features' | 'recenc
   };
   const slotOfFeature = manifest.features.map((feature) => slotOf(feature.field, feature.aliases ?? []));
   const scoredSlotCount = slots.length;
+  const recencySlotOf = (field: string): number => {
+    const reads = manifest.features.map((feature) => feature.field === field);
+    const ofDate = manifest.features.findIndex(({ type }, index) => reads[index] && type === 'date');
+    return slotOfFeature[ofDate] ?? slotOfFeature[reads.indexOf(true)] ?? slotOf(field, []);
+  };
   const recencySlot = manifest.recency && recencySlotOf(manifest.recency.field);
-  function recencySlotOf(field: string): number {
-    const ofDate = manifest.features.findIndex(
-      (feature) => feature.field === field && feature.type === 'date',
-    );
-    const ofAny = manifest.features.findIndex((feature) => feature.field === field);
-    return slotOfFeature[ofDate] ?? slotOfFeature[ofAny] ?? slotOf(field, []);
-  }
   return new CompiledFields({ slots, scoredSlotCount, slotOfFeature, recencySlot });
 }
 
@@ -168,10 +166,12 @@ class CompiledFields implements KnownFields {
   }
 
   #resolve(key: string): readonly Target[] {
-    const folded = foldFieldName(key);
+    const folded = key.length <= LONGEST_FOLDED_KEY ? foldFieldName(key) : undefined;
     const best = new Map<number, number>();
-    for (const slot of this.#aliases.get(folded) ?? []) best.set(slot, ALIAS);
-    for (const slot of this.#folded.get(folded) ?? []) best.set(slot, FOLDED);
+    if (folded !== undefined) {
+      for (const slot of this.#aliases.get(folded) ?? []) best.set(slot, ALIAS);
+      for (const slot of this.#folded.get(folded) ?? []) best.set(slot, FOLDED);
+    }
     for (const slot of this.#exact.get(key) ?? []) best.set(slot, EXACT);
     const targets = best.size === 0 ? NO_TARGETS : Array.from(best, ([slot, rank]) => ({ slot, rank }));
     if (key.length <= LONGEST_CACHED_KEY) {

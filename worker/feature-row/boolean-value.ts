@@ -1,9 +1,8 @@
 import type { BooleanFeature } from '../../shared/bundle/manifest.js';
-import { foldedText } from '../../shared/normal-text.js';
 import type { Scalar } from '../../shared/packed-cell.js';
-import { boundedMemo } from './bounded-memo.js';
 import { type FeatureWriter, NO_COLUMN } from './feature-writer.js';
 import { MISSING_VALUE, READ, readingOf, UNREADABLE_VALUE } from './missing-value.js';
+import { compileTextReader } from './text-reader.js';
 
 const TRUE_TEXTS = ['true', '1', 'yes', 'y', 't', 'on'];
 const FALSE_TEXTS = ['false', '0', 'no', 'n', 'f', 'off'];
@@ -17,7 +16,9 @@ export function compileBooleanReader(missingTexts: ReadonlySet<string>): (value:
   for (const text of missingTexts) words.set(text, MISSING_VALUE);
   for (const text of TRUE_TEXTS) words.set(text, 1);
   for (const text of FALSE_TEXTS) words.set(text, 0);
-  const readText = boundedMemo((text) => words.get(foldedText(text)) ?? UNREADABLE_VALUE);
+  const readText = compileTextReader((folded) => words.get(folded) ?? UNREADABLE_VALUE, {
+    tooLong: UNREADABLE_VALUE,
+  });
   return (value) => {
     if (typeof value === 'string') return readText(value);
     if (typeof value === 'boolean') return value ? 1 : 0;

@@ -1,9 +1,9 @@
 import type { CategoryFeature } from '../../shared/bundle/manifest.js';
 import { foldedText } from '../../shared/normal-text.js';
 import type { Scalar } from '../../shared/packed-cell.js';
-import { boundedMemo } from './bounded-memo.js';
 import { type FeatureWriter, NO_COLUMN } from './feature-writer.js';
 import { MISSING, MISSING_VALUE, READ } from './missing-value.js';
+import { compileTextReader } from './text-reader.js';
 
 /** A value that is no category of the model. */
 export const UNKNOWN_CATEGORY = -1;
@@ -41,10 +41,10 @@ export function compileCategoryReader(
   missingTexts: ReadonlySet<string>,
 ): (value: Scalar) => number {
   const vocabulary = compileVocabulary(feature.categories, feature.category_aliases);
-  const readText = boundedMemo((text) => {
-    const folded = foldedText(text);
-    return vocabulary.get(folded) ?? (missingTexts.has(folded) ? MISSING_VALUE : UNKNOWN_CATEGORY);
-  });
+  const readText = compileTextReader(
+    (folded) => vocabulary.get(folded) ?? (missingTexts.has(folded) ? MISSING_VALUE : UNKNOWN_CATEGORY),
+    { tooLong: UNKNOWN_CATEGORY },
+  );
   return (value) => readText(typeof value === 'string' ? value : String(value));
 }
 

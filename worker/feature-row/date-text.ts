@@ -5,6 +5,9 @@ const ISO = new RegExp(`^${ISO_DATE}(?:[t ]${ISO_TIME} ?(${ISO_ZONE})?)?$`);
 const SLASHED = /^(\d{1,2})\/(\d{1,2})\/(\d{4})(?:,? (\d{1,2}):(\d{2})(?::(\d{2}))?(?: ?([ap])m)?)?$/;
 const EPOCH = /^[+-]?\d{9,17}(?:\.\d+)?$/;
 
+/** Longer texts are no dates; keeps the patterns' work small on hostile ones. */
+const LONGEST_DATE = 64;
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** Years 1900 to 2100. */
@@ -18,6 +21,7 @@ const AFTER_LATEST_MS = Date.UTC(2101, 0, 1);
  * @returns Unix ms, NaN when the text is no such date or lies outside the years 1900 to 2100
  */
 export function dateTextMs(text: string, order: 'dmy' | 'mdy' | undefined): number {
+  if (text.length > LONGEST_DATE) return Number.NaN;
   const iso = ISO.exec(text);
   if (iso) return isoMs(iso);
   if (EPOCH.test(text)) return epochMs(Number(text));

@@ -1,10 +1,9 @@
 import type { DateFeature } from '../../shared/bundle/manifest.js';
-import { foldedText } from '../../shared/normal-text.js';
 import type { Scalar } from '../../shared/packed-cell.js';
-import { boundedMemo } from './bounded-memo.js';
 import { dateTextMs, epochMs } from './date-text.js';
 import { type FeatureWriter, NO_COLUMN } from './feature-writer.js';
 import { MISSING_VALUE, READ, readingOf, UNREADABLE_VALUE } from './missing-value.js';
+import { compileTextReader } from './text-reader.js';
 
 export const DAY_MS = 86_400_000;
 
@@ -17,10 +16,10 @@ export function compileDateReader(
   missingTexts: ReadonlySet<string>,
 ): (value: Scalar) => number {
   const known = (ms: number): number => (Number.isNaN(ms) ? UNREADABLE_VALUE : ms);
-  const readText = boundedMemo((text) => {
-    const folded = foldedText(text);
-    return missingTexts.has(folded) ? MISSING_VALUE : known(dateTextMs(folded, feature.date_order));
-  });
+  const readText = compileTextReader(
+    (folded) => (missingTexts.has(folded) ? MISSING_VALUE : known(dateTextMs(folded, feature.date_order))),
+    { tooLong: UNREADABLE_VALUE },
+  );
   return (value) => {
     if (typeof value === 'string') return readText(value);
     return typeof value === 'number' ? known(epochMs(value)) : UNREADABLE_VALUE;

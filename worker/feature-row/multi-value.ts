@@ -2,7 +2,10 @@ import type { MultiFeature } from '../../shared/bundle/manifest.js';
 import { foldedText } from '../../shared/normal-text.js';
 import { compileVocabulary } from './category-value.js';
 import { type FeatureWriter, NO_COLUMN } from './feature-writer.js';
-import { MISSING, READ, type Reading } from './missing-value.js';
+import { MISSING, READ, type Reading, UNREADABLE } from './missing-value.js';
+
+/** Longer than what any CRM keeps in a field of several values. */
+const LONGEST_LIST = 65_536;
 
 /**
  * The writer of a multi feature's columns (multi-hot), for a scalar or for one element of an array. A text that is a
@@ -23,10 +26,11 @@ export function compileMultiWriter(feature: MultiFeature, missingTexts: Readonly
 
   return (value, { out, offset }) => {
     const text = String(value);
+    if (text.length > LONGEST_LIST) return UNREADABLE;
     if (separator === '' || vocabulary.has(foldedText(text))) return writePart(text, out, offset);
     let reading: Reading = MISSING;
     for (const part of text.normalize('NFKC').split(separator)) {
-      if (writePart(part, out, offset) === READ) reading = READ;
+      if (part !== '' && writePart(part, out, offset) === READ) reading = READ;
     }
     return reading;
   };

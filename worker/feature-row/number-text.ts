@@ -1,6 +1,10 @@
 import { currencyCodes } from './currency-codes.js';
 
-const PLAIN = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/;
+const PLAIN = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/;
+/** Longer texts are no numbers that anyone writes; the bounds keep the patterns' work small on hostile ones. */
+const LONGEST_PLAIN = 1024;
+const LONGEST_DRESSED = 128;
+
 /** A sign with up to two letters before it ("US$", "R$"), what NFKC makes of the rupee and rial signs, or an ISO code. */
 const CURRENCY = String.raw`[a-z]{0,2}\p{Sc}|rs\.?|\u0631\u06cc\u0627\u0644|[a-z]{3}`;
 const DRESSED = new RegExp(
@@ -10,8 +14,6 @@ const DRESSED = new RegExp(
     String.raw` ?(?<close>\)?) ?(?<percentAfter>%?) ?(?<after>${CURRENCY})?$`,
   'u',
 );
-/** No amount that anyone writes is longer; keeps the pattern's work bounded. */
-const LONGEST_DRESSED = 128;
 
 const POWER_OF_SUFFIX: Readonly<Record<string, number>> = { '': 0, k: 3, m: 6, b: 9 };
 
@@ -30,6 +32,7 @@ export function compileNumberText({ percentIsFraction }: { readonly percentIsFra
   };
 
   return (text: string): number => {
+    if (text.length > LONGEST_PLAIN) return Number.NaN;
     if (PLAIN.test(text)) return finite(Number(text));
     if (text.length > LONGEST_DRESSED) return Number.NaN;
     const groups = DRESSED.exec(

@@ -1,11 +1,10 @@
 import type { NumberFeature } from '../../shared/bundle/manifest.js';
-import { foldedText } from '../../shared/normal-text.js';
 import type { Scalar } from '../../shared/packed-cell.js';
-import { boundedMemo } from './bounded-memo.js';
 import { type FeatureWriter, NO_COLUMN } from './feature-writer.js';
 import { MISSING_VALUE, READ, readingOf, UNREADABLE_VALUE } from './missing-value.js';
 import { compileNumberText } from './number-text.js';
 import { plainDecimal } from './plain-decimal.js';
+import { compileTextReader } from './text-reader.js';
 
 /** Beyond it a float32 would be infinite, and a linear model's answer NaN. */
 const FLOAT32_MAX = 3.4028234663852886e38;
@@ -19,12 +18,14 @@ export function compileNumberReader(
   missingTexts: ReadonlySet<string>,
 ): (value: Scalar) => number {
   const parse = compileNumberText({ percentIsFraction: feature.unit === 'fraction' });
-  const readText = boundedMemo((text) => {
-    const folded = foldedText(text);
-    if (missingTexts.has(folded)) return MISSING_VALUE;
-    const number = parse(folded);
-    return Number.isNaN(number) ? UNREADABLE_VALUE : number;
-  });
+  const readText = compileTextReader(
+    (folded) => {
+      if (missingTexts.has(folded)) return MISSING_VALUE;
+      const number = parse(folded);
+      return Number.isNaN(number) ? UNREADABLE_VALUE : number;
+    },
+    { tooLong: UNREADABLE_VALUE },
+  );
   const missingNumbers = [...missingTexts].some((text) => !Number.isNaN(plainDecimal(text)));
   return (value) => {
     if (typeof value === 'number') return value;

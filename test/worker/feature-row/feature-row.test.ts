@@ -1,0 +1,156 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Feature } from '../../../shared/bundle/manifest.js';
+import { compileKnownFields } from '../../../shared/known-fields.js';
+import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
+
+const features: readonly Feature[] = [
+  { type: 'number', field: 'age', label: 'Age', columns: [0], impute: 40, missing_column: 1 },
+  { type: 'boolean', field: 'opted in', label: 'Opted in', columns: [2] },
+  {
+    ...{
+      type: 'category',
+      encoding: 'onehot',
+      field: 'source',
+      label: 'Source',
+      categories: ['web', 'fair'],
+    },
+    ...{ columns: [3, 4], other_column: 5, missing_column: 6 },
+  },
+  {
+    type: 'category',
+    encoding: 'ordinal',
+    field: 'size',
+    label: 'Size',
+    categories: ['s', 'm'],
+    columns: [7],
+    impute: -1,
+  },
+  { type: 'multi', field: 'tags', label: 'Tags', categories: ['a', 'b'], columns: [8, 9] },
+  { type: 'date', field: 'seen', label: 'Seen', columns: [10], missing_column: 11 },
+  { type: 'category', encoding: 'onehot', field: 'age', label: 'New', categories: ['-1'], columns: [12] },
+];
+const NOW = Date.parse('2026-03-02T00:00:00Z');
+const WIDTH = 13;
+const MISSING_ROW = [40, 1, Number.NaN, 0, 0, 0, 1, -1, 0, 0, Number.NaN, 1, 0];
+
+function compiled(chosen: readonly Feature[] = features) {
+  const manifest = { features: chosen, width: WIDTH, recency: { field: 'touched', max_age_days: 1 } };
+  const fields = compileKnownFields(manifest);
+  const row = compileFeatureRow(manifest, fields);
+  const write = (record: Readonly<Record<string, unknown>>) => {
+    const out = new Float32Array(WIDTH + 2).fill(7);
+    const cells = JSON.parse(JSON.stringify(fields.pack(record)));
+    const problems = row.write({ cells, nowMs: NOW, out, offset: 1 });
+    expect([out[0], out[WIDTH + 1]], 'outside the row').to.deep.equal([7, 7]);
+    return { problems, row: Array.from(out.subarray(1, WIDTH + 1)) };
+  };
+  return { row, write };
+}
+
+const required = (type: 'number' | 'multi'): Feature =>
+  type === 'number'
+    ? { type, field: 'age', label: 'Age', columns: [0], required: true }
+    : { type, field: 'tags', label: 'Tags', categories: ['a'], columns: [1], required: true };
+
+describe('a feature row', () => {
+  it('writes every type, two features of one field among them', () => {
+    const record = {
+      ...{ age: '-1', 'Opted In': 'yes', source: 'FAIR', size: 'm', tags: ['b', null, 'x'] },
+      seen: '2026-03-01',
+    };
+    const { problems, row } = compiled().write(record);
+    expect(problems).to.equal(undefined);
+    expect(row).to.deep.equal([-1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1]);
+  });
+
+  it('leaves imputed values, NaN and missing columns where nothing could be read', () => {
+    for (const record of [
+      { tags: null },
+      { age: null, 'opted in': '-', source: '', size: 'n/a', tags: [], seen: 'null' },
+      { age: 'many', 'opted in': 'maybe', seen: 'yesterday', tags: 'none' },
+    ]) {
+      const { problems, row } = compiled().write(record);
+      expect(problems).to.equal(undefined);
+      expect(row.slice(0, 12)).to.deep.equal(MISSING_ROW.slice(0, 12));
+    }
+  });
+
+  it('counts scalars that cannot be read, not those that are missing', () => {
+    const { row, write } = compiled();
+    write({ age: 'many', 'opted in': 2, source: 'unheard of', seen: true, tags: 'x' });
+    expect(row.unreadableCount).to.equal(3);
+    write({ age: null, 'opted in': '-', seen: '' });
+    expect(row.unreadableCount).to.equal(3);
+  });
+
+  it('refuses objects, nested arrays, several values and numbers beyond float64, each field once', () => {
+    const record = JSON.parse(
+      '{"age":{"a":1},"opted in":[["x"]],"source":["web","fair"],"size":[null,null],"tags":["a",["b"]],"seen":1e999}',
+    );
+    expect(compiled().write(record).problems).to.deep.equal([
+      { field: 'age', expected: 'a number', came: 'an object' },
+      { field: 'opted in', expected: 'true or false', came: 'a nested array' },
+      { field: 'source', expected: 'one text', came: 'an array of 2 values' },
+      { field: 'size', expected: 'one text', came: 'an array of 2 values' },
+      { field: 'tags', expected: 'a text or an array of texts', came: 'a nested array' },
+      { field: 'seen', expected: 'a date', came: 'a number beyond 1.8e308' },
+    ]);
+  });
+
+  it('refuses a record without a field that a feature reads, and takes one with a single null', () => {
+    const nothing = [{ field: '', expected: 'at least one field that the model knows', came: 'none' }];
+    for (const record of [{}, { other: 1 }, { touched: '2026-03-01' }])
+      expect(compiled().write(record).problems).to.deep.equal(nothing);
+    expect(compiled().write({ age: null }).problems).to.equal(undefined);
+  });
+
+  it('does not refuse a record for what only the recency guard reads', () => {
+    expect(compiled().write({ age: 1, touched: { a: 1 } }).problems).to.equal(undefined);
+  });
+
+  it('refuses a required field without a readable value and says what came', () => {
+    const came = (record: Readonly<Record<string, unknown>>) =>
+      compiled([required('number'), required('multi')])
+        .write({ tags: 'zzz', ...record })
+        .problems?.map((p) => p.came);
+    expect(came({ age: 5 })).to.equal(undefined);
+    expect(came({})).to.deep.equal(['nothing']);
+    expect(came({ age: null })).to.deep.equal(['null']);
+    expect(came({ age: 'n/a' })).to.deep.equal(['a text that means missing']);
+    expect(came({ age: 'many' })).to.deep.equal(['a text that cannot be read']);
+    expect(came({ age: true })).to.deep.equal(['a boolean that cannot be read']);
+    expect(came({ age: 5, tags: [null, 'none'] })).to.deep.equal(['null']);
+  });
+
+  it('writes rows or says why not, and never throws, whatever JSON a record holds', () => {
+    const { write } = compiled();
+    const value = fc.oneof(
+      fc.jsonValue({ maxDepth: 3 }),
+      fc.array(fc.oneof(fc.string(), fc.double(), fc.constant(null))),
+      fc.constantFrom(Number.POSITIVE_INFINITY, 1e300, '\ud800', '1e400', '9'.repeat(500)),
+      fc.string({ unit: 'binary' }),
+    );
+    const key = fc.oneof(fc.constantFrom(...features.map((feature) => feature.field)), fc.string());
+    fc.assert(
+      fc.property(fc.dictionary(key, value, { noNullPrototype: false }), (record) => {
+        const { problems, row } = write(record);
+        if (problems) expect(problems).to.have.length.of.at.least(1);
+        else expect(row.every((number) => Number.isNaN(number) || Number.isFinite(number))).to.equal(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('is done with megabytes of text in a moment', () => {
+    const texts = ['1', '1 ', '1,', ' ', 'a;', ';', '\ufdfa', '2024-', '.', "'", '('].map((part) =>
+      part.repeat(1_000_000),
+    );
+    const { write } = compiled();
+    const started = process.cpuUsage();
+    for (const text of texts)
+      for (const { field } of features) expect(write({ [field]: text }).problems).to.equal(undefined);
+    const { user, system } = process.cpuUsage(started);
+    expect((user + system) / 1000).to.be.below(5_000);
+  });
+});
