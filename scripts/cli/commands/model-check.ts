@@ -1,0 +1,118 @@
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { readBundle } from '../../../shared/bundle/read-bundle.js';
+import { messageOf } from '../../../shared/errors.js';
+import { ModelUnavailable } from '../../../worker/model-registry.js';
+import { renderTable } from '../../terminal/table.js';
+import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../cli-context.js';
+import { compareWithGolden, type GoldenComparison, runsAtAll } from '../golden-check.js';
+
+/** What was found out about one bundle. */
+interface Finding {
+  readonly bundle: string;
+  readonly name?: string;
+  readonly version?: string;
+  readonly features?: number;
+  readonly golden?: GoldenComparison;
+  /** Why it is refused; undefined when it is in order. */
+  readonly problem?: string;
+}
+
+/** Checks bundles as an import would, and scores their golden records. The exit code is 1 when one does not pass. */
+export async function checkModels(
+  { clock, stdout }: CliContext,
+  paths: readonly string[],
+): Promise<CommandResult> {
+  const findings: Finding[] = [];
+  for (const path of await bundlesAmong(paths)) findings.push(await check(path, clock.now()));
+  const passed = findings.every(hasPassed);
+  return {
+    document: { passed, bundles: findings.map(documentOf) },
+    text: describe(findings, lineWidth(stdout)),
+    ...exitWhen(!passed),
+  };
+}
+
+async function check(path: string, nowMs: number): Promise<Finding> {
+  const bundle = basename(resolve(path));
+  try {
+    const checked = checkBundle(await readBundle(path));
+    const { name, version, features } = checked.manifest;
+    const golden = await compareWithGolden(checked, { nowMs });
+    if (golden === undefined) await runsAtAll(checked);
+    return { bundle, name, version, features: features.length, ...(golden === undefined ? {} : { golden }) };
+  } catch (error) {
+    return { bundle, problem: problemOf(error) };
+  }
+}
+
+/** What went wrong, with what ONNX said where it was that. */
+const problemOf = (error: unknown): string =>
+  error instanceof ModelUnavailable && error.cause !== undefined
+    ? `${error.message}: ${messageOf(error.cause)}`
+    : messageOf(error);
+
+const hasPassed = ({ problem, golden }: Finding): boolean =>
+  problem === undefined && golden?.passed !== false;
+
+function documentOf({ golden, ...finding }: Finding): Record<string, unknown> {
+  return {
+    ...finding,
+    passed: hasPassed({ ...finding, ...(golden === undefined ? {} : { golden }) }),
+    ...(golden === undefined
+      ? {}
+      : {
+          golden: {
+            records: golden.records,
+            largest_raw_difference: golden.largestRawDifference ?? null,
+            score_mismatches: golden.scoreMismatches,
+            likelihood_mismatches: golden.likelihoodMismatches,
+            differences: golden.differences,
+          },
+        }),
+  };
+}
+
+function describe(findings: readonly Finding[], width: number): string {
+  const columns = [
+    { name: 'Bundle', whole: true },
+    { name: 'Version' },
+    { name: 'Golden', align: 'right' },
+    { name: 'Raw differs by', align: 'right' },
+    { name: 'Score' },
+    { name: 'Likelihood' },
+    { name: '' },
+  ] as const;
+  const rows = findings.map((finding) => {
+    const { bundle, version = '', golden } = finding;
+    return [
+      bundle,
+      version,
+      golden === undefined ? 'none' : String(golden.records),
+      golden?.largestRawDifference?.toExponential(1) ?? '',
+      golden === undefined ? '' : mismatches(golden.scoreMismatches),
+      golden === undefined ? '' : mismatches(golden.likelihoodMismatches),
+      hasPassed(finding) ? 'ok' : 'FAILED',
+    ];
+  });
+  const details = findings.flatMap(({ bundle, problem, golden }) => [
+    ...(problem === undefined ? [] : [`${bundle}: ${problem}`]),
+    ...(golden?.passed === false ? golden.differences.map((difference) => `${bundle}: ${difference}`) : []),
+  ]);
+  return [renderTable(columns, rows, { width }), details.join('\n')]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+/** Of several paths (`bundles/*`) those that can be bundles: folders, and files that are called archives. */
+async function bundlesAmong(paths: readonly string[]): Promise<readonly string[]> {
+  if (paths.length === 1) return paths;
+  const kinds = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)));
+  const kept = paths.filter(
+    (path, index) => kinds[index]?.isFile() !== true || /\.(tar\.gz|tgz)$/i.test(path),
+  );
+  return kept.length === 0 ? paths : kept;
+}
+
+const mismatches = (count: number): string => (count === 0 ? 'equal' : `${count} differ`);

@@ -1,0 +1,147 @@
+import { basename, resolve } from 'node:path';
+import { type CheckedBundle, checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { readBundle } from '../../../shared/bundle/read-bundle.js';
+import { newId } from '../../../shared/identifiers.js';
+import type { Db } from '../../../shared/store/connect.js';
+import { deleteVersions, storeVersion } from '../../../shared/store/model-versions.js';
+import { type Model, ModelStore } from '../../../shared/store/models.js';
+import { OrganisationStore } from '../../../shared/store/organisations.js';
+import { renderFields } from '../../terminal/table.js';
+import { announceChange } from '../announce-change.js';
+import type { CliContext, CommandResult } from '../cli-context.js';
+import { CliError, notFound } from '../cli-error.js';
+import { compareWithGolden, type GoldenComparison, runsAtAll } from '../golden-check.js';
+import { requireOrganisation } from './organisation-actions.js';
+
+/** What the options of `model import` hold after parsing. */
+export interface ImportOptions {
+  readonly org: string;
+  readonly model?: string;
+  readonly liveApi?: boolean;
+  readonly json?: boolean;
+}
+
+/**
+ * Checks a bundle, runs it once, and stores it as a new model or as a version of one, which then scores.
+ * Nothing is stored when anything is wrong with it.
+ */
+export async function importModel(
+  context: CliContext,
+  path: string,
+  options: ImportOptions,
+): Promise<CommandResult> {
+  const database = await context.connections.preparedDatabase();
+  const organisation = await requireOrganisation(new OrganisationStore(database), options.org);
+  const known =
+    options.model === undefined ? undefined : await requireModelOf(database, options.model, organisation._id);
+
+  const files = await readBundle(path);
+  const bundle = checkBundle(files);
+  checkFamily(bundle, known);
+  const golden = await tryOut(bundle, { path, nowMs: context.clock.now() });
+
+  const stored =
+    known === undefined
+      ? await storeNew(context, { database, bundle, options })
+      : await storeVersionOf(context, { database, bundle, options, known });
+  const { model } = stored;
+  const notes = bundle.unknownKeys.map(
+    (key) => `Note: the manifest's "${key}" is not known to this version.`,
+  );
+  const text = renderFields([
+    ['Model', model._id],
+    ['Name', model.name],
+    ['Version', `${model.version}${stored.isNew ? '' : ' (was stored already)'}`],
+    ['Family', model.family],
+    ['Live API', model.live_api ? 'on' : 'off'],
+    [
+      'Golden',
+      golden === undefined ? 'no golden records' : `${golden.records} records, all answers as expected`,
+    ],
+    ['Left out', files.ignored.length === 0 ? undefined : files.ignored.slice(0, 10).join(', ')],
+  ]);
+  return {
+    document: {
+      model_id: model._id,
+      version: model.version,
+      org_id: model.organisation_id,
+      name: model.name,
+      family: model.family,
+      live_api: model.live_api,
+    },
+    text: [text, ...notes].join('\n'),
+  };
+}
+
+interface Import {
+  readonly database: Db;
+  readonly bundle: CheckedBundle;
+  readonly options: ImportOptions;
+}
+
+async function storeNew({ clock }: CliContext, { database, bundle, options }: Import) {
+  const now = new Date(clock.now());
+  const model: Model = {
+    _id: newId('mdl'),
+    organisation_id: options.org,
+    name: bundle.manifest.name,
+    family: bundle.manifest.family,
+    live_api: options.liveApi ?? true,
+    version: bundle.manifest.version,
+    created_at: now,
+  };
+  // The version first: a model that is there always has the version that it scores with.
+  await storeVersion({ database, organisationId: options.org, modelId: model._id, bundle, now });
+  try {
+    await new ModelStore(database).create(model);
+  } catch (error) {
+    await deleteVersions(database, model._id);
+    throw error;
+  }
+  return { model, isNew: true };
+}
+
+async function storeVersionOf(
+  context: CliContext,
+  { database, bundle, options, known }: Import & { readonly known: Model },
+) {
+  const { name, version } = bundle.manifest;
+  const now = new Date(context.clock.now());
+  const ids = { organisationId: options.org, modelId: known._id };
+  const { stored } = await storeVersion({ database, ...ids, bundle, now });
+  const liveApi = options.liveApi === undefined ? {} : { live_api: options.liveApi };
+  const model = await new ModelStore(database).update(known._id, { name, version, ...liveApi });
+  if (model === undefined) throw notFound(`model ${known._id} any more`, `model list ${options.org}`);
+  await announceChange(context, { kind: 'model', id: model._id });
+  return { model, isNew: stored };
+}
+
+async function requireModelOf(database: Db, modelId: string, organisationId: string): Promise<Model> {
+  const model = await new ModelStore(database).find(modelId);
+  if (model === undefined || model.organisation_id !== organisationId)
+    throw notFound(`model ${modelId} in ${organisationId}`, `model list ${organisationId}`);
+  return model;
+}
+
+function checkFamily({ manifest }: CheckedBundle, known: Model | undefined): void {
+  if (known === undefined || known.family === manifest.family) return;
+  throw new CliError(
+    `The bundle's family is ${manifest.family}, but ${known._id} is a ${known.family} model. Import it as a model of its own, without --model`,
+    { code: 'bad_bundle' },
+  );
+}
+
+/** Runs the model before it is stored: ONNX must take it, and its golden records must come out as its author says. */
+async function tryOut(
+  bundle: CheckedBundle,
+  { path, nowMs }: { readonly path: string; readonly nowMs: number },
+): Promise<GoldenComparison | undefined> {
+  const golden = await compareWithGolden(bundle, { nowMs });
+  if (golden === undefined) await runsAtAll(bundle);
+  if (golden?.passed === false)
+    throw new CliError(
+      `${basename(resolve(path))} does not give the answers that its golden records expect, and was not imported: ${golden.differences[0] ?? ''}. See: npx leadscore model check ${path}`,
+      { code: 'bad_bundle' },
+    );
+  return golden;
+}

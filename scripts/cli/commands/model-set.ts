@@ -1,0 +1,70 @@
+import { userInfo } from 'node:os';
+import type { Db } from '../../../shared/store/connect.js';
+import { listVersions } from '../../../shared/store/model-versions.js';
+import { type Model, ModelStore } from '../../../shared/store/models.js';
+import { announceChange } from '../announce-change.js';
+import type { CliContext, CommandResult } from '../cli-context.js';
+import { CliError, usageError } from '../cli-error.js';
+import { requireModel, showModel } from './model-show.js';
+
+/** What the options of `model set` hold after parsing. */
+export interface SetModelOptions {
+  readonly liveApi?: boolean;
+  readonly version?: string;
+  readonly override?: boolean;
+  readonly reason?: string;
+  readonly json?: boolean;
+}
+
+/** Changes what is given of a model, and leaves the rest. */
+export async function setModel(
+  context: CliContext,
+  modelId: string,
+  options: SetModelOptions,
+): Promise<CommandResult> {
+  const { liveApi, version, override, reason } = options;
+  if (liveApi === undefined && version === undefined && override === undefined)
+    throw usageError('Nothing to set: give --live-api, --version or --override');
+  if (override === true && reason === undefined)
+    throw usageError('--override on needs --reason: it is kept, and shown with the verdict');
+  if (reason !== undefined && override !== true) throw usageError('--reason belongs to --override on');
+
+  const database = await context.connections.preparedDatabase();
+  const models = new ModelStore(database);
+  await requireModel(models, modelId);
+  if (version !== undefined) await requireVersion(database, modelId, version);
+  const fields: Parameters<ModelStore['update']>[1] = {
+    ...(liveApi === undefined ? {} : { live_api: liveApi }),
+    ...(version === undefined ? {} : { version }),
+    ...(reason === undefined ? {} : { override: newOverride(context, reason) }),
+  };
+  if (Object.keys(fields).length > 0) await models.update(modelId, fields);
+  if (override === false) await models.removeOverride(modelId);
+  await announceChange(context, { kind: 'model', id: modelId });
+  return showModel(context, modelId, { withFieldTable: false });
+}
+
+/** Deletes a model. Its versions stay: what was scored with them still fills in fields of known records. */
+export async function deleteModel(context: CliContext, modelId: string): Promise<CommandResult> {
+  const models = new ModelStore(await context.connections.preparedDatabase());
+  const model = await requireModel(models, modelId);
+  const now = new Date(context.clock.now());
+  await models.update(modelId, { deleted_at: now });
+  await announceChange(context, { kind: 'model', id: modelId });
+  return {
+    document: { model_id: modelId, deleted_at: now },
+    text: `${modelId} (${model.name}) is deleted: calls with it get 404.`,
+  };
+}
+
+function newOverride({ clock }: CliContext, reason: string): NonNullable<Model['override']> {
+  return { by: userInfo().username, at: new Date(clock.now()), reason };
+}
+
+async function requireVersion(database: Db, modelId: string, version: string): Promise<void> {
+  const versions = (await listVersions(database, modelId)).map((each) => each.version);
+  if (versions.includes(version)) return;
+  throw new CliError(`${modelId} has no version "${version}". It has: ${versions.join(', ')}`, {
+    code: 'not_found',
+  });
+}

@@ -1,0 +1,109 @@
+import { readFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { messageOf } from '../../../shared/errors.js';
+import { Progress } from '../../terminal/progress.js';
+import { readableCount } from '../../terminal/readable-numbers.js';
+import { type CliContext, lineWidth } from '../cli-context.js';
+import { CliError, exitCodes, usageError } from '../cli-error.js';
+import { summaryDocument, summaryText } from '../score/run-summary.js';
+import { scoreFile } from '../score/score-file.js';
+import type { RunReport, ScoreListener } from '../score/score-run.js';
+
+/** What the options of `score` hold after parsing. */
+export interface ScoreOptions {
+  readonly model: string;
+  readonly key: string;
+  readonly url: string;
+  readonly out?: string;
+  readonly crmId?: string;
+  readonly explain?: boolean;
+  readonly concurrency: number;
+  readonly restart?: boolean;
+  readonly json?: boolean;
+}
+
+/** Scores a file; Ctrl-C stops it in good order, a second one at once. */
+export async function score(context: CliContext, path: string, options: ScoreOptions): Promise<void> {
+  const toStream = options.out === '-';
+  if (toStream && options.json === true) throw usageError('--json and --out - both write to standard output');
+  const stop = new AbortController();
+  const onInterrupt = () => stop.abort();
+  process.once('SIGINT', onInterrupt);
+  process.once('SIGTERM', onInterrupt);
+  const progress =
+    options.json === true
+      ? undefined
+      : new Progress({ stream: context.stderr, label: 'Scoring', unit: 'records' });
+  try {
+    const report = await scoreFile({
+      path,
+      output: {
+        path: options.out ?? defaultOutput(path),
+        stream: context.stdout,
+        restart: options.restart === true,
+      },
+      modelId: options.model,
+      apiKey: await readKey(options.key),
+      baseUrl: readUrl(options.url),
+      crmIdField: options.crmId,
+      explain: options.explain === true,
+      concurrency: options.concurrency,
+      signal: stop.signal,
+      listener: listenerOf(context, progress),
+    });
+    progress?.stop();
+    await present(context, report, options);
+  } finally {
+    progress?.stop();
+    process.off('SIGINT', onInterrupt);
+    process.off('SIGTERM', onInterrupt);
+  }
+}
+
+function listenerOf({ stderr }: CliContext, progress: Progress | undefined): ScoreListener {
+  return {
+    started: (rowsDone) => {
+      if (rowsDone > 0 && progress !== undefined)
+        stderr.write(`Going on after row ${readableCount(rowsDone)}, where the last run stopped.\n`);
+      progress?.start({ done: rowsDone, fraction: undefined });
+    },
+    progress: (state) => progress?.update(state),
+    waiting: (why) => progress?.waiting(why),
+  };
+}
+
+async function present(context: CliContext, report: RunReport, options: ScoreOptions): Promise<void> {
+  const text = summaryText(report, { width: lineWidth(context.stderr) });
+  const exitCode = report.complete ? exitCodes.done : exitCodes.interrupted;
+  // Standard output has the results: what is said about them goes beside.
+  if (report.output === '-') context.stderr.write(`${text}\n`);
+  const result = { document: summaryDocument(report), text, exitCode, silent: report.output === '-' };
+  await context.present(options, Promise.resolve(result));
+}
+
+/** `leads.csv.gz` becomes `leads.scored.csv`, beside it. */
+export function defaultOutput(path: string): string {
+  const name = basename(path)
+    .replace(/\.gz$/i, '')
+    .replace(/\.(csv|tsv|jsonl|ndjson)$/i, '');
+  return join(dirname(path), `${name}.scored.csv`);
+}
+
+async function readKey(given: string): Promise<string> {
+  const key = given.startsWith('@') ? await readKeyFile(given.slice(1)) : given;
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw usageError('--key is not an API key: it holds spaces or other characters that no key has');
+}
+
+async function readKeyFile(path: string): Promise<string> {
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch (error) {
+    throw new CliError(`The key cannot be read: ${messageOf(error)}`, { code: 'bad_input', cause: error });
+  }
+}
+
+function readUrl(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/v1\/?$/, '');
+  throw usageError(`--url must be an http or https address such as http://127.0.0.1:8080, but is "${text}"`);
+}

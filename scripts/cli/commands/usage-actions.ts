@@ -1,0 +1,189 @@
+import { monthOf } from '../../../shared/clock.js';
+import { type Allowance, allowanceOf, usageReport } from '../../../shared/plans.js';
+import { leaseMsOf } from '../../../shared/quota/lease.js';
+import { Quota } from '../../../shared/quota/quota.js';
+import { sweepLeases } from '../../../shared/quota/sweep.js';
+import type { Redis } from '../../../shared/redis.js';
+import { type UsageBucket, type UsageCounter, usageKey } from '../../../shared/redis-keys.js';
+import { OrganisationStore } from '../../../shared/store/organisations.js';
+import { UsageLedger } from '../../../shared/store/usage-ledger.js';
+import { gauge } from '../../terminal/bar.js';
+import { readableCount } from '../../terminal/readable-numbers.js';
+import { renderTable } from '../../terminal/table.js';
+import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../cli-context.js';
+import { requireOrganisation } from './organisation-actions.js';
+
+/** What the options of the usage commands hold after parsing. */
+export interface UsageOptions {
+  readonly month?: string;
+  readonly json?: boolean;
+}
+
+const buckets: readonly UsageBucket[] = ['live', 'test'];
+
+/** A counter as Redis has it, in records. */
+interface Counted {
+  readonly used: number;
+  readonly leased: number;
+}
+
+/** Shows both buckets of a month. Redis is asked when it answers; nothing is changed there. */
+export async function showUsage(
+  context: CliContext,
+  organisationId: string,
+  options: UsageOptions,
+): Promise<CommandResult> {
+  const { connections, clock, stdout } = context;
+  const database = await connections.database();
+  const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
+  const month = options.month ?? monthOf(clock.now());
+  const redis = await connections.redis().catch(() => undefined);
+  const ledger = new UsageLedger(database);
+  const rows = await Promise.all(
+    buckets.map(async (bucket) => {
+      const counter = { organisationId, bucket, month };
+      const [recorded, counted] = await Promise.all([
+        ledger.sum(counter),
+        redis && readCounter(redis, counter),
+      ]);
+      return { bucket, recorded, counted, allowance: allowanceOf(organisation, bucket) };
+    }),
+  );
+  return {
+    document: { org_id: organisationId, month, buckets: rows.map(documentOf) },
+    text: describe(rows, { month, redisAnswers: redis !== undefined, width: lineWidth(stdout) }),
+  };
+}
+
+/** Ends leases that have run out and takes both counters of a month from the ledger again. */
+export async function reconcileUsage(
+  { clock, config, connections, stdout }: CliContext,
+  organisationId: string,
+  options: UsageOptions,
+): Promise<CommandResult> {
+  const database = await connections.preparedDatabase();
+  await requireOrganisation(new OrganisationStore(database), organisationId);
+  const redis = await connections.redis();
+  const ledger = new UsageLedger(database);
+  const quota = new Quota({ redis, ledger, leaseMs: leaseMsOf(config), clock });
+  const month = options.month ?? monthOf(clock.now());
+  await sweepLeases({ redis, quota, ledger });
+  const done = [];
+  for (const bucket of buckets)
+    done.push(await reconcile({ organisationId, bucket, month }, { redis, quota, ledger }));
+  const columns = [
+    { name: 'Bucket' },
+    { name: 'Was', align: 'right' },
+    { name: 'Is', align: 'right' },
+    { name: 'Ledger', align: 'right' },
+    { name: 'Held', align: 'right' },
+    { name: '' },
+  ] as const;
+  const rows = done.map(({ bucket, before, after, recorded, outcome }) => [
+    bucket,
+    before === undefined ? '-' : readableCount(before.used),
+    readableCount(after.used),
+    readableCount(recorded),
+    readableCount(after.leased),
+    outcomeWords[outcome],
+  ]);
+  return {
+    document: {
+      org_id: organisationId,
+      month,
+      buckets: done.map(({ bucket, before, after, recorded, outcome }) => ({
+        bucket,
+        used_before: before?.used ?? null,
+        used: after.used,
+        ledger: recorded,
+        leased: after.leased,
+        outcome,
+      })),
+    },
+    text: `Usage of ${month} (UTC), records\n\n${renderTable(columns, rows, { width: lineWidth(stdout) })}`,
+    ...exitWhen(done.some(({ outcome }) => outcome === 'busy')),
+  };
+}
+
+type Outcome = 'agreed' | 'corrected' | 'restored' | 'busy';
+
+const outcomeWords: Readonly<Record<Outcome, string>> = {
+  agreed: 'agreed with the ledger',
+  corrected: 'set to the ledger',
+  restored: 'was not in Redis: restored from the ledger',
+  busy: 'NOT DONE: calls or another process kept it moving; try again',
+};
+
+async function reconcile(
+  counter: UsageCounter,
+  { redis, quota, ledger }: { readonly redis: Redis; readonly quota: Quota; readonly ledger: UsageLedger },
+) {
+  const before = await readCounter(redis, counter);
+  // Asking for the usage of a counter that Redis does not know restores it.
+  const done =
+    before === undefined ? await quota.usage(counter).then(() => true) : await quota.recount(counter);
+  const after = (await readCounter(redis, counter)) ?? { used: 0, leased: 0 };
+  const recorded = await ledger.sum(counter);
+  let outcome: Outcome = before?.used === after.used ? 'agreed' : 'corrected';
+  if (before === undefined) outcome = 'restored';
+  if (!done) outcome = 'busy';
+  return { bucket: counter.bucket, before, after, recorded, outcome };
+}
+
+async function readCounter(redis: Redis, counter: UsageCounter): Promise<Counted | undefined> {
+  const [used, leased] = await redis.hmget(usageKey(counter), 'used', 'leased');
+  return typeof used === 'string' ? { used: Number(used), leased: Number(leased ?? 0) } : undefined;
+}
+
+interface BucketUsage {
+  readonly bucket: UsageBucket;
+  /** Sum of the ledger. */
+  readonly recorded: number;
+  readonly counted: Counted | undefined;
+  readonly allowance: Allowance;
+}
+
+/** V1Usage, with the ledger's sum and what calls under way hold. */
+const documentOf = ({ bucket, recorded, counted, allowance }: BucketUsage): Record<string, unknown> => ({
+  bucket,
+  ...usageReport(counted?.used ?? recorded, allowance),
+  leased: counted?.leased ?? 0,
+  ledger: recorded,
+  source: counted === undefined ? 'ledger' : 'redis',
+});
+
+function describe(
+  rows: readonly BucketUsage[],
+  {
+    month,
+    redisAnswers,
+    width,
+  }: { readonly month: string; readonly redisAnswers: boolean; readonly width: number },
+): string {
+  const columns = [
+    { name: 'Bucket' },
+    { name: 'Used', align: 'right' },
+    { name: 'Held', align: 'right' },
+    { name: 'Ledger', align: 'right' },
+    { name: 'Limit', align: 'right' },
+    { name: 'Stop', align: 'right' },
+    { name: 'Left', align: 'right' },
+    { name: '' },
+  ] as const;
+  const cells = rows.map(({ bucket, recorded, counted, allowance }) => {
+    const used = counted?.used ?? recorded;
+    const report = usageReport(used, allowance);
+    return [
+      bucket,
+      readableCount(used),
+      readableCount(counted?.leased ?? 0),
+      readableCount(recorded),
+      readableCount(allowance.limit),
+      readableCount(allowance.hardStop),
+      readableCount(report.remaining),
+      `${gauge(used / Math.max(1, allowance.limit), 12)}${report.in_grace ? ' grace' : ''}`,
+    ];
+  });
+  const source = redisAnswers ? '' : '\n\nRedis did not answer: "used" is what the ledger adds up to.';
+  return `Usage of ${month} (UTC), records\n\n${renderTable(columns, cells, { width })}${source}`;
+}

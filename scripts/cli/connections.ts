@@ -1,0 +1,100 @@
+import type { Config } from '../../shared/config.js';
+import { createLogger } from '../../shared/logger.js';
+import { connectionReady, connectRedis, type Redis } from '../../shared/redis.js';
+import { connectMongo, type Db, type Mongo } from '../../shared/store/connect.js';
+import { prepareDatabase } from '../../shared/store/prepare.js';
+import { type DatabaseUrls, readPrivateServers } from '../local-servers/private-servers.js';
+import { CliError } from './cli-error.js';
+
+const redisWaitMs = 2_000;
+
+/**
+ * The connections of one command, each made when it is first asked for: to the servers that the environment names, else
+ * to the private ones that run on this machine.
+ */
+export class Connections {
+  #mongo: Promise<Mongo> | undefined;
+  #redis: Promise<Redis> | undefined;
+  #privateServers: Promise<DatabaseUrls | undefined> | undefined;
+
+  constructor(private readonly config: Config) {}
+
+  /**
+   * The database, to read from.
+   * @throws CliError saying what to set or start
+   */
+  async database(): Promise<Db> {
+    this.#mongo ??= this.#connectMongo();
+    return (await this.#mongo).database;
+  }
+
+  /** The database with its indexes made, to write to. */
+  async preparedDatabase(): Promise<Db> {
+    const database = await this.database();
+    await prepareDatabase(database);
+    return database;
+  }
+
+  /**
+   * Redis, connected.
+   * @throws CliError when it does not answer within two seconds
+   */
+  redis(): Promise<Redis> {
+    this.#redis ??= this.#connectRedis();
+    return this.#redis;
+  }
+
+  /** Closes what was opened. */
+  async close(): Promise<void> {
+    await this.#mongo?.then(
+      ({ client }) => client.close(),
+      () => undefined,
+    );
+    await this.#redis?.then(
+      (redis) => redis.disconnect(),
+      () => undefined,
+    );
+  }
+
+  async #connectMongo(): Promise<Mongo> {
+    const url = this.config.mongoUrl ?? (await this.#privateUrls())?.mongoUrl;
+    if (url === undefined) throw nothingToConnectTo('MONGODB_URL');
+    try {
+      return await connectMongo(url, { name: 'leadscore-cli', maxPoolSize: 4 });
+    } catch (cause) {
+      throw unavailable(cause);
+    }
+  }
+
+  async #connectRedis(): Promise<Redis> {
+    const url = this.config.redisUrl ?? (await this.#privateUrls())?.redisUrl;
+    if (url === undefined) throw nothingToConnectTo('REDIS_URL');
+    const logger = createLogger('silent', 'cli');
+    const redis = connectRedis({ url, name: 'leadscore-cli', logger, kind: 'commands' });
+    try {
+      await connectionReady(redis, redisWaitMs);
+      return redis;
+    } catch (cause) {
+      redis.disconnect();
+      throw unavailable(cause);
+    }
+  }
+
+  /** Not when one of the two is named: they belong together. */
+  async #privateUrls(): Promise<DatabaseUrls | undefined> {
+    const { mongoUrl, redisUrl } = this.config;
+    if (mongoUrl !== undefined || redisUrl !== undefined) return undefined;
+    this.#privateServers ??= readPrivateServers();
+    return this.#privateServers;
+  }
+}
+
+const nothingToConnectTo = (variable: string): CliError =>
+  new CliError(
+    `No servers to work on (${variable} is not set): set MONGODB_URL and REDIS_URL, or run \`npm start\` in this project`,
+    { code: 'no_servers' },
+  );
+
+function unavailable(cause: unknown): CliError {
+  return new CliError(cause instanceof Error ? cause.message : String(cause), { code: 'unavailable', cause });
+}

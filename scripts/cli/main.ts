@@ -1,0 +1,15 @@
+#!/usr/bin/env node
+import { readConfig } from '../../shared/config.js';
+import { runCli } from './run-cli.js';
+
+// A reader that has seen enough (`| head`) is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  readConfig: () => readConfig(),
+});

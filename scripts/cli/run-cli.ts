@@ -1,0 +1,81 @@
+import { CommanderError } from 'commander';
+import { BundleError } from '../../shared/bundle/bundle-error.js';
+import { type Clock, machineClock } from '../../shared/clock.js';
+import { type Config, ConfigError } from '../../shared/config.js';
+import { messageOf } from '../../shared/errors.js';
+import { VersionTaken } from '../../shared/store/model-versions.js';
+import type { CliContext, CommandResult, OutputStream } from './cli-context.js';
+import { CliError, exitCodes } from './cli-error.js';
+import { Connections } from './connections.js';
+import { createProgram } from './program.js';
+
+export interface CliProcess {
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  /** Reads the settings; may throw ConfigError. */
+  readonly readConfig: () => Config;
+}
+
+/**
+ * Runs one command line.
+ * @param words the arguments, without node and the script
+ * @returns the exit code: 0 done, 1 failed, 2 called wrongly, 130 interrupted. Never throws
+ */
+export async function runCli(
+  words: readonly string[],
+  { stdout, stderr, readConfig }: CliProcess,
+): Promise<number> {
+  const json = words.includes('--json');
+  let connections: Connections | undefined;
+  let exitCode: number = exitCodes.done;
+  try {
+    const config = readConfig();
+    const clock: Clock = machineClock(config.clockOffsetMs);
+    connections = new Connections(config);
+    const present: CliContext['present'] = async (options, work) => {
+      const result: CommandResult = await work;
+      const text = options.json === true ? JSON.stringify(result.document) : result.text;
+      if (result.silent !== true) stdout.write(`${text}\n`);
+      exitCode = result.exitCode ?? exitCodes.done;
+    };
+    const program = createProgram({ config, clock, connections, stdout, stderr, present });
+    await program.parseAsync([...words], { from: 'user' });
+  } catch (error) {
+    exitCode = reportFailure(error, { json, stderr });
+  } finally {
+    await connections?.close();
+  }
+  return exitCode;
+}
+
+/** Says on standard error why a command failed; gives the exit code. */
+function reportFailure(error: unknown, { json, stderr }: { json: boolean; stderr: OutputStream }): number {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return exitCodes.done;
+    // Help that is shown because a command is missing has said everything.
+    if (error.code !== 'commander.help') {
+      const said = error.message.replace(/^error: ./, (start) => start.slice('error: '.length).toUpperCase());
+      say('usage', json ? said : `${said}\nAdd --help to see how it is used.`);
+    }
+    return exitCodes.usage;
+  }
+  const { code, details, exitCode } = classified(error);
+  say(code, messageOf(error), details);
+  return exitCode;
+
+  function say(errorCode: string, message: string, more: Readonly<Record<string, unknown>> = {}): void {
+    const document = { error: { code: errorCode, message, ...more } };
+    stderr.write(json ? `${JSON.stringify(document)}\n` : `Error: ${message}\n`);
+  }
+}
+
+function classified(error: unknown): Pick<CliError, 'code' | 'details' | 'exitCode'> {
+  if (error instanceof CliError) return error;
+  if (error instanceof BundleError)
+    return { code: 'bad_bundle', details: { member: error.member }, exitCode: exitCodes.failed };
+  if (error instanceof VersionTaken)
+    return { code: 'version_taken', details: {}, exitCode: exitCodes.failed };
+  if (error instanceof ConfigError)
+    return { code: 'bad_configuration', details: {}, exitCode: exitCodes.failed };
+  return { code: 'failed', details: {}, exitCode: exitCodes.failed };
+}

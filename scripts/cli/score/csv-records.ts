@@ -1,0 +1,109 @@
+import { pipeline, Readable } from 'node:stream';
+import { CsvError, type Info, parse } from 'csv-parse';
+import type { CliError } from '../cli-error.js';
+import { peekDelimiter } from './csv-delimiter.js';
+import { badInput, type InputFile } from './input-file.js';
+import type { InputRecord, RecordOptions } from './input-record.js';
+
+/** A cell that runs on for longer was begun with a quote that nothing ends. */
+const longestRecord = 8 * 1024 * 1024;
+
+/** A column that is sent: where it stands, and its name as JSON with the colon. */
+interface Column {
+  readonly index: number;
+  readonly key: string;
+}
+
+interface Header {
+  readonly columns: readonly Column[];
+  readonly crmIdColumn: number | undefined;
+  /** Cells that a row has at least: up to the last column with a name. */
+  readonly leastCells: number;
+  /** All columns, those without a name too. */
+  readonly cells: number;
+}
+
+/**
+ * The records of a CSV file with a header line. Cells are texts, as they are written; empty ones are left out, and so
+ * are columns without a name. The delimiter is found out; quotes may enclose line ends.
+ * @throws CliError naming the line that cannot be read
+ */
+export async function* csvRecords(input: InputFile, options: RecordOptions): AsyncGenerator<InputRecord> {
+  const { delimiter, texts } = await peekDelimiter(input.texts());
+  const parser = parse({
+    delimiter,
+    info: true,
+    relax_column_count: true,
+    relax_quotes: true,
+    max_record_size: longestRecord,
+  });
+  // What goes wrong anywhere in the pipeline reaches the loop below through the parser.
+  pipeline(Readable.from(texts()), parser, () => undefined);
+  let header: Header | undefined;
+  let row = 0;
+  let line = 1;
+  try {
+    for await (const { record: cells, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
+      const place = `${input.name}, line ${line}`;
+      if (header !== undefined) {
+        row += 1;
+        yield { row, line, text: recordText(cells, header, place), endByte: info.bytes };
+      } else if (!isBlank(cells)) {
+        header = readHeader(cells, { input, options });
+      }
+      line = info.lines + 1;
+    }
+  } catch (error) {
+    throw error instanceof CsvError ? badInput(`${input.name}: ${error.message}`) : error;
+  }
+  if (header === undefined)
+    throw badInput(`${input.name} is empty: a CSV begins with a line of column names`);
+}
+
+function readHeader(
+  cells: readonly string[],
+  { input, options }: { readonly input: InputFile; readonly options: RecordOptions },
+): Header {
+  const named = cells.flatMap((name, index) => (name.trim() === '' ? [] : [{ name, index }]));
+  const names = named.map((column) => column.name);
+  const repeated = names.find((name, index) => names.indexOf(name) !== index);
+  if (repeated !== undefined)
+    throw badInput(`${input.name}: two columns are called "${repeated}". Rename or remove one of them`);
+  const wanted = options.crmIdField ?? 'crm_id';
+  const crmIdColumn = named.find((column) => column.name === wanted)?.index;
+  if (crmIdColumn === undefined && options.crmIdField !== undefined) throw noSuchColumn(input, wanted, names);
+  return {
+    // A column called crm_id beside the one that was named would be a second crm_id.
+    columns: named
+      .filter(({ name, index }) => index !== crmIdColumn && name !== 'crm_id')
+      .map(({ name, index }) => ({ index, key: `${JSON.stringify(name)}:` })),
+    crmIdColumn,
+    leastCells: (named.at(-1)?.index ?? 0) + 1,
+    cells: cells.length,
+  };
+}
+
+function recordText(cells: readonly string[], header: Header, place: string): string | undefined {
+  if (isBlank(cells)) return undefined;
+  const tooFew = cells.length < header.leastCells;
+  if (tooFew || cells.slice(header.cells).some((cell) => cell !== ''))
+    throw badInput(
+      `${place} has ${cells.length} cells, but the header has ${header.cells} columns. A line end or a delimiter inside a cell must stand within quotes`,
+    );
+  const members: string[] = [];
+  for (const { index, key } of header.columns) {
+    const cell = cells[index];
+    if (cell !== undefined && cell !== '') members.push(key + JSON.stringify(cell));
+  }
+  const crmId = header.crmIdColumn === undefined ? '' : (cells[header.crmIdColumn] ?? '');
+  if (crmId !== '') members.push(`"crm_id":${JSON.stringify(crmId)}`);
+  return `{${members.join(',')}}`;
+}
+
+const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell === '');
+
+function noSuchColumn(input: InputFile, wanted: string, names: readonly string[]): CliError {
+  const shown = names.slice(0, 12).map((name) => `"${name}"`);
+  const more = names.length > shown.length ? `, and ${names.length - shown.length} more` : '';
+  return badInput(`${input.name} has no column "${wanted}". It has: ${shown.join(', ')}${more}`);
+}

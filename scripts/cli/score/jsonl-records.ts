@@ -1,0 +1,56 @@
+import { messageOf } from '../../../shared/errors.js';
+import { badInput, type InputFile } from './input-file.js';
+import type { InputRecord, RecordOptions } from './input-record.js';
+
+/**
+ * The records of a file with one JSON object a line; blank lines are passed over. A record is sent as it is written,
+ * digit for digit, unless a field has to become its crm_id.
+ * @throws CliError naming the line that is no object
+ */
+export async function* jsonlRecords(input: InputFile, options: RecordOptions): AsyncGenerator<InputRecord> {
+  let row = 0;
+  let line = 0;
+  let endByte = 0;
+  for await (const written of linesOf(input.texts())) {
+    line += 1;
+    endByte += Buffer.byteLength(written) + 1;
+    const text = written.trim();
+    if (text === '') continue;
+    row += 1;
+    const record = parse(text, `${input.name}, line ${line}`);
+    yield { row, line, text: withCrmId(record, text, options), endByte };
+  }
+}
+
+async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = '';
+  for await (const text of texts) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
+}
+
+function parse(text: string, place: string): object {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw badInput(`${place} is not JSON: ${messageOf(error)}`);
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw badInput(`${place} is not a JSON object. Each line must be one record, such as {"field": "value"}`);
+}
+
+function withCrmId(record: object, text: string, { crmIdField }: RecordOptions): string {
+  if (crmIdField === undefined) return text;
+  const fields = new Map(Object.entries(record));
+  const id: unknown = fields.get(crmIdField);
+  fields.delete(crmIdField);
+  fields.delete('crm_id');
+  const isId = (typeof id === 'string' && id !== '') || typeof id === 'number';
+  const members = [...fields].map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
+  if (isId) members.push(`"crm_id":${JSON.stringify(String(id))}`);
+  return `{${members.join(',')}}`;
+}

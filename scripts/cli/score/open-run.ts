@@ -1,0 +1,127 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { readableCount } from '../../terminal/readable-numbers.js';
+import type { OutputStream } from '../cli-context.js';
+import { CliError, usageError } from '../cli-error.js';
+import { formatOf, type InputFile, type RecordFormat } from './input-file.js';
+import { RecordDigest } from './record-digest.js';
+import {
+  newRun,
+  type RunOptions,
+  type RunState,
+  readState,
+  removeState,
+  statePath,
+  writeState,
+} from './run-state.js';
+import { headerText } from './scored-lines.js';
+import { fileOutput, type ScoredOutput, streamOutput } from './scored-output.js';
+
+/** Where the results of a file go. */
+export interface OutputChoice {
+  /** A path, or `-` for the stream. */
+  readonly path: string;
+  readonly stream: OutputStream;
+  /** Forget what an earlier run has done, and write over its output. */
+  readonly restart: boolean;
+}
+
+/** A run that can begin, or go on. */
+export interface OpenRun {
+  readonly state: RunState;
+  readonly format: RecordFormat;
+  readonly output: ScoredOutput;
+  /** Where the state is kept; undefined when the results go to a stream: nothing can go on there. */
+  readonly statePath: string | undefined;
+}
+
+/**
+ * Opens the output and, where an earlier run was stopped, finds out where it has to go on.
+ * @throws CliError when the output is there already, or belongs to a run with other options
+ */
+export async function openRun(input: InputFile, options: RunOptions, choice: OutputChoice): Promise<OpenRun> {
+  const begun = {
+    input: { name: input.name, bytes: input.bytes, modified_at: input.modifiedAt.toISOString() },
+    options,
+    digest: new RecordDigest().value(),
+  };
+  if (choice.path === '-') {
+    const run = {
+      state: newRun(begun),
+      format: input.format,
+      output: streamOutput(choice.stream),
+      statePath: undefined,
+    };
+    return withHeader(run);
+  }
+  const format = outputFormat(choice.path);
+  if (resolve(choice.path) === resolve(input.path))
+    throw usageError('--out must not be the file that is read');
+  const path = statePath(choice.path);
+  if (choice.restart) await removeState(path);
+  const state = await readState(path);
+  if (state !== undefined) return goOn(state, { options, outputPath: choice.path, format, statePath: path });
+  return withHeader({
+    state: newRun(begun),
+    format,
+    output: await newOutput(choice),
+    statePath: path,
+  });
+}
+
+function outputFormat(path: string): RecordFormat {
+  const format = formatOf(path);
+  if (format === undefined || /\.(gz|tsv)$/i.test(path))
+    throw usageError(`--out must end in .csv or .jsonl, or be - for standard output; "${path}" does not`);
+  return format;
+}
+
+async function newOutput({ path, restart }: OutputChoice): Promise<ScoredOutput> {
+  try {
+    return await fileOutput(path, { from: 0, overwrite: restart });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    throw new CliError(
+      `${path} is there already. Use --restart to write it anew, or --out to name another file`,
+      {
+        code: 'output_exists',
+      },
+    );
+  }
+}
+
+/** Writes what stands before the results, and the state of a run in which nothing is done yet. */
+async function withHeader(run: OpenRun): Promise<OpenRun> {
+  await run.output.write(headerText({ format: run.format, explain: run.state.options.explain }));
+  const state = { ...run.state, outputBytes: run.output.bytes };
+  if (run.statePath !== undefined) await writeState(run.statePath, state);
+  return { ...run, state };
+}
+
+async function goOn(
+  state: RunState,
+  to: {
+    readonly options: RunOptions;
+    readonly outputPath: string;
+    readonly format: RecordFormat;
+    readonly statePath: string;
+  },
+): Promise<OpenRun> {
+  const { options, outputPath } = to;
+  const names = { model: '--model', explain: '--explain', crm_id: '--crm-id' } as const;
+  for (const name of ['model', 'explain', 'crm_id'] as const) {
+    if (state.options[name] === options[name]) continue;
+    throw new CliError(
+      `${outputPath} was begun with another ${names[name]} (${state.options[name] ?? 'none'}) and has ${readableCount(state.rows)} rows. Use the same to go on, --restart to begin anew, or --out to name another file`,
+      { code: 'options_changed' },
+    );
+  }
+  const found = await stat(outputPath).catch(() => undefined);
+  if (found === undefined || found.size < state.outputBytes)
+    throw new CliError(
+      `${outputPath} does not hold the ${readableCount(state.rows)} rows that were scored before. Use --restart to begin anew`,
+      { code: 'output_changed' },
+    );
+  const output = await fileOutput(outputPath, { from: state.outputBytes, overwrite: true });
+  return { state, format: to.format, output, statePath: to.statePath };
+}

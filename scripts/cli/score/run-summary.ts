@@ -1,0 +1,59 @@
+import { renderHistogram, ScoreHistogram } from '../../terminal/histogram.js';
+import { readableCount, readableDuration } from '../../terminal/readable-numbers.js';
+import { renderFields } from '../../terminal/table.js';
+import type { RunReport } from './score-run.js';
+
+/** The summary of a run as one JSON document. */
+export function summaryDocument(report: RunReport): Record<string, unknown> {
+  const { figures } = report;
+  const seconds = figures.elapsedMs / 1000;
+  return {
+    input: report.input,
+    output: report.output,
+    complete: report.complete,
+    rows: report.rows,
+    records: figures.records,
+    empty_rows: figures.emptyRows,
+    resumed_after_row: report.resumedAfterRow,
+    seconds: Math.round(seconds * 1000) / 1000,
+    records_per_second: seconds > 0 ? Math.round(figures.records / seconds) : 0,
+    enriched: figures.enriched,
+    with_warnings: figures.warned,
+    histogram: new ScoreHistogram(figures.histogram).bins(),
+    ...(figures.usage === undefined ? {} : { usage: figures.usage }),
+    ...(figures.validation === undefined ? {} : { validation: figures.validation }),
+  };
+}
+
+/** The summary of a run for people: figures, then the histogram of the scores. */
+export function summaryText(report: RunReport, { width }: { readonly width: number }): string {
+  const { figures, complete } = report;
+  const rate = readableCount(Math.round((1000 * figures.records) / Math.max(1, figures.elapsedMs)));
+  const lines: [string, string | undefined][] = [
+    ['Records', `${readableCount(figures.records)} in ${readableDuration(figures.elapsedMs)} (${rate}/s)`],
+    ['Empty rows', figures.emptyRows === 0 ? undefined : `${readableCount(figures.emptyRows)} passed over`],
+    ['Enriched', `${readableCount(figures.enriched)} matched earlier scores`],
+    [
+      'Warnings',
+      figures.warned === 0 ? undefined : `${readableCount(figures.warned)} records, see the output`,
+    ],
+    ['Usage', usageText(report)],
+    ['Validation', figures.validation?.summary],
+    ['Results', report.output === '-' ? undefined : report.output],
+  ];
+  const fields = renderFields(lines, { width });
+  const histogram = renderHistogram(new ScoreHistogram(figures.histogram).bins(), { width });
+  const stopped = `Stopped after row ${readableCount(report.rows)}. The same command again goes on from there.`;
+  return [fields, figures.records === 0 ? '' : `Scores\n${histogram}`, complete ? '' : stopped]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function usageText({ figures: { usage } }: RunReport): string | undefined {
+  if (usage === undefined) return undefined;
+  const { current, limit, remaining, backstop } = usage;
+  const used = `${readableCount(current)} of ${readableCount(limit)} this month`;
+  if (remaining >= 0) return `${used}, ${readableCount(remaining)} left`;
+  const stop = backstop === null ? '' : `, calls stop at ${readableCount(backstop)}`;
+  return `${used}, ${readableCount(-remaining)} into the grace band${stop}`;
+}

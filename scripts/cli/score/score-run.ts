@@ -1,0 +1,191 @@
+import { rm } from 'node:fs/promises';
+import { ScoreHistogram } from '../../terminal/histogram.js';
+import type { ProgressState } from '../../terminal/pace.js';
+import { readableCount } from '../../terminal/readable-numbers.js';
+import { CliError } from '../cli-error.js';
+import type { ReplyUsage, ReplyValidation } from './api-reply.js';
+import { csvRecords } from './csv-records.js';
+import type { InputFile } from './input-file.js';
+import { jsonlRecords } from './jsonl-records.js';
+import type { OpenRun, OutputChoice } from './open-run.js';
+import { type Batch, recordBatches } from './record-batches.js';
+import { RecordDigest, recordsAfter } from './record-digest.js';
+import { type RunFigures, type RunState, removeState, writeState } from './run-state.js';
+import type { BatchScorer, ScoredBatch } from './score-batch.js';
+import { scoredText } from './scored-lines.js';
+import { sendInOrder } from './send-in-order.js';
+
+export interface ScoreFileOptions {
+  /** CSV or JSONL, gzipped or not. */
+  readonly path: string;
+  readonly output: OutputChoice;
+  readonly modelId: string;
+  readonly apiKey: string;
+  /** Where the service is, without `/v1`. */
+  readonly baseUrl: string;
+  /** Column or field that becomes the crm_id; undefined: `crm_id` when there is one. */
+  readonly crmIdField: string | undefined;
+  readonly explain: boolean;
+  /** Calls under way at once. */
+  readonly concurrency: number;
+  /** Stops the run when the calls under way are done; what is done is kept. */
+  readonly signal: AbortSignal;
+  readonly listener: ScoreListener;
+}
+
+/** What is said while a file is scored. */
+export interface ScoreListener {
+  /** Before the first call: rows that an earlier run has done. */
+  started(rowsDone: number): void;
+  progress(state: ProgressState): void;
+  waiting(why: string): void;
+}
+
+/** What a run has done when it ends. */
+export interface RunReport {
+  readonly input: string;
+  /** `-` for standard output. */
+  readonly output: string;
+  /** False when it was told to stop before the end of the file. */
+  readonly complete: boolean;
+  /** Rows of the input that are done. */
+  readonly rows: number;
+  /** Rows of these that earlier runs had done. */
+  readonly resumedAfterRow: number;
+  readonly figures: RunFigures;
+}
+
+export interface RunParts {
+  readonly options: ScoreFileOptions;
+  readonly input: InputFile;
+  readonly opened: OpenRun;
+  readonly scorer: BatchScorer;
+}
+
+/** One pass over a file: what is sent, what is kept, and how far it has come. */
+export class ScoreRun {
+  private readonly startMs = performance.now();
+  private readonly digest = new RecordDigest();
+  private readonly histogram: ScoreHistogram;
+  private state: RunState;
+
+  constructor(private readonly parts: RunParts) {
+    this.state = parts.opened.state;
+    this.histogram = new ScoreHistogram(this.state.figures.histogram);
+  }
+
+  /** Sends and writes everything; false when told to stop before. */
+  async toTheEnd(): Promise<boolean> {
+    const { options, input, scorer } = this.parts;
+    const records =
+      input.format === 'csv'
+        ? csvRecords(input, { crmIdField: options.crmIdField })
+        : jsonlRecords(input, { crmIdField: options.crmIdField });
+    const remaining = recordsAfter(records, this.parts.opened.state, this.digest);
+    options.listener.started(this.state.rows);
+    let isFirst = true;
+    return sendInOrder(recordBatches(remaining), {
+      concurrency: () => (isFirst ? 1 : options.concurrency),
+      signal: options.signal,
+      send: (batch) => scorer.score(batch),
+      keep: async (scored) => {
+        isFirst = false;
+        await this.keep(scored);
+      },
+    });
+  }
+
+  /** Ends a run that was not broken off: a complete one leaves nothing to go on with. */
+  async finish(complete: boolean): Promise<RunReport> {
+    const { options, opened, input } = this.parts;
+    if (complete && opened.statePath !== undefined) await removeState(opened.statePath);
+    if (!complete && this.state.rows === 0) await this.leaveNothing();
+    const { rows, figures } = this.state;
+    const resumedAfterRow = opened.state.rows;
+    return { input: input.path, output: options.output.path, complete, rows, resumedAfterRow, figures };
+  }
+
+  /** Leaves things so that the run can go on; the error says how. A run that has done nothing leaves nothing. */
+  async giveUp(error: unknown): Promise<unknown> {
+    const { options, opened } = this.parts;
+    if (opened.statePath === undefined || !(error instanceof CliError)) return error;
+    const { rows } = this.state;
+    if (rows === 0) {
+      await this.leaveNothing();
+      return error;
+    }
+    const kept = `Rows 1-${readableCount(rows)} are in ${options.output.path}; the same command again goes on after them.`;
+    const { code, exitCode, details, message } = error;
+    return new CliError(`${message}\n${kept}`, {
+      code,
+      exitCode,
+      details: { ...details, rows_done: rows },
+      cause: error,
+    });
+  }
+
+  /** The first call goes alone: before it is done nothing was scored, and nothing has to be remembered. */
+  private async leaveNothing(): Promise<void> {
+    const { options, opened } = this.parts;
+    if (opened.statePath === undefined) return;
+    await removeState(opened.statePath);
+    await rm(options.output.path, { force: true });
+  }
+
+  private async keep(scored: ScoredBatch): Promise<void> {
+    const { options, input, opened } = this.parts;
+    const { batch } = scored;
+    await opened.output.write(scoredText(scored, { format: opened.format, explain: options.explain }));
+    this.digestBatch(batch);
+    const rows = batch.lastRow;
+    const figures = this.figuresWith(scored);
+    this.state = {
+      ...this.state,
+      rows,
+      digest: this.digest.value(),
+      outputBytes: opened.output.bytes,
+      figures,
+    };
+    if (opened.statePath !== undefined) await writeState(opened.statePath, this.state);
+    options.listener.progress({
+      done: figures.records,
+      fraction: Math.min(1, batch.endByte / input.inflatedBytes()),
+    });
+  }
+
+  private digestBatch(batch: Batch): void {
+    const texts = new Map(batch.records.map((record) => [record.row, record.text]));
+    for (let row = this.state.rows + 1; row <= batch.lastRow; row += 1) this.digest.add(texts.get(row));
+  }
+
+  private figuresWith({ batch, rows, usage, validation }: ScoredBatch): RunFigures {
+    const before = this.state.figures;
+    for (const { score } of rows) this.histogram.add(score);
+    return {
+      records: before.records + rows.length,
+      emptyRows: before.emptyRows + batch.emptyRows,
+      enriched: before.enriched + rows.filter((row) => row.enriched).length,
+      warned: before.warned + rows.filter((row) => (row.warnings ?? []).length > 0).length,
+      histogram: this.histogram.toCounts(),
+      elapsedMs: this.parts.opened.state.figures.elapsedMs + (performance.now() - this.startMs),
+      ...present({ usage: laterUsage(before.usage, usage), validation: validation ?? before.validation }),
+    };
+  }
+}
+
+/** Calls do not end in the order of the file: the highest usage is the latest, unless a month ended in between. */
+function laterUsage(before: ReplyUsage | undefined, usage: ReplyUsage | undefined): ReplyUsage | undefined {
+  if (before === undefined || usage === undefined) return usage ?? before;
+  const monthEnded = usage.current < before.current / 2;
+  return usage.current >= before.current || monthEnded ? usage : before;
+}
+
+function present({
+  usage,
+  validation,
+}: {
+  readonly usage: ReplyUsage | undefined;
+  readonly validation: ReplyValidation | undefined;
+}): Pick<RunFigures, 'usage' | 'validation'> {
+  return { ...(usage === undefined ? {} : { usage }), ...(validation === undefined ? {} : { validation }) };
+}

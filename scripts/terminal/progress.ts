@@ -1,0 +1,101 @@
+import type { WriteStream } from 'node:tty';
+import { type Options, SingleBar } from 'cli-progress';
+import { gauge } from './bar.js';
+import { Pace, type ProgressState } from './pace.js';
+import { readableCount, readableDuration } from './readable-numbers.js';
+
+export interface ProgressOptions {
+  /** Where it is shown: a bar that is drawn over itself on a terminal, else a line now and then. */
+  readonly stream: NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>;
+  /** What is being done, such as `Scoring`. */
+  readonly label: string;
+  /** What is counted, in the plural, such as `records`. */
+  readonly unit: string;
+  /** Between two lines where there is no terminal. */
+  readonly lineEveryMs?: number;
+}
+
+const barWidth = 20;
+
+/** Shows how far something has come: bar, percentage, count, rate and time left. */
+export class Progress {
+  private readonly pace = new Pace();
+  private readonly bar: SingleBar | undefined;
+  private readonly lineEveryMs: number;
+  private state: ProgressState = { done: 0, fraction: undefined };
+  private note = '';
+  private lastLineMs = 0;
+
+  constructor(private readonly options: ProgressOptions) {
+    this.lineEveryMs = options.lineEveryMs ?? 5_000;
+    if (options.stream.isTTY === true) this.bar = this.newBar();
+  }
+
+  /** Starts showing; `from` is what was done before, by an earlier run. */
+  start(from: ProgressState = { done: 0, fraction: undefined }): void {
+    this.state = from;
+    this.lastLineMs = Date.now();
+    this.pace.sample(Date.now(), from);
+    this.bar?.start(1, from.fraction ?? 0);
+  }
+
+  /** Says how far it has come. */
+  update(state: ProgressState): void {
+    this.state = state;
+    this.note = '';
+    this.pace.sample(Date.now(), state);
+    this.show(false);
+  }
+
+  /** Says why nothing moves, such as `waiting for the rate limit`; until the next update. */
+  waiting(note: string): void {
+    if (note === this.note) return;
+    this.note = note;
+    this.show(this.bar === undefined);
+  }
+
+  /** Ends; the last state stays in sight. */
+  stop(): void {
+    if (this.bar?.isActive !== true) return;
+    this.bar?.update(this.state.fraction ?? 0);
+    this.bar?.stop();
+  }
+
+  private show(atOnce: boolean): void {
+    if (this.bar !== undefined) {
+      this.bar.update(this.state.fraction ?? 0);
+      return;
+    }
+    if (!atOnce && Date.now() - this.lastLineMs < this.lineEveryMs) return;
+    this.lastLineMs = Date.now();
+    this.options.stream.write(`${this.line('')}\n`);
+  }
+
+  private newBar(): SingleBar {
+    const options: Options = {
+      stream: this.options.stream,
+      fps: 8,
+      clearOnComplete: false,
+      hideCursor: true,
+      gracefulExit: false,
+      linewrap: false,
+      format: () => this.line(`${gauge(this.state.fraction ?? 0, barWidth)}  `),
+    };
+    return new SingleBar(options);
+  }
+
+  private line(drawn: string): string {
+    const { done, fraction } = this.state;
+    const { perSecond, leftMs } = this.pace.read();
+    const parts = [
+      `${this.options.label}  ${drawn}`.trimEnd(),
+      fraction === undefined ? '' : `${Math.floor(100 * fraction)} %`.padStart(5),
+      `${readableCount(done)} ${this.options.unit}`,
+      perSecond === undefined ? '' : `${readableCount(Math.round(perSecond))}/s`,
+      this.note !== '' || leftMs === undefined || fraction === 1
+        ? this.note
+        : `${readableDuration(leftMs)} left`,
+    ];
+    return parts.filter((part) => part !== '').join('  ');
+  }
+}
