@@ -52,6 +52,24 @@ export interface ChunkPart {
   readonly rows: readonly (readonly Cell[])[];
 }
 
+/** A part as its gateway writes it: each row is JSON already, since the same text is kept with the prediction. */
+export interface OutgoingPart extends Omit<ChunkPart, 'rows'> {
+  readonly rows: readonly string[];
+}
+
+/** Writes a payload as JSON; the rows, which are most of it, are joined and not written anew. */
+export function encodePayload({ parts, ...head }: OutgoingPayload): string {
+  const texts = parts.map(
+    ({ rows, ...part }) => `${JSON.stringify(part).slice(0, -1)},"rows":[${rows.join(',')}]}`,
+  );
+  return `${JSON.stringify(head).slice(0, -1)},"parts":[${texts.join(',')}]}`;
+}
+
+/** A payload as its gateway writes it. */
+export interface OutgoingPayload extends Omit<ChunkPayload, 'parts'> {
+  readonly parts: readonly OutgoingPart[];
+}
+
 /** The answer to one chunk: parts in the order of the payload's. */
 export interface ChunkReply {
   readonly chunk: string;

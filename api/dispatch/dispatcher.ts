@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../shared/errors.js';
 import {
-  type ChunkPart,
-  type ChunkPayload,
   type ChunkReply,
   type Lane,
   maxChunkRecords,
   messageVersion,
+  type OutgoingPart,
+  type OutgoingPayload,
   type PartReply,
   type RefusedPart,
   type ScoredPart,
@@ -71,7 +71,7 @@ export class Dispatcher {
   }
 
   private scoreBatch(
-    parts: readonly ChunkPart[],
+    parts: readonly OutgoingPart[],
     target: ChunkTarget,
     call: ScoringCall,
   ): Promise<PartReply>[] {
@@ -83,7 +83,7 @@ export class Dispatcher {
     });
   }
 
-  private scoreSingle(part: ChunkPart, target: ChunkTarget, call: ScoringCall): Promise<PartReply> {
+  private scoreSingle(part: OutgoingPart, target: ChunkTarget, call: ScoringCall): Promise<PartReply> {
     return this.singles.score(target, part, msUntil(call.deadline));
   }
 
@@ -91,11 +91,11 @@ export class Dispatcher {
   private async sendChunk(sent: {
     readonly target: ChunkTarget;
     readonly lane: Lane;
-    readonly parts: readonly ChunkPart[];
+    readonly parts: readonly OutgoingPart[];
     readonly timeoutMs: number;
   }): Promise<readonly PartReply[]> {
     const { target, lane, parts, timeoutMs } = sent;
-    const payload: ChunkPayload = {
+    const payload: OutgoingPayload = {
       v: messageVersion,
       chunk: randomUUID(),
       gateway: this.options.gatewayId,
@@ -129,8 +129,8 @@ const unanswered = (cause: unknown): ApiError =>
   new ApiError('internalError', 'The records could not be scored in time.', { cause, retryAfterSeconds: 1 });
 
 /** Cuts a call into parts of at most 250 records, each record packed to the fields that the model knows. */
-function packParts(call: ScoringCall, { knownFields }: AdmittedModel): ChunkPart[] {
-  const parts: ChunkPart[] = [];
+function packParts(call: ScoringCall, { knownFields }: AdmittedModel): OutgoingPart[] {
+  const parts: OutgoingPart[] = [];
   for (let firstRow = 0; firstRow < call.records.length; firstRow += maxChunkRecords) {
     const records = call.records.slice(firstRow, firstRow + maxChunkRecords);
     parts.push({
@@ -138,18 +138,19 @@ function packParts(call: ScoringCall, { knownFields }: AdmittedModel): ChunkPart
       explain: call.explain,
       firstRow,
       crmIds: records.map((record) => record.crmId),
-      rows: records.map((record) => knownFields.pack(record.fields)),
+      rows: records.map((record) => JSON.stringify(knownFields.pack(record.fields))),
     });
   }
   return parts;
 }
 
 /** What each record was scored from: what was sent, or what the worker filled in beside it. */
-function fieldsOf(sent: readonly ChunkPart[], scored: readonly ScoredPart[]): string[] {
-  const fields: string[] = [];
-  for (const [index, part] of sent.entries()) {
-    const filled = new Map(scored[index]?.filled);
-    for (const [row, cells] of part.rows.entries()) fields.push(filled.get(row) ?? JSON.stringify(cells));
-  }
-  return fields;
+function fieldsOf(sent: readonly OutgoingPart[], scored: readonly ScoredPart[]): string[] {
+  return sent.flatMap(({ rows }, index) => {
+    const filled = scored[index]?.filled ?? [];
+    if (filled.length === 0) return rows;
+    const fields = [...rows];
+    for (const [row, text] of filled) fields[row] = text;
+    return fields;
+  });
 }

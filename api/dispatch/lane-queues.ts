@@ -4,11 +4,12 @@ import type { Logger } from '../../shared/logger.js';
 import { payloadKey, queuePrefix } from '../../shared/redis-keys.js';
 import {
   type ChunkJob,
-  type ChunkPayload,
+  encodePayload,
   type Lane,
   laneQueueName,
   lanes,
   messageVersion,
+  type OutgoingPayload,
 } from '../../shared/score-job.js';
 
 const jobName = 'chunk';
@@ -28,12 +29,12 @@ export class LaneQueues {
   }
 
   /** Puts a chunk into a lane; it goes away by itself after `timeoutMs`, when nobody waits for it any more. */
-  async add(lane: Lane, payload: ChunkPayload, timeoutMs: number): Promise<void> {
+  async add(lane: Lane, payload: OutgoingPayload, timeoutMs: number): Promise<void> {
     const queue = this.queues.get(lane);
     if (queue === undefined) throw new Error(`there is no lane ${lane}`);
     const job: ChunkJob = { v: messageVersion, chunk: payload.chunk };
     await Promise.all([
-      this.redis.set(payloadKey(payload.chunk), JSON.stringify(payload), 'PX', timeoutMs),
+      this.redis.set(payloadKey(payload.chunk), encodePayload(payload), 'PX', timeoutMs),
       queue.add(jobName, job),
     ]);
   }

@@ -1,4 +1,4 @@
-import type { ChunkPart, PartReply } from '../../shared/score-job.js';
+import type { OutgoingPart, PartReply } from '../../shared/score-job.js';
 import type { ChunkTarget } from './dispatcher.js';
 
 /** Longest that a single waits for company. */
@@ -7,12 +7,12 @@ const mostRecords = 32;
 
 type SendChunk = (
   target: ChunkTarget,
-  parts: readonly ChunkPart[],
+  parts: readonly OutgoingPart[],
   timeoutMs: number,
 ) => Promise<readonly PartReply[]>;
 
 interface Waiting {
-  readonly part: ChunkPart;
+  readonly part: OutgoingPart;
   readonly timeoutMs: number;
   readonly resolve: (reply: PartReply) => void;
   readonly reject: (error: unknown) => void;
@@ -36,7 +36,7 @@ export class SingleCoalescer {
   constructor(private readonly send: SendChunk) {}
 
   /** Scores one record together with whatever else comes along. Rejects with what sending the chunk rejects with. */
-  score(target: ChunkTarget, part: ChunkPart, timeoutMs: number): Promise<PartReply> {
+  score(target: ChunkTarget, part: OutgoingPart, timeoutMs: number): Promise<PartReply> {
     const key = `${target.model.id}:${target.model.version}:${target.model.otherModelIds.length}`;
     let gathering = this.gatherings.get(key);
     if (gathering === undefined) {
@@ -49,7 +49,7 @@ export class SingleCoalescer {
   private join(
     key: string,
     gathering: Gathering,
-    single: { part: ChunkPart; timeoutMs: number },
+    single: { part: OutgoingPart; timeoutMs: number },
   ): Promise<PartReply> {
     return new Promise((resolve, reject) => {
       gathering.waiting.push({ ...single, resolve, reject });
