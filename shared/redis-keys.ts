@@ -38,7 +38,7 @@ export const rebuildLockKey = ({ organisationId, bucket, month }: UsageCounter):
 /** Sorted set of counters that may hold leases: `organisation bucket month`, scored by when one was last taken, in ms. */
 export const busyCountersKey = 'leadscore:busy-counters';
 
-/** The run of Redis that the sweep saw last: `run id`, a space, the Redis ms at which it was first seen. */
+/** The run of Redis that the sweep saw last: its id, a space, and the Redis ms at which it took over from another (0: not known to have). */
 export const redisRunKey = 'leadscore:redis-run';
 
 /** Sorted set of the accepted calls of one key in its last second, scored by Redis time in microseconds. */

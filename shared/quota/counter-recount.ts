@@ -3,6 +3,7 @@ import type { Redis } from '../redis.js';
 import { leasesKey, type UsageCounter, usageKey } from '../redis-keys.js';
 import type { CounterLock, CounterLocks } from './counter-lock.js';
 import { recentMs } from './counter-rebuild.js';
+import { endExpiredLeases } from './expired-leases.js';
 import type { LedgerView } from './ledger-view.js';
 import { quotaCode } from './quota-codes.js';
 import type { QuotaCommands } from './quota-commands.js';
@@ -20,7 +21,7 @@ export interface RecountRooms {
 
 /**
  * Sets a counter that is in use to what the ledger says, while calls go on. It is exact when no call is settled during
- * the reading of the ledger (tried a few times), and when leases that have run out were swept before.
+ * the reading of the ledger, which is tried a few times. Leases that have run out are ended first.
  * @returns whether it was done; false when another process holds the counter, the counter moved each time, or is not known
  * @throws what Redis or the ledger fails with
  */
@@ -28,6 +29,7 @@ export async function recountCounter(counter: UsageCounter, rooms: RecountRooms)
   const lock = await rooms.locks.take(counter);
   if (lock === undefined) return false;
   try {
+    await endExpiredLeases(counter, rooms);
     for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
       const code = await recountOnce(counter, lock, rooms);
       if (code !== quotaCode.counterMoved) return code === quotaCode.done;

@@ -21,7 +21,8 @@ export interface QuotaCommands {
     },
   ): Promise<QuotaReply>;
   settle(call: CallOfCounter): Promise<QuotaReply>;
-  release(call: CallOfCounter): Promise<QuotaReply>;
+  /** `recountLater`: for whoever cannot be sure that the call will never be recorded. */
+  release(call: CallOfCounter & { readonly recountLater?: boolean }): Promise<QuotaReply>;
   /** `records` is left out while more batches of `calls` are to come. */
   restore(batch: {
     readonly counter: UsageCounter;
@@ -57,8 +58,8 @@ export function quotaCommands(redis: Redis): QuotaCommands {
       reserve({ keys: callKeys(counter, callId), args: [callId, records, stop, leaseMs, deadlineRedisMs] }),
     settle: ({ counter, callId, leaseMs }) =>
       settle({ keys: callKeys(counter, callId), args: [callId, leaseMs] }),
-    release: ({ counter, callId, leaseMs }) =>
-      release({ keys: callKeys(counter, callId), args: [callId, leaseMs] }),
+    release: ({ counter, callId, leaseMs, recountLater = false }) =>
+      release({ keys: callKeys(counter, callId), args: [callId, leaseMs, recountLater ? 1 : 0] }),
     restore: ({ counter, token, leaseMs, keepMs, records, calls }) =>
       restore({
         keys: [...counterKeys(counter), ...calls.map((call) => callKey(counter.organisationId, call.callId))],

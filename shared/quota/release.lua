@@ -2,27 +2,32 @@
 -- release.lua: gives back what a call holds, when the call was not recorded. Runs even when memory is full.
 --
 -- KEYS[1] usage hash of (organisation, bucket, month)   KEYS[2] leases, sorted by expiry   KEYS[3] state of the call
--- ARGV[1] call id   ARGV[2] lease ms
+-- ARGV[1] call id   ARGV[2] lease ms   ARGV[3] 1 when the call might still be recorded, else 0
 --
 -- returns {code, used, leased}, both in records, after the command
 --    1 released                 2 already released
 --   -6 no such lease: nothing to give back; a reserve of this call that is still under way will find the call ended
---   -7 already settled: it stays counted. Whoever releases believes that the call is not in the ledger, so the counter
---      is marked to be taken from the ledger again (`recount_at`) one lease from now
+--   -7 already settled: it stays counted
+-- After -7, whoever released believes that the call is not in the ledger; and a call that is recorded after its release
+-- is not counted. In both cases the counter is marked to be taken from the ledger again (`recount_at`) one lease from now.
 
 local usage = redis.call('HMGET', KEYS[1], 'used', 'leased')
 local used, leased = tonumber(usage[1] or 0), tonumber(usage[2] or 0)
 
+local function recount_later()
+  if not usage[1] then return end
+  local time = redis.call('TIME')
+  redis.call('HSET', KEYS[1], 'recount_at', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2])
+end
+
 local kind, records = string.match(redis.call('GET', KEYS[3]) or '', '^(%a+):(%d+)$')
 if kind == 'released' then return {2, used, leased} end
 if kind == 'settled' then
-  if usage[1] then
-    local time = redis.call('TIME')
-    redis.call('HSET', KEYS[1], 'recount_at', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2])
-  end
+  recount_later()
   return {-7, used, leased}
 end
 
+if ARGV[3] == '1' then recount_later() end
 local open = redis.call('ZREM', KEYS[2], ARGV[1]) == 1
 redis.call('SET', KEYS[3], 'released:' .. (records or '0'), 'PX', 2 * ARGV[2])
 if kind == 'held' and open and usage[1] then

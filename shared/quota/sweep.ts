@@ -1,13 +1,12 @@
 import type { Redis } from '../redis.js';
 import { leasesKey, type UsageCounter, usageKey } from '../redis-keys.js';
 import type { BusyCounter } from './busy-counters.js';
+import { endExpiredLeases } from './expired-leases.js';
 import type { LedgerView } from './ledger-view.js';
 import type { Quota } from './quota.js';
-import { quotaCode } from './quota-codes.js';
-import { runFirstSeenMs } from './redis-run.js';
+import { runBeganMs } from './redis-run.js';
 import { redisNowMs } from './redis-time.js';
 
-const leasesPerBatch = 500;
 const idleMs = 10 * 60 * 1_000;
 
 export interface SweepRooms {
@@ -33,16 +32,17 @@ export interface SweepCounts {
  * @throws what Redis fails with when the list of counters cannot be read
  */
 export async function sweepLeases(rooms: SweepRooms): Promise<SweepCounts> {
-  const { redis, quota } = rooms;
+  const { redis, quota, ledger } = rooms;
+  const { commands, leaseMs } = quota;
   const nowMs = await redisNowMs(redis);
-  const runSeenMs = await runFirstSeenMs(redis, nowMs);
+  const runMs = await runBeganMs(redis, nowMs);
   const counts = { settled: 0, released: 0, recounted: 0, failed: 0 };
   for (const busy of await quota.busy.list()) {
     try {
-      const ended = await endExpiredLeases(busy.counter, rooms);
+      const ended = await endExpiredLeases(busy.counter, { commands, ledger, leaseMs });
       counts.settled += ended.settled;
       counts.released += ended.released;
-      if (await needsRecount(busy.counter, { redis, nowMs, runSeenMs, leaseMs: quota.leaseMs }))
+      if (await needsRecount(busy.counter, { redis, nowMs, runMs, leaseMs }))
         counts.recounted += (await quota.recount(busy.counter)) ? 1 : 0;
       await dropWhenIdle(busy, rooms, nowMs);
     } catch {
@@ -50,23 +50,6 @@ export async function sweepLeases(rooms: SweepRooms): Promise<SweepCounts> {
     }
   }
   return counts;
-}
-
-async function endExpiredLeases(counter: UsageCounter, { quota, ledger }: SweepRooms) {
-  const ended = { settled: 0, released: 0 };
-  for (;;) {
-    const callIds = await quota.commands.expiredLeases(counter, leasesPerBatch);
-    if (callIds.length === 0) return ended;
-    const recorded = await ledger.recordedCalls(counter.organisationId, callIds);
-    await Promise.all(
-      callIds.map(async (callId) => {
-        const end = recorded.has(callId) ? 'settle' : 'release';
-        const { code } = await quota.commands[end]({ counter, callId, leaseMs: quota.leaseMs });
-        if (code === quotaCode.done) ended[end === 'settle' ? 'settled' : 'released'] += 1;
-      }),
-    );
-    if (callIds.length < leasesPerBatch) return ended;
-  }
 }
 
 /**
@@ -78,16 +61,17 @@ async function needsRecount(
   times: {
     readonly redis: Redis;
     readonly nowMs: number;
-    readonly runSeenMs: number;
+    readonly runMs: number;
     readonly leaseMs: number;
   },
 ): Promise<boolean> {
-  const { redis, nowMs, runSeenMs, leaseMs } = times;
+  const { redis, nowMs, runMs, leaseMs } = times;
   const [countedAt, recountAt] = await redis.hmget(usageKey(counter), 'counted_at', 'recount_at');
   if (typeof countedAt !== 'string') return false; // not known: it will be restored when it is used next
   if (typeof recountAt === 'string' && Number(recountAt) <= nowMs) return true;
-  const settledRunMs = runSeenMs + leaseMs;
-  return Number(countedAt) < runSeenMs || (Number(countedAt) < settledRunMs && settledRunMs <= nowMs);
+  if (runMs === 0) return false;
+  const aLeaseLaterMs = runMs + leaseMs;
+  return Number(countedAt) < runMs || (Number(countedAt) < aLeaseLaterMs && aLeaseLaterMs <= nowMs);
 }
 
 async function dropWhenIdle(busy: BusyCounter, { redis, quota }: SweepRooms, nowMs: number): Promise<void> {

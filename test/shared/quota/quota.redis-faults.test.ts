@@ -1,0 +1,140 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { RateLimit } from '../../../api/rate-limit/rate-limit.js';
+import { startRedis } from '../../../scripts/local-servers/redis-server.js';
+import type { LocalServer } from '../../../scripts/local-servers/server-process.js';
+import { QuotaUnavailable } from '../../../shared/quota/quota-errors.js';
+import { redisNowMs } from '../../../shared/quota/redis-time.js';
+import type { UsageCounter } from '../../../shared/redis-keys.js';
+import { freshCounter, leaseMs, QuotaRig } from './quota-rig.js';
+
+const commandTimeoutMs = 150;
+
+describe('quota when Redis fails', () => {
+  let directory: string;
+  let server: LocalServer;
+  let rig: QuotaRig;
+  let counter: UsageCounter;
+
+  const open = () => {
+    const redis = new Redis(server.url, { commandTimeout: commandTimeoutMs, retryStrategy: () => 5 });
+    redis.on('error', () => undefined); // what the tests cause
+    rig = new QuotaRig(server.url, { redis });
+  };
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'leadscore-quota-'));
+    server = await startRedis({ directory, extraArguments: ['--appendfsync', 'always'] });
+    open();
+  });
+  after(async () => {
+    rig.close();
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    await rig.redis.flushall();
+    rig.ledger.rows.clear();
+    counter = freshCounter();
+    await rig.reserve(counter, 'held', 10);
+  });
+
+  const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+    work.then(
+      () => 'nothing failed',
+      (error) => error,
+    );
+
+  describe('because its memory is full', () => {
+    beforeEach(() => rig.redis.config('SET', 'maxmemory', '1'));
+    afterEach(() => rig.redis.config('SET', 'maxmemory', '0'));
+
+    it('reserve is refused and holds nothing', async () => {
+      const failure = await failureOf(rig.reserve(counter, 'call', 1));
+      expect(failure).to.be.instanceOf(QuotaUnavailable);
+      expect(failure)
+        .to.have.nested.property('cause.message')
+        .that.matches(/maxmemory/);
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 10 });
+    });
+
+    it('settle works', async () => {
+      expect(await rig.quota.settle(counter, 'held')).to.deep.equal({ used: 10, leased: 0 });
+      expect(await rig.quota.settle(counter, 'held')).to.deep.equal({ used: 10, leased: 0 });
+    });
+
+    it('release works, also of what is not held', async () => {
+      expect(await rig.quota.release(counter, 'held')).to.equal(true);
+      expect(await rig.quota.release(counter, 'never held')).to.equal(true);
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 0 });
+    });
+
+    it('the sweep ends leases', async () => {
+      rig.ledger.record(counter, 'held', 10);
+      await rig.redis.config('SET', 'maxmemory', '0');
+      await rig.age(counter, leaseMs);
+      await rig.redis.config('SET', 'maxmemory', '1');
+      expect(await rig.sweep()).to.include({ settled: 1 });
+      expect((await rig.quota.usage(counter)).used).to.equal(10);
+    });
+
+    it('the rate limit fails, and uses no slot', async () => {
+      const rateLimit = new RateLimit(rig.redis);
+      const take = (callId: string) =>
+        rateLimit.take({ organisationId: 'org', keyId: 'key', window: 'scoring', rate: 1, callId });
+      expect(await failureOf(take('refused'))).to.be.instanceOf(Error);
+      await rig.redis.config('SET', 'maxmemory', '0');
+      expect(await take('call')).to.include({ accepted: true });
+    });
+  });
+
+  describe('because it is frozen', () => {
+    /** Freezes Redis until the work has failed, and gives what it failed with. */
+    const whileFrozen = async (work: () => Promise<unknown>) => {
+      process.kill(server.pid, 'SIGSTOP');
+      try {
+        return await failureOf(work());
+      } finally {
+        process.kill(server.pid, 'SIGCONT');
+      }
+    };
+    const reserve = (deadlineRedisMs: number) =>
+      rig.quota.reserve({ counter, callId: 'call', records: 1, stop: 1_000, deadlineRedisMs });
+
+    it('a reserve that it gets to after the deadline holds nothing', async () => {
+      const deadlineRedisMs = (await redisNowMs(rig.redis)) + commandTimeoutMs / 2;
+      expect(await whileFrozen(() => reserve(deadlineRedisMs))).to.be.instanceOf(QuotaUnavailable);
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 10 });
+    });
+
+    it('a reserve that it gets to before the deadline is given back', async () => {
+      const deadlineRedisMs = await rig.deadline();
+      expect(await whileFrozen(() => reserve(deadlineRedisMs))).to.be.instanceOf(QuotaUnavailable);
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 10 });
+      expect(await failureOf(reserve(deadlineRedisMs))).to.have.property('name', 'QuotaCallEnded');
+    });
+
+    it('a settle that timed out has happened once it is asked for again', async () => {
+      expect(await whileFrozen(() => rig.quota.settle(counter, 'held'))).to.be.instanceOf(QuotaUnavailable);
+      expect(await rig.quota.settle(counter, 'held')).to.deep.equal({ used: 10, leased: 0 });
+    });
+  });
+
+  it('keeps counters and leases when it is killed and started again on its data', async () => {
+    await rig.reserve(counter, 'counted', 5);
+    await rig.finish(counter, 'counted', 5);
+    const ended = once(server.process, 'exit');
+    process.kill(server.pid, 'SIGKILL');
+    await ended;
+    const { ledger } = rig;
+    rig.close();
+    server = await startRedis({ directory, extraArguments: ['--appendfsync', 'always'] });
+    open();
+    expect(await rig.quota.usage(counter)).to.deep.equal({ used: 5, leased: 10 });
+    ledger.record(counter, 'held', 10);
+    expect(await rig.quota.settle(counter, 'held')).to.deep.equal({ used: 15, leased: 0 });
+  });
+});

@@ -1,0 +1,257 @@
+import { expect } from 'chai';
+import { redisNowMs } from '../../../shared/quota/redis-time.js';
+import {
+  busyCountersKey,
+  leasesKey,
+  redisRunKey,
+  type UsageCounter,
+  usageKey,
+} from '../../../shared/redis-keys.js';
+import { freshDatabases } from '../../support/servers.js';
+import { freshCounter, leaseMs, QuotaRig } from './quota-rig.js';
+
+const nothing = { settled: 0, released: 0, recounted: 0, failed: 0 };
+const minuteMs = 60_000;
+
+describe('sweep of leases', () => {
+  let rig: QuotaRig;
+  let counter: UsageCounter;
+  const memberOf = ({ organisationId, bucket, month }: UsageCounter) =>
+    `${organisationId} ${bucket} ${month}`;
+  const stopRecounts = () => rig.redis.hdel(usageKey(counter), 'recount_at');
+
+  before(async () => {
+    rig = new QuotaRig((await freshDatabases()).redisUrl);
+  });
+  after(() => rig.close());
+  beforeEach(async () => {
+    await rig.redis.flushall();
+    rig.ledger.rows.clear();
+    rig.ledger.beforeRead = async () => undefined;
+    rig.ledger.afterRead = async () => undefined;
+    counter = freshCounter();
+    await rig.sweep(); // remembers this run of Redis
+  });
+
+  it('leaves open leases alone', async () => {
+    await rig.reserve(counter, 'call', 10);
+    expect(await rig.sweep()).to.deep.equal(nothing);
+    expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 10 });
+  });
+
+  it('settles an expired lease whose call was recorded, and releases one whose call was not', async () => {
+    await rig.reserve(counter, 'recorded', 10);
+    await rig.reserve(counter, 'lost', 20);
+    rig.ledger.record(counter, 'recorded', 10);
+    await rig.age(counter, leaseMs);
+    await rig.reserve(counter, 'open', 40);
+    await stopRecounts();
+    expect(await rig.sweep()).to.include({ settled: 1, released: 1, failed: 0 });
+    expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 40 });
+    expect(await rig.sweep()).to.include({ settled: 0, released: 0 });
+  });
+
+  it('goes by real time and by Redis clock', async () => {
+    const brief = new QuotaRig(rig.redisUrl, { leaseMs: 30, ledger: rig.ledger });
+    try {
+      await brief.reserve(counter, 'call', 10);
+      expect(await brief.sweep()).to.include({ released: 0 });
+      const expiresAtMs = Number(await rig.redis.zscore(leasesKey(counter), 'call'));
+      while ((await redisNowMs(rig.redis)) <= expiresAtMs) await rig.redis.ping();
+      expect(await brief.sweep()).to.include({ released: 1 });
+      expect(await brief.quota.usage(counter)).to.deep.equal({ used: 0, leased: 0 });
+    } finally {
+      brief.close();
+    }
+  });
+
+  it('does each thing once when several sweep at once', async () => {
+    const others = [0, 1].map(() => new QuotaRig(rig.redisUrl, { ledger: rig.ledger }));
+    try {
+      for (let index = 0; index < 40; index += 1) {
+        await rig.reserve(counter, `call ${index}`, 10);
+        if (index % 2) rig.ledger.record(counter, `call ${index}`, 10);
+      }
+      await rig.age(counter, leaseMs);
+      const counts = await Promise.all([rig, ...others].map((sweeper) => sweeper.sweep()));
+      expect(counts.reduce((sum, { settled }) => sum + settled, 0)).to.equal(20);
+      expect(counts.reduce((sum, { released }) => sum + released, 0)).to.equal(20);
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 200, leased: 0 });
+    } finally {
+      for (const other of others) other.close();
+    }
+  });
+
+  it('goes over more leases than one batch holds', async () => {
+    const callIds = Array.from({ length: 1_200 }, (_, index) => `call ${index}`);
+    await rig.quota.usage(counter);
+    await Promise.all(callIds.map((callId) => rig.reserve(counter, callId, 1, 10_000)));
+    for (const callId of callIds.slice(0, 700)) rig.ledger.record(counter, callId, 1);
+    await rig.age(counter, leaseMs);
+    expect(await rig.sweep()).to.include({ settled: 700, released: 500 });
+  });
+
+  it('keeps leases while the ledger cannot be read, and sweeps other counters all the same', async () => {
+    const readable = freshCounter();
+    for (const one of [counter, readable]) {
+      await rig.reserve(one, `call of ${one.organisationId}`, 10);
+      await rig.age(one, leaseMs);
+      await rig.redis.hdel(usageKey(one), 'recount_at');
+    }
+    const read = rig.ledger.recordedCalls.bind(rig.ledger);
+    rig.ledger.recordedCalls = async (organisationId, callIds) => {
+      if (organisationId === counter.organisationId) throw new Error('no primary');
+      return read(organisationId, callIds);
+    };
+    expect(await rig.sweep()).to.include({ released: 1, failed: 1 });
+    expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 10 });
+    rig.ledger.recordedCalls = read;
+    expect(await rig.sweep()).to.include({ released: 1, failed: 0 });
+  });
+
+  it('lets the gateway know when it was slower than its lease', async () => {
+    await rig.reserve(counter, 'call', 10);
+    await rig.age(counter, leaseMs);
+    await rig.sweep();
+    expect(await rig.finish(counter, 'call', 10)).to.equal('refused');
+    await rig.settleDown(counter);
+    expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 0 });
+  });
+
+  describe('takes a counter from the ledger again', () => {
+    it('when a call was recorded after the counter was restored, by a gateway that then died', async () => {
+      await rig.reserve(counter, 'call', 10);
+      await rig.redis.flushall();
+      await rig.quota.usage(counter);
+      rig.ledger.record(counter, 'call', 10);
+      await rig.sweep();
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 0 });
+      await rig.age(counter, leaseMs);
+      expect(await rig.sweep()).to.include({ recounted: 1 });
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });
+      expect(await rig.sweep()).to.deep.equal(nothing);
+    });
+
+    it('when a call was recorded after its lease was released, by a database that was frozen', async () => {
+      await rig.reserve(counter, 'call', 10);
+      await stopRecounts();
+      await rig.age(counter, leaseMs);
+      expect(await rig.sweep()).to.include({ released: 1, recounted: 0 });
+      rig.ledger.record(counter, 'call', 10);
+      await rig.age(counter, leaseMs);
+      expect(await rig.sweep()).to.include({ recounted: 1 });
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });
+    });
+
+    it('also when an operator asks for it and nobody has swept for long', async () => {
+      await rig.reserve(counter, 'call', 10);
+      rig.ledger.record(counter, 'call', 10);
+      await rig.age(counter, 10 * leaseMs);
+      expect(await rig.quota.recount(counter)).to.equal(true);
+      expect(await rig.sweep()).to.include({ settled: 0 });
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });
+    });
+
+    it('when a call that had been settled was taken back', async () => {
+      await rig.reserve(counter, 'call', 10);
+      await rig.finish(counter, 'call', 10);
+      await stopRecounts();
+      rig.ledger.takeBack('call');
+      expect(await rig.quota.release(counter, 'call')).to.equal(false);
+      await rig.age(counter, leaseMs);
+      await rig.sweep();
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 0 });
+    });
+
+    it('when Redis was restarted, at once and a lease later, in case its last commands were lost', async () => {
+      await rig.reserve(counter, 'counted', 10);
+      await rig.finish(counter, 'counted', 10);
+      await stopRecounts();
+      await rig.redis.hset(usageKey(counter), 'used', 0); // as a Redis that came back without its last second
+      await rig.age(counter, minuteMs);
+      expect(await rig.sweep()).to.deep.equal(nothing);
+      await rig.redis.set(redisRunKey, `another-run ${(await redisNowMs(rig.redis)) - minuteMs}`);
+      expect(await rig.sweep()).to.include({ recounted: 1 });
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });
+      expect(await rig.sweep()).to.deep.equal(nothing);
+      await rig.age(counter, leaseMs);
+      expect(await rig.sweep()).to.include({ recounted: 1 });
+      expect(await rig.sweep()).to.deep.equal(nothing);
+    });
+
+    it('without losing a call that is settled while the ledger is read', async () => {
+      await rig.reserve(counter, 'before', 1);
+      await rig.reserve(counter, 'between', 2);
+      await rig.reserve(counter, 'open', 4);
+      await rig.finish(counter, 'before', 1);
+      rig.ledger.record(counter, 'open', 4);
+      let reads = 0;
+      rig.ledger.afterRead = async () => {
+        reads += 1;
+        if (reads === 1) await rig.finish(counter, 'between', 2);
+      };
+      expect(await rig.quota.recount(counter)).to.equal(true);
+      expect(reads).to.equal(2);
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 3, leased: 4 });
+      expect(await rig.quota.settle(counter, 'open')).to.deep.equal({ used: 7, leased: 0 });
+    });
+
+    it('leaves a counter alone that moves all the time', async () => {
+      await rig.reserve(counter, 'first', 1);
+      await rig.finish(counter, 'first', 1);
+      let calls = 0;
+      rig.ledger.afterRead = async () => {
+        calls += 1;
+        await rig.reserve(counter, `call ${calls}`, 1);
+        await rig.finish(counter, `call ${calls}`, 1);
+      };
+      expect(await rig.quota.recount(counter)).to.equal(false);
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: calls + 1, leased: 0 });
+    });
+  });
+
+  describe('takes a counter off the list', () => {
+    const isBusy = async () => (await rig.redis.zscore(busyCountersKey, memberOf(counter))) !== null;
+    const noted = async (agoMs: number) =>
+      rig.redis.zadd(busyCountersKey, (await redisNowMs(rig.redis)) - agoMs, memberOf(counter));
+
+    beforeEach(async () => {
+      await rig.quota.usage(counter);
+      await stopRecounts();
+    });
+
+    it('when it was idle for ten minutes', async () => {
+      await noted(9 * minuteMs);
+      await rig.sweep();
+      expect(await isBusy()).to.equal(true);
+      await noted(10 * minuteMs);
+      await rig.sweep();
+      expect(await isBusy()).to.equal(false);
+    });
+
+    it('but not while it has leases', async () => {
+      await rig.reserve(counter, 'call', 1);
+      await noted(11 * minuteMs);
+      await rig.sweep();
+      expect(await isBusy()).to.equal(true);
+    });
+
+    it('but not while it waits for a recount', async () => {
+      await rig.redis.hset(usageKey(counter), 'recount_at', (await redisNowMs(rig.redis)) + minuteMs);
+      await noted(11 * minuteMs);
+      await rig.sweep();
+      expect(await isBusy()).to.equal(true);
+    });
+
+    it('but not when it was noted again since the list was read', async () => {
+      await noted(11 * minuteMs);
+      const [busy] = await rig.quota.busy.list();
+      await noted(0);
+      if (busy) await rig.quota.busy.drop(busy);
+      expect(await isBusy()).to.equal(true);
+      const [again] = await rig.quota.busy.list();
+      if (again) await rig.quota.busy.drop(again);
+      expect(await isBusy()).to.equal(false);
+    });
+  });
+});
