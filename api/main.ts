@@ -157,6 +157,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
     });
   });
   lifecycle.listenForSignals();
+  lifecycle.followParent();
   logger.info({ url: ownUrl }, 'gateway ready');
   process.send?.({ kind: 'ready', url: ownUrl });
 }

@@ -60,6 +60,11 @@ export class Lifecycle {
     process.on('SIGINT', end);
   }
 
+  /** A process that was started by another one of ours stops when that one has gone, however it went. */
+  followParent(): void {
+    if (process.send !== undefined) process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  }
+
   private async stopInReverse(): Promise<void> {
     for (const part of this.started.reverse()) {
       try {

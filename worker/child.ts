@@ -60,16 +60,16 @@ async function start(config: Config, logger: Logger): Promise<void> {
     lifecycle.onStop(`lane ${lane}`, () => worker.close());
   }
   lifecycle.listenForSignals();
+  lifecycle.followParent();
   reportToPool();
 }
 
-/** Says `ready` once and `alive` from then on; a pool that has gone away takes the child with it. */
+/** Says `ready` once and `alive` from then on. */
 function reportToPool(): void {
   if (process.send === undefined) return;
   const tell = (message: ChildMessage) => process.send?.(message);
   tell({ kind: 'ready' });
   setInterval(() => tell({ kind: 'alive' }), aliveIntervalMs).unref();
-  process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 }
 
 const config = readConfig();

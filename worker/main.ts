@@ -17,6 +17,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   }
   const lifecycle = new Lifecycle(logger);
   lifecycle.listenForSignals();
+  lifecycle.followParent();
   const metrics = createMetrics();
   lifecycle.add(
     await startScheduler({ ...config, redisUrl: config.redisUrl, mongoUrl: config.mongoUrl }, logger),

@@ -23,17 +23,16 @@ export interface StackOptions {
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { redisUrl, mongoUrl, gateways = 1, log = 'inherit' } = options;
   const environment = { ...options.environment, REDIS_URL: redisUrl, MONGODB_URL: mongoUrl };
-  const started: ServiceProcess[] = [];
-  const start = async (kind: 'gateway' | 'worker') => {
-    const service = await startService({ kind, environment, log });
-    started.push(service);
-    return service;
-  };
+  const start = (kind: 'gateway' | 'worker') => startService({ kind, environment, log });
+  const attempts = await Promise.allSettled([
+    start('worker'),
+    ...Array.from({ length: gateways }, () => start('gateway')),
+  ]);
+  const started = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? attempt.value : []));
   try {
-    const [pool, ...running] = await Promise.all([
-      start('worker'),
-      ...Array.from({ length: gateways }, () => start('gateway')),
-    ]);
+    for (const attempt of attempts) if (attempt.status === 'rejected') throw attempt.reason;
+    const [pool, ...running] = started;
+    if (pool === undefined) throw new Error('the worker pool did not start');
     const url = running[0]?.url;
     if (url === undefined) throw new Error('no gateway said where it listens');
     return {
