@@ -20,7 +20,7 @@ export interface ScoreRouteRooms {
 }
 
 /** Records of one batch call at most. */
-export const mostRecords = 1000;
+const mostRecords = scoreRequestSchema.properties.records.maxItems;
 
 const route = '/v1/score';
 
@@ -51,7 +51,8 @@ const isUtf8Charset = (charset: string): boolean => charset === '' || /^utf-?8$/
 
 function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string): ScoringCall {
   const { length } = request.records;
-  if (length === 0) throw new ApiError('refusedRequest', 'There are no records: send between 1 and 1000.');
+  if (length === 0)
+    throw new ApiError('refusedRequest', `There are no records: send between 1 and ${mostRecords}.`);
   if (length > mostRecords) {
     throw new ApiError(
       'recordLimitExceeded',

@@ -1,10 +1,10 @@
 import type { Context, Middleware } from 'koa';
 import { ApiError } from '../../shared/errors.js';
 import type { PredictionStore } from '../../shared/store/predictions.js';
+import { historyLimitSchema } from '../schemas/score-history.js';
 import { pathParameter, queryParameter, type ReadingRooms, readingRoute } from './reading.js';
 
-const defaultLimit = 50;
-const mostAtOnce = 200;
+const { default: defaultLimit, minimum: leastLimit, maximum: mostLimit } = historyLimitSchema;
 const predictionIdForm = /^[0-9a-z]{26}\.\d{4}$/;
 
 /** `GET /v1/scores/{crm_id}`: what a lead has been scored, newest first, a page at a time. */
@@ -53,8 +53,8 @@ function limitOf(context: Context): number {
   const text = queryParameter(context, 'limit');
   if (text === undefined) return defaultLimit;
   const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= mostAtOnce) return limit;
-  throw new ApiError('unreadableRequest', `limit must be a whole number from 1 to ${mostAtOnce}.`);
+  if (limit >= leastLimit && limit <= mostLimit) return limit;
+  throw new ApiError('unreadableRequest', `limit must be a whole number from ${leastLimit} to ${mostLimit}.`);
 }
 
 function cursorOf(context: Context): string | undefined {

@@ -16,6 +16,10 @@ export function compileCheck<Body>(schema: object): (value: unknown) => Body {
     strict: true,
     strictTypes: false,
   });
+  ajv.addFormat('well-formed-text', (text) => text.isWellFormed());
+  // How many items an array may have is in the schema for its readers. Such a call could be read, and is refused with
+  // another status than one that could not: the routes check it themselves.
+  for (const keyword of ['minItems', 'maxItems']) ajv.removeKeyword(keyword).addKeyword(keyword);
   const validate = ajv.compile<Body>(schema);
   return (value) => {
     if (validate(value)) return value;
@@ -29,7 +33,7 @@ function describe({ instancePath, keyword, params, message }: ErrorObject): stri
   if (keyword === 'required')
     return `${place === 'The body' ? '' : `${place}.`}${String(params.missingProperty)} is missing`;
   if (keyword === 'type') return `${place} must be of type ${String(params.type)}`;
-  if (keyword === 'pattern')
+  if (keyword === 'pattern' || keyword === 'format')
     return `${place} contains a character that is not allowed (NUL or half of a surrogate pair)`;
   return `${place} ${message ?? 'is not valid'}`;
 }

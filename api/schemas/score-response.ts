@@ -1,0 +1,46 @@
+import { modelIdSchema } from './score-request.js';
+import { legacyScoreRowSchema, scoreRowSchema } from './score-row.js';
+import { usageSchema } from './usage.js';
+import { validationSchema } from './validation.js';
+
+export const testSchema = {
+  type: 'boolean',
+  const: true,
+  description: 'Present, and true, only for test keys.',
+} as const;
+
+const responseSchema = <Row extends object>(row: Row, description: string) =>
+  ({
+    type: 'object',
+    required: ['model_id', 'scores', 'usage', 'validation'],
+    properties: {
+      model_id: { ...modelIdSchema, description: 'The model that was used.' },
+      scores: {
+        type: 'array',
+        items: row,
+        description: 'One row for each record, in the order of the request.',
+      },
+      records_scored: { type: 'integer', minimum: 0, description: 'Records scored in this call.' },
+      cache_hits: {
+        type: 'integer',
+        minimum: 0,
+        description: 'How many of the records matched data that was scored before.',
+      },
+      usage: usageSchema,
+      validation: validationSchema,
+      test: testSchema,
+    },
+    description,
+  }) as const;
+
+/** V1ScoreResponse: the answer of `POST /v1/score`. */
+export const scoreResponseSchema = responseSchema(
+  scoreRowSchema,
+  'The scores of a batch, with the usage so far and the verdict on the model.',
+);
+
+/** The answer of the alias `POST /score`. */
+export const legacyScoreResponseSchema = responseSchema(
+  legacyScoreRowSchema,
+  'The scores of a batch, as before v1: the likelihood is called `probability`.',
+);
