@@ -87,18 +87,20 @@ export interface OnnxDimension {
 }
 
 /**
- * The work that one file may cause while being read: one unit for each integer, eight for each message or text.
- * A tree model of 64 MiB needs about 27 million; a file made of empty messages, two bytes each, would otherwise
- * fill gigabytes of memory.
+ * The work that one file may cause while being read, in units of one integer. A tree model of 64 MiB needs about 16
+ * million (it has many integers and texts but few messages); a file made of empty messages, two bytes each, would
+ * otherwise fill gigabytes of memory.
  */
-const READING_BUDGET = 40_000_000;
-const COST_OF_MESSAGE = 8;
+const READING_BUDGET = 24_000_000;
+const COST_OF_TEXT = 2;
+const COST_OF_MESSAGE = 100;
 
 /** A reader that gives 64-bit integers as plain numbers (ids and sizes, all far below 2^53) and keeps to the budget. */
 function thriftyReader(bytes: Uint8Array): protobuf.Reader {
   const reader = new protobuf.Reader(bytes);
   const readLong = reader.int64.bind(reader);
   const readSize = reader.size.bind(reader);
+  const readText = reader.string.bind(reader);
   let spent = 0;
   const spend = (cost: number): void => {
     spent += cost;
@@ -110,9 +112,14 @@ function thriftyReader(bytes: Uint8Array): protobuf.Reader {
       const { high, low } = readLong();
       return high * 2 ** 32 + (low >>> 0);
     },
+    // Both messages and texts begin with their size.
     size: () => {
       spend(COST_OF_MESSAGE);
       return readSize();
+    },
+    string: () => {
+      spend(COST_OF_TEXT - COST_OF_MESSAGE);
+      return readText();
     },
   });
 }

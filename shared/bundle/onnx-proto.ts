@@ -98,7 +98,7 @@ function fields(shapes: Readonly<Record<string, FieldShape>>): protobuf.IType {
 
 /**
  * The type of a whole ONNX file, to decode one or (in tests) to encode one.
- * @returns a fresh reflection type; building it takes about a millisecond
+ * @returns a fresh reflection type; building it takes a few milliseconds
  */
 export function onnxModelType(): protobuf.Type {
   const root = protobuf.Root.fromJSON({ nested: { onnx: { nested: ONNX_MESSAGES } } });

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { BundleError } from './bundle-error.js';
 import { BundleFiles, GOLDEN_FILE, MANIFEST_FILE, membersNamedBy } from './bundle-files.js';
 import { type BundleLimits, sizeText } from './bundle-limits.js';
@@ -13,7 +13,9 @@ import { type BundleLimits, sizeText } from './bundle-limits.js';
  * @throws BundleError when a member is a link or no regular file, cannot be read, or is too large
  */
 export async function readDirectory(path: string, limits: BundleLimits): Promise<BundleFiles> {
-  const present = await readdir(path);
+  const present = await readdir(path).catch((error: Error) => {
+    throw new BundleError(basename(path), `cannot be read: ${error.message}`, { cause: error });
+  });
   const files = new BundleFiles();
   let total = 0;
   const read = async (name: string | undefined): Promise<void> => {

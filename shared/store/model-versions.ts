@@ -1,10 +1,20 @@
-import { type Collection, type Db, MongoServerError, ObjectId } from 'mongodb';
+import {
+  type Abortable,
+  type Collection,
+  type Db,
+  type DeleteOptions,
+  type InsertOneOptions,
+  MongoServerError,
+  ObjectId,
+} from 'mongodb';
 import { bundleDigest } from '../bundle/bundle-digest.js';
 import { GOLDEN_FILE, MANIFEST_FILE } from '../bundle/bundle-files.js';
 import type { CheckedBundle } from '../bundle/check-bundle.js';
 import type { Manifest } from '../bundle/manifest.js';
 import { parseJson } from '../bundle/text-members.js';
 import { BundleStorage, type FileToStore } from './bundle-storage.js';
+import { inTime } from './in-time.js';
+import { removeUnfinishedImports } from './unfinished-imports.js';
 
 /** One document of `model_versions`: one version of one model, never changed once it is there. */
 export interface ModelVersion {
@@ -37,11 +47,13 @@ export class VersionTaken extends Error {
 }
 
 const TIMEOUT_MS = 30_000;
+/** Far more than the files' timeouts allow together. */
+const LONGEST_IMPORT_MS = 60 * 60 * 1000;
 const DUPLICATE_KEY = 11000;
 
 /**
  * Stores a version of a model: files first, then the document that makes the version exist. An import that fails
- * leaves nothing behind (files of one whose process was killed go with `deleteVersions`).
+ * leaves nothing behind; what one leaves whose process was killed is removed by a later import.
  * @param options `bundle`: a checked one; its manifest says the version. `now`: the time of the import
  * @returns `stored: false` when this very bundle is there already
  * @throws VersionTaken when the version is there with another content; what the driver throws, when it fails
@@ -61,12 +73,14 @@ export async function storeVersion(options: {
     ...(bundle.covers === undefined ? {} : { covers: new ObjectId() }),
     ...(bundle.golden === undefined ? {} : { golden: new ObjectId() }),
   };
+  const storage = bundleStorage(database);
+  const before = new Date(files.onnx.getTimestamp().getTime() - LONGEST_IMPORT_MS);
+  await removeUnfinishedImports({ database, storage, before, timeoutMs: TIMEOUT_MS });
   try {
-    const storage = bundleStorage(database);
     for (const file of filesToStore(bundle, { modelId, files })) await storage.upload(file);
-    await versions(database).insertOne(versionDocument(options, files), {
-      writeConcern: { w: 'majority' },
-      timeoutMS: TIMEOUT_MS,
+    await inTime(TIMEOUT_MS, (signal) => {
+      const how: InsertOneOptions & Abortable = { writeConcern: { w: 'majority' }, signal };
+      return versions(database).insertOne(versionDocument(options, files), how);
     });
     return { stored: true };
   } catch (error) {
@@ -88,9 +102,8 @@ export async function loadManifest(
   modelId: string,
   version: string,
 ): Promise<Manifest | undefined> {
-  const document = await versions(database).findOne(
-    { _id: versionId(modelId, version) },
-    { projection: { manifest: 1 }, timeoutMS: TIMEOUT_MS },
+  const document = await inTime(TIMEOUT_MS, (signal) =>
+    versions(database).findOne({ _id: versionId(modelId, version) }, { projection: { manifest: 1 }, signal }),
   );
   return document === null ? undefined : manifestOf(document);
 }
@@ -104,9 +117,8 @@ export async function loadBundle(
   modelId: string,
   version: string,
 ): Promise<StoredBundle | undefined> {
-  const document = await versions(database).findOne(
-    { _id: versionId(modelId, version) },
-    { timeoutMS: TIMEOUT_MS },
+  const document = await inTime(TIMEOUT_MS, (signal) =>
+    versions(database).findOne({ _id: versionId(modelId, version) }, { signal }),
   );
   if (document === null) return undefined;
   const storage = bundleStorage(database);
@@ -141,22 +153,27 @@ export async function loadBundle(
  * @throws what the driver throws
  */
 export function listVersions(database: Db, modelId: string): Promise<Omit<ModelVersion, 'manifest'>[]> {
-  return versions(database)
-    .find(ofModel(modelId), { timeoutMS: TIMEOUT_MS })
-    .project<Omit<ModelVersion, 'manifest'>>({ manifest: 0 })
-    .sort({ imported_at: -1, _id: 1 })
-    .toArray();
+  return inTime(TIMEOUT_MS, (signal) =>
+    versions(database)
+      .find(ofModel(modelId), { signal })
+      .project<Omit<ModelVersion, 'manifest'>>({ manifest: 0 })
+      .sort({ imported_at: -1, _id: 1 })
+      .toArray(),
+  );
 }
 
 /**
- * Removes every version of a model, and the files of imports that never came to their end.
+ * Removes every version of a model, and the files of its imports that never came to their end.
  * @returns how many versions there were
  * @throws what the driver throws; can then be called again
  */
 export async function deleteVersions(database: Db, modelId: string): Promise<number> {
   const storage = bundleStorage(database);
   // The documents go first: a version that is there always has its files.
-  const { deletedCount } = await versions(database).deleteMany(ofModel(modelId), { timeoutMS: TIMEOUT_MS });
+  const { deletedCount } = await inTime(TIMEOUT_MS, (signal) => {
+    const options: DeleteOptions & Abortable = { signal };
+    return versions(database).deleteMany(ofModel(modelId), options);
+  });
   await storage.remove(await storage.idsWithPrefix(`${modelId}:`));
   return deletedCount;
 }
@@ -164,9 +181,8 @@ export async function deleteVersions(database: Db, modelId: string): Promise<num
 /** Whether this very bundle is stored already. Throws VersionTaken when another one is. */
 async function sameVersionStored(database: Db, modelId: string, bundle: CheckedBundle): Promise<boolean> {
   const { version } = bundle.manifest;
-  const found = await versions(database).findOne(
-    { _id: versionId(modelId, version) },
-    { projection: { digest: 1 }, timeoutMS: TIMEOUT_MS },
+  const found = await inTime(TIMEOUT_MS, (signal) =>
+    versions(database).findOne({ _id: versionId(modelId, version) }, { projection: { digest: 1 }, signal }),
   );
   if (found === null) return false;
   if (found.digest === bundle.digest) return true;
@@ -181,7 +197,10 @@ async function undo(
   { id, files }: { id: string; files: ModelVersion['files'] },
 ): Promise<void> {
   // An insert whose reply was lost may have come through; it must not be left pointing at nothing.
-  await versions(database).deleteOne({ _id: id, 'files.onnx': files.onnx }, { timeoutMS: TIMEOUT_MS });
+  await inTime(TIMEOUT_MS, (signal) => {
+    const options: DeleteOptions & Abortable = { signal };
+    return versions(database).deleteOne({ _id: id, 'files.onnx': files.onnx }, options);
+  });
   await bundleStorage(database).remove(Object.values(files));
 }
 

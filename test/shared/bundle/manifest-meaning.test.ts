@@ -1,0 +1,216 @@
+import { expect } from 'chai';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { type BadManifest, itRefusesManifest, put, refusalOf } from '../../support/bundle-refusal.js';
+import { packSample, sampleBundle, sampleParts } from '../../support/sample-bundle.js';
+
+const multi = { field: 'topics', label: 'Topics', type: 'multi', columns: [0], categories: ['a'] };
+const isotonic = (x: unknown, y: unknown) => ({ kind: 'isotonic', x, y });
+
+/** Each sets one member of the sample's manifest; every member stays right in itself. */
+const rows: readonly BadManifest[] = [
+  [
+    'a column beyond the width',
+    'features.0.columns.0',
+    6,
+    /^features\[0\].columns\[0\] is 6, outside 0..5; no feature/,
+  ],
+  [
+    'a column filled twice',
+    'features.1.columns.0',
+    0,
+    /is 0, which features\[0\].columns\[0\] fills already; no feature/,
+  ],
+  [
+    'other and missing sharing a column',
+    'features.2.missing_column',
+    4,
+    /^features\[2\].missing_column is 4, which features\[2\].other_column fills already/,
+  ],
+  [
+    'a missing column on a category column',
+    'features.2.missing_column',
+    3,
+    /^features\[2\].missing_column is 3, which features\[2\].columns\[1\] fills already/,
+  ],
+  ['a column left empty', 'features.2.missing_column', undefined, 'no feature fills input column 5'],
+  [
+    'columns left empty',
+    'width',
+    14,
+    /^no feature fills input column 6, 7, 8, 9, 10 and 3 more; explain.means/,
+  ],
+  [
+    'fewer columns than categories',
+    'features.2.categories.2',
+    'Fair',
+    'features[2].columns has 2 entries for 3 categories',
+  ],
+  [
+    'an ordinal in two columns',
+    'features.2',
+    {
+      field: 'a',
+      label: 'a',
+      type: 'category',
+      encoding: 'ordinal',
+      categories: ['x', 'y'],
+      columns: [2, 3, 4, 5],
+    },
+    'features[2].columns has 4 entries; an ordinal fills one',
+  ],
+  [
+    'fewer columns than multi categories',
+    'features.2',
+    { ...multi, columns: [2, 3, 4, 5] },
+    'features[2].columns has 4 entries for 1 categories',
+  ],
+  [
+    'categories that differ in case, width and spaces only',
+    'features.2.categories.1',
+    ' ＷＥＢＩＮＡＲ ',
+    'features[2].categories[1] " ＷＥＢＩＮＡＲ " is the same category as "Webinar"',
+  ],
+  [
+    'multi categories twice',
+    'features.2',
+    { ...multi, categories: ['a', 'b', 'A', 'c'], columns: [2, 3, 4, 5] },
+    'features[2].categories[2] "A" is the same category as "a"',
+  ],
+  [
+    'an alias to no category',
+    'features.2.category_aliases.Fair',
+    'Trade fair',
+    'features[2].category_aliases "Fair" leads to "Trade fair", which is none of the categories',
+  ],
+  [
+    'an alias that is another category',
+    'features.2.category_aliases.REFERRAL',
+    'Webinar',
+    'features[2].category_aliases "REFERRAL" leads to "Webinar", but it already means "Referral"',
+  ],
+  [
+    'an alias with two meanings',
+    'features.2.category_aliases.WEB SEMINAR',
+    'Referral',
+    'features[2].category_aliases "WEB SEMINAR" leads to "Referral", but it already means "Webinar"',
+  ],
+  [
+    'impute for one-hot',
+    'features.2.impute',
+    0,
+    'features[2] has the key "impute", which the encoding "onehot" does not use',
+  ],
+  [
+    'other_value for one-hot',
+    'features.2.other_value',
+    0,
+    'features[2] has the key "other_value", which the encoding "onehot" does not use',
+  ],
+  ['descending quantiles', 'quantiles.50', 0.1, 'quantiles[50] is 0.1, below the entry before it'],
+  [
+    'an isotonic x that rests',
+    'calibration',
+    isotonic([0, 0.5, 0.5], [0, 0, 1]),
+    'calibration.x[2] is 0.5, the same as the entry before it',
+  ],
+  [
+    'an isotonic y that falls',
+    'calibration',
+    isotonic([0, 0.5, 1], [0, 1, 0.5]),
+    'calibration.y[2] is 0.5, below the entry before it',
+  ],
+  [
+    'isotonic lists of two lengths',
+    'calibration',
+    isotonic([0, 0.5, 1], [0, 1]),
+    'calibration.x has 3 entries, but calibration.y has 2',
+  ],
+  ['too few means', 'explain.means', [0, 0], 'explain.means has 2 entries for 6 input columns'],
+  [
+    'too many reference values',
+    'explain',
+    { kind: 'baseline', values: [0, 0, 0, 0, 0, 0, 0] },
+    'explain.values has 7 entries for 6 input columns',
+  ],
+  [
+    'the ONNX file as covers',
+    'explain',
+    { kind: 'tree', covers: 'model.onnx' },
+    'explain.covers cannot be "model.onnx"',
+  ],
+];
+
+describe('the meaning of a manifest', () => {
+  for (const row of rows) itRefusesManifest(row);
+
+  it('with many problems is refused with the first five and the number of the others', () => {
+    const parts = sampleParts();
+    for (const path of ['name', 'version', 'family', 'width', 'quantiles', 'calibration', 'trained_at']) {
+      put(parts.manifest, path, undefined);
+    }
+    const error = refusalOf(() => checkBundle(packSample(parts)));
+    expect(error.problems).to.have.length(7);
+    expect(error.reason.match(/lacks/g)).to.have.length(5);
+    expect(error.reason).to.match(/; and 2 more$/);
+  });
+
+  it('cannot steer a terminal or fill a log through its error', () => {
+    const parts = sampleParts();
+    put(parts.manifest, 'features.2.category_aliases', { [`\u001b[2J${'x'.repeat(5000)}`]: 'none' });
+    const { message } = refusalOf(() => checkBundle(packSample(parts)));
+    expect(message).to.not.match(/\p{Cc}/u);
+    expect(message).to.have.length.below(400);
+  });
+});
+
+describe('a manifest that is unusual and right', () => {
+  const accepted: readonly (readonly [title: string, path: string, value: unknown])[] = [
+    ['equal quantiles', 'quantiles', Array(101).fill(0.5)],
+    ['a date as training time', 'trained_at', '2026-02-28'],
+    ['a training time with an offset and microseconds', 'trained_at', '2026-02-28T10:00:00.123456+00:00'],
+    ['a digit in capitals in the version', 'version', 'Release 7 – β'],
+    ['a category alias that repeats its category', 'features.2.category_aliases.webinar', 'Webinar'],
+    ['a category alias in another case', 'features.2.category_aliases.fair', 'WEBINAR'],
+    [
+      'keys in aliases that databases dislike',
+      'features.2.category_aliases',
+      { $where: 'Webinar', 'a.b': 'Referral' },
+    ],
+    ['a steep isotonic curve', 'calibration', { kind: 'isotonic', x: [0, 1e-9], y: [0, 1] }],
+    ['a falling platt curve', 'calibration', { kind: 'platt', a: -1, b: 0 }],
+    ['a field of many words', 'features.0.field', 'How did you hear about us? '],
+    ['a required feature', 'features.0.required', true],
+    ['no explanation', 'explain', undefined],
+    ['no validation facts', 'validation', undefined],
+    ['further validation facts', 'validation.auc', 0.9],
+  ];
+  for (const [title, path, value] of accepted) {
+    it(`is accepted with ${title}`, () => {
+      const parts = sampleParts();
+      put(parts.manifest, path, value);
+      expect(checkBundle(packSample(parts)).manifest.schema_version).to.equal(1);
+    });
+  }
+
+  it('is accepted with a byte order mark', () => {
+    const files = sampleBundle();
+    const marked = Buffer.concat([
+      Buffer.from([0xef, 0xbb, 0xbf]),
+      files.get('manifest.json') ?? Buffer.alloc(0),
+    ]);
+    expect(checkBundle(files.set('manifest.json', marked)).manifest.name).to.equal('Sample score');
+  });
+
+  it('is accepted with unknown members, which are named', () => {
+    const parts = sampleParts();
+    put(parts.manifest, 'trained_by', 'a person');
+    expect(checkBundle(packSample(parts)).unknownKeys).to.deep.equal(['trained_by']);
+  });
+
+  it('is accepted with a digest in capitals', () => {
+    const parts = sampleParts();
+    const sha256 = checkBundle(packSample(parts)).manifest.onnx.sha256.toUpperCase();
+    put(parts.manifest, 'onnx.sha256', sha256);
+    expect(checkBundle(packSample(parts)).manifest.onnx.sha256).to.equal(sha256);
+  });
+});

@@ -1,0 +1,125 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { BundleError } from '../../../shared/bundle/bundle-error.js';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { readOnnxModel } from '../../../shared/bundle/onnx-model.js';
+import { put, refusalOf } from '../../support/bundle-refusal.js';
+import { packSample, type SampleParts, sampleParts } from '../../support/sample-bundle.js';
+import { encodeOnnx, floatTensor, linearModel, tensorValue } from '../../support/sample-onnx.js';
+
+const FLOAT = 1;
+const STRING = 8;
+const probabilities = (...shape: (number | undefined)[]) => tensorValue('probabilities', FLOAT, shape);
+
+describe('bytes that are no ONNX model', () => {
+  const cases: readonly (readonly [title: string, bytes: Buffer, reason: RegExp])[] = [
+    ['nothing', Buffer.alloc(0), /it holds no graph$/],
+    ['text', Buffer.from('this is not a model'), /^cannot be read as an ONNX model/],
+    [
+      'a cut file',
+      encodeOnnx(linearModel([1, 2], 0)).subarray(0, -5),
+      /^cannot be read as an ONNX model: index out of/,
+    ],
+    ['graphs nested without end', nested(5000), /^cannot be read as an ONNX model: max depth exceeded$/],
+    ['a million empty nodes', emptyNodes(1_000_000), /has more parts than any scoring model needs$/],
+  ];
+  for (const [title, bytes, reason] of cases) {
+    it(`are refused: ${title}`, () => {
+      const error = refusalOf(() => readOnnxModel(bytes, 'm.onnx'));
+      expect(error.member).to.equal('m.onnx');
+      expect(error.reason).to.match(reason);
+    });
+  }
+
+  it('never cause anything but a BundleError, whichever byte is changed', () => {
+    const good = encodeOnnx(linearModel([1, 2, 3], 0));
+    const change = fc.record({ at: fc.nat(good.length - 1), byte: fc.nat(255) });
+    fc.assert(
+      fc.property(fc.array(change, { minLength: 1, maxLength: 8 }), (changes) => {
+        const bytes = Buffer.from(good);
+        for (const { at, byte } of changes) bytes[at] = byte;
+        try {
+          readOnnxModel(bytes);
+        } catch (error) {
+          expect(error).to.be.instanceOf(BundleError);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('an ONNX file that is unusual and right', () => {
+  const accepted: readonly (readonly [title: string, change: (parts: SampleParts) => void])[] = [
+    [
+      'without a shape for its input',
+      ({ model }) => put(model, 'graph.input.0.type.tensorType.shape', undefined),
+    ],
+    [
+      'with -1 for the open size',
+      ({ model }) => put(model, 'graph.input.0.type.tensorType.shape.dim.0', { dimValue: -1 }),
+    ],
+    [
+      'with an unused operator set of another domain',
+      ({ model }) => model.opsetImport.push({ domain: 'com.acme', version: 1 }),
+    ],
+    ['with an old, unused operator set', ({ model }) => put(model, 'opsetImport.1.version', 1)],
+    ['without the standard operator set', ({ model }) => void model.opsetImport.pop()],
+    [
+      'with initializers listed as inputs',
+      ({ model }) => {
+        model.graph.initializer.push(floatTensor('W'));
+        model.graph.input.push(tensorValue('W', FLOAT, [1]));
+      },
+    ],
+    [
+      'with labels that are texts',
+      ({ model }) => put(model, 'graph.output.0', tensorValue('label', STRING, [undefined])),
+    ],
+    ['with one output column', ({ model }) => put(model, 'graph.output.1', probabilities(undefined, 1))],
+    [
+      'with one output value for each row',
+      ({ model }) => put(model, 'graph.output.1', probabilities(undefined)),
+    ],
+  ];
+  for (const [title, change] of accepted) {
+    it(`is accepted ${title}`, () => {
+      const parts = sampleParts();
+      change(parts);
+      expect(checkBundle(packSample(parts)).onnx.length).to.be.above(0);
+    });
+  }
+
+  it('gives its attributes as plain numbers and texts', () => {
+    const { graph, irVersion } = readOnnxModel(encodeOnnx(linearModel([0.5, -2], 0.25)));
+    const attributes = new Map(graph.node[0]?.attribute.map((attribute) => [attribute.name, attribute]));
+    expect(irVersion).to.equal(8);
+    expect(attributes.get('coefficients')?.floats).to.deep.equal([-0.5, 2, 0.5, -2]);
+    expect(attributes.get('classlabels_ints')?.ints).to.deep.equal([0, 1]);
+    expect(attributes.get('post_transform')?.s).to.equal('LOGISTIC');
+    expect(attributes.get('post_transform')?.i).to.equal(0);
+    expect(attributes.get('post_transform')?.t).to.equal(null);
+  });
+});
+
+/** A protobuf field of the wire type "length-delimited". */
+function field(number: number, content: Uint8Array): Buffer {
+  const length: number[] = [];
+  let rest = content.length;
+  for (; rest > 127; rest = Math.floor(rest / 128)) length.push((rest % 128) + 128);
+  return Buffer.concat([Buffer.from([number * 8 + 2, ...length, rest]), content]);
+}
+
+/** A model whose graph has a node with an attribute with a graph, and so on. */
+function nested(depth: number): Buffer {
+  let graph: Buffer = Buffer.alloc(0);
+  for (let level = 0; level < depth; level += 1) graph = field(1, field(5, field(6, graph)));
+  return field(7, graph);
+}
+
+/** A model whose graph has nothing but nodes of two bytes each. */
+function emptyNodes(count: number): Buffer {
+  const graph = Buffer.alloc(2 * count);
+  for (let index = 0; index < count; index += 1) graph[2 * index] = 0x0a;
+  return field(7, graph);
+}

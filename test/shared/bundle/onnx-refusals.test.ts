@@ -1,0 +1,289 @@
+import { expect } from 'chai';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { itRefuses, put, refusalOf } from '../../support/bundle-refusal.js';
+import { packSample, sampleBundle, sampleParts } from '../../support/sample-bundle.js';
+import {
+  floatTensor,
+  type SampleModel,
+  type SampleNode,
+  type SampleTensor,
+  strings,
+  tensorValue,
+} from '../../support/sample-onnx.js';
+
+type Row = readonly [title: string, spoil: (model: SampleModel) => void, reason: RegExp | string];
+
+const FLOAT = 1;
+const STRING = 8;
+const DOUBLE = 11;
+
+const node = (opType: string, domain?: string): SampleNode => ({
+  opType,
+  input: ['label'],
+  output: [`${opType}_out`],
+  attribute: [],
+  ...(domain === undefined ? {} : { domain }),
+});
+const elsewhere = (name: string): SampleTensor => ({
+  name,
+  dims: [1],
+  dataType: FLOAT,
+  dataLocation: 1,
+  externalData: [{ key: 'location', value: '/etc/passwd' }],
+});
+const texts = (name: string): SampleTensor => ({
+  name,
+  dims: [1],
+  dataType: STRING,
+  stringData: [Buffer.from('a')],
+});
+/** A constant that nothing reads, with one attribute. */
+const constant = (attribute: SampleNode['attribute'][number]): SampleNode => ({
+  ...node('Constant'),
+  input: [],
+  attribute: [attribute],
+});
+const emptyGraph = () => ({ name: 'inner', node: [], input: [], output: [], initializer: [] });
+const addNode = (added: SampleNode) => (model: SampleModel) => void model.graph.node.push(added);
+const setInput = (elemType: number, shape: (number | undefined)[]) => (model: SampleModel) => {
+  model.graph.input = [tensorValue('input', elemType, shape)];
+};
+const setOutput = (elemType: number, shape: (number | undefined)[]) => (model: SampleModel) => {
+  model.graph.output = [tensorValue('probabilities', elemType, shape)];
+};
+
+const refused = (operator: string, domain = 'ai.onnx') =>
+  `operator "${operator}" of domain "${domain}" is not allowed`;
+
+const rows: readonly Row[] = [
+  ['a loop', addNode(node('Loop')), refused('Loop')],
+  ['a condition', addNode(node('If')), refused('If')],
+  ['a scan', addNode(node('Scan')), refused('Scan')],
+  ['the standard domain by its name', addNode(node('Loop', 'ai.onnx')), refused('Loop')],
+  ['random numbers', addNode(node('RandomNormal')), refused('RandomNormal')],
+  ['an operator on texts', addNode(node('StringNormalizer')), refused('StringNormalizer')],
+  ['an operator that does not exist', addNode(node('constructor')), refused('constructor')],
+  [
+    'a ZipMap',
+    addNode(node('ZipMap', 'ai.onnx.ml')),
+    /^operator "ZipMap" of domain "ai.onnx.ml" is not allowed; .*zipmap=False$/,
+  ],
+  ['an operator of the other domain', addNode(node('Gemm', 'ai.onnx.ml')), refused('Gemm', 'ai.onnx.ml')],
+  ['an operator of onnxruntime', addNode(node('Gelu', 'com.microsoft')), refused('Gelu', 'com.microsoft')],
+  ['an operator of a domain of its own', addNode(node('Add', 'com.acme')), refused('Add', 'com.acme')],
+  [
+    'a graph within an allowed operator',
+    addNode({ ...node('Identity'), attribute: [{ name: 'body', type: 5, g: emptyGraph() }] }),
+    'operator "Identity" of domain "ai.onnx" carries a graph of its own, which is not allowed',
+  ],
+  [
+    'several graphs within an allowed operator',
+    addNode({ ...node('Identity'), attribute: [{ name: 'bodies', type: 10, graphs: [emptyGraph()] }] }),
+    /carries a graph of its own/,
+  ],
+  [
+    'labels as texts',
+    addNode({ ...node('LabelEncoder', 'ai.onnx.ml'), attribute: [strings('keys_strings', ['a'])] }),
+    'operator "LabelEncoder" of domain "ai.onnx.ml" works on texts ("keys_strings"), which is not allowed',
+  ],
+  [
+    'a cast to text',
+    addNode({ ...node('Cast'), attribute: [{ name: 'to', type: 2, i: STRING }] }),
+    'operator "Cast" of domain "ai.onnx" makes texts, which is not allowed',
+  ],
+  [
+    'a function of its own',
+    (model) => put(model, 'functions', [{ name: 'f', domain: 'com.acme' }]),
+    'defines the function "f"; functions of a model\'s own are not allowed',
+  ],
+  [
+    'training information',
+    (model) => put(model, 'trainingInfo', [{}]),
+    'holds training information, which is not allowed',
+  ],
+  [
+    'an initializer of texts',
+    (model) => model.graph.initializer.push(texts('words')),
+    'initializer "words" is a tensor of texts, which is not allowed',
+  ],
+  [
+    'an attribute of texts',
+    addNode(constant({ name: 'value', type: 4, t: texts('') })),
+    'attribute "value" of Constant is a tensor of texts, which is not allowed',
+  ],
+  [
+    'an initializer in another file',
+    (model) => model.graph.initializer.push(elsewhere('W')),
+    'initializer "W" keeps its data in another file ("/etc/passwd"), which is not allowed',
+  ],
+  [
+    'an initializer that only says to be elsewhere',
+    (model) => model.graph.initializer.push({ ...floatTensor('W'), dataLocation: 1 }),
+    'initializer "W" keeps its data in another file (""), which is not allowed',
+  ],
+  [
+    'sparse values in another file',
+    (model) => put(model.graph, 'sparseInitializer', [{ values: elsewhere('S'), indices: floatTensor('I') }]),
+    'sparse initializer "S" keeps its data in another file ("/etc/passwd"), which is not allowed',
+  ],
+  [
+    'sparse indices in another file',
+    (model) => put(model.graph, 'sparseInitializer', [{ values: floatTensor('S'), indices: elsewhere('I') }]),
+    'the indices of sparse initializer keeps its data in another file ("/etc/passwd"), which is not allowed',
+  ],
+  [
+    'an attribute in another file',
+    addNode(constant({ name: 'value', type: 4, t: elsewhere('') })),
+    'attribute "value" of Constant keeps its data in another file ("/etc/passwd"), which is not allowed',
+  ],
+  [
+    'a list of tensors in another file',
+    addNode(constant({ name: 'values', type: 9, tensors: [floatTensor('a'), elsewhere('b')] })),
+    /^attribute "values" of Constant keeps its data in another file/,
+  ],
+  [
+    'a sparse attribute in another file',
+    addNode(constant({ name: 'sparse_value', type: 11, sparseTensor: { values: elsewhere('v') } })),
+    /^attribute "sparse_value" of Constant "v" keeps its data in another file/,
+  ],
+  [
+    'an operator set from the future',
+    (model) => put(model, 'opsetImport.1.version', 27),
+    'uses version 27 of the operator set "ai.onnx", outside 7..26',
+  ],
+  [
+    'an operator set for machine learning from the future',
+    (model) => put(model, 'opsetImport.0.version', 6),
+    'uses version 6 of the operator set "ai.onnx.ml", outside 1..5',
+  ],
+  [
+    'an operator set older than onnxruntime',
+    (model) => {
+      put(model, 'opsetImport.1.version', 6);
+      model.graph.node.push(node('Identity'));
+    },
+    'uses version 6 of the operator set "ai.onnx", outside 7..26',
+  ],
+  [
+    'an operator set without version',
+    (model) => void model.opsetImport.shift(),
+    'uses "ai.onnx.ml" without saying which version',
+  ],
+  [
+    'a format from the future',
+    (model) => put(model, 'irVersion', 14),
+    'has the IR version 14, outside 3..13',
+  ],
+  ['no format version', (model) => put(model, 'irVersion', 0), 'has the IR version 0, outside 3..13'],
+  ['another input', (model) => put(model, 'graph.input.0.name', 'x'), 'has no input "input"; it has "x"'],
+  [
+    'a second input',
+    (model) => model.graph.input.push(tensorValue('more', FLOAT, [undefined, 2])),
+    'needs the further input "more"; a model takes one tensor [N, 6]',
+  ],
+  ['an input of doubles', setInput(DOUBLE, [undefined, 6]), 'input "input" is float64, not float32'],
+  ['an input of texts', setInput(STRING, [undefined, 6]), 'input "input" is string, not float32'],
+  [
+    'an input that is too wide',
+    setInput(FLOAT, [undefined, 7]),
+    'input "input" is 7 columns wide, but the manifest says 6',
+  ],
+  [
+    'a batch of one',
+    setInput(FLOAT, [1, 6]),
+    'input "input" takes exactly 1 rows; leave the first dimension open',
+  ],
+  ['an input of rank 1', setInput(FLOAT, [6]), 'input "input" has 1 dimensions, not 2'],
+  ['an input of rank 3', setInput(FLOAT, [undefined, 6, 1]), 'input "input" has 3 dimensions, not 2'],
+  [
+    'an input that is a sequence',
+    (model) => put(model, 'graph.input.0.type', { sequenceType: {} }),
+    'input "input" is not a tensor',
+  ],
+  [
+    'another output',
+    (model) => put(model, 'graph.output.1.name', 'scores'),
+    'has no output "probabilities"; it has "label", "scores"',
+  ],
+  [
+    'an output of whole numbers',
+    setOutput(7, [undefined, 2]),
+    'output "probabilities" is int64, not float32',
+  ],
+  [
+    'an output of doubles',
+    setOutput(DOUBLE, [undefined, 2]),
+    'output "probabilities" is float64, not float32',
+  ],
+  ['an output of rank 0', setOutput(FLOAT, []), 'output "probabilities" has 0 dimensions, not 1 or 2'],
+  [
+    'an output of rank 3',
+    setOutput(FLOAT, [undefined, 2, 1]),
+    'output "probabilities" has 3 dimensions, not 1 or 2',
+  ],
+  [
+    'an output that is a map',
+    (model) => put(model, 'graph.output.1.type', { sequenceType: {} }),
+    'output "probabilities" is not a tensor; convert the model with the option zipmap=False',
+  ],
+];
+
+describe('an ONNX file', () => {
+  for (const [title, spoil, reason] of rows) {
+    itRefuses({ title, spoil: ({ model }) => spoil(model), member: 'model.onnx', reason });
+  }
+
+  itRefuses({
+    title: 'a positive class that the output does not have',
+    spoil: ({ manifest }) => put(manifest, 'onnx.positive_class', 2),
+    member: 'model.onnx',
+    reason: 'output "probabilities" has 2 classes, but the manifest\'s positive_class is 2',
+  });
+  itRefuses({
+    title: 'a positive class beyond the labels of a classifier of open width',
+    spoil: ({ manifest, model }) => {
+      setOutput(FLOAT, [undefined, undefined])(model);
+      put(manifest, 'onnx.positive_class', 2);
+    },
+    member: 'model.onnx',
+    reason: /^output "probabilities" has 2 classes/,
+  });
+  itRefuses({
+    title: 'a positive class of 2 with one output column',
+    spoil: ({ manifest, model }) => {
+      setOutput(FLOAT, [undefined, 1])(model);
+      put(manifest, 'onnx.positive_class', 2);
+    },
+    member: 'model.onnx',
+    reason: /^output "probabilities" has 2 classes/,
+  });
+  itRefuses({
+    title: 'another digest',
+    spoil: ({ manifest }) => put(manifest, 'onnx.sha256', '0'.repeat(64)),
+    member: 'model.onnx',
+    reason: /^has the SHA-256 [0-9a-f]{64}, but the manifest says 0{64}$/,
+  });
+
+  it('names external data deep within a graph of a graph, beside the operators', () => {
+    const inner = { ...emptyGraph(), initializer: [elsewhere('deep')] };
+    const outer = {
+      ...emptyGraph(),
+      node: [{ ...node('If'), attribute: [{ name: 'then', type: 5, g: inner }] }],
+    };
+    const parts = sampleParts();
+    parts.model.graph.node.push({ ...node('Loop'), attribute: [{ name: 'body', type: 5, g: outer }] });
+    const { problems } = refusalOf(() => checkBundle(packSample(parts)));
+    expect(problems).to.deep.equal([
+      refused('Loop'),
+      'initializer "deep" keeps its data in another file ("/etc/passwd"), which is not allowed',
+    ]);
+  });
+
+  it('larger than the limit is refused before anything else', () => {
+    const files = sampleBundle();
+    const { reason } = refusalOf(() => checkBundle(files, { onnxLimitBytes: 100 }));
+    expect(reason).to.match(/^is \d+ bytes, above the limit of 100 bytes for a model$/);
+    const big = files.set('model.onnx', Buffer.alloc(64 * 1024 * 1024 + 1));
+    expect(refusalOf(() => checkBundle(big)).reason).to.match(/^is 64 MiB, above the limit of 64 MiB/);
+  });
+});
