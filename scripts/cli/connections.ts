@@ -1,16 +1,14 @@
 import type { Config } from '../../shared/config.js';
-import { createLogger } from '../../shared/logger.js';
-import { connectionReady, connectRedis, type Redis } from '../../shared/redis.js';
-import { connectMongo, type Db, type Mongo } from '../../shared/store/connect.js';
-import { prepareDatabase } from '../../shared/store/prepare.js';
-import { type DatabaseUrls, readPrivateServers } from '../local-servers/private-servers.js';
+import type { Redis } from '../../shared/redis.js';
+import type { Db, Mongo } from '../../shared/store/connect.js';
+import type { DatabaseUrls } from '../local-servers/private-servers.js';
 import { CliError } from './cli-error.js';
 
 const redisWaitMs = 2_000;
 
 /**
  * The connections of one command, each made when it is first asked for: to the servers that the environment names, else
- * to the private ones that run on this machine.
+ * to the private ones that run on this machine. Drivers are loaded then, too: they take longer than most commands.
  */
 export class Connections {
   #mongo: Promise<Mongo> | undefined;
@@ -31,6 +29,7 @@ export class Connections {
   /** The database with its indexes made, to write to. */
   async preparedDatabase(): Promise<Db> {
     const database = await this.database();
+    const { prepareDatabase } = await import('../../shared/store/prepare.js');
     await prepareDatabase(database);
     return database;
   }
@@ -59,6 +58,7 @@ export class Connections {
   async #connectMongo(): Promise<Mongo> {
     const url = this.config.mongoUrl ?? (await this.#privateUrls())?.mongoUrl;
     if (url === undefined) throw nothingToConnectTo('MONGODB_URL');
+    const { connectMongo } = await import('../../shared/store/connect.js');
     try {
       return await connectMongo(url, { name: 'leadscore-cli', maxPoolSize: 4 });
     } catch (cause) {
@@ -69,7 +69,9 @@ export class Connections {
   async #connectRedis(): Promise<Redis> {
     const url = this.config.redisUrl ?? (await this.#privateUrls())?.redisUrl;
     if (url === undefined) throw nothingToConnectTo('REDIS_URL');
+    const { createLogger } = await import('../../shared/logger.js');
     const logger = createLogger('silent', 'cli');
+    const { connectionReady, connectRedis } = await import('../../shared/redis.js');
     const redis = connectRedis({ url, name: 'leadscore-cli', logger, kind: 'commands' });
     try {
       await connectionReady(redis, redisWaitMs);
@@ -84,6 +86,7 @@ export class Connections {
   async #privateUrls(): Promise<DatabaseUrls | undefined> {
     const { mongoUrl, redisUrl } = this.config;
     if (mongoUrl !== undefined || redisUrl !== undefined) return undefined;
+    const { readPrivateServers } = await import('../local-servers/private-servers.js');
     this.#privateServers ??= readPrivateServers();
     return this.#privateServers;
   }

@@ -10,7 +10,7 @@ import { addUsageCommands } from './commands/usage-commands.js';
 
 /**
  * The whole command line as a tree. Parsing throws CommanderError instead of ending the process; its messages are
- * printed by whoever runs it.
+ * printed by whoever runs it. Commands with much to load load it when they are called.
  */
 export function createProgram(context: CliContext): Command {
   const program = new Command('leadscore')

@@ -3,7 +3,6 @@ import { BundleError } from '../../shared/bundle/bundle-error.js';
 import { type Clock, machineClock } from '../../shared/clock.js';
 import { type Config, ConfigError } from '../../shared/config.js';
 import { messageOf } from '../../shared/errors.js';
-import { VersionTaken } from '../../shared/store/model-versions.js';
 import type { CliContext, CommandResult, OutputStream } from './cli-context.js';
 import { CliError, exitCodes } from './cli-error.js';
 import { Connections } from './connections.js';
@@ -73,8 +72,6 @@ function classified(error: unknown): Pick<CliError, 'code' | 'details' | 'exitCo
   if (error instanceof CliError) return error;
   if (error instanceof BundleError)
     return { code: 'bad_bundle', details: { member: error.member }, exitCode: exitCodes.failed };
-  if (error instanceof VersionTaken)
-    return { code: 'version_taken', details: {}, exitCode: exitCodes.failed };
   if (error instanceof ConfigError)
     return { code: 'bad_configuration', details: {}, exitCode: exitCodes.failed };
   return { code: 'failed', details: {}, exitCode: exitCodes.failed };

@@ -2,10 +2,8 @@ import type { Command } from 'commander';
 import type { CliContext } from '../cli-context.js';
 import { defineCommand, type JsonOption } from '../define-command.js';
 import { nonBlank, onOrOff } from '../option-values.js';
-import { checkModels } from './model-check.js';
-import { type ImportOptions, importModel } from './model-import.js';
-import { deleteModel, type SetModelOptions, setModel } from './model-set.js';
-import { listModels, showModel } from './model-show.js';
+import type { ImportOptions } from './model-import.js';
+import type { SetModelOptions } from './model-set.js';
 
 /** Adds `model import`, `check`, `set`, `list`, `show` and `delete`. */
 export function addModelCommands(program: Command, context: CliContext): void {
@@ -18,23 +16,28 @@ export function addModelCommands(program: Command, context: CliContext): void {
     usage: 'list <org>',
     description: "List an organisation's models, oldest first",
     examples: ['model list org_4fzyo82mVYHgQ1bT'],
-  }).action((organisationId: string, options: JsonOption) =>
-    context.present(options, listModels(context, organisationId)),
-  );
+  }).action(async (organisationId: string, options: JsonOption) => {
+    const { listModels } = await import('./model-show.js');
+    await context.present(options, listModels(context, organisationId));
+  });
 
   defineCommand(models, {
     usage: 'show <model>',
     description: 'Show a model: versions, validation, the fields that it knows',
     examples: ['model show mdl_7Gx2dQpW0aZrTn5K'],
-  }).action((modelId: string, options: JsonOption) => context.present(options, showModel(context, modelId)));
+  }).action(async (modelId: string, options: JsonOption) => {
+    const { showModel } = await import('./model-show.js');
+    await context.present(options, showModel(context, modelId));
+  });
 
   defineCommand(models, {
     usage: 'delete <model>',
     description: 'Delete a model for ever: calls with it get 404; its past scores still tell known records',
     examples: ['model delete mdl_7Gx2dQpW0aZrTn5K'],
-  }).action((modelId: string, options: JsonOption) =>
-    context.present(options, deleteModel(context, modelId)),
-  );
+  }).action(async (modelId: string, options: JsonOption) => {
+    const { deleteModel } = await import('./model-set.js');
+    await context.present(options, deleteModel(context, modelId));
+  });
 }
 
 function addImport(models: Command, context: CliContext): void {
@@ -50,9 +53,10 @@ function addImport(models: Command, context: CliContext): void {
     .requiredOption('--org <org>', 'whose model it is')
     .option('--model <model>', 'add a version to this model and make it the one that scores')
     .option('--live-api <on|off>', 'whether calls may use it; a new model: on', onOrOff)
-    .action((path: string, options: ImportOptions) =>
-      context.present(options, importModel(context, path, options)),
-    );
+    .action(async (path: string, options: ImportOptions) => {
+      const { importModel } = await import('./model-import.js');
+      await context.present(options, importModel(context, path, options));
+    });
 }
 
 function addCheck(models: Command, context: CliContext): void {
@@ -62,7 +66,10 @@ function addCheck(models: Command, context: CliContext): void {
       'Check bundles and score their golden records with the code that serves calls; stores nothing',
     examples: ['model check ./bundle', 'model check bundles/*'],
     notes: 'Exit code 1 when a bundle is not in order or an answer differs from what its author expects.',
-  }).action((paths: string[], options: JsonOption) => context.present(options, checkModels(context, paths)));
+  }).action(async (paths: string[], options: JsonOption) => {
+    const { checkModels } = await import('./model-check.js');
+    await context.present(options, checkModels(context, paths));
+  });
 }
 
 function addSet(models: Command, context: CliContext): void {
@@ -78,7 +85,8 @@ function addSet(models: Command, context: CliContext): void {
     .option('--version <version>', 'the version that scores; `model show` lists them', nonBlank)
     .option('--override <on|off>', 'let it score although it has not passed validation', onOrOff)
     .option('--reason <reason>', 'why it is overridden; kept with your user name and the time', nonBlank)
-    .action((modelId: string, options: SetModelOptions) =>
-      context.present(options, setModel(context, modelId, options)),
-    );
+    .action(async (modelId: string, options: SetModelOptions) => {
+      const { setModel } = await import('./model-set.js');
+      await context.present(options, setModel(context, modelId, options));
+    });
 }

@@ -3,7 +3,7 @@ import { type CheckedBundle, checkBundle } from '../../../shared/bundle/check-bu
 import { readBundle } from '../../../shared/bundle/read-bundle.js';
 import { newId } from '../../../shared/identifiers.js';
 import type { Db } from '../../../shared/store/connect.js';
-import { deleteVersions, storeVersion } from '../../../shared/store/model-versions.js';
+import { deleteVersions, storeVersion, VersionTaken } from '../../../shared/store/model-versions.js';
 import { type Model, ModelStore } from '../../../shared/store/models.js';
 import { OrganisationStore } from '../../../shared/store/organisations.js';
 import { renderFields } from '../../terminal/table.js';
@@ -79,8 +79,8 @@ interface Import {
   readonly options: ImportOptions;
 }
 
-async function storeNew({ clock }: CliContext, { database, bundle, options }: Import) {
-  const now = new Date(clock.now());
+async function storeNew(context: CliContext, { database, bundle, options }: Import) {
+  const now = new Date(context.clock.now());
   const model: Model = {
     _id: newId('mdl'),
     organisation_id: options.org,
@@ -98,6 +98,7 @@ async function storeNew({ clock }: CliContext, { database, bundle, options }: Im
     await deleteVersions(database, model._id);
     throw error;
   }
+  await announceChange(context, { kind: 'model', id: model._id });
   return { model, isNew: true };
 }
 
@@ -108,7 +109,9 @@ async function storeVersionOf(
   const { name, version } = bundle.manifest;
   const now = new Date(context.clock.now());
   const ids = { organisationId: options.org, modelId: known._id };
-  const { stored } = await storeVersion({ database, ...ids, bundle, now });
+  const { stored } = await storeVersion({ database, ...ids, bundle, now }).catch((error: unknown) => {
+    throw error instanceof VersionTaken ? new CliError(error.message, { code: 'version_taken' }) : error;
+  });
   const liveApi = options.liveApi === undefined ? {} : { live_api: options.liveApi };
   const model = await new ModelStore(database).update(known._id, { name, version, ...liveApi });
   if (model === undefined) throw notFound(`model ${known._id} any more`, `model list ${options.org}`);

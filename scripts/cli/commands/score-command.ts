@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { CliContext } from '../cli-context.js';
 import { defineCommand } from '../define-command.js';
 import { nonBlank, wholeNumber } from '../option-values.js';
-import { type ScoreOptions, score } from './score-action.js';
+import type { ScoreOptions } from './score-action.js';
 
 /** Adds `score`. */
 export function addScoreCommand(program: Command, context: CliContext): void {
@@ -24,7 +24,10 @@ export function addScoreCommand(program: Command, context: CliContext): void {
     .option('--explain', 'ask for reasons: top_reason_1 to 3, in JSONL the drivers too')
     .option('--concurrency <calls>', 'calls under way at once', wholeNumber({ least: 1, most: 64 }), 4)
     .option('--restart', 'forget what an earlier run has done, and write over its output')
-    .action((path: string, options: ScoreOptions) => score(context, path, options));
+    .action(async (path: string, options: ScoreOptions) => {
+      const { score } = await import('./score-action.js');
+      await score(context, path, options);
+    });
 }
 
 const notes = `

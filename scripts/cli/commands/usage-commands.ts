@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { CliContext } from '../cli-context.js';
 import { defineCommand } from '../define-command.js';
 import { yearAndMonth } from '../option-values.js';
-import { reconcileUsage, showUsage, type UsageOptions } from './usage-actions.js';
+import type { UsageOptions } from './usage-actions.js';
 
 /** Adds `usage show` and `usage reconcile`. */
 export function addUsageCommands(program: Command, context: CliContext): void {
@@ -14,9 +14,10 @@ export function addUsageCommands(program: Command, context: CliContext): void {
     examples: ['usage show org_4fzyo82mVYHgQ1bT', 'usage show org_4fzyo82mVYHgQ1bT --month 2026-11'],
   })
     .option('--month <YYYY-MM>', 'UTC month; this one by default', yearAndMonth)
-    .action((organisationId: string, options: UsageOptions) =>
-      context.present(options, showUsage(context, organisationId, options)),
-    );
+    .action(async (organisationId: string, options: UsageOptions) => {
+      const { showUsage } = await import('./usage-actions.js');
+      await context.present(options, showUsage(context, organisationId, options));
+    });
 
   defineCommand(usage, {
     usage: 'reconcile <org>',
@@ -26,7 +27,8 @@ export function addUsageCommands(program: Command, context: CliContext): void {
       'The ledger in MongoDB is the truth. Leases that have run out are ended first:\nsettled where the ledger has the call, released where it has not.',
   })
     .option('--month <YYYY-MM>', 'UTC month; this one by default', yearAndMonth)
-    .action((organisationId: string, options: UsageOptions) =>
-      context.present(options, reconcileUsage(context, organisationId, options)),
-    );
+    .action(async (organisationId: string, options: UsageOptions) => {
+      const { reconcileUsage } = await import('./usage-actions.js');
+      await context.present(options, reconcileUsage(context, organisationId, options));
+    });
 }

@@ -54,7 +54,7 @@ export async function* csvRecords(input: InputFile, options: RecordOptions): Asy
       line = info.lines + 1;
     }
   } catch (error) {
-    throw error instanceof CsvError ? badInput(`${input.name}: ${error.message}`) : error;
+    throw error instanceof CsvError ? unreadable(error, input) : error;
   }
   if (header === undefined)
     throw badInput(`${input.name} is empty: a CSV begins with a line of column names`);
@@ -98,6 +98,13 @@ function recordText(cells: readonly string[], header: Header, place: string): st
   const crmId = header.crmIdColumn === undefined ? '' : (cells[header.crmIdColumn] ?? '');
   if (crmId !== '') members.push(`"crm_id":${JSON.stringify(crmId)}`);
   return `{${members.join(',')}}`;
+}
+
+/** A quote that nothing ends is found at the end of the file, or of what fits: the line of that says nothing. */
+function unreadable(error: CsvError, input: InputFile): CliError {
+  if (error.code === 'CSV_QUOTE_NOT_CLOSED' || error.code === 'CSV_MAX_RECORD_SIZE')
+    return badInput(`${input.name}, row ${String(error.records)}: a quote is opened that nothing closes`);
+  return badInput(`${input.name}: ${error.message}`);
 }
 
 const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell === '');

@@ -86,7 +86,8 @@ function idempotencyKeyOf(body: string, records: readonly SentRecord[], { run }:
 const mayBeTooLarge = ({ code, status, message }: ApiFailure, records: readonly SentRecord[]): boolean =>
   status === 400 && code === 'bad_request' && records.length > 1 && !recordPlace.test(message);
 
-const recordPlace = /records?(?:\[(\d+)\]|\/(\d+))/;
+/** `records[17]`, with the field that may follow: `.annual_revenue`, or `["Annual Revenue"]`. */
+const recordPlace = /records\[(\d+)\](?:\.([A-Za-z_$][\w$]*)|\[("(?:[^"\\]|\\.)*")\])?/;
 
 function refusal(failure: ApiFailure, records: readonly SentRecord[]): CliError {
   const first = records[0]?.row ?? 0;
@@ -108,10 +109,13 @@ function refusal(failure: ApiFailure, records: readonly SentRecord[]): CliError 
   );
 }
 
-/** Puts row and line of the file in the place of `records[17]`. */
+/** Puts row, line and field of the file in the place of `records[17].annual_revenue`. */
 export function inTermsOfTheFile(message: string, records: readonly SentRecord[]): string {
-  return message.replace(new RegExp(recordPlace, 'g'), (place, bracketed?: string, slashed?: string) => {
-    const record = records[Number(bracketed ?? slashed)];
-    return record === undefined ? place : `row ${record.row} (line ${record.line})`;
-  });
+  const named = (place: string, index: string, name?: string, quoted?: string): string => {
+    const record = records[Number(index)];
+    if (record === undefined) return place;
+    const field = quoted ?? (name === undefined ? undefined : JSON.stringify(name));
+    return `row ${record.row} (line ${record.line})${field === undefined ? '' : `, ${field}`}`;
+  };
+  return message.replace(new RegExp(recordPlace, 'g'), named);
 }

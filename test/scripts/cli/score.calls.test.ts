@@ -1,0 +1,171 @@
+import { expect } from 'chai';
+import { CallPace } from '../../../scripts/cli/score/call-pace.js';
+import type { HttpPost, HttpReply } from '../../../scripts/cli/score/http-post.js';
+import { CallRefused, delayMs, ScoreClient } from '../../../scripts/cli/score/score-client.js';
+import { sendInOrder } from '../../../scripts/cli/score/send-in-order.js';
+
+const scored: HttpReply = { status: 200, headers: {}, body: '{"scores":[{"score":5}]}' };
+const refused = (status: number, code: string): HttpReply => ({
+  status,
+  headers: {},
+  body: JSON.stringify({ error: { code, message: 'no', docs_url: 'd' } }),
+});
+
+describe('score client', () => {
+  const clientOf = (answers: readonly (HttpReply | Error)[]) => {
+    const waits: number[] = [];
+    let sent = 0;
+    const post: HttpPost = async () => {
+      const answer = answers[Math.min(sent, answers.length - 1)];
+      sent += 1;
+      if (answer instanceof Error || answer === undefined) throw answer;
+      return answer;
+    };
+    const wait = async (durationMs: number) => {
+      waits.push(durationMs);
+    };
+    const client = new ScoreClient({ baseUrl: 'http://x', apiKey: 'k', post, wait });
+    const score = () =>
+      client.score({ body: '', records: 1, idempotencyKey: 'i' }).catch((error: unknown) => error);
+    return { score, waits, sent: () => sent };
+  };
+
+  it('gives up on internal_error after eight tries, with growing delays', async () => {
+    const { score, waits, sent } = clientOf([refused(500, 'internal_error')]);
+    const error = await score();
+    expect(error).to.be.instanceOf(CallRefused).with.nested.property('failure.code', 'internal_error');
+    expect(sent()).to.equal(8);
+    for (const [index, durationMs] of waits.entries()) {
+      const most = Math.min(15_000, 500 * 2 ** index);
+      expect(durationMs).to.be.within(most / 2, most);
+    }
+  });
+
+  it('sends again after a gateway in between has answered, and after a lost connection once it was there', async () => {
+    const busy: HttpReply = { status: 503, headers: {}, body: '<html>busy</html>' };
+    const { score, sent } = clientOf([busy, new Error('reset'), scored]);
+    expect(await score()).to.deep.equal({ scores: [{ score: 5 }] });
+    expect(sent()).to.equal(3);
+  });
+
+  it('does not try again where nothing has ever answered, or where it does not help', async () => {
+    for (const answer of [
+      new Error('refused'),
+      refused(402, 'expired_read_only'),
+      refused(429, 'quota_exceeded'),
+      { ...scored, body: '{"scores":[]}' },
+    ]) {
+      const { score, sent } = clientOf([answer]);
+      expect(await score()).to.be.instanceOf(CallRefused);
+      expect(sent()).to.equal(1);
+    }
+  });
+
+  it('never waits less than the service says', () => {
+    expect(delayMs(1, 7, 0)).to.equal(7_000);
+    expect(delayMs(1, undefined, 0)).to.equal(250);
+    expect(delayMs(20, undefined, 1)).to.equal(15_000);
+  });
+});
+
+describe('call pace', () => {
+  it('lets no more calls begin in a window than the key may make', async () => {
+    let nowMs = 0;
+    const pace = new CallPace(() => nowMs);
+    expect(pace.waitMs(), 'nothing is known yet').to.be.at.most(0);
+    pace.learn('"key";q=3;w=1');
+    for (const atMs of [0, 10, 20]) {
+      nowMs = atMs;
+      await pace.turn();
+    }
+    expect(pace.waitMs()).to.be.within(980, 1_100);
+    nowMs += pace.waitMs();
+    expect(pace.waitMs()).to.be.at.most(0);
+    await pace.turn();
+    expect(pace.waitMs(), 'the second call is in the way now').to.be.within(1, 20);
+  });
+
+  it('holds everything back after a refusal', () => {
+    let nowMs = 0;
+    const pace = new CallPace(() => nowMs);
+    pace.holdFor(2_000);
+    pace.holdFor(500);
+    expect(pace.waitMs()).to.equal(2_000);
+    nowMs = 2_000;
+    expect(pace.waitMs()).to.be.at.most(0);
+  });
+
+  it('does not take anything else for a rate', () => {
+    const pace = new CallPace(() => 0);
+    for (const header of [undefined, '', 'q=10', '"key";q=0;w=1', ['"key";q=1;w=1']]) pace.learn(header);
+    expect(pace.waitMs()).to.be.at.most(0);
+  });
+});
+
+describe('send in order', () => {
+  async function* items(count: number, failAt = Number.POSITIVE_INFINITY): AsyncGenerator<number> {
+    for (let item = 0; item < count; item += 1) {
+      if (item === failAt) throw new Error(`item ${item} cannot be read`);
+      yield item;
+    }
+  }
+  const run = async (given: {
+    readonly source: AsyncIterable<number>;
+    readonly send?: (item: number) => Promise<number>;
+    readonly signal?: AbortSignal;
+  }) => {
+    const kept: number[] = [];
+    let underWay = 0;
+    let most = 0;
+    const send =
+      given.send ?? ((item: number) => new Promise<number>((resolve) => setImmediate(resolve, item)));
+    const outcome = await sendInOrder(given.source, {
+      concurrency: () => 3,
+      signal: given.signal ?? new AbortController().signal,
+      send: async (item) => {
+        underWay += 1;
+        most = Math.max(most, underWay);
+        try {
+          return await send(item);
+        } finally {
+          underWay -= 1;
+        }
+      },
+      keep: async (result) => {
+        kept.push(result);
+      },
+    }).catch((error: Error) => error.message);
+    expect(underWay, 'nothing is under way at the end').to.equal(0);
+    return { outcome, kept, most };
+  };
+
+  it('keeps results in the order of the items, several under way at once', async () => {
+    const { outcome, kept, most } = await run({ source: items(20) });
+    expect({ outcome, most }).to.deep.equal({ outcome: true, most: 3 });
+    expect(kept).to.deep.equal(Array.from({ length: 20 }, (_, item) => item));
+  });
+
+  it('keeps what stands before an item that failed, and nothing behind it', async () => {
+    const send = async (item: number): Promise<number> => {
+      if (item === 4) throw new Error('refused');
+      return item;
+    };
+    const { outcome, kept } = await run({ source: items(20), send });
+    expect({ outcome, kept }).to.deep.equal({ outcome: 'refused', kept: [0, 1, 2, 3] });
+  });
+
+  it('keeps everything that was sent before an item that cannot be read', async () => {
+    const { outcome, kept } = await run({ source: items(20, 5) });
+    expect({ outcome, kept }).to.deep.equal({ outcome: 'item 5 cannot be read', kept: [0, 1, 2, 3, 4] });
+  });
+
+  it('says whether it came to the end when it was told to stop', async () => {
+    const stop = new AbortController();
+    const send = async (item: number): Promise<number> => {
+      if (item === 2) stop.abort();
+      return item;
+    };
+    const { outcome, kept } = await run({ source: items(20), send, signal: stop.signal });
+    expect({ outcome, kept }).to.deep.equal({ outcome: false, kept: [0, 1, 2] });
+  });
+});
