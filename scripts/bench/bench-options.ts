@@ -1,0 +1,101 @@
+import { parseArgs } from 'node:util';
+import { projectFile } from '../../shared/project-root.js';
+import { floorRow, scenarios } from './scenarios.js';
+
+/** What one run of the benchmark does. */
+export interface BenchOptions {
+  /** Rows to measure: names of rows, or ids of scenarios; empty means all. */
+  readonly only: readonly string[];
+  /** One JSON document on standard output and nothing else. */
+  readonly json: boolean;
+  /** The model: a directory or an archive. */
+  readonly bundlePath: string;
+  /** Whether the bundle is the demo's, for which leads can be made up. */
+  readonly isDemoBundle: boolean;
+  /** How often each row is measured. */
+  readonly repeats: number;
+  /** Load before each window, ms. */
+  readonly warmUpMs: number;
+  /** Length of a window, ms. */
+  readonly windowMs: number;
+  /** Load before the first window of all, ms: time for V8 to compile what is hot. */
+  readonly firstWarmUpMs: number;
+  /** Where CPU profiles of the gateway and of a worker go; undefined for none. */
+  readonly profileDirectory: string | undefined;
+}
+
+/** Names that `--only` takes. */
+export const rowNames: readonly string[] = [
+  ...new Set([floorRow, ...scenarios.flatMap(({ row, id }) => [row, id])]),
+];
+
+/** What `--help` says. */
+export const usageText = `Measures throughput, latency and CPU of the whole service on this machine.
+
+npm run bench -- [options]
+  --quick          one short repeat (under 40 s) in place of three (2 to 3 minutes)
+  --only NAME      measure this row only; may be given several times: ${rowNames.join(', ')}
+  --repeats N      how often each row is measured
+  --bundle PATH    another model bundle than the demo's; its golden records are sent
+  --profile DIR    write CPU profiles of the gateway and of one worker, and name the hottest functions
+  --json           print one JSON document
+  --help           this text
+`;
+
+/** The command line cannot be understood; the message says why. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+/**
+ * Reads the command line.
+ * @param args without the program's name
+ * @returns undefined when help was asked for
+ * @throws UsageError
+ */
+export function readBenchOptions(args: readonly string[]): BenchOptions | undefined {
+  const values = parsed(args);
+  if (values.help === true) return undefined;
+  const quick = values.quick === true;
+  const only = values.only ?? [];
+  const unknown = only.find((name) => !rowNames.includes(name));
+  if (unknown !== undefined)
+    throw new UsageError(`there is no row "${unknown}"; there are ${rowNames.join(', ')}`);
+  return {
+    only,
+    json: values.json === true,
+    bundlePath: values.bundle ?? projectFile('scripts/demo/bundle'),
+    isDemoBundle: values.bundle === undefined,
+    repeats: repeatsOf(values.repeats ?? (quick ? '1' : '3')),
+    warmUpMs: quick ? 400 : 800,
+    windowMs: quick ? 2_000 : 4_000,
+    firstWarmUpMs: quick ? 1_500 : 3_000,
+    profileDirectory: values.profile,
+  };
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        quick: { type: 'boolean' },
+        only: { type: 'string', multiple: true },
+        repeats: { type: 'string' },
+        bundle: { type: 'string' },
+        profile: { type: 'string' },
+        json: { type: 'boolean' },
+        help: { type: 'boolean' },
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function repeatsOf(text: string): number {
+  const repeats = Number(text);
+  if (!Number.isInteger(repeats) || repeats < 1 || repeats > 100)
+    throw new UsageError(`--repeats must be a whole number from 1 to 100, but is "${text}"`);
+  return repeats;
+}

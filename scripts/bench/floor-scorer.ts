@@ -1,0 +1,53 @@
+import { parseJson } from '../../api/parse-json.js';
+import { checkBundle } from '../../shared/bundle/check-bundle.js';
+import { readBundle } from '../../shared/bundle/read-bundle.js';
+import { compileModel, type LoadedModel } from '../../worker/model-registry.js';
+
+interface FloorCall {
+  readonly model_id: string;
+  readonly records: readonly Readonly<Record<string, unknown>>[];
+}
+
+/**
+ * The work that no service can leave out, by the service's own code, in this process: parse the JSON, pack the known
+ * fields, write feature rows, run ONNX, turn the output into scores, write the reply. No HTTP, no quota, no queue, no
+ * look-up of previous scores, no record.
+ */
+export class FloorScorer {
+  private constructor(private readonly model: LoadedModel) {}
+
+  /** @throws BundleError, ModelUnavailable */
+  static async load(bundlePath: string): Promise<FloorScorer> {
+    const { manifest, onnx } = checkBundle(await readBundle(bundlePath));
+    return new FloorScorer(await compileModel(manifest, onnx));
+  }
+
+  /**
+   * Answers the body of a `POST /v1/score`.
+   * @param nowMs Unix ms that ages are counted to
+   * @returns a V1ScoreResponse without usage and validation, as JSON
+   * @throws Error when a record cannot be featurized
+   */
+  async answer(body: string, nowMs: number): Promise<string> {
+    const { model_id: modelId, records } = parseJson(body) as FloorCall;
+    const { knownFields, featureRow, session, percentileScore, likelihood, recencyGuard } = this.model;
+    const cellsOf = records.map((record) => knownFields.pack(record));
+    const out = new Float32Array(records.length * featureRow.width);
+    for (const [index, cells] of cellsOf.entries()) {
+      const problems = featureRow.write({ cells, nowMs, out, offset: index * featureRow.width });
+      if (problems !== undefined) throw new Error(`record ${index} cannot be featurized`);
+    }
+    const raw = await session.run(out, records.length);
+    const rows = cellsOf.map((cells, index) => {
+      const probability = raw[index] ?? Number.NaN;
+      const warning = recencyGuard(cells, nowMs);
+      const crmId = JSON.stringify(records[index]?.crm_id ?? '');
+      return (
+        `{"score":${percentileScore(probability)},"conversion_likelihood":${likelihood(probability) / 10_000}` +
+        `,"enriched":false,"crm_id":${crmId}` +
+        `${warning === undefined ? '' : `,"warnings":${JSON.stringify([warning])}`}}`
+      );
+    });
+    return `{"model_id":${JSON.stringify(modelId)},"scores":[${rows.join(',')}],"records_scored":${rows.length}}`;
+  }
+}

@@ -1,0 +1,66 @@
+import type { ProcessGroups } from './process-usage.js';
+import type { CallShape, Load, Scenario } from './scenarios.js';
+import type { RecordSource } from './workload-records.js';
+
+/** Every message between the benchmark and the two processes that it measures with. */
+
+/** What the load generator and the floor get ready before the first window. */
+export interface Preparation {
+  readonly source: RecordSource;
+  readonly modelId: string;
+  readonly bundlePath: string;
+  /** Undefined for the floor. */
+  readonly gateway: GatewayAddress | undefined;
+}
+
+export interface GatewayAddress {
+  readonly host: string;
+  readonly port: number;
+  /** API keys; callers take turns. */
+  readonly secrets: readonly string[];
+}
+
+/** One window of load. */
+export interface LoadPlan extends Pick<Scenario, 'shape' | 'leads'> {
+  readonly load: Load;
+  readonly warmUpMs: number;
+  readonly windowMs: number;
+  /** The service's processes, whose CPU time is read when the window opens and when it closes. */
+  readonly groups: ProcessGroups;
+}
+
+export type Request =
+  | { readonly kind: 'prepare'; readonly preparation: Preparation }
+  /** Scores every known lead once. */
+  | { readonly kind: 'introduce' }
+  | { readonly kind: 'run'; readonly plan: LoadPlan };
+
+export type Answer =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'measured'; readonly report: LoadReport }
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** What one window came to. */
+export interface LoadReport {
+  readonly elapsedMs: number;
+  /** Answered within the window. */
+  readonly records: number;
+  /** Of the calls that were due within the window. */
+  readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number };
+  readonly calls: number;
+  /** CPU time within the window and resident memory at its end, by group. */
+  readonly cpuMs: Readonly<Record<string, number>>;
+  readonly rssMb: Readonly<Record<string, number>>;
+  readonly generatorCpuMs: number;
+  /** CPU time that processes outside the benchmark took within the window. */
+  readonly othersCpuMs: number;
+  readonly samples: readonly SampledCall[];
+}
+
+/** A call that was kept to be compared with the floor. */
+export interface SampledCall {
+  readonly shape: CallShape;
+  readonly body: string;
+  readonly requestId: string;
+  readonly reply: string;
+}

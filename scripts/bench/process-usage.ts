@@ -1,0 +1,113 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+
+/** Processes by what they are: `gateway`, `workers`, `redis`, `mongod`. */
+export type ProcessGroups = Readonly<Record<string, readonly number[]>>;
+
+/** What some processes have used since they were started. */
+export interface GroupUsage {
+  /** User and system time of the group's processes and of their ended children, ms. */
+  readonly cpuMs: number;
+  /** Resident memory now, MB of 1,000,000 bytes. */
+  readonly rssMb: number;
+}
+
+interface ProcessReading {
+  readonly cpuMs: number;
+  readonly rssBytes: number;
+}
+
+const onLinux = process.platform === 'linux';
+
+const settings = new Map<string, number>();
+
+/**
+ * Reads what groups of processes have used: from /proc where there is one (in clock ticks, mostly of 10 ms), else by ps.
+ * @throws Error when a process has ended
+ */
+export function readUsage<Groups extends ProcessGroups>(groups: Groups): Record<keyof Groups, GroupUsage> {
+  const readings = onLinux ? undefined : readWithPs(Object.values(groups).flat());
+  const used = Object.entries(groups).map(([name, pids]) => {
+    const each = pids.map((pid) => (readings === undefined ? readProc(pid) : reading(readings, pid)));
+    const cpuMs = each.reduce((sum, one) => sum + one.cpuMs, 0);
+    const rssMb = each.reduce((sum, one) => sum + one.rssBytes, 0) / 1e6;
+    return [name, { cpuMs, rssMb }];
+  });
+  return Object.fromEntries(used) as Record<keyof Groups, GroupUsage>;
+}
+
+/** CPU time that all of the machine's cores have been busy since it was started, ms. */
+export function machineBusyMs(): number {
+  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
+}
+
+/**
+ * The processes that a process has started and that live.
+ * @param parent process id
+ */
+export function childProcessIds(parent: number): number[] {
+  return execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([pid, ppid]) => (ppid === parent && pid !== undefined ? [pid] : []));
+}
+
+/** Fields of proc(5): utime, stime, cutime, cstime are the 14th to the 17th, rss the 24th; the name may hold spaces. */
+function readProc(pid: number): ProcessReading {
+  let text: string;
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch (cause) {
+    throw ended(pid, cause);
+  }
+  const fields = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + field, 0);
+  return {
+    cpuMs: (1000 * ticks) / setting('CLK_TCK'),
+    rssBytes: (fields[21] ?? 0) * setting('PAGESIZE'),
+  };
+}
+
+/** What getconf(1) says, asked once. */
+function setting(name: string): number {
+  let value = settings.get(name);
+  if (value === undefined) {
+    value = Number(execFileSync('getconf', [name], { encoding: 'utf8' }));
+    settings.set(name, value);
+  }
+  return value;
+}
+
+function readWithPs(pids: readonly number[]): Map<number, ProcessReading> {
+  const text = execFileSync('ps', ['-o', 'pid=,rss=,cputime=', '-p', pids.join(',')], { encoding: 'utf8' });
+  return new Map(
+    text
+      .trim()
+      .split('\n')
+      .map((line) => {
+        const [pid = '', rss = '', time = ''] = line.trim().split(/\s+/);
+        return [Number(pid), { cpuMs: durationMs(time), rssBytes: Number(rss) * 1024 }];
+      }),
+  );
+}
+
+/** `[[dd-]hh:]mm:ss[.ss]` as ms. */
+function durationMs(text: string): number {
+  const [days, clock] = text.includes('-') ? text.split('-') : ['0', text];
+  const seconds = (clock ?? '').split(':').reduce((sum, part) => 60 * sum + Number(part), 0);
+  return (Number(days) * 86_400 + seconds) * 1000;
+}
+
+function reading(readings: ReadonlyMap<number, ProcessReading>, pid: number): ProcessReading {
+  const found = readings.get(pid);
+  if (found === undefined) throw ended(pid, undefined);
+  return found;
+}
+
+const ended = (pid: number, cause: unknown): Error =>
+  new Error(`process ${pid} of the service ended while it was measured`, { cause });

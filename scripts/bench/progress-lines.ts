@@ -1,0 +1,47 @@
+import type { WriteStream } from 'node:tty';
+import { readableCount, readableDuration } from '../terminal/readable-numbers.js';
+import { loadText } from './bench-report.js';
+import { cpuMsPer1000, type RowLabel } from './bench-result.js';
+import type { BenchProgress } from './bench-run.js';
+import type { LoadReport } from './load-messages.js';
+
+type Output = Pick<WriteStream, 'write'> & Partial<Pick<WriteStream, 'isTTY'>>;
+
+const clearLine = '\r\x1b[2K';
+
+/** Shows a run as a line a window; on a terminal also what is being done, and about how long all of it will take. */
+export class ProgressLines implements BenchProgress {
+  private done = 0;
+  private startedMs = performance.now();
+
+  constructor(
+    private readonly output: Output,
+    private readonly windows: number,
+  ) {}
+
+  doing(what: string): void {
+    if (this.output.isTTY === true) this.output.write(`${clearLine}${what} …${this.timeLeft()}`);
+    else if (this.done === 0) this.output.write(`${what}\n`);
+  }
+
+  measured(label: RowLabel, report: LoadReport): void {
+    if (this.done === 0) this.startedMs = performance.now() - report.elapsedMs;
+    this.done += 1;
+    const perSecond = readableCount(Math.round((1000 * report.records) / report.elapsedMs));
+    const cells = [
+      `[${String(this.done).padStart(2)}/${this.windows}]`,
+      label.name.padEnd(16),
+      loadText(label).padStart(6),
+      `${perSecond.padStart(8)} records/s`,
+      `p99 ${report.latencyMs.p99.toFixed(1).padStart(6)} ms`,
+      `${cpuMsPer1000(report, 'total').toFixed(1).padStart(6)} CPU-ms/1000`,
+    ];
+    this.output.write(`${this.output.isTTY === true ? clearLine : ''}${cells.join('  ')}\n`);
+  }
+
+  private timeLeft(): string {
+    if (this.done === 0) return '';
+    const perWindowMs = (performance.now() - this.startedMs) / this.done;
+    return ` ${readableDuration(perWindowMs * (this.windows - this.done))} left`;
+  }
+}

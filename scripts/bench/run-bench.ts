@@ -1,0 +1,177 @@
+import { mkdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { renderTable } from '../terminal/table.js';
+import type { BenchOptions } from './bench-options.js';
+import { cpuTable, efficiencyLine, jsonReport, memoryLine, speedTable } from './bench-report.js';
+import { type BenchOutcome, BenchRun } from './bench-run.js';
+import { type BenchService, type OnEnd, startBenchService } from './bench-service.js';
+import { FloorScorer } from './floor-scorer.js';
+import { HttpConnection } from './http-connection.js';
+import { describeMachine, type Machine, machineLine } from './machine.js';
+import { MeasuringProcess } from './measuring-process.js';
+import { summariseProfile } from './profile-summary.js';
+import { nameProfiles, profiledProcesses } from './profiling.js';
+import { ProgressLines } from './progress-lines.js';
+import { endpointOf, floorRow, type Scenario, scenarios } from './scenarios.js';
+
+const workers = 2;
+const functionsShown = 20;
+const packagesShown = 10;
+/** Beyond this share of a core, what other processes did has a part in the figures. */
+const noticeableShare = 0.1;
+
+/**
+ * Runs the benchmark and prints what it came to.
+ * @param ends `onEnd`: takes what must be undone however the run ends; `end`: undoes it now
+ * @throws Error when the service fails, or answers anything but what the floor computes
+ */
+export async function runBench(
+  options: BenchOptions,
+  ends: { readonly onEnd: OnEnd; readonly end: () => Promise<void> },
+): Promise<void> {
+  const profileDirectory = await preparedDirectory(options.profileDirectory);
+  process.stderr.write('starting Redis, MongoDB, a gateway and two workers\n');
+  const service = await startBenchService({ ...options, workers, profileDirectory }, ends.onEnd);
+  const machine = describeMachine({ ...service.versions, workers });
+  const { scorer, generator, floor } = await measuringParts(options, service, ends.onEnd);
+  const { chosen, skipped } = await chosenScenarios(options, service);
+  const profiled: string[] = [];
+  const parts = {
+    options,
+    service,
+    generator,
+    floor,
+    scorer,
+    chosen,
+    measuresFloor: options.only.length === 0 || options.only.includes(floorRow),
+    aroundWindow: async <Result>(scenario: Scenario, window: () => Promise<Result>): Promise<Result> => {
+      if (profileDirectory === undefined) return window();
+      profiled.push(scenario.id);
+      return await whileProfiled(service, window);
+    },
+  };
+  const windows = BenchRun.windowCount(parts);
+  const run = new BenchRun({ ...parts, progress: new ProgressLines(process.stderr, windows) });
+  const outcome = await Promise.race([run.measureAll(), failed(service)]);
+  const processes = profiledProcesses(service.groups);
+  await ends.end();
+
+  if (options.json) process.stdout.write(`${jsonReport(machine, outcome.rows)}\n`);
+  else process.stdout.write(readableReport(outcome, { machine, skipped }));
+  if (profileDirectory !== undefined) {
+    const profiles = await nameProfiles(profileDirectory, { windows: profiled, processes });
+    process.stderr.write(await profileTables(profiles));
+  }
+}
+
+async function preparedDirectory(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  await mkdir(path, { recursive: true });
+  return resolve(path);
+}
+
+async function failed(service: BenchService): Promise<never> {
+  throw new Error(await service.ended);
+}
+
+async function measuringParts(
+  { bundlePath, isDemoBundle }: BenchOptions,
+  service: BenchService,
+  onEnd: OnEnd,
+) {
+  const { gateway, modelId } = service;
+  const source = isDemoBundle
+    ? ({ kind: 'leads', nowMs: Date.now() } as const)
+    : ({ kind: 'golden', bundlePath } as const);
+  const start = async (
+    name: Parameters<typeof MeasuringProcess.start>[0],
+    address: typeof gateway | undefined,
+  ) => {
+    const started = await MeasuringProcess.start(name, { source, modelId, bundlePath, gateway: address });
+    onEnd(async () => started.stop());
+    return started;
+  };
+  const [scorer, generator, floor] = await Promise.all([
+    FloorScorer.load(bundlePath),
+    start('load-generator', gateway),
+    start('floor-process', undefined),
+  ]);
+  return { scorer, generator, floor };
+}
+
+/** The scenarios that were asked for, without those whose endpoint the gateway does not have. */
+async function chosenScenarios({ only }: BenchOptions, { gateway }: BenchService) {
+  const chosen: Scenario[] = [];
+  const skipped: string[] = [];
+  const connection = await HttpConnection.open(gateway);
+  for (const scenario of scenarios) {
+    if (only.length > 0 && !only.includes(scenario.id) && !only.includes(scenario.row)) continue;
+    const endpoint = endpointOf[scenario.shape];
+    const head = `POST ${endpoint} HTTP/1.1\r\nHost: ${gateway.host}\r\n`;
+    const { status } = await connection.call(head, Buffer.alloc(0));
+    if (status === 404) skipped.push(`${scenario.id}: the gateway has no ${endpoint}`);
+    else chosen.push(scenario);
+  }
+  connection.close();
+  return { chosen, skipped };
+}
+
+async function whileProfiled<Result>(service: BenchService, window: () => Promise<Result>): Promise<Result> {
+  const pids = [...profiledProcesses(service.groups).values()];
+  for (const pid of pids) process.kill(pid, 'SIGUSR2');
+  try {
+    return await window();
+  } finally {
+    for (const pid of pids) process.kill(pid, 'SIGUSR2');
+  }
+}
+
+function readableReport(
+  { rows, reports, comparedRows }: BenchOutcome,
+  { machine, skipped }: { readonly machine: Machine; readonly skipped: readonly string[] },
+): string {
+  const repeats = reports.length / Math.max(1, rows.length);
+  const elapsedMs = reports.reduce((sum, report) => sum + report.elapsedMs, 0);
+  const share = (cpuMs: (report: (typeof reports)[number]) => number) =>
+    reports.reduce((sum, report) => sum + cpuMs(report), 0) / elapsedMs;
+  const generatorShare = share((report) => report.generatorCpuMs);
+  const othersShare = share((report) => report.othersCpuMs);
+  const lines = [
+    machineLine(machine),
+    repeats > 1 ? `Medians of ${repeats} interleaved repeats, ranges in brackets.` : 'One repeat.',
+    '',
+    speedTable(rows),
+    '',
+    cpuTable(rows),
+    '',
+    memoryLine(rows),
+    `Every reply was checked; ${comparedRows} rows equal the floor's. The load generator took ${percent(generatorShare)} ` +
+      'of a core, which is not counted.',
+    othersShare > noticeableShare
+      ? `The machine was not quiet: other processes took ${percent(othersShare)} of a core.`
+      : undefined,
+    ...skipped.map((reason) => `Not measured: ${reason}.`),
+    efficiencyLine(rows),
+  ];
+  return `${lines.filter((line) => line !== undefined).join('\n')}\n`;
+}
+
+const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
+
+async function profileTables(profiles: ReadonlyMap<string, string>): Promise<string> {
+  const tables: string[] = [];
+  const percentOf = (share: number) => `${(100 * share).toFixed(1)} %`;
+  for (const [title, path] of profiles) {
+    const { functions, packages } = await summariseProfile(path);
+    const table = renderTable(
+      [{ name: title }, { name: 'where' }, { name: 'own time', align: 'right' }],
+      functions.slice(0, functionsShown).map(({ name, place, share }) => [name, place, percentOf(share)]),
+      { width: 110 },
+    );
+    const byPackage = packages
+      .slice(0, packagesShown)
+      .map(({ name, share }) => `${name} ${percentOf(share)}`);
+    tables.push(`\n${table}\nBy package: ${byPackage.join(', ')}\n${path}\n`);
+  }
+  return tables.join('');
+}
