@@ -1,10 +1,12 @@
 import type { Manifest } from '../shared/bundle/manifest.js';
 import { compileKnownFields, type KnownFields } from '../shared/known-fields.js';
+import { inTime } from '../shared/store/in-time.js';
 import type { Model, ModelStore } from '../shared/store/models.js';
 import type { Organisation, OrganisationStore } from '../shared/store/organisations.js';
 import { ShortCache } from './short-cache.js';
 
 const rememberedMs = 5_000;
+const readTimeoutMs = 3_000;
 const rememberedOrganisations = 10_000;
 const rememberedManifests = 500;
 /** Versions are immutable: remembered for as long as there is room. */
@@ -62,10 +64,12 @@ export class Directory {
   }
 
   private async loadWorkspace(organisationId: string): Promise<Workspace | undefined> {
-    const [organisation, models] = await Promise.all([
-      this.options.organisations.find(organisationId),
-      this.options.models.listWithDeleted(organisationId),
-    ]);
+    const [organisation, models] = await inTime(readTimeoutMs, () =>
+      Promise.all([
+        this.options.organisations.find(organisationId),
+        this.options.models.listWithDeleted(organisationId),
+      ]),
+    );
     return organisation && { organisation, models };
   }
 

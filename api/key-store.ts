@@ -2,9 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { hashSecret, parseSecret } from '../shared/api-key.js';
 import { ApiError } from '../shared/errors.js';
 import type { ApiKey, ApiKeyStore } from '../shared/store/api-keys.js';
+import { inTime } from '../shared/store/in-time.js';
 import { ShortCache } from './short-cache.js';
 
 const rememberedMs = 5_000;
+const readTimeoutMs = 3_000;
 const rememberedKeys = 10_000;
 const longestSecret = 200;
 const bearer = /^bearer +(\S+) *$/i;
@@ -26,7 +28,7 @@ export class KeyStore {
     this.cache = new ShortCache({
       ttlMs: rememberedMs,
       capacity: rememberedKeys,
-      load: (hash) => options.keys.findByHash(hash),
+      load: (hash) => inTime(readTimeoutMs, () => options.keys.findByHash(hash)),
     });
   }
 

@@ -1,5 +1,6 @@
 import { type ClientSession, type MongoClient, MongoError } from 'mongodb';
 import type { WriteOptions } from '../../shared/store/connect.js';
+import { untilAborted } from '../../shared/store/in-time.js';
 
 /** A transaction whose commit was sent and not confirmed: it may have happened or not. */
 export class CommitUnknown extends Error {
@@ -19,15 +20,14 @@ export async function inTransaction(
   write: (options: WriteOptions) => Promise<void>,
   { timeoutMs }: { readonly timeoutMs: number },
 ): Promise<void> {
-  const endMs = performance.now() + timeoutMs;
-  const remainingMs = () => Math.max(1, Math.floor(endMs - performance.now()));
+  const signal = AbortSignal.timeout(timeoutMs);
   for (;;) {
     const session = client.startSession();
     try {
-      await attempt(session, write, remainingMs);
+      await attempt(session, write, signal);
       return;
     } catch (error) {
-      const mayRetry = error instanceof MongoError && error.hasErrorLabel(transient) && remainingMs() > 1;
+      const mayRetry = error instanceof MongoError && error.hasErrorLabel(transient) && !signal.aborted;
       if (!mayRetry) throw error;
     } finally {
       session.endSession().catch(() => undefined);
@@ -38,28 +38,33 @@ export async function inTransaction(
 async function attempt(
   session: ClientSession,
   write: (options: WriteOptions) => Promise<void>,
-  remainingMs: () => number,
+  signal: AbortSignal,
 ): Promise<void> {
   session.startTransaction({ writeConcern: { w: 'majority' } });
   try {
-    await write({ session, timeoutMs: remainingMs() });
+    await untilAborted(signal, write({ session, signal }));
   } catch (error) {
-    await session.abortTransaction({ timeoutMS: remainingMs() }).catch(() => undefined);
+    // A server that does not answer forgets the transaction by itself.
+    await untilAborted(signal, session.abortTransaction()).catch(() => undefined);
     throw error;
   }
-  await commit(session, remainingMs);
+  await commit(session, signal);
 }
 
 /** A commit is idempotent: it is sent again until MongoDB says what became of it, or the time is over. */
-async function commit(session: ClientSession, remainingMs: () => number): Promise<void> {
+async function commit(session: ClientSession, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
-      await session.commitTransaction({ timeoutMS: remainingMs() });
+      await untilAborted(signal, session.commitTransaction());
       return;
     } catch (error) {
       if (error instanceof MongoError && error.hasErrorLabel(transient)) throw error;
-      if (remainingMs() <= 1)
-        throw new CommitUnknown('the commit was not confirmed in time', { cause: error });
+      if (signal.aborted) throw new CommitUnknown('the commit was not confirmed in time', { cause: error });
+      if (!isWorthAnotherTry(error))
+        throw new CommitUnknown('the commit was not confirmed', { cause: error });
     }
   }
 }
+
+const isWorthAnotherTry = (error: unknown): boolean =>
+  error instanceof MongoError && error.hasErrorLabel('UnknownTransactionCommitResult');

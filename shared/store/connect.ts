@@ -5,7 +5,8 @@ export type { ClientSession, Db, MongoClient } from 'mongodb';
 /** How a write takes part in a transaction. */
 export interface WriteOptions {
   readonly session: ClientSession;
-  readonly timeoutMs: number;
+  /** Ends the write when its time is over; the driver's own `timeoutMS` does nothing. */
+  readonly signal: AbortSignal;
 }
 
 /** A connection to MongoDB and its database. */

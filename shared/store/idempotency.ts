@@ -1,6 +1,7 @@
 import type { Collection, Db } from 'mongodb';
 import type { UsageBucket } from '../redis-keys.js';
 import type { WriteOptions } from './connect.js';
+import { inTime } from './in-time.js';
 
 /** One document of `idempotency`: the 200 that a call with an Idempotency-Key was answered with. */
 export interface IdempotentReply {
@@ -37,34 +38,30 @@ export class IdempotencyStore {
 
   /** The reply kept under an id, unless it has expired by `nowMs` (MongoDB removes expired ones once a minute). */
   async find(id: string, nowMs: number, timeoutMs: number): Promise<IdempotentReply | undefined> {
-    const found = await this.collection.findOne(
-      { _id: id },
-      { readConcern: 'majority', timeoutMS: timeoutMs },
+    const found = await inTime(timeoutMs, (signal) =>
+      this.collection.findOne({ _id: id }, { readConcern: 'majority', signal }),
     );
     return found !== null && found.expires_at.getTime() > nowMs ? found : undefined;
   }
 
   /** Keeps replies, inside a transaction; a key that is already there makes it fail with a duplicate key error. */
-  async insert(replies: readonly IdempotentReply[], { session, timeoutMs }: WriteOptions): Promise<void> {
+  async insert(replies: readonly IdempotentReply[], options: WriteOptions): Promise<void> {
     if (replies.length === 0) return;
     // An expired one that MongoDB has not removed yet must not be in the way.
     await this.collection.deleteMany(
       { _id: { $in: replies.map((reply) => reply._id) }, expires_at: { $lte: new Date() } },
-      { session, timeoutMS: timeoutMs },
+      options,
     );
-    await this.database.command(
-      { insert: 'idempotency', documents: replies, ordered: true },
-      { session, timeoutMS: timeoutMs },
-    );
+    await this.database.command({ insert: 'idempotency', documents: replies, ordered: true }, options);
   }
 
   /** Puts another text in the place of a reply that is kept. */
   async amend(id: string, reply: string, timeoutMs: number): Promise<void> {
-    await this.collection.updateOne({ _id: id }, { $set: { reply } }, { timeoutMS: timeoutMs });
+    await inTime(timeoutMs, () => this.collection.updateOne({ _id: id }, { $set: { reply } }));
   }
 
   /** Takes the reply of a call back. */
-  async removeCall(callId: string, { session, timeoutMs }: WriteOptions): Promise<void> {
-    await this.collection.deleteOne({ call_id: callId }, { session, timeoutMS: timeoutMs });
+  async removeCall(callId: string, options: WriteOptions): Promise<void> {
+    await this.collection.deleteOne({ call_id: callId }, options);
   }
 }

@@ -13,8 +13,24 @@ export function inTime<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const signal = AbortSignal.timeout(timeoutMs);
+  return untilAborted(signal, work(signal));
+}
+
+/**
+ * Waits for `work`, but no longer than until the signal is aborted.
+ * @throws the signal's reason when it was aborted first; else what the work throws
+ */
+export async function untilAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
+  let stopWaiting = (): void => undefined;
   const late = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+    stopWaiting = () => signal.removeEventListener('abort', abort);
   });
-  return Promise.race([work(signal), late]);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    stopWaiting();
+  }
 }

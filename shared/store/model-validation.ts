@@ -1,5 +1,6 @@
 import type { Collection, Db } from 'mongodb';
 import type { FailingGate, ValidationState } from '../verdict.js';
+import { inTime } from './in-time.js';
 
 /** One document of `model_validation`: the verdict on one version of a model. Rebuilt as a whole, never incremented. */
 export interface StoredVerdict {
@@ -23,7 +24,7 @@ export class ValidationStore {
 
   /** @param id `<model>:<version>` */
   async find(id: string, timeoutMs: number): Promise<StoredVerdict | undefined> {
-    const found = await this.collection.findOne({ _id: id }, { timeoutMS: timeoutMs });
+    const found = await inTime(timeoutMs, (signal) => this.collection.findOne({ _id: id }, { signal }));
     return found ?? undefined;
   }
 

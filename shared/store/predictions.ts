@@ -1,5 +1,6 @@
 import type { Collection, Db } from 'mongodb';
 import type { WriteOptions } from './connect.js';
+import { inTime } from './in-time.js';
 
 /**
  * One document of `predictions`: one scored record. Append only; `_id` is the call id and the row (`<call id>.0007`), so
@@ -66,19 +67,16 @@ export class PredictionStore {
    * Writes predictions inside a transaction. A plain insert command: the driver's insertMany first works out the size
    * of each document, which costs as much again.
    */
-  async insert(predictions: readonly Prediction[], { session, timeoutMs }: WriteOptions): Promise<void> {
+  async insert(predictions: readonly Prediction[], options: WriteOptions): Promise<void> {
     if (predictions.length === 0) return;
-    await this.database.command(
-      { insert: 'predictions', documents: predictions, ordered: false },
-      { session, timeoutMS: timeoutMs },
-    );
+    await this.database.command({ insert: 'predictions', documents: predictions, ordered: false }, options);
   }
 
   /** Takes back what one call wrote. */
-  async removeCall(callId: string, { session, timeoutMs }: WriteOptions): Promise<void> {
+  async removeCall(callId: string, options: WriteOptions): Promise<void> {
     // The slash comes right after the full stop: the range holds the call's rows and nothing else.
     const range = { $gt: `${callId}.`, $lt: `${callId}/` };
-    await this.collection.deleteMany({ _id: range }, { session, timeoutMS: timeoutMs });
+    await this.collection.deleteMany({ _id: range }, options);
   }
 
   /**
@@ -95,30 +93,32 @@ export class PredictionStore {
     if (query.crmIds.length === 0) return nothingFound;
     const first = { id: { $first: '$_id' }, score: { $first: '$score' }, version: { $first: '$version' } };
     const columns = { crmIds: { $push: '$_id' }, ids: { $push: '$id' }, scores: { $push: '$score' } };
-    const found = await this.collection
-      .aggregate<NewestPredictions>(
-        [
-          { $match: { org: query.organisationId, model: query.modelId, crm_id: { $in: query.crmIds } } },
-          { $sort: { crm_id: 1, model: 1, _id: -1 } },
-          {
-            $group: {
-              _id: '$crm_id',
-              ...first,
-              ...(query.withFields ? { fields: { $first: '$fields' } } : {}),
+    const found = await inTime(query.timeoutMs, (signal) =>
+      this.collection
+        .aggregate<NewestPredictions>(
+          [
+            { $match: { org: query.organisationId, model: query.modelId, crm_id: { $in: query.crmIds } } },
+            { $sort: { crm_id: 1, model: 1, _id: -1 } },
+            {
+              $group: {
+                _id: '$crm_id',
+                ...first,
+                ...(query.withFields ? { fields: { $first: '$fields' } } : {}),
+              },
             },
-          },
-          {
-            $group: {
-              _id: null,
-              ...columns,
-              versions: { $push: '$version' },
-              ...(query.withFields ? { fields: { $push: '$fields' } } : {}),
+            {
+              $group: {
+                _id: null,
+                ...columns,
+                versions: { $push: '$version' },
+                ...(query.withFields ? { fields: { $push: '$fields' } } : {}),
+              },
             },
-          },
-        ],
-        { timeoutMS: query.timeoutMs },
-      )
-      .toArray();
+          ],
+          { signal },
+        )
+        .toArray(),
+    );
     return found[0] ?? nothingFound;
   }
 

@@ -2,6 +2,7 @@ import type { Collection, Db } from 'mongodb';
 import type { CounterSnapshot, LedgerView } from '../quota/ledger-view.js';
 import type { UsageBucket, UsageCounter } from '../redis-keys.js';
 import type { WriteOptions } from './connect.js';
+import { inTime } from './in-time.js';
 
 /** One document of `usage_ledger`: one call that was answered with 200. Append only; the truth of metering. */
 export interface LedgerRow {
@@ -20,6 +21,8 @@ export interface LedgerRow {
   readonly at: Date;
 }
 
+const readTimeoutMs = 10_000;
+
 /** The ledger of counted calls. */
 export class UsageLedger implements LedgerView {
   private readonly collection: Collection<LedgerRow>;
@@ -33,16 +36,13 @@ export class UsageLedger implements LedgerView {
   }
 
   /** Writes rows inside a transaction. */
-  async insert(rows: readonly LedgerRow[], { session, timeoutMs }: WriteOptions): Promise<void> {
-    await this.database.command(
-      { insert: 'usage_ledger', documents: rows, ordered: false },
-      { session, timeoutMS: timeoutMs },
-    );
+  async insert(rows: readonly LedgerRow[], options: WriteOptions): Promise<void> {
+    await this.database.command({ insert: 'usage_ledger', documents: rows, ordered: false }, options);
   }
 
   /** Takes the row of one call back. */
-  async removeCall(callId: string, { session, timeoutMs }: WriteOptions): Promise<void> {
-    await this.collection.deleteOne({ _id: callId }, { session, timeoutMS: timeoutMs });
+  async removeCall(callId: string, options: WriteOptions): Promise<void> {
+    await this.collection.deleteOne({ _id: callId }, options);
   }
 
   /** Records that a counter's calls add up to, by the index alone. */
@@ -68,32 +68,33 @@ export class UsageLedger implements LedgerView {
     { recentMs, nowMs }: { readonly recentMs: number; readonly nowMs: number },
   ): Promise<CounterSnapshot> {
     const recent = { $gte: ['$at', new Date(nowMs - recentMs)] };
-    const [found] = await this.collection
-      .aggregate<CounterSnapshot>(
-        [
-          { $match: { org: organisationId, bucket, month } },
-          {
-            $group: {
-              _id: null,
-              records: { $sum: '$records' },
-              recent: { $push: { $cond: [recent, { callId: '$_id', records: '$records' }, '$$REMOVE'] } },
+    const [found] = await inTime(readTimeoutMs, (signal) =>
+      this.collection
+        .aggregate<CounterSnapshot>(
+          [
+            { $match: { org: organisationId, bucket, month } },
+            {
+              $group: {
+                _id: null,
+                records: { $sum: '$records' },
+                recent: { $push: { $cond: [recent, { callId: '$_id', records: '$records' }, '$$REMOVE'] } },
+              },
             },
-          },
-        ],
-        { readConcern: 'majority', timeoutMS: 10_000 },
-      )
-      .toArray();
+          ],
+          { readConcern: 'majority', signal },
+        )
+        .toArray(),
+    );
     return found ?? { records: 0, recent: [] };
   }
 
   /** Which of these calls have a row. */
   async recordedCalls(_organisationId: string, callIds: readonly string[]): Promise<Set<string>> {
-    const rows = await this.collection
-      .find(
-        { _id: { $in: [...callIds] } },
-        { projection: { _id: 1 }, readConcern: 'majority', timeoutMS: 10_000 },
-      )
-      .toArray();
+    const rows = await inTime(readTimeoutMs, (signal) =>
+      this.collection
+        .find({ _id: { $in: [...callIds] } }, { projection: { _id: 1 }, readConcern: 'majority', signal })
+        .toArray(),
+    );
     return new Set(rows.map((row) => row._id));
   }
 }
