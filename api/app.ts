@@ -6,6 +6,8 @@ import type { PredictionStore } from '../shared/store/predictions.js';
 import type { CallMetrics } from './call-metrics.js';
 import { deprecatedAlias } from './middleware/deprecated-alias.js';
 import { errorReply } from './middleware/error-reply.js';
+import { checkRequestTarget } from './middleware/request-target.js';
+import { boundUnreadBody } from './middleware/unread-body.js';
 import { modelRoute, modelsRoute } from './routes/models.js';
 import type { ReadingRooms } from './routes/reading.js';
 import { type ScoreRouteRooms, scoreRoute } from './routes/score.js';
@@ -70,7 +72,9 @@ export function createApp(options: AppOptions): Koa {
     await next();
     if (options.isDraining()) context.set('Connection', 'close');
   });
+  app.use(boundUnreadBody(options.score.receiving.limits.bodyTimeoutMs));
   app.use(errorReply(options));
+  app.use(checkRequestTarget());
   app.use(router.routes());
   app.use(refuseUnknown(router));
   app.on('error', (error: Error) =>

@@ -36,6 +36,9 @@ import { Replays } from './replays.js';
 import { answerTransportErrors } from './transport-errors.js';
 import { Verdicts } from './verdicts.js';
 
+/** For the headers of a request to arrive; no more than its body has. */
+const longestHeadersMs = 10_000;
+
 /* The gateway: settings, connections, rooms, routes, start; stopped in reverse. */
 
 async function start(config: Config, logger: Logger): Promise<void> {
@@ -95,6 +98,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
   const metering = new Metering({ quota, clock, logger, takeBack: (callId) => recorder.takeBack(callId) });
   const queues = new LaneQueues(jobs, logger);
+  await queues.start();
   lifecycle.onStop('lanes', () => queues.close());
   const replies = new ReplyStream({ gatewayId, blocking: replyReader, commands: jobs, logger });
   replies.start();
@@ -139,9 +143,11 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const server = createServer(
     {
       keepAliveTimeout: 65_000,
-      headersTimeout: 10_000,
+      headersTimeout: Math.min(longestHeadersMs, config.bodyTimeoutMs),
       requestTimeout: 0,
-      connectionsCheckingInterval: 1_000,
+      connectionsCheckingInterval: Math.min(1_000, config.bodyTimeoutMs),
+      // Checked further in, where the refusal gets the envelope.
+      requireHostHeader: false,
     },
     app.callback(),
   );

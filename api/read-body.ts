@@ -22,7 +22,6 @@ export class CallerGone extends Error {
 }
 
 const inflate = promisify(gunzip);
-const closing = { headers: { Connection: 'close' } };
 
 /**
  * Reads a whole body, inflated.
@@ -31,12 +30,13 @@ const closing = { headers: { Connection: 'close' } };
  */
 export async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  if (encoding !== 'identity' && encoding !== 'gzip' && encoding !== '') {
+  const isGzip = encoding === 'gzip' || encoding === 'x-gzip';
+  if (!isGzip && encoding !== 'identity' && encoding !== '') {
     throw unreadable(`The Content-Encoding must be gzip or absent, not "${encoding.slice(0, 40)}".`);
   }
   if (Number(request.headers['content-length'] ?? 0) > limits.maxBodyBytes) throw tooLarge(limits);
   const sent = await collect(request, limits);
-  return encoding === 'gzip' ? await inflated(sent, limits) : sent;
+  return isGzip ? await inflated(sent, limits) : sent;
 }
 
 /**
@@ -51,6 +51,11 @@ export function bodyText(body: Buffer): string {
 
 function collect(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    // Hung up while the key was looked up: neither 'end' nor 'close' will come any more.
+    if (request.destroyed) {
+      reject(new CallerGone('the caller hung up'));
+      return;
+    }
     const chunks: Buffer[] = [];
     let length = 0;
     const end = (finish: () => void) => {
@@ -86,8 +91,9 @@ const tooLarge = ({ maxBodyBytes }: BodyLimits): ApiError =>
   new ApiError(
     'refusedRequest',
     `The body is larger than ${maxBodyBytes} bytes: send fewer records in each call.`,
-    closing,
   );
 
 const tooSlow = ({ bodyTimeoutMs }: BodyLimits): ApiError =>
-  new ApiError('refusedRequest', `The body did not arrive within ${bodyTimeoutMs / 1000} seconds.`, closing);
+  new ApiError('refusedRequest', `The body did not arrive within ${bodyTimeoutMs / 1000} seconds.`, {
+    headers: { Connection: 'close' },
+  });

@@ -1,5 +1,5 @@
-import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { ApiError } from '../shared/errors.js';
 import { errorEnvelope, requestIdOf } from './middleware/error-reply.js';
 
@@ -9,25 +9,65 @@ const reasons: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time.',
 };
 
+/** For the caller to read the answer before the connection is cut, in ms. */
+const lingerMs = 2_000;
+
+/** The newest exchange on a connection. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
 /**
- * Answers what the HTTP parser refuses (bad framing, headers too large or too slow) with 400 in the envelope, and closes
- * the connection; other connections are not touched.
+ * Answers what never becomes a request with 400 in the envelope, and closes the connection; others are not touched:
+ * 1. what the HTTP parser refuses: bad framing, headers too large or too slow; when calls that came before it on the same
+ *    connection are still under way, after their answers, so that no caller takes it for the answer to another call;
+ * 2. `CONNECT`, which Node would leave without an answer.
+ * An `Expect` that is not `100-continue` is passed over, where Node would answer 417 with an empty body.
  */
 export function answerTransportErrors(server: Server, docsUrl: () => string): void {
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (!socket.writable || error.code === 'ECONNRESET') {
+  const newest = new WeakMap<Duplex, Exchange>();
+  server.prependListener('request', (request, response) => newest.set(request.socket, { request, response }));
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+
+  const refuse = (socket: Duplex, message: string) => {
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    socket.end(refusal(message, docsUrl()));
+    const cut = setTimeout(() => socket.destroy(), lingerMs);
+    socket.once('close', () => clearTimeout(cut));
+  };
+
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET') {
       socket.destroy();
       return;
     }
     const message = reasons[error.code ?? ''] ?? 'The request is not valid HTTP.';
-    const body = JSON.stringify(errorEnvelope(new ApiError('refusedRequest', message), docsUrl()));
-    const head = [
-      'HTTP/1.1 400 Bad Request',
-      'Content-Type: application/json; charset=utf-8',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      `X-Request-Id: ${requestIdOf(undefined)}`,
-      'Connection: close',
-    ].join('\r\n');
-    socket.end(`${head}\r\n\r\n${body}`);
+    const before = newest.get(socket);
+    if (before === undefined || before.response.writableFinished) refuse(socket, message);
+    else if (before.request.complete) before.response.once('finish', () => refuse(socket, message));
+    // The body of a call that has had its answer: there is nothing more to say.
+    else if (before.response.headersSent) socket.end();
+    else refuse(socket, message);
   });
+
+  server.on('connect', (_request, socket) => {
+    socket.on('error', () => socket.destroy());
+    refuse(socket, 'CONNECT is not served here.');
+  });
+}
+
+function refusal(message: string, docsUrl: string): string {
+  const body = JSON.stringify(errorEnvelope(new ApiError('refusedRequest', message), docsUrl));
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestIdOf(undefined)}`,
+    'Connection: close',
+  ].join('\r\n');
+  return `${head}\r\n\r\n${body}`;
 }

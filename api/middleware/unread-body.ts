@@ -1,0 +1,15 @@
+import type { Middleware } from 'koa';
+
+/**
+ * Lets a reply that is ready before its request has arrived whole (a bad key, a body over the limit) be read: Node reads
+ * on and throws away what still comes, where closing at once would reset the connection under a caller who is still
+ * sending. Whoever has not finished after `bodyTimeoutMs` is cut off.
+ */
+export function boundUnreadBody(bodyTimeoutMs: number): Middleware {
+  return async ({ req }, next) => {
+    await next();
+    if (req.complete || req.destroyed) return;
+    const cut = setTimeout(() => req.destroy(), bodyTimeoutMs);
+    req.once('close', () => clearTimeout(cut));
+  };
+}
