@@ -48,10 +48,18 @@ export async function freshDatabases(): Promise<FreshDatabases> {
   const redis = new Redis(redisUrl);
   await redis.flushall();
   redis.disconnect();
-  const databaseName = `test_${randomBytes(6).toString('hex')}`;
+  const url = freshMongoUrl(mongoUrl);
+  return { redisUrl, mongoUrl: url, databaseName: new URL(url).pathname.slice(1) };
+}
+
+/**
+ * The URL of a MongoDB database that nobody has used.
+ * @param mongoUrl names the server
+ */
+export function freshMongoUrl(mongoUrl: string): string {
   const url = new URL(mongoUrl);
-  url.pathname = `/${databaseName}`;
-  return { redisUrl, mongoUrl: url.href, databaseName };
+  url.pathname = `/test_${randomBytes(6).toString('hex')}`;
+  return url.href;
 }
 
 /** Stops the servers and removes their data, if any test has started them. */

@@ -1,0 +1,33 @@
+/** What a call is answered with. */
+export interface HttpReply {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The body as it came. */
+  readonly text: string;
+}
+
+export interface HttpCall {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** The key's secret, sent as `Authorization: Bearer`; left out when undefined. */
+  readonly secret?: string | undefined;
+  /** A text is sent as it is, anything else as JSON. */
+  readonly body?: unknown;
+  /** Win over those made from `secret` and `body`. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Sends one call and reads the whole answer, whatever its status. */
+export async function httpCall(url: string, call: HttpCall): Promise<HttpReply> {
+  const { method = 'POST', secret, body, headers } = call;
+  const isText = typeof body === 'string' || body === undefined;
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    body: isText ? (body ?? null) : JSON.stringify(body),
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}

@@ -1,0 +1,250 @@
+import { checkBundle } from '../../shared/bundle/check-bundle.js';
+import { publishChange } from '../../shared/changes.js';
+import { monthOf } from '../../shared/clock.js';
+import { newId } from '../../shared/identifiers.js';
+import type { PlanName } from '../../shared/plans.js';
+import { type UsageBucket, type UsageCounter, usageKey } from '../../shared/redis-keys.js';
+import type { ApiKey } from '../../shared/store/api-keys.js';
+import type { StoredVerdict } from '../../shared/store/model-validation.js';
+import { storeVersion } from '../../shared/store/model-versions.js';
+import type { Model } from '../../shared/store/models.js';
+import type { DeployPolicy, Organisation, OrganisationFields } from '../../shared/store/organisations.js';
+import type { Prediction } from '../../shared/store/predictions.js';
+import type { LedgerRow } from '../../shared/store/usage-ledger.js';
+import { type HttpReply, httpCall } from './http-call.js';
+import { sampleBundle } from './sample-bundle.js';
+import type { RunningService } from './service.js';
+
+/** A verdict to be stored for a model, graded now unless it says otherwise. */
+export type GivenVerdict = Pick<StoredVerdict, 'state' | 'failing_gate' | 'summary'> &
+  Partial<Pick<StoredVerdict, 'graded_at'>>;
+
+export interface ModelOptions {
+  /** The members of its bundle; `sampleBundle()` by default. */
+  readonly bundle?: ReadonlyMap<string, Buffer>;
+  readonly liveApi?: boolean;
+  readonly verdict?: GivenVerdict;
+}
+
+export interface WorkspaceOptions extends ModelOptions {
+  readonly plan?: PlanName;
+  /** Included records a month; the plan's by default. */
+  readonly limit?: number;
+  readonly policy?: DeployPolicy;
+  readonly trialEndsAt?: Date;
+  /** Calls a second of both keys; so many by default that no test meets the limit without asking for it. */
+  readonly rate?: number;
+}
+
+/** A key with the secret that is shown once. */
+export interface UsableKey {
+  readonly key: ApiKey;
+  readonly secret: string;
+}
+
+export interface ScoreOptions {
+  /** The live key by default. */
+  readonly key?: UsableKey;
+  /** The workspace's first model by default. */
+  readonly modelId?: string;
+  readonly explain?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The gateway to call; each in turn by default. */
+  readonly gateway?: number;
+  /** The address to call instead, of a gateway that was started beside. */
+  readonly url?: string | undefined;
+}
+
+export type SentRecord = Readonly<Record<string, unknown>>;
+
+const unlimitedRate = 1_000_000;
+
+/**
+ * Makes a fresh organisation with a live key, a test key and a model; on plan `pro` with policy `warn` unless told
+ * otherwise. Nothing of it is shared with another test.
+ */
+export async function workspace(
+  service: RunningService,
+  options: WorkspaceOptions = {},
+): Promise<TestWorkspace> {
+  const { plan = 'pro', policy = 'warn', limit, trialEndsAt, rate = unlimitedRate } = options;
+  const now = new Date(service.clock.now());
+  const fields: OrganisationFields = {
+    name: 'An organisation of a test',
+    plan,
+    policy,
+    ...(limit === undefined ? {} : { limit }),
+    ...(trialEndsAt === undefined ? {} : { trial_ends_at: trialEndsAt }),
+  };
+  const organisation = await service.stores.organisations.create(fields, now);
+  const [live, test, model] = await Promise.all([
+    createKey(service, organisation._id, { kind: 'live', rate }),
+    createKey(service, organisation._id, { kind: 'test', rate }),
+    createModel(service, organisation._id, options),
+  ]);
+  return new TestWorkspace(service, organisation, { live, test, model });
+}
+
+/** One organisation of a running service: what it can call, what can be done to it, and what is stored of it. */
+export class TestWorkspace {
+  readonly id: string;
+  readonly live: UsableKey;
+  readonly test: UsableKey;
+  readonly model: Model;
+
+  constructor(
+    readonly service: RunningService,
+    organisation: Organisation,
+    has: { readonly live: UsableKey; readonly test: UsableKey; readonly model: Model },
+  ) {
+    this.id = organisation._id;
+    this.live = has.live;
+    this.test = has.test;
+    this.model = has.model;
+  }
+
+  /** `POST /v1/score` of some records. */
+  score(records: readonly SentRecord[], options: ScoreOptions = {}): Promise<HttpReply> {
+    const { modelId = this.model._id, explain } = options;
+    return this.post({ model_id: modelId, records, ...(explain === undefined ? {} : { explain }) }, options);
+  }
+
+  /** `POST /v1/score` of any body: a text as it is, anything else as JSON. */
+  post(body: unknown, options: Omit<ScoreOptions, 'modelId' | 'explain'> = {}): Promise<HttpReply> {
+    const { key = this.live, headers, gateway, url = this.service.url(gateway) } = options;
+    return httpCall(`${url}/v1/score`, { secret: key.secret, body, headers });
+  }
+
+  /** Adds a model. The service knows it from the organisation's first call on, or within seconds. */
+  addModel(options: ModelOptions = {}): Promise<Model> {
+    return createModel(this.service, this.id, options);
+  }
+
+  addKey(kind: UsageBucket, { rate = unlimitedRate }: { readonly rate?: number } = {}): Promise<UsableKey> {
+    return createKey(this.service, this.id, { kind, rate });
+  }
+
+  /** Changes the organisation and tells the service, as the operator's command does. */
+  async change(fields: Partial<OrganisationFields>): Promise<void> {
+    const { stores, redis } = this.service;
+    await stores.organisations.update(this.id, fields);
+    await publishChange(redis, { kind: 'organisation', id: this.id });
+  }
+
+  /** Changes a model and tells the service. */
+  async changeModel(
+    modelId: string,
+    fields: Parameters<RunningService['stores']['models']['update']>[1],
+  ): Promise<void> {
+    const { stores, redis } = this.service;
+    await stores.models.update(modelId, fields);
+    await publishChange(redis, { kind: 'model', id: modelId });
+  }
+
+  /** Adds a version to the workspace's first model, and makes it the one that scores. */
+  async addVersion(files: ReadonlyMap<string, Buffer>): Promise<void> {
+    const { stores, clock } = this.service;
+    const bundle = checkBundle(files);
+    const now = new Date(clock.now());
+    await storeVersion({
+      database: stores.database,
+      organisationId: this.id,
+      modelId: this.model._id,
+      bundle,
+      now,
+    });
+    await this.changeModel(this.model._id, { version: bundle.manifest.version });
+  }
+
+  /** Stores a verdict on a model's current version and tells the service. */
+  async grade(model: Model, verdict: GivenVerdict): Promise<void> {
+    await storeVerdict(this.service, model, verdict);
+    await publishChange(this.service.redis, { kind: 'validation', id: model._id });
+  }
+
+  /** Revokes a key and tells the service. */
+  async revoke({ key }: UsableKey): Promise<void> {
+    const { stores, redis, clock } = this.service;
+    await stores.keys.revoke(key._id, new Date(clock.now()));
+    await publishChange(redis, { kind: 'key', id: key.hash });
+  }
+
+  /** The counter of this month. */
+  counter(bucket: UsageBucket = 'live'): UsageCounter {
+    return { organisationId: this.id, bucket, month: monthOf(this.service.clock.now()) };
+  }
+
+  /** Records of this month by the ledger, the truth of metering. */
+  ledgerSum(bucket: UsageBucket = 'live'): Promise<number> {
+    return this.service.stores.ledger.sum(this.counter(bucket));
+  }
+
+  /** Every counted call, oldest first. */
+  ledgerRows(): Promise<LedgerRow[]> {
+    return this.service.stores.ledgerRows.find({ org: this.id }).sort({ _id: 1 }).toArray();
+  }
+
+  /** Every recorded prediction, oldest first. */
+  predictions(): Promise<Prediction[]> {
+    return this.service.stores.predictions.find({ org: this.id }).sort({ _id: 1 }).toArray();
+  }
+
+  /** What Redis counts this month: records used, and held by calls under way. Zero where it knows nothing yet. */
+  async redisUsage(bucket: UsageBucket = 'live'): Promise<{ used: number; leased: number }> {
+    const [used, leased] = await this.service.redis.hmget(usageKey(this.counter(bucket)), 'used', 'leased');
+    return { used: Number(used ?? 0), leased: Number(leased ?? 0) };
+  }
+}
+
+async function createKey(
+  { stores, clock, keyPepper }: RunningService,
+  organisationId: string,
+  { kind, rate }: { readonly kind: UsageBucket; readonly rate: number },
+): Promise<UsableKey> {
+  return await stores.keys.create({
+    organisationId,
+    kind,
+    name: `the ${kind} key of a test`,
+    ratePerSecond: rate,
+    brand: 'leadscore',
+    pepper: keyPepper,
+    now: new Date(clock.now()),
+  });
+}
+
+async function createModel(
+  service: RunningService,
+  organisationId: string,
+  { bundle: files = sampleBundle(), liveApi = true, verdict }: ModelOptions,
+): Promise<Model> {
+  const { stores, clock } = service;
+  const bundle = checkBundle(files);
+  const now = new Date(clock.now());
+  const { name, family, version } = bundle.manifest;
+  const model: Model = {
+    _id: newId('mdl'),
+    organisation_id: organisationId,
+    name,
+    family,
+    live_api: liveApi,
+    version,
+    created_at: now,
+  };
+  await storeVersion({ database: stores.database, organisationId, modelId: model._id, bundle, now });
+  if (verdict !== undefined) await storeVerdict(service, model, verdict);
+  await stores.models.create(model);
+  return model;
+}
+
+async function storeVerdict(
+  { stores, clock }: RunningService,
+  model: Model,
+  verdict: GivenVerdict,
+): Promise<void> {
+  await stores.validation.replace({
+    _id: `${model._id}:${model.version}`,
+    organisation_id: model.organisation_id,
+    graded_at: new Date(clock.now()),
+    ...verdict,
+  });
+}
