@@ -13,7 +13,8 @@ export interface Envelope {
   readonly callbackId: string | undefined;
 }
 
-const reservedNames: ReadonlySet<string> = new Set(['model_id', 'crm_id', 'explain']);
+/** Members that say how to score; they are never fields of the record. */
+export const settingNames: ReadonlySet<string> = new Set(['model_id', 'crm_id', 'explain']);
 const longestCallbackId = 255;
 
 /**
@@ -37,7 +38,7 @@ export function openEnvelope(body: Members): Envelope {
 
 const plain = (settings: readonly Members[], record: Members): Envelope => ({
   settings,
-  record: without(record, reservedNames),
+  record: without(record, settingNames),
   objectId: objectIdOf(settings[0]),
   callbackId: undefined,
 });
@@ -50,7 +51,15 @@ function hubSpotAction(body: Members, inputFields: Members): Envelope {
       `callbackId must be a string of at most ${longestCallbackId} characters.`,
     );
   }
-  return { ...plain([body, inputFields], inputFields), callbackId: callbackId ?? '' };
+  const record = fromEntries([...objectProperties(body), ...Object.entries(inputFields)]);
+  return { ...plain([body, inputFields], record), callbackId: callbackId ?? '' };
+}
+
+/** The properties of the enrolled object, which an action may ask for beside its inputs. */
+function objectProperties(body: Members): [string, unknown][] {
+  const object = memberOf(body, 'object');
+  const properties = isMembers(object) ? memberOf(object, 'properties') : undefined;
+  return isMembers(properties) ? valuesOf(properties) : [];
 }
 
 function hubSpotWorkflow(body: Members, properties: Members): Envelope {
@@ -68,10 +77,20 @@ function pipedrive(body: Members): Envelope {
     );
   }
   const customFields = memberOf(data, 'custom_fields');
-  const record = isMembers(customFields)
-    ? fromEntries([...Object.entries(data), ...valuesOf(customFields)])
-    : data;
+  const record = fromEntries([
+    ...Object.entries(data).map(pipedriveField),
+    ...(isMembers(customFields) ? Object.entries(customFields).map(pipedriveField) : []),
+  ]);
   return plain([body, record], record);
+}
+
+/** A field with its value taken out of what Pipedrive puts around it; an option without a label is known by its id. */
+function pipedriveField([name, value]: readonly [string, unknown]): [string, unknown] {
+  if (!isMembers(value)) return [name, value];
+  const several = memberOf(value, 'values');
+  if (Array.isArray(several)) return [name, several.map((item) => pipedriveField([name, item])[1])];
+  const inside = ['value', 'amount', 'label', 'id'].find((member) => Object.hasOwn(value, member));
+  return [name, inside === undefined ? value : value[inside]];
 }
 
 /** HubSpot and Pipedrive wrap values: `{"annualrevenue": {"value": "1200", ...}}`. */

@@ -4,6 +4,9 @@ import { parseJson } from '../parse-json.js';
 import { bodyText } from '../read-body.js';
 import { fromEntries } from './members.js';
 
+/** JSON that was sent as a form, as curl does unless told otherwise: in a form these characters are percent-encoded. */
+const isJson = /^\s*[[{]/;
+
 /**
  * Parses the body of a webhook: JSON, JSON that was sent as text/plain, or a form.
  * @throws ApiError unreadableRequest for any other content type, and for what does not parse
@@ -15,6 +18,8 @@ export function parseWebhookBody(context: Context, body: Buffer): unknown {
     'text/plain',
     'application/x-www-form-urlencoded',
   );
+  if (type === null)
+    throw new ApiError('unreadableRequest', 'The body is empty: send the fields of one record.');
   const { charset } = context.request;
   if (typeof type !== 'string' || !/^(utf-?8|us-ascii)?$/i.test(charset)) {
     throw new ApiError(
@@ -23,7 +28,9 @@ export function parseWebhookBody(context: Context, body: Buffer): unknown {
     );
   }
   const text = bodyText(body);
-  return type === 'application/x-www-form-urlencoded' ? parseForm(text) : parseJson(text);
+  return type === 'application/x-www-form-urlencoded' && !isJson.test(text)
+    ? parseForm(text)
+    : parseJson(text);
 }
 
 /** The members of a form; a name that comes several times holds an array, as multi-selects do. */

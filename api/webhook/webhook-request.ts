@@ -1,6 +1,6 @@
 import { ApiError } from '../../shared/errors.js';
-import { type Envelope, openEnvelope } from './envelopes.js';
-import { isMembers, type Members, memberOf } from './members.js';
+import { type Envelope, openEnvelope, settingNames } from './envelopes.js';
+import { fromEntries, isMembers, type Members, memberOf } from './members.js';
 
 /** What a webhook asks for, whichever tool sent it. */
 export interface WebhookRequest {
@@ -14,6 +14,7 @@ export interface WebhookRequest {
 
 /** The members that are not fields of the record in a flat body. */
 const fallbackIds = ['hs_object_id', 'vid', 'objectId', 'Id', 'id'] as const;
+const n8nItemNames: ReadonlySet<string> = new Set(['json', 'pairedItem', 'binary']);
 const longestCrmId = 255;
 const longestModelId = 255;
 
@@ -24,7 +25,7 @@ const longestModelId = 255;
  * @throws ApiError unreadableRequest for what has no known form; refusedRequest for events that hold no record
  */
 export function readWebhook(body: unknown, query: Readonly<Record<string, unknown>>): WebhookRequest {
-  const envelope = openEnvelope(onlyElement(body));
+  const envelope = openEnvelope(withoutWrapping(onlyElement(body)));
   return {
     modelId: modelIdOf(envelope, query),
     crmId: crmIdOf(envelope),
@@ -36,7 +37,15 @@ export function readWebhook(body: unknown, query: Readonly<Record<string, unknow
 
 /** The body itself, or the one element of an array, as some tools send. */
 function onlyElement(body: unknown): Members {
-  const value: unknown = Array.isArray(body) && body.length === 1 ? body[0] : body;
+  const elements: readonly unknown[] = Array.isArray(body) ? body : [body];
+  if (elements.some(isHubSpotEvent)) {
+    throw new ApiError(
+      'refusedRequest',
+      'This is a HubSpot app event, which names a record but does not hold its fields. Use a workflow with "Send a ' +
+        'webhook" (include the properties that the model knows) or a custom code action instead.',
+    );
+  }
+  const value = elements.length === 1 ? elements[0] : body;
   if (Array.isArray(value)) {
     throw new ApiError(
       'unreadableRequest',
@@ -45,34 +54,43 @@ function onlyElement(body: unknown): Members {
   }
   if (!isMembers(value))
     throw new ApiError('unreadableRequest', 'The body must be an object with the fields of one record.');
-  if (isHubSpotEvent(value)) {
-    throw new ApiError(
-      'refusedRequest',
-      'This is a HubSpot app event, which names a record but does not hold its fields. Use a workflow with "Send a ' +
-        'webhook" (include the properties that the model knows) or a custom code action instead.',
-    );
-  }
   return value;
 }
 
-const isHubSpotEvent = (body: Members): boolean =>
+/**
+ * Takes off what n8n puts around a record when an item is sent on as it is: `json` (and `pairedItem`, `binary`), or
+ * `headers`, `params`, `query` and `body` of what its Webhook node received. The settings beside it still count.
+ */
+function withoutWrapping(body: Members): Members {
+  const isItem = Object.keys(body).every((name) => n8nItemNames.has(name) || settingNames.has(name));
+  const isReceived = isMembers(memberOf(body, 'headers'));
+  const inner = isItem ? memberOf(body, 'json') : isReceived ? memberOf(body, 'body') : undefined;
+  if (!isMembers(inner)) return body;
+  const settings = Object.entries(body).filter(([name]) => settingNames.has(name));
+  return fromEntries([...Object.entries(isItem ? withoutWrapping(inner) : inner), ...settings]);
+}
+
+const isHubSpotEvent = (body: unknown): boolean =>
+  isMembers(body) &&
   Object.hasOwn(body, 'subscriptionType') &&
   (Object.hasOwn(body, 'eventId') || Object.hasOwn(body, 'subscriptionId'));
 
 function modelIdOf({ settings }: Envelope, query: Readonly<Record<string, unknown>>): string {
-  const modelId = firstPresent(settings, 'model_id') ?? query.model_id;
+  const sent = settings.map((members) => memberOf(members, 'model_id'));
+  const modelId = [...sent, query.model_id].find((value) => !isNotSent(value));
   if (modelId === undefined) {
     throw new ApiError(
       'unreadableRequest',
       'model_id is missing: put it in the body, or in the address as ?model_id=mdl_...',
     );
   }
-  if (typeof modelId === 'string' && modelId !== '' && modelId.length <= longestModelId) return modelId;
+  if (typeof modelId === 'string' && modelId.length <= longestModelId) return modelId;
   throw new ApiError('unreadableRequest', `model_id must be a string of 1-${longestModelId} characters.`);
 }
 
 function explainOf({ settings }: Envelope, query: Readonly<Record<string, unknown>>): boolean {
-  const explain = firstPresent(settings, 'explain') ?? query.explain;
+  const places = [...settings, query];
+  const explain = places.map((members) => memberOf(members, 'explain')).find((sent) => sent !== undefined);
   if (explain === undefined) return false;
   const text = typeof explain === 'string' ? explain.trim().toLowerCase() : explain;
   if (text === true || text === 'true' || text === '1' || text === 1) return true;
@@ -84,7 +102,7 @@ function explainOf({ settings }: Envelope, query: Readonly<Record<string, unknow
 function crmIdOf(envelope: Envelope): string | null {
   for (const members of envelope.settings) {
     const sent = memberOf(members, 'crm_id');
-    if (sent !== undefined && sent !== null && sent !== '') return checkedCrmId(sent);
+    if (!isNotSent(sent)) return checkedCrmId(sent);
   }
   const places = [...envelope.settings, envelope.record];
   for (const name of fallbackIds) {
@@ -108,20 +126,17 @@ function checkedCrmId(sent: unknown): string {
   );
 }
 
-/** An id of another name as a crm_id; one that cannot be one counts as not sent. */
+/**
+ * An id of another name as a crm_id; one that cannot be one counts as not sent, and so does a number that JSON has
+ * rounded: it could be another lead's.
+ */
 function idText(value: unknown): string | null {
-  const text = typeof value === 'number' && Number.isFinite(value) ? String(value) : value;
+  const text = Number.isSafeInteger(value) ? String(value) : value;
   return typeof text === 'string' && text !== '' && isCrmId(text) ? text : null;
 }
 
 const isCrmId = (text: string): boolean =>
   [...text].length <= longestCrmId && !text.includes('\0') && text.isWellFormed();
 
-/** The first of several objects that has a member, and its value. */
-function firstPresent(places: readonly Members[], name: string): unknown {
-  for (const members of places) {
-    const value = memberOf(members, name);
-    if (value !== undefined) return value;
-  }
-  return undefined;
-}
+/** Tools send fields that they have no value for as null or as empty. */
+const isNotSent = (value: unknown): boolean => value === undefined || value === null || value === '';
