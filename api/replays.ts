@@ -118,6 +118,6 @@ function replayOf(stored: IdempotentReply, { bodyHash }: Idempotency): Reply {
   if (stored.body_hash === bodyHash) return { body: stored.reply, isReplay: true };
   throw new ApiError(
     'unreadableRequest',
-    'This Idempotency-Key was used for a call with another body: use a new key for each new call.',
+    'This Idempotency-Key was used for a call with another body, or to another address: use a new key for each new call.',
   );
 }

@@ -22,8 +22,6 @@ export interface ScoreRouteRooms {
 /** Records of one batch call at most. */
 const mostRecords = scoreRequestSchema.properties.records.maxItems;
 
-const route = '/v1/score';
-
 /** `POST /v1/score`: up to 1000 records of one model. */
 export function scoreRoute(rooms: ScoreRouteRooms, writeReply: WriteReply): Middleware {
   const check = compileCheck<ScoreRequest>(scoreRequestSchema);
@@ -31,9 +29,11 @@ export function scoreRoute(rooms: ScoreRouteRooms, writeReply: WriteReply): Midd
     const received = await receiveCall(context, rooms.receiving, {
       authenticate: () => rooms.keys.authenticate(context.headers),
       timeoutMs: rooms.requestTimeoutMs,
-      route,
+      route: String(context._matchedRoute),
     });
-    if (context.is('application/json') !== 'application/json' || !isUtf8Charset(context.request.charset)) {
+    const type = context.is('application/json');
+    if (type === null) throw new ApiError('unreadableRequest', 'The body is empty: send a JSON object.');
+    if (type !== 'application/json' || !isUtf8Charset(context.request.charset)) {
       throw new ApiError(
         'unreadableRequest',
         'Send JSON: the Content-Type must be application/json, in UTF-8.',

@@ -11,18 +11,19 @@ import { webhookReplyWriter } from '../webhook/webhook-reply.js';
 import { readWebhook, type WebhookRequest } from '../webhook/webhook-request.js';
 import type { ScoreRouteRooms } from './score.js';
 
-const route = '/v1/webhooks/score';
-
 /** `POST /v1/webhooks/score`: one record, in the form in which CRMs and automation tools send it. */
 export function webhookScoreRoute(rooms: ScoreRouteRooms, likelihoodName: LikelihoodName): Middleware {
   return async (context) => {
     const received = await receiveCall(context, rooms.receiving, {
       authenticate: () => authenticateWebhook(context.headers, rooms.keys),
       timeoutMs: rooms.webhookTimeoutMs,
-      route: `${route}?${context.querystring}`,
+      route: `${context._matchedRoute}?${context.querystring}`,
     });
     const request = readWebhook(parseWebhookBody(context, received.body), context.query);
-    const call = callOf(received, request, String(context.state.requestId));
+    const call = callOf(received, request, {
+      requestId: String(context.state.requestId),
+      route: String(context._matchedRoute),
+    });
     const writeReply = webhookReplyWriter({
       likelihoodName,
       forHubSpotAction: request.hubSpotCallbackId !== undefined,
@@ -34,7 +35,11 @@ export function webhookScoreRoute(rooms: ScoreRouteRooms, likelihoodName: Likeli
   };
 }
 
-function callOf(received: ReceivedCall, request: WebhookRequest, requestId: string): ScoringCall {
+function callOf(
+  received: ReceivedCall,
+  request: WebhookRequest,
+  { requestId, route }: { readonly requestId: string; readonly route: string },
+): ScoringCall {
   const { callId, apiKey, atMs, deadline } = received;
   return {
     id: callId,
@@ -46,7 +51,7 @@ function callOf(received: ReceivedCall, request: WebhookRequest, requestId: stri
     nameOfRecord: () => 'record',
     explain: request.explain,
     lane: 'singles',
-    idempotency: received.idempotency ?? repeatedCallback(received, request),
+    idempotency: received.idempotency ?? repeatedCallback(received, request, route),
     atMs,
     deadline,
   };
@@ -56,6 +61,7 @@ function callOf(received: ReceivedCall, request: WebhookRequest, requestId: stri
 function repeatedCallback(
   received: ReceivedCall,
   { hubSpotCallbackId }: WebhookRequest,
+  route: string,
 ): Idempotency | undefined {
   if (hubSpotCallbackId === undefined || hubSpotCallbackId === '') return undefined;
   return { key: `callback:${hubSpotCallbackId}`, bodyHash: bodyHashOf(route, received.body) };
