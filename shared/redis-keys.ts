@@ -57,3 +57,6 @@ export const changesChannel = 'leadscore:changes';
 /** Claim of the one call that is being answered under an Idempotency-Key; `digest` is that of the caller's key. */
 export const replayClaimKey = (organisationId: string, bucket: UsageBucket, digest: string): string =>
   `{${organisationId}}:claim:${bucket}:${digest}`;
+
+/** Hash of `<model>:<version>`: how many worker processes have died while running it. */
+export const modelStrikesKey = `${queuePrefix}:strikes`;

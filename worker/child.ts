@@ -7,6 +7,7 @@ import { connectMongo } from '../shared/store/connect.js';
 import { loadBundle, loadManifest } from '../shared/store/model-versions.js';
 import { PredictionStore } from '../shared/store/predictions.js';
 import { ChunkMailbox } from './chunk-mailbox.js';
+import { InHand, inHandFile } from './in-hand.js';
 import { startLaneWorker } from './lane-worker.js';
 import { ModelRegistry } from './model-registry.js';
 import { aliveIntervalMs, type ChildMessage } from './pool-messages.js';
@@ -18,11 +19,13 @@ import { scoreChunk } from './score-chunk.js';
  */
 
 const loadedModels = 50;
+/** ONNX keeps some memory of every model that was loaded and released; a process ends after this many. */
+const loadsOfALife = 1_000;
 const lookupTimeoutMs = 5_000;
 /** Singles are short; two batches overlap one's look-ups with the other's run. */
 const laneConcurrency = { singles: 4, batches: 2 } as const;
 
-async function start(config: Config, logger: Logger): Promise<void> {
+async function start(config: Config, logger: Logger, inHandPath: string): Promise<void> {
   const { redisUrl, mongoUrl } = config;
   if (redisUrl === undefined || mongoUrl === undefined)
     throw new Error('a worker needs REDIS_URL and MONGODB_URL');
@@ -36,12 +39,14 @@ async function start(config: Config, logger: Logger): Promise<void> {
   lifecycle.onStop('mongo', () => mongo.client.close());
   const replies = connect('replies', 'commands');
   await connectionReady(replies);
+  const inHand = new InHand(inHandPath);
   const registry = new ModelRegistry(
     {
       loadBundle: (modelId, version) => loadBundle(mongo.database, modelId, version),
       loadManifest: (modelId, version) => loadManifest(mongo.database, modelId, version),
     },
     loadedModels,
+    (modelKey, run) => inHand.during(modelKey, run),
   );
   lifecycle.onStop('models', () => registry.close());
   const scoring = { registry, predictions: new PredictionStore(mongo.database), lookupTimeoutMs };
@@ -61,20 +66,21 @@ async function start(config: Config, logger: Logger): Promise<void> {
   }
   lifecycle.listenForSignals();
   lifecycle.followParent();
-  reportToPool();
+  reportToPool(() => registry.loadCount >= loadsOfALife);
 }
 
-/** Says `ready` once and `alive` from then on. */
-function reportToPool(): void {
+/** Says `ready` once, `alive` from then on, and `worn` when it is time for a fresh process. */
+function reportToPool(isWorn: () => boolean): void {
   if (process.send === undefined) return;
   const tell = (message: ChildMessage) => process.send?.(message);
   tell({ kind: 'ready' });
-  setInterval(() => tell({ kind: 'alive' }), aliveIntervalMs).unref();
+  setInterval(() => tell({ kind: isWorn() ? 'worn' : 'alive' }), aliveIntervalMs).unref();
 }
 
 const config = readConfig();
 const logger = createLogger(config.logLevel, 'worker');
-start(config, logger).catch((error: unknown) => {
+const [, , inHandPath = inHandFile(0)] = process.argv;
+start(config, logger, inHandPath).catch((error: unknown) => {
   logger.fatal({ error }, 'the worker could not start');
   process.exit(1);
 });

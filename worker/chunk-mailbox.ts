@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
-import { payloadKey, replyStreamKey } from '../shared/redis-keys.js';
+import { modelStrikesKey, payloadKey, replyStreamKey } from '../shared/redis-keys.js';
 import { type ChunkPayload, type ChunkReply, messageVersion } from '../shared/score-job.js';
+import { isQuarantined } from './quarantine.js';
 
 /** A stream that nobody reads any more goes away after this long. */
 const replyStreamMs = 60_000;
@@ -12,17 +13,26 @@ export class UnknownMessageVersion extends Error {
   override name = 'UnknownMessageVersion';
 }
 
+/** A chunk, and whether its model has killed too many worker processes to be run. */
+export interface ReadChunk {
+  readonly payload: ChunkPayload;
+  readonly isQuarantined: boolean;
+}
+
 /** Reads the payloads of chunks, and writes replies to the stream of the gateway that waits. */
 export class ChunkMailbox {
   constructor(private readonly redis: Redis) {}
 
   /** The payload of a chunk; undefined when it was cancelled, answered already, or is past its deadline. */
-  async read(chunkId: string): Promise<ChunkPayload | undefined> {
-    const text = await this.redis.get(payloadKey(chunkId));
+  async read(chunkId: string): Promise<ReadChunk | undefined> {
+    const [text, strikes] = await Promise.all([
+      this.redis.get(payloadKey(chunkId)),
+      this.redis.hgetall(modelStrikesKey),
+    ]);
     if (text === null) return undefined;
     const payload = JSON.parse(text) as ChunkPayload;
     if (payload.v !== messageVersion) throw new UnknownMessageVersion(`message version ${payload.v}`);
-    return payload;
+    return { payload, isQuarantined: isQuarantined(strikes, `${payload.model}:${payload.version}`) };
   }
 
   /** Sends the reply and drops the payload, so that the chunk is never scored again. */

@@ -1,33 +1,52 @@
 import { InferenceSession as OnnxSession, Tensor } from 'onnxruntime-node';
 import type { OnnxReference } from '../shared/bundle/manifest.js';
 
+/** Everything native goes through this: it may crash the process, or never come back. */
+export type RunGuard = <Result>(run: () => Promise<Result>) => Promise<Result>;
+
+export interface SessionOptions {
+  readonly reference: OnnxReference;
+  /** Number of input columns. */
+  readonly width: number;
+  readonly guard?: RunGuard | undefined;
+}
+
 /**
  * One ONNX model ready to run; the only importer of onnxruntime. One thread, no spinning: a pool has a process for each
  * core, and a thread that spins takes the core from the next process.
  */
 export class InferenceSession {
+  private readonly reference: OnnxReference;
+  private readonly width: number;
+  private readonly guard: RunGuard;
+
   private constructor(
     private readonly session: OnnxSession,
-    private readonly reference: OnnxReference,
-    private readonly width: number,
-  ) {}
+    { reference, width, guard = (run) => run() }: SessionOptions,
+  ) {
+    this.reference = reference;
+    this.width = width;
+    this.guard = guard;
+  }
 
   /**
    * Loads a model and runs one row of zeros through it.
    * @param onnx the file's bytes
    * @throws Error when ONNX cannot load or run it, or when its output has not the form that the manifest says
    */
-  static async load(onnx: Uint8Array, reference: OnnxReference, width: number): Promise<InferenceSession> {
-    const session = await OnnxSession.create(onnx, {
-      intraOpNumThreads: 1,
-      interOpNumThreads: 1,
-      executionMode: 'sequential',
-      graphOptimizationLevel: 'all',
-      logSeverityLevel: 3,
-      extra: { session: { intra_op: { allow_spinning: '0' }, inter_op: { allow_spinning: '0' } } },
-    });
-    const loaded = new InferenceSession(session, reference, width);
-    await loaded.run(new Float32Array(width), 1);
+  static async load(onnx: Uint8Array, options: SessionOptions): Promise<InferenceSession> {
+    const create = () =>
+      OnnxSession.create(onnx, {
+        intraOpNumThreads: 1,
+        interOpNumThreads: 1,
+        executionMode: 'sequential',
+        graphOptimizationLevel: 'all',
+        logSeverityLevel: 3,
+        extra: { session: { intra_op: { allow_spinning: '0' }, inter_op: { allow_spinning: '0' } } },
+      });
+    const session = await (options.guard === undefined ? create() : options.guard(create));
+    const loaded = new InferenceSession(session, options);
+    await loaded.run(new Float32Array(options.width), 1);
     return loaded;
   }
 
@@ -38,7 +57,9 @@ export class InferenceSession {
    */
   async run(rows: Float32Array, count: number): Promise<Float64Array> {
     const input = new Tensor('float32', rows, [count, this.width]);
-    const outputs = await this.session.run({ [this.reference.input]: input }, [this.reference.output]);
+    const outputs = await this.guard(() =>
+      this.session.run({ [this.reference.input]: input }, [this.reference.output]),
+    );
     const output = outputs[this.reference.output];
     if (output === undefined || !(output.data instanceof Float32Array)) {
       throw new Error(`the output "${this.reference.output}" is not a float32 tensor`);

@@ -59,15 +59,28 @@ async function handle(
 ): Promise<void> {
   try {
     if (job.data.v !== messageVersion) throw new UnknownMessageVersion(`message version ${job.data.v}`);
-    const payload = await options.mailbox.read(job.data.chunk);
-    if (payload === undefined) return;
-    await options.mailbox.reply(payload, await scoreOrFail(payload, options));
+    const read = await options.mailbox.read(job.data.chunk);
+    if (read === undefined) return;
+    const { payload } = read;
+    await options.mailbox.reply(
+      payload,
+      read.isQuarantined ? quarantined(payload) : await scoreOrFail(payload, options),
+    );
   } catch (error) {
     if (!(error instanceof UnknownMessageVersion)) throw error;
     await job.moveToDelayed(Date.now() + otherVersionDelayMs, token);
     throw new DelayedError();
   }
 }
+
+const quarantined = ({ chunk, model, version }: ChunkPayload): ChunkReply => ({
+  chunk,
+  parts: [],
+  failure: {
+    code: 'model_unavailable',
+    message: `version ${version} of ${model} is quarantined: it stopped two workers`,
+  },
+});
 
 /** What cannot be scored is answered at once, not left to the caller's deadline. */
 async function scoreOrFail(payload: ChunkPayload, { score, logger }: LaneWorkerOptions): Promise<ChunkReply> {

@@ -4,7 +4,9 @@ import { type Config, readConfig } from '../shared/config.js';
 import { messageOf } from '../shared/errors.js';
 import { Lifecycle } from '../shared/lifecycle.js';
 import { createLogger, type Logger } from '../shared/logger.js';
+import { connectRedis } from '../shared/redis.js';
 import { WorkerPool } from './pool.js';
+import { strike, strikesToQuarantine } from './quarantine.js';
 import { startScheduler } from './scheduler.js';
 
 /* The worker pool: processes that score, the scheduler of upkeep, and a port for operators. */
@@ -22,7 +24,16 @@ async function start(config: Config, logger: Logger): Promise<void> {
   lifecycle.add(
     await startScheduler({ ...config, redisUrl: config.redisUrl, mongoUrl: config.mongoUrl }, logger),
   );
-  const pool = lifecycle.add(new WorkerPool({ workers: config.workers, logger }));
+  const strikes = connectRedis({ url: config.redisUrl, name: 'leadscore-pool', kind: 'commands', logger });
+  lifecycle.onStop('redis', async () => strikes.disconnect());
+  const onDeathOf = (modelKey: string) => {
+    strike(strikes, modelKey).then(
+      (count) =>
+        logger.error({ model: modelKey, count, strikesToQuarantine }, 'a worker died while it ran a model'),
+      (error: unknown) => logger.error({ model: modelKey, error }, 'a death could not be noted'),
+    );
+  };
+  const pool = lifecycle.add(new WorkerPool({ workers: config.workers, logger, onDeathOf }));
   lifecycle.add(
     await startAdminServer({
       host: config.host,

@@ -2,7 +2,7 @@ import type { Manifest } from '../shared/bundle/manifest.js';
 import { compileKnownFields, type KnownFields } from '../shared/known-fields.js';
 import { compileLikelihood } from './calibrated-likelihood.js';
 import { compileFeatureRow, type FeatureRow } from './feature-row/feature-row.js';
-import { InferenceSession } from './inference-session.js';
+import { InferenceSession, type RunGuard } from './inference-session.js';
 import { compilePercentileScore } from './percentile-score.js';
 import { compileRecencyGuard, type RecencyGuard } from './recency-guard.js';
 
@@ -31,6 +31,9 @@ interface Entry {
   evicted: boolean;
 }
 
+/** Runs native code that may never come back, under the `<model>:<version>` that it is of. */
+export type GuardedRun = <Result>(modelKey: string, run: () => Promise<Result>) => Promise<Result>;
+
 /** No such version is stored, or it cannot be run. */
 export class ModelUnavailable extends Error {
   override name = 'ModelUnavailable';
@@ -45,10 +48,19 @@ export class ModelRegistry {
   private readonly entries = new Map<string, Entry>();
   private readonly fieldsByVersion = new Map<string, Promise<KnownFields | undefined>>();
 
+  private loads = 0;
+
+  /** @param guarded what every load and run of a version goes through: one at a time, noted for when it never ends */
   constructor(
     private readonly source: VersionSource,
     private readonly capacity: number,
+    private readonly guarded: GuardedRun = (_modelKey, run) => run(),
   ) {}
+
+  /** How many versions have been loaded so far; ONNX leaks a little with each. */
+  get loadCount(): number {
+    return this.loads;
+  }
 
   /** How many versions are loaded, or being loaded. */
   get size(): number {
@@ -128,7 +140,8 @@ export class ModelRegistry {
   private async load(modelId: string, version: string): Promise<LoadedModel> {
     const bundle = await this.source.loadBundle(modelId, version);
     if (bundle === undefined) throw new ModelUnavailable(`version ${version} of ${modelId} is not stored`);
-    return compileModel(bundle.manifest, bundle.onnx);
+    this.loads += 1;
+    return compileModel(bundle.manifest, bundle.onnx, (run) => this.guarded(`${modelId}:${version}`, run));
   }
 }
 
@@ -136,11 +149,15 @@ export class ModelRegistry {
  * Compiles a bundle that has been checked.
  * @throws ModelUnavailable when ONNX cannot load or run the graph
  */
-export async function compileModel(manifest: Manifest, onnx: Uint8Array): Promise<LoadedModel> {
+export async function compileModel(
+  manifest: Manifest,
+  onnx: Uint8Array,
+  guard?: RunGuard,
+): Promise<LoadedModel> {
   const knownFields = compileKnownFields(manifest);
   let session: InferenceSession;
   try {
-    session = await InferenceSession.load(onnx, manifest.onnx, manifest.width);
+    session = await InferenceSession.load(onnx, { reference: manifest.onnx, width: manifest.width, guard });
   } catch (error) {
     throw new ModelUnavailable(`ONNX does not run ${manifest.name} ${manifest.version}`, { cause: error });
   }

@@ -2,11 +2,14 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '../shared/config.js';
 import type { Logger } from '../shared/logger.js';
+import { inHandFile, takeInHand } from './in-hand.js';
 import { isChildMessage } from './pool-messages.js';
 
 export interface PoolOptions {
   readonly workers: number;
   readonly logger: Logger;
+  /** Told when a process died while it ran a version of a model (`<model>:<version>`). */
+  readonly onDeathOf: (modelKey: string) => void;
   /** A child whose event loop has not turned for this long is killed and replaced. */
   readonly stuckMs?: number;
 }
@@ -16,6 +19,7 @@ interface Child {
   readonly startedMs: number;
   lastAliveMs: number;
   isReady: boolean;
+  isLeaving: boolean;
 }
 
 const firstReplacementDelayMs = 50;
@@ -28,7 +32,7 @@ const quietStopMs = 20_000;
 /**
  * 1. Runs a number of worker processes.
  * 2. Replaces one that has died, within a second.
- * 3. Kills one that is stuck, which then has died.
+ * 3. Kills one that is stuck, which then has died; says which model a dead one was running.
  * 4. Stops them: quietly first (each finishes what it has in hand), by force after 20 s.
  */
 export class WorkerPool {
@@ -68,12 +72,12 @@ export class WorkerPool {
 
   private spawn(slot: number): void {
     if (this.isStopping) return;
-    const process = fork(fileURLToPath(new URL('./child.js', import.meta.url)), {
+    const process = fork(fileURLToPath(new URL('./child.js', import.meta.url)), [inHandFile(slot)], {
       env: childEnvironment({}),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     const now = Date.now();
-    const child: Child = { process, startedMs: now, lastAliveMs: now, isReady: false };
+    const child: Child = { process, startedMs: now, lastAliveMs: now, isReady: false, isLeaving: false };
     this.children.set(slot, child);
     process.on('message', (message) => this.hear(child, message));
     process.on('error', (error) => this.options.logger.error({ slot, error }, 'worker process error'));
@@ -83,6 +87,10 @@ export class WorkerPool {
   private hear(child: Child, message: unknown): void {
     if (!isChildMessage(message)) return;
     child.lastAliveMs = Date.now();
+    if (message.kind === 'worn' && !child.isLeaving) {
+      child.isLeaving = true;
+      child.process.kill('SIGTERM');
+    }
     if (message.kind !== 'ready') return;
     child.isReady = true;
     if (this.readyCount === this.options.workers) for (const resolve of this.whenReady.splice(0)) resolve();
@@ -90,7 +98,9 @@ export class WorkerPool {
 
   private replace(slot: number, child: Child, how: { code: number | null; signal: string | null }): void {
     this.children.delete(slot);
+    const modelKey = takeInHand(inHandFile(slot));
     if (this.isStopping) return;
+    if (modelKey !== undefined) this.options.onDeathOf(modelKey);
     this.quickDeaths = Date.now() - child.startedMs < healthyMs ? this.quickDeaths + 1 : 0;
     const delayMs = Math.min(firstReplacementDelayMs * 2 ** this.quickDeaths, longestReplacementDelayMs);
     this.options.logger.error(

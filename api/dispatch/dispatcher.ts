@@ -13,6 +13,7 @@ import {
 } from '../../shared/score-job.js';
 import type { AdmittedModel } from '../admission.js';
 import { msUntil, type ScoringCall } from '../scoring-call.js';
+import { FairWindow } from './fair-window.js';
 import type { LaneQueues } from './lane-queues.js';
 import { refusal } from './refusal.js';
 import type { ReplyStream } from './reply-stream.js';
@@ -31,22 +32,37 @@ export interface DispatcherOptions {
   readonly replies: ReplyStream;
 }
 
+/** Some ten seconds of work for two cores: what comes beyond it could not be answered in time. */
+const mostWaitingChunks = 1_000;
+
 /** Where a chunk is to be scored, and with what. */
 export interface ChunkTarget {
   readonly organisationId: string;
   readonly model: AdmittedModel;
 }
 
+interface OutgoingChunk {
+  readonly target: ChunkTarget;
+  readonly lane: Lane;
+  readonly parts: readonly OutgoingPart[];
+  readonly timeoutMs: number;
+}
+
 /**
  * Sends records to the workers and waits for their scores.
  * 1. A batch is cut into chunks of at most 250 records, all sent at once.
  * 2. Single records for the same model are gathered into one chunk for at most two milliseconds.
- * 3. At the deadline the payloads are dropped, so that no worker starts what nobody waits for.
+ * 3. A gateway has only so many chunks in a lane at once, shared fairly between organisations.
+ * 4. At the deadline the payloads are dropped, so that no worker starts what nobody waits for.
  */
 export class Dispatcher {
   private readonly singles: SingleCoalescer;
+  private readonly windows: Readonly<Record<Lane, FairWindow>>;
 
   constructor(private readonly options: DispatcherOptions) {
+    const windowOf = (lane: Lane) =>
+      new FairWindow({ size: () => options.queues.windowSize(lane), mostWaiting: mostWaitingChunks });
+    this.windows = { singles: windowOf('singles'), batches: windowOf('batches') };
     this.singles = new SingleCoalescer((target, parts, deadlineMs) =>
       this.sendChunk({ target, lane: 'singles', parts, timeoutMs: deadlineMs }),
     );
@@ -87,14 +103,19 @@ export class Dispatcher {
     return this.singles.score(target, part, msUntil(call.deadline));
   }
 
-  /** Queues one chunk and waits for its reply; rejects with an ApiError when there is none in time. */
-  private async sendChunk(sent: {
-    readonly target: ChunkTarget;
-    readonly lane: Lane;
-    readonly parts: readonly OutgoingPart[];
-    readonly timeoutMs: number;
-  }): Promise<readonly PartReply[]> {
-    const { target, lane, parts, timeoutMs } = sent;
+  /** Queues one chunk when its turn has come, and waits for its reply. */
+  private async sendChunk(sent: OutgoingChunk): Promise<readonly PartReply[]> {
+    const endMs = performance.now() + sent.timeoutMs;
+    return await this.windows[sent.lane].run(sent.target.organisationId, sent.timeoutMs, () =>
+      this.sendNow(sent, Math.max(1, Math.floor(endMs - performance.now()))),
+    );
+  }
+
+  /** Rejects with an ApiError when there is no reply in time. */
+  private async sendNow(
+    { target, lane, parts }: OutgoingChunk,
+    timeoutMs: number,
+  ): Promise<readonly PartReply[]> {
     const payload: OutgoingPayload = {
       v: messageVersion,
       chunk: randomUUID(),

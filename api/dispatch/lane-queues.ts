@@ -12,12 +12,17 @@ import {
   type OutgoingPayload,
 } from '../../shared/score-job.js';
 
+const smallestWindow = 16;
+const chunksPerWorker = 4;
+const countEveryMs = 5_000;
 const jobName = 'chunk';
 /** BullMQ writes an event a job; nobody reads them. */
 const eventsKept = 100;
 
 /** The lanes on which chunks travel to the workers. */
 export class LaneQueues {
+  private readonly workerCounts = new Map<Lane, number>();
+  private counting: NodeJS.Timeout | undefined;
   private readonly queues: ReadonlyMap<Lane, Queue<ChunkJob>>;
 
   /** @param redis a connection for commands; payloads and jobs go over the same one, so a payload is always there first */
@@ -39,6 +44,18 @@ export class LaneQueues {
     ]);
   }
 
+  /** Chunks that this gateway may have in a lane at once: enough to keep every worker busy, and no more. */
+  windowSize(lane: Lane): number {
+    return Math.max(smallestWindow, chunksPerWorker * (this.workerCounts.get(lane) ?? 0));
+  }
+
+  /** Counts the workers of each lane now and every few seconds. */
+  async start(): Promise<void> {
+    await this.countWorkers();
+    this.counting = setInterval(() => void this.countWorkers(), countEveryMs);
+    this.counting.unref();
+  }
+
   /** Takes a chunk back: a worker that has not begun with it will not. */
   cancel(chunkId: string): void {
     this.redis.del(payloadKey(chunkId)).catch((error: unknown) => {
@@ -52,7 +69,18 @@ export class LaneQueues {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.counting);
     await Promise.all([...this.queues.values()].map((queue) => queue.close()));
+  }
+
+  private async countWorkers(): Promise<void> {
+    for (const [lane, queue] of this.queues) {
+      try {
+        this.workerCounts.set(lane, await queue.getWorkersCount());
+      } catch (error) {
+        this.logger.debug({ lane, error }, 'the workers could not be counted');
+      }
+    }
   }
 
   private open(lane: Lane): Queue<ChunkJob> {
