@@ -44,21 +44,6 @@ export function startCli(words: readonly string[], settings: Settings = {}): Run
   return { process: child, ended };
 }
 
-/** Runs a command to its end. */
-export const runCli = (words: readonly string[], settings?: Settings): Promise<CliResult> =>
+/** Runs a command as a process of its own to its end. */
+export const runCliProcess = (words: readonly string[], settings?: Settings): Promise<CliResult> =>
   startCli(words, settings).ended;
-
-/**
- * Runs a command with `--json` and gives its document.
- * @throws Error with what it said when it failed, or printed anything else than one document
- */
-export async function cliDocument(
-  words: readonly string[],
-  settings: Settings,
-): Promise<Record<string, unknown>> {
-  const { exitCode, stdout, stderr } = await runCli([...words, '--json'], settings);
-  if (exitCode !== 0) throw new Error(`exit code ${exitCode}: ${stderr}`);
-  const document: unknown = JSON.parse(stdout);
-  if (typeof document === 'object' && document !== null) return { ...document };
-  throw new Error(`no document: ${stdout}`);
-}

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -38,6 +39,7 @@ export class FakeScoreService {
   /** Records counted. */
   used = 0;
   answering: Answering = () => undefined;
+  private readonly arrivals = new EventEmitter();
   private readonly replies = new Map<string, string>();
   private readonly server = createServer((request, response) => {
     this.handle(request, response).catch(() => response.destroy());
@@ -62,6 +64,11 @@ export class FakeScoreService {
     return this.calls.filter((call) => call.records.some((record) => record.n === String(n)));
   }
 
+  /** Resolves when a call has brought the n-th row. */
+  async arrival(n: number): Promise<void> {
+    while (this.callsWith(n).length === 0) await once(this.arrivals, 'call');
+  }
+
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body: { model_id: string; explain?: boolean; records: Record<string, unknown>[] } = JSON.parse(
       await text(request),
@@ -75,6 +82,7 @@ export class FakeScoreService {
       records: body.records,
     };
     this.calls.push(call);
+    this.arrivals.emit('call');
     const answer = await this.answering(call);
     if (answer === 'hang up') response.destroy();
     else if (answer !== undefined) refuse(response, answer);

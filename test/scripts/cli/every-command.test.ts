@@ -1,0 +1,126 @@
+import { expect } from 'chai';
+import { freePort } from '../../../scripts/local-servers/loopback-port.js';
+import { callCli } from './cli-call.js';
+import { runCliProcess } from './cli-process.js';
+import { type OperatorDesk, operatorDesk } from './operator-desk.js';
+
+describe('every command', () => {
+  let desk: OperatorDesk;
+
+  before(async () => {
+    desk = await operatorDesk();
+  });
+
+  after(() => desk.leave());
+
+  it('works as a process of its own, from a fresh database to a model that can score', async () => {
+    const document = async (...words: string[]): Promise<Record<string, unknown>> => {
+      const { exitCode, stdout, stderr } = await runCliProcess([...words, '--json'], desk.settings);
+      expect(exitCode, stderr).to.equal(0);
+      expect(stderr).to.equal('');
+      return JSON.parse(stdout);
+    };
+    const organisation = String((await document('org', 'create', '--name', 'Acme', '--plan', 'pro')).org_id);
+    expect(await document('key', 'create', organisation)).to.include.keys('key_id', 'secret');
+    const bundle = await desk.writeBundle();
+    const { model_id: model } = await document('model', 'import', bundle, '--org', organisation);
+    const listed = await runCliProcess(['model', 'list', organisation], desk.settings);
+    expect(listed.stdout).to.include(String(model)).and.include('too_early_to_grade');
+    expect((await runCliProcess(['model', 'show', 'mdl_x'], desk.settings)).exitCode).to.equal(1);
+    expect((await runCliProcess(['model'], desk.settings)).exitCode).to.equal(2);
+    expect((await runCliProcess(['--version'])).stdout).to.match(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('an unknown id fails with exit code 1 and says where to look, as JSON when asked', async () => {
+    for (const words of [
+      ['org', 'show', 'org_x'],
+      ['org', 'set', 'org_x', '--plan', 'pro'],
+      ['key', 'create', 'org_x'],
+      ['key', 'list', 'org_x'],
+      ['key', 'revoke', 'key_x'],
+      ['model', 'list', 'org_x'],
+      ['model', 'show', 'mdl_x'],
+      ['model', 'set', 'mdl_x', '--live-api', 'on'],
+      ['model', 'delete', 'mdl_x'],
+      ['usage', 'show', 'org_x'],
+      ['usage', 'reconcile', 'org_x'],
+    ]) {
+      const { exitCode, stdout, stderr } = await desk.run(...words, '--json');
+      expect(exitCode, words.join(' ')).to.equal(1);
+      expect(stdout).to.equal('');
+      expect(JSON.parse(stderr).error).to.include({ code: 'not_found' });
+      expect(stderr).to.include('npx leadscore ');
+    }
+  });
+
+  it('a wrong call ends with exit code 2 before anything is connected to', async () => {
+    for (const words of [
+      [],
+      ['org'],
+      ['nothing'],
+      ['org', 'create', '--name', 'A'],
+      ['org', 'create', '--name', ' ', '--plan', 'pro'],
+      ['org', 'create', '--name', 'A', '--plan', 'gold'],
+      ['org', 'create', '--name', 'A', '--plan', 'pro', '--limit', '-1'],
+      ['org', 'create', '--name', 'A', '--plan', 'trial', '--trial-ends', '2026-02-30'],
+      ['org', 'create', '--name', 'A', '--plan', 'pro', '--trial-ends', '2026-02-28'],
+      ['key', 'create'],
+      ['key', 'create', 'org_a', '--rate', '1.5'],
+      ['model', 'import', 'x'],
+      ['model', 'set', 'mdl_a', '--live-api', 'maybe'],
+      ['usage', 'show', 'org_a', '--month', '2026-13'],
+    ]) {
+      const { exitCode, stdout } = await callCli(words);
+      expect(exitCode, words.join(' ')).to.equal(2);
+      expect(stdout).to.equal('');
+    }
+  });
+
+  it('without servers it says what to set or start', async () => {
+    const halfSet = await callCli(['org', 'list'], { REDIS_URL: desk.databases.redisUrl });
+    expect(halfSet.exitCode).to.equal(1);
+    expect(halfSet.stderr).to.include('MONGODB_URL is not set').and.include('npm start');
+  });
+
+  it('a change without Redis is made all the same, with a warning', async () => {
+    const id = await desk.newOrganisation();
+    const { exitCode, stdout, stderr } = await callCli(['org', 'set', id, '--plan', 'free', '--json'], {
+      ...desk.settings,
+      REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
+    });
+    expect(exitCode).to.equal(0);
+    expect(JSON.parse(stdout)).to.include({ plan: 'free' });
+    expect(stderr).to.include('within 5 seconds');
+  });
+
+  it('every command has help with an example', async () => {
+    const commands = [
+      ...[
+        'org create',
+        'org set',
+        'org show',
+        'org list',
+        'key create',
+        'key list',
+        'key revoke',
+        'model import',
+      ],
+      ...[
+        'model check',
+        'model set',
+        'model list',
+        'model show',
+        'model delete',
+        'usage show',
+        'usage reconcile',
+        'score',
+      ],
+    ];
+    for (const command of commands) {
+      const { exitCode, stdout } = await callCli([...command.split(' '), '--help']);
+      expect(exitCode, command).to.equal(0);
+      expect(stdout, command).to.include(`npx leadscore ${command}`).and.include('--json');
+      expect(Math.max(...stdout.split('\n').map((line) => line.length)), command).to.be.at.most(110);
+    }
+  });
+});

@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import { callCli } from './cli-call.js';
+import { type OperatorDesk, operatorDesk } from './operator-desk.js';
+
+describe('leadscore org', () => {
+  let desk: OperatorDesk;
+
+  before(async () => {
+    desk = await operatorDesk();
+  });
+
+  after(() => desk.leave());
+
+  it('create, set, show and list agree, and a change is announced', async () => {
+    const trial = await desk.document('org', 'create', '--name', 'On trial', '--plan', 'trial');
+    const inDays = (Date.parse(String(trial.trial_ends_at)) - Date.now()) / 86_400_000;
+    expect(inDays).to.be.closeTo(14, 0.01);
+    expect(trial).to.include({ plan: 'trial', limit: 10_000, backstop: 20_000, policy: 'warn' });
+
+    const id = String(trial.org_id);
+    const changed = await desk.document(
+      'org',
+      'set',
+      id,
+      '--plan',
+      'enterprise',
+      '--limit',
+      '90000',
+      '--policy',
+      'block',
+    );
+    expect(changed).to.include({
+      name: 'On trial',
+      plan: 'enterprise',
+      limit: 90_000,
+      backstop: 180_000,
+      policy: 'block',
+    });
+    await desk.announced({ kind: 'organisation', id });
+    expect(await desk.document('org', 'show', id)).to.deep.equal(changed);
+    const { organisations } = await desk.document('org', 'list');
+    expect(organisations).to.deep.include(changed);
+  });
+
+  it('a trial that is begun by set lasts 14 days, or until the date given', async () => {
+    const id = await desk.newOrganisation();
+    const begun = await desk.document('org', 'set', id, '--plan', 'trial');
+    expect((Date.parse(String(begun.trial_ends_at)) - Date.now()) / 86_400_000).to.be.closeTo(14, 0.01);
+    const moved = await desk.document('org', 'set', id, '--trial-ends', '2020-01-31');
+    expect(moved.trial_ends_at).to.equal('2020-01-31T00:00:00.000Z');
+    expect((await desk.run('org', 'show', id)).stdout).to.include('2020-01-31 UTC (over: read-only');
+  });
+
+  it('every table and description fits into 80 columns', async () => {
+    const id = await desk.newOrganisation('--limit', '123456789');
+    await desk.run('org', 'set', id, '--name', 'An organisation with a name that is longer than most');
+    for (const words of [
+      ['org', 'list'],
+      ['org', 'show', id],
+      ['key', 'create', id],
+      ['key', 'list', id],
+      ['usage', 'show', id],
+    ]) {
+      const { stdout } = await callCli(words, desk.settings);
+      const lines = stdout.split('\n').filter((line) => line.length > 80);
+      expect(lines, words.join(' ')).to.deep.equal([]);
+    }
+  });
+});

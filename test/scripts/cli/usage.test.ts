@@ -1,0 +1,116 @@
+import { expect } from 'chai';
+import { usageKey } from '../../../shared/redis-keys.js';
+import { type OperatorDesk, operatorDesk } from './operator-desk.js';
+
+describe('leadscore usage', () => {
+  let desk: OperatorDesk;
+
+  before(async () => {
+    desk = await operatorDesk();
+  });
+
+  after(() => desk.leave());
+
+  const month = '2026-03';
+
+  const ledgerRow = (organisation: string, id: string, records: number) => ({
+    _id: id,
+    request_id: id,
+    org: organisation,
+    key: 'key_1',
+    bucket: 'live' as const,
+    month,
+    records,
+    model: 'mdl_1',
+    version: '1',
+    at: new Date('2026-03-02T00:00:00Z'),
+  });
+
+  it('show reads the counter from Redis and the sum from the ledger', async () => {
+    const organisation = await desk.newOrganisation();
+    const { stores } = desk;
+    await stores.ledgerRows.insertMany([
+      ledgerRow(organisation, `${organisation}1`, 600),
+      ledgerRow(organisation, `${organisation}2`, 400),
+    ]);
+    const before = await desk.document('usage', 'show', organisation, '--month', month);
+    expect(before.buckets).to.deep.equal([
+      {
+        bucket: 'live',
+        current: 1_000,
+        limit: 10_000,
+        remaining: 9_000,
+        in_grace: false,
+        backstop: 20_000,
+        leased: 0,
+        ledger: 1_000,
+        source: 'ledger',
+      },
+      {
+        bucket: 'test',
+        current: 0,
+        limit: 1_000,
+        remaining: 1_000,
+        in_grace: false,
+        backstop: null,
+        leased: 0,
+        ledger: 0,
+        source: 'ledger',
+      },
+    ]);
+    await desk.redis.hset(usageKey({ organisationId: organisation, bucket: 'live', month }), {
+      used: 12_000,
+      leased: 5,
+    });
+    const after = await desk.document('usage', 'show', organisation, '--month', month);
+    expect(after.buckets).to.deep.include({
+      bucket: 'live',
+      current: 12_000,
+      limit: 10_000,
+      remaining: -2_000,
+      in_grace: true,
+      backstop: 20_000,
+      leased: 5,
+      ledger: 1_000,
+      source: 'redis',
+    });
+    expect((await desk.run('usage', 'show', organisation, '--month', month)).stdout).to.match(
+      /live .* -2,000 +█{12} grace/,
+    );
+  });
+
+  it('reconcile restores a counter that Redis has lost, and corrects one that is wrong', async () => {
+    const organisation = await desk.newOrganisation();
+    const { stores } = desk;
+    await stores.ledgerRows.insertOne(ledgerRow(organisation, `${organisation}1`, 700));
+    const key = usageKey({ organisationId: organisation, bucket: 'live', month });
+    const reconcile = async () =>
+      (await desk.document('usage', 'reconcile', organisation, '--month', month)).buckets;
+    expect(await reconcile()).to.deep.include({
+      bucket: 'live',
+      used_before: null,
+      used: 700,
+      ledger: 700,
+      leased: 0,
+      outcome: 'restored',
+    });
+    expect(await desk.redis.hget(key, 'used')).to.equal('700');
+    await desk.redis.hset(key, 'used', 650);
+    expect(await reconcile()).to.deep.include({
+      bucket: 'live',
+      used_before: 650,
+      used: 700,
+      ledger: 700,
+      leased: 0,
+      outcome: 'corrected',
+    });
+    expect(await reconcile()).to.deep.include({
+      bucket: 'live',
+      used_before: 700,
+      used: 700,
+      ledger: 700,
+      leased: 0,
+      outcome: 'agreed',
+    });
+  });
+});
