@@ -27,7 +27,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const strikes = connectRedis({ url: config.redisUrl, name: 'leadscore-pool', kind: 'commands', logger });
   lifecycle.onStop('redis', async () => strikes.disconnect());
   const onDeathOf = (modelKey: string) => {
-    strike(strikes, modelKey).then(
+    strike(strikes, modelKey, Date.now()).then(
       (count) =>
         logger.error({ model: modelKey, count, strikesToQuarantine }, 'a worker died while it ran a model'),
       (error: unknown) => logger.error({ model: modelKey, error }, 'a death could not be noted'),

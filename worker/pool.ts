@@ -20,7 +20,22 @@ interface Child {
   lastAliveMs: number;
   isReady: boolean;
   isLeaving: boolean;
+  isStuck: boolean;
 }
+
+interface HowItEnded {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+const crashSignals: ReadonlySet<string> = new Set([
+  'SIGSEGV',
+  'SIGABRT',
+  'SIGBUS',
+  'SIGILL',
+  'SIGFPE',
+  'SIGTRAP',
+]);
 
 const firstReplacementDelayMs = 50;
 const longestReplacementDelayMs = 1_000;
@@ -77,7 +92,14 @@ export class WorkerPool {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     const now = Date.now();
-    const child: Child = { process, startedMs: now, lastAliveMs: now, isReady: false, isLeaving: false };
+    const child: Child = {
+      process,
+      startedMs: now,
+      lastAliveMs: now,
+      isReady: false,
+      isLeaving: false,
+      isStuck: false,
+    };
     this.children.set(slot, child);
     process.on('message', (message) => this.hear(child, message));
     process.on('error', (error) => this.options.logger.error({ slot, error }, 'worker process error'));
@@ -96,11 +118,11 @@ export class WorkerPool {
     if (this.readyCount === this.options.workers) for (const resolve of this.whenReady.splice(0)) resolve();
   }
 
-  private replace(slot: number, child: Child, how: { code: number | null; signal: string | null }): void {
+  private replace(slot: number, child: Child, how: HowItEnded): void {
     this.children.delete(slot);
     const modelKey = takeInHand(inHandFile(slot));
     if (this.isStopping) return;
-    if (modelKey !== undefined) this.options.onDeathOf(modelKey);
+    if (modelKey !== undefined && isOwnDeath(child, how)) this.options.onDeathOf(modelKey);
     this.quickDeaths = Date.now() - child.startedMs < healthyMs ? this.quickDeaths + 1 : 0;
     const delayMs = Math.min(firstReplacementDelayMs * 2 ** this.quickDeaths, longestReplacementDelayMs);
     this.options.logger.error(
@@ -115,10 +137,15 @@ export class WorkerPool {
     for (const [slot, child] of this.children) {
       if (!child.isReady || Date.now() - child.lastAliveMs < stuckMs) continue;
       logger.error({ slot, pid: child.process.pid, stuckMs }, 'a worker is stuck and is killed');
+      child.isStuck = true;
       child.process.kill('SIGKILL');
     }
   }
 }
+
+/** Whether a process crashed or was stuck, and was not ended from outside. */
+const isOwnDeath = (child: Child, { code, signal }: HowItEnded): boolean =>
+  child.isStuck || (code !== null && code !== 0) || (signal !== null && crashSignals.has(signal));
 
 async function stopChild({ process }: Child): Promise<void> {
   if (process.exitCode !== null || process.signalCode !== null) return;

@@ -155,7 +155,7 @@ describe('the sample bundle', () => {
   it('runs in onnxruntime and gives what its golden records say', async () => {
     const { manifest, onnx, golden } = checkBundle(sampleBundle());
     const records = parseGolden(golden ?? Buffer.alloc(0));
-    const session = await InferenceSession.load(onnx, manifest.onnx, manifest.width);
+    const session = await InferenceSession.load(onnx, { reference: manifest.onnx, width: manifest.width });
     const rows = new Float32Array(records.flatMap(({ x }) => x?.map((value) => value ?? Number.NaN) ?? []));
     const raw = await session.run(rows, records.length);
     await session.release();
@@ -165,7 +165,7 @@ describe('the sample bundle', () => {
 
   it('of a tree runs in onnxruntime', async () => {
     const { manifest, onnx } = checkBundle(sampleBundle({ model: 'tree' }));
-    const session = await InferenceSession.load(onnx, manifest.onnx, manifest.width);
+    const session = await InferenceSession.load(onnx, { reference: manifest.onnx, width: manifest.width });
     const raw = await session.run(
       new Float32Array([11, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 5, 1, 0, 0, 0, 0]),
       3,
@@ -185,7 +185,7 @@ describe('the sample bundle', () => {
       version: highest(domain),
     }));
     const { manifest, onnx } = checkBundle(packSample(parts));
-    const session = await InferenceSession.load(onnx, manifest.onnx, manifest.width);
+    const session = await InferenceSession.load(onnx, { reference: manifest.onnx, width: manifest.width });
     await session.release();
   });
 });
