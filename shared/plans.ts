@@ -1,8 +1,14 @@
 import type { UsageBucket } from './redis-keys.js';
-import type { Organisation } from './store/organisations.js';
 
 export const planNames = ['free', 'trial', 'pro', 'enterprise'] as const;
 export type PlanName = (typeof planNames)[number];
+
+/** What plans go by of an organisation. */
+interface Subscriber {
+  readonly plan: PlanName;
+  readonly limit?: number;
+  readonly trial_ends_at?: Date;
+}
 
 /** Records a month that a test key may score; a hard cap. */
 export const testBucketRecords = 1000;
@@ -29,17 +35,17 @@ export interface Allowance {
 }
 
 /** The allowance of an organisation's bucket: the grace band of a paid live key ends at twice its limit. */
-export function allowanceOf(organisation: Organisation, bucket: UsageBucket): Allowance {
+export function allowanceOf(organisation: Subscriber, bucket: UsageBucket): Allowance {
   if (bucket === 'test') return { limit: testBucketRecords, hardStop: testBucketRecords, backstop: null };
   const limit = organisation.plan === 'free' ? 0 : (organisation.limit ?? includedRecords[organisation.plan]);
   return { limit, hardStop: 2 * limit, backstop: 2 * limit };
 }
 
 /** Whether live keys may score at all on the organisation's plan. */
-export const hasLiveApi = (organisation: Organisation): boolean => organisation.plan !== 'free';
+export const hasLiveApi = (organisation: Subscriber): boolean => organisation.plan !== 'free';
 
 /** Whether a trial has ended without a paid plan: scoring stops, reading goes on. */
-export const isReadOnly = (organisation: Organisation, nowMs: number): boolean =>
+export const isReadOnly = (organisation: Subscriber, nowMs: number): boolean =>
   organisation.plan === 'trial' &&
   organisation.trial_ends_at !== undefined &&
   organisation.trial_ends_at.getTime() <= nowMs;

@@ -17,7 +17,7 @@ import { FairWindow } from './fair-window.js';
 import type { LaneQueues } from './lane-queues.js';
 import { refusal } from './refusal.js';
 import type { ReplyStream } from './reply-stream.js';
-import { SingleCoalescer } from './single-coalescer.js';
+import { type ChunkTarget, SingleCoalescer } from './single-coalescer.js';
 
 /** What the workers say of a call, column by column in the order of its records, with what each was scored from. */
 export interface ScoredRows {
@@ -34,12 +34,6 @@ export interface DispatcherOptions {
 
 /** Some ten seconds of work for two cores: what comes beyond it could not be answered in time. */
 const mostWaitingChunks = 1_000;
-
-/** Where a chunk is to be scored, and with what. */
-export interface ChunkTarget {
-  readonly organisationId: string;
-  readonly model: AdmittedModel;
-}
 
 interface OutgoingChunk {
   readonly target: ChunkTarget;

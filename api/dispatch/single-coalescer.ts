@@ -1,9 +1,15 @@
 import type { OutgoingPart, PartReply } from '../../shared/score-job.js';
-import type { ChunkTarget } from './dispatcher.js';
+import type { AdmittedModel } from '../admission.js';
 
 /** Longest that a single waits for company. */
 const gatherMs = 2;
 const mostRecords = 32;
+
+/** Where a chunk is to be scored, and with what. */
+export interface ChunkTarget {
+  readonly organisationId: string;
+  readonly model: AdmittedModel;
+}
 
 type SendChunk = (
   target: ChunkTarget,
