@@ -112,7 +112,12 @@ export class CallReservation {
         );
         return this.usageIfSettled;
       }
-      await this.options.takeBack(this.call.id);
+      this.options.takeBack(this.call.id).catch((cause: unknown) => {
+        this.options.logger.error(
+          { call: this.call.id, error: cause },
+          'a call without a lease was not taken back',
+        );
+      });
       throw new ApiError('internalError', 'The call took too long and was not counted.', {
         cause: error,
         retryAfterSeconds: 1,

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { type MongoClient, MongoServerError } from 'mongodb';
 import { ApiError } from '../../shared/errors.js';
 import type { Logger } from '../../shared/logger.js';
@@ -50,7 +51,9 @@ interface Entry {
 }
 
 const duplicateKey = 11_000;
-const takeBackTimeoutMs = 5_000;
+const takeBackMs = 25_000;
+const takeBackRetryMs = 250;
+const voidTimeoutMs = 5_000;
 
 /**
  * Writes what a call leaves behind, in one transaction: its predictions (live keys only), its ledger row and, under an
@@ -98,17 +101,34 @@ export class Recorder {
     }
   }
 
-  /** Removes everything that a call recorded, if it recorded anything. */
+  /**
+   * Makes sure that a call counts nowhere: its row is voided, its predictions and its reply are removed. Tried again for
+   * as long as a lease lasts, since MongoDB may be away; then the call's lease is gone and the sweep decides by the row.
+   */
   async takeBack(callId: string): Promise<void> {
+    const endMs = performance.now() + takeBackMs;
+    for (;;) {
+      try {
+        await this.voidCall(callId);
+        return;
+      } catch (error) {
+        if (performance.now() > endMs) throw error;
+        this.options.logger.warn({ call: callId, error }, 'a call is not taken back yet');
+        await wait(takeBackRetryMs);
+      }
+    }
+  }
+
+  private async voidCall(callId: string): Promise<void> {
     const { client, predictions, ledger, idempotency } = this.options;
     await inTransaction(
       client,
       async (options) => {
-        await ledger.removeCall(callId, options);
+        await ledger.voidCall(callId, options);
         await predictions.removeCall(callId, options);
         await idempotency.removeCall(callId, options);
       },
-      { timeoutMs: takeBackTimeoutMs },
+      { timeoutMs: voidTimeoutMs },
     );
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { type ClientSession, type MongoClient, MongoError } from 'mongodb';
 import type { WriteOptions } from '../../shared/store/connect.js';
 import { untilAborted } from '../../shared/store/in-time.js';
@@ -7,6 +8,8 @@ export class CommitUnknown extends Error {
   override name = 'CommitUnknown';
 }
 
+const firstDelayMs = 5;
+const longestDelayMs = 100;
 const transient = 'TransientTransactionError';
 
 /**
@@ -21,7 +24,7 @@ export async function inTransaction(
   { timeoutMs }: { readonly timeoutMs: number },
 ): Promise<void> {
   const signal = AbortSignal.timeout(timeoutMs);
-  for (;;) {
+  for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, longestDelayMs)) {
     const session = client.startSession();
     try {
       await attempt(session, write, signal);
@@ -29,6 +32,7 @@ export async function inTransaction(
     } catch (error) {
       const mayRetry = error instanceof MongoError && error.hasErrorLabel(transient) && !signal.aborted;
       if (!mayRetry) throw error;
+      await wait(delayMs);
     } finally {
       session.endSession().catch(() => undefined);
     }

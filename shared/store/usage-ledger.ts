@@ -19,6 +19,8 @@ export interface LedgerRow {
   readonly model: string;
   readonly version: string;
   readonly at: Date;
+  /** Only on a row that was taken back; it has no other members then. */
+  readonly voided_at?: Date;
 }
 
 const readTimeoutMs = 10_000;
@@ -33,6 +35,10 @@ export class UsageLedger implements LedgerView {
 
   async prepare(): Promise<void> {
     await this.collection.createIndex({ org: 1, bucket: 1, month: 1, at: 1, records: 1 });
+    await this.collection.createIndex(
+      { voided_at: 1 },
+      { expireAfterSeconds: 60 * 60, partialFilterExpression: { voided_at: { $exists: true } } },
+    );
   }
 
   /** Writes rows inside a transaction. */
@@ -40,9 +46,27 @@ export class UsageLedger implements LedgerView {
     await this.database.command({ insert: 'usage_ledger', documents: rows, ordered: false }, options);
   }
 
-  /** Takes the row of one call back. */
-  async removeCall(callId: string, options: WriteOptions): Promise<void> {
-    await this.collection.deleteOne({ _id: callId }, options);
+  /**
+   * Makes sure that a call is not counted, now or later: its row becomes void or, where there is none, a void one takes
+   * its place, so that a commit of the call that is still under way must fail. Void rows go away after an hour.
+   */
+  async voidCall(callId: string, options: WriteOptions): Promise<void> {
+    const everything = {
+      request_id: 1,
+      org: 1,
+      key: 1,
+      bucket: 1,
+      month: 1,
+      records: 1,
+      model: 1,
+      version: 1,
+      at: 1,
+    } as const;
+    await this.collection.updateOne(
+      { _id: callId },
+      { $set: { voided_at: new Date() }, $unset: everything },
+      { ...options, upsert: true },
+    );
   }
 
   /** Records that a counter's calls add up to, by the index alone. */
@@ -92,7 +116,10 @@ export class UsageLedger implements LedgerView {
   async recordedCalls(_organisationId: string, callIds: readonly string[]): Promise<Set<string>> {
     const rows = await inTime(readTimeoutMs, (signal) =>
       this.collection
-        .find({ _id: { $in: [...callIds] } }, { projection: { _id: 1 }, readConcern: 'majority', signal })
+        .find(
+          { _id: { $in: [...callIds] }, voided_at: { $exists: false } },
+          { projection: { _id: 1 }, readConcern: 'majority', signal },
+        )
         .toArray(),
     );
     return new Set(rows.map((row) => row._id));
