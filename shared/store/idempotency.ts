@@ -47,9 +47,10 @@ export class IdempotencyStore {
   /** Keeps replies, inside a transaction; a key that is already there makes it fail with a duplicate key error. */
   async insert(replies: readonly IdempotentReply[], options: WriteOptions): Promise<void> {
     if (replies.length === 0) return;
-    // An expired one that MongoDB has not removed yet must not be in the way.
+    // An expired one that MongoDB has not removed yet must not be in the way; the service's clock may be ahead of its.
+    const nowMs = Math.max(Date.now(), ...replies.map((reply) => reply.expires_at.getTime() - idempotencyMs));
     await this.collection.deleteMany(
-      { _id: { $in: replies.map((reply) => reply._id) }, expires_at: { $lte: new Date() } },
+      { _id: { $in: replies.map((reply) => reply._id) }, expires_at: { $lte: new Date(nowMs) } },
       options,
     );
     await this.database.command({ insert: 'idempotency', documents: replies, ordered: true }, options);
