@@ -1,0 +1,253 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { isRunningOn } from '../../scripts/local-servers/process-command.js';
+import { readServerRecord } from '../../scripts/local-servers/server-record.js';
+import { childEnvironment } from '../../shared/config.js';
+import { projectFile } from '../../shared/project-root.js';
+
+const mainFile = projectFile('dist/scripts/demo/main.js');
+
+describe('demo', function () {
+  this.timeout(60_000);
+  let parent: string;
+  let directory: string;
+  let runs: DemoRun[];
+
+  beforeEach(async () => {
+    parent = await mkdtemp(join(tmpdir(), 'leadscore-demo-'));
+    directory = join(parent, 'demo');
+    runs = [];
+  });
+
+  afterEach(async () => {
+    for (const run of runs) await run.stopped(); // also after an assertion failed
+    await rm(parent, { recursive: true, force: true });
+  });
+
+  const demo = (...words: string[]): DemoRun => {
+    const run = new DemoRun(directory, words);
+    runs.push(run);
+    return run;
+  };
+
+  it('shows leads, scores, ranking, movers, usage and a call, then leaves nothing', async () => {
+    const run = demo('--records', '200');
+    await run.shows('  servers');
+    await run.noteServers();
+    expect(await run.outcome()).to.deep.equal({ code: 0, stderr: '' });
+
+    const shown = run.stdout;
+    expect(shown).to.match(/200 records in 1 HTTP call and [\d.]+ s: [\d,]+ a second on this machine\./);
+    expect(shown).to.match(/The 8 best leads, and the last 4\n/);
+    expect(shown.match(/^ {2}LEAD-\d{5} .* \d{1,3} +[01]\.\d{4}$/gm)).to.have.length(12);
+    expect(shown).to.match(/^ {2}score 80-100 {2}█.* %/m);
+    expect(shown).to.include('synthetic');
+    expect(shown).to.include('200 were known and come back enriched');
+    expect(shown).to.match(/"enriched":true,\s*"crm_id":"LEAD-\d{5}","previous_score":\d+,"delta":\d+\}/);
+    expect(shown)
+      .to.match(/ \+\d+$/m)
+      .and.to.match(/ -\d+$/m);
+    expect(shown).to.include('401 of 10,000 records');
+    expect(shown).to.match(/^curl -s http:\/\/127\.0\.0\.1:\d+\/v1\/score \\$/m);
+    expect(shown).to.include('npm run demo -- --keep').and.to.include('README.md');
+    expect(shown).to.include('Everything is stopped and removed again');
+
+    expect(controlCharacters(shown)).to.deep.equal([]);
+    const lines = shown.replaceAll(directory, '.local/demo').split('\n'); // where it is by default
+    expect(lines.filter((line) => line.length > 80 && !mayBeLong(line))).to.deep.equal([]);
+    expect(await run.leftRunning()).to.deep.equal([]);
+    expect(await readdir(parent)).to.deep.equal([]);
+  });
+
+  it('--json prints one document and nothing else', async () => {
+    const run = demo('--records', '150', '--seed', '5', '--json');
+    expect(await run.outcome()).to.deep.equal({ code: 0, stderr: '' });
+    expect(run.stdout).to.match(/^\{.*\}\n$/);
+    const document = JSON.parse(run.stdout);
+    expect(document).to.include({ records: 150, seed: 5, kept: false, plan: 'pro' });
+    expect(document.first_pass).to.include({ records: 150, calls: 1, enriched: 0 });
+    expect(document.second_pass).to.include({ records: 150, calls: 1, enriched: 150 });
+    const { up, down, same, changed } = document.second_pass;
+    expect(up + down + same).to.equal(150);
+    expect(up + down).to.be.within(1, changed);
+    const binned = document.first_pass.histogram.reduce(
+      (sum: number, bin: { count: number }) => sum + bin.count,
+      0,
+    );
+    expect(binned).to.equal(150);
+    expect(document.ranking.auc).to.be.within(0.65, 1);
+    expect(document.usage).to.deep.equal({
+      current: 301,
+      limit: 10_000,
+      remaining: 9699,
+      in_grace: false,
+      backstop: 20_000,
+    });
+    expect(document.urls.score).to.match(/^http:\/\/127\.0\.0\.1:\d+\/v1\/score$/);
+    expect(await run.leftRunning()).to.deep.equal([]);
+    expect(await readdir(parent)).to.deep.equal([]);
+  });
+
+  it('--keep stays up for the call that it shows, refuses a second demo, and stops on Ctrl-C', async function () {
+    if (spawnSync('curl', ['--version']).error !== undefined) {
+      console.log('      (skipped: this machine has no curl)');
+      this.skip();
+    }
+    const run = demo('--records', '60', '--keep');
+    await run.shows('Ctrl-C stops it.');
+    await run.noteServers();
+
+    const curl = /^curl .*?\}\]\}'$/ms.exec(run.stdout)?.[0] ?? '';
+    const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
+    const reply = JSON.parse(stdout);
+    expect(reply.records_scored).to.equal(1);
+    expect(reply.scores[0]).to.include({ enriched: true, delta: 0 });
+    expect(reply.usage.current).to.equal(122);
+
+    const second = demo('--records', '60');
+    expect(await second.ended).to.equal(1);
+    expect(second.stderr).to.include('A demo is up already').and.to.include(String(run.pid));
+
+    run.interrupt();
+    expect(await run.outcome()).to.deep.equal({ code: 0, stderr: '' });
+    expect(await run.leftRunning()).to.deep.equal([]);
+    expect(await readdir(directory)).to.include.members(['leads.csv', 'gateway.log', 'workers.log']);
+    expect(run.stdout).to.not.include('{"level"');
+
+    const next = demo('--records', '20', '--json'); // over what was kept
+    expect(await next.outcome()).to.deep.equal({ code: 0, stderr: '' });
+    expect(JSON.parse(next.stdout).usage.current).to.equal(41);
+  });
+
+  it('Ctrl-C while it starts stops what was started, and removes it', async () => {
+    const run = demo();
+    await run.shows('  servers');
+    await run.noteServers();
+    run.interrupt();
+    run.interrupt(); // an impatient one
+    expect(await run.outcome()).to.deep.equal({ code: 130, stderr: '' });
+    expect(await run.leftRunning()).to.deep.equal([]);
+    expect(await readdir(parent)).to.deep.equal([]);
+  });
+
+  it('names what is wrong with its command line, and starts nothing', async () => {
+    const run = demo('--records', 'many');
+    expect(await run.outcome()).to.deep.equal({
+      code: 2,
+      stderr: 'Error: --records must be a whole number from 1 to 100000, but is "many".\n',
+    });
+    expect(await readdir(parent)).to.deep.equal([]);
+    const help = demo('--help');
+    expect(await help.outcome()).to.deep.equal({ code: 0, stderr: '' });
+    for (const option of ['--keep', '--records', '--seed', '--json']) expect(help.stdout).to.include(option);
+  });
+});
+
+/** One demo as a process, in a process group of its own: the gateway and the workers are in it too. */
+class DemoRun {
+  readonly ended: Promise<number | null>;
+  stdout = '';
+  stderr = '';
+  private readonly child: ChildProcess;
+  private servers: readonly number[] = [];
+  private readonly waiting = new Set<() => void>();
+
+  constructor(
+    private readonly directory: string,
+    words: readonly string[],
+  ) {
+    this.child = spawn(process.execPath, [mainFile, '--directory', directory, ...words], {
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // any port: the usual one may be somebody's
+      env: childEnvironment({ PORT: '0', FORCE_COLOR: undefined, REDIS_URL: 'redis://127.0.0.1:1' }),
+    });
+    const { stdout, stderr } = this.child;
+    if (stdout === null || stderr === null) throw new Error('the demo has no output');
+    stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      this.stdout += chunk;
+      for (const look of this.waiting) look();
+    });
+    const problems = text(stderr);
+    this.ended = new Promise((resolve, reject) => {
+      this.child.once('error', reject);
+      this.child.once('close', (code) => {
+        problems.then((said) => {
+          this.stderr = said;
+          resolve(code);
+        }, reject);
+      });
+    });
+  }
+
+  get pid(): number {
+    if (this.child.pid === undefined) throw new Error('the demo was not started');
+    return this.child.pid;
+  }
+
+  /** Resolves when it has printed a text; fails when it ends without. */
+  async shows(part: string): Promise<void> {
+    const shown = new Promise<'shown'>((resolve) => {
+      const look = () => {
+        if (this.stdout.includes(part)) resolve('shown');
+      };
+      this.waiting.add(look);
+      look();
+    });
+    const first = await Promise.race([shown, this.ended]);
+    if (first !== 'shown') throw new Error(`the demo ended (${first}) before "${part}": ${this.stderr}`);
+  }
+
+  /** How it ended, and what it said about that. */
+  async outcome(): Promise<{ code: number | null; stderr: string }> {
+    const code = await this.ended;
+    return { code, stderr: this.stderr };
+  }
+
+  /** Remembers the servers that run for it now. */
+  async noteServers(): Promise<void> {
+    this.servers = (await readServerRecord(this.directory))?.serverPids ?? [];
+    expect(this.servers).to.have.length(2);
+  }
+
+  /** As a terminal does: the whole group hears it. */
+  interrupt(): void {
+    process.kill(-this.pid, 'SIGINT');
+  }
+
+  /** What is left of the group and of the servers that were noted. */
+  async leftRunning(): Promise<string[]> {
+    const left = groupExists(this.pid) ? ['gateway or workers'] : [];
+    for (const pid of this.servers) {
+      if (await isRunningOn({ pid, directory: this.directory })) left.push(`server ${pid}`);
+    }
+    return left;
+  }
+
+  /** Ends it if it still runs. */
+  async stopped(): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGTERM');
+    await this.ended;
+  }
+}
+
+function groupExists(groupId: number): boolean {
+  try {
+    process.kill(-groupId, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const controlCharacters = (shown: string): string[] =>
+  shown.match(/\p{Cc}/gu)?.filter((each) => each !== '\n') ?? [];
+
+/** What cannot be broken: the key in the call for the shell, and a sentence inside the JSON of the answer. */
+const mayBeLong = (line: string): boolean =>
+  line.includes('Authorization: Bearer') || line.includes('"summary":');
