@@ -1,0 +1,101 @@
+import { expect } from 'chai';
+import { FairWindow } from '../../../api/dispatch/fair-window.js';
+import { ApiError } from '../../../shared/errors.js';
+
+/** Work that ends when it is told to. */
+function held(): { readonly done: Promise<void>; readonly end: () => void } {
+  let end = (): void => undefined;
+  const done = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  return { done, end };
+}
+
+const turnOfTheLoop = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('FairWindow', () => {
+  it('runs no more than its size at once, and the rest in the order of their turns', async () => {
+    const window = new FairWindow({ size: () => 2, mostWaiting: 100 });
+    const running: string[] = [];
+    const ends: (() => void)[] = [];
+    const start = (name: string) =>
+      window.run('org', 1_000, () => {
+        running.push(name);
+        const { done, end } = held();
+        ends.push(end);
+        return done;
+      });
+    const all = ['a', 'b', 'c', 'd'].map(start);
+    await turnOfTheLoop();
+    expect(running).to.deep.equal(['a', 'b']);
+    ends[0]?.();
+    await turnOfTheLoop();
+    expect(running).to.deep.equal(['a', 'b', 'c']);
+    ends[1]?.();
+    ends[2]?.();
+    await turnOfTheLoop();
+    ends[3]?.();
+    await Promise.all(all);
+    expect(running).to.deep.equal(['a', 'b', 'c', 'd']);
+  });
+
+  it('gives the next place to the organisations in turn, however much one of them waits with', async () => {
+    const window = new FairWindow({ size: () => 1, mostWaiting: 100 });
+    const first = held();
+    const order: string[] = [];
+    const blocked = window.run('flood', 1_000, () => first.done);
+    const flood = Array.from({ length: 10 }, (_, index) =>
+      window.run('flood', 1_000, async () => order.push(`flood ${index}`)),
+    );
+    const quiet = window.run('quiet', 1_000, async () => order.push('quiet'));
+    first.end();
+    await Promise.all([blocked, ...flood, quiet]);
+    expect(order.indexOf('quiet')).to.equal(1);
+    expect(order.filter((name) => name !== 'quiet')).to.deep.equal(flood.map((_, index) => `flood ${index}`));
+  });
+
+  it('refuses at once, with when to try again, what would wait beyond the limit', async () => {
+    const window = new FairWindow({ size: () => 1, mostWaiting: 1 });
+    const first = held();
+    const running = [
+      window.run('org', 1_000, () => first.done),
+      window.run('org', 1_000, async () => undefined),
+    ];
+    const refused = await window.run('org', 1_000, async () => undefined).catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(ApiError);
+    expect((refused as ApiError).entry.code).to.equal('internal_error');
+    expect((refused as ApiError).options.retryAfterSeconds).to.be.greaterThan(0);
+    first.end();
+    await Promise.all(running);
+  });
+
+  it('never sends what has waited longer than its time, and gives its place to the next', async () => {
+    const window = new FairWindow({ size: () => 1, mostWaiting: 10 });
+    const first = held();
+    const running = window.run('org', 1_000, () => first.done);
+    let wasSent = false;
+    const late = await window
+      .run('org', 10, async () => {
+        wasSent = true;
+      })
+      .catch((error: unknown) => error);
+    expect(late).to.be.instanceOf(ApiError);
+    const next = window.run('org', 1_000, async () => 'next');
+    first.end();
+    await running;
+    expect(await next).to.equal('next');
+    expect(wasSent).to.equal(false);
+    expect(window.depth).to.equal(0);
+  });
+
+  it('frees the place of work that fails', async () => {
+    const window = new FairWindow({ size: () => 1, mostWaiting: 10 });
+    const failed = await window
+      .run('org', 1_000, async () => {
+        throw new Error('of its own');
+      })
+      .catch((error: unknown) => error);
+    expect((failed as Error).message).to.equal('of its own');
+    expect(await window.run('org', 1_000, async () => 'next')).to.equal('next');
+  });
+});
