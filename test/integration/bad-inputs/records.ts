@@ -1,0 +1,145 @@
+import { gzipSync } from 'node:zlib';
+import type { TestWorkspace } from '../../support/workspace.js';
+import { type BadInput, type BadInputRig, goodBody, lead, scoreCall } from './bad-input.js';
+
+const megabyte = 1024 * 1024;
+
+/** A call of these records, the first a good one. */
+const withRecord =
+  (record: unknown): BadInput['call'] =>
+  (rig) =>
+    scoreCall(rig, { ...goodBody(rig), records: [lead, record] });
+
+/** A body that inflates to 4 GB from 4 MB. */
+const bomb = (): Buffer => Buffer.alloc(64 * 66_000, gzipSync(Buffer.alloc(64 * megabyte)));
+const padded = (rig: BadInputRig, bytes: number): string => {
+  const text = JSON.stringify(goodBody(rig));
+  return text + ' '.repeat(bytes - text.length);
+};
+const several = (count: number): unknown[] => Array.from({ length: count }, () => lead);
+const tooLarge = /larger than 8388608 bytes/;
+
+/** 400: what is read and refused. */
+export const badRecords: readonly BadInput[] = (
+  [
+    ['no records', (rig) => scoreCall(rig, { ...goodBody(rig), records: [] }), /no records/],
+    [
+      '1e999',
+      (rig) => scoreCall(rig, `{"model_id":"${rig.own.model._id}","records":[{"company_size":1e999}]}`),
+      /records\[0\]\.company_size: expected a number, came a number beyond/,
+    ],
+    [
+      '-1e999 in a list',
+      (rig) => scoreCall(rig, `{"model_id":"${rig.own.model._id}","records":[{"company_size":[-1e999]}]}`),
+      /records\[0\]\.company_size: expected a number, came a number beyond/,
+    ],
+    [
+      'an object for a number',
+      withRecord({ company_size: { value: 5 } }),
+      /records\[1\]\.company_size: expected a number, came an object/,
+    ],
+    [
+      'a list for a number',
+      withRecord({ company_size: [1, 2] }),
+      /records\[1\]\.company_size: expected a number, came an array of 2 values/,
+    ],
+    [
+      'a list of lists',
+      withRecord({ company_size: [[1]] }),
+      /records\[1\]\.company_size: expected a number, came a nested array/,
+    ],
+    [
+      'an object for a category',
+      withRecord({ lead_source: {} }),
+      /records\[1\]\.lead_source: expected one text, came an object/,
+    ],
+    [
+      'a list for a boolean',
+      withRecord({ demo_requested: [true, false] }),
+      /records\[1\]\.demo_requested: expected true or false, came an array/,
+    ],
+    [
+      'a required field missing',
+      (rig) => scoreCall(rig, { model_id: rig.strictModel._id, records: [{ lead_source: 'Webinar' }] }),
+      /records\[0\]\.company_size: expected a number, came nothing/,
+    ],
+    [
+      'a required field that cannot be read',
+      (rig) => scoreCall(rig, { model_id: rig.strictModel._id, records: [{ company_size: '11-50' }] }),
+      /records\[0\]\.company_size: expected a number, came a text/,
+    ],
+    [
+      'nothing that the model knows',
+      withRecord({}),
+      /records\[1\]: expected at least one field that the model knows, came none/,
+    ],
+    [
+      'only unknown fields',
+      withRecord({ colour: 'red', size: 5 }),
+      /records\[1\]: expected at least one field/,
+    ],
+    [
+      'one bad among 999 good',
+      (rig) =>
+        scoreCall(rig, {
+          ...goodBody(rig),
+          records: [...several(500), { company_size: {} }, ...several(499)],
+        }),
+      /^records\[500\]\.company_size: expected a number, came an object\. Nothing of the call was counted\.$/,
+    ],
+    ['a body over the limit', (rig) => scoreCall(rig, padded(rig, 8 * megabyte + 1)), tooLarge],
+    [
+      'a body over the limit, as announced',
+      (rig) => scoreCall(rig, '{', { 'Content-Length': String(Number.MAX_SAFE_INTEGER) }),
+      tooLarge,
+    ],
+    [
+      'a body over the limit when inflated',
+      (rig) => scoreCall(rig, gzipSync(padded(rig, 8 * megabyte + 1)), { 'Content-Encoding': 'gzip' }),
+      tooLarge,
+    ],
+    ['a gzip bomb', (rig) => scoreCall(rig, bomb(), { 'Content-Encoding': 'gzip' }), tooLarge],
+  ] satisfies [string, BadInput['call'], RegExp][]
+).map(([name, call, says]) => ({ name, call, as: '400 bad_request', says }));
+
+/** 400 with a code of its own. */
+export const tooManyRecords: readonly BadInput[] = [
+  {
+    name: '1001 records',
+    call: (rig) => scoreCall(rig, { ...goodBody(rig), records: several(1001) }),
+    as: '400 record_limit_exceeded',
+    says: /1001 records; at most 1000/,
+  },
+  {
+    name: '1001 records when the quota is used up',
+    call: ({ exhausted }) =>
+      scoreCall(exhausted.live, { model_id: exhausted.model._id, records: several(1001) }),
+    as: '400 record_limit_exceeded',
+    says: /1001 records; at most 1000/,
+  },
+];
+
+const more = (own: TestWorkspace, count: number) =>
+  scoreCall(own.live, { model_id: own.model._id, records: several(count) });
+
+/** 429: what the month's quota does not hold. */
+export const overQuota: readonly BadInput[] = (
+  [
+    ['a live key on the Free plan', ({ onFree }) => more(onFree, 1), /Free plan has no Live API/],
+    [
+      'one record past the backstop',
+      ({ exhausted }) => more(exhausted, 1),
+      /1 more records would pass the backstop of 2/,
+    ],
+    [
+      'a batch that would cross the backstop',
+      ({ nearlyExhausted }) => more(nearlyExhausted, 2),
+      /2 more records would pass the backstop of 2 for this month: 1 are used.*refused whole/,
+    ],
+    [
+      'two records when 999 of a test key’s 1000 are used',
+      ({ nearlyExhausted: { test, model } }) => scoreCall(test, { model_id: model._id, records: several(2) }),
+      /2 more records would pass the cap of test keys of 1000 for this month: 999 are used/,
+    ],
+  ] satisfies [string, BadInput['call'], RegExp][]
+).map(([name, call, says]) => ({ name, call, as: '429 quota_exceeded', says }));
