@@ -1,11 +1,15 @@
 import { readableCount } from '../terminal/readable-numbers.js';
 import { renderTable } from '../terminal/table.js';
 import { type BenchRow, type Part, parts, type RowLabel } from './bench-result.js';
-import type { Machine } from './machine.js';
+import type { BenchOutcome } from './bench-run.js';
+import type { LoadReport } from './load-messages.js';
+import { type Machine, machineLine } from './machine.js';
 import type { Spread } from './percentile.js';
 import { floorRow } from './scenarios.js';
 
 const width = 110;
+/** Beyond this, what other processes did has a part in the figures. */
+const noticeableCores = 0.1;
 
 /** How a row's load reads: `4 callers`, `19/s`. */
 export const loadText = ({ concurrency, callsPerSecond }: RowLabel): string =>
@@ -30,8 +34,45 @@ export function jsonReport(machine: Machine, rows: readonly BenchRow[]): string 
   });
 }
 
+/** What a run came to, as a person reads it; the last line says the efficiency, when the rows for it were measured. */
+export function readableReport(
+  { rows, reports, comparedRows }: BenchOutcome,
+  { machine, skipped }: { readonly machine: Machine; readonly skipped: readonly string[] },
+): string {
+  const repeats = reports.length / Math.max(1, rows.length);
+  const { others_cores: othersCores = 0 } = machine;
+  const ownLoad = percent(coresUsed(reports, (report) => report.generatorCpuMs));
+  const lines = [
+    machineLine(machine),
+    repeats > 1 ? `Medians of ${repeats} interleaved repeats, ranges in brackets.` : 'One repeat.',
+    '',
+    speedTable(rows),
+    '',
+    cpuTable(rows),
+    '',
+    memoryLine(rows),
+    comparedRows > 0
+      ? `Every reply was checked; ${comparedRows} rows equal the floor's. The load itself took ${ownLoad} of a core, not counted.`
+      : undefined,
+    othersCores > noticeableCores
+      ? `The machine was not quiet: other processes took ${percent(othersCores)} of a core.`
+      : undefined,
+    ...skipped.map((reason) => `Not measured: ${reason}.`),
+    efficiencyLine(rows),
+  ];
+  return `${lines.filter((line) => line !== undefined).join('\n')}\n`;
+}
+
+/** Cores that something kept busy within the windows, on average. */
+export function coresUsed(reports: BenchOutcome['reports'], cpuMs: (report: LoadReport) => number): number {
+  const elapsedMs = reports.reduce((sum, report) => sum + report.elapsedMs, 0);
+  return reports.reduce((sum, report) => sum + cpuMs(report), 0) / elapsedMs;
+}
+
+const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
+
 /** Throughput and latency of every row: medians, and ranges in brackets where there were several repeats. */
-export function speedTable(rows: readonly BenchRow[]): string {
+function speedTable(rows: readonly BenchRow[]): string {
   const columns = ['row', 'callers', 'records/s', 'p50 ms', 'p95 ms', 'p99 ms'];
   return renderTable(
     columns.map((name, index) => ({ name, align: index === 0 ? 'left' : 'right', whole: true })),
@@ -46,7 +87,7 @@ export function speedTable(rows: readonly BenchRow[]): string {
 }
 
 /** CPU time by part. */
-export function cpuTable(rows: readonly BenchRow[]): string {
+function cpuTable(rows: readonly BenchRow[]): string {
   return renderTable(
     [
       { name: 'CPU-ms per 1000 records', whole: true },
@@ -66,7 +107,7 @@ export function cpuTable(rows: readonly BenchRow[]): string {
 }
 
 /** Resident memory at the end of the last row's windows. */
-export function memoryLine(rows: readonly BenchRow[]): string | undefined {
+function memoryLine(rows: readonly BenchRow[]): string | undefined {
   const last = rows.findLast((row) => row.name !== floorRow);
   if (last === undefined) return undefined;
   const each = parts.map((part) => `${part} ${readableCount(Math.round(last.rssMb[part].median))}`);
@@ -74,7 +115,7 @@ export function memoryLine(rows: readonly BenchRow[]): string | undefined {
 }
 
 /** What share of the main row's CPU time is the work itself; undefined unless both rows were measured. */
-export function efficiencyLine(rows: readonly BenchRow[]): string | undefined {
+function efficiencyLine(rows: readonly BenchRow[]): string | undefined {
   const floor = rows.find((row) => row.name === floorRow)?.cpuMsPer1000.total.median;
   const batches = rows.filter((row) => row.name === 'batch-1000');
   const batch = batches.at(-1)?.cpuMsPer1000.total.median;

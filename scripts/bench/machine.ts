@@ -12,6 +12,8 @@ export interface Machine {
   readonly workers: number;
   /** Processes that wanted to run in the minute before the first window, on average. */
   readonly load_average: number;
+  /** Cores that processes outside the benchmark kept busy within the windows, on average; above 0.1 is not quiet. */
+  readonly others_cores?: number;
 }
 
 /** Describes this machine as it is now. */

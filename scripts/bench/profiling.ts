@@ -2,7 +2,12 @@ import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { projectFile } from '../../shared/project-root.js';
+import { renderTable } from '../terminal/table.js';
 import type { ProcessGroups } from './process-usage.js';
+import { summariseProfile } from './profile-summary.js';
+
+const functionsShown = 20;
+const packagesShown = 10;
 
 /** NODE_OPTIONS that make a process write a profile to a directory between two SIGUSR2; see profile-preload.ts. */
 export function profilingOptions(directory: string): string {
@@ -46,4 +51,23 @@ export async function nameProfiles(
     }
   }
   return named;
+}
+
+/** A table of the hottest functions of each profile. `profiles`: paths by title. */
+export async function profileTables(profiles: ReadonlyMap<string, string>): Promise<string> {
+  const tables: string[] = [];
+  const percentOf = (share: number) => `${(100 * share).toFixed(1)} %`;
+  for (const [title, path] of profiles) {
+    const { functions, packages } = await summariseProfile(path);
+    const table = renderTable(
+      [{ name: title }, { name: 'where' }, { name: 'own time', align: 'right' }],
+      functions.slice(0, functionsShown).map(({ name, place, share }) => [name, place, percentOf(share)]),
+      { width: 110 },
+    );
+    const byPackage = packages
+      .slice(0, packagesShown)
+      .map(({ name, share }) => `${name} ${percentOf(share)}`);
+    tables.push(`\n${table}\nBy package: ${byPackage.join(', ')}\n${path}\n`);
+  }
+  return tables.join('');
 }

@@ -1,24 +1,18 @@
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { renderTable } from '../terminal/table.js';
 import type { BenchOptions } from './bench-options.js';
-import { cpuTable, efficiencyLine, jsonReport, memoryLine, speedTable } from './bench-report.js';
-import { type BenchOutcome, BenchRun } from './bench-run.js';
+import { coresUsed, jsonReport, readableReport } from './bench-report.js';
+import { BenchRun } from './bench-run.js';
 import { type BenchService, type OnEnd, startBenchService } from './bench-service.js';
 import { FloorScorer } from './floor-scorer.js';
 import { HttpConnection } from './http-connection.js';
-import { describeMachine, type Machine, machineLine } from './machine.js';
+import { describeMachine, type Machine } from './machine.js';
 import { MeasuringProcess } from './measuring-process.js';
-import { summariseProfile } from './profile-summary.js';
-import { nameProfiles, profiledProcesses } from './profiling.js';
+import { nameProfiles, profiledProcesses, profileTables } from './profiling.js';
 import { ProgressLines } from './progress-lines.js';
 import { endpointOf, floorRow, type Scenario, scenarios } from './scenarios.js';
 
 const workers = 2;
-const functionsShown = 20;
-const packagesShown = 10;
-/** Beyond this share of a core, what other processes did has a part in the figures. */
-const noticeableShare = 0.1;
 
 /**
  * Runs the benchmark and prints what it came to.
@@ -56,8 +50,10 @@ export async function runBench(
   const processes = profiledProcesses(service.groups);
   await ends.end();
 
-  if (options.json) process.stdout.write(`${jsonReport(machine, outcome.rows)}\n`);
-  else process.stdout.write(readableReport(outcome, { machine, skipped }));
+  const othersCores = coresUsed(outcome.reports, (report) => report.othersCpuMs);
+  const measuredOn: Machine = { ...machine, others_cores: Number(othersCores.toFixed(2)) };
+  if (options.json) process.stdout.write(`${jsonReport(measuredOn, outcome.rows)}\n`);
+  else process.stdout.write(readableReport(outcome, { machine: measuredOn, skipped }));
   if (profileDirectory !== undefined) {
     const profiles = await nameProfiles(profileDirectory, { windows: profiled, processes });
     process.stderr.write(await profileTables(profiles));
@@ -124,54 +120,4 @@ async function whileProfiled<Result>(service: BenchService, window: () => Promis
   } finally {
     for (const pid of pids) process.kill(pid, 'SIGUSR2');
   }
-}
-
-function readableReport(
-  { rows, reports, comparedRows }: BenchOutcome,
-  { machine, skipped }: { readonly machine: Machine; readonly skipped: readonly string[] },
-): string {
-  const repeats = reports.length / Math.max(1, rows.length);
-  const elapsedMs = reports.reduce((sum, report) => sum + report.elapsedMs, 0);
-  const share = (cpuMs: (report: (typeof reports)[number]) => number) =>
-    reports.reduce((sum, report) => sum + cpuMs(report), 0) / elapsedMs;
-  const generatorShare = share((report) => report.generatorCpuMs);
-  const othersShare = share((report) => report.othersCpuMs);
-  const lines = [
-    machineLine(machine),
-    repeats > 1 ? `Medians of ${repeats} interleaved repeats, ranges in brackets.` : 'One repeat.',
-    '',
-    speedTable(rows),
-    '',
-    cpuTable(rows),
-    '',
-    memoryLine(rows),
-    `Every reply was checked; ${comparedRows} rows equal the floor's. The load generator took ${percent(generatorShare)} ` +
-      'of a core, which is not counted.',
-    othersShare > noticeableShare
-      ? `The machine was not quiet: other processes took ${percent(othersShare)} of a core.`
-      : undefined,
-    ...skipped.map((reason) => `Not measured: ${reason}.`),
-    efficiencyLine(rows),
-  ];
-  return `${lines.filter((line) => line !== undefined).join('\n')}\n`;
-}
-
-const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
-
-async function profileTables(profiles: ReadonlyMap<string, string>): Promise<string> {
-  const tables: string[] = [];
-  const percentOf = (share: number) => `${(100 * share).toFixed(1)} %`;
-  for (const [title, path] of profiles) {
-    const { functions, packages } = await summariseProfile(path);
-    const table = renderTable(
-      [{ name: title }, { name: 'where' }, { name: 'own time', align: 'right' }],
-      functions.slice(0, functionsShown).map(({ name, place, share }) => [name, place, percentOf(share)]),
-      { width: 110 },
-    );
-    const byPackage = packages
-      .slice(0, packagesShown)
-      .map(({ name, share }) => `${name} ${percentOf(share)}`);
-    tables.push(`\n${table}\nBy package: ${byPackage.join(', ')}\n${path}\n`);
-  }
-  return tables.join('');
 }
