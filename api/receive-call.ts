@@ -23,6 +23,7 @@ export interface ReceivedCall {
   readonly atMs: number;
   readonly deadline: Deadline;
   readonly idempotency: Idempotency | undefined;
+  readonly hasHungUp: () => boolean;
 }
 
 const longestIdempotencyKey = 255;
@@ -47,6 +48,7 @@ export async function receiveCall(
   const decidedMs = performance.now();
   const body = await readBody(context.req, rooms.limits);
   const endMs = performance.now() + options.timeoutMs;
+  const { socket } = context.req;
   return {
     callId,
     apiKey,
@@ -54,6 +56,8 @@ export async function receiveCall(
     atMs: rooms.clock.now(),
     deadline: { monotonicMs: endMs, redisMs: decision.redisNowMs + (endMs - decidedMs) },
     idempotency: idempotencyOf(context, options.route, body),
+    // Node ends its side of a connection as soon as the caller has closed theirs.
+    hasHungUp: () => socket.destroyed || socket.writableEnded,
   };
 }
 

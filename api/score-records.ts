@@ -3,6 +3,7 @@ import type { Verdict } from '../shared/verdict.js';
 import type { Admission } from './admission.js';
 import type { Dispatcher, ScoredRows } from './dispatch/dispatcher.js';
 import type { Metering } from './metering.js';
+import { CallerGone } from './read-body.js';
 import type { Recorder } from './record/recorder.js';
 import type { Replays, Reply } from './replays.js';
 import type { ScoringCall } from './scoring-call.js';
@@ -29,7 +30,7 @@ export interface ScoringRooms {
 
 /**
  * The story of a call, from a checked body to the text of its answer. A reply means recorded; anything else is an
- * ApiError, and the call was not counted.
+ * ApiError, or CallerGone where nobody waits for the answer any more, and the call was not counted.
  *
  * 1. A call that was answered before under the same Idempotency-Key is answered with that again.
  * 2. Admission: the organisation's plan, the model, its switch, its verdict.
@@ -49,6 +50,7 @@ export async function scoreRecords(
     const reservation = await metering.reserve(call, organisation);
     return await reservation.releasedOnFailure(async () => {
       const rows = await dispatcher.score(call, model);
+      if (call.hasHungUp()) throw new CallerGone('the caller hung up while waiting');
       const writeWith = (usage: UsageReport) => write({ call, rows, verdict, usage });
       const recorded = await recorder.record({ call, model, rows, reservation, writeWith });
       const usage = await reservation.settle();

@@ -33,6 +33,8 @@ export interface ScoringCall {
   /** Service time of the request, ms: what ages are counted to and predictions are dated with. */
   readonly atMs: number;
   readonly deadline: Deadline;
+  /** Whether the caller has closed the connection, so that no answer can reach them. */
+  readonly hasHungUp: () => boolean;
 }
 
 /** When a call must have been answered, by this process's monotonic clock and by Redis's. */

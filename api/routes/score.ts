@@ -59,7 +59,7 @@ function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string
       `The call has ${length} records; at most ${mostRecords} are scored in one call.`,
     );
   }
-  const { callId, apiKey, atMs, deadline, idempotency } = received;
+  const { callId, apiKey, atMs, deadline, idempotency, hasHungUp } = received;
   return {
     id: callId,
     requestId,
@@ -73,6 +73,7 @@ function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string
     idempotency,
     atMs,
     deadline,
+    hasHungUp,
   };
 }
 

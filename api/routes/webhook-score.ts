@@ -40,7 +40,7 @@ function callOf(
   request: WebhookRequest,
   { requestId, route }: { readonly requestId: string; readonly route: string },
 ): ScoringCall {
-  const { callId, apiKey, atMs, deadline } = received;
+  const { callId, apiKey, atMs, deadline, hasHungUp } = received;
   return {
     id: callId,
     requestId,
@@ -54,6 +54,7 @@ function callOf(
     idempotency: received.idempotency ?? repeatedCallback(received, request, route),
     atMs,
     deadline,
+    hasHungUp,
   };
 }
 
