@@ -8,6 +8,7 @@ import { deprecatedAlias } from './middleware/deprecated-alias.js';
 import { errorReply } from './middleware/error-reply.js';
 import { checkRequestTarget } from './middleware/request-target.js';
 import { boundUnreadBody } from './middleware/unread-body.js';
+import { addDocumentation, type DocumentationOptions } from './routes/documentation.js';
 import { modelRoute, modelsRoute } from './routes/models.js';
 import type { ReadingRooms } from './routes/reading.js';
 import { type ScoreRouteRooms, scoreRoute } from './routes/score.js';
@@ -17,7 +18,7 @@ import { webhookScoreRoute } from './routes/webhook-score.js';
 import { scoreReplyWriter } from './score-reply.js';
 import type { Verdicts } from './verdicts.js';
 
-export interface AppOptions {
+export interface AppOptions extends DocumentationOptions {
   readonly score: ScoreRouteRooms;
   readonly reading: ReadingRooms;
   readonly verdicts: Verdicts;
@@ -25,8 +26,6 @@ export interface AppOptions {
   readonly legacyAliases: 'serve' | 'gone';
   readonly logger: Logger;
   readonly metrics: CallMetrics;
-  /** Address of the documentation, without a trailing slash. */
-  readonly docsUrl: () => string;
   /** Whether the gateway can do its work; a reason when it cannot. */
   readonly readiness: () => Promise<string | undefined>;
   /** Whether the gateway is about to stop: replies then end their connections. */
@@ -57,6 +56,8 @@ export function createApp(options: AppOptions): Koa {
   router.get('/v1/models/:model_id', modelRoute(reading, options.verdicts));
   router.get('/v1/scores/:crm_id', scoreHistoryRoute(reading, options.predictions));
   router.delete('/v1/scores/:crm_id', eraseScoresRoute(reading, options.predictions));
+
+  addDocumentation(router, options);
 
   router.get('/healthz', (context) => {
     context.body = 'ok\n';

@@ -1,0 +1,50 @@
+import { deployBlockedSchema, errorSchema } from '../schemas/error.js';
+import { modelFieldSchema, modelListSchema, modelSchema, modelSummarySchema } from '../schemas/model.js';
+import { pastScoreSchema, scoreHistorySchema } from '../schemas/score-history.js';
+import { recordSchema, scoreRequestSchema } from '../schemas/score-request.js';
+import { legacyScoreResponseSchema, scoreResponseSchema } from '../schemas/score-response.js';
+import { driverSchema, legacyScoreRowSchema, scoreRowSchema } from '../schemas/score-row.js';
+import { monthUsageSchema, usageSchema } from '../schemas/usage.js';
+import { validationSchema } from '../schemas/validation.js';
+import { legacyWebhookReplySchema, webhookReplySchema } from '../schemas/webhook-reply.js';
+import {
+  canonicalWebhookSchema,
+  flatWebhookSchema,
+  hubSpotActionSchema,
+  hubSpotWorkflowSchema,
+  pipedriveSchema,
+  webhookFormSchema,
+  webhookRequestSchema,
+} from '../schemas/webhook-request.js';
+import type { Schema } from './openapi-types.js';
+
+/** The schemas that the document names, in the order in which a reader meets them. */
+export const componentSchemas: Readonly<Record<string, Schema>> = {
+  ScoreRequest: scoreRequestSchema,
+  InputRecord: recordSchema,
+  V1ScoreResponse: scoreResponseSchema,
+  V1ScoreRow: scoreRowSchema,
+  V1Driver: driverSchema,
+  V1Usage: usageSchema,
+  V1Validation: validationSchema,
+  V1Error: errorSchema,
+  V1DeployBlocked: deployBlockedSchema,
+  WebhookRequest: webhookRequestSchema,
+  CanonicalWebhook: canonicalWebhookSchema,
+  FlatWebhook: flatWebhookSchema,
+  HubSpotActionWebhook: hubSpotActionSchema,
+  HubSpotWorkflowWebhook: hubSpotWorkflowSchema,
+  PipedriveWebhook: pipedriveSchema,
+  WebhookForm: webhookFormSchema,
+  V1WebhookResponse: webhookReplySchema,
+  V1MonthUsage: monthUsageSchema,
+  V1ModelList: modelListSchema,
+  V1ModelSummary: modelSummarySchema,
+  V1Model: modelSchema,
+  V1ModelField: modelFieldSchema,
+  V1ScoreHistory: scoreHistorySchema,
+  V1PastScore: pastScoreSchema,
+  LegacyScoreResponse: legacyScoreResponseSchema,
+  LegacyScoreRow: legacyScoreRowSchema,
+  LegacyWebhookResponse: legacyWebhookReplySchema,
+};

@@ -1,0 +1,68 @@
+import { componentSchemas } from './component-schemas.js';
+import { errorResponses } from './error-responses.js';
+import { guide, tags } from './guide.js';
+import { headers } from './headers.js';
+import type { OpenApiDocument, PathItem } from './openapi-types.js';
+import { scoreAliasOperation, webhookAliasOperation } from './operations/alias-operations.js';
+import { getModelOperation, listModelsOperation } from './operations/model-operations.js';
+import { eraseScoresOperation, scoreHistoryOperation } from './operations/score-history-operations.js';
+import { scoreOperation } from './operations/score-operation.js';
+import { usageOperation } from './operations/usage-operation.js';
+import { webhookOperation } from './operations/webhook-operation.js';
+import { parameters } from './parameters.js';
+import { withReferences } from './references.js';
+import { bearerOnly, securitySchemes } from './security-schemes.js';
+
+export interface DocumentOptions {
+  /** Address of the service, without a trailing slash; undefined: wherever the document is served. */
+  readonly serverUrl: string | undefined;
+  /** Address of the documentation, without a trailing slash. */
+  readonly docsUrl: string;
+}
+
+/** The OpenAPI 3.1 document of the whole API. */
+export function openApiDocument({ serverUrl, docsUrl }: DocumentOptions): OpenApiDocument {
+  const { 404: notFound, 405: methodNotAllowed } = errorResponses(['methodNotAllowed', 'notFound'], {
+    docsUrl,
+  });
+  return withReferences({
+    openapi: '3.1.0',
+    info: {
+      title: 'Leadscore API',
+      version: '1.0.0',
+      summary: 'Fit score, conversion likelihood and reasons for CRM records.',
+      description: guide,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    servers: [{ url: serverUrl ?? '/', description: 'This service.' }],
+    security: bearerOnly,
+    tags,
+    paths: pathItems(docsUrl),
+    components: {
+      schemas: componentSchemas,
+      headers,
+      parameters,
+      // What a path or method outside the document is answered with.
+      responses: {
+        ...(methodNotAllowed && { MethodNotAllowed: methodNotAllowed }),
+        ...(notFound && { NotFound: notFound }),
+      },
+      securitySchemes,
+    },
+  });
+}
+
+const pathItems = (docsUrl: string): Readonly<Record<string, PathItem>> => ({
+  '/v1/score': { post: scoreOperation({ docsUrl }) },
+  '/v1/webhooks/score': { post: webhookOperation({ docsUrl }) },
+  '/v1/models': { get: listModelsOperation({ docsUrl }) },
+  '/v1/models/{model_id}': { get: getModelOperation({ docsUrl }) },
+  '/v1/scores/{crm_id}': {
+    get: scoreHistoryOperation({ docsUrl }),
+    delete: eraseScoresOperation({ docsUrl }),
+  },
+  '/v1/usage': { get: usageOperation({ docsUrl }) },
+  '/score': { post: scoreAliasOperation({ docsUrl }) },
+  '/webhooks/score': { post: webhookAliasOperation({ docsUrl }) },
+});

@@ -1,0 +1,94 @@
+/** The part of OpenAPI 3.1 that the document uses, as types. */
+
+/** A JSON Schema (draft 2020-12). */
+export type Schema = Readonly<Record<string, unknown>>;
+
+export interface Example {
+  readonly summary: string;
+  readonly value: unknown;
+}
+
+export type Examples = Readonly<Record<string, Example>>;
+
+export interface MediaType {
+  readonly schema: Schema;
+  readonly examples?: Examples;
+}
+
+export interface Header {
+  readonly description: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
+  readonly example?: unknown;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly description: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
+  readonly example?: unknown;
+}
+
+export interface Response {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, Header>>;
+  readonly content?: Readonly<Record<string, MediaType>>;
+}
+
+export interface RequestBody {
+  readonly description: string;
+  readonly required: boolean;
+  readonly content: Readonly<Record<string, MediaType>>;
+}
+
+/** Alternatives: names of security schemes. */
+export type Security = readonly Readonly<Record<string, readonly string[]>>[];
+
+export interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly deprecated?: boolean;
+  readonly security?: Security;
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: RequestBody;
+  /** By status. */
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+export const methods = ['get', 'post', 'delete'] as const;
+export type Method = (typeof methods)[number];
+export type PathItem = { readonly [M in Method]?: Operation };
+
+export interface Components {
+  readonly schemas: Readonly<Record<string, Schema>>;
+  readonly headers: Readonly<Record<string, Header>>;
+  readonly parameters: Readonly<Record<string, Parameter>>;
+  readonly responses: Readonly<Record<string, Response>>;
+  readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+export interface Tag {
+  readonly name: string;
+  readonly description: string;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly summary?: string;
+    readonly description: string;
+    readonly license: { readonly name: string; readonly identifier?: string; readonly url?: string };
+  };
+  readonly jsonSchemaDialect?: string;
+  readonly servers: readonly { readonly url: string; readonly description: string }[];
+  readonly security: Security;
+  readonly tags: readonly Tag[];
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly components: Components;
+}
