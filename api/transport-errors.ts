@@ -35,9 +35,7 @@ export function answerTransportErrors(server: Server, docsUrl: () => string): vo
       socket.destroy();
       return;
     }
-    socket.end(refusal(message, docsUrl()));
-    const cut = setTimeout(() => socket.destroy(), lingerMs);
-    socket.once('close', () => clearTimeout(cut));
+    endSoon(socket, refusal(message, docsUrl()));
   };
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -46,18 +44,25 @@ export function answerTransportErrors(server: Server, docsUrl: () => string): vo
       return;
     }
     const message = reasons[error.code ?? ''] ?? 'The request is not valid HTTP.';
-    const before = newest.get(socket);
-    if (before === undefined || before.response.writableFinished) refuse(socket, message);
-    else if (before.request.complete) before.response.once('finish', () => refuse(socket, message));
+    const { request, response } = newest.get(socket) ?? {};
+    const isOwnBody = request?.complete === false;
     // The body of a call that has had its answer: there is nothing more to say.
-    else if (before.response.headersSent) socket.end();
-    else refuse(socket, message);
+    if (isOwnBody && response?.headersSent === true) endSoon(socket);
+    else if (isOwnBody || response?.writableFinished !== false) refuse(socket, message);
+    else response.once('finish', () => refuse(socket, message));
   });
 
   server.on('connect', (_request, socket) => {
     socket.on('error', () => socket.destroy());
     refuse(socket, 'CONNECT is not served here.');
   });
+}
+
+/** Ends a connection, and cuts it when its caller does not. */
+function endSoon(socket: Duplex, lastText = ''): void {
+  socket.end(lastText);
+  const cut = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once('close', () => clearTimeout(cut));
 }
 
 function refusal(message: string, docsUrl: string): string {
