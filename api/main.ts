@@ -28,6 +28,7 @@ import { Directory } from './directory.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
 import { LaneQueues } from './dispatch/lane-queues.js';
 import { ReplyStream } from './dispatch/reply-stream.js';
+import { Drain } from './drain.js';
 import { KeyStore } from './key-store.js';
 import { Metering } from './metering.js';
 import { RateLimit } from './rate-limit/rate-limit.js';
@@ -107,9 +108,10 @@ async function start(config: Config, logger: Logger): Promise<void> {
 
   const metrics = createMetrics();
   const readiness = async () => (commands.status === 'ready' ? undefined : 'no connection to Redis');
-  let isDraining = false;
+  let drain: Drain | undefined;
   let ownUrl = '';
-  const docsUrl = () => config.docsUrl ?? `${config.baseUrl ?? ownUrl}/docs`;
+  const baseUrl = () => config.baseUrl ?? ownUrl;
+  const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
   const rateLimit = new RateLimit(commands);
   const newCallId = callIdGenerator();
   const app = createApp({
@@ -132,9 +134,11 @@ async function start(config: Config, logger: Logger): Promise<void> {
     legacyAliases: config.legacyAliases,
     logger,
     metrics: new CallMetrics(metrics),
+    configuredUrl: config.baseUrl,
+    baseUrl,
     docsUrl,
     readiness,
-    isDraining: () => isDraining,
+    isDraining: () => drain?.isDraining ?? false,
   });
   lifecycle.add(
     await startAdminServer({ host: config.host, port: config.adminPort, registry: metrics, readiness }),
@@ -156,12 +160,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : config.port;
   ownUrl = `http://${config.host}:${port}`;
-  lifecycle.onStop('http', () => {
-    isDraining = true;
-    return new Promise((resolve) => {
-      server.close(() => resolve());
-    });
-  });
+  drain = lifecycle.add(new Drain(server));
   lifecycle.listenForSignals();
   lifecycle.followParent();
   logger.info({ url: ownUrl }, 'gateway ready');
