@@ -26,8 +26,14 @@ export interface RunningService {
 
 /** What the environment may say about an installation, and must not say about the demo. */
 const notOfTheDemo = {
-  ...{ REDIS_URL: undefined, MONGODB_URL: undefined, KEY_PEPPER: undefined, HOST: undefined },
-  ...{ BASE_URL: undefined, DOCS_URL: undefined, CLOCK_OFFSET_MS: undefined, LOG_LEVEL: undefined },
+  REDIS_URL: undefined,
+  MONGODB_URL: undefined,
+  KEY_PEPPER: undefined,
+  HOST: undefined,
+  BASE_URL: undefined,
+  DOCS_URL: undefined,
+  CLOCK_OFFSET_MS: undefined,
+  LOG_LEVEL: undefined,
 };
 
 /**
@@ -59,8 +65,11 @@ export class DemoStage {
     const port = (await isFree(this.config)) ? this.config.port : 0;
     const environment = {
       ...notOfTheDemo,
-      ...{ REDIS_URL: urls.redisUrl, MONGODB_URL: urls.mongoUrl, LOG_LEVEL: 'info' },
-      ...{ PORT: String(port), ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0' },
+      REDIS_URL: urls.redisUrl,
+      MONGODB_URL: urls.mongoUrl,
+      PORT: String(port),
+      ADMIN_PORT: '0',
+      WORKER_ADMIN_PORT: '0',
     };
     // Both are awaited whatever comes of either: one that is still starting must be stopped too.
     const [gateway, pool] = await Promise.allSettled([

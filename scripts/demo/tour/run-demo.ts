@@ -19,7 +19,7 @@ export interface DemoProcess {
 const interruptedCode = 130;
 
 /**
- * Runs the demo and stops everything that it has started, whatever comes.
+ * Runs the demo, and stops everything that it has started, whatever comes.
  * @param words the arguments, without node and the script
  * @returns the exit code: 0 done, 1 failed, 2 called wrongly, 130 interrupted. Never throws
  */
@@ -46,8 +46,8 @@ async function onAStage(
   signal.addEventListener('abort', sayStopping, { once: true });
 
   const directory = new DemoDirectory(options.directory);
-  await directory.prepare();
   const stage = new DemoStage(directory);
+  await directory.prepare();
   let isDone = false;
   try {
     screen.heading(
@@ -68,12 +68,15 @@ async function onAStage(
     return 0;
   } finally {
     await stage.stop();
+    const where = shortPath(directory.path);
     if (isDone && options.keep) {
-      screen.print(`Stopped. Data, logs and files stay in ${shortPath(directory.path)} until the next demo.`);
+      screen.print(`Stopped. Data, logs and files stay in ${where} until the next demo.`);
     } else if (isDone || signal.aborted) {
       await directory.remove();
       const took = readableDuration(performance.now() - startMs);
       screen.print(`${isDone ? '\n' : ''}Everything is stopped and removed again, after ${took}.`);
+    } else {
+      screen.print(`\nStopped. Logs and data stay in ${where} to look at.`);
     }
   }
 }

@@ -26,7 +26,8 @@ export function showWhatIsUp(
   screen: Screen,
   { result, directory }: { readonly result: TourResult; readonly directory: DemoDirectory },
 ): void {
-  const { url, workspace } = result;
+  const { service, workspace } = result;
+  const { url } = service;
   const { model, apiKey, organisation } = workspace;
   screen.heading(`It is up, on ${url}`);
   screen.paragraph('Paste the call above into another terminal; or, from this folder, one of these:');

@@ -15,7 +15,8 @@ export function tourDocument(
     tookMs,
   }: { readonly options: DemoOptions; readonly directory: DemoDirectory; readonly tookMs: number },
 ): Record<string, unknown> {
-  const { url, workspace, first, quality, second, moved } = result;
+  const { service, workspace, first, quality, second, moved } = result;
+  const { url } = service;
   const histogram = new ScoreHistogram();
   for (const row of first.rows) histogram.add(row.score);
   return {

@@ -1,6 +1,7 @@
 import type { ScoreRow } from '../../cli/score/api-reply.js';
 import type { GeneratedLead } from '../lead-generator.js';
 import type { LeadChange } from './changed-leads.js';
+import type { RunningService } from './demo-stage.js';
 import type { Workspace } from './demo-workspace.js';
 import type { FirstCall } from './first-call.js';
 import type { RankingQuality } from './ranking-quality.js';
@@ -21,7 +22,7 @@ export interface RescoredLead extends ScoredLead {
 
 /** Everything that the tour has to show. */
 export interface TourResult {
-  readonly url: string;
+  readonly service: RunningService;
   readonly workspace: Workspace;
   readonly first: ScoredPass;
   /** Best score first. */

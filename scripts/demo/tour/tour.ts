@@ -1,31 +1,19 @@
 import { writeFile } from 'node:fs/promises';
-import { readableBytes, readableCount } from '../../terminal/readable-numbers.js';
-import { type GeneratedLead, generateLeads } from '../lead-generator.js';
+import { readableCount } from '../../terminal/readable-numbers.js';
 import { leadsCsv } from '../leads-csv.js';
 import { changedLeads } from './changed-leads.js';
-import { type DemoDirectory, shortPath } from './demo-directory.js';
-import type { DemoOptions } from './demo-options.js';
 import { DemoProblem } from './demo-problem.js';
-import type { DemoStage, RunningService } from './demo-stage.js';
-import { createWorkspace, type Workspace } from './demo-workspace.js';
+import type { RunningService } from './demo-stage.js';
+import type { Workspace } from './demo-workspace.js';
 import { type FirstCall, firstCall } from './first-call.js';
 import { rankingQuality } from './ranking-quality.js';
 import { scorePass } from './score-pass.js';
-import type { Screen } from './screen.js';
+import { setTheStage, type TourParts, writeLeads } from './set-the-stage.js';
 import { showCall } from './show-call.js';
 import { showFirstPass } from './show-first-pass.js';
 import { showMovers } from './show-movers.js';
 import { showUsage } from './show-usage.js';
 import { movedLeads, rankedLeads, type ScoredLead, type TourResult } from './tour-result.js';
-
-export interface TourParts {
-  readonly options: DemoOptions;
-  readonly directory: DemoDirectory;
-  readonly stage: DemoStage;
-  readonly screen: Screen;
-  /** Ends the tour at its next step. */
-  readonly signal: AbortSignal;
-}
 
 /**
  * The tour, told on the screen as it goes.
@@ -35,7 +23,7 @@ export interface TourParts {
  * 4. Shows the month's usage, and one call with its answer.
  * @throws DemoProblem or CliError saying what to do; the signal's reason when it is aborted
  */
-export async function tour(parts: TourParts): Promise<TourResult & { readonly service: RunningService }> {
+export async function tour(parts: TourParts): Promise<TourResult> {
   const { options, directory, screen } = parts;
   const now = new Date();
   const { service, workspace } = await setTheStage(parts, now);
@@ -43,13 +31,18 @@ export async function tour(parts: TourParts): Promise<TourResult & { readonly se
   const leads = await writeLeads(parts, now);
 
   const scoring = {
-    ...{ url: service.url, modelId: workspace.model._id, apiKey: workspace.apiKey },
-    ...{ stream: screen.stream, signal },
+    url: service.url,
+    modelId: workspace.model._id,
+    apiKey: workspace.apiKey,
+    stream: screen.stream,
+    signal,
   };
   screen.print();
   const first = await scorePass({
     ...scoring,
-    ...{ label: 'Scoring', path: directory.file('leads'), outputPath: directory.file('scored') },
+    label: 'Scoring',
+    path: directory.file('leads'),
+    outputPath: directory.file('scored'),
   });
   const ranked = rankedLeads(leads, first.rows);
   const quality = rankingQuality(
@@ -68,69 +61,18 @@ export async function tour(parts: TourParts): Promise<TourResult & { readonly se
   );
   const second = await scorePass({
     ...scoring,
-    ...{ label: 'Scoring again', path: directory.file('changes'), outputPath: directory.file('rescored') },
+    label: 'Scoring again',
+    path: directory.file('changes'),
+    outputPath: directory.file('rescored'),
   });
   const moved = movedLeads(leads, { changes, rows: second.rows });
   showMovers(screen, { second, moved });
 
   const { call, reply } = await callOnce({ service, workspace, ranked, signal });
-  const result = { url: service.url, workspace, first, ranked, quality, second, moved, call, reply, service };
+  const result = { service, workspace, first, ranked, quality, second, moved, call, reply };
   showUsage(screen, result);
   showCall(screen, result);
   return result;
-}
-
-async function setTheStage(
-  { options, directory, stage, screen, signal }: TourParts,
-  now: Date,
-): Promise<{ service: RunningService; workspace: Workspace }> {
-  const urls = await screen.step('servers', {
-    doing: 'starting Redis and MongoDB',
-    work: () => stage.startServers(),
-    outcome: () => `a Redis and a MongoDB of its own, data in ${shortPath(directory.path)}`,
-  });
-  signal.throwIfAborted();
-  const service = await screen.step('service', {
-    doing: 'starting a gateway and workers',
-    work: () => stage.startService(urls),
-    outcome: ({ url, workers }) => `a gateway on ${url}, ${workers} ${workers === 1 ? 'worker' : 'workers'}`,
-  });
-  signal.throwIfAborted();
-  const workspace = await screen.step('workspace', {
-    doing: 'creating an organisation, a model and a key',
-    work: () =>
-      createWorkspace({
-        ...{ mongoUrl: urls.mongoUrl, config: stage.config, now },
-        records: 2 * options.records + 1,
-      }),
-    outcome: ({ organisation, limit, model, fieldCount }) =>
-      `organisation "${organisation.name}" on plan ${organisation.plan}: ${readableCount(limit)} records a month\n` +
-      `model "${model.name}" ${model.version}, which reads ${fieldCount} CRM fields\n` +
-      'a live API key, which is stored as a hash only',
-  });
-  signal.throwIfAborted();
-  return { service, workspace };
-}
-
-async function writeLeads(
-  { options, directory, screen, signal }: TourParts,
-  now: Date,
-): Promise<GeneratedLead[]> {
-  const { records, seed } = options;
-  const { leads } = await screen.step('leads', {
-    doing: 'making them up',
-    work: async () => {
-      const made = generateLeads({ seed, count: records, now });
-      const csv = leadsCsv(made.map((lead) => lead.record));
-      await writeFile(directory.file('leads'), csv);
-      return { leads: made, bytes: Buffer.byteLength(csv) };
-    },
-    outcome: ({ bytes }) =>
-      `${readableCount(records)} made-up CRM records, untidy as real ones, in\n` +
-      `${directory.shown('leads')} (${readableBytes(bytes)})`,
-  });
-  signal.throwIfAborted();
-  return leads;
 }
 
 /** A signal that is also aborted, with the problem as its reason, when a part of the service ends. */
