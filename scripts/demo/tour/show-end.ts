@@ -40,11 +40,12 @@ npx leadscore usage show ${organisation._id}
 
 npx leadscore model show ${model._id}
 `);
-  const logs = renderFields([
+  const places = renderFields([
     ['Logs', `${directory.shown('gatewayLog')}, ${directory.shown('workersLog')}`],
     ['Files', `${directory.shown('leads')}, ${directory.shown('scored')}`],
+    ['Reference', `${url}/docs`],
   ]);
-  screen.block(`${logs}\n`);
+  screen.block(`${places}\n`);
   showReading(screen);
 }
 
