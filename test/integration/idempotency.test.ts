@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { eventually } from '../support/eventually.js';
+import type { HttpReply } from '../support/http-call.js';
+import { refused, scored } from '../support/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import { type ScoreOptions, type TestWorkspace, workspace } from '../support/workspace.js';
+
+const lead = { company_size: 120, crm_id: 'L-1' };
+const dayMs = 24 * 60 * 60 * 1000;
+
+const isReplay = (reply: HttpReply): boolean => {
+  const header = reply.headers.get('idempotent-replayed');
+  expect(header).to.be.oneOf([null, 'true']);
+  return header === 'true';
+};
+
+describe('an Idempotency-Key', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+  let idempotencyKey: string;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+  });
+  beforeEach(async () => {
+    own = await workspace(service);
+    idempotencyKey = randomUUID();
+  });
+
+  const keyed = (options: ScoreOptions = {}): ScoreOptions => ({
+    ...options,
+    headers: { 'idempotency-key': idempotencyKey },
+  });
+
+  it('replays the first reply byte for byte, says so, and counts nothing again', async () => {
+    const first = await own.score([lead], keyed());
+    expect(isReplay(first)).to.equal(false);
+    scored(await own.score([{ ...lead, company_size: 5 }])); // usage and the newest prediction move on
+    for (const gateway of [0, 1]) {
+      const again = await own.score([lead], keyed({ gateway }));
+      expect(isReplay(again)).to.equal(true);
+      expect(again.text).to.equal(first.text);
+      expect(again.status).to.equal(200);
+      expect(again.headers.get('content-type')).to.equal(first.headers.get('content-type'));
+      expect(again.headers.get('x-request-id')).to.not.equal(first.headers.get('x-request-id'));
+    }
+    expect(await own.ledgerSum()).to.equal(2);
+    expect(await own.redisUsage()).to.deep.equal({ used: 2, leased: 0 });
+    expect(await own.predictions()).to.have.length(2);
+  });
+
+  it('replays what was sent, also where many calls ran at once and usage moved on while each was recorded', async () => {
+    const keys = Array.from({ length: 30 }, () => randomUUID());
+    const send = () =>
+      Promise.all(keys.map((key) => own.score([lead], { headers: { 'idempotency-key': key } })));
+    const first = await send();
+    const again = await send();
+    expect(again.map(isReplay)).to.not.include(false);
+    expect(again.map((reply) => reply.text)).to.deep.equal(first.map((reply) => reply.text));
+    const currents = first.map((reply) => scored(reply).usage.current);
+    expect(currents).to.have.members(keys.map((_, index) => index + 1));
+    expect(await own.ledgerSum()).to.equal(keys.length);
+  });
+
+  it('with another body is refused with 422, counts nothing, and leaves the first reply as it was', async () => {
+    const first = await own.score([lead], keyed());
+    for (const body of [[{ ...lead, company_size: 121 }], [lead, lead]])
+      expect(refused(await own.score(body, keyed()), '422 bad_request').error.message).to.include(
+        'Idempotency-Key',
+      );
+    const again = await own.score([lead], keyed());
+    expect([isReplay(again), again.text]).to.deep.equal([true, first.text]);
+    expect(await own.ledgerSum()).to.equal(1);
+  });
+
+  it('of a call that failed is free again, whatever it failed with', async () => {
+    refused(await own.post('{', keyed()), '422 bad_request');
+    refused(await own.score([], keyed()), '400 bad_request');
+    refused(await own.score([lead], keyed({ modelId: 'mdl_unknown' })), '404 model_not_found');
+    refused(await own.score([{ company_size: {} }], keyed()), '400 bad_request');
+    const first = await own.score([lead], keyed());
+    scored(first);
+    expect(isReplay(first)).to.equal(false);
+    expect(await own.ledgerSum()).to.equal(1);
+  });
+
+  it('of a call that was refused for its quota is free again after an upgrade', async () => {
+    const small = await workspace(service, { limit: 0 });
+    refused(await small.score([lead], keyed({ gateway: 0 })), '429 quota_exceeded');
+    await small.change({ limit: 1 });
+    const reply = await eventually(async () => {
+      const later = await small.score([lead], keyed({ gateway: 0 }));
+      scored(later);
+      return later;
+    });
+    expect(isReplay(reply)).to.equal(false);
+  });
+
+  it('still replays when the quota is exhausted since', async () => {
+    const small = await workspace(service, { limit: 1 });
+    const first = await small.score([lead, lead], keyed());
+    refused(await small.score([lead]), '429 quota_exceeded');
+    const again = await small.score([lead, lead], keyed());
+    expect([isReplay(again), again.text]).to.deep.equal([true, first.text]);
+  });
+
+  it('of calls that run at the same time counts one of them, and all get its reply', async () => {
+    const replies = await Promise.all(Array.from({ length: 10 }, () => own.score([lead, lead], keyed())));
+    expect(new Set(replies.map((reply) => reply.text)).size).to.equal(1);
+    for (const reply of replies) expect(scored(reply).usage.current).to.equal(2);
+    expect(replies.filter((reply) => !isReplay(reply))).to.have.length(1);
+    expect(await own.ledgerRows()).to.have.length(1);
+    expect(await own.redisUsage()).to.deep.equal({ used: 2, leased: 0 });
+  });
+
+  it('of two calls at the same time with different bodies scores one and refuses the other', async () => {
+    const replies = await Promise.all([own.score([lead], keyed()), own.score([lead, lead], keyed())]);
+    expect(replies.map((reply) => reply.status)).to.have.members([200, 422]);
+    expect(await own.ledgerRows()).to.have.length(1);
+  });
+
+  it('of a call that fails while others wait for it lets the next of them run', async () => {
+    const small = await workspace(service, { limit: 1 });
+    const bad = [{ company_size: {} }];
+    const replies = await Promise.all(Array.from({ length: 6 }, () => small.score(bad, keyed())));
+    for (const reply of replies) refused(reply, '400 bad_request');
+    scored(await small.score([lead, lead], keyed()));
+  });
+
+  it('may have 255 characters and no more', async () => {
+    const headersOf = (length: number) => ({ headers: { 'idempotency-key': 'k'.repeat(length) } });
+    const first = await own.score([lead], headersOf(255));
+    const again = await own.score([lead], headersOf(255));
+    expect([isReplay(again), again.text]).to.deep.equal([true, first.text]);
+    const { message } = refused(await own.score([lead], headersOf(256)), '422 bad_request').error;
+    expect(message).to.include('255');
+  });
+
+  it('is compared as it is: another case, or one that begins the same, is another key', async () => {
+    for (const key of ['Import-7', 'import-7', 'Import-70', 'Import-7:0', 'Import-7.0', '$ne']) {
+      const reply = await own.score([lead], { headers: { 'idempotency-key': key } });
+      scored(reply);
+      expect(isReplay(reply), key).to.equal(false);
+    }
+    expect(await own.ledgerSum()).to.equal(6);
+  });
+
+  it('of live keys and of test keys are two, and keys of one kind share theirs', async () => {
+    const live = await own.score([lead], keyed());
+    const test = await own.score([lead], keyed({ key: own.test }));
+    expect([isReplay(live), isReplay(test)]).to.deep.equal([false, false]);
+    expect(scored(test)).to.include({ test: true });
+    const [otherLive, otherTest] = [await own.addKey('live'), await own.addKey('test')];
+    expect((await own.score([lead], keyed({ key: otherLive }))).text).to.equal(live.text);
+    expect((await own.score([lead], keyed({ key: otherTest }))).text).to.equal(test.text);
+    expect([await own.ledgerSum('live'), await own.ledgerSum('test')]).to.deep.equal([1, 1]);
+  });
+
+  it('can be used anew after 24 hours, and not before', async () => {
+    const first = await own.score([lead], keyed());
+    const scoreIn = async (laterMs: number): Promise<HttpReply> => {
+      const offsetMs = Math.ceil(service.clock.now() - Date.now() + laterMs);
+      const gateway = await service.startGateway({ CLOCK_OFFSET_MS: String(offsetMs) });
+      try {
+        return await own.score([lead], { ...keyed(), url: gateway.url });
+      } finally {
+        await gateway.stop();
+      }
+    };
+    const before = await scoreIn(dayMs - 60_000);
+    expect([isReplay(before), before.text]).to.deep.equal([true, first.text]);
+    const after = await scoreIn(dayMs + 1_000);
+    expect(scored(after).scores[0]).to.include({ enriched: true });
+    expect(isReplay(after)).to.equal(false);
+    expect(await own.ledgerRows()).to.have.length(2);
+  });
+
+  it('is remembered when Redis has been emptied: the reply is replayed, and not counted', async function () {
+    this.timeout(startTimeoutMs);
+    const emptied = await runningService({ gateways: 1 });
+    try {
+      const there = await workspace(emptied);
+      const first = await there.score([lead], keyed());
+      scored(first);
+      await emptied.redis.flushall();
+      const again = await there.score([lead], keyed());
+      expect([isReplay(again), again.text]).to.deep.equal([true, first.text]);
+      expect(scored(await there.score([lead])).usage.current).to.equal(2);
+      expect(await there.ledgerSum()).to.equal(2);
+    } finally {
+      await emptied.stop();
+    }
+  });
+});

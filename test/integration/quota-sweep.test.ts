@@ -1,0 +1,74 @@
+import { expect } from 'chai';
+import { callIdGenerator } from '../../shared/identifiers.js';
+import { Quota } from '../../shared/quota/quota.js';
+import { redisNowMs } from '../../shared/quota/redis-time.js';
+import { eventually } from '../support/eventually.js';
+import { scored } from '../support/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+
+const lead = { company_size: 120 };
+/** The sweep runs every five seconds. */
+const sweptWithinMs = 12_000;
+
+describe('a lease that nobody ends', () => {
+  let service: RunningService;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+  });
+
+  it('is swept by the running service: settled when the ledger has the call, released when it has not', async () => {
+    const own = await workspace(service);
+    scored(await own.score([lead]));
+    const recorded = await holdAndDie(own, 7);
+    await holdAndDie(own, 11);
+    expect(await own.redisUsage()).to.deep.equal({ used: 1, leased: 18 });
+    await service.stores.ledgerRows.insertOne({
+      _id: recorded,
+      request_id: 'of a gateway that died',
+      org: own.id,
+      key: own.live.key._id,
+      bucket: 'live',
+      month: own.counter().month,
+      records: 7,
+      model: own.model._id,
+      version: own.model.version,
+      at: new Date(service.clock.now()),
+    });
+    await eventually(
+      async () => expect(await own.redisUsage()).to.deep.equal({ used: 8, leased: 0 }),
+      sweptWithinMs,
+    );
+    expect(scored(await own.score([lead])).usage.current).to.equal(9);
+  });
+
+  it('is swept also after Redis has been emptied', async function () {
+    this.timeout(startTimeoutMs);
+    const emptied = await runningService({ gateways: 1 });
+    try {
+      const own = await workspace(emptied);
+      scored(await own.score([lead]));
+      await emptied.redis.flushall();
+      scored(await own.score([lead]));
+      await holdAndDie(own, 11);
+      await eventually(
+        async () => expect(await own.redisUsage()).to.deep.equal({ used: 2, leased: 0 }),
+        sweptWithinMs,
+      );
+    } finally {
+      await emptied.stop();
+    }
+  });
+});
+
+/** Reserves as a gateway does that dies right after. The lease runs out at once. Gives the call's id. */
+async function holdAndDie(own: TestWorkspace, records: number): Promise<string> {
+  const { redis, stores, clock } = own.service;
+  const quota = new Quota({ redis, ledger: stores.ledger, leaseMs: 50, clock });
+  const callId = callIdGenerator()(clock.now());
+  const deadlineRedisMs = (await redisNowMs(redis)) + 1_000;
+  await quota.reserve({ counter: own.counter(), callId, records, stop: 1_000, deadlineRedisMs });
+  return callId;
+}

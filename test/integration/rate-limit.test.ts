@@ -1,0 +1,125 @@
+import { expect } from 'chai';
+import { rateWindowKey } from '../../shared/redis-keys.js';
+import { eventually } from '../support/eventually.js';
+import type { HttpReply } from '../support/http-call.js';
+import { refused, scored } from '../support/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import { type TestWorkspace, type UsableKey, workspace } from '../support/workspace.js';
+
+const rate = 10;
+const secondUs = 1_000_000;
+const lead = { company_size: 120 };
+
+describe('the rate of a key, over two gateways', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+  let key: UsableKey;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+  });
+  beforeEach(async () => {
+    own = await workspace(service);
+    key = await own.addKey('live', { rate });
+  });
+
+  /** Slots taken in the last second: when each was, by the clock of Redis, in microseconds. */
+  const slots = async (of = key): Promise<Map<string, number>> => {
+    const window = rateWindowKey(own.id, of.key._id, 'scoring');
+    const flat = await service.redis.zrange(window, 0, '-1', 'WITHSCORES');
+    return new Map(flat.flatMap((id, index) => (index % 2 === 0 ? [[id, Number(flat[index + 1])]] : [])));
+  };
+  const burst = (calls: number, of = key) =>
+    Promise.all(Array.from({ length: calls }, () => own.score([lead], { key: of })));
+  const passed = (replies: readonly HttpReply[]) => replies.filter((reply) => reply.status === 200);
+
+  it('holds in every sliding second, exactly, and passes as much as it may', async () => {
+    const accepted = new Map<string, number>();
+    let answered = 0;
+    const callUntilEnough = async (gateway: number): Promise<void> => {
+      while (answered < 3.5 * rate) {
+        const reply = await own.score([lead], { key, gateway });
+        if (reply.status === 200) answered += 1;
+        else refused(reply, '429 rate_limited');
+        // a slot stays in Redis for a second, far longer than it takes to look again
+        for (const [id, atUs] of await slots()) accepted.set(id, atUs);
+      }
+    };
+    await Promise.all([0, 1, 0, 1].map(callUntilEnough));
+    expect(accepted.size, 'slots taken').to.equal(answered);
+    const times = [...accepted.values()].sort((a, b) => a - b);
+    for (const [index, atUs] of times.entries()) {
+      const tenLater = times[index + rate];
+      if (tenLater === undefined) break;
+      expect(tenLater - atUs, `us from call ${index} to call ${index + rate}`).to.be.above(secondUs);
+      expect(tenLater - atUs, 'no slot stays empty for long while calls are refused').to.be.below(
+        2 * secondUs,
+      );
+    }
+    expect((await own.ledgerRows()).map((row) => row._id)).to.have.members([...accepted.keys()]);
+  });
+
+  it('refuses the eleventh call within a second with 429, Retry-After, and headers that say that nothing is left', async () => {
+    const replies = await burst(11 + rate);
+    const refusals = replies.filter((reply) => reply.status !== 200);
+    expect(refusals).to.not.deep.equal([]);
+    for (const reply of refusals) {
+      expect(refused(reply, '429 rate_limited').error.message).to.include(`${rate} calls`);
+      expect(reply.headers.get('retry-after')).to.equal('1');
+      expect(reply.headers.get('ratelimit-policy')).to.equal(`"key";q=${rate};w=1`);
+      expect(reply.headers.get('ratelimit')).to.equal('"key";r=0;t=1');
+    }
+  });
+
+  it('tells each accepted call what is left: ten calls at once are told nine down to none', async () => {
+    const left = passed(await burst(rate)).map((reply) => reply.headers.get('ratelimit'));
+    expect(left).to.have.members(Array.from({ length: rate }, (_, index) => `"key";r=${index};t=1`));
+  });
+
+  it('is not used up by calls that are refused', async () => {
+    const replies = await burst(5 * rate);
+    const taken = await slots();
+    expect(taken.size).to.equal(passed(replies).length);
+    expect((await own.ledgerRows()).map((row) => row._id)).to.have.members([...taken.keys()]);
+  });
+
+  it('is used up by calls that fail later, whatever they fail with', async () => {
+    const failing = [
+      () => own.post('{', { key }),
+      () => own.score([], { key }),
+      () => own.score([lead], { key, modelId: 'mdl_unknown' }),
+      () => own.score([{ company_size: {} }], { key }),
+    ];
+    const replies = await Promise.all(Array.from({ length: rate }, (_, call) => failing[call % 4]?.()));
+    expect(replies.map((reply) => reply?.status)).to.have.members([
+      422, 400, 404, 400, 422, 400, 404, 400, 422, 400,
+    ]);
+    expect((await slots()).size).to.equal(rate);
+  });
+
+  it('is free again a second after its calls', async () => {
+    await burst(rate);
+    const first = Math.min(...(await slots()).values());
+    const reply = await eventually(async () => {
+      const again = await own.score([lead], { key });
+      scored(again);
+      return again;
+    });
+    expect(reply.headers.get('ratelimit-policy')).to.equal(`"key";q=${rate};w=1`);
+    expect(Math.max(...(await slots()).values()) - first).to.be.above(secondUs);
+  });
+
+  it('is each key’s own: another key of the organisation scores on', async () => {
+    const other = await own.addKey('live', { rate });
+    await burst(3 * rate);
+    expect(passed(await burst(rate, other))).to.have.length(rate);
+  });
+
+  it('binds test keys as well', async () => {
+    const test = await own.addKey('test', { rate: 2 });
+    const replies = await burst(20, test);
+    expect((await slots(test)).size).to.be.at.most(2);
+    expect(replies.map((reply) => reply.status)).to.include(429);
+  });
+});
