@@ -1,0 +1,247 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { readWebhook } from '../../../api/webhook/webhook-request.js';
+import { ApiError } from '../../../shared/errors.js';
+
+const read = (body: unknown, query: Record<string, unknown> = {}) => readWebhook(body, query);
+const withModel = (body: Record<string, unknown>) => read({ model_id: 'm', ...body });
+
+describe('read a webhook', () => {
+  describe('takes the record out of', () => {
+    const record = { size: 5, note: 'x' };
+    const forms: Readonly<Record<string, unknown>> = {
+      'a flat body': { model_id: 'm', ...record },
+      'a canonical body': { model_id: 'm', record },
+      'a list of one': [{ model_id: 'm', ...record }],
+      'a HubSpot contact, values wrapped': {
+        model_id: 'm',
+        vid: 1,
+        properties: { size: { value: 5, versions: [{ value: 4 }] }, note: { value: 'x' } },
+      },
+      'a HubSpot object, values bare': { model_id: 'm', objectId: 1, properties: record },
+      'a HubSpot custom action': { model_id: 'm', callbackId: 'c', inputFields: record },
+      'a HubSpot custom action whose model is an input': {
+        callbackId: 'c',
+        inputFields: { model_id: 'm', ...record },
+      },
+      'a HubSpot custom action, object properties beside its inputs': {
+        callbackId: 'c',
+        object: { objectId: 1, properties: { size: '4', note: 'x' } },
+        inputFields: { model_id: 'm', size: 5 },
+      },
+      'Pipedrive, custom fields': {
+        model_id: 'm',
+        meta: {},
+        data: { note: 'x', custom_fields: { size: { value: 5 } } },
+      },
+      'n8n, an item': { json: { model_id: 'm', ...record }, pairedItem: { item: 0 } },
+      'n8n, items of one': [{ json: { model_id: 'm', record } }],
+      'n8n, what a Webhook node received': {
+        headers: {},
+        params: {},
+        query: {},
+        body: { model_id: 'm', ...record },
+      },
+      'n8n, an item of what was received': { json: { headers: {}, body: { model_id: 'm', record } } },
+    };
+    for (const [name, body] of Object.entries(forms)) {
+      it(name, () => {
+        const { modelId, record: found } = read(body);
+        const { size, note } = found;
+        expect({ modelId, size, note }).to.deep.equal({ modelId: 'm', ...record });
+      });
+    }
+
+    it('Pipedrive’s options, amounts and people', () => {
+      const custom_fields = {
+        option: { type: 'enum', id: 7 },
+        labelled: { type: 'enum', id: 7, label: 'Large' },
+        options: { type: 'set', values: [{ id: 7 }, { id: 8, label: 'b' }] },
+        money: { type: 'monetary', value: 12, currency: 'EUR' },
+        nothing: null,
+        odd: { from: 1 },
+      };
+      const { record } = withModel({
+        meta: {},
+        data: { value: { amount: 9, currency: 'EUR' }, custom_fields },
+      });
+      const { custom_fields: _, ...fields } = record;
+      expect(fields).to.deep.equal({
+        value: 9,
+        option: 7,
+        labelled: 'Large',
+        options: [7, 'b'],
+        money: 12,
+        nothing: null,
+        odd: { from: 1 },
+      });
+    });
+
+    it('a body with members that every object has on its prototype, as its own', () => {
+      const body = JSON.parse('{"model_id":"m","__proto__":{"a":1},"constructor":2}') as unknown;
+      expect(Object.entries(read(body).record)).to.deep.equal([
+        ['__proto__', { a: 1 }],
+        ['constructor', 2],
+      ]);
+    });
+
+    it('and leaves out what says how to score, wherever it stands', () => {
+      const settings = { model_id: 'm', crm_id: 'L-1', explain: true };
+      for (const body of [
+        settings,
+        { record: settings },
+        { properties: settings },
+        { inputFields: settings },
+      ])
+        expect(read(body).record).to.deep.equal({});
+    });
+  });
+
+  describe('finds model_id', () => {
+    it('in the body before the record before the address', () => {
+      const query = { model_id: 'address' };
+      expect(read({ model_id: 'top', record: { model_id: 'record' } }, query).modelId).to.equal('top');
+      expect(read({ record: { model_id: 'record' } }, query).modelId).to.equal('record');
+      expect(read({ record: {} }, query).modelId).to.equal('address');
+    });
+
+    it('past places where it is null or empty', () => {
+      expect(read({ model_id: null, record: { model_id: '' } }, { model_id: 'm' }).modelId).to.equal('m');
+      for (const query of [{}, { model_id: '' }])
+        expect(() => read({ model_id: '' }, query)).to.throw(ApiError, 'model_id is missing');
+    });
+  });
+
+  describe('finds explain', () => {
+    const values: [unknown, boolean][] = [
+      [true, true],
+      ['true', true],
+      ['1', true],
+      [1, true],
+      [false, false],
+      ['false', false],
+      ['0', false],
+      [0, false],
+    ];
+    for (const [value, expected] of values) {
+      it(`as ${JSON.stringify(value)}`, () => {
+        expect(withModel({ explain: value }).explain).to.equal(expected);
+        if (typeof value === 'string')
+          expect(read({ model_id: 'm' }, { explain: value }).explain).to.equal(expected);
+      });
+    }
+
+    it('in the body before the record before the address, and nowhere is false', () => {
+      const query = { explain: '1' };
+      expect(read({ model_id: 'm', explain: false, record: { explain: true } }, query).explain).to.equal(
+        false,
+      );
+      expect(read({ model_id: 'm', record: { explain: false } }, query).explain).to.equal(false);
+      expect(read({ model_id: 'm', record: {} }, query).explain).to.equal(true);
+      expect(read({ model_id: 'm' }).explain).to.equal(false);
+    });
+
+    it('as nothing else', () => {
+      for (const explain of ['yes', '', 2, null, {}, [true], 'truee'])
+        expect(() => withModel({ explain }), JSON.stringify(explain)).to.throw(ApiError, 'explain must be');
+    });
+  });
+
+  describe('finds crm_id', () => {
+    const ids = { hs_object_id: 'a', vid: 'b', objectId: 'c', object: { objectId: 'd' }, Id: 'e', id: 'f' };
+
+    it('as it was sent: at the top before in the record, before any other id', () => {
+      expect(withModel({ crm_id: 'top', record: { crm_id: 'record', ...ids } }).crmId).to.equal('top');
+      expect(withModel({ record: { crm_id: 'record', ...ids }, ...ids }).crmId).to.equal('record');
+      expect(withModel({ crm_id: ' L-1 ' }).crmId).to.equal(' L-1 ');
+    });
+
+    it('else as hs_object_id, vid, objectId, object.objectId, Id, id, in this order', () => {
+      const left: Record<string, unknown> = { ...ids };
+      for (const [name, id] of Object.entries(ids)) {
+        expect(withModel(left).crmId, name).to.equal(typeof id === 'string' ? id : id.objectId);
+        delete left[name];
+      }
+      expect(withModel(left).crmId).to.equal(null);
+    });
+
+    it('in the record too, and in what HubSpot and Pipedrive wrap', () => {
+      expect(withModel({ record: { Id: '00Q' } }).crmId).to.equal('00Q');
+      expect(withModel({ vid: 1, properties: { hs_object_id: { value: '2' } } }).crmId).to.equal('2');
+      expect(withModel({ meta: { id: 'event' }, data: { id: 3 } }).crmId).to.equal('3');
+      expect(withModel({ callbackId: 'c', object: { objectId: 4 }, inputFields: {} }).crmId).to.equal('4');
+    });
+
+    it('as text when another id is a number, but not when JSON has rounded it', () => {
+      expect(withModel({ vid: 9_007_199_254_740_991 }).crmId).to.equal('9007199254740991');
+      for (const id of [9_007_199_254_740_992, 1e21, 1.5, Number.POSITIVE_INFINITY, true, {}, []])
+        expect(withModel({ id }).crmId, String(id)).to.equal(null);
+    });
+
+    it('not where it is null or empty, nor an id that cannot be one', () => {
+      for (const crm_id of [null, '']) expect(withModel({ crm_id, id: 'x' }).crmId).to.equal('x');
+      for (const id of ['', 'x'.repeat(256), 'a\0', '\ud800'])
+        expect(withModel({ id, Id: id }).crmId).to.equal(null);
+    });
+
+    it('of at most 255 code points', () => {
+      expect(withModel({ crm_id: '🦊'.repeat(255) }).crmId).to.have.length(510);
+      for (const crm_id of ['🦊'.repeat(256), 'a\0', '\udc00', 5, true, {}, ['x']])
+        expect(() => withModel({ crm_id })).to.throw(ApiError, 'crm_id must');
+    });
+  });
+
+  it('takes the callbackId of a HubSpot custom action only', () => {
+    expect(withModel({ callbackId: 'c', inputFields: {} }).hubSpotCallbackId).to.equal('c');
+    expect(withModel({ inputFields: {} }).hubSpotCallbackId).to.equal('');
+    expect(withModel({ callbackId: 'c' }).hubSpotCallbackId).to.equal(undefined);
+  });
+
+  it('throws nothing but a refusal with 400 or 422, whatever the body', () => {
+    const names = [
+      'model_id',
+      'crm_id',
+      'explain',
+      'record',
+      'properties',
+      'inputFields',
+      'meta',
+      'data',
+      'value',
+    ].concat([
+      'custom_fields',
+      'object',
+      'objectId',
+      'values',
+      'json',
+      'body',
+      'headers',
+      'callbackId',
+      '__proto__',
+    ]);
+    const { tree } = fc.letrec((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 5 },
+        fc.jsonValue({ maxDepth: 1 }),
+        tie('object'),
+        fc.array(tie('tree'), { maxLength: 2 }),
+      ),
+      object: fc.dictionary(fc.constantFrom(...names), tie('tree'), { maxKeys: 6 }),
+    }));
+    const property = fc.property(
+      tree,
+      fc.dictionary(fc.constantFrom('model_id', 'explain'), fc.string()),
+      (body, query) => {
+        try {
+          const { modelId, crmId } = read(body, query);
+          expect(modelId).to.be.a('string');
+          if (crmId !== null) expect(crmId).to.be.a('string').and.not.equal('');
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error;
+          expect(error.entry.status).to.be.oneOf([400, 422]);
+        }
+      },
+    );
+    fc.assert(property, { numRuns: 2_000 });
+  });
+});
