@@ -65,7 +65,7 @@ export const parameters = {
     name: 'model_id',
     in: 'query',
     description: 'The model, unless the body has it.',
-    schema: modelId,
+    schema: { type: 'string', maxLength: 255 },
     example: 'mdl_4kTq9ZxW2mNbVc7L',
   },
   webhookExplain: {

@@ -7,14 +7,16 @@ import { crmIdSchema, modelIdSchema } from './score-request.js';
 
 /** True or false, in the spellings that tools use. */
 export const webhookExplainSchema = {
-  enum: [true, false, 1, 0, 'true', 'false', '1', '0', null],
+  enum: [true, false, 1, 0, 'true', 'false', '1', '0'],
   description: 'Whether to add `drivers` and top reasons to the answer.',
 } as const;
 
-/** The members that are not fields of the record. Null counts as not sent. */
+const { minLength: _, ...modelIdOrEmpty } = modelIdSchema;
+
+/** The members that are not fields of the record. Of an id, null and an empty text count as not sent. */
 const settings = {
   model_id: {
-    ...modelIdSchema,
+    ...modelIdOrEmpty,
     type: ['string', 'null'],
     description: 'The trained model to score against, unless the address has it: `?model_id=mdl_...`.',
   },
@@ -108,12 +110,43 @@ export const flatWebhookSchema = {
     '`explain` are settings, everything else is a field.',
 } as const;
 
+/** What n8n puts around a record: one of its items, or what its Webhook node has received. */
+export const n8nSchema = {
+  anyOf: [
+    {
+      type: 'object',
+      required: ['json'],
+      properties: {
+        ...settings,
+        json: { ...anyObject, description: 'The body.' },
+        pairedItem: { description: 'Ignored.' },
+        binary: { description: 'Ignored.' },
+      },
+      additionalProperties: false,
+      description: 'An item: `json` holds a body of any other form.',
+    },
+    {
+      type: 'object',
+      required: ['headers', 'body'],
+      properties: {
+        ...settings,
+        headers: { ...anyObject, description: 'Ignored.' },
+        body: { ...anyObject, description: 'The body.' },
+      },
+      additionalProperties: true,
+      description: 'What a Webhook node has received: `body` holds a body of any other form.',
+    },
+  ],
+  description: 'What n8n sends when it hands on what it has as it is.',
+} as const;
+
 const forms = [
   canonicalWebhookSchema,
   flatWebhookSchema,
   hubSpotActionSchema,
   hubSpotWorkflowSchema,
   pipedriveSchema,
+  n8nSchema,
 ] as const;
 
 /** The JSON body of a webhook. */

@@ -45,7 +45,10 @@ const plain = (settings: readonly Members[], record: Members): Envelope => ({
 
 function hubSpotAction(body: Members, inputFields: Members): Envelope {
   const callbackId = memberOf(body, 'callbackId');
-  if (callbackId !== undefined && (typeof callbackId !== 'string' || callbackId.length > longestCallbackId)) {
+  if (
+    callbackId !== undefined &&
+    (typeof callbackId !== 'string' || [...callbackId].length > longestCallbackId)
+  ) {
     throw new ApiError(
       'unreadableRequest',
       `callbackId must be a string of at most ${longestCallbackId} characters.`,

@@ -1,4 +1,5 @@
 import { ApiError } from '../../shared/errors.js';
+import { crmIdSchema, modelIdSchema } from '../schemas/score-request.js';
 import { type Envelope, openEnvelope, settingNames } from './envelopes.js';
 import { fromEntries, isMembers, type Members, memberOf } from './members.js';
 
@@ -15,8 +16,8 @@ export interface WebhookRequest {
 /** The members that are not fields of the record in a flat body. */
 const fallbackIds = ['hs_object_id', 'vid', 'objectId', 'Id', 'id'] as const;
 const n8nItemNames: ReadonlySet<string> = new Set(['json', 'pairedItem', 'binary']);
-const longestCrmId = 255;
-const longestModelId = 255;
+const { maxLength: longestCrmId } = crmIdSchema;
+const { maxLength: longestModelId } = modelIdSchema;
 
 /**
  * Understands the body of a webhook.
@@ -84,7 +85,7 @@ function modelIdOf({ settings }: Envelope, query: Readonly<Record<string, unknow
       'model_id is missing: put it in the body, or in the address as ?model_id=mdl_...',
     );
   }
-  if (typeof modelId === 'string' && modelId.length <= longestModelId) return modelId;
+  if (typeof modelId === 'string' && [...modelId].length <= longestModelId) return modelId;
   throw new ApiError('unreadableRequest', `model_id must be a string of 1-${longestModelId} characters.`);
 }
 

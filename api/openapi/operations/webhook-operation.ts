@@ -50,7 +50,7 @@ export function webhookOperation(options: ErrorResponseOptions): Operation {
       'may stand in the body or in the address. The forms are told apart by their members, in this order: `record` (the ' +
       'plain form), `inputFields` (a custom action of HubSpot), `properties` (a workflow of HubSpot), `meta` and `data` ' +
       '(Pipedrive), else flat: `model_id`, `crm_id` and `explain` are settings, everything else is a field. One form as ' +
-      "the single element of an array is fine too. HubSpot's app events do not hold the record's fields: they are " +
+      "the single element of an array is fine too, and so is what n8n puts around one. HubSpot's app events do not hold the record's fields: they are " +
       'refused with a message that says what to send instead.',
     tags: ['Scoring'],
     security: webhookSecurity,

@@ -1,0 +1,138 @@
+import { expect } from 'chai';
+import { openApiDocument } from '../../api/openapi/document.js';
+import {
+  type Examples,
+  type MediaType,
+  methods,
+  type Operation,
+  type Schema,
+} from '../../api/openapi/openapi-types.js';
+import { pointerOf, resolve } from '../../api/openapi/resolve.js';
+import { scoreRequestSchema } from '../../api/schemas/score-request.js';
+import { errorTable } from '../../shared/errors.js';
+import { OpenApiContract } from '../support/openapi-contract.js';
+
+const docsUrl = 'https://api.example.com/docs';
+const document = openApiDocument({ serverUrl: 'https://api.example.com', docsUrl });
+const contract = new OpenApiContract(document);
+const operations = [...contract.operations.values()];
+
+describe('the OpenAPI document', () => {
+  it('names every endpoint of the contract', () => {
+    const endpoints = Object.entries(document.paths).flatMap(([path, item]) =>
+      methods
+        .filter((method) => item[method] !== undefined)
+        .map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(endpoints).to.have.members([
+      'POST /v1/score',
+      'POST /v1/webhooks/score',
+      'GET /v1/models',
+      'GET /v1/models/{model_id}',
+      'GET /v1/scores/{crm_id}',
+      'DELETE /v1/scores/{crm_id}',
+      'GET /v1/usage',
+      'POST /score',
+      'POST /webhooks/score',
+    ]);
+  });
+
+  it('has one server: the configured address, else wherever it is served', () => {
+    expect(document.servers.map(({ url }) => url)).to.deep.equal(['https://api.example.com']);
+    const relative = openApiDocument({ serverUrl: undefined, docsUrl });
+    expect(relative.servers.map(({ url }) => url)).to.deep.equal(['/']);
+  });
+
+  it('has references that all lead to something', () => {
+    const references = every(document, (part) => pointerOf(part) !== undefined);
+    expect(references).to.have.length.above(100);
+    for (const reference of references) expect(resolve(document, reference)).to.not.have.property('$ref');
+  });
+
+  it('holds the schema that POST /v1/score checks bodies with', () => {
+    const media = contract.operations.get('scoreRecords')?.requestBody?.content['application/json'];
+    expect(expanded(media?.schema)).to.deep.equal(plain(scoreRequestSchema));
+  });
+
+  it('describes every schema, member, parameter and header in words', () => {
+    const { schemas, parameters, headers } = document.components;
+    for (const [name, part] of Object.entries({ ...schemas, ...parameters, ...headers }))
+      expect(part.description, name).to.be.a('string').and.match(/\.$/);
+    for (const part of every(schemas, (schema) => 'properties' in schema && 'type' in schema)) {
+      for (const [name, member] of Object.entries((part as { properties: object }).properties)) {
+        const isDescribed = 'description' in member || '$ref' in member || isGuard(name);
+        expect(isDescribed, `${name} in ${JSON.stringify(part).slice(0, 200)}`).to.equal(true);
+      }
+    }
+  });
+
+  for (const operation of operations) {
+    describe(operation.operationId, () => {
+      it('has a summary, a description and a group that the document describes', () => {
+        expect(operation.summary).to.match(/^[A-Z].+[^.]$/);
+        expect(operation.description).to.match(/\.$/);
+        expect(document.tags.map(({ name }) => name)).to.include.members([...operation.tags]);
+      });
+
+      it('has an example of every body, each valid, and of every error code', () => {
+        for (const { schema, examples } of Object.values(operation.requestBody?.content ?? {}))
+          expectValid(schema, examples);
+        for (const { content } of Object.values(operation.responses))
+          for (const { schema, examples } of Object.values(content ?? {})) expectValid(schema, examples);
+      });
+
+      it('has only errors of the error table, each under its status, in the envelope', () => {
+        const entries: readonly { code: string; status: number }[] = Object.values(errorTable);
+        for (const [status, { content }] of refusals(operation)) {
+          for (const [code, { value }] of Object.entries(content?.['application/json']?.examples ?? {})) {
+            expect(entries.some((entry) => entry.code === code && entry.status === Number(status))).to.equal(
+              true,
+            );
+            expect(value).to.have.nested.property('error.docs_url', `${docsUrl}/errors#${code}`);
+          }
+        }
+      });
+    });
+  }
+
+  it('has every error of the error table somewhere', () => {
+    const responses = [
+      ...operations.flatMap((operation) => refusals(operation)),
+      ...refusals({ responses: document.components.responses }),
+    ];
+    const codes = responses.flatMap(([, { content }]) =>
+      Object.keys(content?.['application/json']?.examples ?? {}),
+    );
+    const entries: readonly { code: string }[] = Object.values(errorTable);
+    expect([...new Set(codes)]).to.have.members([...new Set(entries.map(({ code }) => code))]);
+  });
+});
+
+/** Members that only tell one form of a webhook from another. */
+const isGuard = (name: string): boolean => ['record', 'inputFields', 'properties', 'meta'].includes(name);
+
+const refusals = ({ responses }: Pick<Operation, 'responses'>) =>
+  Object.entries(responses).filter(([status]) => !status.startsWith('2'));
+
+function expectValid(schema: MediaType['schema'], examples: Examples | undefined): void {
+  expect(Object.keys(examples ?? {}), 'examples').to.not.have.length(0);
+  for (const [name, { value }] of Object.entries(examples ?? {}))
+    expect(contract.problemsOf(schema, value), name).to.equal(undefined);
+}
+
+/** Every object in a value that passes a test. */
+function every(value: unknown, test: (part: object) => boolean): object[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return [...(test(value) ? [value] : []), ...Object.values(value).flatMap((member) => every(member, test))];
+}
+
+/** A schema with what its references stand for in their places. */
+function expanded(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(expanded);
+  if (typeof part !== 'object' || part === null) return part;
+  return Object.fromEntries(
+    Object.entries(resolve(document, part)).map(([key, member]) => [key, expanded(member)]),
+  );
+}
+
+const plain = (schema: Schema): unknown => JSON.parse(JSON.stringify(schema));
