@@ -4,7 +4,8 @@ import { eventually } from '../support/eventually.js';
 import type { HttpReply } from '../support/http-call.js';
 import { refused, scored } from '../support/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, type UsableKey, workspace } from '../support/workspace.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+import type { UsableKey } from '../support/workspace-parts.js';
 
 const rate = 10;
 const secondUs = 1_000_000;

@@ -5,12 +5,8 @@ import type { HttpReply } from '../support/http-call.js';
 import { sampleBundle } from '../support/sample-bundle.js';
 import { refused, scored } from '../support/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import {
-  type TestWorkspace,
-  type UsableKey,
-  type WorkspaceOptions,
-  workspace,
-} from '../support/workspace.js';
+import { type TestWorkspace, type WorkspaceOptions, workspace } from '../support/workspace.js';
+import type { UsableKey } from '../support/workspace-parts.js';
 
 const lead = { company_size: 120 };
 const leads = (count: number) => Array.from({ length: count }, () => lead);

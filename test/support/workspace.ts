@@ -1,30 +1,23 @@
 import { checkBundle } from '../../shared/bundle/check-bundle.js';
 import { publishChange } from '../../shared/changes.js';
 import { monthOf } from '../../shared/clock.js';
-import { newId } from '../../shared/identifiers.js';
 import type { PlanName } from '../../shared/plans.js';
 import { type UsageBucket, type UsageCounter, usageKey } from '../../shared/redis-keys.js';
-import type { ApiKey } from '../../shared/store/api-keys.js';
-import type { StoredVerdict } from '../../shared/store/model-validation.js';
 import { storeVersion } from '../../shared/store/model-versions.js';
 import type { Model } from '../../shared/store/models.js';
 import type { DeployPolicy, Organisation, OrganisationFields } from '../../shared/store/organisations.js';
 import type { Prediction } from '../../shared/store/predictions.js';
 import type { LedgerRow } from '../../shared/store/usage-ledger.js';
-import { type HttpReply, httpCall } from './http-call.js';
-import { sampleBundle } from './sample-bundle.js';
+import { type HttpCall, type HttpReply, httpCall } from './http-call.js';
 import type { RunningService } from './service.js';
-
-/** A verdict to be stored for a model, graded now unless it says otherwise. */
-export type GivenVerdict = Pick<StoredVerdict, 'state' | 'failing_gate' | 'summary'> &
-  Partial<Pick<StoredVerdict, 'graded_at'>>;
-
-export interface ModelOptions {
-  /** The members of its bundle; `sampleBundle()` by default. */
-  readonly bundle?: ReadonlyMap<string, Buffer>;
-  readonly liveApi?: boolean;
-  readonly verdict?: GivenVerdict;
-}
+import {
+  createKey,
+  createModel,
+  type GivenVerdict,
+  type ModelOptions,
+  storeVerdict,
+  type UsableKey,
+} from './workspace-parts.js';
 
 export interface WorkspaceOptions extends ModelOptions {
   readonly plan?: PlanName;
@@ -36,23 +29,21 @@ export interface WorkspaceOptions extends ModelOptions {
   readonly rate?: number;
 }
 
-/** A key with the secret that is shown once. */
-export interface UsableKey {
-  readonly key: ApiKey;
-  readonly secret: string;
-}
-
-export interface ScoreOptions {
-  /** The live key by default. */
-  readonly key?: UsableKey;
-  /** The workspace's first model by default. */
-  readonly modelId?: string;
-  readonly explain?: boolean;
+/** How to make a call. */
+export interface CallOptions {
+  /** The live key by default; null sends none. */
+  readonly key?: UsableKey | null;
   readonly headers?: Readonly<Record<string, string>>;
   /** The gateway to call; each in turn by default. */
   readonly gateway?: number;
   /** The address to call instead, of a gateway that was started beside. */
   readonly url?: string | undefined;
+}
+
+export interface ScoreOptions extends CallOptions {
+  /** The workspace's first model by default. */
+  readonly modelId?: string;
+  readonly explain?: boolean;
 }
 
 export type SentRecord = Readonly<Record<string, unknown>>;
@@ -110,9 +101,19 @@ export class TestWorkspace {
   }
 
   /** `POST /v1/score` of any body: a text as it is, anything else as JSON. */
-  post(body: unknown, options: Omit<ScoreOptions, 'modelId' | 'explain'> = {}): Promise<HttpReply> {
-    const { key = this.live, headers, gateway, url = this.service.url(gateway) } = options;
-    return httpCall(`${url}/v1/score`, { secret: key.secret, body, headers });
+  post(body: unknown, options: CallOptions = {}): Promise<HttpReply> {
+    return this.call('/v1/score', { ...options, method: 'POST', body });
+  }
+
+  /**
+   * Any call to the service.
+   * @param path with its query
+   * @param options `method` is POST where there is a body, else GET, unless it says otherwise
+   */
+  call(path: string, options: CallOptions & Pick<HttpCall, 'method' | 'body'> = {}): Promise<HttpReply> {
+    const { key = this.live, gateway, url = this.service.url(gateway), body, headers } = options;
+    const { method = body === undefined ? 'GET' : 'POST' } = options;
+    return httpCall(`${url}${path}`, { method, secret: key?.secret, body, headers });
   }
 
   /** Adds a model. The service knows it from the organisation's first call on, or within seconds. */
@@ -194,57 +195,4 @@ export class TestWorkspace {
     const [used, leased] = await this.service.redis.hmget(usageKey(this.counter(bucket)), 'used', 'leased');
     return { used: Number(used ?? 0), leased: Number(leased ?? 0) };
   }
-}
-
-async function createKey(
-  { stores, clock, keyPepper }: RunningService,
-  organisationId: string,
-  { kind, rate }: { readonly kind: UsageBucket; readonly rate: number },
-): Promise<UsableKey> {
-  return await stores.keys.create({
-    organisationId,
-    kind,
-    name: `the ${kind} key of a test`,
-    ratePerSecond: rate,
-    brand: 'leadscore',
-    pepper: keyPepper,
-    now: new Date(clock.now()),
-  });
-}
-
-async function createModel(
-  service: RunningService,
-  organisationId: string,
-  { bundle: files = sampleBundle(), liveApi = true, verdict }: ModelOptions,
-): Promise<Model> {
-  const { stores, clock } = service;
-  const bundle = checkBundle(files);
-  const now = new Date(clock.now());
-  const { name, family, version } = bundle.manifest;
-  const model: Model = {
-    _id: newId('mdl'),
-    organisation_id: organisationId,
-    name,
-    family,
-    live_api: liveApi,
-    version,
-    created_at: now,
-  };
-  await storeVersion({ database: stores.database, organisationId, modelId: model._id, bundle, now });
-  if (verdict !== undefined) await storeVerdict(service, model, verdict);
-  await stores.models.create(model);
-  return model;
-}
-
-async function storeVerdict(
-  { stores, clock }: RunningService,
-  model: Model,
-  verdict: GivenVerdict,
-): Promise<void> {
-  await stores.validation.replace({
-    _id: `${model._id}:${model.version}`,
-    organisation_id: model.organisation_id,
-    graded_at: new Date(clock.now()),
-    ...verdict,
-  });
 }

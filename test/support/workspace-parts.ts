@@ -1,0 +1,82 @@
+import { checkBundle } from '../../shared/bundle/check-bundle.js';
+import { newId } from '../../shared/identifiers.js';
+import type { UsageBucket } from '../../shared/redis-keys.js';
+import type { ApiKey } from '../../shared/store/api-keys.js';
+import type { StoredVerdict } from '../../shared/store/model-validation.js';
+import { storeVersion } from '../../shared/store/model-versions.js';
+import type { Model } from '../../shared/store/models.js';
+import { sampleBundle } from './sample-bundle.js';
+import type { RunningService } from './service.js';
+
+/** A verdict to be stored for a model, graded now unless it says otherwise. */
+export type GivenVerdict = Pick<StoredVerdict, 'state' | 'failing_gate' | 'summary'> &
+  Partial<Pick<StoredVerdict, 'graded_at'>>;
+
+export interface ModelOptions {
+  /** The members of its bundle; `sampleBundle()` by default. */
+  readonly bundle?: ReadonlyMap<string, Buffer>;
+  readonly liveApi?: boolean;
+  readonly verdict?: GivenVerdict;
+}
+
+/** A key with the secret that is shown once. */
+export interface UsableKey {
+  readonly key: ApiKey;
+  readonly secret: string;
+}
+
+/** Creates a key of an organisation; its secret is in the answer. */
+export async function createKey(
+  { stores, clock, keyPepper }: RunningService,
+  organisationId: string,
+  { kind, rate }: { readonly kind: UsageBucket; readonly rate: number },
+): Promise<UsableKey> {
+  return await stores.keys.create({
+    organisationId,
+    kind,
+    name: `the ${kind} key of a test`,
+    ratePerSecond: rate,
+    brand: 'leadscore',
+    pepper: keyPepper,
+    now: new Date(clock.now()),
+  });
+}
+
+/** Imports a bundle as a model of an organisation, with a verdict on it if one is given. */
+export async function createModel(
+  service: RunningService,
+  organisationId: string,
+  { bundle: files = sampleBundle(), liveApi = true, verdict }: ModelOptions,
+): Promise<Model> {
+  const { stores, clock } = service;
+  const bundle = checkBundle(files);
+  const now = new Date(clock.now());
+  const { name, family, version } = bundle.manifest;
+  const model: Model = {
+    _id: newId('mdl'),
+    organisation_id: organisationId,
+    name,
+    family,
+    live_api: liveApi,
+    version,
+    created_at: now,
+  };
+  await storeVersion({ database: stores.database, organisationId, modelId: model._id, bundle, now });
+  if (verdict !== undefined) await storeVerdict(service, model, verdict);
+  await stores.models.create(model);
+  return model;
+}
+
+/** Stores a verdict on a model's current version. */
+export async function storeVerdict(
+  { stores, clock }: RunningService,
+  model: Model,
+  verdict: GivenVerdict,
+): Promise<void> {
+  await stores.validation.replace({
+    _id: `${model._id}:${model.version}`,
+    organisation_id: model.organisation_id,
+    graded_at: new Date(clock.now()),
+    ...verdict,
+  });
+}
