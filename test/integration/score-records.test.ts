@@ -16,7 +16,7 @@ describe('POST /v1/score: a batch', () => {
     service = await runningService();
   });
 
-  it('of 1000 records has a row for each, in the order sent, although four workers share them', async () => {
+  it('of 1000 records has a row for each, in the order sent, although it travels in four chunks', async () => {
     const own = await workspace(service);
     // neighbours far apart, so that two rows that changed places cannot look alike
     const sizes = Array.from({ length: 1000 }, (_, row) => (row * 379) % 500);
