@@ -1,0 +1,105 @@
+import { expect } from 'chai';
+import type { Manifest } from '../../shared/bundle/manifest.js';
+import { compileKnownFields } from '../../shared/known-fields.js';
+import type { Model } from '../../shared/store/models.js';
+import { demoBundleDirectory, readGoldenBundle } from '../support/golden-records.js';
+import { rawCall } from '../support/raw-connection.js';
+import { refused, type ScoreRow, scoredRow } from '../support/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import {
+  callOf,
+  demoBundleWith,
+  type ExpectedReading,
+  type FieldAliases,
+  readToolFixtures,
+  type ToolFixture,
+} from '../support/tool-fixture.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+
+interface WebhookAnswer extends ScoreRow {
+  readonly model_id: string;
+  readonly usage_remaining: string;
+  readonly outputFields?: Readonly<Record<string, unknown>>;
+}
+
+describe('POST /v1/webhooks/score: what tools really send', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+  let models: Map<FieldAliases | undefined, Model>;
+  const fixtures = readToolFixtures();
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+    own = await workspace(service);
+    const needed = new Set(fixtures.map(({ fixture }) => fixture.aliases));
+    models = new Map();
+    for (const aliases of needed)
+      models.set(aliases, await own.addModel({ bundle: await demoBundleWith(aliases ?? {}) }));
+  });
+
+  const modelOf = ({ aliases }: ToolFixture): Model => {
+    const model = models.get(aliases);
+    if (model === undefined) throw new Error('the model of the fixture was not made');
+    return model;
+  };
+
+  for (const { name, fixture } of fixtures) {
+    it(`${name}: ${fixture.what}`, async () => {
+      const model = modelOf(fixture);
+      const call = callOf(fixture, { modelId: model._id, secret: own.live.secret });
+      const before = await own.ledgerSum();
+      const reply = await rawCall(service.url(), call);
+      const { expected } = fixture;
+      if ('refused' in expected) {
+        expect(refused(reply, expected.refused).error.message).to.include(expected.message);
+        expect(await own.ledgerSum()).to.equal(before);
+        return;
+      }
+      expect(reply.status, reply.text).to.equal(200);
+      const answer = JSON.parse(reply.text) as WebhookAnswer;
+      expect(answer).to.include({ model_id: model._id, crm_id: expected.crm_id, enriched: false });
+      expect(await fieldsScored(own)).to.deep.equal(expected.fields);
+      expect(answer).to.include(await batchAnswer(own, model, expected));
+      expect(answer.outputFields !== undefined).to.equal(expected.outputFields === true);
+      expect(await own.ledgerSum()).to.equal(before + 2); // with the batch call that it is compared to
+    });
+  }
+
+  it('is answered with the same scores under the alias, and known again', async () => {
+    for (const { fixture } of fixtures) {
+      if ('refused' in fixture.expected) continue;
+      const call = callOf(fixture, { modelId: modelOf(fixture)._id, secret: own.live.secret });
+      const path = call.path.replace('/v1', '');
+      // Another execution of HubSpot's action: under the same callbackId it would be the same call.
+      const body = String(call.body).replace('"ap-', '"ap-again-');
+      const { status, text } = await rawCall(service.url(), { ...call, path, body });
+      expect(status, text).to.equal(200);
+      const answer = JSON.parse(text) as Record<string, unknown>;
+      expect(answer)
+        .to.include({ enriched: true, crm_id: fixture.expected.crm_id })
+        .and.to.have.property('probability');
+    }
+  });
+});
+
+/** The fields of the newest prediction that were sent, by name. */
+async function fieldsScored(own: TestWorkspace): Promise<Record<string, unknown>> {
+  const { manifest } = readGoldenBundle(demoBundleDirectory());
+  const { slotNames } = compileKnownFields(manifest satisfies Manifest);
+  const cells = JSON.parse((await own.predictions()).at(-1)?.fields ?? '[]') as unknown[];
+  const sent = slotNames.map((name, slot): [string, unknown] => [name, cells[slot]]);
+  return Object.fromEntries(sent.filter(([, cell]) => cell !== null));
+}
+
+/** What a batch of the same fields, in their own names, is answered with. */
+async function batchAnswer(own: TestWorkspace, model: Model, { fields }: ExpectedReading): Promise<object> {
+  const record = Object.entries(fields).map(([name, cell]): [string, unknown] => [
+    name,
+    isSentNull(cell) ? null : cell,
+  ]);
+  const { score } = scoredRow(await own.score([Object.fromEntries(record)], { modelId: model._id }));
+  return { score };
+}
+
+const isSentNull = (cell: unknown): boolean => Array.isArray(cell) && cell.length === 0;

@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { MANIFEST_FILE } from '../../shared/bundle/bundle-files.js';
+import type { Manifest } from '../../shared/bundle/manifest.js';
+import { readBundle } from '../../shared/bundle/read-bundle.js';
+import { projectFile } from '../../shared/project-root.js';
+import { demoBundleDirectory } from './golden-records.js';
+import type { RawCall } from './raw-connection.js';
+
+/** A request as a CRM or automation tool sends it; see `test/fixtures/README.md`. */
+export interface ToolFixture {
+  readonly what: string;
+  readonly source: string;
+  readonly query?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly text?: string;
+  /** Names to be added to fields of the model, by field. */
+  readonly aliases?: FieldAliases;
+  readonly expected: ExpectedReading | ExpectedRefusal;
+}
+
+export type FieldAliases = Readonly<Record<string, readonly string[]>>;
+
+/** What is understood of a request. */
+export interface ExpectedReading {
+  readonly crm_id: string;
+  /** Cells by field, as they are stored: a null that was sent is `[]`. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly outputFields?: boolean;
+}
+
+export interface ExpectedRefusal {
+  readonly refused: `${number} ${string}`;
+  /** A part of the message. */
+  readonly message: string;
+}
+
+/** What the placeholders of a fixture stand for. */
+export interface FilledIn {
+  readonly modelId: string;
+  readonly secret: string;
+}
+
+/** Every fixture, with the tool's and the file's name. */
+export function readToolFixtures(): readonly { readonly name: string; readonly fixture: ToolFixture }[] {
+  const directory = projectFile('test/fixtures');
+  const files = readdirSync(directory, { recursive: true, encoding: 'utf8' });
+  return files
+    .filter((file) => file.endsWith('.json'))
+    .sort()
+    .map((file) => ({
+      name: file.replace(/\.json$/, ''),
+      fixture: JSON.parse(readFileSync(join(directory, file), 'utf8')) as ToolFixture,
+    }));
+}
+
+/** The call that a fixture describes. */
+export function callOf({ query = '', headers, body, text }: ToolFixture, filled: FilledIn): RawCall {
+  const fill = (template: string): string => fillIn(template, filled);
+  return {
+    path: fill(`/v1/webhooks/score${query}`),
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, fill(value)])),
+    body: fill(text ?? JSON.stringify(body)),
+  };
+}
+
+/** Puts a model and a key in the place of `{{model_id}}`, `{{api_key}}` and `{{basic}}`. */
+export function fillIn(template: string, { modelId, secret }: FilledIn): string {
+  return template
+    .replaceAll('{{model_id}}', modelId)
+    .replaceAll('{{api_key}}', secret)
+    .replaceAll('{{basic}}', Buffer.from(`${secret}:`).toString('base64'));
+}
+
+/** The bundle of the demo, its fields under further names. */
+export async function demoBundleWith(aliases: FieldAliases): Promise<ReadonlyMap<string, Buffer>> {
+  const files = await readBundle(demoBundleDirectory());
+  const manifest = JSON.parse(String(files.get(MANIFEST_FILE))) as Manifest;
+  const features = manifest.features.map((feature) => ({
+    ...feature,
+    aliases: [...(feature.aliases ?? []), ...(aliases[feature.field] ?? [])],
+  }));
+  return files.set(MANIFEST_FILE, Buffer.from(JSON.stringify({ ...manifest, features })));
+}
