@@ -53,12 +53,12 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const clock = machineClock(config.clockOffsetMs);
   const gatewayId = randomUUID();
 
-  const connect = (name: string, kind: 'commands' | 'blocking') => {
-    const redis = connectRedis({ url: redisUrl, name: `leadscore-gateway-${name}`, kind, logger });
+  const connect = (name: string, kind: 'commands' | 'blocking', pipelined = false) => {
+    const redis = connectRedis({ url: redisUrl, name: `leadscore-gateway-${name}`, kind, logger, pipelined });
     lifecycle.onStop(`redis ${name}`, async () => redis.disconnect());
     return redis;
   };
-  const commands = connect('commands', 'commands');
+  const commands = connect('commands', 'commands', true);
   const jobs = connect('jobs', 'commands');
   const replyReader = connect('replies', 'blocking');
   const subscriber = connect('changes', 'blocking');

@@ -15,6 +15,8 @@ export interface RedisConnectionOptions {
    */
   readonly kind: 'commands' | 'blocking';
   readonly commandTimeoutMs?: number;
+  /** Whether commands of one turn of the event loop are written together; not for connections whose order matters. */
+  readonly pipelined?: boolean;
 }
 
 const longestReconnectDelayMs = 500;
@@ -29,6 +31,7 @@ export function connectRedis({
   logger,
   kind,
   commandTimeoutMs = 2_000,
+  pipelined = false,
 }: RedisConnectionOptions): Redis {
   const shared: RedisOptions = {
     connectionName: name,
@@ -38,7 +41,12 @@ export function connectRedis({
   };
   const perKind: RedisOptions =
     kind === 'commands'
-      ? { enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: commandTimeoutMs }
+      ? {
+          enableOfflineQueue: false,
+          maxRetriesPerRequest: 1,
+          commandTimeout: commandTimeoutMs,
+          enableAutoPipelining: pipelined,
+        }
       : { maxRetriesPerRequest: null };
   const options = { ...shared, ...perKind, replyMapping: 'legacy' as const };
   const redis = url.startsWith('unix:')

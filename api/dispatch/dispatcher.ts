@@ -57,9 +57,10 @@ export class Dispatcher {
     const windowOf = (lane: Lane) =>
       new FairWindow({ size: () => options.queues.windowSize(lane), mostWaiting: mostWaitingChunks });
     this.windows = { singles: windowOf('singles'), batches: windowOf('batches') };
-    this.singles = new SingleCoalescer((target, parts, deadlineMs) =>
-      this.sendChunk({ target, lane: 'singles', parts, timeoutMs: deadlineMs }),
-    );
+    this.singles = new SingleCoalescer({
+      inTurn: (target, timeoutMs, send) => this.windows.singles.run(target.organisationId, timeoutMs, send),
+      send: (target, parts, timeoutMs) => this.sendNow({ target, lane: 'singles', parts, timeoutMs }),
+    });
   }
 
   /**
@@ -101,15 +102,12 @@ export class Dispatcher {
   private async sendChunk(sent: OutgoingChunk): Promise<readonly PartReply[]> {
     const endMs = performance.now() + sent.timeoutMs;
     return await this.windows[sent.lane].run(sent.target.organisationId, sent.timeoutMs, () =>
-      this.sendNow(sent, Math.max(1, Math.floor(endMs - performance.now()))),
+      this.sendNow({ ...sent, timeoutMs: Math.max(1, Math.floor(endMs - performance.now())) }),
     );
   }
 
   /** Rejects with an ApiError when there is no reply in time. */
-  private async sendNow(
-    { target, lane, parts }: OutgoingChunk,
-    timeoutMs: number,
-  ): Promise<readonly PartReply[]> {
+  private async sendNow({ target, lane, parts, timeoutMs }: OutgoingChunk): Promise<readonly PartReply[]> {
     const payload: OutgoingPayload = {
       v: messageVersion,
       chunk: randomUUID(),

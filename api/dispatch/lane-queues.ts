@@ -12,8 +12,11 @@ import {
   type OutgoingPayload,
 } from '../../shared/score-job.js';
 
-const smallestWindow = 16;
-const chunksPerWorker = 4;
+/** Singles grow together while they wait for their turn, so few chunks of them are better than many. */
+const windows = {
+  singles: { smallest: 4, perWorker: 2 },
+  batches: { smallest: 16, perWorker: 4 },
+} as const;
 const countEveryMs = 5_000;
 const jobName = 'chunk';
 /** BullMQ writes an event a job; nobody reads them. */
@@ -46,7 +49,8 @@ export class LaneQueues {
 
   /** Chunks that this gateway may have in a lane at once: enough to keep every worker busy, and no more. */
   windowSize(lane: Lane): number {
-    return Math.max(smallestWindow, chunksPerWorker * (this.workerCounts.get(lane) ?? 0));
+    const { smallest, perWorker } = windows[lane];
+    return Math.max(smallest, perWorker * (this.workerCounts.get(lane) ?? 0));
   }
 
   /** Counts the workers of each lane now and every few seconds. */
