@@ -33,7 +33,7 @@ ${markdown(info.description)}</div>
 ${first && [requestExamples(first, baseUrl), replyExamples(first.operation)]}</div>
 </section>
 ${groups.map(
-  ({ name, description, operations }) => html`<h2 id="${anchorOf(name)}">${name}</h2>
+  ({ name, description, operations }) => html`<h2 id="${anchorOf(name)}-endpoints">${name}</h2>
 <p>${description}</p>
 ${operations.map((placed) => operationSection(document, placed, baseUrl))}`,
 )}<h2 id="schemas">Schemas</h2>

@@ -1,0 +1,75 @@
+import { expect } from 'chai';
+import { httpCall } from '../support/http-call.js';
+import { OpenApiContract } from '../support/openapi-contract.js';
+import { runningService, startTimeoutMs } from '../support/service.js';
+import { type Scene, setScene } from './openapi/provoked-outcomes.js';
+import { historyOutcomes, lookUpOutcomes, makeHistory } from './openapi/reading-outcomes.js';
+import { batchOutcomes, type Outcomes, webhookOutcomes } from './openapi/scoring-outcomes.js';
+
+const operationIds = [
+  ...['scoreRecords', 'scoreRecordsLegacy', 'scoreWebhook', 'scoreWebhookLegacy'],
+  ...['getUsage', 'listModels', 'getModel', 'getScoreHistory', 'eraseScores'],
+];
+
+describe('replies and the OpenAPI document', () => {
+  let contract: OpenApiContract;
+  let outcomes: Readonly<Record<string, Outcomes>>;
+  let stopGone: () => Promise<void>;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    const service = await runningService();
+    const gone = await service.startGateway({ LEGACY_ALIASES: 'gone' });
+    stopGone = () => gone.stop();
+    const scene = await setScene(service, gone.url ?? '');
+    await makeHistory(scene);
+    contract = await OpenApiContract.of(service.url());
+    outcomes = outcomesOf(scene);
+  });
+  after(() => stopGone?.());
+
+  it('are compared for every operation of the document', () => {
+    expect([...contract.operations.keys()]).to.have.members(operationIds);
+  });
+
+  for (const operationId of operationIds) {
+    it(`of ${operationId} are what it promises, whatever becomes of the call, and it promises nothing else`, async () => {
+      const provoked = outcomes[operationId] ?? {};
+      expect(promised(contract, operationId)).to.have.members(Object.keys(provoked));
+      for (const [outcome, calls] of Object.entries(provoked)) {
+        for (const call of calls) {
+          const reply = await call();
+          expect(outcomeOf(reply), reply.text.slice(0, 300)).to.equal(outcome);
+          contract.expectToMatch(operationId, reply);
+        }
+      }
+    });
+  }
+});
+
+function outcomesOf(scene: Scene): Record<string, Outcomes> {
+  const gone = (path: string): Outcomes => ({ '410 gone': [() => httpCall(scene.goneUrl + path, {})] });
+  return {
+    scoreRecords: batchOutcomes(scene, '/v1/score'),
+    scoreRecordsLegacy: { ...batchOutcomes(scene, '/score'), ...gone('/score') },
+    scoreWebhook: webhookOutcomes(scene, '/v1/webhooks/score'),
+    scoreWebhookLegacy: { ...webhookOutcomes(scene, '/webhooks/score'), ...gone('/webhooks/score') },
+    ...lookUpOutcomes(scene),
+    ...historyOutcomes(scene),
+  };
+}
+
+/** Every status of an operation, and where it is an error every code under it. */
+function promised(contract: OpenApiContract, operationId: string): string[] {
+  const { responses = {} } = contract.operations.get(operationId) ?? {};
+  return Object.entries(responses).flatMap(([status, { content }]) => {
+    if (status.startsWith('2')) return [status];
+    return Object.keys(content?.['application/json']?.examples ?? {}).map((code) => `${status} ${code}`);
+  });
+}
+
+function outcomeOf({ status, text }: { readonly status: number; readonly text: string }): string {
+  if (status < 300) return String(status);
+  const { error } = JSON.parse(text) as { readonly error?: { readonly code?: string } };
+  return `${status} ${error?.code}`;
+}

@@ -1,0 +1,59 @@
+import { rateWindowKey } from '../../../shared/redis-keys.js';
+import type { Model } from '../../../shared/store/models.js';
+import { type HttpReply, httpCall } from '../../support/http-call.js';
+import { sampleBundle } from '../../support/sample-bundle.js';
+import type { RunningService } from '../../support/service.js';
+import { type TestWorkspace, workspace } from '../../support/workspace.js';
+import type { UsableKey } from '../../support/workspace-parts.js';
+
+/** Workspaces and models in every state that a call can meet. */
+export interface Scene {
+  readonly service: RunningService;
+  readonly plain: TestWorkspace;
+  readonly readOnly: TestWorkspace;
+  readonly free: TestWorkspace;
+  readonly blocked: TestWorkspace;
+  readonly disabledModel: Model;
+  /** A key whose one call of this second has been used up, for both windows. */
+  readonly usedUpKey: UsableKey;
+  /** A key whose windows in Redis are not what they should be. */
+  readonly brokenKey: UsableKey;
+  /** A gateway whose aliases are switched off. */
+  readonly goneUrl: string;
+}
+
+/** The fields of a lead, which its age makes the model warn of. */
+export const lead = { company_size: 120, last_activity: '2020-01-01' };
+
+/** Sets the scene on a running service. `goneUrl` is the address of a gateway of it with LEGACY_ALIASES=gone. */
+export async function setScene(service: RunningService, goneUrl: string): Promise<Scene> {
+  const recency = { field: 'last_activity', max_age_days: 90 };
+  const bundle = sampleBundle({ manifest: { recency } });
+  const [plain, readOnly, free, blocked] = await Promise.all([
+    workspace(service, { bundle }),
+    workspace(service, { bundle, plan: 'trial', trialEndsAt: new Date(service.clock.now() - 1000) }),
+    workspace(service, { bundle, plan: 'free' }),
+    workspace(service, { bundle, policy: 'block' }),
+  ]);
+  const [disabledModel, usedUpKey, brokenKey] = await Promise.all([
+    plain.addModel({ bundle, liveApi: false }),
+    plain.addKey('live', { rate: 1 }),
+    plain.addKey('live'),
+  ]);
+  for (const window of ['scoring', 'reading'] as const)
+    await service.redis.set(rateWindowKey(plain.id, brokenKey.key._id, window), 'not a window');
+  return { service, plain, readOnly, free, blocked, disabledModel, usedUpKey, brokenKey, goneUrl };
+}
+
+/** Sends a call again and again until its key has no slot left, at most until the call is refused. */
+export async function usedUp(send: () => Promise<HttpReply>): Promise<HttpReply> {
+  for (;;) {
+    const replies = await Promise.all(Array.from({ length: 11 }, send));
+    const refused = replies.find(({ status }) => status === 429);
+    if (refused !== undefined) return refused;
+  }
+}
+
+/** A call that the HTTP parser refuses. */
+export const withHugeHeader = (url: string, method: 'GET' | 'POST' | 'DELETE'): Promise<HttpReply> =>
+  httpCall(url, { method, headers: { 'x-padding': 'x'.repeat(20_000) } });

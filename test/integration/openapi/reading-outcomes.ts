@@ -1,0 +1,78 @@
+import { httpCall } from '../../support/http-call.js';
+import type { UsableKey } from '../../support/workspace-parts.js';
+import { lead, type Scene, usedUp, withHugeHeader } from './provoked-outcomes.js';
+import type { Outcomes } from './scoring-outcomes.js';
+
+/** A lead that has been scored three times, to be read and erased. */
+export const knownId = 'lead/7 é';
+
+/** The calls that bring about every answer of a reading endpoint, but for those of its own. */
+export function readingOutcomes(scene: Scene, path: string, method: 'GET' | 'DELETE' = 'GET'): Outcomes {
+  const { plain, usedUpKey, brokenKey, service } = scene;
+  const url = () => service.url() + path;
+  const send = ({ secret }: UsableKey = plain.live) => httpCall(url(), { method, secret });
+  return {
+    '400 bad_request': [() => withHugeHeader(url(), method)],
+    '401 invalid_api_key': [() => httpCall(url(), { method })],
+    '429 rate_limited': [() => usedUp(() => send(usedUpKey))],
+    '500 internal_error': [() => send(brokenKey)],
+  };
+}
+
+/** The answers of `GET /v1/usage`, `GET /v1/models`, and `GET /v1/models/{model_id}`. */
+export function lookUpOutcomes(scene: Scene): Readonly<Record<string, Outcomes>> {
+  const { plain, readOnly, blocked, service } = scene;
+  const read =
+    (path: string, key: UsableKey = plain.live) =>
+    () =>
+      httpCall(service.url() + path, { method: 'GET', secret: key.secret });
+  const model = `/v1/models/${plain.model._id}`;
+  return {
+    getUsage: {
+      ...readingOutcomes(scene, '/v1/usage'),
+      '200': [read('/v1/usage'), read('/v1/usage', plain.test), read('/v1/usage', readOnly.live)],
+    },
+    listModels: { ...readingOutcomes(scene, '/v1/models'), '200': [read('/v1/models')] },
+    getModel: {
+      ...readingOutcomes(scene, model),
+      '200': [read(model)],
+      '404 model_not_found': [read(`/v1/models/${blocked.model._id}`)],
+    },
+  };
+}
+
+/** The answers of `/v1/scores/{crm_id}`; those that erase come last. */
+export function historyOutcomes(scene: Scene): Readonly<Record<string, Outcomes>> {
+  const { plain, service } = scene;
+  const call = (method: 'GET' | 'DELETE', rest: string) => () =>
+    httpCall(`${service.url()}/v1/scores/${rest}`, { method, secret: plain.live.secret });
+  const known = encodeURIComponent(knownId);
+  const nextPage = async () => {
+    const first = await call('GET', `${known}?limit=2`)();
+    const { next_cursor } = JSON.parse(first.text) as { readonly next_cursor: string };
+    return await call('GET', `${known}?limit=2&cursor=${next_cursor}`)();
+  };
+  return {
+    getScoreHistory: {
+      ...readingOutcomes(scene, `/v1/scores/${known}`),
+      '200': [
+        call('GET', known),
+        call('GET', `${known}?limit=2`),
+        nextPage,
+        call('GET', `${known}?model_id=none`),
+      ],
+      '404 not_found': [call('GET', 'nobody')],
+      '422 bad_request': [call('GET', `${known}?limit=0`), call('GET', `${known}?cursor=no`)],
+    },
+    eraseScores: {
+      ...readingOutcomes(scene, `/v1/scores/${known}`, 'DELETE'),
+      '204': [call('DELETE', known)],
+      '404 not_found': [call('DELETE', 'nobody')],
+    },
+  };
+}
+
+/** Scores the known lead three times. */
+export async function makeHistory({ plain }: Scene): Promise<void> {
+  for (let time = 0; time < 3; time += 1) await plain.score([{ ...lead, crm_id: knownId }]);
+}
