@@ -71,5 +71,4 @@ export class KeyStore {
   }
 }
 
-const invalid = (message: string): ApiError =>
-  new ApiError('invalidApiKey', message, { headers: { 'WWW-Authenticate': 'Bearer' } });
+const invalid = (message: string): ApiError => new ApiError('invalidApiKey', message);

@@ -49,6 +49,8 @@ export function errorReply({
       context.status = error.entry.status;
       context.type = 'application/json';
       context.body = JSON.stringify(errorEnvelope(error, docsUrl()));
+      // HTTP asks for it on every 401, whoever throws it.
+      if (context.status === 401) context.set('WWW-Authenticate', 'Bearer');
       for (const [name, value] of Object.entries(error.options.headers ?? {})) context.set(name, value);
       const { retryAfterSeconds } = error.options;
       if (retryAfterSeconds !== undefined) context.set('Retry-After', String(retryAfterSeconds));
