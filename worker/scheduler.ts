@@ -1,4 +1,3 @@
-import { Queue, Worker } from 'bullmq';
 import { machineClock } from '../shared/clock.js';
 import type { Config } from '../shared/config.js';
 import type { Stoppable } from '../shared/lifecycle.js';
@@ -7,12 +6,11 @@ import { leaseMsOf } from '../shared/quota/lease.js';
 import { Quota } from '../shared/quota/quota.js';
 import { sweepLeases } from '../shared/quota/sweep.js';
 import { connectionReady, connectRedis } from '../shared/redis.js';
-import { queuePrefix } from '../shared/redis-keys.js';
 import { connectMongo } from '../shared/store/connect.js';
 import { prepareDatabase } from '../shared/store/prepare.js';
 import { UsageLedger } from '../shared/store/usage-ledger.js';
+import { startUpkeep, type UpkeepJob } from './upkeep.js';
 
-const queueName = 'upkeep';
 const sweepEveryMs = 5_000;
 
 type SchedulerConfig = Config & { readonly redisUrl: string; readonly mongoUrl: string };
@@ -32,28 +30,21 @@ export async function startScheduler(config: SchedulerConfig, logger: Logger): P
   const clock = machineClock(config.clockOffsetMs);
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
 
-  const queue = new Queue(queueName, { connection: blocking, prefix: queuePrefix });
-  queue.on('error', (error) => logger.warn({ error: error.message }, 'upkeep queue error'));
-  await queue.upsertJobScheduler(
-    'sweep',
-    { every: sweepEveryMs },
-    { opts: { removeOnComplete: true, removeOnFail: true } },
-  );
-  const worker = new Worker(
-    queueName,
-    async () => {
-      const swept = await sweepLeases({ redis: commands, quota, ledger });
-      if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
+  const jobs: UpkeepJob[] = [
+    {
+      name: 'sweep',
+      when: { every: sweepEveryMs },
+      run: async () => {
+        const swept = await sweepLeases({ redis: commands, quota, ledger });
+        if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
+      },
     },
-    { connection: blocking, prefix: queuePrefix, lockDuration: 30_000, runRetryDelay: 250 },
-  );
-  worker.on('error', (error) => logger.warn({ error: error.message }, 'upkeep error'));
-  worker.on('failed', (_job, error) => logger.warn({ error: error.message }, 'upkeep failed'));
+  ];
+  const upkeep = await startUpkeep({ redis: blocking, jobs, logger });
   return {
     name: 'scheduler',
     stop: async () => {
-      await worker.close();
-      await queue.close();
+      await upkeep.stop();
       blocking.disconnect();
       commands.disconnect();
       await mongo.client.close();
