@@ -1,0 +1,90 @@
+import { parseGolden } from '../../shared/bundle/golden.js';
+import type { Manifest } from '../../shared/bundle/manifest.js';
+import type { KnownFields } from '../../shared/known-fields.js';
+import type { FeatureRow } from '../feature-row/feature-row.js';
+import type { InputRows } from './contributions.js';
+import type { Sum } from './sum.js';
+import { EQUAL, LEAF, type TreeEnsemble, UNEQUAL } from './tree-ensemble.js';
+
+/** Rows that an explanation is checked on. */
+export const checkedRows = 32;
+
+/** What turns records into rows. */
+export interface Featurizer {
+  readonly manifest: Manifest;
+  readonly knownFields: KnownFields;
+  readonly featureRow: FeatureRow;
+}
+
+/**
+ * Rows of a bundle's golden records, as many as there are up to 32.
+ * @returns undefined when there are no golden records, or none that can be turned into a row
+ */
+export function goldenRows(
+  { manifest, knownFields, featureRow }: Featurizer,
+  golden: Buffer | undefined,
+): InputRows | undefined {
+  if (golden === undefined) return undefined;
+  const rows = new Float32Array(checkedRows * manifest.width);
+  let count = 0;
+  for (const { record, now = manifest.trained_at } of parseGolden(golden)) {
+    if (count === checkedRows) break;
+    const problems = featureRow.write({
+      cells: knownFields.pack(record),
+      nowMs: typeof now === 'number' ? now : Date.parse(now),
+      out: rows,
+      offset: count * manifest.width,
+    });
+    if (problems === undefined) count += 1;
+  }
+  return count === 0 ? undefined : { rows: rows.subarray(0, count * manifest.width), count };
+}
+
+/**
+ * Rows drawn around the thresholds that the trees split on, NaN among them; for linear models around the means.
+ * The same rows every time.
+ */
+export function drawnRows(
+  sum: Sum,
+  { width, means }: { readonly width: number; readonly means: ArrayLike<number> | undefined },
+): InputRows {
+  const draw = drawing(0x5eed);
+  const values = Array.from({ length: width }, (_, column) =>
+    means === undefined ? [Number.NaN] : [means[column] ?? 0, 0, 1],
+  );
+  for (const ensemble of new Set(sum.trees.map((share) => share.ensemble)))
+    for (const [column, value] of thresholdsOf(ensemble)) values[column]?.push(value);
+  const rows = new Float32Array(checkedRows * width);
+  for (let at = 0; at < rows.length; at += 1) {
+    const pool = values[at % width] ?? [];
+    rows[at] = pool[Math.floor(draw() * pool.length)] ?? 0;
+  }
+  return { rows, count: checkedRows };
+}
+
+/** Each threshold, and a value on either side of it, in the terms of the model's input column. */
+function* thresholdsOf(ensemble: TreeEnsemble): Generator<[column: number, value: number]> {
+  const { inputs, decision, input, threshold, nodeCount, members } = ensemble;
+  for (let node = 0; node < nodeCount; node += 1) {
+    const how = decision[node];
+    const read = inputs[input[node] ?? 0];
+    if (how === LEAF || read === undefined) continue;
+    const places = members.get(node) ?? [threshold[node] ?? 0];
+    for (const place of places) {
+      const step = how === EQUAL || how === UNEQUAL ? 1 : 1e-3 * Math.max(1, Math.abs(place));
+      for (const value of [place - step, place, place + step])
+        yield [read.column, (value - read.offset) / read.weight];
+    }
+  }
+}
+
+/** Numbers in [0, 1) that are the same every time: mulberry32. */
+function drawing(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,42 @@
+import type { ExactExplainer, InputRows } from './contributions.js';
+import { logOdds, scaleToLogOdds } from './log-odds.js';
+import type { Sum } from './sum.js';
+
+export interface LinearModel {
+  /** A weighted sum of input columns; log-odds, or a probability when `isProbability`. */
+  readonly sum: Sum;
+  readonly isProbability: boolean;
+  /** The mean of each input column over the training rows, or a reference row. */
+  readonly means: ArrayLike<number>;
+  readonly width: number;
+  /** Numbers a record, and the place of each input column's among them. */
+  readonly fields: number;
+  readonly fieldOfColumn: Int32Array;
+}
+
+/** Exact Shapley values of a linear model whose columns are independent: weight * (x - mean). */
+export function explainLinear(model: LinearModel): ExactExplainer {
+  const { sum, isProbability, means, width, fields, fieldOfColumn } = model;
+  const terms = Array.from(sum.weights, ([column, weight]) => ({
+    column,
+    weight,
+    mean: means[column] ?? 0,
+    field: fieldOfColumn[column] ?? 0,
+  }));
+  const expected = terms.reduce((total, { weight, mean }) => total + weight * mean, sum.constant);
+  return {
+    method: 'linear',
+    base: isProbability ? logOdds(expected) : expected,
+    contributions: async ({ rows, count }: InputRows) => {
+      const out = new Float64Array(count * fields);
+      for (let record = 0; record < count; record += 1) {
+        for (const { column, weight, mean, field } of terms) {
+          const at = record * fields + field;
+          out[at] = (out[at] ?? 0) + weight * ((rows[record * width + column] ?? Number.NaN) - mean);
+        }
+      }
+      if (isProbability) scaleToLogOdds(out, { base: expected, fields });
+      return out;
+    },
+  };
+}
