@@ -1,0 +1,238 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { eventually } from '../support/eventually.js';
+import type { HttpReply } from '../support/http-call.js';
+import { sampleAnswer } from '../support/sample-answer.js';
+import { refused, scored } from '../support/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import { scoredWebhook } from '../support/webhook-answer.js';
+import { type CallOptions, type TestWorkspace, workspace } from '../support/workspace.js';
+
+const path = '/v1/webhooks/score';
+const lead = { company_size: 120, lead_source: 'Referral' };
+
+describe('POST /v1/webhooks/score: the answer', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+  });
+  beforeEach(async () => {
+    own = await workspace(service);
+  });
+
+  const send = (body: object, options: CallOptions & { query?: string } = {}): Promise<HttpReply> =>
+    own.call(path + (options.query ?? ''), { ...options, body: { model_id: own.model._id, ...body } });
+  const action = (callbackId: string, inputFields: object = lead) => ({
+    callbackId,
+    origin: { portalId: 1 },
+    object: { objectId: 77 },
+    inputFields,
+  });
+
+  it('is flat: one row, its model, usage and verdict, these in strings too', async () => {
+    const answer = scoredWebhook(await send({ ...lead, crm_id: 'L-1' }));
+    const { validation } = answer;
+    expect(answer).to.deep.equal({
+      ...sampleAnswer(lead),
+      enriched: false,
+      crm_id: 'L-1',
+      model_id: own.model._id,
+      usage: { current: 1, limit: 10_000, remaining: 9_999, in_grace: false, backstop: 20_000 },
+      validation,
+      usage_remaining: '9999',
+      validation_state: 'too_early_to_grade',
+      validation_summary: validation.summary,
+    });
+    expect(validation).to.include({ state: 'too_early_to_grade', failing_gate: 'predictions_recorded' });
+  });
+
+  it('tells what is known, and leaves out what is not there instead of saying null', async () => {
+    await own.score([{ company_size: 10, crm_id: 'L-1' }]);
+    const { score: before } = sampleAnswer({ company_size: 10 });
+    const after = sampleAnswer(lead);
+    const known = scoredWebhook(await send({ ...lead, crm_id: 'L-1' }));
+    expect(known).to.include({ enriched: true, previous_score: before, delta: after.score - before });
+    const anonymous = scoredWebhook(await send(lead));
+    for (const name of ['crm_id', 'previous_score', 'delta', 'warnings', 'test', 'drivers', 'outputFields'])
+      expect(anonymous).to.not.have.property(name);
+    expect(Object.values(anonymous)).to.not.include(null);
+  });
+
+  it('to a test key says so, and tells the usage of the free bucket', async () => {
+    const answer = scoredWebhook(await send(lead, { key: own.test }));
+    expect(answer).to.deep.include({
+      test: true,
+      usage_remaining: '999',
+      usage: { current: 1, limit: 1_000, remaining: 999, in_grace: false, backstop: null },
+    });
+    expect(await own.ledgerSum()).to.equal(0);
+    expect(await own.ledgerSum('test')).to.equal(1);
+  });
+
+  it('counts below zero in the grace band', async () => {
+    const small = await workspace(service, { limit: 1 });
+    const body = { model_id: small.model._id, ...lead };
+    const answers = [await small.call(path, { body }), await small.call(path, { body })].map(scoredWebhook);
+    expect(answers.map(({ usage_remaining }) => usage_remaining)).to.deep.equal(['0', '-1']);
+    refused(await small.call(path, { body }), '429 quota_exceeded');
+  });
+
+  it('has the headers of every reply, and is metered as a batch of one', async () => {
+    const reply = await send(lead, { headers: { 'x-request-id': 'crm-17' } });
+    expect(reply.headers.get('x-request-id')).to.equal('crm-17');
+    expect(reply.headers.get('ratelimit')).to.match(/^"key";r=\d+;t=1$/);
+    expect(reply.headers.get('content-type')).to.equal('application/json; charset=utf-8');
+    expect(reply.headers.get('deprecation')).to.equal(null);
+    const [row] = await own.ledgerRows();
+    expect(row).to.deep.include({ request_id: 'crm-17', records: 1, bucket: 'live', key: own.live.key._id });
+    const { usage } = scored(await own.score([lead]));
+    expect(usage.current).to.equal(2);
+  });
+
+  it('is the same whether explain is off in the body or in the address', async () => {
+    for (const reply of [
+      await send({ ...lead, explain: '0' }),
+      await send(lead, { query: '?explain=false' }),
+    ])
+      expect(scoredWebhook(reply)).to.not.have.any.keys('drivers', 'top_reason_1', 'explain');
+    const { score } = scoredWebhook(await send(lead, { query: '?explain=1' }));
+    expect(score).to.equal(sampleAnswer(lead).score);
+  });
+
+  describe('to HubSpot’s custom actions', () => {
+    it('has every flat member in outputFields too, with hs_execution_state', async () => {
+      await send({ ...lead, crm_id: '77' });
+      const answer = scoredWebhook(await send(action(randomUUID())));
+      const { outputFields, usage, validation, ...flat } = answer;
+      expect(outputFields).to.deep.equal({ ...flat, hs_execution_state: 'SUCCESS' });
+      expect(flat).to.include({ crm_id: '77', delta: 0, usage_remaining: '9998' });
+    });
+
+    it('is replayed under the same callbackId, and counted once', async () => {
+      const body = action(randomUUID());
+      const first = await send(body);
+      const again = await send(body);
+      expect(again.headers.get('idempotent-replayed')).to.equal('true');
+      expect(again.text).to.equal(first.text);
+      scoredWebhook(await send(action(randomUUID())));
+      expect(await own.ledgerSum()).to.equal(2);
+    });
+
+    it('is one for calls at the same time under one callbackId', async () => {
+      const body = action(randomUUID());
+      const replies = await Promise.all(Array.from({ length: 8 }, () => send(body)));
+      expect(new Set(replies.map((reply) => scoredWebhook(reply) && reply.text))).to.have.property('size', 1);
+      expect(replies.filter((reply) => reply.headers.has('idempotent-replayed'))).to.have.length(7);
+      expect(await own.ledgerSum()).to.equal(1);
+    });
+
+    it('is refused with 422 when a callbackId comes with another body', async () => {
+      const callbackId = randomUUID();
+      scoredWebhook(await send(action(callbackId)));
+      refused(await send(action(callbackId, { company_size: 5 })), '422 bad_request');
+      expect(await own.ledgerSum()).to.equal(1);
+    });
+
+    it('goes by the Idempotency-Key where one is sent, and not by the callbackId', async () => {
+      const body = action(randomUUID());
+      const keyed = (key: string) => send(body, { headers: { 'idempotency-key': key } });
+      const replies = [await keyed('a'), await keyed('b'), await keyed('a')];
+      expect(replies.map((reply) => reply.headers.has('idempotent-replayed'))).to.deep.equal([
+        false,
+        false,
+        true,
+      ]);
+      expect(await own.ledgerSum()).to.equal(2);
+    });
+
+    it('of a call that failed is not kept', async () => {
+      const callbackId = randomUUID();
+      refused(await send(action(callbackId, { company_size: {} })), '400 bad_request');
+      scoredWebhook(await send(action(callbackId)));
+    });
+  });
+
+  it('is for one address: under an Idempotency-Key, another query is another call', async () => {
+    const headers = { 'idempotency-key': randomUUID() };
+    const first = await send(lead, { headers });
+    refused(await send(lead, { headers, query: '?explain=1' }), '422 bad_request');
+    expect((await send(lead, { headers })).text).to.equal(first.text);
+  });
+
+  describe('goes by the key', () => {
+    const basic = (secret: string) => `Basic ${Buffer.from(`${secret}:x`).toString('base64')}`;
+    let other: TestWorkspace;
+
+    beforeEach(async () => {
+      other = await workspace(service);
+    });
+
+    /** Which organisation a call without a Bearer of its own is counted for. */
+    async function countedFor(headers: Record<string, string>): Promise<string> {
+      const [own_, other_] = [await own.ledgerSum(), await other.ledgerSum()];
+      for (const modelId of [own.model._id, other.model._id]) {
+        const body = { model_id: modelId, ...lead };
+        const reply = await own.call(path, { key: null, headers, body });
+        if (reply.status !== 200) refused(reply, '404 model_not_found');
+      }
+      const counted = [(await own.ledgerSum()) - own_, (await other.ledgerSum()) - other_];
+      return counted.join() === '1,0' ? 'own' : counted.join() === '0,1' ? 'other' : counted.join();
+    }
+
+    it('in Authorization, in X-API-Key, or as the user name of Basic', async () => {
+      for (const headers of [
+        { authorization: `Bearer ${own.live.secret}` },
+        { authorization: `bearer ${own.live.secret}` },
+        { 'x-api-key': own.live.secret },
+        { 'x-api-key': ` ${own.live.secret} ` },
+        { authorization: basic(own.live.secret) },
+        { authorization: `basic ${Buffer.from(own.live.secret).toString('base64url')}` },
+      ])
+        expect(await countedFor(headers), JSON.stringify(headers)).to.equal('own');
+    });
+
+    it('as Bearer before X-API-Key before Basic', async () => {
+      const bearer = { authorization: `Bearer ${own.live.secret}`, 'x-api-key': other.live.secret };
+      expect(await countedFor(bearer)).to.equal('own');
+      expect(await countedFor({ ...bearer, 'x-api-key': 'no key' })).to.equal('own');
+      const header = { authorization: basic(other.live.secret), 'x-api-key': own.live.secret };
+      expect(await countedFor(header)).to.equal('own');
+    });
+  });
+
+  it('comes within WEBHOOK_TIMEOUT_MS: a 500 that is not counted when no worker takes the call', async function () {
+    this.timeout(startTimeoutMs);
+    const environment = { WEBHOOK_TIMEOUT_MS: '700', REQUEST_TIMEOUT_MS: '2500' };
+    const alone = await runningService({ gateways: 1, environment });
+    try {
+      const waiting = await workspace(alone);
+      const body = { model_id: waiting.model._id, ...lead };
+      scoredWebhook(await waiting.call(path, { body }));
+      await alone.stack.pool.stop();
+      const startMs = performance.now();
+      const timed = async (reply: Promise<HttpReply>) => ({
+        reply: await reply,
+        ms: performance.now() - startMs,
+      });
+      const [webhook, batch] = await Promise.all([
+        timed(waiting.call(path, { body })),
+        timed(waiting.score([lead, lead])),
+      ]);
+      expect(webhook.ms).to.be.within(650, 1_500);
+      expect(batch.ms).to.be.within(2_450, 3_300);
+      for (const { reply } of [webhook, batch]) {
+        refused(reply, '500 internal_error');
+        expect(reply.headers.get('retry-after')).to.equal('1');
+      }
+      await eventually(async () => {
+        expect(await waiting.redisUsage()).to.deep.equal({ used: 1, leased: 0 });
+      });
+      expect(await waiting.ledgerSum()).to.equal(1);
+    } finally {
+      await alone.stop();
+    }
+  });
+});
