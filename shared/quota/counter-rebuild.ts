@@ -16,7 +16,7 @@ const callsPerBatch = 1_000;
 const keepCounterMs = 70 * 24 * 60 * 60 * 1_000;
 
 /** In leases: how far back a call may have been recorded and still be about to settle. */
-const recentLeases = 4;
+const recentLeases = 2;
 
 /** The span of recent calls that a counter taken from the ledger has to know one by one, in ms. */
 export const recentMs = (leaseMs: number): number => recentLeases * leaseMs;

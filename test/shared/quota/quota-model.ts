@@ -133,7 +133,7 @@ export class QuotaModel {
     this.recountIn = 1;
     for (const call of this.#calls.values()) {
       if (call.recordedAge === undefined) call.covered = false;
-      else if (call.recordedAge <= 4) Object.assign(call, { state: 'settled', age: 0 });
+      else if (call.recordedAge <= 2) Object.assign(call, { state: 'settled', age: 0 });
     }
     this.#noteExcess();
   }

@@ -184,7 +184,15 @@ describe('quota scripts', () => {
         leased: 0,
       });
       expect(await redis.exists(usageKey(counter))).to.equal(0);
-      expect(await restore({ records: 507, calls: [{ callId: 'b', records: 9 }] })).to.deep.equal({
+      expect(
+        await restore({
+          records: 507,
+          calls: [
+            { callId: 'c', records: 4 },
+            { callId: 'b', records: 9 },
+          ],
+        }),
+      ).to.deep.equal({
         code: 1,
         used: 507,
         leased: 0,

@@ -163,34 +163,35 @@ describe('quota', () => {
     expect(await failureOf(rig.quota.settle(counter, 'call'))).to.be.instanceOf(QuotaLeaseLost);
   });
 
-  it('counts a command once when its reply is lost and it is sent again', async () => {
-    const proxy = await LossyProxy.start(Number(new URL(rig.redisUrl).port));
-    const redis = new Redis(proxy.port, '127.0.0.1', { retryStrategy: () => 1 });
-    redis.on('error', () => undefined); // the cut connections
-    const lossy = new QuotaRig(rig.redisUrl, { redis, ledger: rig.ledger });
-    try {
-      await rig.reserve(counter, 'earlier', 5);
-      const call = {
-        counter,
-        callId: 'call',
-        records: 100,
-        stop: 1_000,
-        deadlineRedisMs: await rig.deadline(),
-      };
-      await lossy.quota.busy.note(counter, call.deadlineRedisMs);
-      proxy.loseNextReply();
-      expect(await lossy.quota.reserve(call)).to.include({ used: 0, leased: 105 });
-      proxy.loseNextReply();
-      expect(await lossy.quota.settle(counter, 'call')).to.deep.equal({ used: 100, leased: 5 });
-      proxy.loseNextReply();
-      expect(await lossy.quota.release(counter, 'earlier')).to.equal(true);
-      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 100, leased: 0 });
-      expect(proxy.lost).to.equal(3);
-    } finally {
-      lossy.close();
-      await proxy.stop();
-    }
-  });
+  for (const enableAutoPipelining of [false, true])
+    it(`counts a command once when its reply is lost and it is sent again (pipelined: ${enableAutoPipelining})`, async () => {
+      const proxy = await LossyProxy.start(Number(new URL(rig.redisUrl).port));
+      const redis = new Redis(proxy.port, '127.0.0.1', { enableAutoPipelining, retryStrategy: () => 1 });
+      redis.on('error', () => undefined); // the cut connections
+      const lossy = new QuotaRig(rig.redisUrl, { redis, ledger: rig.ledger });
+      try {
+        await rig.reserve(counter, 'earlier', 5);
+        const call = {
+          counter,
+          callId: 'call',
+          records: 100,
+          stop: 1_000,
+          deadlineRedisMs: await rig.deadline(),
+        };
+        await lossy.quota.busy.note(counter, call.deadlineRedisMs);
+        proxy.loseNextReply();
+        expect(await lossy.quota.reserve(call)).to.include({ used: 0, leased: 105 });
+        proxy.loseNextReply();
+        expect(await lossy.quota.settle(counter, 'call')).to.deep.equal({ used: 100, leased: 5 });
+        proxy.loseNextReply();
+        expect(await lossy.quota.release(counter, 'earlier')).to.equal(true);
+        expect(await rig.quota.usage(counter)).to.deep.equal({ used: 100, leased: 0 });
+        expect(proxy.lost).to.equal(3);
+      } finally {
+        lossy.close();
+        await proxy.stop();
+      }
+    });
 
   describe('with a counter that Redis does not know', () => {
     it('restores it from the ledger once, for all who ask at once', async () => {
@@ -274,6 +275,13 @@ describe('quota', () => {
       expect(await scoreOf()).to.equal(String(nowMs + 100_000));
       await reserveAt('c', nowMs + 160_000);
       expect(await scoreOf()).to.equal(String(nowMs + 160_000));
+    });
+
+    it('never makes a counter look older than another process has noted it', async () => {
+      const nowMs = await redisNowMs(rig.redis);
+      await other.quota.busy.note(counter, nowMs + 5_000);
+      await rig.quota.busy.note(counter, nowMs);
+      expect(await scoreOf()).to.equal(String(nowMs + 5_000));
     });
 
     it('holds nothing for a call whose counter could not be noted', async () => {
