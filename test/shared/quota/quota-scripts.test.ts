@@ -284,17 +284,6 @@ describe('quota scripts', () => {
     });
   });
 
-  describe('expired-leases', () => {
-    it('lists the calls whose lease has run out, oldest first, at most as many as asked for', async () => {
-      for (const [index, callId] of ['a', 'b', 'c', 'open'].entries()) {
-        await reserve(callId, 1);
-        if (callId !== 'open') await redis.zadd(leasesKey(counter), 1_000 + index, callId);
-      }
-      expect(await commands.expiredLeases(counter, 10)).to.deep.equal(['a', 'b', 'c']);
-      expect(await commands.expiredLeases(counter, 2)).to.deep.equal(['a', 'b']);
-    });
-  });
-
   it('all run again after SCRIPT FLUSH', async () => {
     const flush = () => redis.script('FLUSH');
     await flush();

@@ -91,6 +91,15 @@ describe('sweep of leases', () => {
     expect(await rig.sweep()).to.include({ settled: 700, released: 500 });
   });
 
+  it('takes the leases that ran out first, first', async () => {
+    for (const [index, callId] of ['a', 'b', 'c', 'open'].entries()) {
+      await rig.reserve(counter, callId, 1);
+      if (callId !== 'open') await rig.redis.zadd(leasesKey(counter), 1_000 + index, callId);
+    }
+    expect(await rig.quota.commands.expiredLeases(counter, 10)).to.deep.equal(['a', 'b', 'c']);
+    expect(await rig.quota.commands.expiredLeases(counter, 2)).to.deep.equal(['a', 'b']);
+  });
+
   it('keeps leases while the ledger cannot be read, and sweeps other counters all the same', async () => {
     const readable = freshCounter();
     for (const one of [counter, readable]) {
