@@ -4,6 +4,7 @@ import { ApiError } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
 import type { PredictionStore } from '../shared/store/predictions.js';
 import type { CallMetrics } from './call-metrics.js';
+import { ExplainMethods } from './explain-methods.js';
 import { deprecatedAlias } from './middleware/deprecated-alias.js';
 import { errorReply } from './middleware/error-reply.js';
 import { checkRequestTarget } from './middleware/request-target.js';
@@ -53,7 +54,10 @@ export function createApp(options: AppOptions): Koa {
   const { reading } = options;
   router.get('/v1/usage', usageRoute(reading, options.score.scoring.metering));
   router.get('/v1/models', modelsRoute(reading, options.verdicts));
-  router.get('/v1/models/:model_id', modelRoute(reading, options.verdicts));
+  router.get(
+    '/v1/models/:model_id',
+    modelRoute(reading, options.verdicts, new ExplainMethods(options.score.scoring.dispatcher)),
+  );
   router.get('/v1/scores/:crm_id', scoreHistoryRoute(reading, options.predictions));
   router.delete('/v1/scores/:crm_id', eraseScoresRoute(reading, options.predictions));
 

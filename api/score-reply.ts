@@ -1,4 +1,6 @@
 import type { ScoredPart } from '../shared/score-job.js';
+import type { ScoredRows } from './dispatch/dispatcher.js';
+import { driverMembers } from './driver-members.js';
 import type { ScoreOutcome, WriteReply } from './score-records.js';
 
 /** What the 0-1 likelihood is called: `probability` in the contract before v1. */
@@ -9,6 +11,8 @@ export type LikelihoodName = 'conversion_likelihood' | 'probability';
  * turned into text, costs twice as much.
  */
 export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
+  // A reply that is kept under an Idempotency-Key is written twice, with other usage; its rows once.
+  const written = new WeakMap<ScoredRows, string>();
   return (outcome) => {
     const { call, verdict, usage } = outcome;
     const tail = {
@@ -19,7 +23,9 @@ export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
       ...(call.bucket === 'test' ? { test: true } : {}),
     };
     const head = `{"model_id":${JSON.stringify(call.modelId)},"scores":[`;
-    return `${head}${scoreRows(outcome, likelihoodName).join(',')}],${JSON.stringify(tail).slice(1)}`;
+    const rows = written.get(outcome.rows) ?? scoreRows(outcome, likelihoodName).join(',');
+    written.set(outcome.rows, rows);
+    return `${head}${rows}],${JSON.stringify(tail).slice(1)}`;
   };
 }
 
@@ -28,9 +34,10 @@ export function scoreRows({ call, rows }: ScoreOutcome, likelihoodName: Likeliho
   const written: string[] = [];
   for (const part of rows.parts) {
     const warnings = new Map(part.warnings);
+    const drivers = driverMembers(part.explained);
     for (let index = 0; index < part.scores.length; index += 1) {
       const crmId = call.records[written.length]?.crmId ?? null;
-      written.push(scoreRow(part, index, { crmId, warning: warnings.get(index), likelihoodName }));
+      written.push(scoreRow(part, index, { crmId, warning: warnings.get(index), drivers, likelihoodName }));
     }
   }
   return written;
@@ -42,6 +49,7 @@ function scoreRow(
   of: {
     readonly crmId: string | null;
     readonly warning: string | undefined;
+    readonly drivers: (index: number) => string;
     readonly likelihoodName: LikelihoodName;
   },
 ): string {
@@ -51,6 +59,7 @@ function scoreRow(
   let row = `{"score":${score},"${of.likelihoodName}":${likelihood},"enriched":${part.matched[index] === 1}`;
   if (of.crmId !== null) row += `,"crm_id":${JSON.stringify(of.crmId)}`;
   if (previous !== null) row += `,"previous_score":${previous},"delta":${score - previous}`;
+  row += of.drivers(index);
   if (of.warning !== undefined) row += `,"warnings":${JSON.stringify([of.warning])}`;
   return `${row}}`;
 }

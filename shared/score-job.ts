@@ -98,6 +98,23 @@ export interface ScoredPart {
   readonly warnings: readonly (readonly [row: number, text: string])[];
   /** Row in the part, and its cells as JSON; only rows that stored fields were filled into. */
   readonly filled: readonly (readonly [row: number, fields: string])[];
+  /** Only of a part that asks to explain. */
+  readonly explained?: ExplainedRows;
+}
+
+/** How contributions are worked out: from the trees, from the coefficients, or by putting fields in place of others. */
+export type ExplainMethod = 'tree' | 'linear' | 'occlusion';
+
+/** What moved the scores of a part. */
+export interface ExplainedRows {
+  readonly method: ExplainMethod;
+  /** The model's fields, which drivers name by their place here. */
+  readonly fields: readonly (readonly [field: string, label: string])[];
+  /**
+   * One list a record: of each driver, the strongest first, the place of its field, its contribution in
+   * ten-thousandths and its value as text, one after the other.
+   */
+  readonly drivers: readonly (readonly (number | string)[])[];
 }
 
 /** A part with records that cannot be featurized; nothing of it is scored. */

@@ -47,6 +47,7 @@ async function start(config: Config, logger: Logger, inHandPath: string): Promis
     },
     loadedModels,
     (modelKey, run) => inHand.during(modelKey, run),
+    (model, reason) => logger.warn({ model, reason }, 'a model is explained by occlusion'),
   );
   lifecycle.onStop('models', () => registry.close());
   const scoring = { registry, predictions: new PredictionStore(mongo.database), lookupTimeoutMs };

@@ -1,6 +1,7 @@
 import type { Manifest } from '../shared/bundle/manifest.js';
 import { compileKnownFields, type KnownFields } from '../shared/known-fields.js';
 import { compileLikelihood } from './calibrated-likelihood.js';
+import { compileExplanation, type ExplainFiles, type Explanation } from './drivers/explainer.js';
 import { compileFeatureRow, type FeatureRow } from './feature-row/feature-row.js';
 import { InferenceSession, type RunGuard } from './inference-session.js';
 import { compilePercentileScore } from './percentile-score.js';
@@ -17,12 +18,18 @@ export interface LoadedModel {
   /** From the raw probability to ten-thousandths. */
   readonly likelihood: (raw: number) => number;
   readonly recencyGuard: RecencyGuard;
+  /** How to explain it; worked out when it is first asked for. */
+  readonly explanation: () => Promise<Explanation>;
 }
 
 /** Where versions come from; in production `shared/store/model-versions.ts`. */
 export interface VersionSource {
   loadManifest(modelId: string, version: string): Promise<Manifest | undefined>;
-  loadBundle(modelId: string, version: string): Promise<{ manifest: Manifest; onnx: Uint8Array } | undefined>;
+  loadBundle(modelId: string, version: string): Promise<StoredMembers | undefined>;
+}
+
+interface StoredMembers extends ExplainFiles {
+  readonly manifest: Manifest;
 }
 
 interface Entry {
@@ -50,11 +57,15 @@ export class ModelRegistry {
 
   private loads = 0;
 
-  /** @param guarded what every load and run of a version goes through: one at a time, noted for when it never ends */
+  /**
+   * @param guarded what every load and run of a version goes through: one at a time, noted for when it never ends
+   * @param onFallback told when a version cannot be explained exactly, and why
+   */
   constructor(
     private readonly source: VersionSource,
     private readonly capacity: number,
     private readonly guarded: GuardedRun = (_modelKey, run) => run(),
+    private readonly onFallback: (modelKey: string, reason: string) => void = () => undefined,
   ) {}
 
   /** How many versions have been loaded so far; ONNX leaks a little with each. */
@@ -138,11 +149,30 @@ export class ModelRegistry {
   }
 
   private async load(modelId: string, version: string): Promise<LoadedModel> {
+    const bundle = await this.bundle(modelId, version);
+    this.loads += 1;
+    const key = `${modelId}:${version}`;
+    return compileModel(bundle.manifest, bundle.onnx, {
+      guard: (run) => this.guarded(key, run),
+      // Read again when it is needed: few versions are ever explained, and ONNX holds a copy of its own.
+      explainFiles: async () => await this.bundle(modelId, version),
+      onFallback: (reason) => this.onFallback(key, reason),
+    });
+  }
+
+  private async bundle(modelId: string, version: string): Promise<StoredMembers> {
     const bundle = await this.source.loadBundle(modelId, version);
     if (bundle === undefined) throw new ModelUnavailable(`version ${version} of ${modelId} is not stored`);
-    this.loads += 1;
-    return compileModel(bundle.manifest, bundle.onnx, (run) => this.guarded(`${modelId}:${version}`, run));
+    return bundle;
   }
+}
+
+export interface CompileOptions {
+  readonly guard?: RunGuard;
+  /** Reads the members that explaining needs; the ONNX file alone when absent. */
+  readonly explainFiles?: () => Promise<ExplainFiles>;
+  /** Told why the model cannot be explained exactly, if its author did not say so. */
+  readonly onFallback?: (reason: string) => void;
 }
 
 /**
@@ -152,7 +182,7 @@ export class ModelRegistry {
 export async function compileModel(
   manifest: Manifest,
   onnx: Uint8Array,
-  guard?: RunGuard,
+  { guard, explainFiles = async () => ({ onnx }), onFallback }: CompileOptions = {},
 ): Promise<LoadedModel> {
   const knownFields = compileKnownFields(manifest);
   let session: InferenceSession;
@@ -161,14 +191,30 @@ export async function compileModel(
   } catch (error) {
     throw new ModelUnavailable(`ONNX does not run ${manifest.name} ${manifest.version}`, { cause: error });
   }
+  const runnable = { manifest, knownFields, session, featureRow: compileFeatureRow(manifest, knownFields) };
   return {
-    manifest,
-    knownFields,
-    session,
-    featureRow: compileFeatureRow(manifest, knownFields),
+    ...runnable,
+    explanation: once(async () => {
+      const explanation = await compileExplanation(runnable, await explainFiles());
+      const { fallbackReason } = explanation;
+      if (fallbackReason !== undefined && manifest.explain?.kind !== 'baseline') onFallback?.(fallbackReason);
+      return explanation;
+    }),
     percentileScore: compilePercentileScore(manifest.quantiles),
     likelihood: compileLikelihood(manifest),
     recencyGuard: compileRecencyGuard(manifest, knownFields),
+  };
+}
+
+/** Does something when it is first asked for, and again only after it has failed. */
+function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let done: Promise<Result> | undefined;
+  return () => {
+    done ??= work().catch((error: unknown) => {
+      done = undefined;
+      throw error;
+    });
+    return done;
   };
 }
 

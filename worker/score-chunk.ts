@@ -6,8 +6,10 @@ import {
   maxProblemsNamed,
   type PartReply,
   type RecordProblem,
+  type ScoredPart,
 } from '../shared/score-job.js';
 import type { PredictionStore } from '../shared/store/predictions.js';
+import { explainPart } from './drivers/explain-part.js';
 import { type LoadedModel, type ModelRegistry, ModelUnavailable } from './model-registry.js';
 import { findKnownLeads, type KnownLead } from './previous-scores.js';
 
@@ -23,7 +25,7 @@ type FeaturizedPart =
   | { readonly refused: PartReply };
 
 /**
- * Scores one chunk: what is known of its leads, feature rows, one run of the model, scores.
+ * Scores one chunk: what is known of its leads, feature rows, one run of the model, scores, and what moved them.
  * Failures that concern the whole chunk are part of the reply.
  * @throws whatever MongoDB throws when it does not answer
  */
@@ -59,12 +61,25 @@ async function scoreWith(
     row === 0
       ? new Float64Array(0)
       : await model.session.run(rows.subarray(0, row * model.manifest.width), row);
-  return {
-    chunk: chunk.chunk,
-    parts: featurized.map((part) =>
-      'refused' in part ? part.refused : scoredPart(part, { model, leads, raw }),
-    ),
-  };
+  const parts: PartReply[] = [];
+  for (const part of featurized) {
+    const reply = 'refused' in part ? part.refused : scoredPart(part, { model, leads, raw });
+    parts.push('part' in part && 'scores' in reply ? await explained(part, reply, { model, rows }) : reply);
+  }
+  return { chunk: chunk.chunk, parts };
+}
+
+/** The reply to a part, with what moved its scores when that is asked for. */
+async function explained(
+  { part, firstRow }: Extract<FeaturizedPart, { part: ChunkPart }>,
+  reply: ScoredPart,
+  { model, rows }: { readonly model: LoadedModel; readonly rows: Float32Array },
+): Promise<ScoredPart> {
+  if (!part.explain) return reply;
+  const { width } = model.manifest;
+  const own = rows.subarray(firstRow * width, (firstRow + part.rows.length) * width);
+  const records = { cells: part.rows, rows: own, nowMs: part.now };
+  return { ...reply, explained: await explainPart(await model.explanation(), records) };
 }
 
 /** Whether some record with a crm_id leaves a known field out, so that stored fields may fill it in. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../shared/errors.js';
 import {
   type ChunkReply,
+  type ExplainMethod,
   type Lane,
   maxChunkRecords,
   messageVersion,
@@ -79,6 +80,18 @@ export class Dispatcher {
     if (refused.length > 0) throw refusal(refused, call.nameOfRecord);
     const scored = replies.filter((reply): reply is ScoredPart => 'scores' in reply);
     return { parts: scored, fields: fieldsOf(parts, scored) };
+  }
+
+  /**
+   * How a model is explained, from a worker that has loaded it.
+   * @throws ApiError internalError when none says so in time
+   */
+  async explainMethod(target: ChunkTarget, timeoutMs: number): Promise<ExplainMethod> {
+    const noRecords = { now: 0, explain: true, firstRow: 0, crmIds: [], rows: [] };
+    const [reply] = await this.sendChunk({ target, lane: 'singles', parts: [noRecords], timeoutMs });
+    const explained = reply !== undefined && 'scores' in reply ? reply.explained : undefined;
+    if (explained === undefined) throw unanswered('a chunk came back without an explanation');
+    return explained.method;
   }
 
   private scoreBatch(

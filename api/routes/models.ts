@@ -1,7 +1,8 @@
 import type { Middleware } from 'koa';
-import type { Feature, Manifest } from '../../shared/bundle/manifest.js';
+import type { Feature } from '../../shared/bundle/manifest.js';
 import type { Model } from '../../shared/store/models.js';
 import { findModel } from '../admission.js';
+import type { ExplainMethods } from '../explain-methods.js';
 import type { Verdicts } from '../verdicts.js';
 import { pathParameter, type ReadingRooms, readingRoute } from './reading.js';
 
@@ -15,17 +16,22 @@ export function modelsRoute(rooms: ReadingRooms, verdicts: Verdicts): Middleware
 }
 
 /** `GET /v1/models/{model_id}`: one model with its fields. */
-export function modelRoute(rooms: ReadingRooms, verdicts: Verdicts): Middleware {
+export function modelRoute(
+  rooms: ReadingRooms,
+  verdicts: Verdicts,
+  explainMethods: ExplainMethods,
+): Middleware {
   return readingRoute(rooms, async (context, workspace) => {
     const model = findModel(workspace, pathParameter(context, 'model_id'));
     const compiled = await rooms.directory.manifest(model._id, model.version);
     if (compiled === undefined) throw new Error(`version ${model.version} of ${model._id} is not stored`);
-    const { manifest } = compiled;
+    const { manifest, knownFields } = compiled;
+    const scored = { id: model._id, version: model.version, knownFields, otherModelIds: [] };
     return {
       ...(await summary(model, verdicts)),
       fields: manifest.features.map(fieldOf),
       ...(manifest.recency === undefined ? {} : { recency: manifest.recency }),
-      explain: { method: explainMethod(manifest) },
+      explain: { method: await explainMethods.of(model.organisation_id, scored, manifest) },
     };
   });
 }
@@ -47,9 +53,3 @@ const fieldOf = (feature: Feature): Record<string, unknown> => ({
   ...('categories' in feature ? { categories: feature.categories } : {}),
   ...(feature.aliases === undefined ? {} : { aliases: feature.aliases }),
 });
-
-/** How contributions are worked out: from the trees, from the coefficients, or by occlusion. */
-function explainMethod({ explain }: Manifest): 'tree' | 'linear' | 'occlusion' | 'none' {
-  if (explain === undefined) return 'none';
-  return explain.kind === 'baseline' ? 'occlusion' : explain.kind;
-}

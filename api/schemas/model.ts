@@ -92,9 +92,9 @@ export const modelSchema = {
       properties: {
         method: {
           type: 'string',
-          enum: ['tree', 'linear', 'occlusion', 'none'],
+          enum: ['tree', 'linear', 'occlusion'],
           description:
-            'How contributions are worked out: from the trees, from the coefficients, by leaving fields out, or not.',
+            'How contributions are worked out: from the trees, from the coefficients, or by putting a typical value in place of each field.',
         },
       },
       description: 'How `drivers` come about.',

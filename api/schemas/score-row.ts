@@ -17,9 +17,11 @@ export const driverSchema = {
     field: { type: 'string', description: 'Name of the CRM field.' },
     value: { type: 'string', description: 'The value that was scored, as text; empty where it is missing.' },
     contribution: {
-      type: 'number',
+      type: 'string',
+      pattern: '^-?[0-9]+\\.[0-9]{4}$',
       description:
         "How far the field moves the model's log-odds, with 4 decimal places. Contributions do not sum to the score.",
+      examples: ['0.8123'],
     },
     direction: {
       type: 'string',

@@ -1,5 +1,4 @@
-/** How contributions are worked out. */
-export type ExplainMethod = 'tree' | 'linear' | 'occlusion';
+import type { ExplainMethod } from '../../shared/score-job.js';
 
 /** Input rows: `count` rows of the model's width, one after the other, as ONNX gets them. */
 export interface InputRows {

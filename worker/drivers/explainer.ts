@@ -10,6 +10,7 @@ import { explainLinear } from './linear-contributions.js';
 import { logistic } from './log-odds.js';
 import { NotASum } from './not-a-sum.js';
 import { explainByOcclusion } from './occlusion.js';
+import { DriverWriter } from './record-drivers.js';
 import type { Sum } from './sum.js';
 import { explainTrees } from './tree-contributions.js';
 
@@ -32,6 +33,7 @@ export interface ExplainedModel extends Featurizer {
 export interface Explanation {
   readonly explainer: Explainer;
   readonly fields: DriverFields;
+  readonly writer: DriverWriter;
   /** What contributions and log-odds start from; undefined for occlusion, whose contributions do not add up. */
   readonly base: number | undefined;
   /** Why it is occlusion, and not the exact method for trees or linear models; undefined when it is exact. */
@@ -45,13 +47,14 @@ export interface Explanation {
  */
 export async function compileExplanation(model: ExplainedModel, files: ExplainFiles): Promise<Explanation> {
   const fields = driverFields(model.manifest);
+  const common = { fields, writer: new DriverWriter(model.manifest, model.knownFields) };
   try {
     const explainer = await explainExactly(model, files, fields);
-    return { explainer, fields, base: explainer.base, fallbackReason: undefined };
+    return { ...common, explainer, base: explainer.base, fallbackReason: undefined };
   } catch (error) {
     if (!(error instanceof NotASum) && !(error instanceof RangeError)) throw error;
     const explainer = await occlusionOf(model, fields);
-    return { explainer, fields, base: undefined, fallbackReason: messageOf(error) };
+    return { ...common, explainer, base: undefined, fallbackReason: messageOf(error) };
   }
 }
 

@@ -1,0 +1,28 @@
+import type { Cell } from '../../shared/packed-cell.js';
+import type { ExplainedRows } from '../../shared/score-job.js';
+import type { Explanation } from './explainer.js';
+import { Slices } from './slices.js';
+
+/** The records of one part of a chunk: what they were scored from, as cells and as input rows. */
+export interface ExplainedRecords {
+  readonly cells: readonly (readonly Cell[])[];
+  readonly rows: Float32Array;
+  readonly nowMs: number;
+}
+
+/** What moved the scores of a part's records. */
+export async function explainPart(
+  { explainer, writer }: Explanation,
+  { cells, rows, nowMs }: ExplainedRecords,
+): Promise<ExplainedRows> {
+  const contributions = await explainer.contributions({ rows, count: cells.length });
+  const fields = writer.fields.length;
+  const slices = new Slices();
+  const drivers: ExplainedRows['drivers'][number][] = [];
+  for (const [record, ofRecord] of cells.entries()) {
+    const own = contributions.subarray(record * fields, (record + 1) * fields);
+    drivers.push(writer.write({ contributions: own, cells: ofRecord, nowMs }));
+    if (slices.isOver) await slices.next();
+  }
+  return { method: explainer.method, fields: writer.fields, drivers };
+}

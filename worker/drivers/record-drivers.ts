@@ -1,0 +1,102 @@
+import type { Manifest } from '../../shared/bundle/manifest.js';
+import type { KnownFields } from '../../shared/known-fields.js';
+import { type Cell, isAbsent } from '../../shared/packed-cell.js';
+import type { ExplainedRows } from '../../shared/score-job.js';
+import { compileFeatureReader, type FeatureReader, readStructure } from '../feature-row/feature-reader.js';
+import { compileMissingTexts, READ } from '../feature-row/missing-value.js';
+import { type DriverFields, driverFields } from './driver-fields.js';
+
+const mostDrivers = 10;
+/** Fields with a smaller share of all that moved the score are left out. */
+const leastShare = 0.01;
+const tenThousandths = 10_000;
+/** Characters of a value that are given back; what is longer is cut. */
+const longestValue = 255;
+
+/** Reads one feature of a field again, to know whether the model saw a value. */
+interface ValueReader {
+  readonly reader: FeatureReader;
+  readonly separator: string;
+}
+
+/** The drivers of one record: index of the field, contribution in ten-thousandths, value as text, one after the other. */
+export type RecordDrivers = ExplainedRows['drivers'][number];
+
+/** Turns contributions into drivers. */
+export class DriverWriter {
+  readonly fields: ExplainedRows['fields'];
+  private readonly readers: readonly (readonly ValueReader[])[];
+  private readonly scratch: Float32Array;
+
+  constructor(manifest: Manifest, { slotOfFeature }: Pick<KnownFields, 'slotOfFeature'>) {
+    const { fields }: DriverFields = driverFields(manifest);
+    const missingTexts = compileMissingTexts(manifest.missing_tokens);
+    this.fields = fields.map(({ field, label }) => [field, label]);
+    this.scratch = new Float32Array(manifest.width);
+    this.readers = fields.map(({ features }) =>
+      features.flatMap((index) => {
+        const feature = manifest.features[index];
+        const slot = slotOfFeature[index];
+        if (feature === undefined || slot === undefined) return [];
+        const separator = feature.type === 'multi' ? (feature.separator ?? ';') : ';';
+        return [{ reader: compileFeatureReader(feature, { slot, missingTexts }), separator }];
+      }),
+    );
+  }
+
+  /**
+   * The drivers of one record: at most ten, the strongest first, without those of less than a hundredth of the whole.
+   * @param of `contributions`: of the record, one a field; `cells`: what the record was scored from
+   */
+  write(of: {
+    readonly contributions: Float64Array;
+    readonly cells: readonly Cell[];
+    readonly nowMs: number;
+  }): RecordDrivers {
+    const { contributions, cells, nowMs } = of;
+    const drivers: (number | string)[] = [];
+    for (const place of strongest(contributions)) {
+      const rounded = Math.round(Math.abs(contributions[place] ?? 0) * tenThousandths);
+      if (rounded === 0) break;
+      const signed = (contributions[place] ?? 0) < 0 ? -rounded : rounded;
+      drivers.push(place, signed, this.valueOf(place, cells, nowMs));
+    }
+    return drivers;
+  }
+
+  /** The value that the model saw, as it was sent or stored; empty when it counted as missing. */
+  private valueOf(place: number, cells: readonly Cell[], nowMs: number): string {
+    for (const { reader, separator } of this.readers[place] ?? []) {
+      const cell = cells[reader.slot];
+      if (isAbsent(cell)) continue;
+      const target = { out: this.scratch, offset: 0, nowMs };
+      const reading =
+        typeof cell === 'object' ? readStructure(reader, cell, target) : reader.write(cell, target);
+      if (reading === READ) return cut(textOf(cell, separator));
+    }
+    return '';
+  }
+}
+
+/** The places of the contributions that count, by magnitude; of equal ones the first. */
+function strongest(contributions: Float64Array): number[] {
+  let total = 0;
+  for (const contribution of contributions) total += Math.abs(contribution);
+  const counting: number[] = [];
+  for (const [place, contribution] of contributions.entries())
+    if (contribution !== 0 && Math.abs(contribution) >= leastShare * total) counting.push(place);
+  const magnitude = (place: number): number => Math.abs(contributions[place] ?? 0);
+  return counting.sort((one, other) => magnitude(other) - magnitude(one)).slice(0, mostDrivers);
+}
+
+function textOf(cell: Exclude<Cell, undefined | null>, separator: string): string {
+  if (!Array.isArray(cell)) return String(cell);
+  return cell.filter((value) => value !== null).join(separator);
+}
+
+function cut(text: string): string {
+  if (text.length <= longestValue) return text;
+  const kept = text.slice(0, longestValue - 1);
+  // Not through the middle of a character of two units.
+  return `${/[\uD800-\uDBFF]$/.test(kept) ? kept.slice(0, -1) : kept}…`;
+}
