@@ -5,9 +5,10 @@ import { type Allowance, allowanceOf, type UsageReport, usageReport } from '../s
 import type { Quota, Usage } from '../shared/quota/quota.js';
 import { QuotaLeaseLost, QuotaWouldCrossStop } from '../shared/quota/quota-errors.js';
 import type { UsageCounter } from '../shared/redis-keys.js';
+import { untilAborted } from '../shared/store/in-time.js';
 import type { Organisation } from '../shared/store/organisations.js';
 import { secondsToMonthEnd } from './admission.js';
-import type { ScoringCall } from './scoring-call.js';
+import { msUntil, type ScoringCall } from './scoring-call.js';
 
 export interface MeteringOptions {
   readonly quota: Quota;
@@ -97,12 +98,13 @@ export class CallReservation {
   }
 
   /**
-   * Turns what is held into usage, after the call was recorded. What Redis does not confirm, the sweep settles.
+   * Turns what is held into usage, after the call was recorded. What Redis does not confirm in time, the sweep settles.
    * @throws ApiError internalError when the lease has gone: the call is not counted, and its record is taken back
    */
   async settle(): Promise<UsageReport> {
     try {
-      const { used } = await this.options.quota.settle(this.counter, this.call.id);
+      const inTime = AbortSignal.timeout(msUntil(this.call.deadline));
+      const { used } = await untilAborted(inTime, this.options.quota.settle(this.counter, this.call.id));
       return usageReport(used, this.allowance);
     } catch (error) {
       if (!(error instanceof QuotaLeaseLost)) {
