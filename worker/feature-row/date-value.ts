@@ -3,6 +3,7 @@ import type { Scalar } from '../../shared/packed-cell.js';
 import { dateTextMs, epochMs } from './date-text.js';
 import { type FeatureWriter, NO_COLUMN } from './feature-writer.js';
 import { MISSING_VALUE, READ, readingOf, UNREADABLE_VALUE } from './missing-value.js';
+import { plainIsoDateMs } from './plain-iso-date.js';
 import { compileTextReader } from './text-reader.js';
 
 export const DAY_MS = 86_400_000;
@@ -20,9 +21,12 @@ export function compileDateReader(
     (folded) => (missingTexts.has(folded) ? MISSING_VALUE : known(dateTextMs(folded, feature.date_order))),
     { tooLong: UNREADABLE_VALUE },
   );
+  const missingDates = [...missingTexts].some((text) => !Number.isNaN(plainIsoDateMs(text)));
   return (value) => {
-    if (typeof value === 'string') return readText(value);
-    return typeof value === 'number' ? known(epochMs(value)) : UNREADABLE_VALUE;
+    if (typeof value !== 'string')
+      return typeof value === 'number' ? known(epochMs(value)) : UNREADABLE_VALUE;
+    const plain = missingDates ? Number.NaN : plainIsoDateMs(value);
+    return Number.isNaN(plain) ? readText(value) : plain;
   };
 }
 

@@ -9,6 +9,8 @@ import {
 } from '../../../worker/feature-row/missing-value.js';
 
 const read = compileDateReader({}, compileMissingTexts(['1970-01-01']));
+/** No date means missing to it, so it may read without patterns. */
+const readPlainly = compileDateReader({}, compileMissingTexts());
 const readDayFirst = compileDateReader({ date_order: 'dmy' }, compileMissingTexts());
 const readMonthFirst = compileDateReader({ date_order: 'mdy' }, compileMissingTexts());
 
@@ -84,10 +86,18 @@ const UNREADABLE: readonly Scalar[] = [
 ];
 
 describe('a date cell', () => {
-  for (const [value, iso] of DATES)
-    it(`reads ${JSON.stringify(value)} as ${iso}`, () => expect(read(value)).to.equal(Date.parse(iso)));
-  for (const value of UNREADABLE)
-    it(`cannot read ${JSON.stringify(value)}`, () => expect(read(value)).to.equal(UNREADABLE_VALUE));
+  for (const [value, iso] of DATES) {
+    it(`reads ${JSON.stringify(value)} as ${iso}`, () => {
+      expect(read(value)).to.equal(Date.parse(iso));
+      expect(readPlainly(value)).to.equal(Date.parse(iso));
+    });
+  }
+  for (const value of UNREADABLE) {
+    it(`cannot read ${JSON.stringify(value)}`, () => {
+      expect(read(value)).to.equal(UNREADABLE_VALUE);
+      expect(readPlainly(value)).to.equal(UNREADABLE_VALUE);
+    });
+  }
   for (const value of ['', 'null', 'N/A', '-', '1970-01-01'])
     it(`takes ${JSON.stringify(value)} for missing`, () => expect(read(value)).to.equal(MISSING_VALUE));
 
