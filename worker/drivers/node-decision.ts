@@ -37,32 +37,57 @@ export interface NodeDecision {
 export function nodeDecision(ensemble: TreeEnsemble, node: number, parents: Int32Array): NodeDecision {
   const how = ensemble.decision[node];
   if (how === EQUAL || how === AMONG) return chainDecision(ensemble, node, parents);
-  const whenTrue = ensemble.whenTrue[node] ?? -1;
-  const whenFalse = ensemble.whenFalse[node] ?? -1;
-  const isMissingTrue = ensemble.missingIsTrue[node] === 1;
   const threshold = ensemble.threshold[node] ?? Number.NaN;
-  const common = { input: ensemble.input[node] ?? 0, members: undefined, whenTrue, whenFalse, nodes: 1 };
+  const isMissingTrue = ensemble.missingIsTrue[node] === 1;
   switch (how) {
     case AT_MOST:
-      return { ...common, threshold, isMissingNear: isMissingTrue, near: whenTrue, far: whenFalse };
     case BELOW: {
-      const below = justBelow(threshold);
-      return { ...common, threshold: below, isMissingNear: isMissingTrue, near: whenTrue, far: whenFalse };
+      const limit = how === BELOW ? justBelow(threshold) : threshold;
+      return decide(ensemble, node, {
+        limit,
+        members: undefined,
+        isMissingNear: isMissingTrue,
+        isTrueNear: true,
+      });
     }
-    case ABOVE:
-      return { ...common, threshold, isMissingNear: !isMissingTrue, near: whenFalse, far: whenTrue };
-    case AT_LEAST: {
-      const below = justBelow(threshold);
-      return { ...common, threshold: below, isMissingNear: !isMissingTrue, near: whenFalse, far: whenTrue };
+    case AT_LEAST:
+    case ABOVE: {
+      const limit = how === AT_LEAST ? justBelow(threshold) : threshold;
+      return decide(ensemble, node, {
+        limit,
+        members: undefined,
+        isMissingNear: !isMissingTrue,
+        isTrueNear: false,
+      });
     }
     case UNEQUAL: {
       // NaN differs from everything, so it goes the way of true whatever the missing bit says.
       const members = Float64Array.of(threshold);
-      return { ...common, threshold, members, isMissingNear: false, near: whenFalse, far: whenTrue };
+      return decide(ensemble, node, { limit: threshold, members, isMissingNear: false, isTrueNear: false });
     }
     default:
       throw new RangeError(`node ${node} does not decide anything`);
   }
+}
+
+function decide(
+  ensemble: TreeEnsemble,
+  node: number,
+  how: { limit: number; members: Float64Array | undefined; isMissingNear: boolean; isTrueNear: boolean },
+): NodeDecision {
+  const whenTrue = ensemble.whenTrue[node] ?? -1;
+  const whenFalse = ensemble.whenFalse[node] ?? -1;
+  return {
+    input: ensemble.input[node] ?? 0,
+    threshold: how.limit,
+    members: how.members,
+    isMissingNear: how.isMissingNear,
+    near: how.isTrueNear ? whenTrue : whenFalse,
+    far: how.isTrueNear ? whenFalse : whenTrue,
+    whenTrue,
+    whenFalse,
+    nodes: 1,
+  };
 }
 
 function chainDecision(ensemble: TreeEnsemble, first: number, parents: Int32Array): NodeDecision {

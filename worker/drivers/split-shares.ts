@@ -5,33 +5,41 @@ import { LEAF, type TreeEnsemble } from './tree-ensemble.js';
  * The weight of each node that its share of the training rows is worked out from.
  * @param covers those of the whole bundle, in the order of its tree nodes; undefined when it has none
  * @returns the bundle's where it has them, else the file's hit rates
- * @throws NotASum when there are none that can be believed: converters write a constant, or leave them out
+ * @throws NotASum when they cannot be believed: converters write a constant, or leave them out
  */
 export function nodeCovers(ensemble: TreeEnsemble, covers: Float32Array | undefined): ArrayLike<number> {
   const { firstCover, nodeCount, hitRates } = ensemble;
-  if (covers !== undefined && covers.length >= firstCover + nodeCount)
-    return covers.subarray(firstCover, firstCover + nodeCount);
-  if (hitRates === undefined) throw new NotASum('the trees come without the weights of their nodes');
-  if (!areConsistent(hitRates, ensemble))
-    throw new NotASum('the hit rates of the trees are constant or do not add up');
-  return hitRates;
+  if (covers !== undefined) {
+    const own = covers.subarray(firstCover, firstCover + nodeCount);
+    if (own.length === nodeCount && addUp(own, ensemble)) return own;
+  } else if (hitRates !== undefined && addUp(hitRates, ensemble)) return hitRates;
+  const what = covers === undefined && hitRates !== undefined ? 'the hit rates of the trees' : 'the covers';
+  if (covers === undefined && hitRates === undefined)
+    throw new NotASum('the trees come without the weights of their nodes');
+  throw new NotASum(`${what} are constant or do not add up`);
 }
 
-/** Whether children sum to their parent, and not because every node has the same. */
-function areConsistent(
-  rates: Float64Array,
-  { decision, whenTrue, whenFalse, nodeCount }: TreeEnsemble,
-): boolean {
-  const at = (node: number | undefined): number => rates[node ?? -1] ?? Number.NaN;
-  if (decision.every((how) => how === LEAF)) return true;
+/** Sums of float32 numbers, and hessians that were rounded before they were written. */
+const roundingShare = 1e-3;
+
+/** Whether children sum to their parent (those with several parents left out), and not all nodes have the same. */
+function addUp(weights: ArrayLike<number>, ensemble: TreeEnsemble): boolean {
+  const { decision, whenTrue, whenFalse, nodeCount } = ensemble;
+  const parents = parentCounts(ensemble);
+  const at = (node: number): number => weights[node] ?? Number.NaN;
+  let isConstant = true;
+  let splits = 0;
   for (let node = 0; node < nodeCount; node += 1) {
-    const rate = at(node);
-    if (!(Number.isFinite(rate) && rate >= 0)) return false;
+    const weight = at(node);
+    if (!(Number.isFinite(weight) && weight >= 0)) return false;
+    isConstant &&= weight === at(0);
     if (decision[node] === LEAF) continue;
-    const difference = Math.abs(at(whenTrue[node]) + at(whenFalse[node]) - rate);
-    if (!(difference <= 1e-4 * rate)) return false;
+    splits += 1;
+    const [one, other] = [whenTrue[node] ?? -1, whenFalse[node] ?? -1];
+    if ((parents[one] ?? 0) > 1 || (parents[other] ?? 0) > 1) continue;
+    if (!(Math.abs(at(one) + at(other) - weight) <= roundingShare * weight)) return false;
   }
-  return rates.some((rate) => rate !== rates[0]);
+  return splits === 0 || !isConstant;
 }
 
 /** How many splits lead to each node. */
