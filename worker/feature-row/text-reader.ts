@@ -1,9 +1,6 @@
 import { foldedText } from '../../shared/normal-text.js';
+import { LONGEST_REMEMBERED_TEXT, rememberTexts } from './remembered-texts.js';
 
-/** Enough for the vocabulary of a field; callers may send endlessly many texts, so a full memory is emptied. */
-const REMEMBERED_TEXTS = 1024;
-/** A longer text is worked out each time rather than kept. */
-const LONGEST_REMEMBERED_TEXT = 64;
 /** A longer text is no single value. NFKC can make megabytes eighteen times as long, so they never get there. */
 const LONGEST_VALUE = 4096;
 
@@ -16,17 +13,9 @@ export function compileTextReader(
   read: (folded: string) => number,
   { tooLong }: { readonly tooLong: number },
 ): (text: string) => number {
-  const answers = new Map<string, number>();
-  return (text) => {
-    const known = answers.get(text);
-    if (known !== undefined) return known;
-    if (text.length > LONGEST_REMEMBERED_TEXT) {
-      const trimmed = text.trim();
-      return trimmed.length > LONGEST_VALUE ? tooLong : read(foldedText(trimmed));
-    }
-    const answer = read(foldedText(text));
-    if (answers.size >= REMEMBERED_TEXTS) answers.clear();
-    answers.set(text, answer);
-    return answer;
-  };
+  return rememberTexts((text) => {
+    if (text.length <= LONGEST_REMEMBERED_TEXT) return read(foldedText(text));
+    const trimmed = text.trim();
+    return trimmed.length > LONGEST_VALUE ? tooLong : read(foldedText(trimmed));
+  });
 }
