@@ -28,6 +28,34 @@ export interface Verdict {
   readonly summary: string;
 }
 
+/** How one gate stands in a grade; a gate behind one that did not clear is not reached. */
+export type GateState = 'cleared' | 'too_early' | 'failed' | 'not_reached';
+
+/** One gate of a grade, as it is stored and shown. */
+export interface GateResult {
+  readonly gate: FailingGate;
+  readonly state: GateState;
+  /** What the gate goes by: counts, rates, p values, and what is required of them. */
+  readonly figures: Readonly<Record<string, number>>;
+  /** What is still needed, or what is wrong; absent when the gate cleared or was not reached. */
+  readonly needs?: string;
+}
+
+/** What became of the matured records of one score band that outcome data names. */
+export interface BandRate {
+  /** Such as `0-19`. */
+  readonly scores: string;
+  readonly records: number;
+  readonly conversions: number;
+  /** Conversions by records, with its 95 % interval (Wilson), 0 to 1; 0 and 0 to 1 where there are no records. */
+  readonly rate: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The score bands by which models are graded, lowest first. A prediction's `band` is an index of this list. */
+export const bandScores = ['0-19', '20-39', '40-59', '60-79', '80-100'] as const;
+
 /** Cohort records that the first gate asks for. */
 export const requiredPredictions = 200;
 

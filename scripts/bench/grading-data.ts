@@ -1,0 +1,115 @@
+import { callIdGenerator } from '../../shared/identifiers.js';
+import type { Db } from '../../shared/store/connect.js';
+import { outcomeId } from '../../shared/store/outcomes.js';
+import { bandOf, predictionId } from '../../shared/store/predictions.js';
+import { dayMs } from '../../shared/utc-day.js';
+import { type SeededRandom, seededRandom } from '../demo/seeded-random.js';
+
+/** Predictions of one model to be made up, spread evenly over days. */
+export interface GradingLoad {
+  readonly database: Db;
+  readonly organisationId: string;
+  readonly modelId: string;
+  readonly version: string;
+  /** Midnight of the first day, in ms. */
+  readonly fromMs: number;
+  readonly days: number;
+  readonly predictionsADay: number;
+  /** Number of the first lead; one prediction in ten is of a lead that was scored before. */
+  readonly firstLead: number;
+}
+
+const callRecords = 250;
+const insertAtOnce = 20_000;
+/** As large as what is kept of a record with sixteen fields. */
+const fields = JSON.stringify(Array.from({ length: 16 }, (_, index) => `a value ${index}`));
+
+/**
+ * Writes predictions, their ledger rows, and an outcome for each lead, straight into the collections: what a year of
+ * calls would have left behind. One lead in twenty converts, those with high scores more often.
+ * @returns how many leads there are afterwards
+ */
+export async function writeGradingLoad(load: GradingLoad): Promise<number> {
+  const random = seededRandom(load.firstLead + 1);
+  const newCallId = callIdGenerator();
+  const pending = { predictions: [] as object[], ledger: [] as object[], outcomes: [] as object[] };
+  const flush = async (): Promise<void> => {
+    const { database } = load;
+    const { predictions, ledger, outcomes } = pending;
+    await Promise.all([
+      predictions.length > 0 && database.command({ insert: 'predictions', documents: predictions }),
+      ledger.length > 0 && database.command({ insert: 'usage_ledger', documents: ledger }),
+      outcomes.length > 0 && database.command({ insert: 'outcomes', documents: outcomes }),
+    ]);
+    for (const list of Object.values(pending)) list.length = 0;
+  };
+  let leads = load.firstLead;
+  for (let day = 0; day < load.days; day += 1) {
+    for (let done = 0; done < load.predictionsADay; done += callRecords) {
+      const count = Math.min(callRecords, load.predictionsADay - done);
+      const atMs = load.fromMs + day * dayMs + Math.floor((done / load.predictionsADay) * dayMs);
+      leads = addCall(load, { pending, random, callId: newCallId(atMs), atMs, count, leads });
+      if (pending.predictions.length >= insertAtOnce) await flush();
+    }
+  }
+  await flush();
+  return leads;
+}
+
+interface CallToAdd {
+  readonly pending: {
+    readonly predictions: object[];
+    readonly ledger: object[];
+    readonly outcomes: object[];
+  };
+  readonly random: SeededRandom;
+  readonly callId: string;
+  readonly atMs: number;
+  readonly count: number;
+  readonly leads: number;
+}
+
+/** Adds one call; gives the number of leads after it. */
+function addCall(
+  load: GradingLoad,
+  { pending, random, callId, atMs, count, leads: before }: CallToAdd,
+): number {
+  const { organisationId: org, modelId: model, version } = load;
+  const at = new Date(atMs);
+  let leads = before;
+  for (let row = 0; row < count; row += 1) {
+    const isRepeat = leads > 0 && random.chance(0.1);
+    const lead = isRepeat ? random.integer(0, leads - 1) : leads++;
+    const crm_id = `LEAD-${String((lead * 7_919) % 10_000_019).padStart(8, '0')}`;
+    const score = random.integer(0, 100);
+    const band = bandOf(score);
+    const likelihood = 200 + 150 * band;
+    pending.predictions.push({
+      _id: predictionId(callId, row),
+      org,
+      crm_id,
+      model,
+      version,
+      score,
+      likelihood,
+      band,
+      at,
+      fields,
+    });
+    if (isRepeat) continue;
+    const converted = random.chance(likelihood / 10_000);
+    const outcomeAt = new Date(atMs + random.integer(1, 120) * dayMs);
+    pending.outcomes.push({
+      _id: outcomeId(org, crm_id),
+      org,
+      crm_id,
+      converted,
+      at: outcomeAt,
+      received_at: outcomeAt,
+      changed_at: new Date(),
+    });
+  }
+  const month = at.toISOString().slice(0, 7);
+  pending.ledger.push({ _id: callId, org, bucket: 'live', month, records: count, model, version, at });
+  return leads;
+}

@@ -1,0 +1,21 @@
+const form =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?\s?(Z|[+-]\d{2}:?\d{2})?)?$/i;
+const earliestMs = Date.UTC(1970, 0, 1);
+const afterLatestMs = Date.UTC(2101, 0, 1);
+
+/**
+ * The instant that a text names: an ISO 8601 date (midnight UTC), or date and time (UTC unless it names a zone).
+ * @returns undefined when it is no such text, no day of the calendar, or outside the years 1970 to 2100
+ */
+export function isoInstant(text: string): Date | undefined {
+  const match = form.exec(text);
+  if (match === null) return undefined;
+  const [, day = '', time = '00:00', seconds = '00', fraction = '0', zone = 'Z'] = match;
+  const ms = fraction.slice(0, 3).padEnd(3, '0');
+  const offset = /^z$/i.test(zone) ? 'Z' : `${zone.slice(0, 3)}:${zone.slice(-2)}`;
+  const date = new Date(`${day}T${time}:${seconds}.${ms}${offset}`);
+  const atMs = date.getTime();
+  // Date reads 31 April as 1 May.
+  const isCalendarDay = new Date(`${day}T00:00:00Z`).toJSON()?.slice(0, 10) === day;
+  return isCalendarDay && atMs >= earliestMs && atMs < afterLatestMs ? date : undefined;
+}

@@ -1,0 +1,150 @@
+import type { AnyBulkWriteOperation, Collection, Db, Document } from 'mongodb';
+import { inTime } from './in-time.js';
+
+/** What became of a lead, as its organisation says: whether it converted, and when. */
+export interface Outcome {
+  readonly crmId: string;
+  readonly converted: boolean;
+  /** When it converted, or as of when it had not. */
+  readonly at: Date;
+}
+
+/**
+ * One document of `outcomes`: the newest word on one lead. There is one outcome, conversion, so the lead names it; a
+ * correction takes the place of what was said before.
+ */
+export interface StoredOutcome {
+  /** `<organisation>:<crm_id>` */
+  readonly _id: string;
+  readonly org: string;
+  readonly crm_id: string;
+  readonly converted: boolean;
+  readonly at: Date;
+  /** When the word came, by the service's clock. */
+  readonly received_at: Date;
+  /** When what a grade goes by changed last, by the database's clock; a word that only repeats changes nothing. */
+  readonly changed_at: Date;
+}
+
+const writeTimeoutMs = 10_000;
+const alreadyThere = 48;
+
+/** The `_id` of a lead's outcome. */
+export const outcomeId = (organisationId: string, crmId: string): string => `${organisationId}:${crmId}`;
+
+/** What is known of the leads' outcomes. */
+export class OutcomeStore {
+  private readonly collection: Collection<StoredOutcome>;
+
+  constructor(private readonly database: Db) {
+    this.collection = database.collection<StoredOutcome>('outcomes');
+  }
+
+  /** Creates the collection, clustered by `_id`, and the index by which the grader finds what has changed. */
+  async prepare(): Promise<void> {
+    const exists = await this.database.listCollections({ name: 'outcomes' }).hasNext();
+    if (!exists) await createClustered(this.database);
+    await this.collection.createIndex({ org: 1, changed_at: 1 });
+  }
+
+  /**
+   * Takes down what was said of some leads; of several words on one lead the last wins. Doing it again changes nothing.
+   * @param outcomes.receivedAt by the service's clock
+   * @throws what MongoDB says; some may then have been written, and all may be sent again
+   */
+  async record(outcomes: {
+    readonly organisationId: string;
+    readonly outcomes: readonly Outcome[];
+    readonly receivedAt: Date;
+  }): Promise<void> {
+    const { organisationId, receivedAt } = outcomes;
+    const newest = new Map(outcomes.outcomes.map((outcome) => [outcome.crmId, outcome]));
+    if (newest.size === 0) return;
+    const writes = [...newest.values()].map((outcome) => replacement(organisationId, outcome, receivedAt));
+    await inTime(writeTimeoutMs, () =>
+      this.collection.bulkWrite(writes, { ordered: false, writeConcern: { w: 'majority' } }),
+    );
+  }
+
+  /**
+   * Forgets what became of a lead.
+   * @returns whether anything was known
+   */
+  async erase(organisationId: string, crmId: string): Promise<boolean> {
+    const erased = await this.collection.deleteOne(
+      { _id: outcomeId(organisationId, crmId) },
+      { writeConcern: { w: 'majority' } },
+    );
+    return erased.deletedCount > 0;
+  }
+
+  /**
+   * The leads whose outcome has changed since an instant of the database's clock.
+   * @returns undefined when there are more than `most`
+   */
+  async changedSince(
+    organisationId: string,
+    since: Date,
+    { most }: { readonly most: number },
+  ): Promise<string[] | undefined> {
+    const found = await this.collection
+      .find(
+        { org: organisationId, changed_at: { $gte: since } },
+        { projection: { _id: 0, crm_id: 1 }, limit: most + 1 },
+      )
+      .toArray();
+    return found.length > most ? undefined : found.map((outcome) => outcome.crm_id);
+  }
+
+  /** Leads of an organisation whose outcome is known. */
+  count(organisationId: string): Promise<number> {
+    return this.collection.countDocuments({ _id: ofOrganisation(organisationId) });
+  }
+}
+
+/** All ids of an organisation: `;` is the character after `:`. */
+const ofOrganisation = (organisationId: string) => ({
+  $gte: `${organisationId}:`,
+  $lt: `${organisationId};`,
+});
+
+/** An upsert that MongoDB recognises as changing nothing when the word was only repeated. */
+function replacement(
+  organisationId: string,
+  { crmId, converted, at }: Outcome,
+  receivedAt: Date,
+): AnyBulkWriteOperation<StoredOutcome> {
+  // When a lead had not converted makes no difference to a grade; when it did, does.
+  const isRepeated: Document = {
+    $and: [{ $eq: ['$converted', converted] }, ...(converted ? [{ $eq: ['$at', at] }] : [])],
+  };
+  const kept = (field: string, otherwise: unknown): Document => ({
+    $cond: [isRepeated, `$${field}`, otherwise],
+  });
+  return {
+    updateOne: {
+      filter: { _id: outcomeId(organisationId, crmId) },
+      update: [
+        {
+          $set: {
+            org: organisationId,
+            crm_id: { $literal: crmId },
+            received_at: kept('received_at', receivedAt),
+            changed_at: kept('changed_at', '$$NOW'),
+            at: kept('at', at),
+            converted,
+          },
+        },
+      ],
+      upsert: true,
+    },
+  };
+}
+
+async function createClustered(database: Db): Promise<void> {
+  try {
+    await database.createCollection('outcomes', { clusteredIndex: { key: { _id: 1 }, unique: true } });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === alreadyThere)) throw error;
+  }
+}

@@ -1,0 +1,188 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type ClientSession, MongoServerError } from 'mongodb';
+import type { Manifest } from '../../shared/bundle/manifest.js';
+import type { Db } from '../../shared/store/connect.js';
+import { type StoredVerdict, ValidationStore } from '../../shared/store/model-validation.js';
+import { OutcomeStore } from '../../shared/store/outcomes.js';
+import { ValidationDailyStore } from '../../shared/store/validation-daily.js';
+import { dayMs } from '../../shared/utc-day.js';
+import { type Grade, gradeCohort } from './grade-cohort.js';
+import { type GradedVersion, gradedKey } from './graded-version.js';
+import { type Refreshed, refreshDays } from './refresh-days.js';
+import { defaultLift } from './required-conversions.js';
+import { type Standing, settledState } from './settled-state.js';
+import { firstGradedDay, sumDays } from './sum-days.js';
+
+export const defaultHorizonDays = 90;
+/** Days that are not known to have changed are computed again all the same when they were last so long ago. */
+const rebuildAfterMs = 7 * dayMs;
+/** Clocks of database servers that take over from each other, and writes that were under way. */
+const overlapMs = 60_000;
+const readTimeoutMs = 10_000;
+const snapshotTries = 5;
+const snapshotUnavailable = 246;
+
+export interface GradeOptions {
+  readonly database: Db;
+  readonly organisationId: string;
+  readonly modelId: string;
+  readonly version: string;
+  /** What the version's bundle says of itself. */
+  readonly facts: Manifest['validation'];
+  /** The clock of the grade. */
+  readonly asOfMs: number;
+  /** The service's clock, by which a verdict grows old. */
+  readonly nowMs: number;
+  /** Compute every day anew. */
+  readonly rebuild?: boolean;
+}
+
+/** A verdict and what it took. */
+export interface Graded {
+  readonly verdict: StoredVerdict;
+  readonly refreshed: Refreshed;
+}
+
+/**
+ * Grades one version of a model: brings its daily figures up to date, sums them, tries the gates, weighs the result
+ * against the verdict before, and stores it. Nothing is taken from what an earlier grade counted but days that have not
+ * changed since.
+ * @throws what MongoDB says; the verdict is then as it was
+ */
+export async function gradeVersion(options: GradeOptions): Promise<Graded> {
+  const { database, facts } = options;
+  const graded: GradedVersion = {
+    organisationId: options.organisationId,
+    modelId: options.modelId,
+    version: options.version,
+    horizonDays: facts?.horizon_days ?? defaultHorizonDays,
+  };
+  const store = new ValidationStore(database);
+  for (;;) {
+    const previous = await store.find(gradedKey(graded), readTimeoutMs);
+    const result = await inSnapshot(database, (session) => compute(options, { graded, previous, session }));
+    if (await store.replaceIfUnchanged(result.verdict, previous)) return result;
+  }
+}
+
+interface Attempt {
+  readonly graded: GradedVersion;
+  readonly previous: StoredVerdict | undefined;
+  readonly session: ClientSession;
+}
+
+async function compute(options: GradeOptions, { graded, previous, session }: Attempt): Promise<Graded> {
+  const { database, asOfMs, nowMs, facts } = options;
+  const { horizonDays } = graded;
+  const { localTime: readAt }: { localTime?: Date } = await database.command({ hello: 1 });
+  if (readAt === undefined) throw new Error('MongoDB did not say what time it is');
+  const rebuild = options.rebuild === true || !canBuildOn(previous, { horizonDays, readAt });
+  const before = previous?.grade;
+  const daily = new ValidationDailyStore(database);
+  const refreshed = await refreshDays({
+    snapshot: { database, session },
+    daily,
+    outcomes: new OutcomeStore(database),
+    graded,
+    fromDay: firstGradedDay(asOfMs, horizonDays),
+    cut: new Date(asOfMs - horizonDays * dayMs),
+    changedSince:
+      rebuild || before === undefined ? undefined : new Date(before.data_read_at.getTime() - overlapMs),
+  });
+  const fromDay = firstGradedDay(asOfMs, horizonDays);
+  const days = await daily.days(gradedKey(graded), { maturedFrom: fromDay + horizonDays });
+  const grade = gradeCohort(
+    sumDays(days, {
+      asOfMs,
+      horizonDays,
+      expectedLift: facts?.holdout_top_lift ?? defaultLift,
+      maturedOnCutDay: refreshed.maturedOnCutDay,
+      countedForADay: await countedForADay(database, graded, asOfMs),
+    }),
+  );
+  const standing = settledState(grade, standingOf(previous));
+  const rebuiltAt = refreshed.isRebuild ? readAt : (before?.rebuilt_at ?? readAt);
+  return {
+    refreshed,
+    verdict: {
+      _id: gradedKey(graded),
+      organisation_id: graded.organisationId,
+      state: standing.state,
+      failing_gate: standing.failingGate,
+      summary: standing.summary,
+      graded_at: new Date(nowMs),
+      grade: {
+        ...storedGrade(grade, standing),
+        as_of: new Date(asOfMs),
+        horizon_days: horizonDays,
+        data_read_at: readAt,
+        rebuilt_at: rebuiltAt,
+      },
+    },
+  };
+}
+
+/** Whether the days that an earlier grade has left can be taken as they are where nothing has changed. */
+const canBuildOn = (
+  previous: StoredVerdict | undefined,
+  { horizonDays, readAt }: { readonly horizonDays: number; readonly readAt: Date },
+): boolean =>
+  previous?.grade !== undefined &&
+  previous.grade.horizon_days === horizonDays &&
+  readAt.getTime() - previous.grade.rebuilt_at.getTime() < rebuildAfterMs;
+
+const storedGrade = (grade: Grade, { failingGrades, barrier }: Standing) => ({
+  state: grade.state,
+  gates: grade.gates,
+  bands: grade.bands,
+  failing_grades: failingGrades,
+  ...(barrier === undefined ? {} : { barrier }),
+});
+
+/** A verdict that was stored without a grade is as good as none. */
+function standingOf(previous: StoredVerdict | undefined): Standing | undefined {
+  if (previous?.grade === undefined) return undefined;
+  const { state, failing_gate: failingGate, summary, grade } = previous;
+  if (state === 'unresolved' || state === 'not_applicable') return undefined;
+  const { failing_grades: failingGrades, barrier } = grade;
+  return { state, failingGate, summary, failingGrades, ...(barrier === undefined ? {} : { barrier }) };
+}
+
+/** Whether the ledger has counted a call with this version for more than 24 hours. */
+async function countedForADay(
+  database: Db,
+  { organisationId, modelId, version }: GradedVersion,
+  asOfMs: number,
+): Promise<boolean> {
+  const row = await database.collection('usage_ledger').findOne(
+    {
+      org: organisationId,
+      bucket: 'live',
+      model: modelId,
+      version,
+      at: { $lte: new Date(asOfMs - dayMs) },
+    },
+    { projection: { _id: 1 } },
+  );
+  return row !== null;
+}
+
+/** Runs reads that all see the database at one instant; again when MongoDB cannot give one just then. */
+async function inSnapshot<Result>(
+  database: Db,
+  read: (session: ClientSession) => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    const session = database.client.startSession({ snapshot: true });
+    try {
+      return await read(session);
+    } catch (error) {
+      // A collection or an index was made a moment ago.
+      const mayRetry = error instanceof MongoServerError && error.code === snapshotUnavailable;
+      if (!mayRetry || attempt === snapshotTries) throw error;
+      await pause(200);
+    } finally {
+      await session.endSession();
+    }
+  }
+}

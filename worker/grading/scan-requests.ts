@@ -1,0 +1,115 @@
+import type { Document } from 'mongodb';
+import { monthOf } from '../../shared/clock.js';
+import { callIdFloor } from '../../shared/identifiers.js';
+import type { DayRequests } from '../../shared/store/validation-daily.js';
+import { dayMs, dayNumber, dayStartMs } from '../../shared/utc-day.js';
+import type { GradedVersion, Snapshot } from './graded-version.js';
+
+/** A call's id is made before its body has arrived, its `at` afterwards: up to ten minutes (BODY_TIMEOUT_MS) later. */
+const longestArrivalMs = 11 * 60 * 1000;
+/** Days that are read at once: as many calls as fit into memory in one group. */
+const blockDays = 31;
+
+/** The ids among which all predictions of some days are: a range of the clustered key. */
+export const idsOfDays = (first: number, last: number): { readonly $gte: string; readonly $lt: string } => ({
+  $gte: callIdFloor(dayStartMs(first) - longestArrivalMs),
+  $lt: callIdFloor(dayStartMs(last + 1)),
+});
+
+/** The days, in ms, on which a prediction with an id may lie. */
+export const daysOfId = (idMs: number): number[] => [
+  ...new Set([dayNumber(idMs), dayNumber(idMs + longestArrivalMs)]),
+];
+
+/**
+ * Compares, call by call, what is stored of some days with what the ledger counted, and counts the rows that have no
+ * lead. Reads a range of the clustered key, a month at a time.
+ * @param days ascending numbers of UTC days
+ * @returns one entry for each day on which there is anything
+ */
+export async function scanRequests(
+  snapshot: Snapshot,
+  graded: GradedVersion,
+  days: readonly number[],
+): Promise<Map<number, DayRequests>> {
+  const found = new Map<number, DayRequests>();
+  for (const { first, last } of blocksOf(days)) {
+    const rows = snapshot.database
+      .collection('predictions')
+      .aggregate<DayRequests & { readonly _id: Date }>(requestsPipeline(graded, first, last), {
+        session: snapshot.session,
+        allowDiskUse: true,
+      });
+    for await (const { _id, ...figures } of rows) found.set(dayNumber(_id.getTime()), figures);
+  }
+  return found;
+}
+
+/** Runs of neighbouring days, none longer than a month. */
+export function blocksOf(days: readonly number[]): { readonly first: number; readonly last: number }[] {
+  const blocks: { first: number; last: number }[] = [];
+  for (const day of days) {
+    const current = blocks.at(-1);
+    if (current !== undefined && day - current.last <= 1 && day - current.first < blockDays)
+      current.last = day;
+    else blocks.push({ first: day, last: day });
+  }
+  return blocks;
+}
+
+function requestsPipeline(
+  { organisationId, modelId, version }: GradedVersion,
+  first: number,
+  last: number,
+): Document[] {
+  const at = { $gte: new Date(dayStartMs(first)), $lt: new Date(dayStartMs(last + 1)) };
+  const months = [dayStartMs(first), dayStartMs(last), dayStartMs(last) + dayMs].map(monthOf);
+  const isMissing = (field: string): Document => ({ $eq: [{ $type: `$${field}` }, 'missing'] });
+  const countWhen = (...conditions: Document[]): Document => ({
+    $sum: { $cond: [{ $and: conditions }, 1, 0] },
+  });
+  const sums = Object.fromEntries(
+    ['stored', 'erased', 'without', 'ledger'].map((name) => [name, { $sum: `$${name}` }]),
+  );
+  return [
+    { $match: { _id: idsOfDays(first, last), org: organisationId, model: modelId, version, at } },
+    {
+      $group: {
+        _id: { $substrBytes: ['$_id', 0, 26] },
+        at: { $first: '$at' },
+        stored: { $sum: 1 },
+        erased: countWhen(isMissing('crm_id'), isMissing('fields')),
+        without: countWhen(isMissing('crm_id'), { $not: isMissing('fields') }),
+      },
+    },
+    {
+      $unionWith: {
+        coll: 'usage_ledger',
+        pipeline: [
+          {
+            $match: {
+              org: organisationId,
+              bucket: 'live',
+              month: { $in: [...new Set(months)] },
+              at,
+              model: modelId,
+              version,
+            },
+          },
+          { $project: { at: 1, ledger: '$records' } },
+        ],
+      },
+    },
+    { $group: { _id: '$_id', at: { $min: '$at' }, ...sums } },
+    {
+      $group: {
+        _id: { $dateTrunc: { date: '$at', unit: 'day' } },
+        ledger_records: { $sum: '$ledger' },
+        stored_rows: { $sum: '$stored' },
+        mismatched_requests: countWhen({ $ne: ['$ledger', '$stored'] }),
+        without_crm_id: { $sum: '$without' },
+        erased: { $sum: '$erased' },
+      },
+    },
+  ];
+}

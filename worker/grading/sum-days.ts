@@ -1,0 +1,82 @@
+import type { DayBand, StoredDay } from '../../shared/store/validation-daily.js';
+import { dayMs, dayNumber } from '../../shared/utc-day.js';
+import { bandScores } from '../../shared/verdict.js';
+import type { CohortFigures } from './cohort-figures.js';
+
+/** Days that a grade looks back, by the day on which predictions matured. */
+export const windowDays = 365;
+
+export interface SumOptions {
+  readonly asOfMs: number;
+  readonly horizonDays: number;
+  readonly expectedLift: number;
+  /** The matured part of the one day on which the horizon ends within the day. */
+  readonly maturedOnCutDay: readonly DayBand[];
+  readonly countedForADay: boolean;
+}
+
+/** The first day whose predictions a grade goes by: they matured within the window, or have not matured yet. */
+export const firstGradedDay = (asOfMs: number, horizonDays: number): number =>
+  dayNumber(asOfMs) - windowDays + 1 - horizonDays;
+
+/**
+ * Adds days up to what a grade goes by.
+ * @param days of one version; those outside the window are passed over
+ */
+export function sumDays(days: readonly StoredDay[], options: SumOptions): CohortFigures {
+  const { asOfMs, horizonDays, expectedLift, maturedOnCutDay, countedForADay } = options;
+  const from = firstGradedDay(asOfMs, horizonDays);
+  const cutDay = dayNumber(asOfMs - horizonDays * dayMs);
+  const inWindow = days.filter(({ day }) => day >= from && day <= dayNumber(asOfMs));
+  const matured = [
+    ...inWindow.filter(({ day }) => day < cutDay).map(({ bands }) => bands),
+    ...(inWindow.some(({ day }) => day === cutDay) ? [maturedOnCutDay] : []),
+  ];
+  const total = (figure: (day: StoredDay) => number): number =>
+    inWindow.reduce((sum, day) => sum + figure(day), 0);
+  const cohort = total((day) => bandSum(day.bands, 'cohort'));
+  const excluded = total((day) => bandSum(day.bands, 'excluded'));
+  const joined = total((day) => bandSum(day.bands, 'joined'));
+  const storedRows = total((day) => day.stored_rows);
+  const withoutCrmId = total((day) => day.without_crm_id);
+  const erased = total((day) => day.erased);
+  return {
+    requests: {
+      storedRows,
+      ledgerRecords: total((day) => day.ledger_records),
+      mismatchedRequests: total((day) => day.mismatched_requests),
+      countedForADay,
+    },
+    // What is left when every other row has its place; below zero when a row has two.
+    leftOut: {
+      repeats: storedRows - cohort - excluded - withoutCrmId - erased,
+      withoutCrmId,
+      excluded,
+      erased,
+    },
+    cohort,
+    joined,
+    joinable: cohort - unnamedAfterNewestWord(inWindow),
+    matured: matured.reduce((sum, bands) => sum + bandSum(bands, 'cohort'), 0),
+    bands: bandScores.map((_, band) => ({
+      records: matured.reduce((sum, bands) => sum + (bands[band]?.joined ?? 0), 0),
+      conversions: matured.reduce((sum, bands) => sum + (bands[band]?.conversions ?? 0), 0),
+      expected: matured.reduce((sum, bands) => sum + (bands[band]?.likelihood ?? 0), 0) / 10_000,
+    })),
+    horizonDays,
+    expectedLift,
+  };
+}
+
+/** Cohort records that nobody can have named yet: scored on a day after the newest outcome data came. */
+function unnamedAfterNewestWord(days: readonly StoredDay[]): number {
+  const words = days.flatMap(({ last_word_at }) => last_word_at?.getTime() ?? []);
+  if (words.length === 0) return 0;
+  const newest = dayNumber(Math.max(...words));
+  return days
+    .filter(({ day }) => day > newest)
+    .reduce((sum, { bands }) => sum + bandSum(bands, 'cohort') - bandSum(bands, 'joined'), 0);
+}
+
+const bandSum = (bands: readonly DayBand[], figure: keyof DayBand): number =>
+  bands.reduce((sum, band) => sum + band[figure], 0);
