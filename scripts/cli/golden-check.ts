@@ -3,6 +3,7 @@ import { GOLDEN_FILE } from '../../shared/bundle/bundle-files.js';
 import type { CheckedBundle } from '../../shared/bundle/check-bundle.js';
 import { type GoldenRecord, parseGolden } from '../../shared/bundle/golden.js';
 import { compileModel, type LoadedModel } from '../../worker/model-registry.js';
+import { contributionDifferences, contributionTolerance } from './golden-contributions.js';
 
 /** How far `raw` may be from what the author wrote: ONNX differs in the last bits between batch sizes and machines. */
 export const rawTolerance = 1e-6;
@@ -15,6 +16,8 @@ export interface GoldenComparison {
   readonly records: number;
   /** Largest difference of the raw probability; undefined when no record says one. */
   readonly largestRawDifference: number | undefined;
+  /** Largest difference of a field's contribution; undefined when no record says one. */
+  readonly largestContributionDifference: number | undefined;
   readonly scoreMismatches: number;
   readonly likelihoodMismatches: number;
   /** What differs, one sentence a record, the first ten. */
@@ -36,12 +39,14 @@ export async function compareWithGolden(
 ): Promise<GoldenComparison | undefined> {
   if (bundle.golden === undefined) return undefined;
   const records = parseGolden(bundle.golden);
-  const model = await compileModel(bundle.manifest, bundle.onnx);
+  const model = await compileModel(bundle.manifest, bundle.onnx, { explainFiles: async () => bundle });
   try {
     const comparison = new Comparison(model);
     for (let start = 0; start < records.length; start += batchRecords) {
       const batch = records.slice(start, start + batchRecords);
-      comparison.add(batch, await rawOf(model, batch, { start, nowMs }), start);
+      const rows = inputRows(model, batch, { start, nowMs });
+      const raw = await model.session.run(rows, batch.length);
+      comparison.add(batch, { raw, explained: await contributionDifferences(model, batch, rows) }, start);
     }
     return comparison.result(records.length);
   } finally {
@@ -49,11 +54,11 @@ export async function compareWithGolden(
   }
 }
 
-async function rawOf(
-  { knownFields, featureRow, session }: LoadedModel,
+function inputRows(
+  { knownFields, featureRow }: LoadedModel,
   records: readonly GoldenRecord[],
   { start, nowMs }: { readonly start: number; readonly nowMs: number },
-): Promise<Float64Array> {
+): Float32Array {
   const rows = new Float32Array(records.length * featureRow.width);
   for (const [index, golden] of records.entries()) {
     const problems = featureRow.write({
@@ -70,45 +75,63 @@ async function rawOf(
       throw new BundleError(GOLDEN_FILE, `${named}: expected ${expected}, but ${came} came`);
     }
   }
-  return session.run(rows, records.length);
+  return rows;
 }
 
 /** When the record was scored by its author: ages depend on it. */
 function requestMs(golden: GoldenRecord): number | undefined {
   const now = 'now' in golden ? golden.now : undefined;
-  const atMs = typeof now === 'string' ? Date.parse(now) : Number.NaN;
+  const atMs = typeof now === 'string' ? Date.parse(now) : (now ?? Number.NaN);
   return Number.isNaN(atMs) ? undefined : atMs;
 }
 
 /** Adds up what differs. */
 class Comparison {
   private largestRawDifference: number | undefined;
+  private largestContributionDifference: number | undefined;
   private scoreMismatches = 0;
   private likelihoodMismatches = 0;
   private readonly differences: string[] = [];
 
   constructor(private readonly model: LoadedModel) {}
 
-  add(records: readonly GoldenRecord[], raw: Float64Array, start: number): void {
+  add(
+    records: readonly GoldenRecord[],
+    { raw, explained }: { readonly raw: Float64Array; readonly explained: readonly (number | undefined)[] },
+    start: number,
+  ): void {
     for (const [index, golden] of records.entries()) {
-      const found = this.compare(golden, raw[index] ?? Number.NaN);
+      const found = [
+        ...this.compare(golden, raw[index] ?? Number.NaN),
+        ...this.compareContributions(explained[index]),
+      ];
       if (found.length > 0 && this.differences.length < 10)
         this.differences.push(`record ${start + index + 1}: ${found.join(', ')}`);
     }
   }
 
   result(records: number): GoldenComparison {
-    const { largestRawDifference, scoreMismatches, likelihoodMismatches, differences } = this;
+    const { largestRawDifference, largestContributionDifference } = this;
+    const { scoreMismatches, likelihoodMismatches, differences } = this;
     // Not `<=` turned round: a NaN must not pass.
     const rawHolds = largestRawDifference === undefined || largestRawDifference <= rawTolerance;
+    const contributionsHold =
+      largestContributionDifference === undefined || largestContributionDifference <= contributionTolerance;
     return {
       records,
       largestRawDifference,
+      largestContributionDifference,
       scoreMismatches,
       likelihoodMismatches,
       differences,
-      passed: rawHolds && scoreMismatches === 0 && likelihoodMismatches === 0,
+      passed: rawHolds && contributionsHold && scoreMismatches === 0 && likelihoodMismatches === 0,
     };
+  }
+
+  private compareContributions(difference: number | undefined): string[] {
+    if (difference === undefined) return [];
+    this.largestContributionDifference = Math.max(difference, this.largestContributionDifference ?? 0);
+    return difference <= contributionTolerance ? [] : [`a contribution differs by ${difference}`];
   }
 
   private compare(golden: GoldenRecord, raw: number): string[] {

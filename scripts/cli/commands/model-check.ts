@@ -66,6 +66,7 @@ function documentOf({ golden, ...finding }: Finding): Record<string, unknown> {
           golden: {
             records: golden.records,
             largest_raw_difference: golden.largestRawDifference ?? null,
+            largest_contribution_difference: golden.largestContributionDifference ?? null,
             score_mismatches: golden.scoreMismatches,
             likelihood_mismatches: golden.likelihoodMismatches,
             differences: golden.differences,
@@ -80,6 +81,7 @@ function describe(findings: readonly Finding[], width: number): string {
     { name: 'Version' },
     { name: 'Golden', align: 'right' },
     { name: 'Raw differs by', align: 'right' },
+    { name: 'Drivers by', align: 'right' },
     { name: 'Score' },
     { name: 'Likelihood' },
     { name: '' },
@@ -91,6 +93,7 @@ function describe(findings: readonly Finding[], width: number): string {
       version,
       golden === undefined ? 'none' : String(golden.records),
       golden?.largestRawDifference?.toExponential(1) ?? '',
+      golden?.largestContributionDifference?.toExponential(1) ?? '',
       golden === undefined ? '' : mismatches(golden.scoreMismatches),
       golden === undefined ? '' : mismatches(golden.likelihoodMismatches),
       hasPassed(finding) ? 'ok' : 'FAILED',
