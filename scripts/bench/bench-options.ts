@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { projectFile } from '../../shared/project-root.js';
-import { floorRow, scenarios } from './scenarios.js';
+import { bareRow, besideBareRow, floorRow, scenarios } from './scenarios.js';
 
 /** What one run of the benchmark does. */
 export interface BenchOptions {
@@ -62,7 +62,7 @@ export function readBenchOptions(args: readonly string[]): BenchOptions | undefi
   if (unknown !== undefined)
     throw new UsageError(`there is no row "${unknown}"; there are ${rowNames.join(', ')}`);
   return {
-    only,
+    only: withBothOfPair(only),
     json: values.json === true,
     bundlePath: values.bundle ?? projectFile('scripts/demo/bundle'),
     isDemoBundle: values.bundle === undefined,
@@ -72,6 +72,12 @@ export function readBenchOptions(args: readonly string[]): BenchOptions | undefi
     firstWarmUpMs: quick ? 1_500 : 3_000,
     profileDirectory: values.profile,
   };
+}
+
+/** The row that is held against the baseline, and the baseline, are measured together or not at all. */
+function withBothOfPair(only: readonly string[]): readonly string[] {
+  const pair = [besideBareRow, bareRow];
+  return only.some((name) => pair.includes(name)) ? [...new Set([...only, ...pair])] : only;
 }
 
 function parsed(args: readonly string[]) {

@@ -5,7 +5,7 @@ import type { BenchOutcome } from './bench-run.js';
 import type { LoadReport } from './load-messages.js';
 import { type Machine, machineLine } from './machine.js';
 import type { Spread } from './percentile.js';
-import { floorRow } from './scenarios.js';
+import { bareRow, besideBareRow, floorRow } from './scenarios.js';
 
 const width = 110;
 /** Beyond this, what other processes did has a part in the figures. */
@@ -58,6 +58,7 @@ export function readableReport(
       ? `The machine was not quiet: other processes took ${percent(othersCores)} of a core.`
       : undefined,
     ...skipped.map((reason) => `Not measured: ${reason}.`),
+    baselineLine(rows),
     efficiencyLine(rows),
   ];
   return `${lines.filter((line) => line !== undefined).join('\n')}\n`;
@@ -106,9 +107,9 @@ function cpuTable(rows: readonly BenchRow[]): string {
   );
 }
 
-/** Resident memory at the end of the last row's windows. */
+/** Resident memory at the end of the windows of the service's last row. */
 function memoryLine(rows: readonly BenchRow[]): string | undefined {
-  const last = rows.findLast((row) => row.name !== floorRow);
+  const last = rows.findLast(({ name }) => name !== floorRow && name !== bareRow);
   if (last === undefined) return undefined;
   const each = parts.map((part) => `${part} ${readableCount(Math.round(last.rssMb[part].median))}`);
   return `Memory, MB: ${each.join(', ')}`;
@@ -122,6 +123,23 @@ function efficiencyLine(rows: readonly BenchRow[]): string | undefined {
   if (floor === undefined || batch === undefined) return undefined;
   const percent = ((100 * floor) / batch).toFixed(0);
   return `efficiency = floor / batch-1000 = ${short(floor)} / ${short(batch)} CPU-ms per 1000 records = ${percent} %`;
+}
+
+/** How the service's single calls compare with the bare queue's; undefined unless both rows were measured. */
+function baselineLine(rows: readonly BenchRow[]): string | undefined {
+  const ours = rows.find(({ name }) => name === besideBareRow);
+  const bare = rows.find(({ name }) => name === bareRow);
+  if (ours === undefined || bare === undefined) return undefined;
+  const of = (value: (row: BenchRow) => Spread, text: (value: number) => string) => {
+    const [our, their] = [value(ours).median, value(bare).median];
+    return `${text(our)} / ${text(their)} = ${(our / their).toFixed(2)}`;
+  };
+  const calls = of(
+    (row) => row.recordsPerS,
+    (value) => readableCount(Math.round(value)),
+  );
+  const slowest = of((row) => row.p99Ms, short);
+  return `${besideBareRow} / ${bareRow}: calls/s ${calls}; p99 ms ${slowest}`;
 }
 
 function withRange({ least, median, greatest }: Spread, text: (value: number) => string): string {

@@ -2,7 +2,7 @@ import type { BenchOptions } from './bench-options.js';
 import { type BenchRow, benchRow, type RowLabel } from './bench-result.js';
 import type { BenchService } from './bench-service.js';
 import type { FloorScorer } from './floor-scorer.js';
-import type { LoadPlan, LoadReport } from './load-messages.js';
+import type { LoadPlan, LoadReport, MeasuredTarget } from './load-messages.js';
 import type { MeasuringProcess } from './measuring-process.js';
 import { floorRow, type Load, mainScenario, type Scenario, scenarios } from './scenarios.js';
 import { checkScores } from './score-check.js';
@@ -11,6 +11,8 @@ import { checkScores } from './score-check.js';
 export interface BenchRunParts {
   readonly options: BenchOptions;
   readonly service: BenchService;
+  /** Undefined where no row of it is measured. */
+  readonly bare: MeasuredTarget | undefined;
   readonly generator: MeasuringProcess;
   readonly floor: MeasuringProcess;
   readonly scorer: FloorScorer;
@@ -80,12 +82,12 @@ export class BenchRun {
     if (chosen.length === 0) return;
     progress.doing('warming up');
     await generator.introduce();
-    const shapes = new Set(chosen.map(({ shape }) => shape));
-    for (const shape of shapes) {
+    const kinds = new Map(chosen.map((scenario) => [`${scenario.target} ${scenario.shape}`, scenario]));
+    for (const { target, shape } of kinds.values()) {
       const load: Load = { kind: 'closed', callers: shape === 'batch' ? 4 : 32 };
       const windowMs = options.firstWarmUpMs;
-      await this.parts.generator.run(
-        this.plan({ shape, leads: 'known' }, { load, windowMs, warmUpMs: shortestWarmUpMs }),
+      await generator.run(
+        this.plan({ target, shape, leads: 'known' }, { load, windowMs, warmUpMs: shortestWarmUpMs }),
       );
     }
   }
@@ -94,7 +96,7 @@ export class BenchRun {
     const { options, floor, progress } = this.parts;
     progress.doing(floorRow);
     const plan = this.plan(
-      { shape: 'batch', leads: 'known' },
+      { target: 'service', shape: 'batch', leads: 'known' },
       { ...options, load: { kind: 'closed', callers: 1 } },
     );
     this.keep(floorRow, floorLabel, await floor.run(plan));
@@ -138,11 +140,15 @@ export class BenchRun {
   }
 
   private plan(
-    of: Pick<Scenario, 'shape' | 'leads'>,
+    of: Pick<Scenario, 'target' | 'shape' | 'leads'>,
     { load, warmUpMs, windowMs }: Pick<LoadPlan, 'load' | 'warmUpMs' | 'windowMs'>,
   ): LoadPlan {
     const { shape, leads } = of;
-    return { shape, leads, load, warmUpMs, windowMs, groups: this.parts.service.groups };
+    const { service, bare } = this.parts;
+    const target = of.target === 'service' ? service : bare;
+    if (target === undefined) throw new Error('the baseline was not started');
+    const { gateway, groups } = target;
+    return { shape, leads, load, warmUpMs, windowMs, target: { gateway, groups } };
   }
 
   private keep(id: string, label: RowLabel, report: LoadReport): void {

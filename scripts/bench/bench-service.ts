@@ -15,17 +15,14 @@ import { prepareDatabase } from '../../shared/store/prepare.js';
 import { startMongo } from '../local-servers/mongo-server.js';
 import { startRedis } from '../local-servers/redis-server.js';
 import { startStack } from '../stack/stack.js';
-import type { GatewayAddress } from './load-messages.js';
-import { childProcessIds, type ProcessGroups } from './process-usage.js';
+import type { MeasuredTarget } from './load-messages.js';
+import { childProcessIds } from './process-usage.js';
 import { profilingOptions } from './profiling.js';
 
 /** The service that is measured, with one organisation that may score as much as it likes. */
-export interface BenchService {
-  readonly gateway: GatewayAddress;
+export interface BenchService extends MeasuredTarget {
   readonly modelId: string;
   readonly database: Db;
-  /** `gateway`, `workers` (the pool's parent and its children), `redis`, `mongod`. */
-  readonly groups: ProcessGroups;
   readonly versions: { readonly redis: string; readonly mongod: string };
   /** Resolves when a part of the service ends, with how, and the end of its log. */
   readonly ended: Promise<string>;

@@ -1,3 +1,4 @@
+import { scoredAtHeader } from './bare-messages.js';
 import type { HttpReply } from './http-connection.js';
 import type { CallShape } from './scenarios.js';
 
@@ -20,11 +21,14 @@ export function checkReply(
   );
 }
 
-/** The id by which the ledger knows a call whose caller gave none. */
-export function requestIdOf(reply: HttpReply): string {
-  const id = /^x-request-id: (.+)$/im.exec(reply.head)?.[1];
-  if (id === undefined) throw new Error('a reply has no X-Request-Id');
-  return id.trim();
+/** The id by which the ledger knows a call whose caller gave none; empty where there is none. */
+export const requestIdOf = ({ head }: HttpReply): string =>
+  /^x-request-id: (.+)$/im.exec(head)?.[1]?.trim() ?? '';
+
+/** Unix ms that ages were counted to, when the reply says so. */
+export function scoredAtMsOf({ head }: HttpReply): number | undefined {
+  const text = new RegExp(`^${scoredAtHeader}: (\\d+)`, 'im').exec(head)?.[1];
+  return text === undefined ? undefined : Number(text);
 }
 
 function countOf(bytes: Buffer, mark: string): number {

@@ -48,6 +48,6 @@ export class FloorScorer {
         `${warning === undefined ? '' : `,"warnings":${JSON.stringify([warning])}`}}`
       );
     });
-    return `{"model_id":${JSON.stringify(modelId)},"scores":[${rows.join(',')}],"records_scored":${rows.length}}`;
+    return `{"model_id":${JSON.stringify(modelId)},"records_scored":${rows.length},"scores":[${rows.join(',')}]}`;
   }
 }

@@ -36,5 +36,5 @@ async function introduce({ bodies, gateway }: Prepared): Promise<void> {
 answerRequests({
   prepare,
   introduce,
-  run: (plan, { bodies, gateway }) => runLoad(plan, { gateway, bodies: bodies.source(plan) }),
+  run: (plan, { bodies }) => runLoad(plan, bodies.source(plan)),
 });

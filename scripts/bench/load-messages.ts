@@ -20,13 +20,20 @@ export interface GatewayAddress {
   readonly secrets: readonly string[];
 }
 
+/** Something that answers calls, and the processes that it consists of. */
+export interface MeasuredTarget {
+  readonly gateway: GatewayAddress;
+  /** `gateway`, `workers`, `redis`, `mongod`. */
+  readonly groups: ProcessGroups;
+}
+
 /** One window of load. */
 export interface LoadPlan extends Pick<Scenario, 'shape' | 'leads'> {
   readonly load: Load;
   readonly warmUpMs: number;
   readonly windowMs: number;
-  /** The service's processes, whose CPU time is read when the window opens and when it closes. */
-  readonly groups: ProcessGroups;
+  /** What is called; the CPU time of its processes is read when the window opens and when it closes. */
+  readonly target: MeasuredTarget;
 }
 
 export type Request =
@@ -61,6 +68,9 @@ export interface LoadReport {
 export interface SampledCall {
   readonly shape: CallShape;
   readonly body: string;
+  /** By which the ledger knows the call. */
   readonly requestId: string;
+  /** Unix ms that ages were counted to, where the reply says so and there is no ledger. */
+  readonly scoredAtMs: number | undefined;
   readonly reply: string;
 }

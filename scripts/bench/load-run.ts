@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { seededRandom } from '../demo/seeded-random.js';
-import { checkReply, requestIdOf } from './call-check.js';
+import { checkReply, requestIdOf, scoredAtMsOf } from './call-check.js';
 import { HttpConnection } from './http-connection.js';
-import type { GatewayAddress, LoadPlan, LoadReport } from './load-messages.js';
+import type { LoadPlan, LoadReport } from './load-messages.js';
 import type { BodySource } from './request-bodies.js';
 import { endpointOf } from './scenarios.js';
 import { WindowMeter } from './window-meter.js';
@@ -17,12 +17,9 @@ const timerSlackMs = 2;
 /** Of the stream whose first gaps, few or many, come closest to the mean that is asked for. */
 const arrivalSeed = 10;
 
-/** Puts one plan's load on the gateway and measures it; rejects when a reply is wrong. */
-export async function runLoad(
-  plan: LoadPlan,
-  { gateway, bodies }: { readonly gateway: GatewayAddress; readonly bodies: BodySource },
-): Promise<LoadReport> {
-  const run = new LoadRun(plan, gateway, bodies);
+/** Puts one plan's load on its target and measures it; rejects when a reply is wrong. */
+export async function runLoad(plan: LoadPlan, bodies: BodySource): Promise<LoadReport> {
+  const run = new LoadRun(plan, bodies);
   try {
     return await run.measured();
   } finally {
@@ -39,11 +36,11 @@ class LoadRun {
 
   constructor(
     private readonly plan: LoadPlan,
-    private readonly gateway: GatewayAddress,
     private readonly bodies: BodySource,
   ) {
-    this.meter = new WindowMeter(plan.groups);
+    this.meter = new WindowMeter(plan.target.groups);
     const endpoint = endpointOf[plan.shape];
+    const { gateway } = plan.target;
     this.heads = gateway.secrets.map(
       (secret) =>
         `POST ${endpoint} HTTP/1.1\r\nHost: ${gateway.host}:${gateway.port}\r\n` +
@@ -120,6 +117,7 @@ class LoadRun {
         shape,
         body: body.toString('utf8'),
         requestId: requestIdOf(reply),
+        scoredAtMs: scoredAtMsOf(reply),
         reply: reply.body.toString('utf8'),
       });
     } catch (error) {
@@ -132,7 +130,7 @@ class LoadRun {
   }
 
   private async connection(): Promise<HttpConnection> {
-    const connection = await HttpConnection.open(this.gateway);
+    const connection = await HttpConnection.open(this.plan.target.gateway);
     this.connections.push(connection);
     return connection;
   }

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { startBareService } from './bare-service.js';
 import type { BenchOptions } from './bench-options.js';
 import { coresUsed, jsonReport, readableReport } from './bench-report.js';
 import { BenchRun } from './bench-run.js';
@@ -29,17 +30,21 @@ export async function runBench(
   const machine = describeMachine({ ...service.versions, workers });
   const { scorer, generator, floor } = await measuringParts(options, service, ends.onEnd);
   const { chosen, skipped } = await chosenScenarios(options, service);
+  const bare = chosen.some(({ target }) => target === 'bare')
+    ? await startBareService({ ...options, workers }, ends.onEnd)
+    : undefined;
   const profiled: string[] = [];
   const parts = {
     options,
     service,
+    bare,
     generator,
     floor,
     scorer,
     chosen,
     measuresFloor: options.only.length === 0 || options.only.includes(floorRow),
     aroundWindow: async <Result>(scenario: Scenario, window: () => Promise<Result>): Promise<Result> => {
-      if (profileDirectory === undefined) return window();
+      if (profileDirectory === undefined || scenario.target === 'bare') return window();
       profiled.push(scenario.id);
       return await whileProfiled(service, window);
     },

@@ -11,8 +11,8 @@ interface ScoredRow {
 }
 
 /**
- * Compares sampled replies with what the floor makes of the same records at the time that the ledger holds for the call
- * (dates become ages, so the time matters). Scores, likelihoods, crm_ids and warnings must be the same.
+ * Compares sampled replies with what the floor makes of the same records at the time that the ledger, or else the reply,
+ * holds for the call (dates become ages, so the time matters). Scores, likelihoods, crm_ids and warnings must be the same.
  * @returns how many rows were compared
  * @throws Error naming the first row that differs, or a call that is not in the ledger
  */
@@ -20,13 +20,13 @@ export async function checkScores(
   samples: readonly SampledCall[],
   { scorer, database }: { readonly scorer: FloorScorer; readonly database: Db },
 ): Promise<number> {
-  const requestIds = samples.map((sample) => sample.requestId);
+  const requestIds = samples.flatMap((sample) => (sample.scoredAtMs === undefined ? sample.requestId : []));
   const ledger = database.collection<LedgerRow>('usage_ledger');
   const calls = await ledger.find({ request_id: { $in: requestIds } }).toArray();
   const timeOf = new Map(calls.map((row) => [row.request_id, row.at.getTime()]));
   let rows = 0;
   for (const sample of samples) {
-    const nowMs = timeOf.get(sample.requestId);
+    const nowMs = sample.scoredAtMs ?? timeOf.get(sample.requestId);
     if (nowMs === undefined) throw new Error(`an answered call is not in the ledger: ${sample.requestId}`);
     const expected = rowsOf(await scorer.answer(batchBody(sample), nowMs), 'batch');
     const answered = rowsOf(sample.reply, sample.shape);

@@ -83,7 +83,7 @@ const entryFiles = [
   /^worker\/child\.ts$/,
   /^scripts\/(.+\/)?main\.ts$/,
   /^scripts\/(start\.ts|setup\.mjs|setup\/download-mongod\.mjs|demo\/write-leads\.ts)$/,
-  /^scripts\/bench\/(floor-process|load-generator|profile-preload)\.ts$/,
+  /^scripts\/bench\/(bare-gateway|bare-worker|floor-process|load-generator|profile-preload)\.ts$/,
   /^test\/.+\.test\.ts$/,
 ];
 const declares =
