@@ -2,7 +2,9 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import { ApiError } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
+import type { OutcomeStore } from '../shared/store/outcomes.js';
 import type { PredictionStore } from '../shared/store/predictions.js';
+import type { ValidationDailyStore } from '../shared/store/validation-daily.js';
 import type { CallMetrics } from './call-metrics.js';
 import { ExplainMethods } from './explain-methods.js';
 import { deprecatedAlias } from './middleware/deprecated-alias.js';
@@ -11,6 +13,7 @@ import { checkRequestTarget } from './middleware/request-target.js';
 import { boundUnreadBody } from './middleware/unread-body.js';
 import { addDocumentation, type DocumentationOptions } from './routes/documentation.js';
 import { modelRoute, modelsRoute } from './routes/models.js';
+import { outcomesRoute } from './routes/outcomes.js';
 import type { ReadingRooms } from './routes/reading.js';
 import { type ScoreRouteRooms, scoreRoute } from './routes/score.js';
 import { eraseScoresRoute, scoreHistoryRoute } from './routes/scores.js';
@@ -24,6 +27,8 @@ export interface AppOptions extends DocumentationOptions {
   readonly reading: ReadingRooms;
   readonly verdicts: Verdicts;
   readonly predictions: PredictionStore;
+  readonly outcomes: OutcomeStore;
+  readonly daily: ValidationDailyStore;
   readonly legacyAliases: 'serve' | 'gone';
   readonly logger: Logger;
   readonly metrics: CallMetrics;
@@ -59,7 +64,8 @@ export function createApp(options: AppOptions): Koa {
     modelRoute(reading, options.verdicts, new ExplainMethods(options.score.scoring.dispatcher)),
   );
   router.get('/v1/scores/:crm_id', scoreHistoryRoute(reading, options.predictions));
-  router.delete('/v1/scores/:crm_id', eraseScoresRoute(reading, options.predictions));
+  router.delete('/v1/scores/:crm_id', eraseScoresRoute(reading, options));
+  router.post('/v1/outcomes', outcomesRoute(reading, options.outcomes, options.score.receiving.limits));
 
   addDocumentation(router, options);
 

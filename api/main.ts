@@ -18,9 +18,11 @@ import { ValidationStore } from '../shared/store/model-validation.js';
 import { loadManifest } from '../shared/store/model-versions.js';
 import { ModelStore } from '../shared/store/models.js';
 import { OrganisationStore } from '../shared/store/organisations.js';
+import { OutcomeStore } from '../shared/store/outcomes.js';
 import { PredictionStore } from '../shared/store/predictions.js';
 import { prepareDatabase } from '../shared/store/prepare.js';
 import { UsageLedger } from '../shared/store/usage-ledger.js';
+import { ValidationDailyStore } from '../shared/store/validation-daily.js';
 import { Admission } from './admission.js';
 import { createApp } from './app.js';
 import { CallMetrics } from './call-metrics.js';
@@ -131,6 +133,8 @@ async function start(config: Config, logger: Logger): Promise<void> {
     reading: { keys, directory, rateLimit, clock, newCallId },
     verdicts,
     predictions,
+    outcomes: new OutcomeStore(database),
+    daily: new ValidationDailyStore(database),
     legacyAliases: config.legacyAliases,
     logger,
     metrics: new CallMetrics(metrics),

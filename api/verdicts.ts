@@ -1,6 +1,6 @@
 import type { Clock } from '../shared/clock.js';
 import type { Logger } from '../shared/logger.js';
-import type { StoredVerdict, ValidationStore } from '../shared/store/model-validation.js';
+import type { StoredGrade, StoredVerdict, ValidationStore } from '../shared/store/model-validation.js';
 import type { Model } from '../shared/store/models.js';
 import { notApplicable, notYetGraded, unresolved, type Verdict } from '../shared/verdict.js';
 import { ShortCache } from './short-cache.js';
@@ -17,6 +17,16 @@ export interface VerdictsOptions {
   readonly logger: Logger;
 }
 
+/** A verdict with the grade that it comes from. */
+export interface VerdictDetail extends Verdict {
+  /** The clock of the grade, ISO 8601; this and the rest are absent where there is no grade to show. */
+  readonly as_of?: string;
+  /** When it was computed, ISO 8601. */
+  readonly graded_at?: string;
+  readonly gates?: StoredGrade['gates'];
+  readonly bands?: StoredGrade['bands'];
+}
+
 /** The verdict on each model, from one stored document that is remembered for a minute. */
 export class Verdicts {
   private readonly cache: ShortCache<StoredVerdict | undefined>;
@@ -31,25 +41,48 @@ export class Verdicts {
 
   /** The verdict on a model's current version; `unresolved` when it cannot be read. Never throws. */
   async of(model: Model): Promise<Verdict> {
-    const verdict = await this.withoutOverride(model);
-    if (model.override === undefined) return verdict;
-    return { ...verdict, summary: `${verdict.summary} An administrator has overridden the deploy policy.` };
+    return withOverride((await this.read(model)).verdict, model);
+  }
+
+  /** As `of`, with the gates and their figures. Never throws. */
+  async detailOf(model: Model): Promise<VerdictDetail> {
+    const { verdict, stored } = await this.read(model);
+    const overridden = withOverride(verdict, model);
+    if (stored?.grade === undefined) return overridden;
+    const { as_of, gates, bands } = stored.grade;
+    return {
+      ...overridden,
+      as_of: as_of.toISOString(),
+      graded_at: stored.graded_at.toISOString(),
+      gates,
+      bands,
+    };
   }
 
   forgetAll(): void {
     this.cache.clear();
   }
 
-  private async withoutOverride(model: Model): Promise<Verdict> {
-    if (model.family === 'timing') return notApplicable;
+  /** The verdict and, when it is one that was stored, what was stored. */
+  private async read(model: Model): Promise<{ readonly verdict: Verdict; readonly stored?: StoredVerdict }> {
+    if (model.family === 'timing') return { verdict: notApplicable };
     try {
       const stored = await this.cache.get(`${model._id}:${model.version}`);
-      if (stored === undefined) return notYetGraded;
-      if (this.options.clock.now() - stored.graded_at.getTime() > staleMs) return unresolved;
-      return { state: stored.state, failing_gate: stored.failing_gate, summary: stored.summary };
+      if (stored === undefined) return { verdict: notYetGraded };
+      if (this.options.clock.now() - stored.graded_at.getTime() > staleMs) return { verdict: unresolved };
+      const { state, failing_gate, summary } = stored;
+      return { verdict: { state, failing_gate, summary }, stored };
     } catch (error) {
       this.options.logger.warn({ model: model._id, error }, 'the validation state could not be read');
-      return unresolved;
+      return { verdict: unresolved };
     }
   }
+}
+
+/** Says behind the summary who has overridden the deploy policy, when and why. */
+function withOverride(verdict: Verdict, { override }: Model): Verdict {
+  if (override === undefined) return verdict;
+  const { by, at, reason } = override;
+  const said = `The deploy policy is overridden by ${by} since ${at.toISOString().slice(0, 10)}: ${reason}`;
+  return { ...verdict, summary: `${verdict.summary} ${said.replace(/[.\s]+$/, '')}.` };
 }

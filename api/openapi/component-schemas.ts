@@ -1,11 +1,12 @@
 import { deployBlockedSchema, errorSchema } from '../schemas/error.js';
 import { modelFieldSchema, modelListSchema, modelSchema, modelSummarySchema } from '../schemas/model.js';
+import { outcomeSchema, outcomesReplySchema, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { pastScoreSchema, scoreHistorySchema } from '../schemas/score-history.js';
 import { recordSchema, scoreRequestSchema } from '../schemas/score-request.js';
 import { legacyScoreResponseSchema, scoreResponseSchema } from '../schemas/score-response.js';
 import { driverSchema, legacyScoreRowSchema, scoreRowSchema } from '../schemas/score-row.js';
 import { monthUsageSchema, usageSchema } from '../schemas/usage.js';
-import { validationSchema } from '../schemas/validation.js';
+import { validationDetailSchema, validationSchema } from '../schemas/validation.js';
 import { legacyWebhookReplySchema, webhookReplySchema } from '../schemas/webhook-reply.js';
 import {
   canonicalWebhookSchema,
@@ -46,6 +47,10 @@ export const componentSchemas: Readonly<Record<string, Schema>> = {
   V1ModelField: modelFieldSchema,
   V1ScoreHistory: scoreHistorySchema,
   V1PastScore: pastScoreSchema,
+  V1ValidationDetail: validationDetailSchema,
+  OutcomesRequest: outcomesRequestSchema,
+  V1Outcome: outcomeSchema,
+  V1OutcomesResponse: outcomesReplySchema,
   LegacyScoreResponse: legacyScoreResponseSchema,
   LegacyScoreRow: legacyScoreRowSchema,
   LegacyWebhookResponse: legacyWebhookReplySchema,

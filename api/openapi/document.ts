@@ -5,6 +5,7 @@ import { headers } from './headers.js';
 import type { OpenApiDocument, PathItem } from './openapi-types.js';
 import { scoreAliasOperation, webhookAliasOperation } from './operations/alias-operations.js';
 import { getModelOperation, listModelsOperation } from './operations/model-operations.js';
+import { outcomesOperation } from './operations/outcomes-operation.js';
 import { eraseScoresOperation, scoreHistoryOperation } from './operations/score-history-operations.js';
 import { scoreOperation } from './operations/score-operation.js';
 import { usageOperation } from './operations/usage-operation.js';
@@ -62,6 +63,7 @@ const pathItems = (docsUrl: string): Readonly<Record<string, PathItem>> => ({
     get: scoreHistoryOperation({ docsUrl }),
     delete: eraseScoresOperation({ docsUrl }),
   },
+  '/v1/outcomes': { post: outcomesOperation({ docsUrl }) },
   '/v1/usage': { get: usageOperation({ docsUrl }) },
   '/score': { post: scoreAliasOperation({ docsUrl }) },
   '/webhooks/score': { post: webhookAliasOperation({ docsUrl }) },

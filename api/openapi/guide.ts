@@ -62,6 +62,11 @@ export const tags: readonly Tag[] = [
     name: 'Score history',
     description: 'What has been scored, and how to erase it. Free of charge, also in a read-only workspace.',
   },
+  {
+    name: 'Outcomes',
+    description:
+      'What became of the leads, by which models are graded. Free of charge, also in a read-only workspace.',
+  },
   { name: 'Usage', description: 'What has been counted. Free of charge, also in a read-only workspace.' },
   { name: 'Deprecated aliases', description: 'Paths from before v1.' },
 ];

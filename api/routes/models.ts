@@ -1,6 +1,7 @@
 import type { Middleware } from 'koa';
 import type { Feature } from '../../shared/bundle/manifest.js';
 import type { Model } from '../../shared/store/models.js';
+import type { Verdict } from '../../shared/verdict.js';
 import { findModel } from '../admission.js';
 import type { ExplainMethods } from '../explain-methods.js';
 import type { Verdicts } from '../verdicts.js';
@@ -10,12 +11,14 @@ import { pathParameter, type ReadingRooms, readingRoute } from './reading.js';
 export function modelsRoute(rooms: ReadingRooms, verdicts: Verdicts): Middleware {
   return readingRoute(rooms, async (_context, { models }) => ({
     models: await Promise.all(
-      models.filter((model) => model.deleted_at === undefined).map((model) => summary(model, verdicts)),
+      models
+        .filter((model) => model.deleted_at === undefined)
+        .map(async (model) => summary(model, await verdicts.of(model))),
     ),
   }));
 }
 
-/** `GET /v1/models/{model_id}`: one model with its fields. */
+/** `GET /v1/models/{model_id}`: one model with its fields, and its verdict with the gates. */
 export function modelRoute(
   rooms: ReadingRooms,
   verdicts: Verdicts,
@@ -28,7 +31,7 @@ export function modelRoute(
     const { manifest, knownFields } = compiled;
     const scored = { id: model._id, version: model.version, knownFields, otherModelIds: [] };
     return {
-      ...(await summary(model, verdicts)),
+      ...summary(model, await verdicts.detailOf(model)),
       fields: manifest.features.map(fieldOf),
       ...(manifest.recency === undefined ? {} : { recency: manifest.recency }),
       explain: { method: await explainMethods.of(model.organisation_id, scored, manifest) },
@@ -36,13 +39,13 @@ export function modelRoute(
   });
 }
 
-const summary = async (model: Model, verdicts: Verdicts): Promise<Record<string, unknown>> => ({
+const summary = (model: Model, validation: Verdict): Record<string, unknown> => ({
   model_id: model._id,
   name: model.name,
   family: model.family,
   version: model.version,
   live_api: model.live_api,
-  validation: await verdicts.of(model),
+  validation,
 });
 
 const fieldOf = (feature: Feature): Record<string, unknown> => ({

@@ -1,6 +1,8 @@
 import type { Context, Middleware } from 'koa';
 import { ApiError } from '../../shared/errors.js';
+import type { OutcomeStore } from '../../shared/store/outcomes.js';
 import type { PredictionStore } from '../../shared/store/predictions.js';
+import type { ValidationDailyStore } from '../../shared/store/validation-daily.js';
 import { historyLimitSchema } from '../schemas/score-history.js';
 import { pathParameter, queryParameter, type ReadingRooms, readingRoute } from './reading.js';
 
@@ -38,11 +40,29 @@ export function scoreHistoryRoute(rooms: ReadingRooms, predictions: PredictionSt
   });
 }
 
-/** `DELETE /v1/scores/{crm_id}`: predictions lose the lead's id and fields; what was counted stays counted. */
-export function eraseScoresRoute(rooms: ReadingRooms, predictions: PredictionStore): Middleware {
+/** The rooms from which a lead is erased. */
+export interface ErasingRooms {
+  readonly predictions: PredictionStore;
+  readonly outcomes: OutcomeStore;
+  readonly daily: ValidationDailyStore;
+}
+
+/**
+ * `DELETE /v1/scores/{crm_id}`: predictions lose the lead's id and fields, and its outcome goes; what was counted stays
+ * counted.
+ */
+export function eraseScoresRoute(
+  rooms: ReadingRooms,
+  { predictions, outcomes, daily }: ErasingRooms,
+): Middleware {
   return readingRoute(rooms, async (context, { organisation }) => {
-    const wasKnown = await predictions.erase(organisation._id, pathParameter(context, 'crm_id'));
-    if (!wasKnown) throw unknownLead();
+    const crmId = pathParameter(context, 'crm_id');
+    const days = await predictions.daysOf(organisation._id, crmId);
+    const wasScored = await predictions.erase(organisation._id, crmId);
+    const hadOutcome = await outcomes.erase(organisation._id, crmId);
+    // Afterwards: a grader that reads the days once more then finds them without the lead.
+    await daily.markStale(organisation._id, days);
+    if (!wasScored && !hadOutcome) throw unknownLead();
     return undefined;
   });
 }

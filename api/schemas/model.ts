@@ -1,5 +1,5 @@
 import { modelIdSchema } from './score-request.js';
-import { validationSchema } from './validation.js';
+import { validationDetailSchema, validationSchema } from './validation.js';
 
 const summaryProperties = {
   model_id: { ...modelIdSchema, description: 'The id to score with.' },
@@ -84,6 +84,7 @@ export const modelSchema = {
   required: [...alwaysPresent, 'fields', 'explain'],
   properties: {
     ...summaryProperties,
+    validation: validationDetailSchema,
     fields: { type: 'array', items: modelFieldSchema, description: 'The fields that the model knows.' },
     recency: recencySchema,
     explain: {

@@ -1,4 +1,5 @@
 import type { Collection, Db } from 'mongodb';
+import { dayNumber } from '../utc-day.js';
 import type { WriteOptions } from './connect.js';
 import { inTime } from './in-time.js';
 
@@ -154,6 +155,14 @@ export class PredictionStore {
       (await this.collection.findOne({ org: organisationId, crm_id: crmId }, { projection: { _id: 1 } })) !==
       null
     );
+  }
+
+  /** The UTC days of a lead's predictions, by their numbers (see utc-day.ts). */
+  async daysOf(organisationId: string, crmId: string): Promise<number[]> {
+    const found = await this.collection
+      .find({ org: organisationId, crm_id: crmId }, { projection: { _id: 0, at: 1 } })
+      .toArray();
+    return [...new Set(found.map(({ at }) => dayNumber(at.getTime())))];
   }
 
   /**

@@ -31,6 +31,7 @@ describe('the OpenAPI document', () => {
       'GET /v1/models/{model_id}',
       'GET /v1/scores/{crm_id}',
       'DELETE /v1/scores/{crm_id}',
+      'POST /v1/outcomes',
       'GET /v1/usage',
       'POST /score',
       'POST /webhooks/score',

@@ -27,6 +27,29 @@ export const exampleVerdict: Verdict = {
   summary: 'Passed: all six validation gates cleared on 1,240 matured predictions, with top-band lift 2.1x.',
 };
 
+/** The same with the grade behind it: two of its gates and two of its bands. */
+export const exampleVerdictDetail = {
+  ...exampleVerdict,
+  as_of: '2026-11-21T02:00:00.000Z',
+  graded_at: '2026-11-21T02:00:01.204Z',
+  gates: [
+    {
+      gate: 'matured_cohort',
+      state: 'cleared',
+      figures: { matured: 1240, matured_and_joined: 1240, required: 200, horizon_days: 90 },
+    },
+    {
+      gate: 'top_band_lift',
+      state: 'cleared',
+      figures: { lift: 2.1, lower_bound: 1.62, required_lift: 1.2 },
+    },
+  ],
+  bands: [
+    { scores: '0-19', records: 251, conversions: 4, rate: 0.015936, low: 0.00621, high: 0.040273 },
+    { scores: '80-100', records: 249, conversions: 26, rate: 0.104418, low: 0.0722, high: 0.148701 },
+  ],
+} as const;
+
 /** The fields of a lead, as a CRM holds them. */
 export const exampleFields = { lead_source: 'Webinar', company_size: 120, demo_requested: true };
 

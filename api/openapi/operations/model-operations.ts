@@ -2,7 +2,7 @@ import { modelListSchema, modelSchema } from '../../schemas/model.js';
 import { type ErrorResponseOptions, errorResponses } from '../error-responses.js';
 import type { Operation } from '../openapi-types.js';
 import { parameters } from '../parameters.js';
-import { exampleModelId, exampleVerdict } from './example-values.js';
+import { exampleModelId, exampleVerdict, exampleVerdictDetail } from './example-values.js';
 import { readHeaders } from './usage-operation.js';
 
 const summary = {
@@ -40,6 +40,7 @@ export function listModelsOperation(options: ErrorResponseOptions): Operation {
 
 const detail = {
   ...summary,
+  validation: exampleVerdictDetail,
   fields: [
     { field: 'company_size', label: 'Company size', type: 'number', required: false },
     {
@@ -60,7 +61,9 @@ export function getModelOperation(options: ErrorResponseOptions): Operation {
   return {
     operationId: 'getModel',
     summary: 'Read one model',
-    description: 'One model with the fields that it knows: what to send, and how it is read.',
+    description:
+      'One model with the fields that it knows: what to send, and how it is read. Its verdict comes with the gates and the ' +
+      'figures that it was graded by.',
     tags: ['Models'],
     parameters: [parameters.modelId, parameters.requestId],
     responses: {

@@ -1,0 +1,62 @@
+import type { Context, Middleware } from 'koa';
+import { ApiError } from '../../shared/errors.js';
+import { isoInstant } from '../../shared/iso-instant.js';
+import type { Outcome, OutcomeStore } from '../../shared/store/outcomes.js';
+import { parseJson } from '../parse-json.js';
+import { type BodyLimits, bodyText, readBody } from '../read-body.js';
+import { type OutcomesRequest, outcomesRequestSchema } from '../schemas/outcomes.js';
+import { compileCheck } from '../schemas/validator.js';
+import { type ReadingRooms, readingRoute } from './reading.js';
+
+const mostOutcomes = outcomesRequestSchema.properties.outcomes.maxItems;
+
+/**
+ * `POST /v1/outcomes`: what became of leads. Free of charge, in every state of the organisation; sending a call again
+ * changes nothing. A test key's call is checked and answered, and nothing of it is kept.
+ */
+export function outcomesRoute(rooms: ReadingRooms, store: OutcomeStore, limits: BodyLimits): Middleware {
+  const check = compileCheck<OutcomesRequest>(outcomesRequestSchema);
+  return readingRoute(rooms, async (context, { organisation, apiKey }) => {
+    const outcomes = outcomesOf(check(await jsonBody(context, limits)));
+    if (apiKey.kind === 'test') return { accepted: outcomes.length, test: true };
+    const receivedAt = new Date(rooms.clock.now());
+    await store.record({ organisationId: organisation._id, outcomes, receivedAt }).catch((cause: unknown) => {
+      const message = 'The outcomes could not be recorded; it is safe to send all of them again.';
+      throw new ApiError('internalError', message, { cause, retryAfterSeconds: 1 });
+    });
+    return { accepted: outcomes.length };
+  });
+}
+
+async function jsonBody(context: Context, limits: BodyLimits): Promise<unknown> {
+  const body = await readBody(context.req, limits);
+  const type = context.is('application/json');
+  if (type === null) throw new ApiError('unreadableRequest', 'The body is empty: send a JSON object.');
+  if (type !== 'application/json' || !/^(utf-?8)?$/i.test(context.request.charset)) {
+    throw new ApiError(
+      'unreadableRequest',
+      'Send JSON: the Content-Type must be application/json, in UTF-8.',
+    );
+  }
+  return parseJson(bodyText(body));
+}
+
+/** @throws ApiError naming the first entry that is wrong */
+function outcomesOf({ outcomes }: OutcomesRequest): Outcome[] {
+  if (outcomes.length === 0)
+    throw new ApiError('refusedRequest', `There are no outcomes: send between 1 and ${mostOutcomes}.`);
+  if (outcomes.length > mostOutcomes) {
+    throw new ApiError(
+      'refusedRequest',
+      `The call has ${outcomes.length} outcomes; at most ${mostOutcomes} are taken in one call.`,
+    );
+  }
+  return outcomes.map(({ crm_id, converted, at: text }, index) => {
+    const at = isoInstant(text);
+    if (at !== undefined) return { crmId: crm_id, converted, at };
+    throw new ApiError(
+      'refusedRequest',
+      `outcomes[${index}].at must be an ISO 8601 date or date and time such as 2026-11-21T14:05:00Z, but is "${text}".`,
+    );
+  });
+}
