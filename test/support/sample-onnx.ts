@@ -31,6 +31,7 @@ export interface SampleAttribute {
   name: string;
   type?: number;
   i?: number;
+  f?: number;
   s?: string;
   ints?: number[];
   floats?: number[];
@@ -47,6 +48,9 @@ export interface SampleTensor {
   dims: number[];
   dataType: number;
   floatData?: number[];
+  doubleData?: number[];
+  int32Data?: number[];
+  int64Data?: number[];
   stringData?: Uint8Array[];
   externalData?: { key: string; value: string }[];
   dataLocation?: number;
@@ -85,7 +89,8 @@ export const strings = (name: string, values: string[]): SampleAttribute => ({
   type: 8,
   strings: values,
 });
-const text = (name: string, value: string): SampleAttribute => ({ name, type: 3, s: value });
+/** An attribute that holds a text. */
+export const text = (name: string, value: string): SampleAttribute => ({ name, type: 3, s: value });
 
 /** An input or output that is a tensor; `undefined` in the shape is a size left open. */
 export function tensorValue(name: string, elemType: number, shape: (number | undefined)[]): SampleValue {

@@ -56,7 +56,8 @@ export function parentCounts({ nodeCount, decision, whenTrue, whenFalse }: TreeE
 
 /**
  * The share of a split's rows that go the way of true, 0 to 1. It comes from the cover of a child that has no other
- * parent: that of a shared one counts the rows of all its parents. Half when no row reached the split.
+ * parent: that of a shared one counts the rows of all its parents. Half when no row reached the split, of each of the
+ * `nodes` that it stands for.
  */
 export function trueShare(split: {
   readonly cover: number;
@@ -64,8 +65,9 @@ export function trueShare(split: {
   readonly ofFalse: number;
   readonly isFalseShared: boolean;
   readonly isTrueShared: boolean;
+  readonly nodes: number;
 }): number {
-  if (!(split.cover > 0)) return 0.5;
+  if (!(split.cover > 0)) return 1 - 0.5 ** split.nodes;
   const share =
     split.isFalseShared && !split.isTrueShared ? split.ofTrue / split.cover : 1 - split.ofFalse / split.cover;
   return Math.min(1, Math.max(0, share));

@@ -117,6 +117,7 @@ export function unfoldTree(
       ofFalse: covers[whenFalse] ?? 0,
       isFalseShared: (parents[whenFalse] ?? 0) > 1,
       isTrueShared: (parents[whenTrue] ?? 0) > nodes,
+      nodes,
     });
     return near === whenTrue ? ofTrue : 1 - ofTrue;
   };

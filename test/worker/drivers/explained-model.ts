@@ -1,0 +1,106 @@
+import type { OnnxReference } from '../../../shared/bundle/manifest.js';
+import { readOnnxModel } from '../../../shared/bundle/onnx-model.js';
+import { graphColumns } from '../../../worker/drivers/graph-columns.js';
+import { explainTrees } from '../../../worker/drivers/tree-contributions.js';
+import {
+  encodeOnnx,
+  type SampleAttribute,
+  type SampleModel,
+  type SampleNode,
+  type SampleTensor,
+  tensorValue,
+} from '../../support/sample-onnx.js';
+import { type TestNode, treeAttributes } from './test-trees.js';
+
+const FLOAT = 1;
+const INT64 = 7;
+
+/** A model as some converter writes it, and how a manifest would describe its output. */
+export interface ModelForm {
+  readonly model: SampleModel;
+  readonly kind?: OnnxReference['kind'];
+  readonly positiveClass?: number;
+}
+
+/** A graph of some operators from `input` to `output`; classifiers also give `label`. */
+export function graphModel(
+  node: SampleNode[],
+  of: {
+    readonly width: number;
+    readonly outputs?: number;
+    readonly initializer?: SampleTensor[];
+    readonly ml?: number;
+  },
+): SampleModel {
+  const classifies = node.some(({ output }) => output.includes('label'));
+  return {
+    irVersion: 8,
+    opsetImport: [
+      { domain: 'ai.onnx.ml', version: of.ml ?? 3 },
+      { domain: '', version: 15 },
+    ],
+    graph: {
+      name: 'test',
+      node,
+      input: [tensorValue('input', FLOAT, [undefined, of.width])],
+      output: [
+        ...(classifies ? [tensorValue('label', INT64, [undefined])] : []),
+        tensorValue('output', FLOAT, [undefined, of.outputs ?? 1]),
+      ],
+      initializer: of.initializer ?? [],
+    },
+  };
+}
+
+/** One operator of ai.onnx.ml. */
+export const learned = (
+  opType: string,
+  attribute: SampleAttribute[],
+  names: { readonly input?: string; readonly output?: string[] } = {},
+): SampleNode => ({
+  opType,
+  domain: 'ai.onnx.ml',
+  input: [names.input ?? 'input'],
+  output: names.output ?? ['output'],
+  attribute,
+});
+
+/** A plain operator. */
+export const plain = (
+  opType: string,
+  input: string[],
+  output: string,
+  attribute: SampleAttribute[] = [],
+): SampleNode => ({ opType, input, output: [output], attribute });
+
+/** A regressor of some trees, whose output is their sum. */
+export function regressor(
+  trees: readonly TestNode[],
+  width: number,
+): { model: SampleModel; covers: number[] } {
+  const { attributes, covers } = treeAttributes(trees, 'target');
+  const node = learned('TreeEnsembleRegressor', [...attributes, { name: 'n_targets', type: 2, i: 1 }]);
+  return { model: graphModel([node], { width }), covers };
+}
+
+/** Explains one row of a model of trees by its columns: each column is a field of its own. */
+export async function explainRow(
+  { model, covers }: { readonly model: SampleModel; readonly covers: readonly number[] | undefined },
+  row: readonly number[],
+  { isProbability = false } = {},
+): Promise<{ contributions: number[]; base: number }> {
+  const { graph } = readOnnxModel(encodeOnnx(model));
+  const width = row.length;
+  const [column] = graphColumns(graph, { output: 'output', input: 'input', width });
+  if (column === undefined) throw new Error('the graph has no output column');
+  const explainer = await explainTrees({
+    sum: column.sum,
+    isProbability,
+    covers: covers && Float32Array.from(covers),
+    width,
+    fields: width,
+    fieldOfColumn: Int32Array.from({ length: width }, (_, index) => index),
+  });
+  const contributions = await explainer.contributions({ rows: Float32Array.from(row), count: 1 });
+  return { contributions: Array.from(contributions), base: explainer.base };
+}
