@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { projectFile } from '../../shared/project-root.js';
+import {
+  blocksWithResult,
+  jsonForm,
+  type MarkdownBlock,
+  markdownBlocks,
+} from '../support/markdown-blocks.js';
+import { type RawCall, rawCall } from '../support/raw-connection.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import { demoBundleWith, fillIn } from '../support/tool-fixture.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+
+const widest = 100;
+
+describe('docs/integrations', () => {
+  const directory = projectFile('docs/integrations');
+  const files = readdirSync(directory).sort();
+  const markdownOf = (file: string): string => readFileSync(join(directory, file), 'utf8');
+  let service: RunningService;
+  let own: TestWorkspace;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+  });
+  beforeEach(async () => {
+    // the aliases that pipedrive.md gives as its example
+    const aliases = { 'Lead Source': ['d4de1c1518b4531717c676029a45911c340390a6'] };
+    own = await workspace(service, { bundle: await demoBundleWith(aliases) });
+  });
+
+  /** The call that is written out in a block: request line, headers, an empty line, body. */
+  function callIn({ text }: MarkdownBlock): RawCall {
+    const filled = { modelId: own.model._id, secret: own.live.secret };
+    const template = text
+      .replaceAll('mdl_YOUR_MODEL', '{{model_id}}')
+      .replaceAll('BASE64_OF_YOUR_API_KEY_AND_COLON', '{{basic}}')
+      .replaceAll('YOUR_API_KEY', '{{api_key}}');
+    const [head = '', ...body] = fillIn(template, filled).split('\n\n');
+    const [requestLine = '', ...headers] = head.split('\n');
+    const [method = '', path = ''] = requestLine.split(' ');
+    return {
+      method,
+      path,
+      headers: Object.fromEntries(headers.map((line) => line.split(': ', 2) as [string, string])),
+      body: body.join('\n\n'),
+    };
+  }
+
+  it('has a page for each tool', () => {
+    const pages = ['README', 'hubspot', 'make', 'n8n', 'pipedrive', 'salesforce', 'zapier'];
+    expect(files).to.deep.equal(pages.map((page) => `${page}.md`));
+  });
+
+  for (const file of files.filter((name) => name !== 'README.md')) {
+    describe(file, () => {
+      const calls = blocksWithResult(markdownOf(file), ['http']);
+
+      it('shows a call', () => expect(calls).to.not.have.length(0));
+
+      for (const { block, result } of calls) {
+        it(`the call in line ${block.line} is answered as shown`, async () => {
+          const reply = await rawCall(service.url(), callIn(block));
+          expect(reply.status, reply.text).to.equal(200);
+          expect(jsonForm(JSON.parse(reply.text))).to.deep.equal(jsonForm(JSON.parse(result.text)));
+          const { crm_id, enriched } = JSON.parse(result.text) as { crm_id?: string; enriched?: boolean };
+          if (crm_id !== undefined) expect(JSON.parse(reply.text)).to.include({ crm_id, enriched });
+        });
+      }
+
+      it('says what errors mean there and how the score is written back', () => {
+        expect(markdownOf(file))
+          .to.include('## What errors mean there')
+          .and.match(/write the score back/i);
+      });
+
+      it('has pictures that fit', () => {
+        for (const { language, text, line } of markdownBlocks(markdownOf(file)))
+          if (language === 'text')
+            expect(Math.max(...text.split('\n').map((each) => each.length)), `line ${line}`).to.be.at.most(
+              widest,
+            );
+      });
+    });
+  }
+});
