@@ -25,9 +25,16 @@ export interface LaneWorkerOptions {
 /** A job that this worker does not understand waits this long for one that does. */
 const otherVersionDelayMs = 100;
 
+const lockMs = 5_000;
+/**
+ * How often stalled jobs are looked for. Of all workers one looks in each interval, and when that one has died the next
+ * may come just too early to take its place: a job waits for up to twice this long after its lock has run out.
+ */
+const lookForStalledMs = 1_000;
+
 /**
  * A BullMQ worker of one lane: takes a job, reads its payload, scores it, replies. Jobs return nothing and are removed.
- * A killed worker's job is noticed within `lockDuration` + `stalledInterval` and given to another, once.
+ * A killed worker's job is given to another within seven seconds, once.
  */
 export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
   const worker = new Worker<ChunkJob>(
@@ -39,8 +46,8 @@ export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
       concurrency: options.concurrency,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
-      lockDuration: 5_000,
-      stalledInterval: 2_000,
+      lockDuration: lockMs,
+      stalledInterval: lookForStalledMs,
       maxStalledCount: 1,
       runRetryDelay: 250,
       autorun: false,
