@@ -1,0 +1,206 @@
+import { closeSync, openSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { childProcessIds } from '../bench/process-usage.js';
+import { startMongo } from '../local-servers/mongo-server.js';
+import { startRedis } from '../local-servers/redis-server.js';
+import { type LocalServer, signal } from '../local-servers/server-process.js';
+import { type ServiceProcess, startService } from '../stack/service-process.js';
+import { GatewaySlot, type Link } from './gateway-slot.js';
+
+export interface ClusterOptions {
+  /** One a gateway. */
+  readonly gateways: readonly Link[];
+  /** Settings of gateways and pools by the names of their environment variables; undefined leaves one out. */
+  readonly settings: Readonly<Record<string, string | undefined>>;
+}
+
+type ServerName = 'redis' | 'mongo';
+
+const databaseName = 'leadscore';
+
+/**
+ * The whole service with servers of its own in a temporary directory, to be harmed: Redis and MongoDB can be frozen and
+ * killed, gateways and workers as well, and the connections of a proxied gateway can be cut. It knows which processes it
+ * was told to kill, so that one that went by itself is noticed.
+ */
+export class Cluster {
+  private readonly slots: GatewaySlot[] = [];
+  private readonly servers = new Map<ServerName, LocalServer>();
+  private readonly pools: ServiceProcess[] = [];
+  private readonly undoings: (() => unknown)[] = [];
+  private readonly log: number;
+  private stopping: Promise<void> | undefined;
+
+  private constructor(
+    private readonly options: ClusterOptions,
+    private readonly directory: string,
+  ) {
+    this.log = openSync(this.logFile, 'a', 0o600);
+    this.undoings.push(
+      () => rm(directory, { recursive: true, force: true }),
+      () => closeSync(this.log),
+    );
+  }
+
+  /**
+   * Starts the servers, a worker pool and the gateways.
+   * @throws Error with the service's log when one does not come up
+   */
+  static async start(options: ClusterOptions): Promise<Cluster> {
+    const cluster = new Cluster(options, await mkdtemp(join(tmpdir(), 'leadscore-cluster-')));
+    try {
+      await cluster.startAll();
+      return cluster;
+    } catch (cause) {
+      const log = await cluster.readLog();
+      await cluster.stop();
+      throw new Error(`the service did not start:\n${log}`, { cause });
+    }
+  }
+
+  get gateways(): readonly GatewaySlot[] {
+    return this.slots;
+  }
+
+  get redisUrl(): string {
+    return this.server('redis').url;
+  }
+
+  /** Names the database. */
+  get mongoUrl(): string {
+    const url = new URL(this.server('mongo').url);
+    url.pathname = `/${databaseName}`;
+    return url.href;
+  }
+
+  /** The newest pool. */
+  get pool(): ServiceProcess {
+    const pool = this.pools.at(-1);
+    if (pool === undefined) throw new Error('there is no worker pool');
+    return pool;
+  }
+
+  /** Process ids of the workers of all pools. */
+  workerPids(): number[] {
+    return this.pools.flatMap((pool) => childProcessIds(pool.pid));
+  }
+
+  server(name: ServerName): LocalServer {
+    const server = this.servers.get(name);
+    if (server === undefined) throw new Error(`${name} does not run`);
+    return server;
+  }
+
+  /** Stops a server in its tracks: it takes connections and answers nothing, until `thaw`. */
+  freeze(name: ServerName): void {
+    signal(this.server(name).pid, 'SIGSTOP');
+  }
+
+  thaw(name: ServerName): void {
+    signal(this.server(name).pid, 'SIGCONT');
+  }
+
+  /** Kills a server and waits until it is gone. */
+  async kill(name: ServerName): Promise<void> {
+    const { process: child } = this.server(name);
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await gone;
+  }
+
+  /** Starts a server that was killed again, on its port and data. */
+  async revive(name: ServerName): Promise<void> {
+    const { port } = this.server(name);
+    this.servers.set(name, await this.startServer(name, port));
+  }
+
+  /** Starts a further worker pool. */
+  async startPool(): Promise<ServiceProcess> {
+    const pool = await startService({
+      kind: 'worker',
+      environment: { ...this.options.settings, REDIS_URL: this.redisUrl, MONGODB_URL: this.mongoUrl },
+      log: this.log,
+    });
+    this.endWithThisProcess(pool);
+    this.pools.push(pool);
+    return pool;
+  }
+
+  /** Asks a pool to stop and waits until it has. Gives how it ended. */
+  async stopPool(pool: ServiceProcess): Promise<string> {
+    this.pools.splice(this.pools.indexOf(pool), 1);
+    await pool.stop();
+    return pool.ended;
+  }
+
+  /** What gateways and pools have logged so far, as JSON lines. */
+  readLog(): Promise<string> {
+    return readFile(this.logFile, 'utf8');
+  }
+
+  /** Stops all of it in good order. Idempotent. */
+  stop(): Promise<void> {
+    this.stopping ??= this.stopAll();
+    return this.stopping;
+  }
+
+  private get logFile(): string {
+    return join(this.directory, 'service.log');
+  }
+
+  private async startAll(): Promise<void> {
+    this.undoings.push(() => this.stopServers());
+    await Promise.all(
+      (['redis', 'mongo'] as const).map(async (name) =>
+        this.servers.set(name, await this.startServer(name, undefined)),
+      ),
+    );
+    this.undoings.push(() => Promise.all(this.pools.splice(0).map((pool) => pool.stop())));
+    const { gateways, settings } = this.options;
+    const opened = gateways.map((link) =>
+      GatewaySlot.open({
+        link,
+        redisPort: () => this.server('redis').port,
+        mongoPort: () => this.server('mongo').port,
+        mongoUrl: () => this.mongoUrl,
+        databaseName,
+        environment: settings,
+        log: this.log,
+        onStart: (gateway) => this.endWithThisProcess(gateway),
+      }),
+    );
+    const starting = [
+      this.startPool(),
+      ...opened.map(async (slot, index) => (this.slots[index] = await slot)),
+    ];
+    this.undoings.push(() => Promise.all(this.slots.map((slot) => slot.close())));
+    await Promise.all(starting);
+  }
+
+  private startServer(name: ServerName, port: number | undefined): Promise<LocalServer> {
+    const directory = join(this.directory, name);
+    return name === 'redis' ? startRedis({ directory, port }) : startMongo({ directory, port });
+  }
+
+  private async stopServers(): Promise<void> {
+    for (const [name, server] of this.servers) {
+      this.thaw(name);
+      await server.stop();
+    }
+  }
+
+  /** A part that was frozen would outlive this process. */
+  private endWithThisProcess(part: ServiceProcess): void {
+    const kill = (): void => {
+      part.process.kill('SIGKILL');
+    };
+    process.on('exit', kill);
+    void part.ended.then(() => process.off('exit', kill));
+  }
+
+  private async stopAll(): Promise<void> {
+    for (const undo of this.undoings.reverse()) await undo();
+  }
+}

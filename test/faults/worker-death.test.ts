@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { eventually } from '../support/eventually.js';
+import { expectExact, expectNobodyElseDied, workerDeaths } from '../support/fault-checks.js';
+import { slowBundle } from '../support/fault-models.js';
+import { type FaultService, faultService } from '../support/fault-service.js';
+import { scored } from '../support/score-reply.js';
+import { startTimeoutMs } from '../support/service.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+
+const lead = { company_size: 120 };
+const leads = (count: number) => Array.from({ length: count }, () => lead);
+/** A killed worker's job is with another worker after its lock (5 s) and a look for stalled ones (2 s). */
+const recoveryMs = 8_000;
+
+describe('a worker that dies in the middle of its work', () => {
+  let service: FaultService;
+  let own: TestWorkspace;
+  const killed: number[] = [];
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await faultService();
+    own = await workspace(service, { bundle: slowBundle() });
+    await Promise.all(leads(8).map(async (one) => scored(await own.score([one, one]))));
+  });
+  after(async function () {
+    this.timeout(startTimeoutMs);
+    await service?.stop();
+  });
+  afterEach(async () => {
+    await expectExact(own);
+    await expectNobodyElseDied(service, killed);
+  });
+
+  /** Sends calls, and harms one of the workers that run them. Gives how long each call took from then on. */
+  async function harmWhileRunning(signal: NodeJS.Signals): Promise<number[]> {
+    const calls = [own.score(leads(2)), own.score(leads(300)), own.score(leads(1)), own.score(leads(20))];
+    const pid = await eventually(() => busyWorker(service));
+    process.kill(pid, signal);
+    killed.push(pid);
+    const harmedMs = performance.now();
+    const tookMs = calls.map(async (call) => {
+      scored(await call);
+      return performance.now() - harmedMs;
+    });
+    return Promise.all(tookMs);
+  }
+
+  it('killed: its calls are answered with 200 within 8 s, and it is replaced', async function () {
+    this.timeout(startTimeoutMs);
+    const tookMs = await harmWhileRunning('SIGKILL');
+    expect(Math.max(...tookMs)).to.be.below(recoveryMs);
+    await eventually(() => expect(service.cluster.workerPids()).to.have.length(2), 5_000);
+    expect((await workerDeaths(service)).map(({ signal }) => signal)).to.deep.equal(['SIGKILL']);
+    scored(await own.score(leads(3)));
+  });
+
+  it('stopped: the same, and the pool kills it', async function () {
+    this.timeout(startTimeoutMs);
+    const tookMs = await harmWhileRunning('SIGSTOP');
+    expect(Math.max(...tookMs)).to.be.below(recoveryMs);
+    await eventually(async () => expect(await workerDeaths(service)).to.have.length(2), 12_000);
+    await eventually(() => {
+      const pids = service.cluster.workerPids();
+      expect(pids).to.have.length(2);
+      for (const pid of killed) expect(pids).not.to.include(pid);
+    }, 5_000);
+    scored(await own.score(leads(3)));
+  });
+});
+
+/** The process id of a worker that is running a model at this moment. */
+function busyWorker({ cluster }: FaultService): number {
+  const pids = cluster.workerPids().sort((one, other) => one - other);
+  const pid = pids.find((_, slot) => inHand(cluster.pool.pid, slot) !== '');
+  if (pid === undefined) throw new Error('no worker is running a model');
+  return pid;
+}
+
+/** What the worker in a slot of a pool has noted that it runs. */
+function inHand(poolPid: number, slot: number): string {
+  try {
+    return readFileSync(join(tmpdir(), `leadscore-in-hand-${poolPid}-${slot}`), 'utf8').trim();
+  } catch {
+    return '';
+  }
+}
