@@ -9,6 +9,7 @@ import { connectionReady, connectRedis } from '../shared/redis.js';
 import { connectMongo } from '../shared/store/connect.js';
 import { prepareDatabase } from '../shared/store/prepare.js';
 import { UsageLedger } from '../shared/store/usage-ledger.js';
+import { startGradingLane } from './grading/grading-lane.js';
 import { startUpkeep, type UpkeepJob } from './upkeep.js';
 
 const sweepEveryMs = 5_000;
@@ -17,7 +18,7 @@ type SchedulerConfig = Config & { readonly redisUrl: string; readonly mongoUrl: 
 
 /**
  * Upkeep, as repeated BullMQ jobs on a lane of its own: however many pools there are, each job runs once. Now: the sweep
- * of expired leases, every five seconds.
+ * of expired leases, every five seconds. Beside it, on a lane of its own, the grading of models.
  */
 export async function startScheduler(config: SchedulerConfig, logger: Logger): Promise<Stoppable> {
   const connect = (name: string, kind: 'commands' | 'blocking') =>
@@ -41,9 +42,12 @@ export async function startScheduler(config: SchedulerConfig, logger: Logger): P
     },
   ];
   const upkeep = await startUpkeep({ redis: blocking, jobs, logger });
+  const { database } = mongo;
+  const grading = await startGradingLane({ database, clock, redis: commands, blocking, logger });
   return {
     name: 'scheduler',
     stop: async () => {
+      await grading.stop();
       await upkeep.stop();
       blocking.disconnect();
       commands.disconnect();

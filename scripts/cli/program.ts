@@ -5,8 +5,10 @@ import type { CliContext } from './cli-context.js';
 import { addKeyCommands } from './commands/key-commands.js';
 import { addModelCommands } from './commands/model-commands.js';
 import { addOrganisationCommands } from './commands/organisation-commands.js';
+import { addOutcomesCommands } from './commands/outcomes-commands.js';
 import { addScoreCommand } from './commands/score-command.js';
 import { addUsageCommands } from './commands/usage-commands.js';
+import { addValidationCommands } from './commands/validation-commands.js';
 
 /**
  * The whole command line as a tree. Parsing throws CommanderError instead of ending the process; its messages are
@@ -32,6 +34,8 @@ export function createProgram(context: CliContext): Command {
   addKeyCommands(program, context);
   addModelCommands(program, context);
   addUsageCommands(program, context);
+  addOutcomesCommands(program, context);
+  addValidationCommands(program, context);
   addScoreCommand(program, context);
   return program;
 }

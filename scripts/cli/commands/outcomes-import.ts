@@ -1,0 +1,100 @@
+import { requestGrading } from '../../../shared/grading-job.js';
+import { OrganisationStore } from '../../../shared/store/organisations.js';
+import { OutcomeStore } from '../../../shared/store/outcomes.js';
+import { Progress } from '../../terminal/progress.js';
+import { readableCount } from '../../terminal/readable-numbers.js';
+import { renderFields } from '../../terminal/table.js';
+import { type CliContext, lineWidth } from '../cli-context.js';
+import { exitCodes, usageError } from '../cli-error.js';
+import { type ImportReport, importOutcomes } from '../outcomes/import-run.js';
+import { openInput } from '../score/input-file.js';
+import { requireOrganisation } from './organisation-actions.js';
+
+/** What the options of `outcomes import` hold after parsing. */
+export interface ImportOutcomesOptions {
+  readonly crmId?: string;
+  readonly converted?: string;
+  readonly at?: string;
+  readonly json?: boolean;
+}
+
+/** Imports a file of outcomes, and asks the worker pools to grade the organisation's models. */
+export async function importOutcomesFile(
+  context: CliContext,
+  { organisationId, path }: { readonly organisationId: string; readonly path: string },
+  options: ImportOutcomesOptions,
+): Promise<void> {
+  const input = await openInput(path);
+  if (input.format !== 'csv') throw usageError(`${input.name} is no CSV`);
+  const database = await context.connections.preparedDatabase();
+  await requireOrganisation(new OrganisationStore(database), organisationId);
+  const stop = new AbortController();
+  const onInterrupt = () => stop.abort();
+  process.once('SIGINT', onInterrupt);
+  process.once('SIGTERM', onInterrupt);
+  const progress =
+    options.json === true
+      ? undefined
+      : new Progress({ stream: context.stderr, label: 'Importing', unit: 'outcomes' });
+  try {
+    const report = await importOutcomes({
+      input,
+      store: new OutcomeStore(database),
+      organisationId,
+      columns: { crmId: options.crmId, converted: options.converted, at: options.at },
+      now: new Date(context.clock.now()),
+      signal: stop.signal,
+      started: (rows) => {
+        if (rows > 0 && progress !== undefined)
+          context.stderr.write(`Going on after row ${readableCount(rows)}, where the last run stopped.\n`);
+        progress?.start({ done: rows, fraction: undefined });
+      },
+      progress: (state) => progress?.update(state),
+    });
+    progress?.stop();
+    const isAsked = report.complete && (await askForGrades(context, organisationId));
+    await context.present(options, Promise.resolve(resultOf(report, { organisationId, isAsked, context })));
+  } finally {
+    progress?.stop();
+    process.off('SIGINT', onInterrupt);
+    process.off('SIGTERM', onInterrupt);
+  }
+}
+
+/** Whether Redis took the request. Without it the models are graded at night, which is no failure. */
+async function askForGrades({ connections }: CliContext, organisationId: string): Promise<boolean> {
+  try {
+    await requestGrading(await connections.redis(), organisationId);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function resultOf(
+  report: ImportReport,
+  of: { readonly organisationId: string; readonly isAsked: boolean; readonly context: CliContext },
+) {
+  const { accepted, converted, refused, problems, rows, complete } = report;
+  const fields = renderFields(
+    [
+      ['Rows', readableCount(rows)],
+      ['Taken', `${readableCount(accepted)} (${readableCount(converted)} converted)`],
+      ['Left out', refused === 0 ? undefined : readableCount(refused)],
+      [
+        'Grades',
+        of.isAsked ? 'running worker pools grade the models now' : 'tonight, or by `validation run`',
+      ],
+      ['', complete ? undefined : 'Interrupted: give the same command again to go on.'],
+    ],
+    { width: lineWidth(of.context.stdout) },
+  );
+  const more = refused > problems.length ? [`… and ${readableCount(refused - problems.length)} more`] : [];
+  const listed = problems.length === 0 ? '' : `\n\n${[...problems, ...more].join('\n')}`;
+  const failed = refused > 0 ? exitCodes.failed : exitCodes.done;
+  return {
+    document: { org_id: of.organisationId, rows, accepted, converted, refused, problems, complete },
+    text: fields + listed,
+    exitCode: complete ? failed : exitCodes.interrupted,
+  };
+}

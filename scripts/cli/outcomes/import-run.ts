@@ -1,0 +1,79 @@
+import type { Outcome, OutcomeStore } from '../../../shared/store/outcomes.js';
+import type { InputFile } from '../score/input-file.js';
+import { type ImportFigures, ImportProgressFile } from './import-state.js';
+import { type OutcomeColumns, outcomeRows } from './outcome-rows.js';
+
+const rowsAtOnce = 1_000;
+const problemsKept = 20;
+
+export interface ImportRun {
+  readonly input: InputFile;
+  readonly store: OutcomeStore;
+  readonly organisationId: string;
+  readonly columns: OutcomeColumns;
+  /** The time of the import, by the service's clock. */
+  readonly now: Date;
+  readonly signal: AbortSignal;
+  readonly started: (rowsDone: number) => void;
+  readonly progress: (state: { readonly done: number; readonly fraction: number }) => void;
+}
+
+export interface ImportReport extends ImportFigures {
+  /** Rows of the file that were read, in all runs. */
+  readonly rows: number;
+  /** False when it was interrupted: the same command goes on. */
+  readonly complete: boolean;
+}
+
+/**
+ * Imports outcomes row by row, in the order of the file. A row that is wrong is left out and told; the others count.
+ * @throws CliError when the file cannot be read; what MongoDB says. What was done is kept, and the next run goes on
+ */
+export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
+  const { input, columns, now } = run;
+  const progressFile = new ImportProgressFile(input, {
+    organisation: run.organisationId,
+    columns: [columns.crmId ?? null, columns.converted ?? null, columns.at ?? null],
+  });
+  const before = await progressFile.read();
+  run.started(before.rows);
+  let figures = before.figures;
+  let rows = 0;
+  let pending: Outcome[] = [];
+  const flush = async (endByte: number): Promise<void> => {
+    await run.store.record({ organisationId: run.organisationId, outcomes: pending, receivedAt: now });
+    pending = [];
+    await progressFile.write(rows, figures);
+    run.progress({ done: rows, fraction: Math.min(1, endByte / Math.max(1, input.inflatedBytes())) });
+  };
+  let endByte = 0;
+  for await (const row of outcomeRows(input, { columns, defaultAt: now })) {
+    rows += 1;
+    endByte = row.endByte;
+    if (rows <= before.rows) continue;
+    figures = withRow(figures, row, input.name);
+    if ('outcome' in row) pending.push(row.outcome);
+    if (rows % rowsAtOnce !== 0) continue;
+    await flush(endByte);
+    if (run.signal.aborted) return { ...figures, rows, complete: false };
+  }
+  await flush(endByte);
+  await progressFile.remove();
+  return { ...figures, rows, complete: true };
+}
+
+function withRow(
+  figures: ImportFigures,
+  row: { readonly line: number } & ({ readonly outcome: Outcome } | { readonly problem: string }),
+  fileName: string,
+): ImportFigures {
+  if ('outcome' in row)
+    return {
+      ...figures,
+      accepted: figures.accepted + 1,
+      converted: figures.converted + (row.outcome.converted ? 1 : 0),
+    };
+  const problem = `${fileName}, line ${row.line}: ${row.problem}`;
+  const problems = figures.refused < problemsKept ? [...figures.problems, problem] : figures.problems;
+  return { ...figures, refused: figures.refused + 1, problems };
+}

@@ -1,0 +1,55 @@
+import { readableCount } from './readable-numbers.js';
+
+/** One bar of a chart of rates. */
+export interface RateBar {
+  readonly label: string;
+  readonly records: number;
+  readonly conversions: number;
+  /** 0 to 1, with the interval in which the true rate lies. */
+  readonly rate: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * A chart of rates as lines of text: label, bar, rate, interval, counts. A bar is solid up to the lower end of the
+ * interval, dense up to the rate, and light up to the upper end.
+ * @param bars from top to bottom; those without records have no bar
+ * @param width characters of a line at most
+ */
+export function renderRateChart(
+  bars: readonly RateBar[],
+  { width = 80 }: { readonly width?: number } = {},
+): string {
+  const withRecords = bars.filter(({ records }) => records > 0);
+  const highest = Math.max(1e-9, ...withRecords.map(({ high }) => high));
+  const lines = bars.map((bar) => ({ bar, figures: figuresOf(bar) }));
+  const labelWidth = Math.max(0, ...bars.map(({ label }) => label.length));
+  const figuresWidth = Math.max(0, ...lines.map(({ figures }) => figures.length));
+  const barWidth = Math.max(10, Math.min(50, width - labelWidth - figuresWidth - 4));
+  return lines
+    .map(({ bar, figures }) => {
+      const drawn = bar.records === 0 ? '' : drawBar(bar, { highest, barWidth });
+      return `${bar.label.padStart(labelWidth)}  ${drawn.padEnd(barWidth)}  ${figures}`.trimEnd();
+    })
+    .join('\n');
+}
+
+function drawBar(
+  { low, rate, high }: RateBar,
+  { highest, barWidth }: { readonly highest: number; readonly barWidth: number },
+): string {
+  const [solid, dense, light] = [low, rate, high].map((share) => Math.round((share / highest) * barWidth));
+  return '█'
+    .repeat(solid ?? 0)
+    .padEnd(dense ?? 0, '▒')
+    .padEnd(light ?? 0, '░');
+}
+
+function figuresOf({ records, conversions, rate, low, high }: RateBar): string {
+  if (records === 0) return 'no records';
+  const interval = `[${percent(low)}, ${percent(high)}]`;
+  return `${percent(rate).padStart(5)} %  ${interval.padEnd(13)} ${readableCount(conversions)} of ${readableCount(records)}`;
+}
+
+const percent = (share: number): string => (100 * share).toFixed(1);

@@ -1,0 +1,99 @@
+import { type Job, Queue, Worker } from 'bullmq';
+import {
+  type GradingJob,
+  type GradingJobs,
+  gradingJobOptions,
+  gradingQueueName,
+} from '../../shared/grading-job.js';
+import type { Stoppable } from '../../shared/lifecycle.js';
+import type { Logger } from '../../shared/logger.js';
+import type { Redis } from '../../shared/redis.js';
+import { queuePrefix } from '../../shared/redis-keys.js';
+import { ValidationStore } from '../../shared/store/model-validation.js';
+import {
+  dueVersions,
+  type GradingRooms,
+  gradeAndTell,
+  isRehearsal,
+  type VersionToGrade,
+  versionsToGrade,
+} from './grade-models.js';
+
+const lookEveryMs = 15 * 60 * 1000;
+const readTimeoutMs = 10_000;
+
+export interface GradingLaneOptions extends GradingRooms {
+  /** A connection that waits inside Redis. */
+  readonly blocking: Redis;
+  readonly logger: Logger;
+}
+
+/**
+ * Grades models, as BullMQ jobs on a lane of their own; however many pools there are, each job runs once.
+ *
+ * 1. Every quarter of an hour it looks which versions have not been graded since last night: so each is graded every
+ *    night, and after a night in which nothing ran, as soon as a pool is up.
+ * 2. After an import of outcomes it grades the organisation's models.
+ * 3. One version is one job; a verdict as of a later date than today is left alone until it is stale.
+ */
+export async function startGradingLane(options: GradingLaneOptions): Promise<Stoppable> {
+  const { blocking, logger } = options;
+  const queue = new Queue(gradingQueueName, { connection: blocking, prefix: queuePrefix });
+  queue.on('error', (error) => logger.warn({ error: error.message }, 'grading queue error'));
+  await queue.upsertJobScheduler(
+    'find-due',
+    { every: lookEveryMs },
+    { name: 'find-due', data: {}, opts: { removeOnComplete: true, removeOnFail: true } },
+  );
+  const worker = new Worker(
+    gradingQueueName,
+    (job: Job) => work(job as Job & GradingJob, { ...options, queue }),
+    { connection: blocking, prefix: queuePrefix, lockDuration: 30_000, runRetryDelay: 250 },
+  );
+  worker.on('error', (error) => logger.warn({ error: error.message }, 'grading error'));
+  worker.on('failed', (job, error) =>
+    logger.warn({ job: job?.name, data: job?.data, error: error.message }, 'grading failed'),
+  );
+  return {
+    name: 'grading lane',
+    stop: async () => {
+      await worker.close();
+      await queue.close();
+    },
+  };
+}
+
+type Lane = GradingLaneOptions & { readonly queue: Queue };
+
+async function work(job: GradingJob, lane: Lane): Promise<void> {
+  if (job.name === 'find-due') return enqueue(await dueVersions(lane.database, lane.clock), lane);
+  if (job.name === 'grade-organisation') {
+    const { organisationId } = job.data;
+    return enqueue(await versionsToGrade(lane.database, { organisationId }), lane);
+  }
+  const { modelId, version } = job.data;
+  const wanted = await versionsToGrade(lane.database, { modelId });
+  const found = wanted.find((candidate) => candidate.version === version);
+  // Deleted meanwhile.
+  if (found === undefined) return;
+  const stored = await new ValidationStore(lane.database).find(`${modelId}:${version}`, readTimeoutMs);
+  if (isRehearsal(stored, lane.clock.now())) return;
+  const startMs = performance.now();
+  const { verdict, refreshed } = await gradeAndTell(lane, found);
+  const { state, failing_gate } = verdict;
+  const ms = Math.round(performance.now() - startMs);
+  lane.logger.info(
+    { model: modelId, version, state, failing_gate, days: refreshed.days, ms },
+    'a model was graded',
+  );
+}
+
+async function enqueue(versions: readonly VersionToGrade[], { queue }: Lane): Promise<void> {
+  await queue.addBulk(
+    versions.map(({ model, version }) => {
+      const data: GradingJobs['grade-version'] = { modelId: model._id, version };
+      const deduplication = { id: `version-${model._id}-${version}` };
+      return { name: 'grade-version', data, opts: { ...gradingJobOptions, deduplication } };
+    }),
+  );
+}
