@@ -23,7 +23,7 @@ const samePlainKeywords: ReadonlySet<string> = new Set([
 ]);
 
 /** Keywords of 3.1 that 3.0 cannot say and a reader can do without. */
-const leftOut: ReadonlySet<string> = new Set(['contentMediaType', 'contentSchema']);
+const leftOut: ReadonlySet<string> = new Set(['contentMediaType', 'contentSchema', 'propertyNames']);
 
 /**
  * A schema of OpenAPI 3.1 (JSON Schema 2020-12) in the dialect of 3.0.

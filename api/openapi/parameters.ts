@@ -65,14 +65,15 @@ export const parameters = {
     name: 'model_id',
     in: 'query',
     description: 'The model, unless the body has it.',
-    schema: { type: 'string', maxLength: 255 },
+    schema: { type: 'string' },
     example: 'mdl_4kTq9ZxW2mNbVc7L',
   },
   webhookExplain: {
     name: 'explain',
     in: 'query',
-    description: 'Whether to add `drivers` and top reasons to the answer, unless the body says it.',
-    schema: { type: 'string', enum: ['true', 'false', '1', '0'] },
+    description:
+      'Whether to add `drivers` and top reasons to the answer, unless the body says it: `true`, `false`, `1` or `0`.',
+    schema: { type: 'string' },
     example: 'false',
   },
 } as const satisfies Record<string, Parameter>;

@@ -49,7 +49,9 @@ export const scoreRequestSchema = {
     },
   },
   additionalProperties: true,
-  description: 'A batch of records and the model to score them with. Unknown members are ignored.',
+  description:
+    'A batch of records and the model to score them with. Unknown members are ignored. Objects and arrays may be nested ' +
+    'up to 32 levels deep, and the names of members must not contain NUL.',
 } as const;
 
 /** What a body is when it has passed the schema. */

@@ -168,6 +168,7 @@ export const webhookRequestSchema = {
 export const webhookFormSchema = {
   type: 'object',
   minProperties: 1,
+  propertyNames: { pattern: crmIdSchema.pattern },
   properties: {
     model_id: { ...settings.model_id, type: 'string' },
     crm_id: { ...settings.crm_id, type: 'string' },

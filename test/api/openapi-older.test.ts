@@ -30,8 +30,8 @@ describe('OpenAPI 3.0 from 3.1', () => {
       { type: 'number', minimum: 0, exclusiveMinimum: true },
     ],
     [
-      'a content schema',
-      { type: 'string', contentMediaType: 'application/json', contentSchema: {} },
+      'neither a content schema nor names, as it cannot',
+      { type: 'string', contentMediaType: 'application/json', contentSchema: {}, propertyNames: {} },
       { type: 'string' },
     ],
     [
@@ -92,7 +92,14 @@ describe('OpenAPI 3.0 from 3.1', () => {
     });
 
     it('has one type a schema and no word of 3.1', () => {
-      const words = ['const', 'contentMediaType', 'contentSchema', 'prefixItems', 'unevaluatedProperties'];
+      const words = [
+        'propertyNames',
+        'const',
+        'contentMediaType',
+        'contentSchema',
+        'prefixItems',
+        'unevaluatedProperties',
+      ];
       for (const schema of schemasOf(older)) {
         expect(schema).to.not.have.any.keys(...words);
         if (schema.type !== undefined) expect(schema.type).to.be.a('string').and.not.equal('null');

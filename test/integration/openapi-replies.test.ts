@@ -3,12 +3,18 @@ import { httpCall } from '../support/http-call.js';
 import { OpenApiContract } from '../support/openapi-contract.js';
 import { runningService, startTimeoutMs } from '../support/service.js';
 import { type Scene, setScene } from './openapi/provoked-outcomes.js';
-import { historyOutcomes, lookUpOutcomes, makeHistory } from './openapi/reading-outcomes.js';
+import {
+  historyOutcomes,
+  lookUpOutcomes,
+  makeHistory,
+  outcomesOutcomes,
+} from './openapi/reading-outcomes.js';
 import { batchOutcomes, type Outcomes, webhookOutcomes } from './openapi/scoring-outcomes.js';
 
 const operationIds = [
   ...['scoreRecords', 'scoreRecordsLegacy', 'scoreWebhook', 'scoreWebhookLegacy'],
   ...['getUsage', 'listModels', 'getModel', 'getScoreHistory', 'eraseScores'],
+  'recordOutcomes',
 ];
 
 describe('replies and the OpenAPI document', () => {
@@ -56,6 +62,7 @@ function outcomesOf(scene: Scene): Record<string, Outcomes> {
     scoreWebhookLegacy: { ...webhookOutcomes(scene, '/webhooks/score'), ...gone('/webhooks/score') },
     ...lookUpOutcomes(scene),
     ...historyOutcomes(scene),
+    recordOutcomes: outcomesOutcomes(scene),
   };
 }
 

@@ -1,5 +1,6 @@
 import { rateWindowKey } from '../../../shared/redis-keys.js';
 import type { Model } from '../../../shared/store/models.js';
+import { bandScores, type GateResult, notYetGraded, validationGates } from '../../../shared/verdict.js';
 import { type HttpReply, httpCall } from '../../support/http-call.js';
 import { sampleBundle } from '../../support/sample-bundle.js';
 import type { RunningService } from '../../support/service.js';
@@ -14,6 +15,8 @@ export interface Scene {
   readonly free: TestWorkspace;
   readonly blocked: TestWorkspace;
   readonly disabledModel: Model;
+  /** A model with a verdict and the grade behind it. */
+  readonly gradedModel: Model;
   /** A key whose one call of this second has been used up, for both windows. */
   readonly usedUpKey: UsableKey;
   /** A key whose windows in Redis are not what they should be. */
@@ -35,14 +38,53 @@ export async function setScene(service: RunningService, goneUrl: string): Promis
     workspace(service, { bundle, plan: 'free' }),
     workspace(service, { bundle, policy: 'block' }),
   ]);
-  const [disabledModel, usedUpKey, brokenKey] = await Promise.all([
+  const [disabledModel, gradedModel, usedUpKey, brokenKey] = await Promise.all([
+    plain.addModel({ bundle, liveApi: false }),
     plain.addModel({ bundle, liveApi: false }),
     plain.addKey('live', { rate: 1 }),
     plain.addKey('live'),
   ]);
   for (const window of ['scoring', 'reading'] as const)
     await service.redis.set(rateWindowKey(plain.id, brokenKey.key._id, window), 'not a window');
-  return { service, plain, readOnly, free, blocked, disabledModel, usedUpKey, brokenKey, goneUrl };
+  await storeGrade(service, gradedModel);
+  return {
+    service,
+    plain,
+    readOnly,
+    free,
+    blocked,
+    disabledModel,
+    gradedModel,
+    usedUpKey,
+    brokenKey,
+    goneUrl,
+  };
+}
+
+async function storeGrade({ stores, clock }: RunningService, model: Model): Promise<void> {
+  const at = new Date(clock.now());
+  const gates = validationGates.map(
+    (gate, index): GateResult =>
+      index === 0
+        ? { gate, state: 'too_early', figures: { predictions: 3 }, needs: '200 predictions are required' }
+        : { gate, state: 'not_reached', figures: {} },
+  );
+  const bands = bandScores.map((scores) => ({
+    scores,
+    records: 0,
+    conversions: 0,
+    rate: 0,
+    low: 0,
+    high: 0,
+  }));
+  const once = { horizon_days: 90, failing_grades: 0, data_read_at: at, rebuilt_at: at };
+  await stores.validation.replace({
+    _id: `${model._id}:${model.version}`,
+    organisation_id: model.organisation_id,
+    ...notYetGraded,
+    graded_at: at,
+    grade: { as_of: at, state: 'too_early_to_grade', gates, bands, ...once },
+  });
 }
 
 /** Sends a call again and again until its key has no slot left, at most until the call is refused. */

@@ -7,7 +7,11 @@ import type { Outcomes } from './scoring-outcomes.js';
 export const knownId = 'lead/7 é';
 
 /** The calls that bring about every answer of a reading endpoint, but for those of its own. */
-export function readingOutcomes(scene: Scene, path: string, method: 'GET' | 'DELETE' = 'GET'): Outcomes {
+export function readingOutcomes(
+  scene: Scene,
+  path: string,
+  method: 'GET' | 'POST' | 'DELETE' = 'GET',
+): Outcomes {
   const { plain, usedUpKey, brokenKey, service } = scene;
   const url = () => service.url() + path;
   const send = ({ secret }: UsableKey = plain.live) => httpCall(url(), { method, secret });
@@ -21,7 +25,7 @@ export function readingOutcomes(scene: Scene, path: string, method: 'GET' | 'DEL
 
 /** The answers of `GET /v1/usage`, `GET /v1/models`, and `GET /v1/models/{model_id}`. */
 export function lookUpOutcomes(scene: Scene): Readonly<Record<string, Outcomes>> {
-  const { plain, readOnly, blocked, service } = scene;
+  const { plain, readOnly, blocked, gradedModel, service } = scene;
   const read =
     (path: string, key: UsableKey = plain.live) =>
     () =>
@@ -35,7 +39,7 @@ export function lookUpOutcomes(scene: Scene): Readonly<Record<string, Outcomes>>
     listModels: { ...readingOutcomes(scene, '/v1/models'), '200': [read('/v1/models')] },
     getModel: {
       ...readingOutcomes(scene, model),
-      '200': [read(model)],
+      '200': [read(model), read(`/v1/models/${gradedModel._id}`)],
       '404 model_not_found': [read(`/v1/models/${blocked.model._id}`)],
     },
   };
@@ -69,6 +73,24 @@ export function historyOutcomes(scene: Scene): Readonly<Record<string, Outcomes>
       '204': [call('DELETE', known)],
       '404 not_found': [call('DELETE', 'nobody')],
     },
+  };
+}
+
+/** The answers of `POST /v1/outcomes`. */
+export function outcomesOutcomes(scene: Scene): Outcomes {
+  const { plain, readOnly, service } = scene;
+  const path = '/v1/outcomes';
+  const good = { crm_id: knownId, converted: true, at: '2026-11-21' };
+  const say =
+    (outcome: unknown, { secret }: UsableKey = plain.live) =>
+    () =>
+      httpCall(service.url() + path, { secret, body: { outcomes: [outcome] } });
+  const provoked = readingOutcomes(scene, path, 'POST');
+  return {
+    ...provoked,
+    '200': [say(good), say(good, plain.test), say(good, readOnly.live)],
+    '400 bad_request': [...(provoked['400 bad_request'] ?? []), say({ ...good, at: 'soon' })],
+    '422 bad_request': [say({ ...good, converted: 'yes' })],
   };
 }
 

@@ -1,0 +1,82 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { httpCall } from '../support/http-call.js';
+import { runProgram } from '../support/run-program.js';
+import { runSchemathesis, type SchemathesisResult } from '../support/schemathesis-run.js';
+import { schemathesisVenv } from '../support/schemathesis-venv.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+
+const venvTimeoutMs = 240_000;
+const runLimitMs = 150_000;
+/** Fields of the model of `sampleBundle()`. */
+const knownFields = { company_size: { type: 'integer' }, demo_requested: { type: 'boolean' } };
+
+describe('the OpenAPI documents, judged by others', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+  let directory: string;
+  let program: (name: string) => string;
+
+  before(async function () {
+    this.timeout(venvTimeoutMs + startTimeoutMs);
+    const venv = await schemathesisVenv();
+    if ('reason' in venv) {
+      process.stdout.write(`    skipped: ${venv.reason}\n`);
+      return this.skip();
+    }
+    program = venv.program;
+    service = await runningService();
+    own = await workspace(service, { plan: 'enterprise', limit: 100_000_000 });
+    directory = await mkdtemp(join(tmpdir(), 'leadscore-schemathesis-'));
+  });
+  after(() => directory && rm(directory, { recursive: true, force: true }));
+
+  for (const name of ['openapi.json', 'openapi-3.0.json']) {
+    it(`${name} is valid to openapi-spec-validator`, async function () {
+      this.timeout(60_000);
+      const file = join(directory, name);
+      await writeFile(file, await documentAt(name));
+      const { exitCode, output } = await runProgram(program('openapi-spec-validator'), [file], {
+        limitMs: 50_000,
+      });
+      expect(exitCode, output).to.equal(0);
+    });
+  }
+
+  it('Schemathesis finds no reply that the document does not promise, and no bad input that is accepted', async function () {
+    this.timeout(runLimitMs + 10_000);
+    const commandLine = ['--phases', 'examples,coverage,fuzzing,stateful', '-n', '40', '--seed', '1'];
+    expectNothingFound(await schemathesis('openapi.json', commandLine));
+  });
+
+  it('Schemathesis finds the same of the document in OpenAPI 3.0', async function () {
+    this.timeout(runLimitMs + 10_000);
+    const commandLine = ['--phases', 'examples,coverage', '-n', '20', '--seed', '1'];
+    expectNothingFound(await schemathesis('openapi-3.0.json', commandLine));
+  });
+
+  const documentAt = async (name: string): Promise<string> =>
+    (await httpCall(`${service.url()}/${name}`, { method: 'GET' })).text;
+
+  const schemathesis = async (name: string, commandLine: readonly string[]): Promise<SchemathesisResult> =>
+    runSchemathesis({
+      program: program('st'),
+      directory,
+      url: service.url(),
+      document: await documentAt(name),
+      secret: own.live.secret,
+      modelId: own.model._id,
+      knownFields,
+      commandLine,
+      limitMs: runLimitMs,
+    });
+});
+
+function expectNothingFound({ exitCode, output, accepted }: SchemathesisResult): void {
+  if (exitCode !== 0) throw new Error(`Schemathesis ended with ${exitCode}:\n${output}`);
+  for (const operation of ['POST /v1/score', 'POST /v1/webhooks/score', 'GET /v1/models/{model_id}'])
+    expect(accepted.get(operation), `calls of ${operation} that succeeded`).to.be.above(2);
+}

@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { childEnvironment } from '../../shared/config.js';
+
+/** How a program ended. */
+export interface ProgramEnd {
+  /** Undefined when it could not be started, or was ended because of its time. */
+  readonly exitCode: number | undefined;
+  /** What it printed on both outputs. */
+  readonly output: string;
+}
+
+/**
+ * Runs a program to its end, whatever that is.
+ * @param options.environment is added to this process's own; past `limitMs` the program is killed
+ */
+export function runProgram(
+  program: string,
+  commandLine: readonly string[],
+  options: {
+    readonly directory?: string;
+    readonly environment?: Readonly<Record<string, string>>;
+    readonly limitMs: number;
+  },
+): Promise<ProgramEnd> {
+  const { directory, environment = {}, limitMs } = options;
+  const settings = {
+    cwd: directory,
+    env: childEnvironment(environment),
+    timeout: limitMs,
+    killSignal: 'SIGKILL' as const,
+    maxBuffer: 64 * 1024 * 1024,
+  };
+  return new Promise((resolve) => {
+    execFile(program, [...commandLine], settings, (error, stdout, stderr) => {
+      const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : undefined;
+      const why =
+        exitCode === undefined ? `\n${error?.killed ? `killed after ${limitMs} ms` : error?.message}` : '';
+      resolve({ exitCode, output: `${stdout}${stderr}${why}` });
+    });
+  });
+}
