@@ -34,8 +34,9 @@ function addUp(weights: ArrayLike<number>, ensemble: TreeEnsemble): boolean {
     if (!(Number.isFinite(weight) && weight >= 0)) return false;
     isConstant &&= weight === at(0);
     if (decision[node] === LEAF) continue;
-    splits += 1;
     const [one, other] = [whenTrue[node] ?? -1, whenFalse[node] ?? -1];
+    if (one === other) continue;
+    splits += 1;
     if ((parents[one] ?? 0) > 1 || (parents[other] ?? 0) > 1) continue;
     if (!(Math.abs(at(one) + at(other) - weight) <= roundingShare * weight)) return false;
   }

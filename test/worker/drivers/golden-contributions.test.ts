@@ -1,0 +1,66 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { compileKnownFields } from '../../../shared/known-fields.js';
+import { compileExplanation } from '../../../worker/drivers/explainer.js';
+import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
+import { InferenceSession } from '../../../worker/inference-session.js';
+import {
+  demoBundleDirectory,
+  type GoldenBundle,
+  readGoldenBundle,
+  referenceBundleDirectories,
+  requestTimeMs,
+} from '../../support/golden-records.js';
+
+/** How far contributions may be from what the shap package computes. */
+const tolerance = 1e-4;
+
+describe('contributions of golden records', () => {
+  it('are compared for the reference models (left out when ../shared/models is not beside the project)', function () {
+    if (referenceBundleDirectories().length === 0) this.skip();
+    expect(referenceBundleDirectories()).to.have.length.of.at.least(3);
+  });
+
+  for (const directory of [demoBundleDirectory(), ...referenceBundleDirectories()]) {
+    const bundle = readGoldenBundle(directory);
+    it(`are those that shap computes: ${bundle.name}`, async () => {
+      const { manifest, records } = bundle;
+      const { explanation, contributions } = await explained(bundle);
+      expect(explanation.fallbackReason).to.equal(undefined);
+      expect(explanation.explainer.method).to.equal(manifest.explain?.kind);
+      const { fields } = explanation.fields;
+      const names = fields.map(({ field }) => field);
+      for (const [row, golden] of records.entries()) {
+        expect(explanation.base).to.be.closeTo(golden.base, tolerance);
+        for (const name of Object.keys(golden.contributions)) expect(names, name).to.include(name);
+        for (const [place, { field }] of fields.entries()) {
+          const expected = golden.contributions[field] ?? 0;
+          const found = contributions[row * fields.length + place];
+          expect(found, `record ${row}, ${field}`).to.be.closeTo(expected, tolerance);
+        }
+      }
+    });
+  }
+});
+
+async function explained({ directory, manifest, records }: GoldenBundle) {
+  const knownFields = compileKnownFields(manifest);
+  const featureRow = compileFeatureRow(manifest, knownFields);
+  const onnx = readFileSync(join(directory, manifest.onnx.file));
+  const session = await InferenceSession.load(onnx, { reference: manifest.onnx, width: manifest.width });
+  const covers = join(directory, 'covers.f32');
+  const explanation = await compileExplanation(
+    { manifest, knownFields, featureRow, session },
+    { onnx, ...(existsSync(covers) ? { covers: readFileSync(covers) } : {}) },
+  );
+  await session.release();
+  const rows = new Float32Array(records.length * manifest.width);
+  for (const [index, golden] of records.entries()) {
+    const cells = knownFields.pack(golden.record);
+    const nowMs = requestTimeMs(golden, manifest);
+    expect(featureRow.write({ cells, nowMs, out: rows, offset: index * manifest.width })).to.equal(undefined);
+  }
+  const contributions = await explanation.explainer.contributions({ rows, count: records.length });
+  return { explanation, contributions };
+}

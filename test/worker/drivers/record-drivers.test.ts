@@ -1,0 +1,216 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Feature, Manifest } from '../../../shared/bundle/manifest.js';
+import { compileKnownFields } from '../../../shared/known-fields.js';
+import { driverFields } from '../../../worker/drivers/driver-fields.js';
+import { DriverWriter } from '../../../worker/drivers/record-drivers.js';
+import { numbersManifest } from './compiled.js';
+
+const nowMs = Date.parse('2026-06-01T00:00:00Z');
+
+function withFeatures(features: readonly Feature[], width: number): Manifest {
+  return { ...numbersManifest(1), width, features };
+}
+
+function writerOf(manifest: Manifest) {
+  const knownFields = compileKnownFields(manifest);
+  const writer = new DriverWriter(manifest, knownFields);
+  /** Drivers of a record as [field, contribution in ten-thousandths, value]. */
+  return (record: Readonly<Record<string, unknown>>, contributions: readonly number[]) => {
+    // Through JSON, as records travel.
+    const cells = JSON.parse(JSON.stringify(knownFields.pack(record)));
+    const packed = writer.write({ contributions: Float64Array.from(contributions), cells, nowMs });
+    return Array.from({ length: packed.length / 3 }, (_, driver) => {
+      const [place, contribution, value] = packed.slice(3 * driver, 3 * driver + 3);
+      return [writer.fields[Number(place)]?.[0], contribution, value];
+    });
+  };
+}
+
+const numbers = (width: number) => writerOf(numbersManifest(width));
+
+describe('drivers of a record', () => {
+  it('are the strongest first, whichever way they move the score', () => {
+    const drivers = numbers(3)({ c0: 1, c1: 2, c2: 3 }, [0.1, -0.5, 0.3]);
+    expect(drivers).to.deep.equal([
+      ['c1', -5000, '2'],
+      ['c2', 3000, '3'],
+      ['c0', 1000, '1'],
+    ]);
+  });
+
+  it('keep the order of the manifest where they are equally strong', () => {
+    const drivers = numbers(4)({}, [0.25, -0.25, 0.5, 0.25]);
+    expect(drivers.map(([field]) => field)).to.deep.equal(['c2', 'c0', 'c1', 'c3']);
+  });
+
+  it('are at most ten', () => {
+    const drivers = numbers(15)(
+      {},
+      Array.from({ length: 15 }, (_, place) => 1 + place / 100),
+    );
+    expect(drivers.map(([field]) => field)).to.deep.equal(
+      [14, 13, 12, 11, 10, 9, 8, 7, 6, 5].map((place) => `c${place}`),
+    );
+  });
+
+  it('leave out fields below a hundredth of the whole, and keep one of just that', () => {
+    const drivers = numbers(3)({}, [98.5, -1, 0.5]);
+    expect(drivers.map(([field]) => field)).to.deep.equal(['c0', 'c1']);
+    const below = numbers(3)({}, [98.52, -0.98, 0.5]);
+    expect(below.map(([field]) => field)).to.deep.equal(['c0']);
+  });
+
+  it('are none where nothing moves the score, or so little that four decimals do not show it', () => {
+    expect(numbers(2)({}, [0, 0])).to.deep.equal([]);
+    expect(numbers(2)({}, [0.00004, -0.00002])).to.deep.equal([]);
+  });
+
+  it('round to four decimals', () => {
+    const drivers = numbers(2)({}, [0.00016, -0.00026]);
+    expect(drivers.map(([, contribution]) => contribution)).to.deep.equal([-3, 2]);
+  });
+
+  it('always hold to the rules, whatever the contributions', () => {
+    const contribution = fc.double({ min: -5, max: 5, noNaN: true });
+    fc.assert(
+      fc.property(fc.array(contribution, { minLength: 1, maxLength: 30 }), (contributions) => {
+        const drivers = numbers(contributions.length)({}, contributions);
+        const total = contributions.reduce((sum, each) => sum + Math.abs(each), 0);
+        const counting = contributions.filter(
+          (each) => Math.abs(each) >= total / 100 && Math.abs(each) >= 0.00005,
+        );
+        expect(drivers).to.have.length(Math.min(10, counting.length));
+        const sizes = drivers.map(([, size]) => Math.abs(Number(size)));
+        expect(sizes).to.deep.equal([...sizes].sort((one, other) => other - one));
+        for (const [field, size] of drivers) {
+          const exact = contributions[Number(String(field).slice(1))] ?? 0;
+          expect(Number(size) / 10_000).to.be.closeTo(exact, 0.00005 + 1e-12);
+        }
+      }),
+    );
+  });
+});
+
+describe('the value of a driver', () => {
+  const features: Feature[] = [
+    { field: 'Amount', label: 'Amount', type: 'number', columns: [0] },
+    { field: 'Opted out', label: 'Opted out', type: 'boolean', columns: [1] },
+    {
+      field: 'Source',
+      label: 'Lead source',
+      type: 'category',
+      encoding: 'onehot',
+      categories: ['Web', 'None'],
+      columns: [2, 3],
+      other_column: 4,
+      missing_column: 5,
+    },
+    {
+      field: 'Products',
+      label: 'Products',
+      type: 'multi',
+      categories: ['A', 'B'],
+      separator: '|',
+      columns: [6, 7],
+    },
+    { field: 'Created', label: 'Created', type: 'date', columns: [8] },
+  ];
+  const write = writerOf(withFeatures(features, 9));
+  const textOf = (field: string, value: unknown): unknown => {
+    const place = features.findIndex((feature) => feature.field === field);
+    const contributions = features.map((_, index) => (index === place ? 1 : 0));
+    return write({ [field]: value }, contributions)[0]?.[2];
+  };
+
+  const sent: readonly (readonly [field: string, value: unknown, text: string])[] = [
+    ['Amount', 1200.5, '1200.5'],
+    ['Amount', '$1,200', '$1,200'],
+    ['Amount', 0, '0'],
+    ['Amount', 1e21, '1e+21'],
+    ['Amount', [7], '7'],
+    ['Opted out', false, 'false'],
+    ['Opted out', 'Yes', 'Yes'],
+    ['Source', 'web', 'web'],
+    ['Source', ' Fair ', ' Fair '],
+    ['Source', 'none', 'none'],
+    ['Source', 5, '5'],
+    ['Products', 'A|B', 'A|B'],
+    ['Products', ['A', 'B', null], 'A|B'],
+    ['Created', '2026-03-01', '2026-03-01'],
+    ['Created', 1_780_000_000, '1780000000'],
+  ];
+  for (const [field, value, text] of sent)
+    it(`is as it was sent: ${field} ${JSON.stringify(value)}`, () => {
+      expect(textOf(field, value)).to.equal(text);
+    });
+
+  const missing: readonly (readonly [field: string, value: unknown])[] = [
+    ['Amount', null],
+    ['Amount', undefined],
+    ['Amount', 'n/a'],
+    ['Amount', '11-50'],
+    ['Amount', true],
+    ['Opted out', 'maybe'],
+    ['Source', ''],
+    ['Source', '  '],
+    ['Source', '-'],
+    ['Products', []],
+    ['Created', 'yesterday'],
+  ];
+  for (const [field, value] of missing)
+    it(`is empty where the model saw none: ${field} ${JSON.stringify(value)}`, () => {
+      expect(textOf(field, value)).to.equal('');
+    });
+
+  it('is cut after 255 characters, not through one', () => {
+    expect(textOf('Source', 'x'.repeat(255))).to.equal('x'.repeat(255));
+    expect(textOf('Source', 'x'.repeat(256))).to.equal(`${'x'.repeat(254)}…`);
+    expect(textOf('Source', `${'x'.repeat(253)}😀😀`)).to.equal(`${'x'.repeat(253)}…`);
+  });
+
+  it('comes from whichever feature of the field could read one', () => {
+    const two = writerOf(
+      withFeatures(
+        [
+          { field: 'Size', label: 'Company size', type: 'number', columns: [0] },
+          {
+            field: 'Size',
+            label: 'Size band',
+            type: 'category',
+            encoding: 'ordinal',
+            categories: ['11-50'],
+            columns: [1],
+          },
+        ],
+        2,
+      ),
+    );
+    expect(two({ size: '11-50' }, [1])).to.deep.equal([['Size', 10_000, '11-50']]);
+  });
+});
+
+describe('the fields of a model', () => {
+  it('own all columns of their features, those for other and missing values too', () => {
+    const features: Feature[] = [
+      { field: 'Age', label: 'Age', type: 'number', columns: [3], missing_column: 0 },
+      {
+        field: 'Source',
+        label: 'Source',
+        type: 'category',
+        encoding: 'onehot',
+        categories: ['Web'],
+        columns: [1],
+        other_column: 4,
+        missing_column: 2,
+      },
+      { field: 'Age', label: 'Age in days', type: 'date', columns: [5] },
+    ];
+    const { fields, fieldOfColumn } = driverFields({ features, width: 6 });
+    expect(fields).to.deep.equal([
+      { field: 'Age', label: 'Age', features: [0, 2] },
+      { field: 'Source', label: 'Source', features: [1] },
+    ]);
+    expect(Array.from(fieldOfColumn)).to.deep.equal([0, 1, 1, 0, 1, 0]);
+  });
+});
