@@ -1,0 +1,114 @@
+import { expect } from 'chai';
+import { dayMs } from '../../../shared/utc-day.js';
+import { gradeAndTell } from '../../../worker/grading/grade-models.js';
+import { eventually } from '../../support/eventually.js';
+import { httpCall } from '../../support/http-call.js';
+import { scored } from '../../support/score-reply.js';
+import type { TestWorkspace } from '../../support/workspace.js';
+
+/** Company sizes that the model of `sampleBundle()` scores 10, 30, 50, 70 and 90: one for each band. */
+const sizeOfBand = [-120, 15, 100, 185, 320] as const;
+
+/** How many leads of each band convert, of how many in each. */
+export interface LeadPlan {
+  readonly perBand: number;
+  readonly conversions: readonly number[];
+}
+
+/** A lead that was scored, and what will become of it. */
+export interface PlannedLead {
+  readonly crmId: string;
+  readonly band: number;
+  readonly converts: boolean;
+}
+
+/** The leads of a plan, in an order that mixes the bands. */
+export function leadsOf({ perBand, conversions }: LeadPlan): PlannedLead[] {
+  return Array.from({ length: perBand * 5 }, (_, index) => {
+    const [band, number] = [index % 5, Math.floor(index / 5)];
+    return { crmId: `lead-${band}-${number}`, band, converts: number < (conversions[band] ?? 0) };
+  });
+}
+
+/** Scores leads in one call. */
+export async function scoreLeads(own: TestWorkspace, leads: readonly PlannedLead[]): Promise<void> {
+  const records = leads.map(({ crmId, band }) => ({ crm_id: crmId, company_size: sizeOfBand[band] }));
+  const { scores } = scored(await own.score(records));
+  expect(scores.map(({ score }) => Math.floor(score / 20))).to.deep.equal(leads.map(({ band }) => band));
+}
+
+/** Sends what became of leads, as of so many days from now. */
+export async function sendOutcomes(
+  own: TestWorkspace,
+  leads: readonly PlannedLead[],
+  { afterDays = 30 }: { readonly afterDays?: number } = {},
+): Promise<void> {
+  const at = new Date(own.service.clock.now() + afterDays * dayMs).toISOString();
+  for (let start = 0; start < leads.length; start += 1000) {
+    const outcomes = leads
+      .slice(start, start + 1000)
+      .map(({ crmId, converts }) => ({ crm_id: crmId, converted: converts, at }));
+    const reply = await httpCall(`${own.service.url()}/v1/outcomes`, {
+      secret: own.live.secret,
+      body: { outcomes },
+    });
+    expect(reply.status, reply.text).to.equal(200);
+    expect(JSON.parse(reply.text)).to.deep.equal({ accepted: outcomes.length });
+  }
+}
+
+/** Grades the workspace's model, as `leadscore validation run --as-of` does. */
+export async function gradeAfter(own: TestWorkspace, days: number): Promise<void> {
+  const { stores, clock, redis } = own.service;
+  const { database } = stores;
+  await gradeAndTell(
+    { database, clock, redis },
+    { model: own.model, version: own.model.version },
+    { asOfMs: clock.now() + days * dayMs },
+  );
+}
+
+/** `GET /v1/models/{id}`: the verdict with its gates, once the gateways have heard of the last grade. */
+export async function validationOf(own: TestWorkspace): Promise<ValidationBody> {
+  const { _id: modelId, version } = own.model;
+  const stored = await own.service.stores.validation.find(`${modelId}:${version}`, 5_000);
+  return await eventually(async () => {
+    const reply = await httpCall(`${own.service.url()}/v1/models/${modelId}`, {
+      method: 'GET',
+      secret: own.live.secret,
+    });
+    expect(reply.status, reply.text).to.equal(200);
+    const { validation } = JSON.parse(reply.text) as { validation: ValidationBody };
+    expect(validation.graded_at).to.equal(stored?.graded_at.toISOString());
+    return validation;
+  });
+}
+
+export interface ValidationBody {
+  readonly state: string;
+  readonly failing_gate: string | null;
+  readonly summary: string;
+  readonly as_of?: string;
+  readonly graded_at?: string;
+  readonly gates?: readonly {
+    readonly gate: string;
+    readonly state: string;
+    readonly figures: Readonly<Record<string, number>>;
+    readonly needs?: string;
+  }[];
+  readonly bands?: readonly {
+    readonly scores: string;
+    readonly records: number;
+    readonly conversions: number;
+    readonly rate: number;
+    readonly low: number;
+    readonly high: number;
+  }[];
+}
+
+/** The figures of one gate. */
+export function figuresOf(validation: ValidationBody, gate: string): Readonly<Record<string, number>> {
+  const found = validation.gates?.find((each) => each.gate === gate);
+  if (found === undefined) throw new Error(`no gate ${gate} in ${JSON.stringify(validation)}`);
+  return found.figures;
+}

@@ -1,0 +1,376 @@
+import { expect } from 'chai';
+import { dayMs } from '../../../shared/utc-day.js';
+import { eventually } from '../../support/eventually.js';
+import { httpCall } from '../../support/http-call.js';
+import { sampleBundle } from '../../support/sample-bundle.js';
+import { refused, scored } from '../../support/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service.js';
+import { type TestWorkspace, type WorkspaceOptions, workspace } from '../../support/workspace.js';
+import {
+  figuresOf,
+  gradeAfter,
+  type LeadPlan,
+  leadsOf,
+  scoreLeads,
+  sendOutcomes,
+  type ValidationBody,
+  validationOf,
+} from './graded-leads.js';
+
+/** Likelihoods far below what the raw scores say: 24 expected conversions of 250 leads. */
+const cautious = sampleBundle({ manifest: { calibration: { kind: 'platt', a: 1, b: -3 } } });
+
+const rising: LeadPlan = { perBand: 50, conversions: [5, 15, 25, 35, 45] };
+const flat: LeadPlan = { perBand: 50, conversions: [25, 25, 25, 25, 25] };
+const dropping: LeadPlan = { perBand: 50, conversions: [5, 40, 15, 30, 45] };
+const barelyBetter: LeadPlan = { perBand: 50, conversions: [10, 20, 25, 25, 25] };
+const few: LeadPlan = { perBand: 50, conversions: [0, 1, 2, 3, 4] };
+
+/** A state, how it is reached, and what is said of it. */
+interface StateCase {
+  readonly title: string;
+  readonly plan: LeadPlan;
+  readonly options?: WorkspaceOptions;
+  /** Of the leads, those that outcome data names: all by default. */
+  readonly named?: number;
+  /** Days until the grade: past the horizon by default. */
+  readonly afterDays?: number;
+  /** Done before the grade. */
+  readonly harm?: (own: TestWorkspace) => Promise<unknown>;
+  readonly expected: Pick<ValidationBody, 'state' | 'failing_gate' | 'summary'>;
+}
+
+const cases: readonly StateCase[] = [
+  {
+    title: 'passed: every gate cleared',
+    plan: rising,
+    expected: {
+      state: 'passed',
+      failing_gate: null,
+      summary:
+        'Passed: all six validation gates cleared on 250 matured predictions, with top-band lift 1.8x.',
+    },
+  },
+  {
+    title: 'too early at predictions_recorded: fewer than 200 leads',
+    plan: { perBand: 39, conversions: rising.conversions },
+    expected: {
+      state: 'too_early_to_grade',
+      failing_gate: 'predictions_recorded',
+      summary:
+        'Too early to grade at predictions_recorded: 195 of 200 required predictions have been recorded.',
+    },
+  },
+  {
+    title: 'failed at predictions_recorded: calls were counted, and nothing is stored a day later',
+    plan: rising,
+    afterDays: 1.01,
+    harm: (own) => own.service.stores.predictions.deleteMany({ org: own.id }),
+    expected: {
+      state: 'failed',
+      failing_gate: 'predictions_recorded',
+      summary:
+        'Failed at predictions_recorded: the ledger has counted calls for more than 24 hours, but no prediction is stored.',
+    },
+  },
+  {
+    title: 'too early at predictions_recorded: within that day, nothing is stored yet',
+    plan: rising,
+    afterDays: 0.9,
+    harm: (own) => own.service.stores.predictions.deleteMany({ org: own.id }),
+    expected: {
+      state: 'too_early_to_grade',
+      failing_gate: 'predictions_recorded',
+      summary:
+        'Too early to grade at predictions_recorded: 0 of 200 required predictions have been recorded.',
+    },
+  },
+  {
+    title: 'too early at cohort_reconciles: no outcome data',
+    plan: rising,
+    named: 0,
+    expected: {
+      state: 'too_early_to_grade',
+      failing_gate: 'cohort_reconciles',
+      summary:
+        'Too early to grade at cohort_reconciles: no outcome data covers the cohort of 250 predictions yet.',
+    },
+  },
+  {
+    title: 'failed at cohort_reconciles: outcome data names too few',
+    plan: rising,
+    named: 237,
+    expected: {
+      state: 'failed',
+      failing_gate: 'cohort_reconciles',
+      summary:
+        'Failed at cohort_reconciles: outcome data names 237 of 250 cohort records, and 95 % of them are required.',
+    },
+  },
+  {
+    title: 'failed at cohort_reconciles: a stored row is missing',
+    plan: rising,
+    harm: (own) => own.service.stores.predictions.deleteOne({ org: own.id }),
+    expected: {
+      state: 'failed',
+      failing_gate: 'cohort_reconciles',
+      summary:
+        'Failed at cohort_reconciles: the stored rows of 1 requests differ from what the ledger counted.',
+    },
+  },
+  {
+    title: 'too early at matured_cohort: the horizon is not over',
+    plan: rising,
+    afterDays: 89.9,
+    expected: {
+      state: 'too_early_to_grade',
+      failing_gate: 'matured_cohort',
+      summary:
+        'Too early to grade at matured_cohort: 0 of 200 required predictions have completed the 90-day window.',
+    },
+  },
+  {
+    title: 'too early at outcomes_observed: too few conversions, and no more were expected',
+    plan: few,
+    options: { bundle: cautious },
+    expected: {
+      state: 'too_early_to_grade',
+      failing_gate: 'outcomes_observed',
+      summary: 'Too early to grade at outcomes_observed: 10 of 30 required conversions have been observed.',
+    },
+  },
+  {
+    title: 'failed at outcomes_observed: far fewer conversions than the likelihoods promise',
+    plan: few,
+    expected: {
+      state: 'failed',
+      failing_gate: 'outcomes_observed',
+      summary:
+        "Failed at outcomes_observed: 10 conversions were observed where the model's likelihoods add up to 125.",
+    },
+  },
+  {
+    title: 'failed at rate_rises_with_band: the rate does not rise',
+    plan: flat,
+    expected: {
+      state: 'failed',
+      failing_gate: 'rate_rises_with_band',
+      summary:
+        'Failed at rate_rises_with_band: conversion does not rise with score band across 250 matured predictions.',
+    },
+  },
+  {
+    title: 'failed at rate_rises_with_band: the rate rises as a whole, and drops on the way',
+    plan: dropping,
+    expected: {
+      state: 'failed',
+      failing_gate: 'rate_rises_with_band',
+      summary:
+        'Failed at rate_rises_with_band: conversion drops from scores 20-39 to 40-59 across 250 matured predictions.',
+    },
+  },
+  {
+    title: 'failed at top_band_lift: the top band is hardly better',
+    plan: barelyBetter,
+    expected: {
+      state: 'failed',
+      failing_gate: 'top_band_lift',
+      summary:
+        'Failed at top_band_lift: top-band lift is 1.1x across 250 matured predictions, and 1.2x is required.',
+    },
+  },
+];
+
+describe('validation, from scores and outcomes to the verdict', () => {
+  let service: RunningService;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+  });
+
+  for (const { title, plan, options = {}, named, afterDays = 90.01, harm, expected } of cases) {
+    it(title, async () => {
+      const own = await workspace(service, options);
+      const leads = leadsOf(plan);
+      await scoreLeads(own, leads);
+      await sendOutcomes(own, named === undefined ? leads : leads.slice(0, named));
+      await harm?.(own);
+      await gradeAfter(own, afterDays);
+
+      const shown = await validationOf(own);
+      expect(shown).to.include(expected);
+      expectGatesToAgree(shown);
+      const { validation } = scored(await own.score([{ company_size: 100 }]));
+      expect(validation).to.deep.equal(expected);
+    });
+  }
+
+  it('answers a webhook with the same verdict', async () => {
+    const own = await workspace(service);
+    await scoreLeads(own, leadsOf(rising));
+    await sendOutcomes(own, leadsOf(rising));
+    await gradeAfter(own, 91);
+    const reply = await httpCall(`${service.url()}/v1/webhooks/score`, {
+      secret: own.live.secret,
+      body: { model_id: own.model._id, record: { company_size: 100 } },
+    });
+    const body = JSON.parse(reply.text);
+    expect(body.validation).to.include({ state: 'passed', failing_gate: null });
+    expect(body.validation_state).to.equal('passed');
+    expect(body.validation_summary).to.equal(body.validation.summary);
+  });
+
+  it('not_applicable: timing models have no gates, whatever became of their leads', async () => {
+    const own = await workspace(service, { bundle: sampleBundle({ family: 'timing' }), policy: 'block' });
+    await scoreLeads(own, leadsOf(flat));
+    await sendOutcomes(own, leadsOf(flat));
+    const shown = await validationOf(own);
+    expect(shown).to.deep.equal({
+      state: 'not_applicable',
+      failing_gate: null,
+      summary: 'Not applicable: timing models are not graded by the forward-cohort gates.',
+    });
+  });
+
+  describe('under policy block', () => {
+    it('a model is refused until it passes, and the refusal names the gate and the way past it', async () => {
+      const own = await workspace(service, { policy: 'warn' });
+      const leads = leadsOf(rising);
+      await scoreLeads(own, leads);
+      await sendOutcomes(own, leads);
+      await own.change({ policy: 'block' });
+      await gradeAfter(own, 30);
+      const early = await eventually(async () =>
+        refused(await own.score([{ company_size: 1 }]), '409 deploy_blocked'),
+      );
+      expect(early.error.message).to.include('matured_cohort').and.include('--override on --reason');
+      await gradeAfter(own, 91);
+      await eventually(async () => {
+        scored(await own.score([{ company_size: 1 }]));
+      });
+    });
+
+    it('unresolved: a verdict that is older than 72 hours claims nothing, and refuses', async () => {
+      const own = await workspace(service, { policy: 'warn' });
+      await scoreLeads(own, leadsOf(rising));
+      await sendOutcomes(own, leadsOf(rising));
+      await gradeAfter(own, 91);
+      await own.change({ policy: 'block' });
+      const offset = service.clock.now() - Date.now();
+      const later = await service.startGateway({ CLOCK_OFFSET_MS: String(offset + 3 * dayMs + 60_000) });
+      try {
+        const reply = await own.score([{ company_size: 1 }], { url: later.url });
+        const refusal = refused(reply, '409 deploy_blocked');
+        expect(refusal.error.message).to.include('unresolved');
+        expect(JSON.parse(reply.text).validation).to.deep.equal({
+          state: 'unresolved',
+          failing_gate: null,
+          summary: 'Unresolved: the validation state could not be read, so no gate is claimed.',
+        });
+      } finally {
+        await later.stop();
+      }
+    });
+  });
+
+  it('a passed model fails only at the second failing grade in a row', async () => {
+    const own = await workspace(service);
+    await scoreLeads(own, leadsOf(rising));
+    await sendOutcomes(own, leadsOf(rising));
+    await gradeAfter(own, 91);
+    await sendOutcomes(own, leadsOf(flat)); // corrections: the newest word wins
+    await gradeAfter(own, 91);
+    const held = await validationOf(own);
+    expect(held).to.include({ state: 'passed', failing_gate: null });
+    expect(held.summary).to.match(
+      /^Passed: .+ did not clear rate_rises_with_band, .+ would fail the model\.$/,
+    );
+    await gradeAfter(own, 91);
+    expect(await validationOf(own)).to.include({ state: 'failed', failing_gate: 'rate_rises_with_band' });
+  });
+
+  it('a failed model passes again only with a fifth more conversions', async () => {
+    const own = await workspace(service);
+    await scoreLeads(own, leadsOf(flat));
+    await sendOutcomes(own, leadsOf(flat));
+    await gradeAfter(own, 91);
+    expect(await validationOf(own)).to.include({ state: 'failed' });
+    await sendOutcomes(own, leadsOf({ perBand: 50, conversions: [5, 20, 30, 40, 45] })); // 140, of 125 before
+    await gradeAfter(own, 91);
+    const held = await validationOf(own);
+    expect(held).to.include({ state: 'failed', failing_gate: 'rate_rises_with_band' });
+    expect(held.summary).to.include('150 conversions').and.include('140 have been observed');
+    await sendOutcomes(own, leadsOf({ perBand: 50, conversions: [10, 20, 30, 42, 48] })); // 150
+    await gradeAfter(own, 91);
+    expect(await validationOf(own)).to.include({ state: 'passed', failing_gate: null });
+  });
+
+  it('counts who is in the cohort, who is not, and why', async () => {
+    const own = await workspace(service);
+    const leads = leadsOf(rising);
+    await sendOutcomes(own, [{ crmId: 'lead-0-0', band: 0, converts: true }], { afterDays: -1 }); // before it was scored
+    await scoreLeads(own, leads);
+    await scoreLeads(own, leads.slice(5, 12)); // seven repeats
+    scored(await own.score([{ company_size: 1 }, { company_size: 2 }])); // without crm_id
+    scored(await own.score([{ crm_id: 'tested', company_size: 1 }], { key: own.test })); // not at all
+    const erased = await httpCall(`${service.url()}/v1/scores/lead-4-49`, {
+      method: 'DELETE',
+      secret: own.live.secret,
+    });
+    expect(erased.status).to.equal(204);
+    await sendOutcomes(own, leads.slice(1, -1));
+    await gradeAfter(own, 91);
+    const shown = await validationOf(own);
+    expect(figuresOf(shown, 'cohort_reconciles')).to.deep.include({
+      ledger_records: 259,
+      stored_rows: 259,
+      mismatched_requests: 0,
+      cohort: 248,
+      repeats: 7,
+      without_crm_id: 2,
+      excluded: 1,
+      erased: 1,
+      joined: 248,
+      joined_share: 1,
+    });
+    expect(
+      shown.bands?.map(({ scores, records, conversions }) => [scores, records, conversions]),
+    ).to.deep.equal([
+      ['0-19', 49, 4],
+      ['20-39', 50, 15],
+      ['40-59', 50, 25],
+      ['60-79', 50, 35],
+      ['80-100', 49, 45],
+    ]);
+  });
+
+  it('forgets at the next grade a lead that was erased since, and its outcome', async () => {
+    const own = await workspace(service);
+    await scoreLeads(own, leadsOf(rising));
+    await sendOutcomes(own, leadsOf(rising));
+    await gradeAfter(own, 91);
+    await httpCall(`${service.url()}/v1/scores/lead-4-0`, { method: 'DELETE', secret: own.live.secret });
+    await gradeAfter(own, 91);
+    const figures = figuresOf(await validationOf(own), 'cohort_reconciles');
+    expect(figures).to.deep.include({ cohort: 249, joined: 249, erased: 1, stored_rows: 250 });
+    expect(await service.stores.database.collection('outcomes').countDocuments({ org: own.id })).to.equal(
+      249,
+    );
+  });
+});
+
+/** The gates say the same as the verdict: cleared up to the one that stopped, not reached behind it. */
+function expectGatesToAgree({ state, failing_gate, gates = [], as_of, graded_at }: ValidationBody): void {
+  expect(as_of).to.be.a('string');
+  expect(graded_at).to.be.a('string');
+  expect(gates).to.have.length(6);
+  const stopped = gates.findIndex(({ gate }) => gate === failing_gate);
+  const word = state === 'failed' ? 'failed' : 'too_early';
+  expect(gates.map((gate) => gate.state)).to.deep.equal(
+    gates.map((_, index) => {
+      if (stopped === -1 || index < stopped) return 'cleared';
+      return index === stopped ? word : 'not_reached';
+    }),
+  );
+}
