@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { projectFile } from '../../shared/project-root.js';
+import { explainRowNames } from './explain-report.js';
 import { bareRow, besideBareRow, floorRow, scenarios } from './scenarios.js';
 
 /** What one run of the benchmark does. */
@@ -34,7 +35,8 @@ export const usageText = `Measures throughput, latency and CPU of the whole serv
 
 npm run bench -- [options]
   --quick          one short repeat (under 40 s) in place of three (2 to 3 minutes)
-  --only NAME      measure this row only; may be given several times: ${rowNames.join(', ')}
+  --only NAME      measure this row only; may be given several times: ${rowNames.join(', ')};
+                   or, by themselves: ${explainRowNames.join(', ')}
   --repeats N      how often each row is measured
   --bundle PATH    another model bundle than the demo's; its golden records are sent
   --profile DIR    write CPU profiles of the gateway and of one worker, and name the hottest functions
@@ -58,9 +60,13 @@ export function readBenchOptions(args: readonly string[]): BenchOptions | undefi
   if (values.help === true) return undefined;
   const quick = values.quick === true;
   const only = values.only ?? [];
-  const unknown = only.find((name) => !rowNames.includes(name));
+  const areExplained = only.some((name) => explainRowNames.includes(name));
+  const named = areExplained ? explainRowNames : rowNames;
+  const unknown = only.find((name) => !named.includes(name));
   if (unknown !== undefined)
-    throw new UsageError(`there is no row "${unknown}"; there are ${rowNames.join(', ')}`);
+    throw new UsageError(
+      `there is no row "${unknown}"${areExplained ? ' beside rows of explaining' : ''}; there are ${named.join(', ')}`,
+    );
   return {
     only: withBothOfPair(only),
     json: values.json === true,

@@ -1,6 +1,7 @@
 /** `npm run bench`: measures the whole service on this machine. See docs/performance.md. */
 import { messageOf } from '../../shared/errors.js';
 import { readBenchOptions, UsageError, usageText } from './bench-options.js';
+import { explainReport, explainRowNames } from './explain-report.js';
 import { runBench } from './run-bench.js';
 
 const undoings: (() => Promise<unknown> | undefined)[] = [];
@@ -29,6 +30,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 try {
   const options = readBenchOptions(process.argv.slice(2));
   if (options === undefined) process.stdout.write(usageText);
+  else if (options.only.some((name) => explainRowNames.includes(name)))
+    process.stdout.write(await explainReport(options.only, options));
   else await runBench(options, { onEnd: (undo) => undoings.push(undo), end });
 } catch (error) {
   if (ending === undefined) {
