@@ -1,0 +1,36 @@
+"""Shows the rows that records become: `python -m leadscore_export BUNDLE --now ISO < records.jsonl`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+
+from leadscore_export.feature_reader import UnusableRecord
+from leadscore_export.featurizer import Featurizer
+
+
+def main() -> None:
+    """Reads one JSON record a line and writes one row a line: a list with null for NaN, or {"unusable": why}."""
+    parser = argparse.ArgumentParser(prog="leadscore_export", description=__doc__)
+    parser.add_argument("bundle", type=Path, help="a bundle's folder, or a manifest.json")
+    parser.add_argument("--now", default="1970-01-01T00:00:00Z", help="when the records are scored, ISO 8601")
+    options = parser.parse_args()
+    path = options.bundle / "manifest.json" if options.bundle.is_dir() else options.bundle
+    featurizer = Featurizer.from_manifest(json.loads(path.read_text(encoding="utf-8")))
+    for line in sys.stdin:
+        print(json.dumps(_row_of(featurizer, line, options.now)))
+
+
+def _row_of(featurizer: Featurizer, line: str, now: str) -> object:
+    try:
+        row = featurizer.rows([json.loads(line)], now)[0]
+    except UnusableRecord as problem:
+        return {"unusable": str(problem)}
+    return [None if math.isnan(value) else value for value in row.tolist()]
+
+
+if __name__ == "__main__":
+    main()

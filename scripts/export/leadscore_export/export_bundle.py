@@ -1,0 +1,160 @@
+"""Writes the bundle of a trained model: the way from a notebook to a service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from leadscore_export.bundle_manifest import explanation, onnx_reference, recency_guard, training_time
+from leadscore_export.calibration import CalibrationKind, chosen_calibration, fitted_calibration
+from leadscore_export.check_training import check_agreement, check_missing_values, checked_training_data
+from leadscore_export.convert_model import convert_model
+from leadscore_export.converted_model import ConvertedModel
+from leadscore_export.export_error import ExportError
+from leadscore_export.export_report import ExportReport
+from leadscore_export.feature_types import Feature
+from leadscore_export.featurizer import Featurizer, Moment
+from leadscore_export.golden_records import golden_lines
+from leadscore_export.out_of_fold import out_of_fold
+from leadscore_export.plain_record import Record
+from leadscore_export.training_figures import area_under_curve, quantiles_of, top_lift
+from leadscore_export.write_bundle import write_bundle
+
+Vector = npt.NDArray[np.float64]
+
+_MOST_ONNX_BYTES = 64 * 1024 * 1024
+_FEW_ROWS = 300
+
+
+def export_bundle(
+    model: Any,
+    features: Featurizer | Sequence[Feature],
+    out: str | Path,
+    *,
+    name: str,
+    version: str,
+    X: Any,
+    y: Any,
+    oof_raw: Any = None,
+    groups: Any = None,
+    holdout: tuple[Any, Any] | None = None,
+    golden_records: Any = None,
+    now: Moment | Sequence[Moment] | None = None,
+    calibration: CalibrationKind | Literal["auto"] = "auto",
+    horizon_days: int = 90,
+    recency: str | Mapping[str, Any] | None = None,
+    family: Literal["forward", "timing"] = "forward",
+    baseline: Record | Sequence[float] | None = None,
+    trained_at: Moment | None = None,
+) -> ExportReport:
+    """Writes a bundle to the folder `out` and says what it holds. Raises ExportError, saying what to do.
+
+    model: a fitted binary classifier of LightGBM, XGBoost, CatBoost or scikit-learn (also in a pipeline), or an
+        `OnnxFile`; its classes are 0 and 1, and 1 means converted.
+    features: what it reads; a Featurizer when there are missing_tokens.
+    name, version: what people call the score, and the author's version; a version once imported cannot change.
+    X, y: the rows it was trained on, as `Featurizer.rows` makes them, and 1 for each that converted, else 0.
+    oof_raw: for each row of X the probability by a model that was not trained on it. Without it, copies of the model
+        are trained on five folds (`groups`: which rows must stay together).
+    holdout: rows and outcomes that were not trained on, for the lift that validation expects; else out-of-fold rows.
+    golden_records, now: records with their answers for `model check`, best held out, and when they were scored.
+    calibration: "auto" goes by the number of rows, see calibration.py.
+    horizon_days: how long after scoring a lead counts as converted.
+    recency: the Date field whose age a record is warned about (the limit is the 99th percentile of X), or the
+        manifest's own form.
+    baseline: the reference row, or record, for models that are neither trees nor linear.
+    """
+    featurizer = features if isinstance(features, Featurizer) else Featurizer(features)
+    rows, converted = checked_training_data(X, y, featurizer)
+    onnx = convert_model(model, featurizer.width)
+    _check_file(onnx, featurizer)
+    check_agreement(onnx, rows)
+    check_missing_values(onnx, featurizer, rows)
+
+    raw = _out_of_fold(model, rows, converted, oof_raw, groups)
+    kind, reason = chosen_calibration(converted) if calibration == "auto" else (calibration, "as asked")
+    held_raw, held_converted = (raw, converted) if holdout is None else _held_out(onnx, featurizer, holdout)
+    lift = top_lift(held_raw, held_converted)
+    manifest: dict[str, Any] = {
+        "schema_version": 1,
+        "name": name,
+        "version": version,
+        "family": family,
+        "trained_at": training_time(trained_at),
+        "onnx": onnx_reference(onnx),
+        "width": featurizer.width,
+        "features": featurizer.features,
+        "calibration": fitted_calibration(kind, raw, converted),
+        "quantiles": quantiles_of(raw),
+        **({"missing_tokens": featurizer.missing_tokens} if featurizer.missing_tokens else {}),
+        **recency_guard(recency, featurizer, rows),
+        "explain": explanation(onnx, featurizer, rows, baseline),
+        "validation": {
+            "horizon_days": horizon_days,
+            "base_rate": round(float(held_converted.mean()), 6),
+            "holdout_top_lift": round(lift, 4),
+        },
+    }
+    golden = [] if golden_records is None else golden_lines(onnx, featurizer, manifest, golden_records, now)
+    # Everything is known by now, so that nothing half-made is left when something is wrong.
+    write_bundle(Path(out), manifest, onnx, golden)
+    return ExportReport(
+        folder=Path(out),
+        rows=len(rows),
+        base_rate=float(converted.mean()),
+        out_of_fold_auc=area_under_curve(raw, converted),
+        top_lift=lift,
+        calibration=f"{kind}: {reason}",
+        contributions=_contributions_text(onnx),
+        golden_records=len(golden),
+        notes=tuple(_notes(raw, converted, has_golden=bool(golden), has_holdout=holdout is not None)),
+    )
+
+
+def _check_file(model: ConvertedModel, featurizer: Featurizer) -> None:
+    if model.width is not None and model.width != featurizer.width:
+        raise ExportError(
+            f"the model was trained on {model.width} columns, but the features fill {featurizer.width}: "
+            f"{', '.join(featurizer.column_names)}"
+        )
+    if len(model.file) > _MOST_ONNX_BYTES:
+        raise ExportError(
+            f"the ONNX file has {len(model.file) / 2**20:.0f} MiB, and a bundle's may have 64; train fewer or smaller "
+            "trees (min_samples_leaf, max_depth)"
+        )
+
+
+def _out_of_fold(model: Any, rows: Vector, converted: Vector, oof_raw: Any, groups: Any) -> Vector:
+    if oof_raw is None:
+        return out_of_fold(model, rows, converted, groups=groups)
+    raw = np.asarray(oof_raw, dtype=np.float64)
+    if raw.shape != (len(rows),):
+        raise ExportError(f"oof_raw has the shape {raw.shape} for {len(rows)} rows of X; give one probability for each")
+    if not (np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1):
+        raise ExportError("oof_raw must be probabilities, 0 to 1, before any calibration")
+    return raw
+
+
+def _held_out(model: ConvertedModel, featurizer: Featurizer, holdout: tuple[Any, Any]) -> tuple[Vector, Vector]:
+    rows, converted = checked_training_data(*holdout, featurizer)
+    return model.raw(rows), converted
+
+
+def _contributions_text(model: ConvertedModel) -> str:
+    if model.trees is not None:
+        return "exact (trees)"
+    return "exact (linear)" if model.linear is not None else "by occlusion, against the baseline row"
+
+
+def _notes(raw: Vector, converted: Vector, *, has_golden: bool, has_holdout: bool) -> list[str]:
+    notes = {
+        f"{len(raw)} rows: scores and likelihoods are rough": len(raw) < _FEW_ROWS,
+        "out of fold the model hardly ranks better than chance": area_under_curve(raw, converted) < 0.55,
+        "no golden records: `model check` can only see that the model runs; give golden_records": not has_golden,
+        "no holdout: base rate and lift come from out-of-fold scores": not has_holdout,
+    }
+    return [note for note, holds in notes.items() if holds]

@@ -1,0 +1,83 @@
+"""Takes an ONNX file that somebody else wrote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import onnx
+from onnx import TensorProto
+
+from leadscore_export.converted_model import ConvertedModel
+from leadscore_export.export_error import ExportError
+
+
+@dataclass(frozen=True)
+class OnnxFile:
+    """An ONNX file: float32 [N, width] in, probabilities (or logits) out.
+
+    output: the name of the output; needed when it has several that could be meant.
+    positive_class: the column of the class that means converted, for an output with several.
+    """
+
+    path: str | Path
+    output: str | None = None
+    kind: Literal["probability", "logit"] = "probability"
+    positive_class: int = 1
+
+
+def read_onnx_file(given: OnnxFile) -> ConvertedModel:
+    """The file's bytes with its input and output. Raises ExportError when it cannot serve."""
+    path = Path(given.path)
+    try:
+        file = path.read_bytes()
+        model = onnx.load_from_string(file)
+    except Exception as problem:  # whatever protobuf throws at a file that is none
+        raise ExportError(f"{path} cannot be read as ONNX: {problem}") from problem
+    return described_file(file, model, given)
+
+
+def described_file(file: bytes, model: onnx.ModelProto, given: OnnxFile) -> ConvertedModel:
+    """An ONNX model with its input and output found."""
+    name, width = _input(model.graph)
+    return ConvertedModel(
+        file=file,
+        width=width,
+        input=name,
+        output=_output(model.graph, given.output),
+        kind=given.kind,
+        positive_class=given.positive_class,
+    )
+
+
+def _input(graph: onnx.GraphProto) -> tuple[str, int | None]:
+    stored = {tensor.name for tensor in graph.initializer}
+    inputs = [value for value in graph.input if value.name not in stored]
+    if len(inputs) != 1:
+        names = ", ".join(value.name for value in inputs)
+        raise ExportError(f"the ONNX model has {len(inputs)} inputs ({names}); convert it with one, float32 [N, width]")
+    tensor = inputs[0].type.tensor_type
+    if tensor.elem_type != TensorProto.FLOAT:
+        raise ExportError(
+            f"the ONNX model's input {inputs[0].name} is not float32; convert it with a FloatTensorType input"
+        )
+    dimensions = tensor.shape.dim
+    width = dimensions[1].dim_value if len(dimensions) == 2 else 0
+    return inputs[0].name, width or None
+
+
+def _output(graph: onnx.GraphProto, wanted: str | None) -> str:
+    if any(node.op_type == "ZipMap" for node in graph.node):
+        raise ExportError("the ONNX model ends in a ZipMap; convert it with the option zipmap=False")
+    tensors = [value.name for value in graph.output if value.type.tensor_type.elem_type == TensorProto.FLOAT]
+    if wanted is not None:
+        if wanted not in tensors:
+            raise ExportError(f'the ONNX model has no float32 output "{wanted}"; it has {", ".join(tensors) or "none"}')
+        return wanted
+    if len(tensors) != 1:
+        raise ExportError(
+            f"the ONNX model has {len(tensors)} float32 outputs ({', '.join(tensors)}); say which with "
+            "OnnxFile(path, output=...)"
+        )
+    return str(tensors[0])

@@ -1,0 +1,50 @@
+"""Scores training rows by models that have not seen them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leadscore_export.export_error import ExportError
+
+Vector = npt.NDArray[np.float64]
+
+
+def out_of_fold(
+    model: Any, X: npt.ArrayLike, y: npt.ArrayLike, *, folds: int = 5, groups: Any = None, seed: int = 0
+) -> Vector:
+    """The probability of each row by a copy of the model trained on the other folds.
+
+    model: any classifier with scikit-learn's interface (LGBMClassifier, XGBClassifier, CatBoostClassifier, pipelines).
+    groups: which rows belong together, such as the account of each lead; they stay in one fold.
+    """
+    try:
+        from sklearn.base import clone
+        from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+    except ImportError as problem:
+        raise ExportError(
+            "out-of-fold scores need scikit-learn: pip install scikit-learn, or give oof_raw"
+        ) from problem
+    rows, converted = np.asarray(X, dtype=np.float32), np.asarray(y)
+    if not (hasattr(model, "fit") and hasattr(model, "predict_proba") and hasattr(model, "get_params")):
+        raise ExportError(
+            f"a {type(model).__module__.partition('.')[0]} {type(model).__name__} cannot be trained again from here; "
+            "give oof_raw: for each row of X the probability by a model that was not trained on it"
+        )
+    smaller = int(min(np.bincount(converted.astype(int), minlength=2)))
+    if smaller < folds:
+        raise ExportError(f"the smaller class has {smaller} rows for {folds} folds; give oof_raw or more data")
+    splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
+    raw = np.empty(len(rows))
+    for training, unseen in splitter(folds, shuffle=True, random_state=seed).split(rows, converted, groups):
+        try:
+            fitted = clone(model).fit(rows[training], converted[training])
+        except Exception as problem:  # early stopping without a set to watch, and whatever else a trainer asks for
+            raise ExportError(
+                f"a copy of the model could not be trained for out-of-fold scores ({problem}); give oof_raw: for each "
+                "row of X the probability by a model that was not trained on it"
+            ) from problem
+        raw[unseen] = fitted.predict_proba(rows[unseen])[:, 1]
+    return raw
