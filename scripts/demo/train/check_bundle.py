@@ -13,7 +13,6 @@ import argparse
 import hashlib
 import json
 import math
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,10 @@ import numpy as np
 import onnx
 
 import demo_model
-from featurize import feature_rows
 from golden_records import raw_probabilities
 from leads_table import read_leads
-from serving_figures import conversion_likelihood, is_steady, logit, percentile_score
+from leadscore_export.featurizer import Featurizer
+from leadscore_export.serving_figures import conversion_likelihood, is_steady, logit, percentile_score
 
 MAX_BUNDLE_BYTES = 1_000_000
 MAX_ONNX_BYTES = 400_000
@@ -76,7 +75,8 @@ def check_covers(path: Path, onnx_bytes: bytes) -> None:
 
 def check_golden(lines: list[dict[str, Any]], manifest: dict[str, Any], onnx_bytes: bytes) -> None:
     """Every golden answer follows from its record by the format's rules."""
-    rows = feature_rows([line["record"] for line in lines], manifest, [_now_ms(line["now"]) for line in lines])
+    featurizer = Featurizer.from_manifest(manifest)
+    rows = featurizer.rows([line["record"] for line in lines], [line["now"] for line in lines]).tolist()
     raws = raw_probabilities(onnx_bytes, rows)
     singles = [raw_probabilities(onnx_bytes, [row])[0] for row in rows]
     for line, row, raw, single in zip(lines, rows, raws, singles, strict=True):
@@ -92,7 +92,7 @@ def check_golden(lines: list[dict[str, Any]], manifest: dict[str, Any], onnx_byt
 def fresh_figures(leads: Path, now: str, manifest: dict[str, Any], onnx_bytes: bytes) -> dict[str, Any]:
     """How the served figures fare on a table that was not trained on."""
     table = read_leads(leads)
-    rows = feature_rows(table.records, manifest, [_now_ms(now)] * len(table.records))
+    rows = Featurizer.from_manifest(manifest).rows(table.records, now)
     raws, converted = raw_probabilities(onnx_bytes, rows).astype(np.float64), np.asarray(table.converted)
     scores = np.array([percentile_score(raw, manifest["quantiles"]) for raw in raws])
     likelihoods = np.array([conversion_likelihood(raw, manifest["calibration"]) for raw in raws])
@@ -112,10 +112,6 @@ def fresh_figures(leads: Path, now: str, manifest: dict[str, Any], onnx_bytes: b
         "top_lift": round(demo_model.top_lift(raws, converted), 3),
         "bands": bands,
     }
-
-
-def _now_ms(iso: str) -> float:
-    return datetime.fromisoformat(iso.replace("Z", "+00:00")).timestamp() * 1000
 
 
 if __name__ == "__main__":

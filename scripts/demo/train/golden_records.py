@@ -14,8 +14,8 @@ import numpy as np
 import onnxruntime
 import shap
 
-from featurize import feature_rows
-from serving_figures import conversion_likelihood, is_steady, percentile_score
+from leadscore_export.featurizer import Featurizer
+from leadscore_export.serving_figures import conversion_likelihood, is_steady, percentile_score
 from untidy_record import Record, untidy_record
 
 TIDY_COUNT = 160
@@ -87,7 +87,7 @@ def _made_untidy(record: Record, manifest: Mapping[str, Any], now: datetime, dra
 
 def _rows(candidates: Sequence[Candidate], manifest: Mapping[str, Any]) -> list[list[float]]:
     times = [candidate.now.timestamp() * 1000 for candidate in candidates]
-    return feature_rows([candidate.record for candidate in candidates], manifest, times)
+    return Featurizer.from_manifest(manifest).rows([candidate.record for candidate in candidates], times).tolist()
 
 
 def _steady(candidates: Sequence[Candidate], manifest: Mapping[str, Any], onnx_bytes: bytes) -> list[Candidate]:

@@ -17,10 +17,12 @@ import numpy as np
 
 import demo_model
 from demo_features import MISSING_TOKENS, RECENCY, demo_features
-from featurize import feature_rows
 from golden_records import golden_lines
 from leads_table import read_leads
-from tree_onnx import INPUT_NAME, OUTPUT_NAME, tree_onnx
+from leadscore_export.featurizer import Featurizer
+from leadscore_export.lightgbm_trees import lightgbm_trees
+from leadscore_export.onnx_graph import INPUT_NAME, OUTPUT_NAME
+from leadscore_export.tree_onnx import tree_onnx
 
 HORIZON_DAYS = 90
 VERSION = "2026.11.0"
@@ -32,17 +34,16 @@ def main() -> None:
     table = read_leads(options.leads)
     features, width = demo_features()
     manifest: dict[str, Any] = {"features": features, "width": width, "missing_tokens": MISSING_TOKENS}
-    x = feature_rows(table.records, manifest, [now.timestamp() * 1000] * len(table.records))
     # Trained on float32, because that is what the service gives to ONNX.
-    rows, converted = np.asarray(x, dtype=np.float32), np.asarray(table.converted)
+    rows = Featurizer.from_manifest(manifest).rows(table.records, now).astype(np.float32)
+    converted = np.asarray(table.converted)
     split = demo_model.split_rows(len(rows))
     _check_nan_seen(features, rows[split.training])
 
     raw_unseen = demo_model.out_of_fold(rows[split.training], converted[split.training])
     booster = demo_model.train(rows[split.training], converted[split.training])
     figures = _figures(booster, rows, converted, split, raw_unseen)
-    model, covers = tree_onnx(booster)
-    onnx_bytes = model.SerializeToString()
+    onnx_bytes, covers = tree_onnx(lightgbm_trees(booster), name="demo_leads", producer="leadscore demo")
     manifest = _manifest(features, width, options.now, onnx_bytes) | {
         "calibration": demo_model.platt(raw_unseen, converted[split.training]),
         "quantiles": demo_model.quantiles(raw_unseen),
