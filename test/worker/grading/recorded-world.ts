@@ -1,0 +1,123 @@
+import type { Collection, Db } from 'mongodb';
+import { callIdGenerator } from '../../../shared/identifiers.js';
+import { type Outcome, OutcomeStore } from '../../../shared/store/outcomes.js';
+import { bandOf, type Prediction, PredictionStore, predictionId } from '../../../shared/store/predictions.js';
+import type { LedgerRow } from '../../../shared/store/usage-ledger.js';
+import { ValidationDailyStore } from '../../../shared/store/validation-daily.js';
+import { dayMs, dayNumber } from '../../../shared/utc-day.js';
+import type { CohortFigures } from '../../../worker/grading/cohort-figures.js';
+
+export interface WorldIds {
+  readonly organisationId: string;
+  readonly modelId: string;
+  readonly version: string;
+}
+
+/** One row of a call: a lead, or none, and its score. */
+export interface RowToScore {
+  readonly crmId: string | undefined;
+  readonly score: number;
+}
+
+/** What the service would have recorded, written into the collections as it does; and the plain truth of it, counted in memory. */
+export class RecordedWorld {
+  readonly rows: Prediction[] = [];
+  readonly words = new Map<string, Outcome>();
+  private readonly ledger: LedgerRow[] = [];
+  private readonly newCallId = callIdGenerator();
+  private readonly predictions: Collection<Prediction>;
+
+  constructor(
+    private readonly database: Db,
+    private readonly ids: WorldIds,
+  ) {
+    this.predictions = database.collection<Prediction>('predictions');
+  }
+
+  /** A call that was scored and counted; its id is a little older than its rows, as its body took time to arrive. */
+  async call(atMs: number, rows: readonly RowToScore[], arrivalMs = 0): Promise<void> {
+    const { organisationId: org, modelId: model, version } = this.ids;
+    const callId = this.newCallId(atMs - arrivalMs);
+    const at = new Date(atMs);
+    const documents = rows.map(({ crmId, score }, row): Prediction => {
+      const common = { _id: predictionId(callId, row), org, model, version, score, at };
+      const likelihood = score * 50;
+      const crm_id = crmId === undefined ? {} : { crm_id: crmId };
+      return { ...common, ...crm_id, likelihood, band: bandOf(score), fields: '[]' };
+    });
+    const month = at.toISOString().slice(0, 7);
+    const counted = {
+      org,
+      key: 'key',
+      bucket: 'live',
+      month,
+      records: rows.length,
+      model,
+      version,
+      at,
+    } as const;
+    const row: LedgerRow = { _id: callId, request_id: callId, ...counted };
+    await this.database.collection<LedgerRow>('usage_ledger').insertOne(row);
+    if (documents.length > 0) await this.predictions.insertMany(documents);
+    this.ledger.push(row);
+    this.rows.push(...documents);
+  }
+
+  async outcomes(outcomes: readonly Outcome[], receivedMs: number): Promise<void> {
+    const { organisationId } = this.ids;
+    await new OutcomeStore(this.database).record({
+      organisationId,
+      outcomes,
+      receivedAt: new Date(receivedMs),
+    });
+    for (const outcome of outcomes) this.words.set(outcome.crmId, outcome);
+  }
+
+  /** Erases a lead, in the steps of `DELETE /v1/scores/{crm_id}`. */
+  async erase(crmId: string): Promise<void> {
+    const { organisationId } = this.ids;
+    const store = new PredictionStore(this.database);
+    const days = await store.daysOf(organisationId, crmId);
+    await store.erase(organisationId, crmId);
+    await new OutcomeStore(this.database).erase(organisationId, crmId);
+    await new ValidationDailyStore(this.database).markStale(organisationId, days);
+    for (const [index, row] of this.rows.entries()) {
+      if (row.crm_id !== crmId) continue;
+      const { crm_id: _lead, fields: _fields, ...rest } = row;
+      this.rows[index] = rest;
+    }
+    this.words.delete(crmId);
+  }
+
+  /** The cohort by its definition, row by row. */
+  truth(asOfMs: number, horizonDays: number): Omit<CohortFigures, 'requests' | 'expectedLift' | 'joinable'> {
+    const rows = this.rows
+      .filter((row) => dayNumber(row.at.getTime()) <= dayNumber(asOfMs))
+      .sort((one, other) => (one._id < other._id ? -1 : 1));
+    const seen = new Set<string>();
+    const counts = { cohort: 0, joined: 0, matured: 0 };
+    const leftOut = { repeats: 0, withoutCrmId: 0, excluded: 0, erased: 0 };
+    const bands = [0, 1, 2, 3, 4].map(() => ({ records: 0, conversions: 0, expected: 0 }));
+    for (const row of rows) {
+      const word = row.crm_id === undefined ? undefined : this.words.get(row.crm_id);
+      if (row.crm_id === undefined) leftOut[row.fields === undefined ? 'erased' : 'withoutCrmId'] += 1;
+      else if (seen.has(row.crm_id)) leftOut.repeats += 1;
+      else if (word?.converted === true && word.at <= row.at) leftOut.excluded += 1;
+      else {
+        const hasMatured = row.at.getTime() + horizonDays * dayMs <= asOfMs;
+        counts.cohort += 1;
+        if (word !== undefined) counts.joined += 1;
+        if (hasMatured) counts.matured += 1;
+        const band = bands[row.band];
+        if (hasMatured && word !== undefined && band !== undefined) {
+          const delayMs = word.at.getTime() - row.at.getTime();
+          band.records += 1;
+          band.conversions += word.converted && delayMs <= horizonDays * dayMs ? 1 : 0;
+          band.expected += row.likelihood / 10_000;
+        }
+      }
+      if (row.crm_id !== undefined) seen.add(row.crm_id);
+    }
+    return { ...counts, leftOut, bands, horizonDays };
+  }
+}
