@@ -1,5 +1,5 @@
 import { ApiError } from '../../shared/errors.js';
-import { fromEntries, isMembers, type Members, memberOf, without } from './members.js';
+import { fromEntries, isMembers, type Members, memberOf, someMember, without } from './members.js';
 
 /** A webhook's body, taken apart. */
 export interface Envelope {
@@ -97,14 +97,13 @@ function pipedriveField([name, value]: readonly [string, unknown]): [string, unk
 }
 
 /** HubSpot and Pipedrive wrap values: `{"annualrevenue": {"value": "1200", ...}}`. */
-const unwrapValues = (members: Members): Members => fromEntries(valuesOf(members));
+const unwrapValues = (members: Members): Members =>
+  someMember(members, isWrapped) ? fromEntries(valuesOf(members)) : members;
 
-function valuesOf(members: Members): [string, unknown][] {
-  return Object.entries(members).map(([name, value]) => [
-    name,
-    isMembers(value) && Object.hasOwn(value, 'value') ? value.value : value,
-  ]);
-}
+const valuesOf = (members: Members): [string, unknown][] =>
+  Object.entries(members).map(([name, value]) => [name, isWrapped(value) ? value.value : value]);
+
+const isWrapped = (value: unknown): value is Members => isMembers(value) && Object.hasOwn(value, 'value');
 
 function objectIdOf(body: Members | undefined): unknown {
   const object = body === undefined ? undefined : memberOf(body, 'object');

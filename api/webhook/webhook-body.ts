@@ -4,12 +4,16 @@ import { parseJson } from '../parse-json.js';
 import { bodyText } from '../read-body.js';
 import { fromEntries } from './members.js';
 
+/** Far above what a tool sends; each takes a hundred times as long to read as to send. */
+const mostFormFields = 10_000;
+
 /** JSON that was sent as a form, as curl does unless told otherwise: in a form these characters are percent-encoded. */
 const isJson = /^\s*[[{]/;
 
 /**
  * Parses the body of a webhook: JSON, JSON that was sent as text/plain, or a form.
- * @throws ApiError unreadableRequest for any other content type, and for what does not parse
+ * @throws ApiError unreadableRequest for any other content type, and for what does not parse; refusedRequest for a form of
+ * too many fields
  */
 export function parseWebhookBody(context: Context, body: Buffer): unknown {
   const type = context.is(
@@ -37,14 +41,20 @@ export function parseWebhookBody(context: Context, body: Buffer): unknown {
 function parseForm(text: string): unknown {
   if (text.trim() === '')
     throw new ApiError('unreadableRequest', 'The form is empty: send the fields of one record.');
+  const pairs = text.split('&', mostFormFields + 1);
+  if (pairs.length > mostFormFields) {
+    throw new ApiError('refusedRequest', `The form has more than ${mostFormFields} fields.`);
+  }
   const members = new Map<string, string | string[]>();
-  for (const pair of text.split('&')) {
+  for (const pair of pairs) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
     const name = decoded(equals === -1 ? pair : pair.slice(0, equals));
     const value = equals === -1 ? '' : decoded(pair.slice(equals + 1));
     const before = members.get(name);
-    members.set(name, before === undefined ? value : [before, value].flat());
+    if (before === undefined) members.set(name, value);
+    else if (typeof before === 'string') members.set(name, [before, value]);
+    else before.push(value);
   }
   if ([...members.keys()].some((name) => name.includes('\0'))) {
     throw new ApiError('unreadableRequest', 'A name in the form contains a NUL character.');

@@ -1,7 +1,7 @@
 import { ApiError } from '../../shared/errors.js';
 import { crmIdSchema, modelIdSchema } from '../schemas/score-request.js';
 import { type Envelope, openEnvelope, settingNames } from './envelopes.js';
-import { fromEntries, isMembers, type Members, memberOf } from './members.js';
+import { fromEntries, isMembers, type Members, memberOf, someMember } from './members.js';
 
 /** What a webhook asks for, whichever tool sent it. */
 export interface WebhookRequest {
@@ -63,7 +63,7 @@ function onlyElement(body: unknown): Members {
  * `headers`, `params`, `query` and `body` of what its Webhook node received. The settings beside it still count.
  */
 function withoutWrapping(body: Members): Members {
-  const isItem = Object.keys(body).every((name) => n8nItemNames.has(name) || settingNames.has(name));
+  const isItem = !someMember(body, (_, name) => !n8nItemNames.has(name) && !settingNames.has(name));
   const isReceived = isMembers(memberOf(body, 'headers'));
   const inner = isItem ? memberOf(body, 'json') : isReceived ? memberOf(body, 'body') : undefined;
   if (!isMembers(inner)) return body;
