@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { publishChange } from '../../shared/changes.js';
+import { rateWindowKey } from '../../shared/redis-keys.js';
 import { eventually } from '../support/eventually.js';
 import type { HttpReply } from '../support/http-call.js';
 import { rawCall } from '../support/raw-connection.js';
@@ -91,6 +92,31 @@ describe('a bad input gets a clear answer:', () => {
       expect(await nearlyExhausted.ledgerSum('test')).to.equal(1000);
       for (const organisation of organisations) await expectBooksAgree(organisation);
     });
+  });
+
+  describe('the 11th call within a second', () => {
+    /** Fills a second's window with ten calls of that long ago; gives what one more call is answered with. */
+    async function oneMore(agoMs: number, path: string): Promise<HttpReply> {
+      const { own } = rig;
+      const key = await own.addKey('test', { rate: 10 });
+      const [seconds = 0, micros = 0] = (await service.redis.time()).map(Number);
+      const atUs = 1_000_000 * seconds + micros - 1_000 * agoMs;
+      const slots = Array.from({ length: 10 }, (_, slot) => [atUs, `call ${slot}`]).flat();
+      await service.redis.zadd(rateWindowKey(own.id, key.key._id, 'scoring'), ...slots);
+      return await own.call(path, { key, body: '{' });
+    }
+
+    for (const path of ['/v1/score', '/v1/webhooks/score', '/score', '/webhooks/score']) {
+      it(`to ${path} is refused, also over the edge of a second, and passes after it`, async () => {
+        for (const agoMs of [0, 600]) {
+          const reply = await oneMore(agoMs, path);
+          const { message } = refused(reply, '429 rate_limited').error;
+          expect(message).to.equal('More than 10 calls within a second: slow down and retry.');
+          expect(reply.headers.get('retry-after')).to.equal('1');
+        }
+        refused(await oneMore(1_001, path), '422 bad_request');
+      });
+    }
   });
 
   it('a key of a bad checksum is not even looked up', async () => {

@@ -115,6 +115,7 @@ export const refusedWebhooks: readonly BadInput[] = (
       sent('{"model_id":"{{model_id}}","colour":"red"}'),
       /^record: expected at least one field/,
     ],
+    ['a form of four million fields', sent('a&'.repeat(4_000_000), form), /more than 10000 fields/],
     ['a body over the limit', sent(' '.repeat(8 * 1024 * 1024 + 1)), /larger than 8388608 bytes/],
   ] satisfies [string, BadInput['call'], RegExp][]
 ).map(([name, call, says]) => ({ name, call, as: '400 bad_request', says }));

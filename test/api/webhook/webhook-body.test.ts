@@ -1,0 +1,122 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import Koa, { type Context } from 'koa';
+import { parseWebhookBody } from '../../../api/webhook/webhook-body.js';
+import { ApiError } from '../../../shared/errors.js';
+
+const form = 'application/x-www-form-urlencoded';
+
+/** The context of a request with a body of this content type. */
+function contextOf(contentType: string | undefined, length = 1): Context {
+  const request = new IncomingMessage(new Socket());
+  request.headers = {
+    ...(contentType === undefined ? {} : { 'content-type': contentType }),
+    ...(length === 0 ? {} : { 'content-length': String(length) }),
+  };
+  return new Koa().createContext(request, new ServerResponse(request));
+}
+
+const parse = (contentType: string | undefined, body: string | Buffer): unknown =>
+  parseWebhookBody(contextOf(contentType, body.length), Buffer.from(body));
+
+function refusalOf(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ApiError) return `${error.entry.status} ${error.message}`;
+    throw error;
+  }
+  throw new Error('it was not refused');
+}
+
+describe('parse the body of a webhook', () => {
+  for (const type of [
+    'application/json',
+    'APPLICATION/JSON; charset="UTF-8"',
+    'application/json;',
+    'application/ld+json',
+    'text/plain',
+    'text/plain; charset=us-ascii',
+  ]) {
+    it(`as JSON when it comes as ${type}`, () => {
+      expect(parse(type, '{"a":[1]}')).to.deep.equal({ a: [1] });
+    });
+  }
+
+  it('as JSON when that was sent as a form', () => {
+    expect(parse(form, ' {"a":"1 + 1 = %32"}')).to.deep.equal({ a: '1 + 1 = %32' });
+    expect(parse(form, '[{"a":1}]')).to.deep.equal([{ a: 1 }]);
+    expect(parse(form, '%7B%22a%22%3A1%7D')).to.deep.equal({ '{"a":1}': '' });
+  });
+
+  it('as a form, whatever it holds', () => {
+    const pairs = fc.array(fc.tuple(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' })), {
+      minLength: 1,
+      maxLength: 8,
+    });
+    const property = fc.property(pairs, (sent) => {
+      const expected: Record<string, unknown> = Object.create(null);
+      for (const [name] of sent) {
+        const values = sent.filter(([other]) => other === name).map(([, value]) => value);
+        expected[name] = values.length === 1 ? values[0] : values;
+      }
+      const parsed = parse(form, new URLSearchParams(sent).toString());
+      expect(Object.entries(parsed as object)).to.have.deep.members(Object.entries(expected));
+    });
+    fc.assert(property, {
+      examples: [
+        [[['__proto__', 'a']]],
+        [[['', '']]],
+        [
+          [
+            ['a', '1'],
+            ['a', '2'],
+          ],
+        ],
+      ],
+    });
+  });
+
+  it('as a form with gaps', () => {
+    expect(parse(form, '&a&&b=&c=d=e&')).to.deep.equal({ a: '', b: '', c: 'd=e' });
+  });
+
+  it('not as a form of more than 10,000 fields, of one name or many, and says so at once', () => {
+    const startMs = performance.now();
+    for (const field of ['a&', '&', 'a=b&'])
+      expect(refusalOf(() => parse(form, field.repeat(2_000_000)))).to.equal(
+        '400 The form has more than 10000 fields.',
+      );
+    expect(parse(form, Array(10_000).fill('a=1').join('&'))).to.deep.equal({ a: Array(10_000).fill('1') });
+    expect(performance.now() - startMs).to.be.below(5_000);
+  });
+
+  it('not when it is empty, and says that', () => {
+    expect(refusalOf(() => parse('application/json', ''))).to.equal(
+      '422 The body is empty: send the fields of one record.',
+    );
+    expect(refusalOf(() => parseWebhookBody(contextOf(form), Buffer.from('')))).to.match(
+      /^422 The form is empty/,
+    );
+    expect(refusalOf(() => parseWebhookBody(contextOf('text/plain'), Buffer.from(' ')))).to.match(
+      /^422 The body is empty/,
+    );
+  });
+
+  it('not in any other content type or charset', () => {
+    for (const type of [
+      undefined,
+      '',
+      'json',
+      'text/xml',
+      'multipart/form-data; boundary=x',
+      `${form}; charset=utf-16`,
+    ])
+      expect(
+        refusalOf(() => parse(type, '{}')),
+        String(type),
+      ).to.match(/^422 Send the record as application\/json/);
+  });
+});
