@@ -8,7 +8,7 @@ import { type RunningService, runningService, startTimeoutMs } from '../support/
 import { type TestWorkspace, workspace } from '../support/workspace.js';
 import { malformed } from './transport/malformed.js';
 
-const bodyTimeoutMs = 1_000;
+const bodyTimeoutMs = 1_500;
 const lead = { company_size: 120 };
 
 describe('transport:', () => {
@@ -81,7 +81,9 @@ describe('transport:', () => {
       for (const { connection, isBody } of slow) {
         const reply = await connection.reply();
         const { message } = refused(reply, '400 bad_request').error;
-        expect(message).to.match(isBody ? /body did not arrive within 1 seconds/ : /did not arrive in time/);
+        expect(message).to.match(
+          isBody ? /body did not arrive within 1.5 seconds/ : /did not arrive in time/,
+        );
         expect(reply.headers.get('connection')).to.equal('close');
         await connection.closed;
         connection.destroy();

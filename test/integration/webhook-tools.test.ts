@@ -4,7 +4,7 @@ import { compileKnownFields } from '../../shared/known-fields.js';
 import type { Model } from '../../shared/store/models.js';
 import { demoBundleDirectory, readGoldenBundle } from '../support/golden-records.js';
 import { rawCall } from '../support/raw-connection.js';
-import { refused, type ScoreRow, scoredRow } from '../support/score-reply.js';
+import { refused, scoredRow } from '../support/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
 import {
   callOf,
@@ -14,13 +14,8 @@ import {
   readToolFixtures,
   type ToolFixture,
 } from '../support/tool-fixture.js';
+import { scoredWebhook } from '../support/webhook-answer.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
-
-interface WebhookAnswer extends ScoreRow {
-  readonly model_id: string;
-  readonly usage_remaining: string;
-  readonly outputFields?: Readonly<Record<string, unknown>>;
-}
 
 describe('POST /v1/webhooks/score: what tools really send', () => {
   let service: RunningService;
@@ -56,8 +51,7 @@ describe('POST /v1/webhooks/score: what tools really send', () => {
         expect(await own.ledgerSum()).to.equal(before);
         return;
       }
-      expect(reply.status, reply.text).to.equal(200);
-      const answer = JSON.parse(reply.text) as WebhookAnswer;
+      const answer = scoredWebhook(reply);
       expect(answer).to.include({ model_id: model._id, crm_id: expected.crm_id, enriched: false });
       expect(await fieldsScored(own)).to.deep.equal(expected.fields);
       expect(answer).to.include(await batchAnswer(own, model, expected));

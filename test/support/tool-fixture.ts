@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { MANIFEST_FILE } from '../../shared/bundle/bundle-files.js';
 import type { Manifest } from '../../shared/bundle/manifest.js';
 import { readBundle } from '../../shared/bundle/read-bundle.js';
@@ -42,12 +42,12 @@ export interface FilledIn {
   readonly secret: string;
 }
 
-/** Every fixture, with the tool's and the file's name. */
+/** Every fixture of a tool, with the tool's and the file's name; each tool has a folder of its own. */
 export function readToolFixtures(): readonly { readonly name: string; readonly fixture: ToolFixture }[] {
   const directory = projectFile('test/fixtures');
   const files = readdirSync(directory, { recursive: true, encoding: 'utf8' });
   return files
-    .filter((file) => file.endsWith('.json'))
+    .filter((file) => file.includes(sep) && file.endsWith('.json'))
     .sort()
     .map((file) => ({
       name: file.replace(/\.json$/, ''),
