@@ -40,7 +40,7 @@ export class Admission {
    * @throws ApiError expiredReadOnly, quotaExceeded (a plan without API), modelNotFound, apiDisabled, deployBlocked
    */
   async admit(call: ScoringCall): Promise<Admitted> {
-    const workspace = await this.options.directory.workspace(call.apiKey.organisation_id);
+    const workspace = await this.options.directory.workspaceFor(call.apiKey.organisation_id, call.modelId);
     if (workspace === undefined)
       throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
     const { organisation } = workspace;

@@ -53,6 +53,15 @@ export class Directory {
     return this.workspaces.get(organisationId);
   }
 
+  /** An organisation with its models, for a call that names one of them: a model that is not remembered may be new. */
+  async workspaceFor(organisationId: string, modelId: string): Promise<Workspace | undefined> {
+    const remembered = await this.workspaces.get(organisationId);
+    if (remembered === undefined || remembered.models.some((model) => model._id === modelId))
+      return remembered;
+    this.workspaces.forget(organisationId);
+    return await this.workspaces.get(organisationId);
+  }
+
   /** A version's manifest; undefined when it is not stored. */
   manifest(modelId: string, version: string): Promise<CompiledManifest | undefined> {
     return this.manifests.get(`${modelId}:${version}`);

@@ -24,8 +24,10 @@ export function modelRoute(
   verdicts: Verdicts,
   explainMethods: ExplainMethods,
 ): Middleware {
-  return readingRoute(rooms, async (context, workspace) => {
-    const model = findModel(workspace, pathParameter(context, 'model_id'));
+  return readingRoute(rooms, async (context, reader) => {
+    const modelId = pathParameter(context, 'model_id');
+    const workspace = await rooms.directory.workspaceFor(reader.organisation._id, modelId);
+    const model = findModel(workspace ?? reader, modelId);
     const compiled = await rooms.directory.manifest(model._id, model.version);
     if (compiled === undefined) throw new Error(`version ${model.version} of ${model._id} is not stored`);
     const { manifest, knownFields } = compiled;

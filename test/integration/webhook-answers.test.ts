@@ -210,7 +210,8 @@ describe('POST /v1/webhooks/score: the answer', () => {
     try {
       const waiting = await workspace(alone);
       const body = { model_id: waiting.model._id, ...lead };
-      scoredWebhook(await waiting.call(path, { body }));
+      // The first call loads the model, which may take longer than the short timeout of this test.
+      await eventually(async () => scoredWebhook(await waiting.call(path, { body })), 15_000);
       await alone.stack.pool.stop();
       const startMs = performance.now();
       const timed = async (reply: Promise<HttpReply>) => ({

@@ -57,7 +57,7 @@ function changed(
   const key = path.at(-1);
   const parent = path.slice(0, -1).reduce<unknown>((inside, step) => memberAt(inside, step), body);
   if (key === undefined || typeof parent !== 'object' || parent === null) return structuredClone(value);
-  const name = kind === 'rename' && !Array.isArray(parent) ? String(value) : key;
+  const name = kind === 'rename' && !Array.isArray(parent) ? (JSON.stringify(value) ?? '') : key;
   const kept = memberAt(parent, key);
   if (kind !== 'replace') Reflect.deleteProperty(parent, key);
   if (kind !== 'remove') {
