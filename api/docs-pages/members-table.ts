@@ -1,4 +1,5 @@
-import type { Schema } from '../openapi/openapi-types.js';
+import type { OpenApiDocument, Schema } from '../openapi/openapi-types.js';
+import { resolve } from '../openapi/resolve.js';
 import { type Html, type HtmlPart, html } from './html.js';
 import { inline } from './markdown.js';
 import { schemaLimits, schemaType } from './schema-type.js';
@@ -23,19 +24,23 @@ ${members.map(row)}</tbody>
 `;
 }
 
-/** The members of an object schema, nested plain objects after their parent as `error.code`. */
-export function membersOf(schema: Schema, prefix = ''): Member[] {
+/** The members of an object schema; those of nested ones follow as `error.code` and `gates[].state`. */
+export function membersOf(document: OpenApiDocument, schema: Schema, prefix = ''): Member[] {
   const required = new Set((schema.required ?? []) as readonly string[]);
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
-  return properties.flatMap(([name, member]) => [
-    {
-      name: prefix + name,
-      schema: member,
-      isRequired: required.has(name),
-      description: typeof member.description === 'string' ? member.description : '',
-    },
-    ...membersOf(member, `${prefix}${name}.`),
-  ]);
+  return properties.flatMap(([name, member]) => {
+    const { description } = resolve(document, member);
+    return [
+      {
+        name: prefix + name,
+        schema: member,
+        isRequired: required.has(name),
+        description: typeof description === 'string' ? description : '',
+      },
+      ...membersOf(document, member, `${prefix}${name}.`),
+      ...membersOf(document, (member.items ?? {}) as Schema, `${prefix}${name}[].`),
+    ];
+  });
 }
 
 function row({ name, schema, isRequired, description, note }: Member): Html {

@@ -8,7 +8,7 @@ import { membersOf, membersTable } from './members-table.js';
 import { responseList } from './response-list.js';
 import { schemaType } from './schema-type.js';
 
-/** An operation and where it stands in the document. */
+/** An operation and where it stands in the document; its parameters are resolved. */
 export interface PlacedOperation {
   readonly path: string;
   readonly method: Method;
@@ -18,13 +18,9 @@ export interface PlacedOperation {
 /** The section of one operation: what it does, what it takes, what it answers, and examples. */
 export function operationSection(
   document: OpenApiDocument,
-  { path, method, operation: unresolved }: PlacedOperation,
+  { path, method, operation }: PlacedOperation,
   baseUrl: string,
 ): Html {
-  const operation = {
-    ...unresolved,
-    parameters: unresolved.parameters.map((parameter) => resolve(document, parameter)),
-  };
   return html`<section class="topic split" id="${operation.operationId}">
 <div class="about">
 <h3>${operation.summary}</h3>
@@ -54,7 +50,7 @@ function parametersTable({ parameters }: Operation): Html {
 function bodyTables(document: OpenApiDocument, { requestBody }: Operation): Html | undefined {
   if (requestBody === undefined) return undefined;
   const bodies = Object.entries(requestBody.content).map(([type, { schema }]) => {
-    const members = membersOf(resolve(document, schema));
+    const members = membersOf(document, resolve(document, schema));
     return html`<p><code>${type}</code>: ${schemaType(schema)}</p>
 ${members.length === 0 ? undefined : membersTable(members, 'Member')}`;
   });
@@ -67,9 +63,17 @@ export function requestExamples({ path, method, operation }: PlacedOperation, ba
   const examples = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
   if (examples.length === 0) return html`<h4>Call</h4>\n${curlExample({ method, url, body: undefined })}`;
   const blocks = examples.map(({ summary, value }, index) => {
-    return exampleBlock(summary, curlExample({ method, url, body: value }), index === 0);
+    const query = modelInAddress(operation, value);
+    return exampleBlock(summary, curlExample({ method, url: url + query, body: value }), index === 0);
   });
   return html`<h4>Call</h4>\n${blocks}`;
+}
+
+/** The model as a query, where it may stand there and the body has none. */
+function modelInAddress({ parameters }: Operation, body: unknown): string {
+  const parameter = parameters.find(({ name, in: place }) => name === 'model_id' && place === 'query');
+  const isInBody = JSON.stringify(body).includes('"model_id"');
+  return parameter === undefined || isInBody ? '' : `?model_id=${String(parameter.example)}`;
 }
 
 /** What an operation's successful calls are answered. */

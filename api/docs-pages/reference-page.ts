@@ -1,4 +1,5 @@
 import { methods, type OpenApiDocument } from '../openapi/openapi-types.js';
+import { resolve } from '../openapi/resolve.js';
 import { html } from './html.js';
 import { anchorOf, headingsOf, markdown } from './markdown.js';
 import {
@@ -25,7 +26,7 @@ export function referencePage(document: OpenApiDocument, baseUrl: string): Page 
   }));
   const { info } = document;
   const [first] = operations;
-  const main = html`<section class="split">
+  const main = html`<section class="split guide">
 <div class="about">
 <h1>${info.title}</h1>
 ${markdown(info.description)}</div>
@@ -37,7 +38,7 @@ ${groups.map(
 <p>${description}</p>
 ${operations.map((placed) => operationSection(document, placed, baseUrl))}`,
 )}<h2 id="schemas">Schemas</h2>
-${Object.entries(document.components.schemas).map(([name, schema]) => schemaSection(name, schema))}`;
+${Object.entries(document.components.schemas).map(([name, schema]) => schemaSection(document, name, schema))}`;
   return pageFrame({
     title: `${info.title}: reference`,
     description: info.summary ?? info.title,
@@ -48,11 +49,13 @@ ${Object.entries(document.components.schemas).map(([name, schema]) => schemaSect
   });
 }
 
-function operationsOf({ paths }: OpenApiDocument): PlacedOperation[] {
-  return Object.entries(paths).flatMap(([path, item]) =>
+function operationsOf(document: OpenApiDocument): PlacedOperation[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
     methods.flatMap((method) => {
       const operation = item[method];
-      return operation === undefined ? [] : [{ path, method, operation }];
+      if (operation === undefined) return [];
+      const parameters = operation.parameters.map((parameter) => resolve(document, parameter));
+      return [{ path, method, operation: { ...operation, parameters } }];
     }),
   );
 }

@@ -1,4 +1,4 @@
-import type { Schema } from '../openapi/openapi-types.js';
+import type { OpenApiDocument, Schema } from '../openapi/openapi-types.js';
 import { type Html, html } from './html.js';
 import { jsonCode } from './json-code.js';
 import { inline } from './markdown.js';
@@ -6,8 +6,8 @@ import { membersOf, membersTable } from './members-table.js';
 import { schemaType } from './schema-type.js';
 
 /** The section of one named schema: what it is, its members, an example where it has one. */
-export function schemaSection(name: string, schema: Schema): Html {
-  const members = membersOf(schema);
+export function schemaSection(document: OpenApiDocument, name: string, schema: Schema): Html {
+  const members = membersOf(document, schema);
   const { description, examples, anyOf } = schema;
   const [example] = Array.isArray(examples) ? examples : [];
   return html`<section class="topic about" id="${name}">

@@ -70,6 +70,7 @@ describe('the pages of the documentation', () => {
 
   it('show calls that name the address of the service', () => {
     expect(textOf(reference.html)).to.include(`curl '${baseUrl}/v1/score'`);
+    expect(textOf(reference.html)).to.include(`curl '${baseUrl}/v1/webhooks/score?model_id=mdl_`);
     expect(textOf(reference.html)).to.include(`curl -X DELETE '${baseUrl}/v1/scores/LEAD-00042'`);
   });
 });
