@@ -5,26 +5,38 @@ import { FAR, NEAR, type Side, type Split, type SplitTree } from './split-tree.j
 export const MISSED_ABOVE = 2;
 
 /**
- * The numbers that walking a tree multiplies with, for two or three points of the quadrature. A row holds, for each
- * point, a factor C and then for each point a weight G; rows of one split or edge follow one another by how the record
- * stands at the split: FAR, NEAR and, where a column was met before, MISSED_ABOVE.
+ * What walking a tree multiplies with, for two or three points of the quadrature. A row of `numbers` holds for each point
+ * a factor C, then for each point a weight G; the rows of an edge, or of a split's leaves, follow one another by how the
+ * record stands at the split: FAR, NEAR and, where a column was met before, MISSED_ABOVE.
  */
 export interface WalkTable {
   readonly points: 2 | 3;
-  /** Rows of the edges between splits. */
-  readonly edges: Float64Array;
-  /** Rows of the leaves of a split, both in one: the leaf's value times C, and times C and G. */
-  readonly leaves: Float64Array;
+  readonly numbers: Float64Array;
+  /** Six whole numbers a split, see `PLAN`. */
+  readonly plan: Int32Array;
 }
 
-/** Where a tree's rows are. */
+/**
+ * What the plan says of a split: where the splits below it keep their products and sums (-1: none, the second only beside
+ * a first), where the rows of the edges to them begin, where those of its leaves do (-1: none), and its field.
+ */
+export const PLAN = {
+  first: 0,
+  second: 1,
+  rowOfFirst: 2,
+  rowOfSecond: 3,
+  rowOfLeaves: 4,
+  field: 5,
+  length: 6,
+} as const;
+
+/** Where a tree's rows are, counted in rows. */
 export interface RowPlan {
-  /** First row of the edge that leads to each split (its own standing is that of its parent); -1 for the root. */
+  /** First row of the edge that leads to each split; -1 for the root. */
   readonly edgeRow: Int32Array;
-  /** First row of each split's leaves; -1 where there are none. */
+  /** First row of each split's leaves (both in one: their values times C, and times C and G); -1 where it has none. */
   readonly leafRow: Int32Array;
-  readonly edgeRows: number;
-  readonly leafRows: number;
+  readonly rows: number;
 }
 
 /** How many standings a split has. */
@@ -34,20 +46,19 @@ const standings = (split: Split): number => (split.ancestor < 0 ? 2 : 3);
 export function planRows({ splits }: SplitTree): RowPlan {
   const edgeRow = new Int32Array(splits.length).fill(-1);
   const leafRow = new Int32Array(splits.length).fill(-1);
-  let edgeRows = 0;
-  let leafRows = 0;
+  let rows = 0;
   for (const [index, split] of splits.entries()) {
     const above = splits[split.parent];
     if (above !== undefined) {
-      edgeRow[index] = edgeRows;
-      edgeRows += standings(above);
+      edgeRow[index] = rows;
+      rows += standings(above);
     }
     if (split.leaves.some((leaf) => leaf !== undefined)) {
-      leafRow[index] = leafRows;
-      leafRows += standings(split);
+      leafRow[index] = rows;
+      rows += standings(split);
     }
   }
-  return { edgeRow, leafRow, edgeRows, leafRows };
+  return { edgeRow, leafRow, rows };
 }
 
 /** Points per table such that together they are at least ⌈columns / 2⌉: exact, as the integrand has degree columns - 1. */
@@ -59,9 +70,8 @@ export function tableWidths(mostColumns: number): (2 | 3)[] {
 }
 
 /** How many numbers the tables of a tree hold. */
-export function tableNumbers(widths: readonly number[], { edgeRows, leafRows }: RowPlan): number {
-  const points = widths.reduce((sum, width) => sum + width, 0);
-  return 2 * points * (edgeRows + leafRows);
+export function tableNumbers(widths: readonly number[], { rows }: RowPlan): number {
+  return 2 * rows * widths.reduce((sum, width) => sum + width, 0);
 }
 
 /**
@@ -73,7 +83,15 @@ export function tableNumbers(widths: readonly number[], { edgeRows, leafRows }: 
  * by C = A(o, Z) / A(o', Z'), primes for the edges above, and adds G = w * (g(o, Z) - g(o', Z')), g = (o - Z) / A, to the
  * weight of all leaves below. Source: Quadrature TreeSHAP, arXiv 2605.04497.
  */
-export function walkTables(tree: SplitTree, plan: RowPlan, widths: readonly (2 | 3)[]): WalkTable[] {
+export function walkTables(
+  tree: SplitTree,
+  of: {
+    readonly rows: RowPlan;
+    readonly widths: readonly (2 | 3)[];
+    readonly fieldOf: (column: number) => number;
+  },
+): WalkTable[] {
+  const { rows, widths, fieldOf } = of;
   const all = gaussLegendre(widths.reduce<number>((sum, width) => sum + width, 0));
   let first = 0;
   return widths.map((points) => {
@@ -82,44 +100,66 @@ export function walkTables(tree: SplitTree, plan: RowPlan, widths: readonly (2 |
       weights: all.weights.subarray(first, first + points),
     };
     first += points;
-    return walkTable(tree, { plan, points, quadrature });
+    return {
+      points,
+      plan: walkPlan(tree, { rows, points, fieldOf }),
+      numbers: walkNumbers(tree, { rows, points, quadrature }),
+    };
   });
 }
 
-function walkTable(
+function walkPlan(
   { splits }: SplitTree,
-  by: { readonly plan: RowPlan; readonly points: 2 | 3; readonly quadrature: Quadrature },
-): WalkTable {
-  const { plan, points, quadrature } = by;
-  const rowLength = 2 * points;
-  const edges = new Float64Array(plan.edgeRows * rowLength);
-  const leaves = new Float64Array(plan.leafRows * rowLength);
+  of: { readonly rows: RowPlan; readonly points: number; readonly fieldOf: (column: number) => number },
+): Int32Array {
+  const stride = 2 * of.points;
+  const { edgeRow, leafRow } = of.rows;
+  const plan = new Int32Array(PLAN.length * splits.length).fill(-1);
+  for (const [index, split] of splits.entries()) {
+    const own = PLAN.length * index;
+    plan[own + PLAN.field] = of.fieldOf(split.column);
+    const leaves = leafRow[index] ?? -1;
+    if (leaves >= 0) plan[own + PLAN.rowOfLeaves] = stride * leaves;
+    if (split.parent < 0) continue;
+    const above = PLAN.length * split.parent;
+    const isFirst = plan[above + PLAN.first] === -1;
+    plan[above + (isFirst ? PLAN.first : PLAN.second)] = stride * index;
+    plan[above + (isFirst ? PLAN.rowOfFirst : PLAN.rowOfSecond)] = stride * (edgeRow[index] ?? 0);
+  }
+  return plan;
+}
+
+function walkNumbers(
+  { splits }: SplitTree,
+  by: { readonly rows: RowPlan; readonly points: number; readonly quadrature: Quadrature },
+): Float64Array {
+  const { rows, points, quadrature } = by;
+  const stride = 2 * points;
+  const numbers = new Float64Array(rows.rows * stride);
   for (const [index, split] of splits.entries()) {
     const above = splits[split.parent];
-    if (above !== undefined) {
-      for (let standing = 0; standing < standings(above); standing += 1) {
-        const start = ((plan.edgeRow[index] ?? 0) + standing) * rowLength;
-        for (let point = 0; point < points; point += 1) {
-          const { factor, weight } = edgeNumbers(above, { side: split.side, standing, point, quadrature });
-          edges[start + point] = factor;
-          edges[start + points + point] = weight;
-        }
+    for (let standing = 0; above !== undefined && standing < standings(above); standing += 1) {
+      const start = ((rows.edgeRow[index] ?? 0) + standing) * stride;
+      for (let point = 0; point < points; point += 1) {
+        const { factor, weight } = edgeNumbers(above, { side: split.side, standing, point, quadrature });
+        numbers[start + point] = factor;
+        numbers[start + points + point] = weight;
       }
     }
     for (const side of [FAR, NEAR] as const) {
       const value = split.leaves[side];
       if (value === undefined) continue;
       for (let standing = 0; standing < standings(split); standing += 1) {
-        const start = ((plan.leafRow[index] ?? 0) + standing) * rowLength;
+        const start = ((rows.leafRow[index] ?? 0) + standing) * stride;
         for (let point = 0; point < points; point += 1) {
           const { factor, weight } = edgeNumbers(split, { side, standing, point, quadrature });
-          leaves[start + point] = (leaves[start + point] ?? 0) + value * factor;
-          leaves[start + points + point] = (leaves[start + points + point] ?? 0) + value * factor * weight;
+          numbers[start + point] = (numbers[start + point] ?? 0) + value * factor;
+          numbers[start + points + point] = (numbers[start + points + point] ?? 0) + value * factor * weight;
         }
       }
     }
   }
-  return { points, edges, leaves };
+  return numbers;
 }
 
 /** C and G of the edge from a split to one of its sides, at one point. */

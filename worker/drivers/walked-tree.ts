@@ -5,11 +5,6 @@ import { planRows, tableNumbers, tableWidths, type WalkTable, walkTables } from 
 /** A tree ready to be walked: everything by split, parents before children. */
 export interface WalkedTree {
   readonly size: number;
-  readonly parent: Int32Array;
-  /** Where a contribution goes. */
-  readonly field: Int32Array;
-  readonly edgeRow: Int32Array;
-  readonly leafRow: Int32Array;
   readonly input: Int32Array;
   readonly threshold: Float64Array;
   readonly isMissingNear: Uint8Array;
@@ -30,25 +25,21 @@ export function prepareTree(
   fieldOf: (column: number) => number,
 ): { walked: WalkedTree; numbers: number } {
   const { splits } = tree;
-  const plan = planRows(tree);
+  const rows = planRows(tree);
   const widths = tableWidths(tree.mostColumns);
   const decisions: NodeDecision[] = splits.map((split) => split.decision);
   const hasSets = decisions.some((decision) => decision.members !== undefined);
   return {
-    numbers: tableNumbers(widths, plan),
+    numbers: tableNumbers(widths, rows),
     walked: {
       size: splits.length,
-      parent: Int32Array.from(splits, (split) => split.parent),
-      field: Int32Array.from(splits, (split) => fieldOf(split.column)),
-      edgeRow: plan.edgeRow,
-      leafRow: plan.leafRow,
       input: Int32Array.from(decisions, (decision) => decision.input),
       threshold: Float64Array.from(decisions, (decision) => decision.threshold),
       isMissingNear: Uint8Array.from(decisions, (decision) => (decision.isMissingNear ? 1 : 0)),
       members: hasSets ? decisions.map((decision) => decision.members) : [],
       ancestor: Int32Array.from(splits, (split) => split.ancestor),
       ancestorSide: Uint8Array.from(splits, (split) => split.ancestorSide),
-      tables: walkTables(tree, plan, widths),
+      tables: walkTables(tree, { rows, widths, fieldOf }),
     },
   };
 }
