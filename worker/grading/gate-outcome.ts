@@ -22,10 +22,8 @@ export const failed = (figures: Figures, clause: string): GateOutcome => ({
   clause,
 });
 
-const grouping = new Intl.NumberFormat('en-US');
-
 /** A count as summaries write it: `1,240`. */
-export const counted = (count: number): string => grouping.format(count);
+export const counted = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 
 /** A lift as summaries write it: `2.1x`. Rounded down, so that it never claims what was not reached. */
 export const timesText = (lift: number): string => `${(Math.floor(lift * 10 + 1e-9) / 10).toFixed(1)}x`;

@@ -2,69 +2,82 @@ import { type BandRate, bandScores, type FailingGate, type GateResult } from '..
 import type { CohortFigures } from './cohort-figures.js';
 import { cohortReconciles, maturedCohort, predictionsRecorded } from './data-gates.js';
 import { counted, type GateOutcome, timesText } from './gate-outcome.js';
-import { sumOf } from './merged-bands.js';
+import { mergeBands, sumOf } from './merged-bands.js';
 import { outcomesObserved, rateRisesWithBand, topBandLiftGate } from './outcome-gates.js';
 import { wilsonInterval } from './wilson-interval.js';
 
 /** What the figures of a cohort say by themselves, whatever was graded before. */
-export interface Grade {
+export interface Judgement {
   readonly state: 'passed' | 'failed' | 'too_early_to_grade';
   readonly failingGate: FailingGate | null;
   /** One sentence. */
   readonly summary: string;
-  readonly gates: readonly GateResult[];
-  readonly bands: readonly BandRate[];
   /** Conversions among matured records. */
   readonly conversions: number;
 }
 
-const tries: readonly {
+/** A judgement with all that it goes by, as it is stored and shown. */
+export interface Grade extends Judgement {
+  readonly gates: readonly GateResult[];
+  readonly bands: readonly BandRate[];
+}
+
+interface TriedGate {
   readonly gate: FailingGate;
-  readonly try: (figures: CohortFigures) => GateOutcome;
-}[] = [
-  { gate: 'predictions_recorded', try: predictionsRecorded },
-  { gate: 'cohort_reconciles', try: cohortReconciles },
-  { gate: 'matured_cohort', try: maturedCohort },
-  { gate: 'outcomes_observed', try: outcomesObserved },
-  { gate: 'rate_rises_with_band', try: rateRisesWithBand },
-  { gate: 'top_band_lift', try: topBandLiftGate },
-];
+  readonly outcome: GateOutcome;
+}
 
 /**
  * Grades a cohort: the six gates in their order; the first that does not clear names the state.
  * @returns the grade with the figures of all gates, those behind it too
  */
 export function gradeCohort(figures: CohortFigures): Grade {
-  const outcomes = tries.map(({ gate, try: tryGate }) => ({ gate, outcome: tryGate(figures) }));
-  const first = outcomes.findIndex(({ outcome }) => outcome.state !== 'cleared');
-  const gates = outcomes.map(({ gate, outcome }, index) =>
-    gateResult(gate, outcome, first !== -1 && index > first),
-  );
-  const common = {
-    gates,
-    bands: figures.bands.map(bandRate),
-    conversions: sumOf(figures.bands, 'conversions'),
-  };
-  const stopped = outcomes[first];
-  if (stopped === undefined || stopped.outcome.state === 'cleared')
-    return { state: 'passed', failingGate: null, summary: passedSummary(figures, gates), ...common };
-  const { gate, outcome } = stopped;
-  const isFailed = outcome.state === 'failed';
+  const tried = tryGates(figures);
+  const first = tried.findIndex(({ outcome }) => outcome.state !== 'cleared');
   return {
-    state: isFailed ? 'failed' : 'too_early_to_grade',
-    failingGate: gate,
-    summary: `${isFailed ? 'Failed' : 'Too early to grade'} at ${gate}: ${outcome.clause}.`,
-    ...common,
+    ...judgementOf(tried, figures),
+    gates: tried.map((each, index) => gateResult(each, first !== -1 && index > first)),
+    bands: figures.bands.map(bandRate),
   };
 }
 
-function passedSummary(figures: CohortFigures, gates: readonly GateResult[]): string {
-  const lift = gates.find(({ gate }) => gate === 'top_band_lift')?.figures.lift ?? 0;
+/** As `gradeCohort`, without what is only shown. */
+export const judgeCohort = (figures: CohortFigures): Judgement => judgementOf(tryGates(figures), figures);
+
+function tryGates(figures: CohortFigures): TriedGate[] {
+  const merged = mergeBands(figures.bands);
+  return [
+    { gate: 'predictions_recorded', outcome: predictionsRecorded(figures) },
+    { gate: 'cohort_reconciles', outcome: cohortReconciles(figures) },
+    { gate: 'matured_cohort', outcome: maturedCohort(figures) },
+    { gate: 'outcomes_observed', outcome: outcomesObserved(figures, merged) },
+    { gate: 'rate_rises_with_band', outcome: rateRisesWithBand(figures, merged) },
+    { gate: 'top_band_lift', outcome: topBandLiftGate(figures, merged) },
+  ];
+}
+
+function judgementOf(tried: readonly TriedGate[], figures: CohortFigures): Judgement {
+  const conversions = sumOf(figures.bands, 'conversions');
+  for (const { gate, outcome } of tried) {
+    if (outcome.state === 'cleared') continue;
+    const isFailed = outcome.state === 'failed';
+    return {
+      state: isFailed ? 'failed' : 'too_early_to_grade',
+      failingGate: gate,
+      summary: `${isFailed ? 'Failed' : 'Too early to grade'} at ${gate}: ${outcome.clause}.`,
+      conversions,
+    };
+  }
+  const lift = tried.at(-1)?.outcome.figures.lift ?? 0;
+  return { state: 'passed', failingGate: null, summary: passedSummary(figures, lift), conversions };
+}
+
+function passedSummary(figures: CohortFigures, lift: number): string {
   const matured = counted(sumOf(figures.bands, 'records'));
   return `Passed: all six validation gates cleared on ${matured} matured predictions, with top-band lift ${timesText(lift)}.`;
 }
 
-function gateResult(gate: FailingGate, outcome: GateOutcome, isBehind: boolean): GateResult {
+function gateResult({ gate, outcome }: TriedGate, isBehind: boolean): GateResult {
   const figures = Object.fromEntries(
     Object.entries(outcome.figures).map(([name, value]) => [name, sixDigits(value)]),
   );

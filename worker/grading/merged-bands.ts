@@ -61,5 +61,8 @@ function joinAt(bands: readonly MergedBand[], index: number): MergedBand[] {
 }
 
 /** Adds up one figure of some bands. */
-export const sumOf = (bands: readonly BandCount[], figure: keyof BandCount): number =>
-  bands.reduce((total, band) => total + band[figure], 0);
+export function sumOf(bands: readonly BandCount[], figure: keyof BandCount): number {
+  let total = 0;
+  for (const band of bands) total += band[figure];
+  return total;
+}

@@ -3,11 +3,14 @@ import { topBandLift } from './band-lift.js';
 import { type BandCount, cochranArmitage } from './cochran-armitage.js';
 import type { CohortFigures } from './cohort-figures.js';
 import { cleared, counted, failed, type GateOutcome, timesText, tooEarly } from './gate-outcome.js';
-import { type MergedBand, mergeBands, sumOf } from './merged-bands.js';
+import { type MergedBand, sumOf } from './merged-bands.js';
 import { poissonLowerTail } from './poisson-tail.js';
 import { requiredConversions } from './required-conversions.js';
 
 /* The last three gates: do the leads that the model rates higher convert more often? */
+
+/** The bands as they are judged: neighbours merged until each is rich enough. */
+export type MergedBands = readonly MergedBand[];
 
 const requiredNonConversions = 30;
 const fewestBands = 3;
@@ -18,13 +21,13 @@ const trendThreshold = 0.05;
 const requiredLift = 1.2;
 
 /** `outcomes_observed`: enough conversions and non-conversions, spread over enough bands, to judge by. */
-export function outcomesObserved({ bands, expectedLift }: CohortFigures): GateOutcome {
+export function outcomesObserved({ bands, expectedLift }: CohortFigures, merged: MergedBands): GateOutcome {
   const records = sumOf(bands, 'records');
   const conversions = sumOf(bands, 'conversions');
   const expected = bands.reduce((sum, band) => sum + band.expected, 0);
   const topShare = records === 0 ? 0 : (bands.at(-1)?.records ?? 0) / records;
   const required = requiredConversions(topShare, expectedLift);
-  const comparable = mergeBands(bands).length;
+  const comparable = merged.length;
   const unlikely = expected > 0 ? poissonLowerTail(conversions, expected) : 1;
   const figures = {
     conversions,
@@ -60,8 +63,7 @@ export function outcomesObserved({ bands, expectedLift }: CohortFigures): GateOu
 }
 
 /** `rate_rises_with_band`: the rate rises along the bands, and falls nowhere by more than chance. */
-export function rateRisesWithBand({ bands }: CohortFigures): GateOutcome {
-  const merged = mergeBands(bands);
+export function rateRisesWithBand({ bands }: CohortFigures, merged: MergedBands): GateOutcome {
   const trend = cochranArmitage(merged);
   const drop = worstDrop(merged);
   const dropThreshold = trendThreshold / Math.max(1, merged.length - 1);
@@ -82,8 +84,7 @@ export function rateRisesWithBand({ bands }: CohortFigures): GateOutcome {
 }
 
 /** `top_band_lift`: the top band converts at least 1.2 times as often as the cohort, and certainly more often. */
-export function topBandLiftGate({ bands }: CohortFigures): GateOutcome {
-  const merged = mergeBands(bands);
+export function topBandLiftGate(_figures: CohortFigures, merged: MergedBands): GateOutcome {
   const { top, rest } = topAndRest(merged);
   const { lift, lowerBound } = topBandLift(top, rest);
   const figures = {
@@ -125,7 +126,7 @@ interface Drop {
 }
 
 /** The fall between neighbouring bands that is least likely to be chance: a trend of two bands, downwards. */
-function worstDrop(merged: readonly MergedBand[]): Drop | undefined {
+function worstDrop(merged: MergedBands): Drop | undefined {
   let worst: Drop | undefined;
   for (const [index, band] of merged.entries()) {
     const above = merged[index + 1];

@@ -1,9 +1,9 @@
 import type { FailingGate } from '../../shared/verdict.js';
-import type { Grade } from './grade-cohort.js';
+import type { Judgement } from './grade-cohort.js';
 
 /** What a grade leaves behind for the next one. */
 export interface Standing {
-  readonly state: Grade['state'];
+  readonly state: Judgement['state'];
   readonly failingGate: FailingGate | null;
   readonly summary: string;
   /** Failing grades in a row, up to the last. */
@@ -33,7 +33,7 @@ const outcomeGates: readonly FailingGate[] = ['outcomes_observed', 'rate_rises_w
  * The state after a grade, given the one before: it changes slowly, since each of many looks at the same leads may err.
  * @param previous undefined for a first grade
  */
-export function settledState(grade: Grade, previous: Standing | undefined): Standing {
+export function settledState(grade: Judgement, previous: Standing | undefined): Standing {
   if (grade.state === 'failed') return afterFailingGrade(grade, previous);
   const barrier = previous?.barrier;
   if (grade.state === 'too_early_to_grade') return standingOf(grade, { failingGrades: 0, barrier });
@@ -53,7 +53,7 @@ export function settledState(grade: Grade, previous: Standing | undefined): Stan
 /** Conversions that a failed model must show to pass again. */
 export const neededAt = ({ conversions }: Barrier): number => Math.ceil(conversions * moreConversions - 1e-9);
 
-function afterFailingGrade(grade: Grade, previous: Standing | undefined): Standing {
+function afterFailingGrade(grade: Judgement, previous: Standing | undefined): Standing {
   const failingGrades = (previous?.failingGrades ?? 0) + 1;
   if (previous?.state === 'passed' && failingGrades < failingGradesToFail) {
     const summary =
@@ -65,14 +65,17 @@ function afterFailingGrade(grade: Grade, previous: Standing | undefined): Standi
 }
 
 /** A look that was allowed to pass and failed raises the barrier; one below it changes nothing. */
-function barrierAfter({ failingGate, conversions }: Grade, before: Barrier | undefined): Barrier | undefined {
+function barrierAfter(
+  { failingGate, conversions }: Judgement,
+  before: Barrier | undefined,
+): Barrier | undefined {
   if (failingGate === null || !outcomeGates.includes(failingGate)) return before;
   if (before !== undefined && conversions < neededAt(before)) return before;
   return { gate: failingGate, conversions };
 }
 
 const standingOf = (
-  { state, failingGate, summary }: Grade,
+  { state, failingGate, summary }: Judgement,
   { failingGrades, barrier }: { readonly failingGrades: number; readonly barrier?: Barrier | undefined },
 ): Standing => ({
   state,

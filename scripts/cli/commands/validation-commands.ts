@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { CliContext } from '../cli-context.js';
 import { defineCommand, type JsonOption } from '../define-command.js';
-import { isoDate } from '../option-values.js';
+import { isoDate, wholeNumber } from '../option-values.js';
 import type { RunValidationOptions } from './validation-run.js';
+import type { SimulateOptions } from './validation-simulate.js';
 
 /** Adds `validation run`, `show` and `simulate`. */
 export function addValidationCommands(program: Command, context: CliContext): void {
@@ -35,7 +36,39 @@ export function addValidationCommands(program: Command, context: CliContext): vo
     const { showValidation } = await import('./validation-show.js');
     await context.present(options, showValidation(context, modelId));
   });
+
+  defineCommand(validation, {
+    usage: 'simulate',
+    description: 'Show what the gates do with models of which the truth is known, and with one over a year',
+    examples: ['validation simulate', 'validation simulate --no-year --runs 1000'],
+    notes: simulateNotes.trim(),
+  })
+    .option(
+      '--runs <years>',
+      'years to simulate of each model',
+      wholeNumber({ least: 1, most: 100_000 }),
+      200,
+    )
+    .option('--seed <number>', 'the same seed gives the same years', wholeNumber({ least: 0, most: 1e9 }), 1)
+    .option(
+      '--weeks <weeks>',
+      'length of the year that is lived through',
+      wholeNumber({ least: 1, most: 104 }),
+      52,
+    )
+    .option('--year', 'live through a year of one organisation (default, but not with --json)')
+    .option('--no-year', 'only simulate the years of many models')
+    .action(async (options: SimulateOptions) => {
+      const { simulateValidation } = await import('./validation-simulate.js');
+      await context.present(options, simulateValidation(context, options));
+    });
 }
+
+const simulateNotes = `
+The year of one organisation runs on databases, a worker pool and gateways of
+its own, in a temporary directory, and takes some minutes. The years of many
+models are counts drawn at random and graded by the same code; no server is
+needed for them.`;
 
 const runNotes = `
 Models are graded every night by the worker pool; this does it now, in this
