@@ -44,7 +44,7 @@ async function scoreWith(
   scoring: ScoringParts,
 ): Promise<ChunkReply> {
   const leads = await findKnownLeads(scoring.predictions, chunk, {
-    withFields: chunk.parts.some((part) => lacksFields(part, model.knownFields.slotCount)),
+    withFields: chunk.parts.some((part) => partLacksFields(part, model.knownFields.slotCount)),
     fieldsOf: (modelId, version) => scoring.registry.fieldsOf(modelId, version),
     timeoutMs: scoring.lookupTimeoutMs,
   });
@@ -83,12 +83,13 @@ async function explained(
 }
 
 /** Whether some record with a crm_id leaves a known field out, so that stored fields may fill it in. */
-function lacksFields(part: ChunkPart, slotCount: number): boolean {
-  return part.rows.some((cells, index) => {
-    if (part.crmIds[index] === null) return false;
-    for (let slot = 0; slot < slotCount; slot += 1) if (isAbsent(cells[slot])) return true;
-    return false;
-  });
+function partLacksFields(part: ChunkPart, slotCount: number): boolean {
+  return part.rows.some((cells, index) => part.crmIds[index] !== null && lacksFields(cells, slotCount));
+}
+
+function lacksFields(cells: readonly Cell[], slotCount: number): boolean {
+  for (let slot = 0; slot < slotCount; slot += 1) if (isAbsent(cells[slot])) return true;
+  return false;
 }
 
 function featurize(
@@ -107,7 +108,9 @@ function featurize(
   let offset = to.firstRow * featureRow.width;
   for (const [index, sent] of part.rows.entries()) {
     const cells = sent as Cell[];
-    const stored = leadOf(part, index, to.leads)?.readFields?.();
+    const readFields = leadOf(part, index, to.leads)?.readFields;
+    // Most records of a chunk lack nothing, even where some do: what is stored of them need not be parsed.
+    const stored = readFields && lacksFields(cells, knownFields.slotCount) ? readFields() : undefined;
     if (stored !== undefined && knownFields.mergeStored({ cells, stored })) {
       filled.push([index, JSON.stringify(cells)]);
     }

@@ -45,6 +45,21 @@ describe('POST /v1/score: a record that is known', () => {
     expect(row).to.include(sampleAnswer({ ...large, company_size: 20 }));
   });
 
+  it('is filled in where it lacks something, beside records of the same call that lack nothing', async () => {
+    await own.score([
+      { ...large, crm_id: 'L-1' },
+      { ...large, crm_id: 'L-2' },
+    ]);
+    const { scores } = scored(
+      await own.score([
+        { ...small, crm_id: 'L-1' },
+        { company_size: 20, crm_id: 'L-2' },
+      ]),
+    );
+    expect(scores[0]).to.include({ enriched: true, ...sampleAnswer(small) });
+    expect(scores[1]).to.include({ enriched: true, ...sampleAnswer({ ...large, company_size: 20 }) });
+  });
+
   it('is not filled in where null is sent: that counts as sent, then and later', async () => {
     await own.score([{ ...large, crm_id: 'L-1' }]);
     const { lead_source: _, ...rest } = large;
