@@ -6,7 +6,7 @@ import { inTime } from '../shared/store/in-time.js';
 import { ShortCache } from './short-cache.js';
 
 const rememberedMs = 5_000;
-const readTimeoutMs = 3_000;
+const longestReadMs = 3_000;
 const rememberedKeys = 10_000;
 const longestSecret = 200;
 const bearer = /^bearer +(\S+) *$/i;
@@ -15,6 +15,8 @@ export interface KeyStoreOptions {
   readonly keys: ApiKeyStore;
   readonly brand: string;
   readonly pepper: string;
+  /** The longest look-up, in ms; three seconds when left out. */
+  readonly timeoutMs?: number;
 }
 
 /**
@@ -25,10 +27,11 @@ export class KeyStore {
   private readonly cache: ShortCache<ApiKey | undefined>;
 
   constructor(private readonly options: KeyStoreOptions) {
+    const timeoutMs = Math.min(longestReadMs, options.timeoutMs ?? longestReadMs);
     this.cache = new ShortCache({
       ttlMs: rememberedMs,
       capacity: rememberedKeys,
-      load: (hash) => inTime(readTimeoutMs, () => options.keys.findByHash(hash)),
+      load: (hash) => inTime(timeoutMs, () => options.keys.findByHash(hash)),
     });
   }
 

@@ -35,12 +35,16 @@ import { KeyStore } from './key-store.js';
 import { Metering } from './metering.js';
 import { RateLimit } from './rate-limit/rate-limit.js';
 import { Recorder } from './record/recorder.js';
+import { TakeBacks } from './record/take-backs.js';
 import { Replays } from './replays.js';
 import { answerTransportErrors } from './transport-errors.js';
 import { Verdicts } from './verdicts.js';
 
 /** For the headers of a request to arrive; no more than its body has. */
 const longestHeadersMs = 10_000;
+
+/** For Redis to answer one command. */
+const longestCommandMs = 2_000;
 
 /* The gateway: settings, connections, rooms, routes, start; stopped in reverse. */
 
@@ -54,9 +58,18 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const lifecycle = new Lifecycle(logger);
   const clock = machineClock(config.clockOffsetMs);
   const gatewayId = randomUUID();
+  /** No single step of a call may take longer than the whole call. */
+  const shortestDeadlineMs = Math.min(config.requestTimeoutMs, config.webhookTimeoutMs);
 
   const connect = (name: string, kind: 'commands' | 'blocking', pipelined = false) => {
-    const redis = connectRedis({ url: redisUrl, name: `leadscore-gateway-${name}`, kind, logger, pipelined });
+    const redis = connectRedis({
+      url: redisUrl,
+      name: `leadscore-gateway-${name}`,
+      kind,
+      logger,
+      pipelined,
+      commandTimeoutMs: Math.min(longestCommandMs, shortestDeadlineMs),
+    });
     lifecycle.onStop(`redis ${name}`, async () => redis.disconnect());
     return redis;
   };
@@ -77,6 +90,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
     keys: new ApiKeyStore(database),
     brand: config.keyBrand,
     pepper: config.keyPepper,
+    timeoutMs: shortestDeadlineMs,
   });
   const directory = new Directory({
     organisations: new OrganisationStore(database),
@@ -97,9 +111,11 @@ async function start(config: Config, logger: Logger): Promise<void> {
     },
   });
 
-  const recorder = new Recorder({ client: mongo.client, predictions, ledger, idempotency, logger });
+  const recorder = new Recorder({ client: mongo.client, predictions, ledger, idempotency });
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
-  const metering = new Metering({ quota, clock, logger, takeBack: (callId) => recorder.takeBack(callId) });
+  const takeBacks = new TakeBacks({ voidCall: (callId) => recorder.voidCall(callId), quota, logger });
+  lifecycle.onStop('take-backs', () => takeBacks.stop());
+  const metering = new Metering({ quota, clock, logger, takeBacks });
   const queues = new LaneQueues(jobs, logger);
   await queues.start();
   lifecycle.onStop('lanes', () => queues.close());

@@ -8,23 +8,20 @@ import type { UsageCounter } from '../shared/redis-keys.js';
 import { untilAborted } from '../shared/store/in-time.js';
 import type { Organisation } from '../shared/store/organisations.js';
 import { secondsToMonthEnd } from './admission.js';
-import { msUntil, type ScoringCall } from './scoring-call.js';
+import type { TakeBacks } from './record/take-backs.js';
+import { isPastFence, msUntil, type ScoringCall } from './scoring-call.js';
 
 export interface MeteringOptions {
   readonly quota: Quota;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Removes what a call recorded, when it turns out not to be counted. */
-  readonly takeBack: (callId: string) => Promise<void>;
+  readonly takeBacks: Pick<TakeBacks, 'begin'>;
 }
 
-/** A call may have been recorded or not: neither releasing nor counting it would be right. The sweep decides. */
-export class OutcomeUnknown extends ApiError {
-  constructor(cause: unknown) {
-    super('internalError', 'It could not be confirmed in time that the scores were recorded.', {
-      cause,
-      retryAfterSeconds: 1,
-    });
+/** A call that was recorded, or may have been, and is not answered with 200: it has to be taken back. */
+export class RecordedInVain extends ApiError {
+  constructor(message: string, cause?: unknown) {
+    super('internalError', message, { cause, retryAfterSeconds: 1 });
   }
 }
 
@@ -76,6 +73,7 @@ export class CallReservation {
   /** Usage when the call was reserved, with it in. */
   readonly usageIfSettled: UsageReport;
   private readonly options: MeteringOptions;
+  private isRecorded = false;
 
   constructor(
     private readonly call: ScoringCall,
@@ -87,21 +85,30 @@ export class CallReservation {
     this.usageIfSettled = usageReport(held.held.used + call.records.length, held.allowance);
   }
 
-  /** Runs `work`; when it fails, what the call holds is given back, unless it may have been recorded. */
-  async releasedOnFailure<Result>(work: () => Promise<Result>): Promise<Result> {
+  /**
+   * Runs `work`, which records the call. When it fails, what the call holds is given back; when the call was recorded all
+   * the same, or may have been, or is done when it has been answered already, it is taken back.
+   */
+  async undoneOnFailure<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
-      return await work();
+      const result = await work();
+      if (isPastFence(this.call.deadline))
+        throw new RecordedInVain('The call could not be answered in time.');
+      return result;
     } catch (error) {
-      if (!(error instanceof OutcomeUnknown)) this.release();
+      if (this.isRecorded || error instanceof RecordedInVain)
+        this.options.takeBacks.begin(this.counter, this.call.id);
+      else this.release();
       throw error;
     }
   }
 
   /**
    * Turns what is held into usage, after the call was recorded. What Redis does not confirm in time, the sweep settles.
-   * @throws ApiError internalError when the lease has gone: the call is not counted, and its record is taken back
+   * @throws RecordedInVain when the lease has gone: the call cannot be counted
    */
   async settle(): Promise<UsageReport> {
+    this.isRecorded = true;
     try {
       const inTime = AbortSignal.timeout(msUntil(this.call.deadline));
       const { used } = await untilAborted(inTime, this.options.quota.settle(this.counter, this.call.id));
@@ -114,16 +121,7 @@ export class CallReservation {
         );
         return this.usageIfSettled;
       }
-      this.options.takeBack(this.call.id).catch((cause: unknown) => {
-        this.options.logger.error(
-          { call: this.call.id, error: cause },
-          'a call without a lease was not taken back',
-        );
-      });
-      throw new ApiError('internalError', 'The call took too long and was not counted.', {
-        cause: error,
-        retryAfterSeconds: 1,
-      });
+      throw new RecordedInVain('The call took too long and was not counted.', error);
     }
   }
 

@@ -99,7 +99,11 @@ export class Replays {
   private async replay(call: IdempotentCall): Promise<Reply | undefined> {
     const { store, clock } = this.options;
     const stored = await store.find(this.id(call), clock.now(), msUntil(call.deadline));
-    return stored && replayOf(stored, call.idempotency);
+    if (stored === undefined) return undefined;
+    const reply = replayOf(stored, call.idempotency);
+    const stays =
+      stored.replayed_at !== undefined || (await store.markReplayed(stored, msUntil(call.deadline)));
+    return stays ? reply : undefined;
   }
 
   private id(call: IdempotentCall): string {

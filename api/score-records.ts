@@ -48,7 +48,7 @@ export async function scoreRecords(
   return await replays.once(call, async () => {
     const { organisation, model, verdict } = await admission.admit(call);
     const reservation = await metering.reserve(call, organisation);
-    return await reservation.releasedOnFailure(async () => {
+    return await reservation.undoneOnFailure(async () => {
       const rows = await dispatcher.score(call, model);
       if (call.hasHungUp()) throw new CallerGone('the caller hung up while waiting');
       const writeWith = (usage: UsageReport) => write({ call, rows, verdict, usage });

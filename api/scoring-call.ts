@@ -48,3 +48,15 @@ export interface Deadline {
 /** Milliseconds until a deadline; at least 1, so that it can serve as a timeout. */
 export const msUntil = (deadline: Deadline): number =>
   Math.max(1, Math.floor(deadline.monotonicMs - performance.now()));
+
+/** Each step of a call has the call's deadline as its own limit; the fence that answers come what may stands behind them. */
+const fenceMs = 250;
+/** Timers may come a little early. */
+const timerSlackMs = 5;
+
+/** Milliseconds until a call is answered come what may: a little after its deadline. */
+export const msUntilFence = (deadline: Deadline): number =>
+  deadline.monotonicMs + fenceMs - performance.now();
+
+/** Whether a call has been answered at the fence, or is about to be. */
+export const isPastFence = (deadline: Deadline): boolean => msUntilFence(deadline) <= timerSlackMs;

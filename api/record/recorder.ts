@@ -1,7 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { type MongoClient, MongoServerError } from 'mongodb';
 import { ApiError } from '../../shared/errors.js';
-import type { Logger } from '../../shared/logger.js';
 import type { UsageReport } from '../../shared/plans.js';
 import {
   type IdempotencyStore,
@@ -18,7 +16,7 @@ import {
 import type { LedgerRow, UsageLedger } from '../../shared/store/usage-ledger.js';
 import type { AdmittedModel } from '../admission.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
-import { type CallReservation, OutcomeUnknown } from '../metering.js';
+import { type CallReservation, RecordedInVain } from '../metering.js';
 import { RecordedElsewhere } from '../replays.js';
 import { msUntil, type ScoringCall } from '../scoring-call.js';
 import { GroupCommit } from './group-commit.js';
@@ -29,7 +27,6 @@ export interface RecorderOptions {
   readonly predictions: PredictionStore;
   readonly ledger: UsageLedger;
   readonly idempotency: IdempotencyStore;
-  readonly logger: Logger;
 }
 
 /** A scored call that is to be recorded. */
@@ -51,8 +48,6 @@ interface Entry {
 }
 
 const duplicateKey = 11_000;
-const takeBackMs = 25_000;
-const takeBackRetryMs = 250;
 const voidTimeoutMs = 5_000;
 
 /**
@@ -73,9 +68,8 @@ export class Recorder {
   /**
    * Records a call.
    * @returns the reply that was kept to be replayed, if any
-   * @throws OutcomeUnknown when it is not certain in time whether it was recorded (it will then be taken back);
-   * RecordedElsewhere when another call was recorded under the same Idempotency-Key; ApiError internalError when it was
-   * not recorded
+   * @throws RecordedInVain when it is not certain in time whether it was recorded; RecordedElsewhere when another call
+   * was recorded under the same Idempotency-Key; ApiError internalError when it was not recorded
    */
   async record(scored: ScoredCall): Promise<string | undefined> {
     const entry = entryOf(scored);
@@ -90,46 +84,30 @@ export class Recorder {
           retryAfterSeconds: 1,
         });
       }
-      // The caller reads an error, so the call must not count, whatever became of the commit.
-      void this.takeBack(entry.callId).catch((cause: unknown) =>
-        this.options.logger.error(
-          { call: entry.callId, error: cause },
-          'a call of unknown outcome was not taken back',
-        ),
-      );
-      throw new OutcomeUnknown(error);
+      throw new RecordedInVain('It could not be confirmed in time that the scores were recorded.', error);
     }
   }
 
   /**
-   * Makes sure that a call counts nowhere: its row is voided, its predictions and its reply are removed. Tried again for
-   * as long as a lease lasts, since MongoDB may be away; then the call's lease is gone and the sweep decides by the row.
+   * Makes sure that a call counts nowhere, now or later: its row is voided, its predictions and its reply are removed.
+   * @returns false when its reply was given to a caller who asked again under the Idempotency-Key: the call then stays
+   * counted, and nothing was changed
+   * @throws what MongoDB fails with; can be called again
    */
-  async takeBack(callId: string): Promise<void> {
-    const endMs = performance.now() + takeBackMs;
-    for (;;) {
-      try {
-        await this.voidCall(callId);
-        return;
-      } catch (error) {
-        if (performance.now() > endMs) throw error;
-        this.options.logger.warn({ call: callId, error }, 'a call is not taken back yet');
-        await wait(takeBackRetryMs);
-      }
-    }
-  }
-
-  private async voidCall(callId: string): Promise<void> {
+  async voidCall(callId: string): Promise<boolean> {
     const { client, predictions, ledger, idempotency } = this.options;
+    let isVoid = false;
     await inTransaction(
       client,
       async (options) => {
+        isVoid = await idempotency.removeCall(callId, options);
+        if (!isVoid) return;
         await ledger.voidCall(callId, options);
         await predictions.removeCall(callId, options);
-        await idempotency.removeCall(callId, options);
       },
       { timeoutMs: voidTimeoutMs },
     );
+    return isVoid;
   }
 
   private async commit(entries: readonly Entry[]): Promise<void> {

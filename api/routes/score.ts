@@ -40,10 +40,7 @@ export function scoreRoute(rooms: ScoreRouteRooms, writeReply: WriteReply): Midd
       );
     }
     const call = callOf(received, check(parseJson(bodyText(received.body))), String(context.state.requestId));
-    sendReply(
-      context,
-      await answerInTime(call, rooms.scoring, () => scoreRecords(call, writeReply, rooms.scoring)),
-    );
+    sendReply(context, await answerInTime(call, () => scoreRecords(call, writeReply, rooms.scoring)));
   };
 }
 

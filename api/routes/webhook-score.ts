@@ -28,10 +28,7 @@ export function webhookScoreRoute(rooms: ScoreRouteRooms, likelihoodName: Likeli
       likelihoodName,
       forHubSpotAction: request.hubSpotCallbackId !== undefined,
     });
-    sendReply(
-      context,
-      await answerInTime(call, rooms.scoring, () => scoreRecords(call, writeReply, rooms.scoring)),
-    );
+    sendReply(context, await answerInTime(call, () => scoreRecords(call, writeReply, rooms.scoring)));
   };
 }
 

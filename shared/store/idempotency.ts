@@ -14,6 +14,8 @@ export interface IdempotentReply {
   /** The body of the answer, as sent. */
   readonly reply: string;
   readonly expires_at: Date;
+  /** When it was first given again. The call that it answers can then not be taken back any more. */
+  readonly replayed_at?: Date;
 }
 
 /** How long a reply can be had again. */
@@ -61,8 +63,30 @@ export class IdempotencyStore {
     await inTime(timeoutMs, () => this.collection.updateOne({ _id: id }, { $set: { reply } }));
   }
 
-  /** Takes the reply of a call back. */
-  async removeCall(callId: string, options: WriteOptions): Promise<void> {
+  /**
+   * Says that a reply is about to be given again, so that the call is not taken back from then on.
+   * @returns false when it was taken back before
+   */
+  async markReplayed({ _id, call_id }: IdempotentReply, timeoutMs: number): Promise<boolean> {
+    const { matchedCount } = await inTime(timeoutMs, () =>
+      this.collection.updateOne(
+        { _id, call_id },
+        { $set: { replayed_at: new Date() } },
+        { writeConcern: { w: 'majority' } },
+      ),
+    );
+    return matchedCount === 1;
+  }
+
+  /**
+   * Takes the reply of a call back, inside a transaction.
+   * @returns false when it was given again before: it then stays
+   */
+  async removeCall(callId: string, options: WriteOptions): Promise<boolean> {
+    const reply = await this.collection.findOne({ call_id: callId }, options);
+    if (reply === null) return true;
+    if (reply.replayed_at !== undefined) return false;
     await this.collection.deleteOne({ call_id: callId }, options);
+    return true;
   }
 }
