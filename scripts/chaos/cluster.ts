@@ -12,10 +12,12 @@ import { GatewaySlot, type Link } from './gateway-slot.js';
 export interface ClusterOptions {
   /** One a gateway. */
   readonly gateways: readonly Link[];
-  /** Settings of gateways and pools by the names of their environment variables; undefined leaves one out. */
-  readonly settings: Readonly<Record<string, string | undefined>>;
+  /** Of gateways and pools. */
+  readonly settings: Settings;
 }
 
+/** By the names of environment variables; undefined leaves one out. */
+type Settings = Readonly<Record<string, string | undefined>>;
 type ServerName = 'redis' | 'mongo';
 
 const databaseName = 'leadscore';
@@ -116,6 +118,17 @@ export class Cluster {
     this.servers.set(name, await this.startServer(name, port));
   }
 
+  /**
+   * Starts a further gateway.
+   * @param settings that differ from those of the others
+   * @returns its place, which is also the last of `gateways`
+   */
+  async addGateway(link: Link, settings: Settings): Promise<GatewaySlot> {
+    const slot = await this.openSlot(link, settings);
+    this.slots.push(slot);
+    return slot;
+  }
+
   /** Starts a further worker pool. */
   async startPool(): Promise<ServiceProcess> {
     const pool = await startService({
@@ -158,25 +171,26 @@ export class Cluster {
       ),
     );
     this.undoings.push(() => Promise.all(this.pools.splice(0).map((pool) => pool.stop())));
-    const { gateways, settings } = this.options;
-    const opened = gateways.map((link) =>
-      GatewaySlot.open({
-        link,
-        redisPort: () => this.server('redis').port,
-        mongoPort: () => this.server('mongo').port,
-        mongoUrl: () => this.mongoUrl,
-        databaseName,
-        environment: settings,
-        log: this.log,
-        onStart: (gateway) => this.endWithThisProcess(gateway),
-      }),
-    );
+    const opened = this.options.gateways.map((link) => this.openSlot(link, {}));
     const starting = [
       this.startPool(),
       ...opened.map(async (slot, index) => (this.slots[index] = await slot)),
     ];
     this.undoings.push(() => Promise.all(this.slots.map((slot) => slot.close())));
     await Promise.all(starting);
+  }
+
+  private openSlot(link: Link, settings: Settings): Promise<GatewaySlot> {
+    return GatewaySlot.open({
+      link,
+      redisPort: () => this.server('redis').port,
+      mongoPort: () => this.server('mongo').port,
+      mongoUrl: () => this.mongoUrl,
+      databaseName,
+      environment: { ...this.options.settings, ...settings },
+      log: this.log,
+      onStart: (gateway) => this.endWithThisProcess(gateway),
+    });
   }
 
   private startServer(name: ServerName, port: number | undefined): Promise<LocalServer> {

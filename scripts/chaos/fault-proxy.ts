@@ -103,8 +103,10 @@ export class FaultProxy {
     this.watches.length = 0;
   }
 
+  /** Ends every connection and takes none any more. Idempotent. */
   async stop(): Promise<void> {
     this.cutAll();
+    if (!this.server.listening) return;
     this.server.close();
     await once(this.server, 'close');
   }

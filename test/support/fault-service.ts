@@ -32,6 +32,31 @@ const notSet = [
   'RETENTION_DAYS',
 ];
 
+/** The deadline of calls to the shared service, and how long what they hold is held, in ms. */
+export const sharedDeadlineMs = 2_000;
+export const sharedLeaseMs = 3 * sharedDeadlineMs;
+
+let shared: Promise<FaultService> | undefined;
+
+/**
+ * A service that the tests of several faults share, one after the other: whoever harms it makes it whole again. Its first
+ * gateway reaches its servers through proxies, its second directly; calls have short deadlines.
+ */
+export function sharedFaultService(): Promise<FaultService> {
+  shared ??= faultService({ gateways: ['proxied', 'direct'], deadlineMs: sharedDeadlineMs });
+  return shared;
+}
+
+/** Stops the shared service, if a test has started it. For the root hooks. */
+export async function stopSharedFaultService(): Promise<void> {
+  const starting = shared;
+  shared = undefined;
+  await starting?.then(
+    (service) => service.stop(),
+    () => undefined, // the tests that asked for it have said why it did not start
+  );
+}
+
 /** Starts a service with servers of its own. It is up after a few seconds, and stopped by the test that started it. */
 export async function faultService(options: FaultServiceOptions = {}): Promise<FaultService> {
   const { gateways = ['direct', 'direct'] } = options;

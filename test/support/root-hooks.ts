@@ -1,3 +1,5 @@
+import { stopSharedFaultService } from './fault-service.js';
+
 import { stopTestServers } from './servers.js';
 import { stopSharedService } from './service.js';
 
@@ -5,6 +7,7 @@ import { stopSharedService } from './service.js';
 export const mochaHooks = {
   async afterAll(): Promise<void> {
     await stopSharedService();
+    await stopSharedFaultService();
     await stopTestServers();
   },
 };

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import type { FaultProxy, RequestFate } from '../../scripts/chaos/fault-proxy.js';
+import { projectFile } from '../../shared/project-root.js';
+import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
+import { AnswerClock, timed } from '../support/fault-load.js';
+import { type FaultService, sharedDeadlineMs, sharedFaultService } from '../support/fault-service.js';
+import { startTimeoutMs } from '../support/service.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+
+const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
+const proxied = 0;
+
+/** How a Lua script is called: by the digest of its text. */
+const script = (file: string): string =>
+  createHash('sha1')
+    .update(readFileSync(projectFile(file), 'utf8'))
+    .digest('hex');
+
+const redisRequests = {
+  'the rate limit': script('api/rate-limit/sliding-window.lua'),
+  'the reservation': script('shared/quota/reserve.lua'),
+  'the payload': '}:payload:',
+  'the job': '}:score-batches:',
+  'the settling': script('shared/quota/settle.lua'),
+};
+const mongoRequests = {
+  'the ledger row': 'usage_ledger',
+  predictions: 'predictions',
+  'the commit': 'commitTransaction',
+};
+
+describe('a connection of a gateway that breaks in the middle of a call', () => {
+  let service: FaultService;
+  let own: TestWorkspace;
+  let proxies: { redis: FaultProxy; mongo: FaultProxy };
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await sharedFaultService();
+    own = await workspace(service);
+    const slot = service.cluster.gateways[proxied];
+    if (slot?.proxies === undefined) throw new Error('the gateway has no proxies');
+    proxies = slot.proxies;
+    await own.score(leads(3), { gateway: proxied });
+  });
+  afterEach(async () => {
+    await expectNobodyElseDied(service);
+  });
+
+  /** Breaks the connection at a request of a call of three records. The call is answered in time, and counted if with 200. */
+  async function breakAt(proxy: FaultProxy, request: string, fate: RequestFate): Promise<number | undefined> {
+    const before = await expectExact(own);
+    const clock = new AnswerClock(sharedDeadlineMs);
+    const broken = proxy.next(request, fate);
+    const outcome = await timed(() => own.score(leads(3), { gateway: proxied }));
+    await broken;
+    clock.expectInTime([outcome]);
+    const status = outcome.reply?.status;
+    expect(await expectExact(own)).to.equal(before + (status === 200 ? 3 : 0));
+    return status;
+  }
+
+  for (const [server, requests] of Object.entries({ redis: redisRequests, mongo: mongoRequests })) {
+    for (const [what, request] of Object.entries(requests)) {
+      for (const [fate, how] of [
+        ['lost', 'does not arrive'],
+        ['reply-lost', 'is carried out and not answered'],
+      ] as const) {
+        it(`${what} (${server}) ${how}: the call is answered with 200 and counted once`, async () => {
+          const proxy = server === 'redis' ? proxies.redis : proxies.mongo;
+          expect(await breakAt(proxy, request, fate)).to.equal(200);
+        });
+      }
+    }
+  }
+});

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import type { GatewaySlot } from '../../scripts/chaos/gateway-slot.js';
+import { projectFile } from '../../shared/project-root.js';
+import { eventually } from '../support/eventually.js';
+import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
+import { type FaultService, sharedFaultService, sharedLeaseMs } from '../support/fault-service.js';
+import { type HttpReply, httpCall } from '../support/http-call.js';
+import { refused, scored } from '../support/score-reply.js';
+import { startTimeoutMs } from '../support/service.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+
+const deadlineMs = 1_000;
+const records = Array.from({ length: 3 }, () => ({ company_size: 120 }));
+const settling = createHash('sha1')
+  .update(readFileSync(projectFile('shared/quota/settle.lua'), 'utf8'))
+  .digest('hex');
+/** A sweep every five seconds, a lease of the pool at most before a counter is taken from the ledger again. */
+const sweptWithinMs = sharedLeaseMs + 6_000;
+
+describe('a call whose recording could not be confirmed to its caller', () => {
+  let service: FaultService;
+  let own: TestWorkspace;
+  let slot: GatewaySlot;
+  let counted: number;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await sharedFaultService();
+  });
+  beforeEach(async function () {
+    this.timeout(startTimeoutMs);
+    const timeout = String(deadlineMs);
+    own = await workspace(service);
+    slot = await service.cluster.addGateway('proxied', {
+      REQUEST_TIMEOUT_MS: timeout,
+      WEBHOOK_TIMEOUT_MS: timeout,
+    });
+    await eventually(async () => scored(await call()), 10_000);
+    counted = await expectExact(own);
+  });
+  afterEach(async function () {
+    this.timeout(startTimeoutMs);
+    await slot.close();
+    await expectNobodyElseDied(service);
+  });
+
+  const call = (headers?: Readonly<Record<string, string>>): Promise<HttpReply> =>
+    httpCall(`${slot.url}/v1/score`, {
+      secret: own.live.secret,
+      body: { model_id: own.model._id, records },
+      headers,
+    });
+
+  /** Makes a call whose commit is carried out while the gateway hears nothing of MongoDB any more. */
+  async function recordUnheard(headers?: Readonly<Record<string, string>>): Promise<void> {
+    const { mongo } = proxiesOf(slot);
+    let isHeld = false;
+    const held = mongo.next('commitTransaction', 'reply-lost').then(() => {
+      mongo.hold();
+      isHeld = true;
+    });
+    // On a machine that is busy with other things, a call may not get as far as that in its second.
+    do refused(await call(headers), '500 internal_error');
+    while (!isHeld);
+    await held;
+    expect(await own.ledgerSum(), 'recorded all the same').to.equal(counted + records.length);
+  }
+  it('is taken back, also after the sweep has settled it, and before its gateway stops', async function () {
+    this.timeout(startTimeoutMs);
+    await recordUnheard();
+    await eventually(
+      async () => expect((await own.redisUsage()).used).to.equal(counted + records.length),
+      sweptWithinMs,
+    );
+    const stopped = slot.gateway?.stop();
+    proxiesOf(slot).mongo.release();
+    await stopped;
+    expect(await slot.gateway?.ended).to.equal('exit code 0');
+    expect(await own.ledgerSum()).to.equal(counted);
+    expect(await expectExact(own, sweptWithinMs)).to.equal(counted);
+  });
+
+  it('stays counted when its reply was given to a retry under the same Idempotency-Key', async function () {
+    this.timeout(startTimeoutMs);
+    const headers = { 'idempotency-key': 'the same' };
+    await recordUnheard(headers);
+    const retry = await own.score(records, { headers });
+    expect(retry.headers.get('idempotent-replayed')).to.equal('true');
+    expect(scored(retry).scores).to.have.length(records.length);
+    proxiesOf(slot).mongo.release();
+    const stopped = slot.gateway?.stop();
+    await stopped;
+    expect(await expectExact(own, sweptWithinMs)).to.equal(counted + records.length);
+    expect(scored(await own.score(records, { headers }))).to.deep.equal(scored(retry));
+  });
+
+  it('is answered with 200 by its deadline when it is Redis that does not confirm', async function () {
+    this.timeout(startTimeoutMs);
+    const held = proxiesOf(slot).redis.next(settling, 'held');
+    const reply = scored(await call());
+    await held;
+    expect(reply.usage.current).to.equal(counted + records.length);
+    expect(await own.redisUsage()).to.deep.equal({ used: counted, leased: records.length });
+    proxiesOf(slot).redis.cutAll();
+    expect(await expectExact(own, sweptWithinMs)).to.equal(counted + records.length);
+  });
+});
+
+function proxiesOf({ proxies }: GatewaySlot) {
+  if (proxies === undefined) throw new Error('the gateway has no proxies');
+  return proxies;
+}
