@@ -52,7 +52,7 @@ export async function compileExplanation(model: ExplainedModel, files: ExplainFi
     const explainer = await explainExactly(model, files, fields);
     return { ...common, explainer, base: explainer.base, fallbackReason: undefined };
   } catch (error) {
-    if (!(error instanceof NotASum) && !(error instanceof RangeError)) throw error;
+    // Whatever it was: occlusion needs nothing but a model that runs, and if that is what failed it fails again.
     const explainer = await occlusionOf(model, fields);
     return { ...common, explainer, base: undefined, fallbackReason: messageOf(error) };
   }

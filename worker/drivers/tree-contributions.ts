@@ -61,7 +61,9 @@ export async function explainTrees(model: TreeModel): Promise<ExactExplainer> {
     const used = [...new Set(trees.flatMap((tree) => [...tree.input]))];
     groves.push({ inputs: ensemble.inputs, used, trees });
   }
-  return new TreeExplainer(model, { groves, expected });
+  // Only what walking needs: the trees as they were read, several times as large, are let go.
+  const { isProbability, width, fields } = model;
+  return new TreeExplainer({ isProbability, width, fields, groves, expected });
 }
 
 function sharesByEnsemble({ trees }: Sum): Map<TreeEnsemble, TreeShare[]> {
@@ -93,17 +95,20 @@ async function* unfoldAll(
   }
 }
 
+interface PreparedTrees extends Pick<TreeModel, 'isProbability' | 'width' | 'fields'> {
+  readonly groves: readonly Grove[];
+  /** The mean output. */
+  readonly expected: number;
+}
+
 class TreeExplainer implements ExactExplainer {
   readonly method = 'tree';
   readonly base: number;
   private readonly walker: TreeWalker;
   private readonly blockRecords: number;
 
-  constructor(
-    private readonly model: TreeModel,
-    private readonly trees: { readonly groves: readonly Grove[]; readonly expected: number },
-  ) {
-    this.base = model.isProbability ? logOdds(trees.expected) : trees.expected;
+  constructor(private readonly trees: PreparedTrees) {
+    this.base = trees.isProbability ? logOdds(trees.expected) : trees.expected;
     const sizes = trees.groves.flatMap((grove) => grove.trees.map((tree) => tree.size));
     const largest = sizes.reduce((most, size) => Math.max(most, size), 1);
     this.blockRecords = Math.max(1, Math.min(blockRecords, Math.floor(blockStandings / largest)));
@@ -111,7 +116,7 @@ class TreeExplainer implements ExactExplainer {
   }
 
   async contributions({ rows, count }: InputRows): Promise<Float64Array> {
-    const { fields, width } = this.model;
+    const { fields, width, isProbability, expected } = this.trees;
     const out = new Float64Array(count * fields);
     const slices = new Slices();
     for (let first = 0; first < count; first += this.blockRecords) {
@@ -125,7 +130,7 @@ class TreeExplainer implements ExactExplainer {
         }
       }
     }
-    if (this.model.isProbability) scaleToLogOdds(out, { base: this.trees.expected, fields });
+    if (isProbability) scaleToLogOdds(out, { base: expected, fields });
     return out;
   }
 }

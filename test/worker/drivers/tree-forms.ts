@@ -74,6 +74,12 @@ function regressor(more: SampleAttribute[], after: SampleNode[] = [], weights = 
   });
 }
 
+const doubles = (name: string, values: readonly number[]): SampleAttribute => ({
+  name,
+  type: 4,
+  t: { name, dims: [values.length], dataType: 11, doubleData: [...values] },
+});
+
 const post = (name: string): SampleAttribute => text('post_transform', name);
 const logits = [-1, 0.5, 1.5];
 const probabilities = [0.125, 0.5, 0.875];
@@ -155,6 +161,27 @@ export const treeForms: Readonly<Record<string, ModelForm>> = {
         ),
       ],
       { width: 2, initializer: [{ name: 'order', dims: [2], dataType: 7, int64Data: [1, 0] }] },
+    ),
+    kind: 'logit',
+  },
+  'float64 trees': {
+    model: graphModel(
+      [
+        plain('Cast', ['input'], 'precise', [{ name: 'to', type: 2, i: 11 }]),
+        learned(
+          'TreeEnsembleRegressor',
+          [
+            ...nodes.filter(({ name }) => name !== 'nodes_values'),
+            doubles('nodes_values_as_tensor', [10, 0, 1, 0, 0]),
+            ...weightsOf('target', [0], logits).filter(({ name }) => name !== 'target_weights'),
+            doubles('target_weights_as_tensor', logits),
+            { name: 'n_targets', type: 2, i: 1 },
+          ],
+          { input: 'precise', output: ['trees'] },
+        ),
+        plain('Cast', ['trees'], 'output', [{ name: 'to', type: 2, i: 1 }]),
+      ],
+      { width: 2 },
     ),
     kind: 'logit',
   },
