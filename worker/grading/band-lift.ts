@@ -14,9 +14,10 @@ export interface Lift {
  * band's share of the records; its lower bound is that of RR (Katz, on the log scale) put through the same formula.
  * @param top the highest band
  * @param rest all others together
- * @returns lift 0 when nobody converted
+ * @returns lift 0 when nobody converted; all 0 without records
  */
 export function topBandLift(top: BandCount, rest: BandCount): Lift {
+  if (top.records + rest.records === 0) return { lift: 0, lowerBound: 0 };
   const share = top.records / (top.records + rest.records);
   const rate = (top.conversions + rest.conversions) / (top.records + rest.records);
   // RR/(w·RR + 1 − w) is the top band's rate by the overall rate, which also exists where the rest has no conversion.

@@ -59,18 +59,19 @@ const stateWords: Readonly<Record<GateState, string>> = {
 };
 
 function gateTable(gates: readonly GateResult[], width: number): string {
+  const isAnyLacking = gates.some(({ needs }) => needs !== undefined);
   const columns = [
     { name: 'Gate', whole: true },
     { name: 'State', whole: true },
     { name: 'Figures' },
-    { name: 'Still needed, or wrong' },
-  ] as const;
+    ...(isAnyLacking ? [{ name: 'Still needed, or wrong' }] : []),
+  ];
   const rows = gates.map((gate) => [gate.gate, stateWords[gate.state], gateFigures(gate), gate.needs ?? '']);
   return renderTable(columns, rows, { width });
 }
 
 function bandChart(bands: readonly BandRate[], width: number): string {
   const bars = [...bands].reverse().map(({ scores, ...bar }) => ({ label: scores, ...bar }));
-  const title = 'Conversion rate by score, matured records that outcome data names (95 % interval)';
+  const title = 'Conversion rate by score, of matured and named records (95 % interval)';
   return `${title}\n\n${renderRateChart(bars, { width })}`;
 }

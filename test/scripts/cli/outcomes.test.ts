@@ -1,0 +1,174 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { Queue } from 'bullmq';
+import { expect } from 'chai';
+import { gradingQueueName } from '../../../shared/grading-job.js';
+import { queuePrefix } from '../../../shared/redis-keys.js';
+import type { StoredOutcome } from '../../../shared/store/outcomes.js';
+import { type OperatorDesk, operatorDesk } from './operator-desk.js';
+
+describe('leadscore outcomes import', () => {
+  let desk: OperatorDesk;
+  let organisation: string;
+  let directory: string;
+
+  before(async () => {
+    desk = await operatorDesk();
+  });
+  after(() => desk.leave());
+
+  beforeEach(async () => {
+    organisation = await desk.newOrganisation();
+    directory = await desk.writeBundle();
+  });
+
+  const write = async (name: string, text: string | Buffer): Promise<string> => {
+    const path = join(directory, name);
+    await writeFile(path, text);
+    return path;
+  };
+  const collection = () => desk.stores.database.collection<StoredOutcome>('outcomes');
+  const stored = async () => {
+    const found = await collection().find({ org: organisation }).sort({ crm_id: 1 }).toArray();
+    return found.map(({ crm_id, converted, at }) => [crm_id, converted, at.toISOString().slice(0, 16)]);
+  };
+
+  it('takes a CSV with the usual column names', async () => {
+    const path = await write(
+      'won.csv',
+      'crm_id,converted,at,owner\nL1,1,2026-03-01,ada\nL2,no,,bob\n\nL3,TRUE,2026-03-01T14:05:00+02:00,\n',
+    );
+    const report = await desk.document('outcomes', 'import', organisation, path);
+    expect(report).to.deep.equal({
+      org_id: organisation,
+      rows: 3,
+      accepted: 3,
+      converted: 2,
+      refused: 0,
+      problems: [],
+      complete: true,
+    });
+    const now = new Date().toISOString().slice(0, 10);
+    const found = await stored();
+    expect([found[0], found[2]]).to.deep.equal([
+      ['L1', true, '2026-03-01T00:00'],
+      ['L3', true, '2026-03-01T12:05'],
+    ]);
+    expect(found[1]?.slice(0, 2)).to.deep.equal(['L2', false]);
+    expect(String(found[1]?.[2])).to.match(new RegExp(`^${now}`)); // as of the import
+  });
+
+  it('takes a gzipped file with semicolons, and columns of any name', async () => {
+    const text = 'Lead ID;Won;"Closed on"\n"a;b";yes;2026-01-02\nc;lost;2026-01-03\n';
+    const path = await write('won.csv.gz', gzipSync(text));
+    const columns = ['--crm-id', 'Lead ID', '--converted', 'won', '--at', 'Closed on'];
+    const report = await desk.document('outcomes', 'import', organisation, path, ...columns);
+    expect(report).to.include({ accepted: 2, converted: 1, refused: 0 });
+    expect(await stored()).to.deep.equal([
+      ['a;b', true, '2026-01-02T00:00'],
+      ['c', false, '2026-01-03T00:00'],
+    ]);
+  });
+
+  it('leaves out rows that are wrong, tells each by its line, and exits with 1', async () => {
+    const path = await write(
+      'mixed.csv',
+      'crm_id,converted,at\nL1,1,2026-03-01\n,1,2026-03-01\nL3,maybe,2026-03-01\nL4,1,\nL5,1,01/02/2026\nL6,0,\n',
+    );
+    const { exitCode, stdout } = await desk.run('outcomes', 'import', organisation, path, '--json');
+    expect(exitCode).to.equal(1);
+    const report = JSON.parse(stdout);
+    expect(report).to.include({ rows: 6, accepted: 2, refused: 4 });
+    expect(report.problems).to.deep.equal([
+      'mixed.csv, line 3: "crm_id" is empty',
+      'mixed.csv, line 4: "converted" must be 1 or 0, yes or no, but is "maybe"',
+      'mixed.csv, line 5: "at" is empty, but the lead has converted',
+      'mixed.csv, line 6: "at" must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z, but is "01/02/2026"',
+    ]);
+    expect((await stored()).map(([crmId]) => crmId)).to.deep.equal(['L1', 'L6']);
+    const readable = await desk.run('outcomes', 'import', organisation, path);
+    expect(readable.stdout).to.include('Left out').and.include('line 5');
+  });
+
+  it('says which columns there are when one is missing', async () => {
+    const path = await write('leads.csv', 'Prospect ID,Won\nL1,1\n');
+    const { exitCode, stderr } = await desk.run('outcomes', 'import', organisation, path);
+    expect(exitCode).to.equal(1);
+    expect(stderr)
+      .to.include('no column "crm_id"')
+      .and.include('--crm-id')
+      .and.include('"Prospect ID", "Won"');
+    const other = await desk.run('outcomes', 'import', organisation, path, '--crm-id', 'Prospect ID');
+    expect(other.stderr).to.include('no column "converted"').and.include('--converted');
+    const third = await desk.run(
+      ...['outcomes', 'import', organisation, path, '--crm-id', 'Prospect ID'],
+      ...['--converted', 'Won', '--at', 'Closed'],
+    );
+    expect(third.stderr).to.include('no column "Closed"').and.include('--at');
+  });
+
+  it('goes on where an earlier run stopped, and begins anew when the file is another', async () => {
+    const rows = Array.from({ length: 2500 }, (_, index) => `L${String(index).padStart(4, '0')},0`);
+    const path = await write('many.csv', `crm_id,converted\n${rows.join('\n')}\n`);
+    expect(await desk.document('outcomes', 'import', organisation, path)).to.include({ accepted: 2500 });
+    expect(await collection().countDocuments({ org: organisation })).to.equal(2500);
+    // What a run that was killed after its first thousand rows has left.
+    await collection().deleteMany({ org: organisation, crm_id: { $gte: 'L1000' } });
+    const stateFile = `${path}.import.json`;
+    await writeFile(stateFile, await stateAfter(path, { organisation, rows: 1000 }));
+    const { stdout, stderr } = await desk.run('outcomes', 'import', organisation, path);
+    expect(stderr).to.include('Going on after row 1,000');
+    expect(stdout).to.include('2,500');
+    expect(await collection().countDocuments({ org: organisation })).to.equal(2500);
+    expect(await readFile(stateFile).catch(() => undefined)).to.equal(undefined);
+    const other = await desk.newOrganisation();
+    await writeFile(stateFile, await stateAfter(path, { organisation, rows: 1000 }));
+    expect(await desk.document('outcomes', 'import', other, path)).to.include({ rows: 2500, accepted: 2500 });
+    expect(await collection().countDocuments({ org: other })).to.equal(2500);
+  });
+
+  it('asks the worker pools to grade the models, once', async () => {
+    const path = await write('won.csv', 'crm_id,converted\nL1,1\n');
+    await desk.run('outcomes', 'import', organisation, path);
+    await desk.run('outcomes', 'import', organisation, path);
+    const queue = new Queue(gradingQueueName, { connection: desk.redis, prefix: queuePrefix });
+    const jobs = await queue.getJobs(['waiting']);
+    await queue.close();
+    const own = jobs.filter((job) => job.data.organisationId === organisation);
+    expect(own.map(({ name, data }) => [name, data])).to.deep.equal([
+      ['grade-organisation', { organisationId: organisation }],
+    ]);
+  });
+
+  it('refuses what is no CSV, no file, or nobody’s', async () => {
+    const jsonl = await write('won.jsonl', '{}');
+    expect((await desk.run('outcomes', 'import', organisation, jsonl)).exitCode).to.equal(2);
+    const nowhere = join(directory, 'nowhere.csv');
+    expect((await desk.run('outcomes', 'import', organisation, nowhere)).stderr).to.include('cannot be read');
+    const path = await write('won.csv', 'crm_id,converted\nL1,1\n');
+    expect((await desk.run('outcomes', 'import', 'org_x', path)).stderr).to.include('no organisation org_x');
+    const empty = await write('empty.csv', '');
+    expect((await desk.run('outcomes', 'import', organisation, empty)).stderr).to.include('is empty');
+  });
+});
+
+/** The state file of a run of this very import that has done some rows. */
+async function stateAfter(
+  path: string,
+  { organisation, rows }: { readonly organisation: string; readonly rows: number },
+): Promise<string> {
+  const { stat } = await import('node:fs/promises');
+  const { size, mtime } = await stat(path);
+  return JSON.stringify({
+    format: 1,
+    of: {
+      organisation,
+      columns: [null, null, null],
+      bytes: size,
+      modified_at: mtime.toISOString(),
+    },
+    rows,
+    figures: { accepted: rows, converted: 0, refused: 0, problems: [] },
+  });
+}
