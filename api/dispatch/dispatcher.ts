@@ -16,6 +16,7 @@ import type { AdmittedModel } from '../admission.js';
 import { msUntil, type ScoringCall } from '../scoring-call.js';
 import { FairWindow } from './fair-window.js';
 import type { LaneQueues } from './lane-queues.js';
+import { ModelTurns } from './model-turns.js';
 import { refusal } from './refusal.js';
 import type { ReplyStream } from './reply-stream.js';
 import { type ChunkTarget, SingleCoalescer } from './single-coalescer.js';
@@ -46,20 +47,22 @@ interface OutgoingChunk {
 /**
  * Sends records to the workers and waits for their scores.
  * 1. A batch is cut into chunks of at most 250 records, all sent at once.
- * 2. Single records for the same model are gathered into one chunk for at most two milliseconds.
+ * 2. Single records for the same model are gathered into one chunk for at most two milliseconds, and for as long as the
+ *    model's chunk before it is under way.
  * 3. A gateway has only so many chunks in a lane at once, shared fairly between organisations.
  * 4. At the deadline the payloads are dropped, so that no worker starts what nobody waits for.
  */
 export class Dispatcher {
   private readonly singles: SingleCoalescer;
   private readonly windows: Readonly<Record<Lane, FairWindow>>;
+  private readonly modelTurns = new ModelTurns();
 
   constructor(private readonly options: DispatcherOptions) {
     const windowOf = (lane: Lane) =>
       new FairWindow({ size: () => options.queues.windowSize(lane), mostWaiting: mostWaitingChunks });
     this.windows = { singles: windowOf('singles'), batches: windowOf('batches') };
     this.singles = new SingleCoalescer({
-      inTurn: (target, timeoutMs, send) => this.windows.singles.run(target.organisationId, timeoutMs, send),
+      inTurn: (target, timeoutMs, send) => this.inTurn(target, timeoutMs, send),
       send: (target, parts, timeoutMs) => this.sendNow({ target, lane: 'singles', parts, timeoutMs }),
     });
   }
@@ -109,6 +112,18 @@ export class Dispatcher {
 
   private scoreSingle(part: OutgoingPart, target: ChunkTarget, call: ScoringCall): Promise<PartReply> {
     return this.singles.score(target, part, msUntil(call.deadline));
+  }
+
+  /** Runs `send` when the model's turn has come, and then the organisation's. */
+  private async inTurn(
+    { organisationId, model }: ChunkTarget,
+    timeoutMs: number,
+    send: () => Promise<void>,
+  ): Promise<void> {
+    const endMs = performance.now() + timeoutMs;
+    await this.modelTurns.run(`${model.id}:${model.version}`, () =>
+      this.windows.singles.run(organisationId, Math.max(1, endMs - performance.now()), send),
+    );
   }
 
   /** Queues one chunk when its turn has come, and waits for its reply. */

@@ -45,7 +45,7 @@ interface Gathering {
 /**
  * Gathers single records for one model into chunks: a chunk costs the queue and the workers about the same whether it
  * holds one record or thirty-two. A single that comes alone is sent at once; others wait for company until thirty-two
- * have come, or two milliseconds. While a chunk waits for its turn in the lane, it takes on whoever comes meanwhile, so
+ * have come, or two milliseconds. While a chunk waits for its turn (its model's, and in the lane), it takes on whoever comes meanwhile, so
  * chunks grow with the load. Each single keeps its own part, deadline and answer.
  */
 export class SingleCoalescer {
@@ -57,7 +57,7 @@ export class SingleCoalescer {
   score(target: ChunkTarget, part: OutgoingPart, timeoutMs: number): Promise<PartReply> {
     const gathering = this.gatheringFor(target);
     const nowMs = performance.now();
-    const isAlone = nowMs - gathering.lastArrivalMs > gatherMs;
+    const isAlone = gathering.waiting.length === 0 && nowMs - gathering.lastArrivalMs > gatherMs;
     gathering.lastArrivalMs = nowMs;
     return new Promise((resolve, reject) => {
       gathering.waiting.push({ part, endMs: nowMs + timeoutMs, resolve, reject });
