@@ -6,6 +6,7 @@ from leadscore_export.export_report import ExportReport
 from leadscore_export.feature_reader import UnusableRecord
 from leadscore_export.feature_types import Boolean, Category, Date, Feature, Multi, Number
 from leadscore_export.featurizer import Featurizer
+from leadscore_export.infer_features import InferredFeatures, infer_features
 from leadscore_export.onnx_file import OnnxFile
 from leadscore_export.out_of_fold import out_of_fold
 
@@ -17,10 +18,12 @@ __all__ = [
     "ExportReport",
     "Feature",
     "Featurizer",
+    "InferredFeatures",
     "Multi",
     "Number",
     "OnnxFile",
     "UnusableRecord",
     "export_bundle",
+    "infer_features",
     "out_of_fold",
 ]

@@ -1,11 +1,10 @@
-"""Shows the rows that records become: `python -m leadscore_export BUNDLE --now ISO < records.jsonl`."""
+"""Shows the rows that records become: `python -m leadscore_export BUNDLE records.jsonl --now ISO`."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import math
-import sys
 from pathlib import Path
 
 from leadscore_export.feature_reader import UnusableRecord
@@ -16,11 +15,14 @@ def main() -> None:
     """Reads one JSON record a line and writes one row a line: a list with null for NaN, or {"unusable": why}."""
     parser = argparse.ArgumentParser(prog="leadscore_export", description=__doc__)
     parser.add_argument("bundle", type=Path, help="a bundle's folder, or a manifest.json")
+    parser.add_argument(
+        "records", type=argparse.FileType(encoding="utf-8"), help="one JSON object a line; - reads them here"
+    )
     parser.add_argument("--now", default="1970-01-01T00:00:00Z", help="when the records are scored, ISO 8601")
     options = parser.parse_args()
     path = options.bundle / "manifest.json" if options.bundle.is_dir() else options.bundle
     featurizer = Featurizer.from_manifest(json.loads(path.read_text(encoding="utf-8")))
-    for line in sys.stdin:
+    for line in options.records:
         print(json.dumps(_row_of(featurizer, line, options.now)))
 
 

@@ -43,7 +43,12 @@ def checked_training_data(X: Any, y: Any, featurizer: Featurizer) -> tuple[Vecto
 def check_agreement(model: ConvertedModel, rows: Vector) -> None:
     """Compares ONNX with the trainer on training rows, as float32 like the service sends them."""
     rows32 = rows.astype(np.float32)
-    raw = model.raw(rows32)
+    try:
+        raw = model.raw(rows32)
+    except Exception as problem:  # whatever ONNX Runtime raises
+        raise ExportError(
+            f"ONNX Runtime does not run it ({problem}); write the file with operator set 15 and IR version 8"
+        ) from problem
     if not (np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1):
         raise ExportError(
             "the ONNX model's output is not a probability on every row of X; for log-odds give "

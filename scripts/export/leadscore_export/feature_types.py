@@ -11,8 +11,22 @@ from leadscore_export.export_error import ExportError
 from leadscore_export.record_text import folded_text
 
 
-@dataclass(frozen=True)
-class Number:
+class _Printed:
+    """Prints as it would be written, without what is left as it is by default: a proposal can be pasted into code."""
+
+    def __repr__(self) -> str:
+        given = []
+        for option in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, option.name)
+            if option.default is dataclasses.MISSING and option.default_factory is dataclasses.MISSING:
+                given.append(repr(value))
+            elif value != option.default and value not in ((), {}):
+                given.append(f"{option.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(given)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Number(_Printed):
     """A number, in one column. `impute`: the value when it is missing; without it NaN.
 
     `missing_column`: whether a further column says 1 when it is missing. With the unit "fraction", "45%" is 0.45.
@@ -28,8 +42,8 @@ class Number:
     unit: str | None = None
 
 
-@dataclass(frozen=True)
-class Boolean:
+@dataclass(frozen=True, repr=False)
+class Boolean(_Printed):
     """True or false, in one column of 1 and 0. `impute`: the value when it is missing; without it NaN."""
 
     field: str
@@ -41,8 +55,8 @@ class Boolean:
     missing_column: bool = False
 
 
-@dataclass(frozen=True)
-class Category:
+@dataclass(frozen=True, repr=False)
+class Category(_Printed):
     """One of several texts.
 
     "onehot": a column for each category; `other_column`: and one for values that are none of them.
@@ -78,8 +92,8 @@ class Category:
             )
 
 
-@dataclass(frozen=True)
-class Multi:
+@dataclass(frozen=True, repr=False)
+class Multi(_Printed):
     """Several texts at once ("Analytics;Forecasting", or a list): a column for each category."""
 
     field: str
@@ -94,8 +108,8 @@ class Multi:
         _check_categories(self.field, self.categories)
 
 
-@dataclass(frozen=True)
-class Date:
+@dataclass(frozen=True, repr=False)
+class Date(_Printed):
     """A date, in one column: the days from it to the time of the request, with fractions.
 
     `date_order`: "dmy" or "mdy", to read dates with slashes. `impute`: the days when it is missing; without it NaN.

@@ -1,0 +1,175 @@
+"""Bundles of freshly trained models: the service's own check passes each, drivers included where they are exact."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import catboost
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+from lead_table import NOW, Leads, leads
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from leadscore_export import OnnxFile, export_bundle, out_of_fold
+from leadscore_export.training_figures import area_under_curve, quantiles_of
+
+CLI = Path(__file__).parents[3] / "dist" / "scripts" / "cli" / "main.js"
+TRAINED, GOLDEN = slice(0, 450), slice(450, 600)
+EXACT = {"tree", "linear"}
+
+Trainer = Callable[[], Any]
+TRAINERS: dict[str, tuple[Trainer, bool, str]] = {
+    "lightgbm": (lambda: lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1), True, "tree"),
+    "xgboost": (lambda: xgboost.XGBClassifier(n_estimators=20, max_depth=3, n_jobs=1), True, "tree"),
+    "catboost": (
+        lambda: catboost.CatBoostClassifier(iterations=20, depth=4, verbose=0, allow_writing_files=False),
+        True,
+        "tree",
+    ),
+    "forest": (lambda: RandomForestClassifier(15, min_samples_leaf=4, random_state=0), True, "tree"),
+    "histogram": (lambda: HistGradientBoostingClassifier(max_iter=15), True, "tree"),
+    "logistic": (lambda: make_pipeline(StandardScaler(), LogisticRegression()), False, "linear"),
+    "network": (
+        lambda: make_pipeline(StandardScaler(), MLPClassifier((6,), max_iter=40, random_state=0)),
+        False,
+        "baseline",
+    ),
+    "calibrated": (
+        lambda: CalibratedClassifierCV(RandomForestClassifier(5, min_samples_leaf=4, random_state=0), cv=2),
+        False,
+        "baseline",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one bundle for each trainer, and one of an ONNX file that came as it is."""
+    folder = tmp_path_factory.mktemp("bundles")
+    for name, (trainer, takes_nan, _) in TRAINERS.items():
+        data = leads(takes_nan=takes_nan)
+        model = trainer().fit(data.rows[TRAINED], data.converted[TRAINED])
+        export(model, folder / name, data, oof_raw=some_out_of_fold(data))
+    network = folder / "network" / "model.onnx"
+    export(OnnxFile(network), folder / "file", leads(takes_nan=False), oof_raw=some_out_of_fold(leads(takes_nan=False)))
+    return folder
+
+
+def export(model: Any, out: Path, data: Leads, **more: Any) -> None:
+    export_bundle(
+        model,
+        data.featurizer,
+        out,
+        name=f"Leads by {out.name}",
+        version="1",
+        X=data.rows[TRAINED],
+        y=data.converted[TRAINED],
+        golden_records=data.records[GOLDEN],
+        now=NOW,
+        trained_at=NOW,
+        recency="Last Activity",
+        **more,
+    )
+
+
+def some_out_of_fold(data: Leads) -> Any:
+    """Held-out probabilities of a quick model, in place of those that five copies of a slow one would give."""
+    quick = lightgbm.LGBMClassifier(n_estimators=10, verbose=-1, n_jobs=1)
+    return out_of_fold(quick, data.rows[TRAINED], data.converted[TRAINED], folds=3)
+
+
+def manifest_of(bundles: Path, name: str) -> Any:
+    return json.loads((bundles / name / "manifest.json").read_text(encoding="utf-8"))
+
+
+def golden_of(bundles: Path, name: str) -> list[Any]:
+    text = (bundles / name / "golden.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_service_passes_every_bundle(bundles: Path) -> None:
+    if not CLI.exists() or shutil.which("node") is None:
+        pytest.skip("the service is not built: npm run build")
+    command = ["node", str(CLI), "model", "check", *map(str, sorted(bundles.iterdir())), "--json"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.stdout, run.stderr
+    report = json.loads(run.stdout)
+    assert [(bundle["bundle"], bundle["passed"], bundle.get("problem")) for bundle in report["bundles"]] == [
+        (name, True, None) for name in sorted([*TRAINERS, "file"])
+    ]
+    assert run.returncode == 0
+    for bundle in report["bundles"]:
+        golden = bundle["golden"]
+        assert golden["records"] > 80
+        assert golden["differences"] == []
+        is_exact = bundle["bundle"] != "file" and TRAINERS[bundle["bundle"]][2] in EXACT
+        assert (golden["largest_contribution_difference"] is not None) is is_exact, bundle
+
+
+@pytest.mark.parametrize("name", TRAINERS)
+def test_a_bundle_holds_what_its_kind_of_model_has(bundles: Path, name: str) -> None:
+    kind = TRAINERS[name][2]
+    assert manifest_of(bundles, name)["explain"]["kind"] == kind
+    assert (bundles / name / "covers.f32").exists() is (kind == "tree")
+    assert all(("contributions" in line) is (kind in EXACT) for line in golden_of(bundles, name))
+
+
+def test_golden_answers_follow_from_one_another(bundles: Path) -> None:
+    for name in TRAINERS:
+        for line in golden_of(bundles, name):
+            assert line["raw"] == pytest.approx(1 / (1 + np.exp(-line["margin"])), abs=2e-6)
+            if "contributions" in line:
+                total = line["base"] + sum(line["contributions"].values())
+                assert total == pytest.approx(line["margin"], abs=2e-4), name
+
+
+def test_what_was_learnt_from_training_is_in_the_manifest(bundles: Path) -> None:
+    manifest = manifest_of(bundles, "lightgbm")
+    assert manifest["missing_tokens"] == ["unknown"]
+    assert manifest["trained_at"] == "2026-11-20T00:00:00Z"
+    assert manifest["recency"]["field"] == "Last Activity"
+    assert 87 <= manifest["recency"]["max_age_days"] <= 90
+    assert manifest["quantiles"] == sorted(manifest["quantiles"]) and len(manifest["quantiles"]) == 101
+    assert manifest["calibration"]["kind"] == "platt"
+    validation, converted = manifest["validation"], leads(takes_nan=True).converted[TRAINED]
+    assert validation["horizon_days"] == 90
+    assert validation["base_rate"] == pytest.approx(converted.mean(), abs=1e-6)
+    assert 1.2 < validation["holdout_top_lift"] < 1 / converted.mean()
+
+
+def test_out_of_fold_scores_are_made_and_a_holdout_is_used(tmp_path: Path) -> None:
+    data = leads(takes_nan=True)
+    model = lightgbm.LGBMClassifier(n_estimators=10, verbose=-1, n_jobs=1)
+    model.fit(data.rows[TRAINED], data.converted[TRAINED])
+    held_out = (data.rows[GOLDEN], data.converted[GOLDEN])
+    export(model, tmp_path / "bundle", data, holdout=held_out, calibration="identity")
+    manifest = manifest_of(tmp_path, "bundle")
+    assert manifest["calibration"] == {"kind": "identity"}
+    assert manifest["validation"]["base_rate"] == pytest.approx(held_out[1].mean(), abs=1e-6)
+    converted = data.converted[TRAINED].astype(float)
+    unseen = out_of_fold(model, data.rows[TRAINED], converted)
+    assert manifest["quantiles"] == quantiles_of(unseen)
+    seen = model.predict_proba(data.rows[TRAINED])[:, 1]
+    assert area_under_curve(unseen, converted) < area_under_curve(seen, converted)
+
+
+def test_a_second_export_leaves_nothing_of_the_first(tmp_path: Path) -> None:
+    data = leads(takes_nan=False)
+    forest = RandomForestClassifier(3, min_samples_leaf=9, random_state=0)
+    line = make_pipeline(StandardScaler(), LogisticRegression())
+    for model in (forest, line):
+        model.fit(data.rows[TRAINED], data.converted[TRAINED])
+        export(model, tmp_path, data, oof_raw=some_out_of_fold(data))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["golden.jsonl", "manifest.json", "model.onnx"]

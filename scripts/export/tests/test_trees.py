@@ -1,0 +1,173 @@
+"""Trees of every trainer: ONNX says what the trainer says, and contributions are those that it computes itself."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import catboost
+import lightgbm
+import numpy as np
+import numpy.typing as npt
+import pytest
+import xgboost
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.tree import DecisionTreeClassifier
+
+from leadscore_export.convert_model import convert_model
+from leadscore_export.tree_contributions import tree_contributions
+from leadscore_export.tree_model import float32_below
+
+Rows = npt.NDArray[np.float32]
+WIDTH = 6
+QUIET: dict[str, Any] = {"verbose": 0, "allow_writing_files": False}
+SET_COLUMN = 5
+
+
+def table(*, has_nan: bool) -> tuple[Rows, npt.NDArray[np.int64]]:
+    """Columns of several sizes, one of whole numbers below 9, and -1 for a category that is none of them."""
+    draw = np.random.default_rng(0)
+    rows = draw.normal(size=(600, WIDTH)).astype(np.float32)
+    rows[:, 2] *= 1000
+    rows[:, SET_COLUMN] = draw.integers(0, 9, len(rows))
+    noise = draw.normal(size=len(rows)) / 2
+    converted = (rows[:, 0] + (rows[:, SET_COLUMN] % 3 == 1) + rows[:, 2] / 500 + noise > 0.5).astype(np.int64)
+    if has_nan:
+        rows[draw.random(rows.shape) < 0.1] = np.nan
+    return rows, converted
+
+
+TRAINERS: dict[str, Callable[[], Any]] = {
+    "lightgbm": lambda: lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1, sigmoid=1.7),
+    "lightgbm forest": lambda: lightgbm.LGBMClassifier(
+        n_estimators=10, boosting_type="rf", bagging_freq=1, bagging_fraction=0.5, verbose=-1, n_jobs=1
+    ),
+    "xgboost": lambda: xgboost.XGBClassifier(n_estimators=20, max_depth=4, n_jobs=1),
+    "catboost": lambda: catboost.CatBoostClassifier(iterations=20, depth=4, thread_count=1, **QUIET),
+    "catboost, NaN above": lambda: catboost.CatBoostClassifier(iterations=20, depth=4, nan_mode="Max", **QUIET),
+    "catboost by leaf": lambda: catboost.CatBoostClassifier(iterations=20, grow_policy="Lossguide", **QUIET),
+    "random forest": lambda: RandomForestClassifier(20, min_samples_leaf=3, random_state=0),
+    "extra trees": lambda: ExtraTreesClassifier(20, min_samples_leaf=3, random_state=0),
+    "decision tree": lambda: DecisionTreeClassifier(max_depth=5, random_state=0),
+    "histogram boosting": lambda: HistGradientBoostingClassifier(max_iter=20),
+}
+
+
+@pytest.mark.parametrize("name", TRAINERS)
+def test_onnx_agrees_with_the_trainer_and_contributions_add_up(name: str) -> None:
+    rows, converted = table(has_nan=True)
+    agree(TRAINERS[name]().fit(rows, converted), rows)
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "exponential"])
+@pytest.mark.parametrize("init", [None, "zero"])
+def test_gradient_boosting_of_scikit_learn(loss: str, init: str | None) -> None:
+    rows, converted = table(has_nan=False)
+    agree(GradientBoostingClassifier(n_estimators=20, loss=loss, init=init).fit(rows, converted), rows, takes_nan=False)
+
+
+def test_lightgbm_asks_for_sets_of_categories() -> None:
+    rows, converted = table(has_nan=True)
+    trainer = lightgbm.LGBMClassifier(n_estimators=20, min_data_per_group=5, cat_smooth=1, verbose=-1, n_jobs=1)
+    model = trainer.fit(rows, converted, categorical_feature=[SET_COLUMN])
+    contributions = agree(model, with_unknown_categories(rows))
+    own = model.booster_.predict(with_unknown_categories(rows).astype(np.float64), pred_contrib=True)
+    np.testing.assert_allclose(contributions, own[:, :-1], atol=1e-9)
+
+
+def test_xgboost_asks_for_sets_of_categories() -> None:
+    rows, converted = table(has_nan=True)
+    types = ["q"] * SET_COLUMN + ["c"]
+    trainer = xgboost.XGBClassifier(
+        n_estimators=20, max_depth=4, feature_types=types, enable_categorical=True, max_cat_to_onehot=2, n_jobs=1
+    )
+    model = trainer.fit(rows, converted)
+    contributions = agree(model, rows)
+    matrix = xgboost.DMatrix(rows, feature_types=types, enable_categorical=True)
+    own = model.get_booster().predict(matrix, pred_contribs=True)
+    np.testing.assert_allclose(contributions, own[:, :-1], atol=1e-4)
+
+
+def test_contributions_are_those_that_the_trainers_compute() -> None:
+    rows, converted = table(has_nan=True)
+    boosted = lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1).fit(rows, converted)
+    own = boosted.booster_.predict(rows.astype(np.float64), pred_contrib=True)
+    compare(boosted, rows, own, tolerance=1e-9)
+
+    boosted = xgboost.XGBClassifier(n_estimators=20, max_depth=4, n_jobs=1).fit(rows, converted)
+    own = boosted.get_booster().predict(xgboost.DMatrix(rows), pred_contribs=True)
+    compare(boosted, rows, own, tolerance=1e-4)
+
+    boosted = catboost.CatBoostClassifier(iterations=20, depth=4, **QUIET).fit(rows, converted)
+    own = boosted.get_feature_importance(catboost.Pool(rows), type="ShapValues")
+    compare(boosted, rows, own, tolerance=1e-9)
+
+
+def test_contributions_of_a_forest_are_those_of_shap() -> None:
+    shap = pytest.importorskip("shap", reason="shap is not installed")
+    rows, converted = table(has_nan=True)
+    forest = RandomForestClassifier(10, min_samples_leaf=3, random_state=0).fit(rows, converted)
+    explainer = shap.TreeExplainer(forest)
+    own = explainer.shap_values(rows.astype(np.float64))[..., 1]
+    base = explainer.expected_value[1]
+    logit = np.vectorize(lambda p: math.log(max(p, 1e-7) / max(1 - p, 1e-7)))
+    moved = own.sum(axis=1)
+    scaled = own * ((logit(base + moved) - logit(base)) / moved)[:, None]
+    trees = convert_model(forest, WIDTH).trees
+    assert trees is not None
+    np.testing.assert_allclose(tree_contributions(trees, rows)[0], scaled, atol=1e-6)
+
+
+def test_early_stopping_leaves_the_best_trees() -> None:
+    rows, converted = table(has_nan=True)
+    model = xgboost.XGBClassifier(n_estimators=300, max_depth=6, early_stopping_rounds=3, n_jobs=1)
+    model.fit(rows[:400], converted[:400], eval_set=[(rows[400:], converted[400:])], verbose=False)
+    trees = convert_model(model, WIDTH).trees
+    assert trees is not None
+    assert len(trees.trees) == model.best_iteration + 1 < 300
+    agree(model, rows)
+
+
+def test_a_threshold_between_two_float32_is_rounded_down() -> None:
+    above = float(np.nextafter(np.float32(0.1), np.float32(1)))
+    assert float32_below(float(np.float32(0.1)) + 1e-12) == float(np.float32(0.1))
+    assert float32_below(above - 1e-12) == float(np.float32(0.1))
+    assert float32_below(1e300) == float(np.finfo(np.float32).max)
+
+
+def agree(model: Any, rows: Rows, *, takes_nan: bool = True) -> npt.NDArray[np.float64]:
+    """The contributions to each row, after ONNX, the trainer and the contributions' sum have given one probability."""
+    converted = convert_model(model, WIDTH)
+    assert converted.trees is not None and converted.predict is not None
+    if takes_nan:
+        extremes = np.array([[np.nan] * WIDTH, [3e38, -3e38, 3e38, -3e38, 0, 0]], dtype=np.float32)
+        rows = np.vstack([rows, extremes])
+    raw = converted.raw(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_allclose(raw, converted.predict(rows), atol=2e-6)
+    contributions, base = tree_contributions(converted.trees, rows)
+    np.testing.assert_allclose(1 / (1 + np.exp(-(base + contributions.sum(axis=1)))), raw, atol=2e-6)
+    return contributions[: len(rows) - 2 * takes_nan]
+
+
+def compare(model: Any, rows: Rows, own: npt.NDArray[np.float64], *, tolerance: float) -> None:
+    trees = convert_model(model, WIDTH).trees
+    assert trees is not None
+    contributions, base = tree_contributions(trees, rows)
+    np.testing.assert_allclose(contributions, own[:, :-1], atol=tolerance)
+    np.testing.assert_allclose(base, own[0, -1], atol=tolerance)
+
+
+def with_unknown_categories(rows: Rows) -> Rows:
+    unknown: Rows = rows.copy()
+    unknown[:20, SET_COLUMN] = -1
+    unknown[20:40, SET_COLUMN] = 40
+    return unknown

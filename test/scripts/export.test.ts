@@ -1,0 +1,137 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { childEnvironment } from '../../shared/config.js';
+import { compileKnownFields } from '../../shared/known-fields.js';
+import { projectFile } from '../../shared/project-root.js';
+import { compileFeatureRow } from '../../worker/feature-row/feature-row.js';
+import { messyManifest, messyRecord } from '../support/messy-records.js';
+import { pythonVenv } from '../support/python-venv.js';
+import { runProgram } from '../support/run-program.js';
+
+const installLimitMs = 180_000;
+const now = '2026-11-20T12:34:56.789Z';
+
+/** A row of numbers with null for NaN, or undefined for a record that is refused. */
+type Row = readonly (number | null)[] | undefined;
+
+describe('the exporter in Python', () => {
+  let program: (name: string) => string;
+  let directory: string;
+
+  before(async function () {
+    this.timeout(2 * installLimitMs);
+    const venv = await pythonVenv({
+      name: 'export',
+      requirementsFile: 'scripts/export/requirements.txt',
+      leastMinor: 10,
+      pipOptions: ['--no-deps', '--no-compile', '--only-binary=:all:'],
+      installLimitMs,
+    });
+    if ('reason' in venv) {
+      console.log(`      skipped: ${venv.reason}`);
+      return this.skip();
+    }
+    program = venv.program;
+    directory = await mkdtemp(join(tmpdir(), 'leadscore-export-'));
+  });
+
+  after(() => directory && rm(directory, { recursive: true, force: true }));
+
+  const python = async (commandLine: readonly string[], limitMs: number): Promise<string> => {
+    const { exitCode, output } = await runProgram(program('python'), commandLine, {
+      directory: projectFile('scripts/export'),
+      environment: {
+        PATH: [dirname(process.execPath), childEnvironment({}).PATH].join(delimiter),
+        PYTHONPATH: projectFile('scripts/export'),
+        PYTHONUTF8: '1',
+        PYTHONDONTWRITEBYTECODE: '',
+      },
+      limitMs,
+    });
+    expect(exitCode, output).to.equal(0);
+    return output;
+  };
+
+  it('makes the same rows of messy records as the service', async function () {
+    this.timeout(40_000);
+    const seed = Date.now() % 2 ** 31;
+    const records = fc.sample(messyRecord, { numRuns: 4000, seed });
+    const files = { manifest: join(directory, 'manifest.json'), records: join(directory, 'records.jsonl') };
+    await writeFile(files.manifest, JSON.stringify(messyManifest));
+    await writeFile(files.records, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+
+    const commandLine = ['-m', 'leadscore_export', files.manifest, files.records, '--now', now];
+    const lines = (await python(commandLine, 35_000)).trimEnd().split('\n');
+    expect(lines).to.have.length(records.length);
+    const served = records.map(serviceRow());
+    expect(served.filter((row) => row !== undefined).length).to.be.greaterThan(2000);
+    for (const [index, line] of lines.entries()) {
+      const what = `seed ${seed}, ${JSON.stringify(records[index])}`;
+      expect(float32Row(JSON.parse(line)), what).to.deep.equal(served[index]);
+    }
+  });
+
+  it('writes bundles of every trainer that the service passes, and says what to do where it cannot', async function () {
+    this.timeout(200_000);
+    const output = await python(['-m', 'pytest', '-p', 'no:cacheprovider', '--color=no'], 190_000);
+    expect(output).to.match(/\d+ passed/);
+  });
+
+  it('has an example that makes a bundle of a CSV', async function () {
+    this.timeout(100_000);
+    const leads = join(directory, 'leads.csv');
+    const bundle = join(directory, 'bundle');
+    const at = '2026-11-20T00:00:00Z';
+    await node('dist/scripts/demo/write-leads.js', [
+      '--seed',
+      '3',
+      '--count',
+      '2500',
+      '--now',
+      at,
+      '--out',
+      leads,
+    ]);
+    const report = await python(['examples/train_and_export.py', leads, at, bundle], 60_000);
+    expect(report).to.match(/golden records +200\n/);
+    const checked = JSON.parse(await node('dist/scripts/cli/main.js', ['model', 'check', bundle, '--json']));
+    expect(checked.bundles[0]).to.include({ name: 'Lead conversion', features: 11, passed: true });
+    expect(checked.bundles[0].golden).to.include({
+      records: 200,
+      score_mismatches: 0,
+      likelihood_mismatches: 0,
+    });
+  });
+});
+
+async function node(script: string, commandLine: readonly string[]): Promise<string> {
+  const { exitCode, output } = await runProgram(process.execPath, [projectFile(script), ...commandLine], {
+    limitMs: 30_000,
+  });
+  expect(exitCode, output).to.equal(0);
+  return output;
+}
+
+/** What the service makes of a record. */
+function serviceRow(): (record: Readonly<Record<string, unknown>>) => Row {
+  const knownFields = compileKnownFields(messyManifest);
+  const featureRow = compileFeatureRow(messyManifest, knownFields);
+  const nowMs = Date.parse(now);
+  return (record) => {
+    const out = new Float32Array(featureRow.width);
+    const sent = JSON.parse(JSON.stringify(record));
+    const problems = featureRow.write({ cells: knownFields.pack(sent), nowMs, out, offset: 0 });
+    return problems === undefined
+      ? Array.from(out, (value) => (Number.isNaN(value) ? null : value))
+      : undefined;
+  };
+}
+
+/** What the exporter printed, as the service keeps it. */
+function float32Row(printed: { readonly unusable: string } | readonly (number | null)[]): Row {
+  if ('unusable' in printed) return undefined;
+  return printed.map((value) => (value === null ? null : Math.fround(value)));
+}

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { projectFile } from '../../shared/project-root.js';
+import { runProgram } from './run-program.js';
+
+/** What a virtual environment is made of. */
+export interface VenvPlan {
+  /** Its folder under `.local/venvs/`. */
+  readonly name: string;
+  /** In the form of pip, from the project's root. */
+  readonly requirementsFile: string;
+  /** The oldest Python that will do: 10 means 3.10. */
+  readonly leastMinor: number;
+  /** Further options for `pip install`. */
+  readonly pipOptions?: readonly string[];
+  readonly installLimitMs: number;
+}
+
+/** Programs of a virtual environment by name; or why there is none. */
+export type Venv = { readonly program: (name: string) => string } | { readonly reason: string };
+
+/**
+ * A virtual environment, made at the first call and kept under `.local/` for the next. It is made again when the
+ * requirements or the Python change.
+ */
+export async function pythonVenv(plan: VenvPlan): Promise<Venv> {
+  const python = await runProgram('python3', ['--version'], { limitMs: 10_000 });
+  const minor = Number(/^Python 3\.(\d+)/.exec(python.output)?.[1]);
+  if (python.exitCode !== 0 || !(minor >= plan.leastMinor))
+    return { reason: `python3 (3.${plan.leastMinor} or later) is not there: ${python.output.trim()}` };
+
+  const requirements = await readFile(projectFile(plan.requirementsFile), 'utf8');
+  const directory = join(projectFile('.local'), 'venvs', plan.name);
+  const venv = { program: (name: string) => join(directory, 'bin', name) };
+  const complete = join(directory, 'complete');
+  const digest = createHash('sha256').update(`${python.output}${requirements}`).digest('hex');
+  if ((await readFile(complete, 'utf8').catch(() => '')) === digest) return venv;
+
+  const reason = await make(directory, plan);
+  if (reason !== undefined) return { reason };
+  await writeFile(complete, digest);
+  return venv;
+}
+
+async function make(directory: string, plan: VenvPlan): Promise<string | undefined> {
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { recursive: true });
+  const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-input'];
+  const steps: readonly [string, readonly string[]][] = [
+    ['python3', ['-m', 'venv', directory]],
+    [
+      join(directory, 'bin', 'python'),
+      [...install, ...(plan.pipOptions ?? []), '-r', projectFile(plan.requirementsFile)],
+    ],
+  ];
+  for (const [program, commandLine] of steps) {
+    const { exitCode, output } = await runProgram(program, commandLine, { limitMs: plan.installLimitMs });
+    if (exitCode !== 0) return `${program} ${commandLine.join(' ')} failed: ${output.trim().slice(-500)}`;
+  }
+  return undefined;
+}
