@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { messageOf } from '../../shared/errors.js';
 import { connectMongo, type Db } from '../../shared/store/connect.js';
 import { prepareDatabase } from '../../shared/store/prepare.js';
 import { createWorkspace, type Workspace } from '../demo/tour/demo-workspace.js';
@@ -58,7 +59,8 @@ export async function startSimulatedService(startMs: number): Promise<SimulatedS
     const start = (kind: 'gateway' | 'worker', settings: Readonly<Record<string, string>> = {}) =>
       startService({ kind, environment: { ...environment, ...settings }, log }).catch(
         async (cause: unknown) => {
-          throw new Error(`the ${kind} did not start:\n${await readFile(logFile, 'utf8')}`, { cause });
+          const said = await readFile(logFile, 'utf8');
+          throw new Error(`${messageOf(cause)}\n${said.slice(-2_000)}`, { cause });
         },
       );
     const pool = await start('worker');
