@@ -15,7 +15,7 @@ export function addOutcomesCommands(program: Command, context: CliContext): void
     description: 'Import a CSV (.gz too) that says of each lead whether it has converted, and when',
     examples: [
       'outcomes import org_4fzyo82mVYHgQ1bT leads.csv',
-      'outcomes import org_4fzyo82mVYHgQ1bT won.csv.gz --crm-id "Lead ID" --converted Won --at "Closed on"',
+      'outcomes import org_4fzyo82mVYHgQ1bT won.csv.gz --crm-id Id --converted Won --at Closed',
     ],
     notes: notes.trim(),
   })

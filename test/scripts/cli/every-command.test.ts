@@ -44,6 +44,8 @@ describe('every command', () => {
       ['model', 'delete', 'mdl_x'],
       ['usage', 'show', 'org_x'],
       ['usage', 'reconcile', 'org_x'],
+      ['validation', 'run', 'mdl_x'],
+      ['validation', 'show', 'mdl_x'],
     ]) {
       const { exitCode, stdout, stderr } = await desk.run(...words, '--json');
       expect(exitCode, words.join(' ')).to.equal(1);
@@ -69,6 +71,9 @@ describe('every command', () => {
       ['model', 'import', 'x'],
       ['model', 'set', 'mdl_a', '--live-api', 'maybe'],
       ['usage', 'show', 'org_a', '--month', '2026-13'],
+      ['outcomes', 'import', 'org_a'],
+      ['validation', 'run', '--as-of', '2026-02-30'],
+      ['validation', 'simulate', '--runs', '0'],
     ]) {
       const { exitCode, stdout } = await callCli(words);
       expect(exitCode, words.join(' ')).to.equal(2);
@@ -113,6 +118,10 @@ describe('every command', () => {
         'model delete',
         'usage show',
         'usage reconcile',
+        'outcomes import',
+        'validation run',
+        'validation show',
+        'validation simulate',
         'score',
       ],
     ];
