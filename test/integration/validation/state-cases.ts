@@ -1,0 +1,168 @@
+import { sampleBundle } from '../../support/sample-bundle.js';
+import type { TestWorkspace, WorkspaceOptions } from '../../support/workspace.js';
+import type { LeadPlan, ValidationBody } from './graded-leads.js';
+
+/** Likelihoods far below what the raw scores say: 24 expected conversions of 250 leads. */
+const cautious = sampleBundle({ manifest: { calibration: { kind: 'platt', a: 1, b: -3 } } });
+
+export const rising: LeadPlan = { perBand: 50, conversions: [5, 15, 25, 35, 45] };
+export const flat: LeadPlan = { perBand: 50, conversions: [25, 25, 25, 25, 25] };
+const dropping: LeadPlan = { perBand: 50, conversions: [5, 40, 15, 30, 45] };
+const barelyBetter: LeadPlan = { perBand: 50, conversions: [10, 20, 25, 25, 25] };
+const few: LeadPlan = { perBand: 50, conversions: [0, 1, 2, 3, 4] };
+
+/** A state, how it is reached, and what is said of it. */
+export interface StateCase {
+  readonly title: string;
+  readonly plan: LeadPlan;
+  readonly options?: WorkspaceOptions;
+  /** Of the leads, those that outcome data names: all by default. */
+  readonly named?: number;
+  /** Days until the grade: past the horizon by default. */
+  readonly afterDays?: number;
+  /** Done before the grade. */
+  readonly harm?: (own: TestWorkspace) => Promise<unknown>;
+  readonly expected: Pick<ValidationBody, 'state' | 'failing_gate' | 'summary'>;
+}
+
+/** Each state and each failing gate. */
+export const stateCases: readonly StateCase[] = [
+  {
+    title: 'passed: every gate cleared',
+    plan: rising,
+    expected: {
+      state: 'passed',
+      failing_gate: null,
+      summary:
+        'Passed: all six validation gates cleared on 250 matured predictions, with top-band lift 1.8x.',
+    },
+  },
+  {
+    title: 'too early at predictions_recorded: fewer than 200 leads',
+    plan: { perBand: 39, conversions: rising.conversions },
+    expected: {
+      state: 'too_early_to_grade',
+      failing_gate: 'predictions_recorded',
+      summary:
+        'Too early to grade at predictions_recorded: 195 of 200 required predictions have been recorded.',
+    },
+  },
+  {
+    title: 'failed at predictions_recorded: calls were counted, and nothing is stored a day later',
+    plan: rising,
+    afterDays: 1.01,
+    harm: (own) => own.service.stores.predictions.deleteMany({ org: own.id }),
+    expected: {
+      state: 'failed',
+      failing_gate: 'predictions_recorded',
+      summary:
+        'Failed at predictions_recorded: the ledger has counted calls for more than 24 hours, but no prediction is stored.',
+    },
+  },
+  {
+    title: 'too early at predictions_recorded: within that day, nothing is stored yet',
+    plan: rising,
+    afterDays: 0.9,
+    harm: (own) => own.service.stores.predictions.deleteMany({ org: own.id }),
+    expected: {
+      state: 'too_early_to_grade',
+      failing_gate: 'predictions_recorded',
+      summary:
+        'Too early to grade at predictions_recorded: 0 of 200 required predictions have been recorded.',
+    },
+  },
+  {
+    title: 'too early at cohort_reconciles: no outcome data',
+    plan: rising,
+    named: 0,
+    expected: {
+      state: 'too_early_to_grade',
+      failing_gate: 'cohort_reconciles',
+      summary:
+        'Too early to grade at cohort_reconciles: no outcome data covers the cohort of 250 predictions yet.',
+    },
+  },
+  {
+    title: 'failed at cohort_reconciles: outcome data names too few',
+    plan: rising,
+    named: 237,
+    expected: {
+      state: 'failed',
+      failing_gate: 'cohort_reconciles',
+      summary:
+        'Failed at cohort_reconciles: outcome data names 237 of 250 cohort records, and 95 % of them are required.',
+    },
+  },
+  {
+    title: 'failed at cohort_reconciles: a stored row is missing',
+    plan: rising,
+    harm: (own) => own.service.stores.predictions.deleteOne({ org: own.id }),
+    expected: {
+      state: 'failed',
+      failing_gate: 'cohort_reconciles',
+      summary:
+        'Failed at cohort_reconciles: the stored rows of 1 requests differ from what the ledger counted.',
+    },
+  },
+  {
+    title: 'too early at matured_cohort: the horizon is not over',
+    plan: rising,
+    afterDays: 89.9,
+    expected: {
+      state: 'too_early_to_grade',
+      failing_gate: 'matured_cohort',
+      summary:
+        'Too early to grade at matured_cohort: 0 of 200 required predictions have completed the 90-day window.',
+    },
+  },
+  {
+    title: 'too early at outcomes_observed: too few conversions, and no more were expected',
+    plan: few,
+    options: { bundle: cautious },
+    expected: {
+      state: 'too_early_to_grade',
+      failing_gate: 'outcomes_observed',
+      summary: 'Too early to grade at outcomes_observed: 10 of 30 required conversions have been observed.',
+    },
+  },
+  {
+    title: 'failed at outcomes_observed: far fewer conversions than the likelihoods promise',
+    plan: few,
+    expected: {
+      state: 'failed',
+      failing_gate: 'outcomes_observed',
+      summary:
+        "Failed at outcomes_observed: 10 conversions were observed where the model's likelihoods add up to 125.",
+    },
+  },
+  {
+    title: 'failed at rate_rises_with_band: the rate does not rise',
+    plan: flat,
+    expected: {
+      state: 'failed',
+      failing_gate: 'rate_rises_with_band',
+      summary:
+        'Failed at rate_rises_with_band: conversion does not rise with score band across 250 matured predictions.',
+    },
+  },
+  {
+    title: 'failed at rate_rises_with_band: the rate rises as a whole, and drops on the way',
+    plan: dropping,
+    expected: {
+      state: 'failed',
+      failing_gate: 'rate_rises_with_band',
+      summary:
+        'Failed at rate_rises_with_band: conversion drops from scores 20-39 to 40-59 across 250 matured predictions.',
+    },
+  },
+  {
+    title: 'failed at top_band_lift: the top band is hardly better',
+    plan: barelyBetter,
+    expected: {
+      state: 'failed',
+      failing_gate: 'top_band_lift',
+      summary:
+        'Failed at top_band_lift: top-band lift is 1.1x across 250 matured predictions, and 1.2x is required.',
+    },
+  },
+];
