@@ -60,6 +60,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const gatewayId = randomUUID();
   /** No single step of a call may take longer than the whole call. */
   const shortestDeadlineMs = Math.min(config.requestTimeoutMs, config.webhookTimeoutMs);
+  const longestStepMs = Math.min(longestCommandMs, shortestDeadlineMs);
 
   const connect = (name: string, kind: 'commands' | 'blocking', pipelined = false) => {
     const redis = connectRedis({
@@ -68,7 +69,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
       kind,
       logger,
       pipelined,
-      commandTimeoutMs: Math.min(longestCommandMs, shortestDeadlineMs),
+      commandTimeoutMs: longestStepMs,
     });
     lifecycle.onStop(`redis ${name}`, async () => redis.disconnect());
     return redis;
@@ -130,7 +131,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   let ownUrl = '';
   const baseUrl = () => config.baseUrl ?? ownUrl;
   const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
-  const rateLimit = new RateLimit(commands);
+  const rateLimit = new RateLimit(commands, longestStepMs);
   const newCallId = callIdGenerator();
   const app = createApp({
     score: {
@@ -146,7 +147,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
       requestTimeoutMs: config.requestTimeoutMs,
       webhookTimeoutMs: config.webhookTimeoutMs,
     },
-    reading: { keys, directory, rateLimit, clock, newCallId },
+    reading: { keys, directory, rateLimit, clock, newCallId, timeoutMs: config.requestTimeoutMs },
     verdicts,
     predictions,
     outcomes: new OutcomeStore(database),

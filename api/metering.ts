@@ -5,8 +5,8 @@ import { type Allowance, allowanceOf, type UsageReport, usageReport } from '../s
 import type { Quota, Usage } from '../shared/quota/quota.js';
 import { QuotaLeaseLost, QuotaWouldCrossStop } from '../shared/quota/quota-errors.js';
 import type { UsageCounter } from '../shared/redis-keys.js';
-import { untilAborted } from '../shared/store/in-time.js';
 import type { Organisation } from '../shared/store/organisations.js';
+import { withinTime } from '../shared/within-time.js';
 import { secondsToMonthEnd } from './admission.js';
 import type { TakeBacks } from './record/take-backs.js';
 import { isPastFence, msUntil, type ScoringCall } from './scoring-call.js';
@@ -110,8 +110,8 @@ export class CallReservation {
   async settle(): Promise<UsageReport> {
     this.isRecorded = true;
     try {
-      const inTime = AbortSignal.timeout(msUntil(this.call.deadline));
-      const { used } = await untilAborted(inTime, this.options.quota.settle(this.counter, this.call.id));
+      const settled = this.options.quota.settle(this.counter, this.call.id);
+      const { used } = await withinTime(msUntil(this.call.deadline), settled);
       return usageReport(used, this.allowance);
     } catch (error) {
       if (!(error instanceof QuotaLeaseLost)) {

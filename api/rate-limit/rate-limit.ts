@@ -1,8 +1,10 @@
 import { integersReply, type LuaCommand, luaCommand } from '../../shared/lua-command.js';
 import type { Redis } from '../../shared/redis.js';
 import { rateWindowKey } from '../../shared/redis-keys.js';
+import { withinTime } from '../../shared/within-time.js';
 
 const windowUs = 1_000_000;
+const longestWaitMs = 2_000;
 
 /** One call that asks for a slot. */
 export interface RateRequest {
@@ -32,7 +34,14 @@ export interface RateDecision {
 export class RateLimit {
   readonly #slidingWindow: LuaCommand<number[]>;
 
-  constructor(redis: Redis) {
+  /**
+   * @param timeoutMs the longest wait for an answer. The connection's own limit for a command is not enough: where it
+   * writes commands together, one that waits for those before it has not begun to count.
+   */
+  constructor(
+    redis: Redis,
+    private readonly timeoutMs = longestWaitMs,
+  ) {
     this.#slidingWindow = luaCommand(redis, {
       file: 'api/rate-limit/sliding-window.lua',
       reply: integersReply,
@@ -41,14 +50,17 @@ export class RateLimit {
 
   /**
    * Takes a slot, if one is free. A refused call uses none; the same call id twice is one slot.
-   * @throws what Redis or the connection fails with
+   * @throws what Redis or the connection fails with; OutOfTime
    */
   async take({ organisationId, keyId, window, rate, callId }: RateRequest): Promise<RateDecision> {
     const [accepted, remaining = 0, retryAfterUs = 0, resetUs = 0, acceptedAtRedisUs = 0, redisNowMs = 0] =
-      await this.#slidingWindow({
-        keys: [rateWindowKey(organisationId, keyId, window)],
-        args: [callId, rate, windowUs],
-      });
+      await withinTime(
+        this.timeoutMs,
+        this.#slidingWindow({
+          keys: [rateWindowKey(organisationId, keyId, window)],
+          args: [callId, rate, windowUs],
+        }),
+      );
     return {
       accepted: accepted === 1,
       remaining,

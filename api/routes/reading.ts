@@ -2,6 +2,7 @@ import type { Context, Middleware } from 'koa';
 import type { Clock } from '../../shared/clock.js';
 import { ApiError } from '../../shared/errors.js';
 import type { ApiKey } from '../../shared/store/api-keys.js';
+import { withinTime } from '../../shared/within-time.js';
 import type { Directory, Workspace } from '../directory.js';
 import type { KeyStore } from '../key-store.js';
 import type { RateLimit } from '../rate-limit/rate-limit.js';
@@ -14,6 +15,8 @@ export interface ReadingRooms {
   readonly rateLimit: RateLimit;
   readonly clock: Clock;
   readonly newCallId: (nowMs: number) => string;
+  /** For the answer to a call without a body, in ms. */
+  readonly timeoutMs: number;
 }
 
 /** A call that reads: whose it is. */
@@ -30,14 +33,19 @@ export function readingRoute(
   rooms: ReadingRooms,
   answer: (context: Context, reader: Reader) => Promise<Record<string, unknown> | undefined>,
 ): Middleware {
-  return async (context) => {
+  const read = async (context: Context) => {
     const apiKey = await rooms.keys.authenticate(context.headers);
     const callId = rooms.newCallId(rooms.clock.now());
     await takeSlot(context, rooms.rateLimit, { apiKey, callId, window: 'reading' });
     const workspace = await rooms.directory.workspace(apiKey.organisation_id);
     if (workspace === undefined)
       throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
-    const body = await answer(context, { ...workspace, apiKey });
+    return await answer(context, { ...workspace, apiKey });
+  };
+  return async (context) => {
+    // A body may take its time to arrive: an endpoint with one bounds what comes after it.
+    const hasBody = context.method === 'POST';
+    const body = await (hasBody ? read(context) : withinTime(rooms.timeoutMs, read(context)));
     if (body === undefined) {
       context.status = 204;
       return;

@@ -1,29 +1,22 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { FaultProxy, RequestFate } from '../../scripts/chaos/fault-proxy.js';
-import { projectFile } from '../../shared/project-root.js';
 import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
 import { AnswerClock, timed } from '../support/fault-load.js';
 import { type FaultService, sharedDeadlineMs, sharedFaultService } from '../support/fault-service.js';
+import { scriptDigest } from '../support/script-digest.js';
 import { startTimeoutMs } from '../support/service.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
 const proxied = 0;
 
-/** How a Lua script is called: by the digest of its text. */
-const script = (file: string): string =>
-  createHash('sha1')
-    .update(readFileSync(projectFile(file), 'utf8'))
-    .digest('hex');
-
 const redisRequests = {
-  'the rate limit': script('api/rate-limit/sliding-window.lua'),
-  'the reservation': script('shared/quota/reserve.lua'),
+  'the rate limit': scriptDigest('api/rate-limit/sliding-window.lua'),
+  'the reservation': scriptDigest('shared/quota/reserve.lua'),
   'the payload': '}:payload:',
   'the job': '}:score-batches:',
-  'the settling': script('shared/quota/settle.lua'),
+  'the settling': scriptDigest('shared/quota/settle.lua'),
 };
 const mongoRequests = {
   'the ledger row': 'usage_ledger',
@@ -55,9 +48,9 @@ describe('a connection of a gateway that breaks in the middle of a call', () => 
     const clock = new AnswerClock(sharedDeadlineMs);
     const broken = proxy.next(request, fate);
     const outcome = await timed(() => own.score(leads(3), { gateway: proxied }));
-    await broken;
-    clock.expectInTime([outcome]);
     const status = outcome.reply?.status;
+    await Promise.race([broken, neverCame(`${request} in a call that was answered with ${status}`)]);
+    clock.expectInTime([outcome]);
     expect(await expectExact(own)).to.equal(before + (status === 200 ? 3 : 0));
     return status;
   }
@@ -76,3 +69,9 @@ describe('a connection of a gateway that breaks in the middle of a call', () => 
     }
   }
 });
+
+/** A request comes before its call is answered, if it comes. */
+async function neverCame(what: string): Promise<never> {
+  await pause(100);
+  throw new Error(`no request held ${what}`);
+}

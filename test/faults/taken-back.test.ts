@@ -1,21 +1,17 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { GatewaySlot } from '../../scripts/chaos/gateway-slot.js';
-import { projectFile } from '../../shared/project-root.js';
 import { eventually } from '../support/eventually.js';
 import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
 import { type FaultService, sharedFaultService, sharedLeaseMs } from '../support/fault-service.js';
 import { type HttpReply, httpCall } from '../support/http-call.js';
 import { refused, scored } from '../support/score-reply.js';
+import { scriptDigest } from '../support/script-digest.js';
 import { startTimeoutMs } from '../support/service.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
 
 const deadlineMs = 1_000;
 const records = Array.from({ length: 3 }, () => ({ company_size: 120 }));
-const settling = createHash('sha1')
-  .update(readFileSync(projectFile('shared/quota/settle.lua'), 'utf8'))
-  .digest('hex');
+const settling = scriptDigest('shared/quota/settle.lua');
 /** A sweep every five seconds, a lease of the pool at most before a counter is taken from the ledger again. */
 const sweptWithinMs = sharedLeaseMs + 6_000;
 
@@ -67,6 +63,7 @@ describe('a call whose recording could not be confirmed to its caller', () => {
     await held;
     expect(await own.ledgerSum(), 'recorded all the same').to.equal(counted + records.length);
   }
+
   it('is taken back, also after the sweep has settled it, and before its gateway stops', async function () {
     this.timeout(startTimeoutMs);
     await recordUnheard();
@@ -74,10 +71,9 @@ describe('a call whose recording could not be confirmed to its caller', () => {
       async () => expect((await own.redisUsage()).used).to.equal(counted + records.length),
       sweptWithinMs,
     );
-    const stopped = slot.gateway?.stop();
+    const stopped = slot.terminate();
     proxiesOf(slot).mongo.release();
-    await stopped;
-    expect(await slot.gateway?.ended).to.equal('exit code 0');
+    expect(await stopped).to.equal('exit code 0');
     expect(await own.ledgerSum()).to.equal(counted);
     expect(await expectExact(own, sweptWithinMs)).to.equal(counted);
   });
@@ -90,8 +86,7 @@ describe('a call whose recording could not be confirmed to its caller', () => {
     expect(retry.headers.get('idempotent-replayed')).to.equal('true');
     expect(scored(retry).scores).to.have.length(records.length);
     proxiesOf(slot).mongo.release();
-    const stopped = slot.gateway?.stop();
-    await stopped;
+    await slot.terminate();
     expect(await expectExact(own, sweptWithinMs)).to.equal(counted + records.length);
     expect(scored(await own.score(records, { headers }))).to.deep.equal(scored(retry));
   });

@@ -1,0 +1,44 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { eventually } from '../support/eventually.js';
+import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
+import { slowBundle } from '../support/fault-models.js';
+import { type FaultService, sharedFaultService } from '../support/fault-service.js';
+import { RawConnection, requestBytes } from '../support/raw-connection.js';
+import { scored } from '../support/score-reply.js';
+import { startTimeoutMs } from '../support/service.js';
+import { workspace } from '../support/workspace.js';
+
+const lead = { company_size: 120 };
+
+describe('a caller that hangs up', () => {
+  let service: FaultService;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await sharedFaultService();
+  });
+
+  it('is counted once or not at all, and what the call held is given back', async function () {
+    this.timeout(startTimeoutMs);
+    const own = await workspace(service, { bundle: slowBundle() });
+    await expectExact(own);
+    const request = requestBytes({
+      path: '/v1/score',
+      headers: { authorization: `Bearer ${own.live.secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model_id: own.model._id, records: [lead, lead] }),
+    });
+    const hangUpsMs = [0, 5, 20, 50, 100, 200, 400];
+    await Promise.all(
+      hangUpsMs.map(async (afterMs, index) => {
+        const connection = await RawConnection.open(service.url(index % 2));
+        connection.send(request);
+        await pause(afterMs);
+        connection.destroy();
+      }),
+    );
+    expect(await expectExact(own, 5_000)).to.be.oneOf(hangUpsMs.map((_, calls) => 2 * calls));
+    await eventually(async () => scored(await own.score([lead])), 10_000);
+    await expectNobodyElseDied(service);
+  });
+});
