@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { projectFile } from '../../shared/project-root.js';
-import { explainRowNames } from './explain-report.js';
 import { bareRow, besideBareRow, floorRow, scenarios } from './scenarios.js';
+import { separateRowNames } from './separate-rows.js';
 
 /** What one run of the benchmark does. */
 export interface BenchOptions {
@@ -36,7 +36,7 @@ export const usageText = `Measures throughput, latency and CPU of the whole serv
 npm run bench -- [options]
   --quick          one short repeat (under 40 s) in place of three (2 to 3 minutes)
   --only NAME      measure this row only; may be given several times: ${rowNames.join(', ')};
-                   or, by themselves: ${explainRowNames.join(', ')}
+                   or, by themselves: ${separateRowNames.join(', ')}
   --repeats N      how often each row is measured
   --bundle PATH    another model bundle than the demo's; its golden records are sent
   --profile DIR    write CPU profiles of the gateway and of one worker, and name the hottest functions
@@ -60,12 +60,12 @@ export function readBenchOptions(args: readonly string[]): BenchOptions | undefi
   if (values.help === true) return undefined;
   const quick = values.quick === true;
   const only = values.only ?? [];
-  const areExplained = only.some((name) => explainRowNames.includes(name));
-  const named = areExplained ? explainRowNames : rowNames;
+  const areSeparate = only.some((name) => separateRowNames.includes(name));
+  const named = areSeparate ? separateRowNames : rowNames;
   const unknown = only.find((name) => !named.includes(name));
   if (unknown !== undefined)
     throw new UsageError(
-      `there is no row "${unknown}"${areExplained ? ' beside rows of explaining' : ''}; there are ${named.join(', ')}`,
+      `there is no row "${unknown}"${areSeparate ? ' beside rows that are measured by themselves' : ''}; there are ${named.join(', ')}`,
     );
   return {
     only: withBothOfPair(only),

@@ -6,23 +6,30 @@ import type { Spread } from './percentile.js';
 export const explainRowNames: readonly string[] = Object.keys(explainSizes);
 
 /**
- * Measures rows of explaining.
- * @param names of `explainRowNames`
- * @returns a table, or one JSON document
+ * Measures the rows of explaining among some rows.
+ * @param names of rows; those that are not of `explainRowNames` are passed over
  */
-export async function explainReport(
+export async function explainRowsOf(
   names: readonly string[],
-  { repeats, json }: { readonly repeats: number; readonly json: boolean },
-): Promise<string> {
+  { repeats }: { readonly repeats: number },
+): Promise<ExplainRow[]> {
   const rows: ExplainRow[] = [];
   for (const name of names) {
     const size = explainSizes[name];
     if (size !== undefined) rows.push(await measureExplain(name, size, { repeats }));
   }
-  return json ? `${JSON.stringify({ explain: rows.map(documentOf) })}\n` : `${tableOf(rows)}\n`;
+  return rows;
 }
 
-const documentOf = ({ name, trees, depth, prepareCpuMs, cpuMsPer1000, cpuMsOfOne }: ExplainRow) => ({
+/** A row as `--json` prints it. */
+export const explainDocument = ({
+  name,
+  trees,
+  depth,
+  prepareCpuMs,
+  cpuMsPer1000,
+  cpuMsOfOne,
+}: ExplainRow) => ({
   name,
   trees,
   depth,
@@ -31,7 +38,8 @@ const documentOf = ({ name, trees, depth, prepareCpuMs, cpuMsPer1000, cpuMsOfOne
   cpu_ms_of_one: cpuMsOfOne,
 });
 
-function tableOf(rows: readonly ExplainRow[]): string {
+/** A table of the rows. */
+export function explainTable(rows: readonly ExplainRow[]): string {
   const columns = [
     { name: 'CPU-milliseconds', whole: true },
     { name: 'make ready', align: 'right' },

@@ -1,6 +1,6 @@
 import { callIdGenerator } from '../../shared/identifiers.js';
 import type { Db } from '../../shared/store/connect.js';
-import { outcomeId } from '../../shared/store/outcomes.js';
+import { OutcomeStore, outcomeId } from '../../shared/store/outcomes.js';
 import { bandOf, predictionId } from '../../shared/store/predictions.js';
 import { dayMs } from '../../shared/utc-day.js';
 import { type SeededRandom, seededRandom } from '../demo/seeded-random.js';
@@ -17,7 +17,14 @@ export interface GradingLoad {
   readonly predictionsADay: number;
   /** Number of the first lead; one prediction in ten is of a lead that was scored before. */
   readonly firstLead: number;
+  /** When the outcomes came, by the database's clock; with the predictions when left out. */
+  readonly outcomesChangedAt?: Date;
 }
+
+/** How often a lead converts, in ten-thousandths: those with high scores more often. */
+const likelihoodOf = (band: number): number => 200 + 150 * band;
+/** The name that a CRM would give a lead: neighbours in time are not neighbours by name. */
+const crmIdOf = (lead: number): string => `LEAD-${String((lead * 7_919) % 10_000_019).padStart(8, '0')}`;
 
 const callRecords = 250;
 const insertAtOnce = 20_000;
@@ -80,10 +87,10 @@ function addCall(
   for (let row = 0; row < count; row += 1) {
     const isRepeat = leads > 0 && random.chance(0.1);
     const lead = isRepeat ? random.integer(0, leads - 1) : leads++;
-    const crm_id = `LEAD-${String((lead * 7_919) % 10_000_019).padStart(8, '0')}`;
+    const crm_id = crmIdOf(lead);
     const score = random.integer(0, 100);
     const band = bandOf(score);
-    const likelihood = 200 + 150 * band;
+    const likelihood = likelihoodOf(band);
     pending.predictions.push({
       _id: predictionId(callId, row),
       org,
@@ -106,10 +113,35 @@ function addCall(
       converted,
       at: outcomeAt,
       received_at: outcomeAt,
-      changed_at: new Date(),
+      changed_at: load.outcomesChangedAt ?? at,
     });
   }
   const month = at.toISOString().slice(0, 7);
   pending.ledger.push({ _id: callId, org, bucket: 'live', month, records: count, model, version, at });
   return leads;
+}
+
+/**
+ * Says of some leads of earlier days, picked evenly, that they have converted: what a day brings beside its new leads.
+ * @param between numbers of the first lead, and of the one behind the last
+ * @param at when they converted and when this was said, in ms
+ */
+export async function convertEarlierLeads(
+  { database, organisationId }: Pick<GradingLoad, 'database' | 'organisationId'>,
+  {
+    between: [first, end],
+    count,
+    atMs,
+  }: {
+    readonly between: readonly [number, number];
+    readonly count: number;
+    readonly atMs: number;
+  },
+): Promise<void> {
+  const at = new Date(atMs);
+  const outcomes = Array.from({ length: count }, (_, index) => {
+    const lead = first + Math.floor(((index + 0.5) / count) * (end - first));
+    return { crmId: crmIdOf(lead), converted: true, at };
+  });
+  await new OutcomeStore(database).record({ organisationId, outcomes, receivedAt: at });
 }

@@ -1,8 +1,9 @@
 /** `npm run bench`: measures the whole service on this machine. See docs/performance.md. */
 import { messageOf } from '../../shared/errors.js';
 import { readBenchOptions, UsageError, usageText } from './bench-options.js';
-import { explainReport, explainRowNames } from './explain-report.js';
+import type { OnEnd } from './bench-service.js';
 import { runBench } from './run-bench.js';
+import { separateReport, separateRowNames } from './separate-rows.js';
 
 const undoings: (() => Promise<unknown> | undefined)[] = [];
 let ending: Promise<void> | undefined;
@@ -21,6 +22,9 @@ function end(): Promise<void> {
   return ending;
 }
 
+const onEnd: OnEnd = (undo) => undoings.push(undo);
+const say = (line: string): boolean => process.stderr.write(`${line}\n`);
+
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     void end().then(() => process.exit(130));
@@ -30,9 +34,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 try {
   const options = readBenchOptions(process.argv.slice(2));
   if (options === undefined) process.stdout.write(usageText);
-  else if (options.only.some((name) => explainRowNames.includes(name)))
-    process.stdout.write(await explainReport(options.only, options));
-  else await runBench(options, { onEnd: (undo) => undoings.push(undo), end });
+  else if (options.only.some((name) => separateRowNames.includes(name)))
+    process.stdout.write(await separateReport(options.only, { ...options, say, onEnd }));
+  else await runBench(options, { onEnd, end });
 } catch (error) {
   if (ending === undefined) {
     process.stderr.write(

@@ -7,6 +7,8 @@ export interface Outcome {
   readonly converted: boolean;
   /** When it converted, or as of when it had not. */
   readonly at: Date;
+  /** Set where nobody has said when it converted, and `at` is only when this was told: an earlier word knows better. */
+  readonly isUndated?: true;
 }
 
 /**
@@ -111,12 +113,14 @@ const ofOrganisation = (organisationId: string) => ({
 /** An upsert that MongoDB recognises as changing nothing when the word was only repeated. */
 function replacement(
   organisationId: string,
-  { crmId, converted, at }: Outcome,
+  { crmId, converted, at, isUndated }: Outcome,
   receivedAt: Date,
 ): AnyBulkWriteOperation<StoredOutcome> {
-  // When a lead had not converted makes no difference to a grade; when it did, does.
+  // When a lead had not converted makes no difference to a grade; when it did, does. A conversion without a date was
+  // when it was first told: else each import of the same list would move it on, and out of the horizon in the end.
+  const isDateTold = converted && isUndated !== true;
   const isRepeated: Document = {
-    $and: [{ $eq: ['$converted', converted] }, ...(converted ? [{ $eq: ['$at', at] }] : [])],
+    $and: [{ $eq: ['$converted', converted] }, ...(isDateTold ? [{ $eq: ['$at', at] }] : [])],
   };
   const kept = (field: string, otherwise: unknown): Document => ({
     $cond: [isRepeated, `$${field}`, otherwise],

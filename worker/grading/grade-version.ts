@@ -1,13 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ClientSession, MongoServerError } from 'mongodb';
 import type { Manifest } from '../../shared/bundle/manifest.js';
+import { monthOf } from '../../shared/clock.js';
 import type { Db } from '../../shared/store/connect.js';
 import { type StoredVerdict, ValidationStore } from '../../shared/store/model-validation.js';
 import { OutcomeStore } from '../../shared/store/outcomes.js';
 import { ValidationDailyStore } from '../../shared/store/validation-daily.js';
-import { dayMs } from '../../shared/utc-day.js';
+import { dayMs, dayStartMs } from '../../shared/utc-day.js';
 import { type Grade, gradeCohort } from './grade-cohort.js';
-import { type GradedVersion, gradedKey } from './graded-version.js';
+import { type GradedVersion, gradedKey, type Snapshot } from './graded-version.js';
 import { type Refreshed, refreshDays } from './refresh-days.js';
 import { defaultLift } from './required-conversions.js';
 import { type Standing, settledState } from './settled-state.js';
@@ -79,17 +80,17 @@ async function compute(options: GradeOptions, { graded, previous, session }: Att
   const rebuild = options.rebuild === true || !canBuildOn(previous, { horizonDays, readAt });
   const before = previous?.grade;
   const daily = new ValidationDailyStore(database);
+  const fromDay = firstGradedDay(asOfMs, horizonDays);
   const refreshed = await refreshDays({
     snapshot: { database, session },
     daily,
     outcomes: new OutcomeStore(database),
     graded,
-    fromDay: firstGradedDay(asOfMs, horizonDays),
+    fromDay,
     cut: new Date(asOfMs - horizonDays * dayMs),
     changedSince:
       rebuild || before === undefined ? undefined : new Date(before.data_read_at.getTime() - overlapMs),
   });
-  const fromDay = firstGradedDay(asOfMs, horizonDays);
   const days = await daily.days(gradedKey(graded), { maturedFrom: fromDay + horizonDays });
   const grade = gradeCohort(
     sumDays(days, {
@@ -97,7 +98,7 @@ async function compute(options: GradeOptions, { graded, previous, session }: Att
       horizonDays,
       expectedLift: facts?.holdout_top_lift ?? defaultLift,
       maturedOnCutDay: refreshed.maturedOnCutDay,
-      countedForADay: await countedForADay(database, graded, asOfMs),
+      countedForADay: await countedForADay({ database, session }, graded, { fromDay, asOfMs }),
     }),
   );
   const standing = settledState(grade, standingOf(previous));
@@ -148,21 +149,23 @@ function standingOf(previous: StoredVerdict | undefined): Standing | undefined {
   return { state, failingGate, summary, failingGrades, ...(barrier === undefined ? {} : { barrier }) };
 }
 
-/** Whether the ledger has counted a call with this version for more than 24 hours. */
+/** Whether the ledger has counted a call with this version, within what a grade looks at, for more than 24 hours. */
 async function countedForADay(
-  database: Db,
+  { database, session }: Snapshot,
   { organisationId, modelId, version }: GradedVersion,
-  asOfMs: number,
+  { fromDay, asOfMs }: { readonly fromDay: number; readonly asOfMs: number },
 ): Promise<boolean> {
+  const from = dayStartMs(fromDay);
   const row = await database.collection('usage_ledger').findOne(
     {
       org: organisationId,
       bucket: 'live',
+      month: { $gte: monthOf(from) },
       model: modelId,
       version,
-      at: { $lte: new Date(asOfMs - dayMs) },
+      at: { $gte: new Date(from), $lte: new Date(asOfMs - dayMs) },
     },
-    { projection: { _id: 1 } },
+    { projection: { _id: 1 }, session },
   );
   return row !== null;
 }

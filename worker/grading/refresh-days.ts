@@ -13,7 +13,8 @@ import { type GradedVersion, gradedKey, type Snapshot } from './graded-version.j
 import { leadRanges } from './lead-ranges.js';
 import { blocksOf, idsOfDays, scanRequests } from './scan-requests.js';
 
-const crmIdsAtOnce = 10_000;
+/** Twice that many ids go into one command, of at most 16 MB; an id may have a kilobyte. */
+const crmIdsAtOnce = 5_000;
 /** With more leads than this on the days to be read, reading all leads in their order is quicker. */
 const mostListedLeads = 200_000;
 

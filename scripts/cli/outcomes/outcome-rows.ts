@@ -111,7 +111,8 @@ function readRow(
     return { problem: `${name(places.converted)} must be 1 or 0, yes or no, but is "${word.slice(0, 40)}"` };
   const text = places.at === undefined ? '' : (record[places.at] ?? '').trim();
   if (text === '') {
-    if (places.at === undefined || !converted) return { outcome: { crmId, converted, at: defaultAt } };
+    if (places.at === undefined || !converted)
+      return { outcome: { crmId, converted, at: defaultAt, isUndated: true } };
     return { problem: `${name(places.at)} is empty, but the lead has converted` };
   }
   const at = isoInstant(text);

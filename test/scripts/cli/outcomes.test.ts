@@ -59,6 +59,20 @@ describe('leadscore outcomes import', () => {
     expect(String(found[1]?.[2])).to.match(new RegExp(`^${now}`)); // as of the import
   });
 
+  it('takes a lead without a date to have converted when an import first said so, however often it is said', async () => {
+    const path = await write('list.csv', 'crm_id,converted\nL1,0\nL2,1\nL3,1\n');
+    const dated = await write('dated.csv', 'crm_id,converted,at\nL3,1,2026-03-01\n');
+    for (const file of [dated, path]) await desk.document('outcomes', 'import', organisation, file);
+    const before = await collection().find({ org: organisation }).sort({ crm_id: 1 }).toArray();
+    expect(before[2]?.at).to.deep.equal(new Date('2026-03-01'));
+    const later = await write('later.csv', 'crm_id,converted\nL1,1\nL2,1\nL3,1\n');
+    await desk.document('outcomes', 'import', organisation, later);
+    const after = await collection().find({ org: organisation }).sort({ crm_id: 1 }).toArray();
+    expect(after.slice(1)).to.deep.equal(before.slice(1));
+    expect(after[0]).to.include({ converted: true });
+    expect(after[0]?.at.getTime()).to.be.greaterThan(before[1]?.at.getTime() ?? Number.POSITIVE_INFINITY);
+  });
+
   it('takes a gzipped file with semicolons, and columns of any name', async () => {
     const text = 'Lead ID;Won;"Closed on"\n"a;b";yes;2026-01-02\nc;lost;2026-01-03\n';
     const path = await write('won.csv.gz', gzipSync(text));

@@ -172,6 +172,21 @@ describe('grading a version from what was recorded', () => {
     expect(await cohort(horizonDays + 364)).to.equal(3);
   });
 
+  it('says that nothing is stored of calls within the window only: a version that is no longer used has none', async () => {
+    const ids = newIds();
+    const world = new RecordedWorld(mongo.database, ids);
+    await world.call(startMs, [{ crmId: 'a', score: 50 }]);
+    await mongo.database.collection('predictions').deleteMany({ org: ids.organisationId });
+    const stateAt = async (ms: number) => (await gradeAt(ids, startMs + ms, true)).verdict;
+    expect(await stateAt(dayMs - 1)).to.include({
+      state: 'too_early_to_grade',
+      failing_gate: 'predictions_recorded',
+    });
+    expect(await stateAt(dayMs)).to.include({ state: 'failed', failing_gate: 'predictions_recorded' });
+    const gone = await stateAt((horizonDays + 365) * dayMs);
+    expect(gone).to.include({ state: 'too_early_to_grade', failing_gate: 'predictions_recorded' });
+  });
+
   it('a repeat of a lead first scored before the window is still a repeat', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);

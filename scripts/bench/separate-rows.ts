@@ -1,0 +1,37 @@
+import type { OnEnd } from './bench-service.js';
+import { explainDocument, explainRowNames, explainRowsOf, explainTable } from './explain-report.js';
+import { gradingDocument, gradingRowName, gradingRows, gradingTable } from './grading-report.js';
+
+/** Rows that need no service: they are measured when they are asked for, by themselves. */
+export const separateRowNames: readonly string[] = [...explainRowNames, gradingRowName];
+
+/**
+ * Measures rows that need no service.
+ * @param names of `separateRowNames`
+ * @param options `say`: told what is being done, a line at a time; `onEnd`: takes what must be undone
+ * @returns tables, or one JSON document
+ */
+export async function separateReport(
+  names: readonly string[],
+  options: {
+    readonly repeats: number;
+    readonly json: boolean;
+    readonly say: (line: string) => void;
+    readonly onEnd: OnEnd;
+  },
+): Promise<string> {
+  const explained = await explainRowsOf(names, options);
+  const graded = names.includes(gradingRowName) ? await gradingRows(options.say, options.onEnd) : [];
+  if (options.json) {
+    const document = {
+      ...(explained.length === 0 ? {} : { explain: explained.map(explainDocument) }),
+      ...(graded.length === 0 ? {} : { grading: graded.map(gradingDocument) }),
+    };
+    return `${JSON.stringify(document)}\n`;
+  }
+  const tables = [
+    ...(explained.length === 0 ? [] : [explainTable(explained)]),
+    ...(graded.length === 0 ? [] : [gradingTable(graded)]),
+  ];
+  return `${tables.join('\n\n')}\n`;
+}
