@@ -35,6 +35,11 @@ export class ChunkMailbox {
     return { payload, isQuarantined: isQuarantined(strikes, `${payload.model}:${payload.version}`) };
   }
 
+  /** Whether somebody still waits for a chunk, whatever the version of its messages: each keeps its payload under this key. */
+  async isWaitedFor(chunkId: string): Promise<boolean> {
+    return (await this.redis.exists(payloadKey(chunkId))) === 1;
+  }
+
   /** Sends the reply and drops the payload, so that the chunk is never scored again. */
   async reply(chunk: ChunkPayload, reply: ChunkReply): Promise<void> {
     const stream = replyStreamKey(chunk.gateway);

@@ -75,6 +75,7 @@ async function handle(
     );
   } catch (error) {
     if (!(error instanceof UnknownMessageVersion)) throw error;
+    if (!(await options.mailbox.isWaitedFor(job.data.chunk))) return;
     await job.moveToDelayed(Date.now() + otherVersionDelayMs, token);
     throw new DelayedError();
   }

@@ -1,0 +1,110 @@
+import { expect } from 'chai';
+import { eventually } from '../support/eventually.js';
+import { expectExact, expectNobodyElseDied, workerDeaths } from '../support/fault-checks.js';
+import { type FaultService, faultService } from '../support/fault-service.js';
+import { startTimeoutMs } from '../support/service.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { BalancedCallers } from './balanced-callers.js';
+
+const callers = 6;
+/** Calls between two steps of a deploy. */
+const between = 30;
+const largestCall = 20;
+
+describe('a deploy under load', () => {
+  let service: FaultService;
+  let own: TestWorkspace;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await faultService({ settings: { LOG_LEVEL: 'info' } });
+    own = await workspace(service, { plan: 'enterprise', limit: 1_000_000 });
+  });
+  after(async function () {
+    this.timeout(startTimeoutMs);
+    await service?.stop();
+  });
+
+  /** Runs `deploy` under load and asserts that not one call failed and each was counted, once. */
+  async function withoutALostCall(deploy: (callers: BalancedCallers) => Promise<void>): Promise<void> {
+    const before = await own.ledgerSum();
+    let call = 0;
+    const load = new BalancedCallers(
+      service.cluster.gateways.flatMap((slot) => slot.url ?? []),
+      {
+        callers,
+        secret: own.live.secret,
+        nextCall: () => {
+          const records = call++ % 3 === 0 ? largestCall : 1;
+          const leads = Array.from({ length: records }, () => ({ company_size: 120 }));
+          return { records, body: JSON.stringify({ model_id: own.model._id, records: leads }) };
+        },
+      },
+    );
+    await load.afterCalls(between);
+    try {
+      await deploy(load);
+      await load.afterCalls(between);
+    } finally {
+      await load.stop();
+    }
+    const failed = load.outcomes.filter(({ status }) => status !== 200);
+    expect(failed, `failed calls of ${load.outcomes.length}`).to.deep.equal([]);
+    const records = load.outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
+    expect(await expectExact(own)).to.equal(before + records);
+  }
+
+  it('that replaces each gateway in turn loses no call', async function () {
+    this.timeout(startTimeoutMs);
+    await withoutALostCall(async (load) => {
+      for (const slot of [...service.cluster.gateways]) {
+        const old = slot.gateway;
+        const successor = await service.cluster.addGateway('direct', {});
+        load.add(successor.url ?? '');
+        await load.afterCalls(between);
+        const url = slot.url ?? '';
+        await slot.terminate();
+        load.remove(url);
+        expect(await old?.ended).to.equal('exit code 0');
+        await load.afterCalls(between);
+      }
+    });
+  });
+
+  it('that ends each worker process in turn loses no call', async function () {
+    this.timeout(startTimeoutMs);
+    const running = service.cluster.gateways.flatMap((slot) => slot.url ?? []);
+    expect(running).to.have.length(2);
+    const old = service.cluster.workerPids();
+    await withoutALostCall(async (load) => {
+      for (const pid of old) {
+        process.kill(pid, 'SIGTERM');
+        await eventually(() => {
+          const pids = service.cluster.workerPids();
+          expect(pids).to.have.length(old.length);
+          expect(pids).not.to.include(pid);
+        }, 15_000);
+        await load.afterCalls(between);
+      }
+    });
+    const deaths = await workerDeaths(service);
+    expect(deaths.map(({ pid, code }) => [pid, code])).to.deep.equal(old.map((pid) => [pid, 0]));
+  });
+
+  it('that replaces the worker pool loses no call', async function () {
+    this.timeout(startTimeoutMs);
+    const old = service.cluster.pool;
+    const gone = service.cluster.workerPids();
+    await withoutALostCall(async (load) => {
+      await service.cluster.startPool();
+      await load.afterCalls(between);
+      expect(await service.cluster.stopPool(old)).to.equal('exit code 0');
+      await load.afterCalls(between);
+    });
+    for (const pid of gone) expect(() => process.kill(pid, 0), `worker ${pid} of the old pool`).to.throw();
+    await expectNobodyElseDied(
+      service,
+      (await workerDeaths(service)).map(({ pid }) => pid),
+    );
+  });
+});
