@@ -112,6 +112,11 @@ export class Cluster {
     await gone;
   }
 
+  /** Removes the data of a server that was killed. */
+  async loseData(name: ServerName): Promise<void> {
+    await rm(this.directoryOf(name), { recursive: true, force: true });
+  }
+
   /** Starts a server that was killed again, on its port and data. */
   async revive(name: ServerName): Promise<void> {
     const { port } = this.server(name);
@@ -193,8 +198,12 @@ export class Cluster {
     });
   }
 
+  private directoryOf(name: ServerName): string {
+    return join(this.directory, name);
+  }
+
   private startServer(name: ServerName, port: number | undefined): Promise<LocalServer> {
-    const directory = join(this.directory, name);
+    const directory = this.directoryOf(name);
     return name === 'redis' ? startRedis({ directory, port }) : startMongo({ directory, port });
   }
 

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import type { FaultProxy, RequestFate } from '../../scripts/chaos/fault-proxy.js';
 import type { GatewaySlot } from '../../scripts/chaos/gateway-slot.js';
 import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
-import { timed } from '../support/fault-load.js';
+import { tellFigures } from '../support/fault-figures.js';
+import { statuses, timed } from '../support/fault-load.js';
 import { type FaultService, sharedFaultService, sharedLeaseMs } from '../support/fault-service.js';
 import { scored } from '../support/score-reply.js';
 import { scriptDigest } from '../support/script-digest.js';
@@ -13,54 +15,114 @@ const proxied = 0;
 /** What nobody ended is ended when its lease has run out, by a sweep every five seconds. */
 const sweptWithinMs = sharedLeaseMs + 5_000;
 
+interface Moment {
+  readonly title: string;
+  readonly server: 'redis' | 'mongo';
+  /** The request at which the gateway is killed. */
+  readonly request: string;
+  /** Whether the request still arrives and is carried out. */
+  readonly fate: Extract<RequestFate, 'held' | 'reply-lost'>;
+  readonly isCounted: boolean;
+}
+
+const settling = scriptDigest('shared/quota/settle.lua');
+const moments: readonly Moment[] = [
+  {
+    title: 'after its call was reserved',
+    server: 'redis',
+    request: '}:payload:',
+    fate: 'held',
+    isCounted: false,
+  },
+  {
+    title: 'before the commit arrived',
+    server: 'mongo',
+    request: 'commitTransaction',
+    fate: 'held',
+    isCounted: false,
+  },
+  {
+    title: 'after its call was recorded, before it heard of it',
+    server: 'mongo',
+    request: 'commitTransaction',
+    fate: 'reply-lost',
+    isCounted: true,
+  },
+  {
+    title: 'before the settling arrived',
+    server: 'redis',
+    request: settling,
+    fate: 'held',
+    isCounted: true,
+  },
+  {
+    title: 'after its call was settled, before the answer',
+    server: 'redis',
+    request: settling,
+    fate: 'reply-lost',
+    isCounted: true,
+  },
+];
+
 describe('a gateway that is killed in the middle of calls', () => {
   let service: FaultService;
   let slot: GatewaySlot;
+  let proxies: { readonly redis: FaultProxy; readonly mongo: FaultProxy };
 
   before(async function () {
     this.timeout(startTimeoutMs);
     service = await sharedFaultService();
     const [first] = service.cluster.gateways;
-    if (first === undefined) throw new Error('the service has no gateway');
+    if (first?.proxies === undefined) throw new Error('the service has no gateway behind proxies');
     slot = first;
+    proxies = first.proxies;
   });
   afterEach(async function () {
     this.timeout(startTimeoutMs);
-    slot.proxies?.redis.forget();
-    slot.proxies?.redis.cutAll();
+    for (const proxy of Object.values(proxies)) {
+      proxy.forget();
+      proxy.cutAll();
+    }
     if (slot.gateway === undefined) await slot.start();
     await expectNobodyElseDied(service);
   });
 
-  /** Kills the gateway when it is about to send something to Redis for a call, which then never arrives. */
-  async function killAt(request: string, own: TestWorkspace): Promise<void> {
-    const about = slot.proxies?.redis.next(request, 'held');
+  /** Kills the gateway when it sends a request for a call, and starts another. Gives when, by `performance.now()`. */
+  async function killAt(moment: Moment, own: TestWorkspace): Promise<number> {
+    const sent = proxies[moment.server].next(moment.request, moment.fate);
     const call = timed(() => own.score(leads(7), { gateway: proxied }));
-    await about;
+    await sent;
     await slot.kill();
+    const killedMs = performance.now();
     expect((await call).reply, 'an answer').to.equal(undefined);
+    await slot.start();
+    return killedMs;
   }
 
-  it('after its call was reserved or recorded: leases end with lease and sweep, usage is what the ledger says', async function () {
+  it('at each step of a call: what it held ends with lease and sweep, usage is what the ledger says', async function () {
     this.timeout(startTimeoutMs);
-    const [reserved, recorded] = await Promise.all([workspace(service), workspace(service)]);
-    for (const own of [reserved, recorded]) scored(await own.score(leads(2), { gateway: proxied }));
-
-    await killAt('}:payload:', reserved);
-    expect(await reserved.redisUsage()).to.deep.equal({ used: 2, leased: 7 });
-    expect(await reserved.ledgerSum()).to.equal(2);
-    const reservedMs = performance.now();
-    await slot.start();
-    scored(await recorded.score(leads(1), { gateway: proxied }));
-
-    await killAt(scriptDigest('shared/quota/settle.lua'), recorded);
-    expect(await recorded.redisUsage()).to.deep.equal({ used: 3, leased: 7 });
-    expect(await recorded.ledgerSum()).to.equal(10);
-
-    expect(await expectExact(reserved, sweptWithinMs - (performance.now() - reservedMs))).to.equal(2);
-    expect(await expectExact(recorded, sweptWithinMs)).to.equal(10);
-    scored(await recorded.score(leads(1)));
-    expect(await expectExact(recorded)).to.equal(11);
+    const spaces = await Promise.all(moments.map(() => workspace(service)));
+    const killedMs: number[] = [];
+    for (const [index, moment] of moments.entries()) {
+      const own = spaces[index] as TestWorkspace;
+      scored(await own.score(leads(2), { gateway: proxied }));
+      killedMs.push(await killAt(moment, own));
+    }
+    const ended = moments.map(async ({ title, isCounted }, index) => {
+      const own = spaces[index] as TestWorkspace;
+      const sinceMs = killedMs[index] ?? 0;
+      const counted = await expectExact(own, sweptWithinMs - (performance.now() - sinceMs));
+      tellFigures({
+        fault: `a gateway killed ${title}`,
+        counted: counted - 2,
+        exact_ms: performance.now() - sinceMs,
+        within_ms: sweptWithinMs,
+      });
+      expect(counted, title).to.equal(isCounted ? 9 : 2);
+      scored(await own.score(leads(1)));
+      expect(await expectExact(own)).to.equal(counted + 1);
+    });
+    await Promise.all(ended);
   });
 
   it('under load: each call through the other is answered with 200, and each 200 is counted', async function () {
@@ -72,12 +134,21 @@ describe('a gateway that is killed in the middle of calls', () => {
     );
     await Promise.race(calls);
     await slot.kill();
+    const killedMs = performance.now();
     const outcomes = await Promise.all(calls);
     const answered = outcomes.filter(({ reply }) => reply?.status === 200).length;
     const lost = outcomes.filter(({ reply }) => reply === undefined).length;
-    expect(answered + lost).to.equal(outcomes.length);
+    const answers = statuses(outcomes);
+    expect(answered + lost, JSON.stringify(answers)).to.equal(outcomes.length);
     expect(outcomes.filter(({ reply }, index) => index % 2 === 1 && reply === undefined)).to.deep.equal([]);
     const used = await expectExact(own, sweptWithinMs);
+    tellFigures({
+      fault: 'a gateway killed under load, one of two',
+      answers,
+      counted: (used - 1) / 5,
+      exact_ms: performance.now() - killedMs,
+      within_ms: sweptWithinMs,
+    });
     expect(used).to.be.within(1 + 5 * answered, 1 + 5 * (answered + lost));
   });
 });

@@ -2,14 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
 import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
-import {
-  AnswerClock,
-  type CallOutcome,
-  recordsAnswered,
-  recoveryMs,
-  statuses,
-  underLoad,
-} from '../support/fault-load.js';
+import { tellFigures } from '../support/fault-figures.js';
+import { statuses, underLoad } from '../support/fault-load.js';
+import { duringFault } from '../support/fault-run.js';
 import {
   type FaultService,
   sharedDeadlineMs,
@@ -21,10 +16,9 @@ import { startTimeoutMs } from '../support/service.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
-const recordsPerCall = 3;
-/** All is normal again this long after the fault's end. */
 const recoveredWithinMs = 3_000;
-/** A lease that nobody ended, and a counter that is to be taken from the ledger again one lease later. */
+/** A counter that Redis has lost is known again after this long. */
+const rebuiltWithinMs = 5_000;
 const exactWithinMs = 2 * (sharedLeaseMs + 6_000);
 
 describe('Redis under load', () => {
@@ -37,71 +31,114 @@ describe('Redis under load', () => {
   });
   beforeEach(async () => {
     own = await workspace(service);
-    await eventually(async () => scored(await own.score(leads(1))));
+    await eventually(async () => scored(await own.score(leads(1))), 10_000);
   });
   afterEach(async () => {
     await expectNobodyElseDied(service);
   });
 
-  /**
-   * Makes calls before, during and after a fault. Each is answered by its deadline, those that are sent some time after
-   * the fault with 200, and what is counted is what was answered with 200.
-   */
-  async function during(fault: () => Promise<unknown>): Promise<readonly CallOutcome[]> {
-    const clock = new AnswerClock(sharedDeadlineMs);
-    let endMs = 0;
-    const outcomes = await underLoad(
-      () => own.score(leads(recordsPerCall)),
-      async () => {
-        await pause(300);
-        await fault();
-        endMs = performance.now();
-        await pause(recoveredWithinMs + 500);
-      },
-    );
-    clock.expectInTime(outcomes);
-    expect(recoveryMs(outcomes, endMs)).to.be.below(recoveredWithinMs);
-    const counted = await expectExact(own, exactWithinMs);
-    expect(counted, JSON.stringify(statuses(outcomes))).to.equal(
-      1 + recordsAnswered(outcomes, recordsPerCall),
-    );
-    return outcomes;
-  }
-
   it('is frozen for longer than a deadline', async function () {
     this.timeout(startTimeoutMs);
-    await during(async () => {
-      service.cluster.freeze('redis');
-      await pause(sharedDeadlineMs + 700);
-      service.cluster.thaw('redis');
+    await duringFault(own, {
+      fault: 'Redis frozen for longer than a deadline',
+      cause: async () => {
+        service.cluster.freeze('redis');
+        await pause(sharedDeadlineMs + 700);
+        service.cluster.thaw('redis');
+      },
+      recoveredWithinMs,
+      from: 'end',
     });
   });
 
   it('is killed and started again on its data', async function () {
     this.timeout(startTimeoutMs);
-    await during(async () => {
-      await service.cluster.kill('redis');
-      await service.cluster.revive('redis');
+    await duringFault(own, {
+      fault: 'Redis killed, started again on its data',
+      cause: async () => {
+        await service.cluster.kill('redis');
+        await service.cluster.revive('redis');
+      },
+      recoveredWithinMs,
+      from: 'beginning',
+    });
+  });
+
+  it('is killed and started again with nothing', async function () {
+    this.timeout(startTimeoutMs);
+    await duringFault(own, {
+      fault: 'Redis killed, started again with nothing',
+      cause: async () => {
+        await service.cluster.kill('redis');
+        await service.cluster.loseData('redis');
+        await service.cluster.revive('redis');
+      },
+      recoveredWithinMs: rebuiltWithinMs,
+      from: 'beginning',
     });
   });
 
   it('is emptied', async function () {
     this.timeout(startTimeoutMs);
-    await during(() => service.redis.flushall());
+    await duringFault(own, {
+      fault: 'Redis emptied (FLUSHALL)',
+      cause: () => service.redis.flushall(),
+      recoveredWithinMs: rebuiltWithinMs,
+      from: 'beginning',
+    });
+  });
+
+  it('is emptied again and again near the hard stop, which is reached and not passed', async function () {
+    this.timeout(startTimeoutMs);
+    const limit = 60;
+    const near = await workspace(service, { limit });
+    const outcomes = await underLoad(
+      () => near.score(leads(3)),
+      async () => {
+        for (let time = 0; time < 12; time += 1) {
+          await pause(250);
+          await service.redis.flushall();
+        }
+        await eventually(async () => refused(await near.score(leads(3)), '429 quota_exceeded'), 10_000);
+      },
+    );
+    const answers = statuses(outcomes);
+    expect(Object.keys(answers).filter((status) => !['200', '429', '500'].includes(status))).to.be.empty;
+    expect(await near.ledgerSum()).to.be.at.most(2 * limit);
+    const counted = await expectExact(near, exactWithinMs);
+    expect(counted).to.equal(3 * (answers[200] ?? 0));
+    for (let used = counted; used < 2 * limit; used += 3) scored(await near.score(leads(3)));
+    refused(await near.score(leads(1)), '429 quota_exceeded');
+    tellFigures({
+      fault: 'Redis emptied twelve times near the hard stop',
+      answers,
+      hard_stop: 2 * limit,
+      counted,
+    });
   });
 
   it('forgets its scripts, which nobody notices', async function () {
     this.timeout(startTimeoutMs);
-    const outcomes = await during(() => service.redis.script('FLUSH'));
+    const outcomes = await duringFault(own, {
+      fault: 'Redis forgets its scripts (SCRIPT FLUSH)',
+      cause: () => service.redis.script('FLUSH'),
+      recoveredWithinMs,
+      from: 'beginning',
+    });
     expect(statuses(outcomes)).to.have.all.keys('200');
   });
 
   it('is full: calls are refused at once with Retry-After, and none of them is counted', async function () {
     this.timeout(startTimeoutMs);
-    const outcomes = await during(async () => {
-      await service.redis.config('SET', 'maxmemory', '1');
-      await pause(1_000);
-      await service.redis.config('SET', 'maxmemory', '0');
+    const outcomes = await duringFault(own, {
+      fault: 'Redis full (maxmemory, noeviction)',
+      cause: async () => {
+        await service.redis.config('SET', 'maxmemory', '1');
+        await pause(1_000);
+        await service.redis.config('SET', 'maxmemory', '0');
+      },
+      recoveredWithinMs,
+      from: 'end',
     });
     const failed = outcomes.flatMap(({ reply }) =>
       reply === undefined || reply.status === 200 ? [] : reply,

@@ -15,16 +15,17 @@ import {
 
 const FLOAT = 1;
 const INT64 = 7;
-/** Rows and columns of the matrices that keep a slow model busy: one product takes some 40 ms. */
+/** Rows and columns of the matrices that keep a slow model busy: one product takes some 40 ms, of the large ones 2.5 s. */
 const matrixSize = 1024;
+const largeMatrixSize = 4096;
 /** So many levels of a tree need more stack than a thread has. */
 const tooDeep = 30_000;
 
 /** A model each of whose runs takes some 80 ms of a free core, however many rows it is given. */
-export const slowBundle = (): BundleFiles => packed(slowModel(2), 'Slow score');
+export const slowBundle = (): BundleFiles => packed(slowModel(2, matrixSize), 'Slow score');
 
-/** A model whose run does not end within hours: ONNX holds the thread for as long. */
-export const hangingBundle = (): BundleFiles => packed(slowModel(100_000), 'Hanging score');
+/** A model whose run does not end within minutes: ONNX holds the thread for as long. */
+export const hangingBundle = (): BundleFiles => packed(slowModel(200, largeMatrixSize), 'Hanging score');
 
 /** A model that ends the process by a segmentation fault: ONNX walks down its one tree by recursion. */
 export const crashingBundle = (): BundleFiles => packed(deepTree(), 'Crashing score');
@@ -37,7 +38,7 @@ function packed(model: SampleModel, name: string): BundleFiles {
 }
 
 /** Multiplies matrices, made from the input so that nothing can be computed beforehand, before it gives an answer. */
-function slowModel(products: number): SampleModel {
+function slowModel(products: number, size: number): SampleModel {
   const multiply = Array.from({ length: products }, (_, index) =>
     node('MatMul', [`m${index}`, 'm0'], `m${index + 1}`),
   );
@@ -57,7 +58,7 @@ function slowModel(products: number): SampleModel {
       ],
       input: [tensorValue('input', FLOAT, [undefined, 6])],
       output: [tensorValue('probabilities', FLOAT, [undefined, 1])],
-      initializer: [wholeNumbers('axes', [1]), wholeNumbers('shape', [matrixSize, matrixSize])],
+      initializer: [wholeNumbers('axes', [1]), wholeNumbers('shape', [size, size])],
     },
   };
 }

@@ -1,0 +1,83 @@
+import { expect } from 'chai';
+import { eventually } from '../support/eventually.js';
+import { expectExact, workerDeaths } from '../support/fault-checks.js';
+import { tellFigures } from '../support/fault-figures.js';
+import { AnswerClock, statuses, timed, underLoad } from '../support/fault-load.js';
+import { crashingBundle, hangingBundle } from '../support/fault-models.js';
+import { type FaultService, faultService } from '../support/fault-service.js';
+import { refused } from '../support/score-reply.js';
+import { startTimeoutMs } from '../support/service.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+
+const lead = { company_size: 120 };
+/** The product's own: a worker's lock, the time until one counts as stuck and the deadline are made for each other. */
+const deadlineMs = 10_000;
+const testTimeoutMs = 120_000;
+/** Answered by a worker that has looked, without running the model. */
+const atOnceMs = 2_000;
+
+describe('a model that ends or holds the process that runs it', () => {
+  let service: FaultService;
+  let healthy: TestWorkspace;
+
+  beforeEach(async function () {
+    this.timeout(startTimeoutMs);
+    service = await faultService();
+    healthy = await workspace(service);
+    await eventually(async () => expect((await healthy.score([lead])).status).to.equal(200), 10_000);
+  });
+  afterEach(async function () {
+    this.timeout(startTimeoutMs);
+    await service?.stop();
+  });
+
+  /** Calls the model until it is quarantined, while calls to another model go on. */
+  async function callUntilQuarantined(poisonous: TestWorkspace, fault: string): Promise<void> {
+    const clock = new AnswerClock(deadlineMs);
+    const beganMs = performance.now();
+    const [outcomes, poisoned] = await eventuallyBoth(healthy, async () => {
+      const calls = [await timed(() => poisonous.score([lead]))];
+      while ((calls.at(-1)?.tookMs ?? 0) > atOnceMs || (await workerDeaths(service)).length < 2)
+        calls.push(await timed(() => poisonous.score([lead])));
+      return calls;
+    });
+    const deaths = await workerDeaths(service);
+    tellFigures({
+      fault,
+      answers: statuses(outcomes),
+      slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),
+      worker_deaths: deaths.length,
+      quarantined_ms: performance.now() - beganMs,
+    });
+    clock.expectInTime([...outcomes, ...poisoned]);
+    for (const { reply } of poisoned) if (reply !== undefined) refused(reply, '500 internal_error');
+    expect(statuses(outcomes)).to.have.all.keys('200');
+    expect(deaths, 'workers that died').to.have.length(2);
+    expect(await expectExact(poisonous, 5_000)).to.equal(0);
+    expect(await expectExact(healthy, 5_000)).to.equal(1 + outcomes.length);
+  }
+
+  it('crashes it: is quarantined after two deaths, and other models are unharmed', async function () {
+    this.timeout(testTimeoutMs);
+    const poisonous = await workspace(service, { bundle: crashingBundle() });
+    await callUntilQuarantined(poisonous, 'a model that crashes its worker');
+  });
+
+  it('hangs it: is quarantined after two deaths, and other models are unharmed', async function () {
+    this.timeout(testTimeoutMs);
+    const poisonous = await workspace(service, { bundle: hangingBundle() });
+    await callUntilQuarantined(poisonous, 'a model that never gives an answer');
+  });
+});
+
+async function eventuallyBoth<Result>(healthy: TestWorkspace, work: () => Promise<Result>) {
+  let result: Result | undefined;
+  const outcomes = await underLoad(
+    () => healthy.score([lead]),
+    async () => {
+      result = await work();
+    },
+    { everyMs: 200 },
+  );
+  return [outcomes, result as Result] as const;
+}

@@ -1,0 +1,56 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { GatewaySlot } from '../../scripts/chaos/gateway-slot.js';
+import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
+import { tellFigures } from '../support/fault-figures.js';
+import { AnswerClock, recordsAnswered, statuses, timed } from '../support/fault-load.js';
+import { type FaultService, sharedDeadlineMs, sharedFaultService } from '../support/fault-service.js';
+import { scored } from '../support/score-reply.js';
+import { startTimeoutMs } from '../support/service.js';
+import { workspace } from '../support/workspace.js';
+
+const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
+const proxied = 0;
+const silentMs = sharedDeadlineMs / 2;
+const exactWithinMs = 5_000;
+
+describe('a gateway whose servers are silent for half a deadline', () => {
+  let service: FaultService;
+  let slot: GatewaySlot;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await sharedFaultService();
+    const [first] = service.cluster.gateways;
+    if (first?.proxies === undefined) throw new Error('the service has no gateway behind proxies');
+    slot = first;
+  });
+  afterEach(async () => {
+    await expectNobodyElseDied(service);
+  });
+
+  for (const server of ['redis', 'mongo'] as const) {
+    it(`answers with 200 what it had in hand, and what came meanwhile: ${server}`, async function () {
+      this.timeout(startTimeoutMs);
+      const own = await workspace(service);
+      scored(await own.score(leads(1), { gateway: proxied }));
+      const clock = new AnswerClock(sharedDeadlineMs);
+      const call = () => timed(() => own.score(leads(2), { gateway: proxied }));
+      const calls = Array.from({ length: 10 }, call);
+      await Promise.race([...calls, pause(20)]);
+      slot.proxies?.[server].hold();
+      calls.push(...Array.from({ length: 10 }, call));
+      await pause(silentMs);
+      slot.proxies?.[server].release();
+      const outcomes = await Promise.all(calls);
+      tellFigures({
+        fault: `${server === 'redis' ? 'Redis' : 'MongoDB'} silent for half a deadline`,
+        answers: statuses(outcomes),
+        slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),
+      });
+      clock.expectInTime(outcomes);
+      expect(statuses(outcomes)).to.deep.equal({ 200: calls.length });
+      expect(await expectExact(own, exactWithinMs)).to.equal(1 + recordsAnswered(outcomes, 2));
+    });
+  }
+});

@@ -1,0 +1,74 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { eventually } from './eventually.js';
+import { expectExact } from './fault-checks.js';
+import { tellFigures } from './fault-figures.js';
+import {
+  AnswerClock,
+  type CallOutcome,
+  recordsAnswered,
+  recoveryMs,
+  statuses,
+  underLoad,
+} from './fault-load.js';
+import { sharedDeadlineMs, sharedLeaseMs } from './fault-service.js';
+import { scored } from './score-reply.js';
+import type { TestWorkspace } from './workspace.js';
+
+export interface FaultRun {
+  /** What it is called in the table of docs/reliability.md. */
+  readonly fault: string;
+  /** Causes the fault and, unless it is over by itself, ends it. */
+  readonly cause: () => Promise<unknown>;
+  /** So many ms later, every call that is made is answered with 200. */
+  readonly recoveredWithinMs: number;
+  /** Whether this counts from when the fault began (a restart), or from when it was over (a freeze). */
+  readonly from: 'beginning' | 'end';
+}
+
+const recordsPerCall = 3;
+const leads = Array.from({ length: recordsPerCall }, () => ({ crm_id: 'L-1', company_size: 120 }));
+const beforeMs = 300;
+const afterwardsMs = 3_500;
+/** A lease that nobody ended, and a counter that is to be taken from the ledger again one lease later. */
+const exactWithinMs = 2 * (sharedLeaseMs + 6_000);
+
+/**
+ * Makes twenty calls a second before, during and after a fault of the shared service. Asserts that each is answered by its
+ * deadline; that all is normal again in time; and that what is counted in the end, by the ledger and by Redis, is what was
+ * answered with 200. Tells the figures: `exact_ms` is how long after the last call Redis and the ledger agreed.
+ * @returns what came of the calls
+ */
+export async function duringFault(own: TestWorkspace, run: FaultRun): Promise<readonly CallOutcome[]> {
+  const { fault, cause, recoveredWithinMs, from } = run;
+  const clock = new AnswerClock(sharedDeadlineMs);
+  const before = await expectExact(own, exactWithinMs);
+  let [beganMs, endedMs] = [0, 0];
+  const outcomes = await underLoad(
+    () => own.score(leads),
+    async () => {
+      await pause(beforeMs);
+      beganMs = performance.now();
+      await cause();
+      endedMs = performance.now();
+      await eventually(async () => scored(await own.score(leads.slice(0, 1))), recoveredWithinMs);
+      await pause(afterwardsMs);
+    },
+  );
+  const answers = statuses(outcomes);
+  const quietMs = performance.now();
+  const counted = await expectExact(own, exactWithinMs);
+  const recovered = recoveryMs(outcomes, from === 'end' ? endedMs : beganMs);
+  tellFigures({
+    fault,
+    answers,
+    slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),
+    recovered_ms: recovered,
+    within_ms: recoveredWithinMs,
+    exact_ms: performance.now() - quietMs,
+  });
+  clock.expectInTime(outcomes);
+  expect(recovered, 'ms until all was normal again').to.be.below(recoveredWithinMs);
+  expect(counted, JSON.stringify(answers)).to.equal(before + 1 + recordsAnswered(outcomes, recordsPerCall));
+  return outcomes;
+}
