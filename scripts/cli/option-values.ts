@@ -14,6 +14,16 @@ export const wholeNumber =
     throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
   };
 
+/** A whole number within bounds, or the word `plan`. */
+export const recordsOrPlan =
+  ({ least, most }: { readonly least: number; readonly most: number }) =>
+  (text: string): number | 'plan' => {
+    if (text === 'plan') return text;
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}, or plan.`);
+  };
+
 /** `on` or `off`. */
 export function onOrOff(text: string): boolean {
   if (text === 'on' || text === 'off') return text === 'on';

@@ -12,9 +12,8 @@ export interface EndedLeases {
 }
 
 /**
- * Ends the leases of one counter that have run out: settled when the ledger has the call, released when it has not.
- * A released call may still be recorded, by a database that was frozen with the commit on its way: the counter is
- * recounted later.
+ * Ends the leases of one counter that have run out: settled when the ledger has the call, released when it has not. Before
+ * it is released, a call is fenced: a commit of it that is still under way, as in a database that was frozen, then fails.
  * @throws what Redis or the ledger fails with; leases that were not looked at stay
  */
 export async function endExpiredLeases(
@@ -27,16 +26,20 @@ export async function endExpiredLeases(
     const callIds = await commands.expiredLeases(counter, leasesPerBatch);
     if (callIds.length === 0) return ended;
     const recorded = await ledger.recordedCalls(counter.organisationId, callIds);
+    const others = callIds.filter((callId) => !recorded.has(callId));
+    const fenced = others.length === 0 ? new Set<string>() : await ledger.fenceCalls(others);
     await Promise.all(
       callIds.map(async (callId) => {
         const call = { counter, callId, leaseMs };
-        const isRecorded = recorded.has(callId);
-        const { code } = await (isRecorded
-          ? commands.settle(call)
-          : commands.release({ ...call, recountLater: true }));
-        if (code === quotaCode.done) ended[isRecorded ? 'settled' : 'released'] += 1;
+        if (recorded.has(callId)) {
+          if ((await commands.settle(call)).code === quotaCode.done) ended.settled += 1;
+        } else if (fenced.has(callId)) {
+          const { code } = await commands.release({ ...call, recountLater: true });
+          if (code === quotaCode.done) ended.released += 1;
+        }
       }),
     );
-    if (callIds.length < leasesPerBatch) return ended;
+    // A call that was recorded in between is left to the next sweep, which finds its row.
+    if (callIds.length < leasesPerBatch || recorded.size + fenced.size === 0) return ended;
   }
 }

@@ -29,4 +29,10 @@ export interface LedgerView {
 
   /** Which of these calls of an organisation have a row. */
   recordedCalls(organisationId: string, callIds: readonly string[]): Promise<ReadonlySet<string>>;
+
+  /**
+   * Keeps calls that have no row from ever getting one: a commit that is still under way fails from now on.
+   * @returns those that are certain to have none; of any other it is not known yet
+   */
+  fenceCalls(callIds: readonly string[]): Promise<ReadonlySet<string>>;
 }

@@ -34,14 +34,20 @@ export class OrganisationStore {
     return organisation;
   }
 
-  /** Sets some fields; undefined when there is no such organisation. */
+  /** Sets some fields and removes others; undefined when there is no such organisation. */
   async update(
     organisationId: string,
     fields: Partial<OrganisationFields>,
+    absent: readonly 'limit'[] = [],
   ): Promise<Organisation | undefined> {
+    const removed = Object.fromEntries(absent.map((field) => [field, 1 as const]));
     const updated = await this.collection.findOneAndUpdate(
       { _id: organisationId },
-      { $set: fields },
+      // MongoDB refuses an operator without fields.
+      {
+        ...(Object.keys(fields).length === 0 ? {} : { $set: fields }),
+        ...(absent.length === 0 ? {} : { $unset: removed }),
+      },
       { returnDocument: 'after', ignoreUndefined: true },
     );
     return updated ?? undefined;

@@ -1,4 +1,4 @@
-import type { Collection, Db } from 'mongodb';
+import { type Collection, type Db, MongoBulkWriteError } from 'mongodb';
 import type { CounterSnapshot, LedgerView } from '../quota/ledger-view.js';
 import type { UsageBucket, UsageCounter } from '../redis-keys.js';
 import type { WriteOptions } from './connect.js';
@@ -19,11 +19,12 @@ export interface LedgerRow {
   readonly model: string;
   readonly version: string;
   readonly at: Date;
-  /** Only on a row that was taken back; it has no other members then. */
+  /** Only on a row that was taken back, or that keeps one from being written; it has no other members then. */
   readonly voided_at?: Date;
 }
 
 const readTimeoutMs = 10_000;
+const duplicateKey = 11_000;
 
 /** The ledger of counted calls. */
 export class UsageLedger implements LedgerView {
@@ -124,4 +125,32 @@ export class UsageLedger implements LedgerView {
     );
     return new Set(rows.map((row) => row._id));
   }
+
+  /**
+   * Puts a void row in the place of each call that has none. It waits for a transaction that is about to write the same
+   * row; where there is one already, the next read tells whether it is void.
+   */
+  async fenceCalls(callIds: readonly string[]): Promise<Set<string>> {
+    const rows = callIds.map((callId) => ({ _id: callId, voided_at: new Date() }) as LedgerRow);
+    await inTime(readTimeoutMs, () =>
+      this.collection.insertMany(rows, { ordered: false, writeConcern: { w: 'majority' } }),
+    ).catch((error: unknown) => {
+      if (!isDuplicatesOnly(error)) throw error;
+    });
+    const fenced = await inTime(readTimeoutMs, (signal) =>
+      this.collection
+        .find(
+          { _id: { $in: [...callIds] }, voided_at: { $exists: true } },
+          { projection: { _id: 1 }, readConcern: 'majority', signal },
+        )
+        .toArray(),
+    );
+    return new Set(fenced.map((row) => row._id));
+  }
+}
+
+function isDuplicatesOnly(error: unknown): boolean {
+  if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined)
+    return false;
+  return error.result.getWriteErrors().every(({ code }) => code === duplicateKey);
 }

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { callIdGenerator } from '../../shared/identifiers.js';
 import { Quota } from '../../shared/quota/quota.js';
 import { redisNowMs } from '../../shared/quota/redis-time.js';
+import type { LedgerRow } from '../../shared/store/usage-ledger.js';
 import { eventually } from '../support/eventually.js';
 import { scored } from '../support/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
@@ -25,23 +26,49 @@ describe('a lease that nobody ends', () => {
     const recorded = await holdAndDie(own, 7);
     await holdAndDie(own, 11);
     expect(await own.redisUsage()).to.deep.equal({ used: 1, leased: 18 });
-    await service.stores.ledgerRows.insertOne({
-      _id: recorded,
-      request_id: 'of a gateway that died',
-      org: own.id,
-      key: own.live.key._id,
-      bucket: 'live',
-      month: own.counter().month,
-      records: 7,
-      model: own.model._id,
-      version: own.model.version,
-      at: new Date(service.clock.now()),
-    });
+    await service.stores.ledgerRows.insertOne(rowOf(own, recorded, 7));
     await eventually(
       async () => expect(await own.redisUsage()).to.deep.equal({ used: 8, leased: 0 }),
       sweptWithinMs,
     );
     expect(scored(await own.score([lead])).usage.current).to.equal(9);
+  });
+
+  it('is ended for good: a commit that comes later than the sweep fails', async () => {
+    const own = await workspace(service);
+    scored(await own.score([lead]));
+    const late = await holdAndDie(own, 11);
+    await eventually(
+      async () => expect(await own.redisUsage()).to.deep.equal({ used: 1, leased: 0 }),
+      sweptWithinMs,
+    );
+    const commit = service.stores.ledgerRows.insertOne(rowOf(own, late, 11));
+    await commit.then(
+      () => expect.fail('it was recorded'),
+      (error) => expect(error).to.include({ code: 11_000 }),
+    );
+    expect(await own.ledgerSum()).to.equal(1);
+  });
+
+  it('waits for a commit that is under way, and is settled when that succeeds', async () => {
+    const own = await workspace(service);
+    const { ledger, ledgerRows, database } = service.stores;
+    const [committed, aborted] = ['call-committed', 'call-aborted'].map((call) => `${own.id}-${call}`);
+    if (committed === undefined || aborted === undefined) throw new Error('there are two calls');
+    const sessions = await Promise.all(
+      [committed, aborted].map(async (callId) => {
+        const session = database.client.startSession();
+        session.startTransaction({ writeConcern: { w: 'majority' } });
+        await ledgerRows.insertOne(rowOf(own, callId, 3), { session });
+        return session;
+      }),
+    );
+    const fencing = ledger.fenceCalls([committed, aborted]);
+    await Promise.all([sessions[0]?.commitTransaction(), sessions[1]?.abortTransaction()]);
+    expect([...(await fencing)]).to.deep.equal([aborted]);
+    expect([...(await ledger.recordedCalls(own.id, [committed, aborted]))]).to.deep.equal([committed]);
+    expect([...(await ledger.fenceCalls([aborted, committed]))]).to.deep.equal([aborted]);
+    await Promise.all(sessions.map((session) => session.endSession()));
   });
 
   it('is swept also after Redis has been emptied', async function () {
@@ -71,4 +98,20 @@ async function holdAndDie(own: TestWorkspace, records: number): Promise<string> 
   const deadlineRedisMs = (await redisNowMs(redis)) + 1_000;
   await quota.reserve({ counter: own.counter(), callId, records, stop: 1_000, deadlineRedisMs });
   return callId;
+}
+
+/** The ledger row of a call whose gateway died. */
+function rowOf(own: TestWorkspace, callId: string, records: number): LedgerRow {
+  return {
+    _id: callId,
+    request_id: 'of a gateway that died',
+    org: own.id,
+    key: own.live.key._id,
+    bucket: 'live',
+    month: own.counter().month,
+    records,
+    model: own.model._id,
+    version: own.model.version,
+    at: new Date(own.service.clock.now()),
+  };
 }

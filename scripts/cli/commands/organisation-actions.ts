@@ -15,7 +15,8 @@ import { notFound, usageError } from '../cli-error.js';
 export interface OrganisationOptions {
   readonly name?: string;
   readonly plan?: PlanName;
-  readonly limit?: number;
+  /** `plan` for the plan's own; that can only be set. */
+  readonly limit?: number | 'plan';
   readonly policy?: DeployPolicy;
   readonly trialEnds?: Date;
   readonly json?: boolean;
@@ -36,7 +37,7 @@ export async function createOrganisation(
     name,
     plan,
     policy: options.policy ?? 'warn',
-    ...(options.limit === undefined ? {} : { limit: options.limit }),
+    ...(typeof options.limit === 'number' ? { limit: options.limit } : {}),
     ...(plan === 'trial' ? { trial_ends_at: options.trialEnds ?? trialEnd(now) } : {}),
   };
   const store = new OrganisationStore(await connections.preparedDatabase());
@@ -60,11 +61,13 @@ export async function setOrganisation(
   checkTrial(trialEnds, plan ?? before.plan);
   const startsTrial = plan === 'trial' && before.plan !== 'trial';
   const trial_ends_at = trialEnds ?? (startsTrial ? trialEnd(new Date(clock.now())) : undefined);
-  const given = Object.entries({ name, plan, limit, policy, trial_ends_at });
+  const ownLimit = limit === 'plan' ? undefined : limit;
+  const given = Object.entries({ name, plan, limit: ownLimit, policy, trial_ends_at });
   const fields: Partial<OrganisationFields> = Object.fromEntries(
     given.filter(([, value]) => value !== undefined),
   );
-  const organisation = (await store.update(organisationId, fields)) ?? before;
+  const absent = limit === 'plan' ? (['limit'] as const) : [];
+  const organisation = (await store.update(organisationId, fields, absent)) ?? before;
   await announceChange(context, { kind: 'organisation', id: organisationId });
   return { document: documentOf(organisation), text: describe(organisation, clock.now()) };
 }

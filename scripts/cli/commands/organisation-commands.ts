@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { planNames } from '../../../shared/plans.js';
 import type { CliContext } from '../cli-context.js';
 import { defineCommand } from '../define-command.js';
-import { isoDate, nonBlank, wholeNumber } from '../option-values.js';
+import { isoDate, nonBlank, recordsOrPlan, wholeNumber } from '../option-values.js';
 import {
   createOrganisation,
   listOrganisations,
@@ -25,17 +25,21 @@ export function addOrganisationCommands(program: Command, context: CliContext): 
       'org create --name "Beta" --plan trial --trial-ends 2026-12-31',
     ],
   });
-  addFields(create, { required: true }).action((options: OrganisationOptions) =>
+  addFields(create, { required: true, limit: wholeNumber(limits) }).action((options: OrganisationOptions) =>
     context.present(options, createOrganisation(context, options)),
   );
 
   const set = defineCommand(organisations, {
     usage: 'set <org>',
     description: 'Change what is given, leave the rest',
-    examples: ['org set org_4fzyo82mVYHgQ1bT --plan enterprise --limit 90000'],
+    examples: [
+      'org set org_4fzyo82mVYHgQ1bT --plan enterprise --limit 90000',
+      'org set org_4fzyo82mVYHgQ1bT --limit plan',
+    ],
   });
-  addFields(set, { required: false }).action((organisationId: string, options: OrganisationOptions) =>
-    context.present(options, setOrganisation(context, organisationId, options)),
+  addFields(set, { required: false, limit: recordsOrPlan(limits) }).action(
+    (organisationId: string, options: OrganisationOptions) =>
+      context.present(options, setOrganisation(context, organisationId, options)),
   );
 
   defineCommand(organisations, {
@@ -53,7 +57,12 @@ export function addOrganisationCommands(program: Command, context: CliContext): 
   }).action((options: OrganisationOptions) => context.present(options, listOrganisations(context)));
 }
 
-function addFields(command: Command, { required }: { readonly required: boolean }): Command {
+const limits = { least: 1, most: 1_000_000_000_000 } as const;
+
+function addFields(
+  command: Command,
+  { required, limit }: { readonly required: boolean; readonly limit: (text: string) => number | 'plan' },
+): Command {
   const name = new Option('--name <name>', 'what people call it').argParser(nonBlank);
   const plan = new Option('--plan <plan>', 'what it has bought').choices(planNames);
   return command
@@ -61,8 +70,8 @@ function addFields(command: Command, { required }: { readonly required: boolean 
     .addOption(plan.makeOptionMandatory(required))
     .option(
       '--limit <records>',
-      "included live records a month, instead of the plan's; calls stop at twice as many",
-      wholeNumber({ least: 1, most: 1_000_000_000_000 }),
+      `included live records a month, instead of the plan's${required ? '' : ' (or the word plan, to go back to those)'}; calls stop at twice as many`,
+      limit,
     )
     .addOption(
       new Option(

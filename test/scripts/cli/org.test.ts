@@ -42,6 +42,23 @@ describe('leadscore org', () => {
     expect(organisations).to.deep.include(changed);
   });
 
+  it("set --limit plan goes back to the plan's own limit, also of another plan, and create knows no such word", async () => {
+    const id = await desk.newOrganisation('--limit', '123');
+    expect(await desk.document('org', 'show', id)).to.include({ limit: 123, backstop: 246 });
+    const back = await desk.document('org', 'set', id, '--limit', 'plan');
+    expect(back).to.include({ limit: 10_000, backstop: 20_000 });
+    await desk.announced({ kind: 'organisation', id });
+    await desk.document('org', 'set', id, '--limit', '123');
+    const moved = await desk.document('org', 'set', id, '--plan', 'enterprise', '--limit', 'plan');
+    expect(moved).to.include({ plan: 'enterprise', limit: 30_000 });
+    expect(await desk.document('org', 'show', id)).to.deep.equal(moved);
+    for (const words of [
+      ['set', id, '--limit', 'plans'],
+      ['create', '--name', 'N', '--plan', 'pro', '--limit', 'plan'],
+    ])
+      expect((await callCli(['org', ...words], desk.settings)).exitCode, words.join(' ')).to.equal(2);
+  });
+
   it('a trial that is begun by set lasts 14 days, or until the date given', async () => {
     const id = await desk.newOrganisation();
     const begun = await desk.document('org', 'set', id, '--plan', 'trial');

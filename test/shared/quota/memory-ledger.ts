@@ -11,6 +11,7 @@ interface Row {
 /** A ledger in memory. Each read and write is one instant, as a committed transaction is; `pause` runs before reads. */
 export class MemoryLedger implements LedgerView {
   readonly rows = new Map<string, Row>();
+  readonly fenced = new Set<string>();
   /** Awaited before a read looks at the rows. */
   beforeRead: () => Promise<void> = async () => undefined;
   /** Awaited after a read has looked at the rows, before it gives them. */
@@ -19,8 +20,15 @@ export class MemoryLedger implements LedgerView {
 
   constructor(private readonly clock: Clock) {}
 
+  /** Forgets every row and fence. */
+  clear(): void {
+    this.rows.clear();
+    this.fenced.clear();
+  }
+
   record(counter: UsageCounter, callId: string, records: number): void {
     if (this.rows.has(callId)) throw new Error(`call ${callId} is recorded already`);
+    if (this.fenced.has(callId)) throw new Error(`call ${callId} is fenced`);
     this.rows.set(callId, { counter: usageKey(counter), records, atMs: this.clock.now() });
   }
 
@@ -53,5 +61,11 @@ export class MemoryLedger implements LedgerView {
     const recorded = new Set(callIds.filter((callId) => this.rows.has(callId)));
     await this.afterRead();
     return recorded;
+  }
+
+  async fenceCalls(callIds: readonly string[]): Promise<Set<string>> {
+    await this.beforeRead();
+    for (const callId of callIds) if (!this.rows.has(callId)) this.fenced.add(callId);
+    return new Set(callIds.filter((callId) => this.fenced.has(callId)));
   }
 }

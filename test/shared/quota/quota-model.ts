@@ -17,6 +17,8 @@ interface ModelCall {
   reservedAge: number;
   /** Whether what it recorded, or may record, was held when it was last looked at: the stop then allows for it. */
   covered: boolean;
+  /** Whether the sweep has found no row of it: it can never be recorded from then on. */
+  fenced: boolean;
 }
 
 export class QuotaModel {
@@ -39,6 +41,7 @@ export class QuotaModel {
         alive: false,
         reservedAge: 0,
         covered: false,
+        fenced: false,
       };
       this.#calls.set(callId, call);
     }
@@ -68,7 +71,8 @@ export class QuotaModel {
    * counter will still be taken from the ledger, so that it may die before it settles.
    */
   mayRecord(callId: string): boolean {
-    const { alive, recordedAge, reservedAge } = this.call(callId);
+    const { alive, recordedAge, reservedAge, fenced } = this.call(callId);
+    if (fenced) return false;
     return alive && recordedAge === undefined && (reservedAge < 1 || (this.recountIn ?? 0) > 0);
   }
 
@@ -109,6 +113,7 @@ export class QuotaModel {
       if (call.recordedAge !== undefined) this.settle(callId);
       else {
         this.release(callId);
+        call.fenced = true;
         this.recountIn = 1;
       }
     }

@@ -109,7 +109,7 @@ describe('quota under crashes', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(plan, { minLength: 20, maxLength: 60 }), async (plans) => {
         const counter = freshCounter();
-        rig.ledger.rows.clear();
+        rig.ledger.clear();
         const calls = plans.map((call, index) =>
           makeCall(counter, `${counter.organisationId} ${index}`, call),
         );
@@ -139,7 +139,7 @@ describe('quota under crashes', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(plan, { minLength: 20, maxLength: 60 }), flushes, async (plans, gaps) => {
         const counter = freshCounter();
-        rig.ledger.rows.clear();
+        rig.ledger.clear();
         const flush = async () => {
           for (const gap of gaps) {
             await pings(gap);

@@ -61,7 +61,7 @@ describe('quota when Redis is emptied', () => {
       for (let point = 1; ; point += 1) {
         expect(point).to.be.below(mostCommands);
         await redis.flushall();
-        rig.ledger.rows.clear();
+        rig.ledger.clear();
         const counter = freshCounter();
         rig.ledger.record(counter, `earlier call ${counter.organisationId}`, 100);
         redis.start(point, when);

@@ -177,7 +177,7 @@ describe('quota against its model', () => {
         const counter = freshCounter();
         const model = new QuotaModel();
         await rig.redis.flushall();
-        rig.ledger.rows.clear();
+        rig.ledger.clear();
         await fc.asyncModelRun(() => ({ model, real: { rig, counter } }), commands);
         await rig.settleDown(counter);
         expect(await rig.quota.usage(counter)).to.deep.equal({ used: rig.ledger.sum(counter), leased: 0 });

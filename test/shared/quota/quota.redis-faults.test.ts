@@ -37,7 +37,7 @@ describe('quota when Redis fails', () => {
   });
   beforeEach(async () => {
     await rig.redis.flushall();
-    rig.ledger.rows.clear();
+    rig.ledger.clear();
     counter = freshCounter();
     await rig.reserve(counter, 'held', 10);
   });

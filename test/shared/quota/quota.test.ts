@@ -45,7 +45,7 @@ describe('quota', () => {
   });
   beforeEach(() => {
     counter = freshCounter();
-    rig.ledger.rows.clear();
+    rig.ledger.clear();
     rig.ledger.snapshots = 0;
     rig.ledger.beforeRead = async () => undefined;
     rig.ledger.afterRead = async () => undefined;
