@@ -1,4 +1,4 @@
-import type { TreeModel } from '../../worker/drivers/tree-contributions.js';
+import type { TreeModel } from '../../worker/drivers/prepared-trees.js';
 import { AT_MOST, LEAF, type LeafWeight, type TreeEnsemble } from '../../worker/drivers/tree-ensemble.js';
 import { type SeededRandom, seededRandom } from '../demo/seeded-random.js';
 

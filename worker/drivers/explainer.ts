@@ -1,18 +1,15 @@
-import { readOnnxModel } from '../../shared/bundle/onnx-model.js';
 import { messageOf } from '../../shared/errors.js';
 import { missingRow } from '../feature-row/missing-row.js';
 import type { InferenceSession } from '../inference-session.js';
-import { drawnRows, type Featurizer, goldenRows } from './check-rows.js';
+import { type Featurizer, goldenRows } from './check-rows.js';
 import type { ExactExplainer, Explainer, InputRows } from './contributions.js';
 import { type DriverFields, driverFields } from './driver-fields.js';
-import { graphColumns } from './graph-columns.js';
-import { explainLinear } from './linear-contributions.js';
+import { exactExplainer } from './exact-model.js';
 import { logistic } from './log-odds.js';
 import { NotASum } from './not-a-sum.js';
 import { explainByOcclusion } from './occlusion.js';
+import { readExactModelAside } from './read-in-thread.js';
 import { DriverWriter } from './record-drivers.js';
-import type { Sum } from './sum.js';
-import { explainTrees } from './tree-contributions.js';
 
 /** How far the probability that contributions add up to may be from what ONNX says. */
 const tolerance = 1e-4;
@@ -61,42 +58,24 @@ export async function compileExplanation(model: ExplainedModel, files: ExplainFi
 async function explainExactly(
   model: ExplainedModel,
   files: ExplainFiles,
-  fields: DriverFields,
+  { fields, fieldOfColumn }: DriverFields,
 ): Promise<ExactExplainer> {
-  const { sum, isProbability } = outputSum(model, files.onnx);
-  const { width } = model.manifest;
-  const common = {
-    sum,
-    isProbability,
-    width,
-    fields: fields.fields.length,
-    fieldOfColumn: fields.fieldOfColumn,
-  };
-  if (sum.trees.length > 0 && sum.weights.size > 0) throw new NotASum('trees and weighted columns together');
-  if (sum.trees.length === 0) {
-    const means = referenceRow(model);
-    const explainer = explainLinear({ ...common, means });
-    await prove(explainer, model, goldenRows(model, files.golden) ?? drawnRows(sum, { width, means }));
-    return explainer;
-  }
-  const explainer = await explainTrees({ ...common, covers: coversOf(files.covers) });
-  const rows = goldenRows(model, files.golden) ?? drawnRows(sum, { width, means: undefined });
+  const golden = goldenRows(model, files.golden);
+  const read = await readExactModelAside({
+    onnx: files.onnx,
+    covers: coversOf(files.covers),
+    reference: model.manifest.onnx,
+    width: model.manifest.width,
+    fields: fields.length,
+    fieldOfColumn,
+    means: referenceRow(model),
+    needsRows: golden === undefined,
+  });
+  const rows = golden ?? read.drawn;
+  if (rows === undefined) throw new Error('there are no rows to check the model on');
+  const explainer = exactExplainer(read);
   await prove(explainer, model, rows);
   return explainer;
-}
-
-/** The positive class's output as a sum: log-odds, or a probability. */
-function outputSum(
-  { manifest: { onnx, width } }: ExplainedModel,
-  file: Uint8Array,
-): { sum: Sum; isProbability: boolean } {
-  const { graph } = readOnnxModel(file);
-  const columns = graphColumns(graph, { output: onnx.output, input: onnx.input, width });
-  const column = columns.length === 1 ? columns[0] : columns[onnx.positive_class];
-  if (column === undefined) throw new NotASum('the output lacks the column of the positive class');
-  if (onnx.kind === 'logit' && column.isLogistic)
-    throw new NotASum('the output is said to be a logit, but is a probability');
-  return { sum: column.sum, isProbability: onnx.kind === 'probability' && !column.isLogistic };
 }
 
 function coversOf(bytes: Buffer | undefined): Float32Array | undefined {

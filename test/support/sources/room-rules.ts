@@ -81,6 +81,7 @@ export const environmentIsReadInOnePlace: RoomRule = (sources) =>
 const entryFiles = [
   /^(api|worker)\/main\.ts$/,
   /^worker\/child\.ts$/,
+  /^worker\/drivers\/reading-thread\.ts$/,
   /^scripts\/(.+\/)?main\.ts$/,
   /^scripts\/(start\.ts|setup\.mjs|setup\/download-mongod\.mjs|demo\/write-leads\.ts)$/,
   /^scripts\/bench\/(bare-gateway|bare-worker|floor-process|load-generator|profile-preload)\.ts$/,

@@ -1,0 +1,127 @@
+import { expect } from 'chai';
+import { compileKnownFields } from '../../../shared/known-fields.js';
+import { type ExactRequest, exactExplainer, readExactModel } from '../../../worker/drivers/exact-model.js';
+import { compileExplanation } from '../../../worker/drivers/explainer.js';
+import { readExactModelAside } from '../../../worker/drivers/read-in-thread.js';
+import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
+import { InferenceSession } from '../../../worker/inference-session.js';
+import { encodeOnnx } from '../../support/sample-onnx.js';
+import { numbersManifest } from './compiled.js';
+import { graphModel, plain, regressor } from './explained-model.js';
+import type { TestNode } from './test-trees.js';
+
+const width = 6;
+
+/** A full tree; which column a node splits and where differs from tree to tree. */
+function fullTree(depth: number, seed: number): TestNode {
+  const cover = 2 ** depth;
+  if (depth === 0) return { value: (seed % 7) / 100 - 0.03, cover };
+  return {
+    mode: 'BRANCH_LEQ',
+    column: seed % width,
+    threshold: (seed % 11) / 11,
+    missingIsYes: seed % 2 === 0,
+    cover,
+    yes: fullTree(depth - 1, 2 * seed + 1),
+    no: fullTree(depth - 1, 2 * seed + 2),
+  };
+}
+
+/** A file of some megabytes, of more trees than one message holds. */
+const large = regressor(
+  Array.from({ length: 250 }, (_, tree) => fullTree(7, tree)),
+  width,
+);
+const largeFile = encodeOnnx(large.model);
+
+const request = (onnx: Uint8Array): ExactRequest => ({
+  onnx,
+  covers: Float32Array.from(large.covers),
+  reference: { input: 'input', output: 'output', kind: 'logit', positive_class: 0 },
+  width,
+  fields: width,
+  fieldOfColumn: Int32Array.from({ length: width }, (_, column) => column),
+  means: new Float64Array(width),
+  needsRows: true,
+});
+
+/** How long other work of the process waits for its turn at most while something is done, in ms. */
+async function longestTurnMs(work: () => Promise<void>): Promise<number> {
+  let longestMs = 0;
+  let beforeMs = performance.now();
+  let isDone = false;
+  const takeTurn = (): void => {
+    longestMs = Math.max(longestMs, performance.now() - beforeMs);
+    beforeMs = performance.now();
+    if (!isDone) setImmediate(takeTurn);
+  };
+  setImmediate(takeTurn);
+  await work();
+  isDone = true;
+  return longestMs;
+}
+
+describe('reading a model to explain it', () => {
+  it('in a thread of its own gives the model that reading it here gives', async () => {
+    const here = await readExactModel(request(largeFile));
+    const aside = await readExactModelAside(request(largeFile));
+    expect(aside).to.deep.equal(here);
+    const { drawn } = aside;
+    if (drawn === undefined) throw new Error('no rows were drawn');
+    const [one, other] = [exactExplainer(here), exactExplainer(aside)];
+    expect(other.base).to.equal(one.base);
+    expect(await other.contributions(drawn)).to.deep.equal(await one.contributions(drawn));
+  });
+
+  it('lets the process do other work meanwhile', async function () {
+    this.timeout(20_000);
+    const manifest = numbersManifest(width, {
+      kind: 'logit',
+      explain: { kind: 'tree', covers: 'covers.f32' },
+    });
+    const session = await InferenceSession.load(largeFile, { reference: manifest.onnx, width });
+    const knownFields = compileKnownFields(manifest);
+    const model = { manifest, knownFields, featureRow: compileFeatureRow(manifest, knownFields), session };
+    const covers = Buffer.from(Float32Array.from(large.covers).buffer);
+    await compileExplanation(model, { onnx: largeFile, covers }); // so that all code has been compiled
+
+    const startedMs = performance.now();
+    await readExactModel(request(largeFile));
+    const inOnePieceMs = performance.now() - startedMs;
+    // What else runs on the machine holds this process up too, but hardly each time.
+    const longest: number[] = [];
+    for (let time = 0; time < 3; time += 1)
+      longest.push(
+        await longestTurnMs(async () => {
+          const { explainer } = await compileExplanation(model, { onnx: largeFile, covers });
+          expect(explainer.method).to.equal('tree');
+        }),
+      );
+    // About 15 ms and 300 ms where nothing else runs.
+    expect(Math.min(...longest)).to.be.lessThan(inOnePieceMs / 3);
+  });
+
+  it('says why a model is no sum, as it does here', async () => {
+    const weights = Array.from({ length: width * 4_000 }, (_, at) => (at % 5) - 2);
+    const network = graphModel(
+      [
+        plain('MatMul', ['input', 'w'], 'hidden'),
+        plain('Relu', ['hidden'], 'positive'),
+        plain('ReduceSum', ['positive'], 'output'),
+      ],
+      { width, initializer: [{ name: 'w', dims: [width, 4_000], dataType: 1, floatData: weights }] },
+    );
+    const reason = (read: Promise<unknown>): Promise<string> =>
+      read.then(
+        () => 'it was read',
+        (error: unknown) => String(error),
+      );
+    const file = encodeOnnx(network);
+    expect(file.length).to.be.greaterThan(64 * 1024);
+    const aside = await reason(readExactModelAside(request(file)));
+    expect(aside).to.equal(await reason(readExactModel(request(file))));
+    expect(aside).to.match(/^NotASum: the operator ReduceSum/);
+    const broken = await reason(readExactModelAside(request(new Uint8Array(100_000).fill(0xff))));
+    expect(broken).to.match(/cannot be read as an ONNX model/);
+  });
+});
