@@ -8,6 +8,8 @@ import { EQUAL, LEAF, type TreeEnsemble, UNEQUAL } from './tree-ensemble.js';
 
 /** Rows that an explanation is checked on. */
 export const checkedRows = 32;
+/** Lines of a golden file that are read for them: some are blank, or cannot be turned into a row. */
+const readLines = 4 * checkedRows;
 
 /** What turns records into rows. */
 export interface Featurizer {
@@ -27,7 +29,7 @@ export function goldenRows(
   if (golden === undefined) return undefined;
   const rows = new Float32Array(checkedRows * manifest.width);
   let count = 0;
-  for (const { record, now = manifest.trained_at } of parseGolden(golden)) {
+  for (const { record, now = manifest.trained_at } of parseGolden(firstLines(golden))) {
     if (count === checkedRows) break;
     const problems = featureRow.write({
       cells: knownFields.pack(record),
@@ -38,6 +40,17 @@ export function goldenRows(
     if (problems === undefined) count += 1;
   }
   return count === 0 ? undefined : { rows: rows.subarray(0, count * manifest.width), count };
+}
+
+/** As many lines as can be needed, however large the file is. */
+function firstLines(golden: Buffer): Buffer {
+  let end = 0;
+  for (let line = 0; line < readLines; line += 1) {
+    const newline = golden.indexOf('\n', end);
+    if (newline === -1) return golden;
+    end = newline + 1;
+  }
+  return golden.subarray(0, end);
 }
 
 /**

@@ -33,8 +33,8 @@ for feature in proposal.features:
 for field, reason in proposal.skipped.items():
     print(f"left out: {field}: {reason}")
 
-# %% The features, by somebody who knows the fields. A proposal cannot know that "Web" is "Website", that seniority has an
-# order, that "None" is a solution, what a field is called elsewhere, which numbers are shares.
+# %% The features, by somebody who knows the fields. A proposal cannot know that "Web" is "Website", that seniority has
+# an order, that "None" is a solution, what a field is called elsewhere, which numbers are shares.
 featurizer = Featurizer(
     [
         Category(

@@ -10,7 +10,6 @@ from sklearn.linear_model import LogisticRegression
 from leadscore_export import ExportError
 from leadscore_export.calibration import chosen_calibration, fitted_calibration, platt_scaling
 from leadscore_export.serving_figures import calibrated, conversion_likelihood, logit, percentile_score
-from leadscore_export.training_figures import area_under_curve, quantiles_of, top_lift
 
 
 def drawn(count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -67,10 +66,3 @@ def test_scores_and_likelihoods_round_half_up() -> None:
     assert [percentile_score(raw, quantiles) for raw in (-1, 0, 0.123, 1, 2)] == [0, 0, 12, 100, 100]
     assert percentile_score(0.5, [0.5] * 101) == 50
     assert conversion_likelihood(0.00005, {"kind": "identity"}) == 0.0001
-
-
-def test_figures_of_training() -> None:
-    raw, converted = np.array([0.1, 0.2, 0.2, 0.7, 0.9]), np.array([0.0, 0, 1, 0, 1])
-    assert area_under_curve(raw, converted) == pytest.approx((1 + 0.5 + 0 + 3) / 6)
-    assert top_lift(raw, converted) == pytest.approx(1 / 0.4)
-    assert quantiles_of(raw)[0] == 0.1 and quantiles_of(raw)[100] == 0.9

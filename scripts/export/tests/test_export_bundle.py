@@ -173,3 +173,25 @@ def test_a_second_export_leaves_nothing_of_the_first(tmp_path: Path) -> None:
         model.fit(data.rows[TRAINED], data.converted[TRAINED])
         export(model, tmp_path, data, oof_raw=some_out_of_fold(data))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["golden.jsonl", "manifest.json", "model.onnx"]
+
+
+def test_what_contributions_are_measured_from(bundles: Path) -> None:
+    data = leads(takes_nan=False)
+    means = manifest_of(bundles, "logistic")["explain"]["means"]
+    np.testing.assert_allclose(means, data.rows[TRAINED].astype(float).mean(axis=0))
+    values = manifest_of(bundles, "network")["explain"]["values"]
+    usual = dict(zip(data.featurizer.column_names, values, strict=True))
+    revenue = data.rows[TRAINED][:, data.featurizer.column_names.index("Annual Revenue")]
+    assert usual["Annual Revenue"] == np.median(revenue)
+    sources = [usual[name] for name in usual if name.startswith("Lead Source")]
+    assert sorted(sources) == [0] * 5 + [1], "one source, the most frequent"
+
+
+def test_a_baseline_may_be_a_record(tmp_path: Path) -> None:
+    data = leads(takes_nan=False)
+    network = make_pipeline(StandardScaler(), MLPClassifier((3,), max_iter=20, random_state=0))
+    network.fit(data.rows[TRAINED], data.converted[TRAINED])
+    record = {"Lead Source": "Partner", "Visits": 7}
+    export(network, tmp_path / "bundle", data, oof_raw=some_out_of_fold(data), baseline=record)
+    values = manifest_of(tmp_path, "bundle")["explain"]["values"]
+    assert values == data.featurizer.rows([record], NOW)[0].tolist()
