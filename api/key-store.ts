@@ -1,9 +1,10 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { hashSecret, parseSecret } from '../shared/api-key.js';
+import { hashSecret, isSameText, parseSecret } from '../shared/api-key.js';
 import { ApiError } from '../shared/errors.js';
 import type { ApiKey, ApiKeyStore } from '../shared/store/api-keys.js';
 import { inTime } from '../shared/store/in-time.js';
+import type { Addressed } from './caller-address.js';
 import { ShortCache } from './short-cache.js';
+import type { UnknownKeys } from './unknown-keys.js';
 
 const rememberedMs = 5_000;
 const longestReadMs = 3_000;
@@ -15,53 +16,70 @@ export interface KeyStoreOptions {
   readonly keys: ApiKeyStore;
   readonly brand: string;
   readonly pepper: string;
+  readonly unknownKeys: UnknownKeys;
   /** The longest look-up, in ms; three seconds when left out. */
   readonly timeoutMs?: number;
 }
+
+/** Nobody has this key. It is not remembered: whoever tries keys must not push out those that are in use. */
+class UnknownKey extends Error {}
 
 /**
  * Finds the key that a caller holds: its form and checksum first, without a look-up, then its hash, remembered for at
  * most five seconds and forgotten at once when the key is revoked.
  */
 export class KeyStore {
-  private readonly cache: ShortCache<ApiKey | undefined>;
+  private readonly cache: ShortCache<ApiKey>;
 
   constructor(private readonly options: KeyStoreOptions) {
     const timeoutMs = Math.min(longestReadMs, options.timeoutMs ?? longestReadMs);
     this.cache = new ShortCache({
       ttlMs: rememberedMs,
       capacity: rememberedKeys,
-      load: (hash) => inTime(timeoutMs, () => options.keys.findByHash(hash)),
+      load: async (hash) => {
+        const key = await inTime(timeoutMs, () => options.keys.findByHash(hash));
+        if (key === undefined || !isSameText(key.hash, hash)) throw new UnknownKey();
+        return key;
+      },
     });
   }
 
   /**
    * The key in the Authorization header.
-   * @throws ApiError invalidApiKey when it is missing, malformed, revoked or unknown
+   * @throws ApiError invalidApiKey when it is missing, malformed, revoked or unknown; rateLimited when too many unknown
+   * ones came from the same address
    */
-  async authenticate(headers: IncomingHttpHeaders): Promise<ApiKey> {
-    const { authorization } = headers;
+  async authenticate(request: Addressed): Promise<ApiKey> {
+    const { authorization } = request.headers;
     if (authorization === undefined || authorization === '') {
       throw invalid('There is no API key: send "Authorization: Bearer <API_KEY>".');
     }
     const secret = bearer.exec(authorization.slice(0, longestSecret + 'bearer '.length))?.[1];
     if (secret === undefined) throw invalid('The Authorization header must be "Bearer <API_KEY>".');
-    return await this.find(secret);
+    return await this.find(secret, request);
   }
 
   /**
    * The key with this secret.
-   * @throws ApiError invalidApiKey
+   * @param request that it came with
+   * @throws ApiError invalidApiKey, rateLimited
    */
-  async find(secret: string): Promise<ApiKey> {
-    const { brand, pepper } = this.options;
+  async find(secret: string, request: Addressed): Promise<ApiKey> {
+    const { brand, pepper, unknownKeys } = this.options;
     if (parseSecret(secret, brand) === undefined) {
       throw invalid('The API key is malformed: check that it was copied whole.');
     }
-    const key = await this.cache.get(hashSecret(secret, pepper));
-    if (key === undefined) throw invalid('The API key is unknown.');
-    if (key.revoked_at !== undefined) throw invalid('The API key has been revoked.');
-    return key;
+    const hash = hashSecret(secret, pepper);
+    const lookUp = () => this.cache.get(hash);
+    try {
+      // A key that was in use of late is never held up by what else comes from its address.
+      const key = await (this.cache.has(hash) ? lookUp() : unknownKeys.inTurn(request, lookUp));
+      if (key.revoked_at === undefined) return key;
+    } catch (error) {
+      if (!(error instanceof UnknownKey)) throw error;
+      throw unknownKeys.refusalOf(request, invalid('The API key is unknown.'));
+    }
+    throw invalid('The API key has been revoked.');
   }
 
   /** Forgets a key, by its hash. */

@@ -26,6 +26,7 @@ import { ValidationDailyStore } from '../shared/store/validation-daily.js';
 import { Admission } from './admission.js';
 import { createApp } from './app.js';
 import { CallMetrics } from './call-metrics.js';
+import { callerAddressBehind } from './caller-address.js';
 import { Directory } from './directory.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
 import { LaneQueues } from './dispatch/lane-queues.js';
@@ -38,6 +39,7 @@ import { Recorder } from './record/recorder.js';
 import { TakeBacks } from './record/take-backs.js';
 import { Replays } from './replays.js';
 import { answerTransportErrors } from './transport-errors.js';
+import { UnknownKeys } from './unknown-keys.js';
 import { Verdicts } from './verdicts.js';
 
 /** For the headers of a request to arrive; no more than its body has. */
@@ -92,6 +94,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
     brand: config.keyBrand,
     pepper: config.keyPepper,
     timeoutMs: shortestDeadlineMs,
+    unknownKeys: new UnknownKeys({ addressOf: callerAddressBehind(config.trustedProxies) }),
   });
   const directory = new Directory({
     organisations: new OrganisationStore(database),

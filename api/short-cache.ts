@@ -37,6 +37,11 @@ export class ShortCache<Value> {
     return entry.value;
   }
 
+  /** Whether a key was loaded, or is being loaded, and there was room to keep it since; it may have to be loaded again. */
+  has(key: string): boolean {
+    return this.entries.has(key);
+  }
+
   /** Forgets one key. */
   forget(key: string): void {
     this.entries.delete(key);

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { randomBase62 } from './identifiers.js';
 
@@ -29,12 +29,24 @@ export function parseSecret(secret: string, brand: string): KeyKind | undefined 
   const random = kind === 'test' ? rest.slice('test_'.length) : rest;
   if (random.length !== randomLength + checksumLength || !/^[0-9A-Za-z]+$/.test(random)) return undefined;
   const body = secret.slice(0, -checksumLength);
-  return checksumOf(body) === secret.slice(-checksumLength) ? kind : undefined;
+  return isSameText(checksumOf(body), secret.slice(-checksumLength)) ? kind : undefined;
 }
+
+/** API keys of whatever brand, wherever they stand in a text. */
+const secretLike = /\b[a-z][a-z0-9]*_sk_(test_)?[0-9A-Za-z]{20,}/g;
+
+/** A text with `[key]` in the place of everything that looks like an API key. */
+export const withoutSecrets = (text: string): string => text.replace(secretLike, '[key]');
 
 /** What is stored of a key: HMAC-SHA256 of the secret with the pepper, base64url. */
 export const hashSecret = (secret: string, pepper: string): string =>
   createHmac('sha256', pepper).update(secret).digest('base64url');
+
+/** Whether two texts are the same, in a time that does not tell how much of them is. */
+export function isSameText(one: string, other: string): boolean {
+  const [first, second] = [Buffer.from(one), Buffer.from(other)];
+  return first.length === second.length && timingSafeEqual(first, second);
+}
 
 function checksumOf(body: string): string {
   let rest = crc32(body);

@@ -1,9 +1,17 @@
+import { isIP } from 'node:net';
+
 /**
  * The one place that reads the environment. Every variable is checked here, once, at start; a wrong one is named.
  * `.env.example` lists them with their defaults.
  */
 
-export interface Config {
+export interface Config extends WorkerConfig {
+  /** What API keys are hashed with. */
+  readonly keyPepper: string;
+}
+
+/** The settings of a process that never sees an API key. */
+export interface WorkerConfig {
   readonly host: string;
   readonly port: number;
   readonly adminPort: number;
@@ -15,7 +23,8 @@ export interface Config {
   readonly baseUrl: string | undefined;
   readonly docsUrl: string | undefined;
   readonly keyBrand: string;
-  readonly keyPepper: string;
+  /** Addresses and ranges (`10.0.0.0/8`) of balancers whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
   /** Worker processes of one pool. */
   readonly workers: number;
   readonly requestTimeoutMs: number;
@@ -47,15 +56,20 @@ export class ConfigError extends Error {
  * @throws ConfigError naming the first variable that cannot be used
  */
 export function readConfig(environment: Environment = process.env, cores = 2): Config {
+  const config = readWorkerConfig(environment, cores);
+  return Object.freeze({ ...config, keyPepper: new Reader(environment).pepper(config.mongoUrl) });
+}
+
+/** As `readConfig`, without the pepper, which workers are not to know. */
+export function readWorkerConfig(environment: Environment = process.env, cores = 2): WorkerConfig {
   const read = new Reader(environment);
-  const mongoUrl = read.url('MONGODB_URL', ['mongodb:', 'mongodb+srv:']);
   return Object.freeze({
     host: read.text('HOST', '127.0.0.1'),
     port: read.integer('PORT', 8080, 0, 65535),
     adminPort: read.integer('ADMIN_PORT', 9464, 0, 65535),
     workerAdminPort: read.integer('WORKER_ADMIN_PORT', 9465, 0, 65535),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:', 'unix:']),
-    mongoUrl,
+    mongoUrl: read.url('MONGODB_URL', ['mongodb:', 'mongodb+srv:']),
     baseUrl: read.url('BASE_URL', ['http:', 'https:'])?.replace(/\/+$/, ''),
     docsUrl: read.url('DOCS_URL', ['http:', 'https:'])?.replace(/\/+$/, ''),
     keyBrand: read.matching(
@@ -64,7 +78,7 @@ export function readConfig(environment: Environment = process.env, cores = 2): C
       /^[a-z][a-z0-9]{0,30}$/,
       '1-31 lower-case letters and digits',
     ),
-    keyPepper: read.pepper(mongoUrl),
+    trustedProxies: read.addresses('TRUSTED_PROXIES'),
     workers: read.integer('WORKERS', cores, 1, 256),
     requestTimeoutMs: read.integer('REQUEST_TIMEOUT_MS', 10_000, 100, 300_000),
     webhookTimeoutMs: read.integer('WEBHOOK_TIMEOUT_MS', 8_000, 100, 300_000),
@@ -93,6 +107,22 @@ export function childEnvironment(changes: Environment): Record<string, string> {
   const merged = { ...process.env, ...changes };
   return Object.fromEntries(
     Object.entries(merged).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
+
+/** What a worker process is given: what it reads itself, and what Node and the system need. */
+const namesForWorkers: ReadonlySet<string> = new Set([
+  ...['REDIS_URL', 'MONGODB_URL', 'LOG_LEVEL', 'CLOCK_OFFSET_MS'],
+  ...['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'TZ', 'LANG', 'LC_ALL', 'SystemRoot', 'LD_LIBRARY_PATH'],
+  ...['NODE_ENV', 'NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'NODE_V8_COVERAGE', 'SSL_CERT_FILE', 'SSL_CERT_DIR'],
+]);
+
+/** The environment of a process that runs customers' models: no pepper, and nothing else that it does not need. */
+export function workerEnvironment(environment: Environment = process.env): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && namesForWorkers.has(entry[0]),
+    ),
   );
 }
 
@@ -132,6 +162,21 @@ class Reader {
     if (text === '') return undefined;
     if (protocols.some((protocol) => text.startsWith(protocol))) return text;
     throw new ConfigError(`${name} must be an address that starts with ${protocols.join(' or ')}`);
+  }
+
+  addresses(name: string): string[] {
+    const entries = this.text(name, '')
+      .split(',')
+      .map((entry) => entry.trim());
+    return entries.filter((entry) => {
+      if (entry === '') return false;
+      const [address = '', bits] = entry.split('/');
+      const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+      if (most > 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= most))) return true;
+      throw new ConfigError(
+        `${name} must be addresses or ranges such as 10.0.0.0/8, with commas, but has "${entry}"`,
+      );
+    });
   }
 
   pepper(mongoUrl: string | undefined): string {

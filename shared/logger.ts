@@ -1,10 +1,12 @@
 import { type Logger, pino } from 'pino';
+import { withoutSecrets } from './api-key.js';
 
 export type { Logger } from 'pino';
 
 /**
  * A logger that writes one JSON object a line to standard output. API keys, bodies and field values are never handed to
- * it; the redaction is a second fence for headers that slip in with an error.
+ * it; what is cut out here is a second fence, for those that slip in with an error: anything that looks like a key, and
+ * what is in the headers that carry one.
  * @param process what this process is: `gateway`, `pool`, `worker`
  */
 export const createLogger = (level: string, process: string): Logger =>
@@ -15,6 +17,7 @@ export const createLogger = (level: string, process: string): Logger =>
       paths: ['*.authorization', '*.headers.authorization', 'headers["x-api-key"]'],
       censor: '[key]',
     },
+    hooks: { streamWrite: withoutSecrets },
     serializers: { error: (thrown: unknown) => describeError(thrown) },
     formatters: { level: (label) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,

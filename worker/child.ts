@@ -1,4 +1,4 @@
-import { type Config, readConfig } from '../shared/config.js';
+import { readWorkerConfig, type WorkerConfig } from '../shared/config.js';
 import { Lifecycle } from '../shared/lifecycle.js';
 import { createLogger, type Logger } from '../shared/logger.js';
 import { connectionReady, connectRedis } from '../shared/redis.js';
@@ -25,7 +25,7 @@ const lookupTimeoutMs = 5_000;
 /** Singles are short; two batches overlap one's look-ups with the other's run. */
 const laneConcurrency = { singles: 4, batches: 2 } as const;
 
-async function start(config: Config, logger: Logger, inHandPath: string): Promise<void> {
+async function start(config: WorkerConfig, logger: Logger, inHandPath: string): Promise<void> {
   const { redisUrl, mongoUrl } = config;
   if (redisUrl === undefined || mongoUrl === undefined)
     throw new Error('a worker needs REDIS_URL and MONGODB_URL');
@@ -78,7 +78,7 @@ function reportToPool(isWorn: () => boolean): void {
   setInterval(() => tell({ kind: isWorn() ? 'worn' : 'alive' }), aliveIntervalMs).unref();
 }
 
-const config = readConfig();
+const config = readWorkerConfig();
 const logger = createLogger(config.logLevel, 'worker');
 const [, , inHandPath = inHandFile(0)] = process.argv;
 start(config, logger, inHandPath).catch((error: unknown) => {

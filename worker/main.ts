@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { createMetrics, startAdminServer } from '../shared/admin-server.js';
-import { type Config, readConfig } from '../shared/config.js';
+import { readWorkerConfig, type WorkerConfig } from '../shared/config.js';
 import { messageOf } from '../shared/errors.js';
 import { Lifecycle } from '../shared/lifecycle.js';
 import { createLogger, type Logger } from '../shared/logger.js';
@@ -11,7 +11,7 @@ import { startScheduler } from './scheduler.js';
 
 /* The worker pool: processes that score, the scheduler of upkeep, and a port for operators. */
 
-async function start(config: Config, logger: Logger): Promise<void> {
+async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   if (config.redisUrl === undefined || config.mongoUrl === undefined) {
     throw new Error(
       'REDIS_URL and MONGODB_URL must be set; `npm start` runs private servers when they are not',
@@ -47,7 +47,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   process.send?.({ kind: 'ready' });
 }
 
-const config = readConfig(undefined, availableParallelism());
+const config = readWorkerConfig(undefined, availableParallelism());
 const logger = createLogger(config.logLevel, 'pool');
 start(config, logger).catch((error: unknown) => {
   logger.fatal({ error }, `the worker pool could not start: ${messageOf(error)}`);

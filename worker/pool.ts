@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { childEnvironment } from '../shared/config.js';
+import { workerEnvironment } from '../shared/config.js';
 import type { Logger } from '../shared/logger.js';
 import { inHandFile, takeInHand } from './in-hand.js';
 import { isChildMessage } from './pool-messages.js';
@@ -88,7 +88,7 @@ export class WorkerPool {
   private spawn(slot: number): void {
     if (this.isStopping) return;
     const process = fork(fileURLToPath(new URL('./child.js', import.meta.url)), [inHandFile(slot)], {
-      env: childEnvironment({}),
+      env: workerEnvironment(),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     const now = Date.now();

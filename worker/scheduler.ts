@@ -1,5 +1,5 @@
 import { machineClock } from '../shared/clock.js';
-import type { Config } from '../shared/config.js';
+import type { WorkerConfig } from '../shared/config.js';
 import type { Stoppable } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
 import { leaseMsOf } from '../shared/quota/lease.js';
@@ -14,7 +14,7 @@ import { startUpkeep, type UpkeepJob } from './upkeep.js';
 
 const sweepEveryMs = 5_000;
 
-type SchedulerConfig = Config & { readonly redisUrl: string; readonly mongoUrl: string };
+type SchedulerConfig = WorkerConfig & { readonly redisUrl: string; readonly mongoUrl: string };
 
 /**
  * Upkeep, as repeated BullMQ jobs on a lane of its own: however many pools there are, each job runs once. Now: the sweep

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Middleware } from 'koa';
+import { withoutSecrets } from '../../shared/api-key.js';
 import { ApiError, messageOf } from '../../shared/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import { CallerGone } from '../read-body.js';
@@ -14,7 +15,7 @@ export const requestIdOf = (sent: string | undefined): string =>
 export function errorEnvelope(error: ApiError, docsUrl: string): Record<string, unknown> {
   const { code } = error.entry;
   return {
-    error: { code, message: error.message, docs_url: `${docsUrl}/errors#${code}` },
+    error: { code, message: withoutSecrets(error.message), docs_url: `${docsUrl}/errors#${code}` },
     ...error.options.beside,
   };
 }

@@ -55,6 +55,7 @@ function headersOf(status: number, options: ErrorResponseOptions): Record<string
   if (status === 400) return optional({ ...rateHeaders, ...others });
   if (status === 500)
     return { ...optional({ ...rateHeaders, 'Retry-After': headers.retryAfter }), ...others };
-  const retry = status === 429 ? { 'Retry-After': headers.retryAfter } : {};
-  return { ...rateHeaders, ...retry, ...others };
+  // An address that tried too many unknown keys has no key whose rate could be told.
+  if (status === 429) return { ...optional(rateHeaders), 'Retry-After': headers.retryAfter, ...others };
+  return { ...rateHeaders, ...others };
 }

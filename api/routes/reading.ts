@@ -34,7 +34,7 @@ export function readingRoute(
   answer: (context: Context, reader: Reader) => Promise<Record<string, unknown> | undefined>,
 ): Middleware {
   const read = async (context: Context) => {
-    const apiKey = await rooms.keys.authenticate(context.headers);
+    const apiKey = await rooms.keys.authenticate(context.req);
     const callId = rooms.newCallId(rooms.clock.now());
     await takeSlot(context, rooms.rateLimit, { apiKey, callId, window: 'reading' });
     const workspace = await rooms.directory.workspace(apiKey.organisation_id);

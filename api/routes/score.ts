@@ -27,7 +27,7 @@ export function scoreRoute(rooms: ScoreRouteRooms, writeReply: WriteReply): Midd
   const check = compileCheck<ScoreRequest>(scoreRequestSchema);
   return async (context) => {
     const received = await receiveCall(context, rooms.receiving, {
-      authenticate: () => rooms.keys.authenticate(context.headers),
+      authenticate: () => rooms.keys.authenticate(context.req),
       timeoutMs: rooms.requestTimeoutMs,
       route: String(context._matchedRoute),
     });

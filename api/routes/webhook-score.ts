@@ -15,7 +15,7 @@ import type { ScoreRouteRooms } from './score.js';
 export function webhookScoreRoute(rooms: ScoreRouteRooms, likelihoodName: LikelihoodName): Middleware {
   return async (context) => {
     const received = await receiveCall(context, rooms.receiving, {
-      authenticate: () => authenticateWebhook(context.headers, rooms.keys),
+      authenticate: () => authenticateWebhook(context.req, rooms.keys),
       timeoutMs: rooms.webhookTimeoutMs,
       route: `${context._matchedRoute}?${context.querystring}`,
     });

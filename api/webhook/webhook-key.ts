@@ -1,5 +1,5 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { ApiKey } from '../../shared/store/api-keys.js';
+import type { Addressed } from '../caller-address.js';
 import type { KeyStore } from '../key-store.js';
 
 const basic = /^basic +([A-Za-z0-9+/=_-]+) *$/i;
@@ -7,15 +7,16 @@ const basic = /^basic +([A-Za-z0-9+/=_-]+) *$/i;
 /**
  * The key of a webhook: `Authorization: Bearer`, which wins whenever it is sent, else `X-API-Key`, else the user name of
  * HTTP Basic, which is all that Pipedrive can send.
- * @throws ApiError invalidApiKey
+ * @throws ApiError invalidApiKey, rateLimited
  */
-export async function authenticateWebhook(headers: IncomingHttpHeaders, keys: KeyStore): Promise<ApiKey> {
+export async function authenticateWebhook(request: Addressed, keys: KeyStore): Promise<ApiKey> {
+  const { headers } = request;
   const authorization = headers.authorization ?? '';
-  if (/^bearer( |$)/i.test(authorization)) return await keys.authenticate(headers);
+  if (/^bearer( |$)/i.test(authorization)) return await keys.authenticate(request);
   const apiKey = headers['x-api-key'];
-  if (typeof apiKey === 'string' && apiKey !== '') return await keys.find(apiKey.trim());
+  if (typeof apiKey === 'string' && apiKey !== '') return await keys.find(apiKey.trim(), request);
   const credentials = basic.exec(authorization)?.[1];
-  if (credentials === undefined) return await keys.authenticate(headers);
+  if (credentials === undefined) return await keys.authenticate(request);
   const [user = ''] = Buffer.from(credentials, 'base64').toString('utf8').split(':');
-  return await keys.find(user);
+  return await keys.find(user, request);
 }

@@ -33,7 +33,7 @@ const quietStopMs = 35_000;
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
   const { kind, environment, log, readyTimeoutMs = 60_000 } = options;
   const child = fork(projectFile(entryFiles[kind]), {
-    env: childEnvironment(environment),
+    env: childEnvironment({ ...environment, ...(kind === 'worker' ? { KEY_PEPPER: undefined } : {}) }),
     stdio: ['ignore', log, log === 'ignore' ? 'ignore' : log, 'ipc'],
     execArgv: ['--enable-source-maps'],
   });

@@ -1,0 +1,200 @@
+import { access, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import type { BundleFiles } from '../../shared/bundle/bundle-files.js';
+import { callCli } from '../scripts/cli/cli-call.js';
+import { type OperatorDesk, operatorDesk } from '../scripts/cli/operator-desk.js';
+import { packSample, type SampleParts, sampleBundle, sampleParts } from '../support/sample-bundle.js';
+import { floatTensor, type SampleAttribute, type SampleTensor } from '../support/sample-onnx.js';
+import { tarArchive, tarEntries, writeTarGz } from '../support/tar-archive.js';
+
+const mebibyte = 1024 * 1024;
+const gibibyte = 1024 * mebibyte;
+
+/** A tensor whose values are said to be in a file beside the model. */
+const outside: SampleTensor = {
+  name: 'outside',
+  dims: [1],
+  dataType: 1,
+  dataLocation: 1,
+  externalData: [{ key: 'location', value: '../../../etc/passwd' }],
+};
+
+function spoilt(spoil: (parts: SampleParts) => void): BundleFiles {
+  const parts = sampleParts();
+  spoil(parts);
+  return packSample(parts);
+}
+
+const withAttribute = (attribute: SampleAttribute) =>
+  spoilt(({ model }) => {
+    model.graph.node[0]?.attribute.push(attribute);
+  });
+
+/** Says in the first header of an archive that its member is larger than what follows. */
+function claiming(tar: Buffer, bytes: number): Buffer {
+  const claimed = Buffer.from(tar);
+  claimed.write(`${bytes.toString(8).padStart(11, '0')}\0`, 124, 'latin1');
+  claimed.fill(' ', 148, 156);
+  const sum = claimed.subarray(0, 512).reduce((total, byte) => total + byte, 0);
+  claimed.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+  return claimed;
+}
+
+describe('a hostile bundle', () => {
+  let desk: OperatorDesk;
+  let directory: string;
+  let archive: string;
+  let organisation: string;
+
+  before(async () => {
+    desk = await operatorDesk();
+    organisation = await desk.newOrganisation();
+  });
+  after(() => desk.leave());
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'leadscore-hostile-'));
+    archive = join(directory, 'bundle.tar.gz');
+  });
+  afterEach(() => rm(directory, { recursive: true, force: true }));
+
+  /** Asserts that `check` and `import` refuse the archive for the same reason, and that nothing is left of it anywhere. */
+  async function expectRefused(reason: RegExp): Promise<void> {
+    for (const words of [
+      ['model', 'check', archive],
+      ['model', 'import', archive, '--org', organisation],
+    ]) {
+      const { exitCode, stdout, stderr } = await callCli(words, desk.settings);
+      expect(exitCode, words.join(' ')).to.equal(1);
+      expect(`${stdout}${stderr}`.replace(/\s+/g, ' ')).to.match(reason);
+    }
+    const { database } = desk.stores;
+    for (const { name } of await database.listCollections().toArray()) {
+      const mayHold = /^(orgs|api_keys)$/.test(name);
+      if (!mayHold) expect(await database.collection(name).countDocuments(), name).to.equal(0);
+    }
+    expect(await readdir(directory)).to.deep.equal(['bundle.tar.gz']);
+  }
+
+  it('passes when it is not one', async () => {
+    await writeTarGz(archive, tarEntries(sampleBundle(), 'sample'));
+    const { exitCode, stderr } = await callCli(['model', 'check', archive], desk.settings);
+    expect(stderr).to.equal('');
+    expect(exitCode).to.equal(0);
+  });
+
+  it('whose member leads out of the archive is refused and writes nothing there', async () => {
+    await writeTarGz(archive, [
+      ...tarEntries(sampleBundle(), ''),
+      { name: '../written-outside', bytes: Buffer.from('x') },
+    ]);
+    await expectRefused(/leads out of the archive/);
+    await access(join(directory, '..', 'written-outside')).then(
+      () => expect.fail('it was written'),
+      () => undefined,
+    );
+  });
+
+  it('with a link in place of a member is refused', async () => {
+    const entries = tarEntries(sampleBundle(), '').filter(({ name }) => name !== 'model.onnx');
+    const link = { name: 'model.onnx', type: 'symlink', linkname: '/etc/passwd' } as const;
+    await writeTarGz(archive, [...entries, link]);
+    await expectRefused(/only regular files are allowed/);
+  });
+
+  it('that inflates to more than 256 MiB is refused without being kept in memory', async function () {
+    this.timeout(60_000);
+    const header = await tarArchive([{ name: 'pax', bytes: Buffer.alloc(0) }]);
+    await writeFile(archive, gzipSync(Buffer.concat([header, Buffer.alloc(257 * mebibyte)]), { level: 1 }));
+    const before = process.memoryUsage().rss;
+    await expectRefused(/inflates to more than the limit of 256 MiB/);
+    expect(process.memoryUsage().rss - before).to.be.below(200 * mebibyte);
+  });
+
+  it('that claims 2 GB is refused at once', async () => {
+    const tar = await tarArchive([{ name: 'model.onnx', bytes: Buffer.alloc(4096) }]);
+    await writeFile(archive, gzipSync(claiming(tar, 2 * gibibyte)));
+    const startMs = performance.now();
+    await expectRefused(/is 2048 MiB, above the limit of 64 MiB/);
+    expect(performance.now() - startMs).to.be.below(5_000);
+  });
+
+  const models: readonly [string, () => BundleFiles, RegExp][] = [
+    [
+      'an initializer kept outside',
+      () => spoilt(({ model }) => model.graph.initializer.push(outside)),
+      /keeps its data in another file/,
+    ],
+    [
+      'a constant kept outside',
+      () => withAttribute({ name: 'value', type: 4, t: outside }),
+      /keeps its data in another file/,
+    ],
+    [
+      'a list of tensors of which one is kept outside',
+      () => withAttribute({ name: 'values', type: 9, tensors: [floatTensor('inside'), outside] }),
+      /keeps its data in another file/,
+    ],
+    [
+      'the indices of a sparse tensor kept outside',
+      () =>
+        withAttribute({
+          name: 'sparse_value',
+          type: 11,
+          sparseTensor: { values: floatTensor('values'), indices: outside },
+        }),
+      /keeps its data in another file/,
+    ],
+    [
+      'a sparse initializer kept outside',
+      () =>
+        spoilt(({ model }) => {
+          model.graph.sparseInitializer = [{ values: outside, indices: floatTensor('indices') }];
+        }),
+      /keeps its data in another file/,
+    ],
+    [
+      'a tensor kept outside in a graph within a graph',
+      () =>
+        withAttribute({
+          name: 'then_branch',
+          type: 5,
+          g: { name: 'inner', node: [], input: [], output: [], initializer: [outside] },
+        }),
+      /keeps its data in another file/,
+    ],
+    [
+      'an operator that is not known',
+      () =>
+        spoilt(({ model }) => {
+          for (const node of model.graph.node) node.opType = 'RunAnything';
+        }),
+      /RunAnything/,
+    ],
+    [
+      'an operator of another domain',
+      () =>
+        spoilt(({ model }) => {
+          model.opsetImport.push({ domain: 'com.example', version: 1 });
+          for (const node of model.graph.node) Object.assign(node, { domain: 'com.example' });
+        }),
+      /com\.example/,
+    ],
+    [
+      'functions of its own',
+      () =>
+        spoilt(({ model }) => {
+          model.functions = [{ name: 'Own', domain: 'local' }];
+        }),
+      /function/i,
+    ],
+  ];
+  for (const [title, files, reason] of models) {
+    it(`whose model has ${title} is refused`, async () => {
+      await writeTarGz(archive, tarEntries(files(), ''));
+      await expectRefused(reason);
+    });
+  }
+});

@@ -1,0 +1,126 @@
+import { expect } from 'chai';
+import { freePort } from '../../scripts/local-servers/loopback-port.js';
+import { signal } from '../../scripts/local-servers/server-process.js';
+import { newSecret } from '../../shared/api-key.js';
+import { eventually } from '../support/eventually.js';
+import { crashingBundle } from '../support/fault-models.js';
+import { httpCall } from '../support/http-call.js';
+import { refused, scored } from '../support/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+
+/** In every body that is sent; never a word of the product's own. */
+const ofABody = 'word-of-a-body-7b1f';
+const deadlineMs = 1_000;
+const lead = { company_size: 120, lead_source: ofABody, [ofABody]: ofABody, crm_id: ofABody };
+
+describe('logs, errors and metrics', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+  let metricsUrls: string[];
+  /** Every secret that was sent, in every form. */
+  const secrets = new Set<string>();
+  /** What callers have read. */
+  const replies: string[] = [];
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    const [adminPort, workerAdminPort] = await Promise.all([freePort(), freePort()]);
+    metricsUrls = [adminPort, workerAdminPort].map((port) => `http://127.0.0.1:${port}/metrics`);
+    service = await runningService({
+      gateways: 1,
+      environment: {
+        LOG_LEVEL: 'trace',
+        ADMIN_PORT: String(adminPort),
+        WORKER_ADMIN_PORT: String(workerAdminPort),
+        REQUEST_TIMEOUT_MS: String(deadlineMs),
+        WEBHOOK_TIMEOUT_MS: String(deadlineMs),
+      },
+    });
+    own = await workspace(service);
+    for (const { secret } of [own.live, own.test]) secrets.add(secret);
+    await eventually(async () => scored(await own.score([lead])), 10_000);
+  });
+  after(async function () {
+    this.timeout(startTimeoutMs);
+    await service?.stop();
+  });
+
+  const send = async (path: string, headers: Readonly<Record<string, string>>, body?: unknown) => {
+    const reply = await httpCall(`${service.url()}${path}`, { headers, body });
+    replies.push(reply.text);
+    return reply;
+  };
+
+  async function sendKeysEveryWay(): Promise<void> {
+    const revoked = await own.addKey('live');
+    await own.revoke(revoked);
+    const mistyped = `${own.live.secret.slice(0, -1)}_`;
+    const body = { model_id: own.model._id, records: [lead] };
+    for (const secret of [own.live.secret, revoked.secret, newSecret('leadscore', 'test'), mistyped]) {
+      const basic = Buffer.from(`${secret}:x`).toString('base64');
+      secrets.add(secret).add(basic);
+      await send('/v1/score', { authorization: `Bearer ${secret}` }, body);
+      await send('/v1/score', { authorization: secret }, body);
+      await send(`/v1/score?api_key=${secret}`, {}, body);
+      await send(`/v1/score/${secret}`, {}, body);
+      await send(`/${secret}`, { 'x-request-id': 'of-a-test' }, body);
+      await send(
+        '/v1/webhooks/score',
+        { authorization: `Basic ${basic}` },
+        { ...body, records: undefined, ...lead },
+      );
+      await send('/v1/webhooks/score', { 'x-api-key': secret }, { model_id: secret, ...lead });
+    }
+  }
+
+  async function sendBadBodies(): Promise<void> {
+    const headers = { authorization: `Bearer ${own.live.secret}` };
+    for (const body of [
+      `{"${ofABody}"`,
+      ofABody,
+      { model_id: ofABody, records: [lead] },
+      { model_id: own.model._id, records: [{ company_size: { size: ofABody } }] },
+      { model_id: own.model._id, records: ofABody },
+    ])
+      expect((await send('/v1/score', headers, body)).status, JSON.stringify(body)).to.be.within(400, 499);
+  }
+
+  /** Everything that a server may fail with, and what it logs then. */
+  async function failInEveryRoom(): Promise<void> {
+    const { redisServer } = service;
+    signal(redisServer.pid, 'SIGSTOP');
+    try {
+      refused(await own.score([lead]), '500 internal_error');
+      refused(await own.call('/v1/usage'), '500 internal_error');
+    } finally {
+      signal(redisServer.pid, 'SIGCONT');
+    }
+    const poisonous = await own.addModel({ bundle: crashingBundle() });
+    await eventually(async () => {
+      refused(await own.score([lead], { modelId: poisonous._id }), '500 internal_error');
+      expect(await service.log()).to.include('a worker died while it ran a model');
+    }, 20_000);
+  }
+
+  it('never tell a key or a word of a body, whatever is sent and whatever fails', async function () {
+    this.timeout(startTimeoutMs);
+    await sendKeysEveryWay();
+    await sendBadBodies();
+    await failInEveryRoom();
+    const log = await service.log();
+    expect(log).to.include('gateway ready').and.to.include('"level":"error"');
+    const metrics = await Promise.all(
+      metricsUrls.map(async (url) => (await httpCall(url, { method: 'GET' })).text),
+    );
+    expect(metrics[0]).to.include('leadscore_calls_total');
+    for (const text of [log, ...metrics]) {
+      for (const secret of secrets) expect(text.includes(secret), 'a key').to.equal(false);
+      expect(text.includes(ofABody), 'a word of a body').to.equal(false);
+      expect(text.includes(service.keyPepper), 'the pepper').to.equal(false);
+    }
+    for (const text of replies)
+      for (const secret of secrets)
+        expect(text.includes(secret), `a key in ${text.slice(0, 300)}`).to.equal(false);
+  });
+});

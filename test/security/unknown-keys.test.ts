@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import { unknownKeysAllowed } from '../../api/unknown-keys.js';
+import { newSecret } from '../../shared/api-key.js';
+import { type HttpReply, httpCall } from '../support/http-call.js';
+import { refused, scored } from '../support/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+
+const lead = { company_size: 120 };
+
+describe('an address that tries keys', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService({ gateways: 1 });
+    own = await workspace(service);
+  });
+  after(async function () {
+    this.timeout(startTimeoutMs);
+    await service?.stop();
+  });
+
+  const guess = (url: string, headers: Readonly<Record<string, string>> = {}): Promise<HttpReply> =>
+    httpCall(`${url}/v1/score`, {
+      secret: newSecret('leadscore', 'live'),
+      body: { model_id: own.model._id, records: [lead] },
+      headers,
+    });
+
+  async function statusesOf(calls: readonly Promise<HttpReply>[]): Promise<Record<number, number>> {
+    const counts: Record<number, number> = {};
+    for (const { status } of await Promise.all(calls)) counts[status] = (counts[status] ?? 0) + 1;
+    return counts;
+  }
+
+  it('is told to wait, by every endpoint, while keys that are known pass, also new ones', async () => {
+    const { url = '' } = await service.startGateway();
+    const guesses = Array.from({ length: 3 * unknownKeysAllowed }, () => guess(url));
+    const counts = await statusesOf(guesses);
+    expect(counts).to.have.all.keys('401', '429');
+    expect(counts[401]).to.be.within(unknownKeysAllowed, unknownKeysAllowed + 5);
+    const over = await guess(url);
+    const { error } = refused(over, '429 rate_limited');
+    expect(error.message).to.include('unknown API keys');
+    expect(Number(over.headers.get('retry-after'))).to.be.within(1, 2);
+    expect(over.headers.get('ratelimit')).to.equal(null);
+    for (const path of ['/v1/usage', '/v1/models']) {
+      const reading = await httpCall(`${url}${path}`, {
+        method: 'GET',
+        secret: newSecret('leadscore', 'test'),
+      });
+      refused(reading, '429 rate_limited');
+    }
+    const webhook = await httpCall(`${url}/v1/webhooks/score`, {
+      headers: { 'x-api-key': newSecret('leadscore', 'live') },
+      body: { model_id: own.model._id, ...lead },
+    });
+    refused(webhook, '429 rate_limited');
+
+    // The NAT with one bad caller in it: in the middle of its guesses, the keys of others pass.
+    const others = await Promise.all([own.addKey('live'), own.addKey('test')]);
+    const flood = Array.from({ length: 100 }, () => guess(url));
+    for (const key of [own.live, ...others, own.live]) scored(await own.score([lead], { url, key }));
+    expect(await statusesOf(flood))
+      .to.have.property('429')
+      .above(90);
+  });
+
+  it('is told what is wrong with a key that cannot be one, and of a revoked one, as often as it asks', async () => {
+    const { url = '' } = await service.startGateway();
+    const revoked = await own.addKey('live');
+    await own.revoke(revoked);
+    for (const secret of ['leadscore_sk_mistyped', revoked.secret])
+      for (let time = 0; time <= unknownKeysAllowed; time += 1)
+        refused(await own.score([lead], { url, key: { ...revoked, secret } }), '401 invalid_api_key');
+  });
+
+  it('is not another one because it says so, unless a trusted balancer does', async () => {
+    const [untrusting, trusting] = await Promise.all([
+      service.startGateway(),
+      service.startGateway({ TRUSTED_PROXIES: '127.0.0.0/8, ::1' }),
+    ]);
+    const guesses = (url: string) =>
+      Array.from({ length: 2 * unknownKeysAllowed }, (_, index) =>
+        guess(url, { 'x-forwarded-for': `203.0.113.${index}` }),
+      );
+    expect(await statusesOf(guesses(untrusting.url ?? ''))).to.have.property('429');
+    expect(await statusesOf(guesses(trusting.url ?? ''))).to.deep.equal({ 401: 2 * unknownKeysAllowed });
+    const spoofed = Array.from({ length: 2 * unknownKeysAllowed }, (_, index) =>
+      guess(trusting.url ?? '', { 'x-forwarded-for': `198.51.100.${index}, 192.0.2.9` }),
+    );
+    expect(await statusesOf(spoofed)).to.have.property('429');
+  });
+});

@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { childProcessIds } from '../../scripts/bench/process-usage.js';
+import { ConfigError, readConfig, readWorkerConfig, workerEnvironment } from '../../shared/config.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+
+const remote = { MONGODB_URL: 'mongodb://db.example.com/leadscore', REDIS_URL: 'redis://cache.example.com' };
+
+describe('the environment of a worker process', () => {
+  it('has what it reads and what Node needs, and nothing else', () => {
+    const given = { ...remote, PATH: '/bin', LOG_LEVEL: 'warn', NODE_OPTIONS: '--no-warnings' };
+    const notGiven = {
+      KEY_PEPPER: 'a pepper of sixteen characters',
+      AWS_SECRET_ACCESS_KEY: 'secret',
+      NODE_AUTH_TOKEN: 'secret',
+      PORT: '8080',
+      TZ: undefined,
+    };
+    expect(workerEnvironment({ ...given, ...notGiven })).to.deep.equal(given);
+  });
+
+  it('is enough for its settings, where a gateway would ask for a pepper', () => {
+    expect(readWorkerConfig(workerEnvironment(remote))).to.include({ mongoUrl: remote.MONGODB_URL });
+    expect(readWorkerConfig(remote)).not.to.have.property('keyPepper');
+    expect(() => readConfig(remote)).to.throw(ConfigError, 'KEY_PEPPER');
+  });
+
+  describe('in a running pool', () => {
+    let service: RunningService;
+
+    before(async function () {
+      if (process.platform !== 'linux') return this.skip(); // only Linux tells the environment of a process
+      this.timeout(startTimeoutMs);
+      service = await runningService({ gateways: 1, environment: { OTHER_SECRET: 'of somebody else' } });
+    });
+    after(async function () {
+      this.timeout(startTimeoutMs);
+      await service?.stop();
+    });
+
+    const environmentOf = (pid: number): string[] =>
+      readFileSync(`/proc/${pid}/environ`, 'utf8')
+        .split('\0')
+        .map((line) => line.replace(/=.*/s, ''));
+
+    it('has no pepper and no other secret, and that of the pool has no pepper', () => {
+      const { pool, gateways } = service.stack;
+      expect(environmentOf(gateways[0]?.pid ?? 0)).to.include.members(['KEY_PEPPER', 'OTHER_SECRET']);
+      expect(environmentOf(pool.pid)).to.include('REDIS_URL').and.not.to.include('KEY_PEPPER');
+      const workers = childProcessIds(pool.pid);
+      expect(workers).to.have.length(2);
+      for (const pid of workers) {
+        const names = environmentOf(pid);
+        expect(names).to.include.members(['REDIS_URL', 'MONGODB_URL']);
+        expect(names).not.to.include('KEY_PEPPER');
+        expect(names).not.to.include('OTHER_SECRET');
+      }
+    });
+  });
+});
