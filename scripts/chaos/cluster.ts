@@ -32,6 +32,7 @@ export class Cluster {
   private readonly servers = new Map<ServerName, LocalServer>();
   private readonly pools: ServiceProcess[] = [];
   private readonly undoings: (() => unknown)[] = [];
+  private readonly deaths: string[] = [];
   private readonly log: number;
   private stopping: Promise<void> | undefined;
 
@@ -82,6 +83,11 @@ export class Cluster {
     const pool = this.pools.at(-1);
     if (pool === undefined) throw new Error('there is no worker pool');
     return pool;
+  }
+
+  /** How gateways and pools ended that were not told to. */
+  get unexpectedDeaths(): readonly string[] {
+    return this.deaths;
   }
 
   /** Process ids of the workers of all pools. */
@@ -143,6 +149,9 @@ export class Cluster {
     });
     this.endWithThisProcess(pool);
     this.pools.push(pool);
+    void pool.ended.then((how) => {
+      if (this.pools.includes(pool)) this.deaths.push(`a worker pool: ${how}`);
+    });
     return pool;
   }
 
@@ -151,6 +160,13 @@ export class Cluster {
     this.pools.splice(this.pools.indexOf(pool), 1);
     await pool.stop();
     return pool.ended;
+  }
+
+  /** Kills a pool on the spot; its workers see that it has gone and end. */
+  async killPool(pool: ServiceProcess): Promise<void> {
+    this.pools.splice(this.pools.indexOf(pool), 1);
+    pool.process.kill('SIGKILL');
+    await pool.ended;
   }
 
   /** What gateways and pools have logged so far, as JSON lines. */
@@ -195,6 +211,7 @@ export class Cluster {
       environment: { ...this.options.settings, ...settings },
       log: this.log,
       onStart: (gateway) => this.endWithThisProcess(gateway),
+      onDeath: (how) => this.deaths.push(`a gateway: ${how}`),
     });
   }
 

@@ -15,6 +15,8 @@ export interface SlotOptions {
   readonly log: number;
   /** Told the process ids of gateways that this slot has started. */
   readonly onStart: (gateway: ServiceProcess) => void;
+  /** Told how a gateway ended that this slot has not ended. */
+  readonly onDeath: (how: string) => void;
 }
 
 /** The place of one gateway, which may be killed and started again, and the proxies that it reaches its servers through. */
@@ -64,6 +66,9 @@ export class GatewaySlot {
     });
     this.options.onStart(gateway);
     this.running = gateway;
+    void gateway.ended.then((how) => {
+      if (this.running === gateway) this.options.onDeath(how);
+    });
     return gateway;
   }
 
@@ -73,6 +78,15 @@ export class GatewaySlot {
     this.running = undefined;
     running?.process.kill('SIGKILL');
     await running?.ended;
+  }
+
+  /** Stops the gateway in its tracks: it takes connections and answers nothing, until `thaw`. */
+  freeze(): void {
+    this.running?.process.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.running?.process.kill('SIGCONT');
   }
 
   /** Asks the gateway to stop and waits until it has. It is called no more from now on. Gives how it ended. */

@@ -1,0 +1,87 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { MongoClient } from 'mongodb';
+import { type ChaosStage, type Fault, type PlannedFault, seconds } from './fault.js';
+
+/** Longer than the deadline of the calls of a run. */
+const longestFreezeMs = 5_000;
+
+/** What is done to Redis and to MongoDB. */
+export const serverFaults = (): readonly Fault[] => [
+  { part: 'redis', weight: 3, plan: (random) => freeze('redis', random.integer(300, longestFreezeMs)) },
+  { part: 'redis', weight: 3, plan: () => restart('redis') },
+  { part: 'redis', weight: 1, plan: () => ({ name: 'Redis loses its data', cause: loseRedis }) },
+  { part: 'redis', weight: 3, plan: () => redisCommand('Redis emptied', (redis) => redis.flushall()) },
+  {
+    part: 'redis',
+    weight: 2,
+    plan: () => redisCommand('Redis forgets its scripts', (redis) => redis.script('FLUSH')),
+  },
+  { part: 'redis', weight: 2, plan: (random) => fillRedis(random.integer(300, 2_000)) },
+  { part: 'mongo', weight: 3, plan: (random) => freeze('mongo', random.integer(300, longestFreezeMs)) },
+  { part: 'mongo', weight: 3, plan: () => restart('mongo') },
+  { part: 'mongo', weight: 3, plan: (random) => stepDown(random.integer(1, 3)) },
+];
+
+const titles = { redis: 'Redis', mongo: 'MongoDB' } as const;
+
+const freeze = (server: 'redis' | 'mongo', forMs: number): PlannedFault => ({
+  name: `${titles[server]} frozen for ${seconds(forMs)}`,
+  cause: async ({ cluster }) => {
+    cluster.freeze(server);
+    await pause(forMs);
+    cluster.thaw(server);
+  },
+});
+
+const restart = (server: 'redis' | 'mongo'): PlannedFault => ({
+  name: `${titles[server]} killed and started again`,
+  cause: async ({ cluster }) => {
+    await cluster.kill(server);
+    await cluster.revive(server);
+  },
+});
+
+async function loseRedis({ cluster }: ChaosStage): Promise<void> {
+  await cluster.kill('redis');
+  await cluster.loseData('redis');
+  await cluster.revive('redis');
+}
+
+const redisCommand = (name: string, command: (redis: Redis) => Promise<unknown>): PlannedFault => ({
+  name,
+  cause: ({ cluster }) => onRedis(cluster.redisUrl, command),
+});
+
+const fillRedis = (forMs: number): PlannedFault => ({
+  name: `Redis full for ${seconds(forMs)}`,
+  cause: ({ cluster }) =>
+    onRedis(cluster.redisUrl, async (redis) => {
+      await redis.config('SET', 'maxmemory', '1');
+      await pause(forMs);
+      await redis.config('SET', 'maxmemory', '0');
+    }),
+});
+
+const stepDown = (forSeconds: number): PlannedFault => ({
+  name: `MongoDB steps down for ${forSeconds} s`,
+  cause: async ({ cluster }) => {
+    const client = await MongoClient.connect(cluster.mongoUrl);
+    try {
+      await client.db('admin').command({ replSetStepDown: forSeconds, force: true });
+    } finally {
+      await client.close();
+    }
+    await pause(1_000 * forSeconds);
+  },
+});
+
+async function onRedis(url: string, work: (redis: Redis) => Promise<unknown>): Promise<void> {
+  const redis = new Redis(url);
+  redis.on('error', () => undefined); // what the work itself fails with says so
+  try {
+    await work(redis);
+  } finally {
+    redis.disconnect();
+  }
+}

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import type { GatewaySlot } from './gateway-slot.js';
+import type { HistoryLog } from './history-log.js';
+
+const everyMs = 100;
+/** Less is what every process waits on a machine that is in use. */
+const leastWaitMs = 10;
+
+/**
+ * Notes in the history for how long gateways were ready to run and waited for a processor, which is the machine's doing
+ * and not theirs. Where the system does not tell (it is Linux's to tell), nothing is noted.
+ * @returns what to clear to end it
+ */
+export function watchProcessors(gateways: readonly GatewaySlot[], history: HistoryLog): NodeJS.Timeout {
+  const before = new Map<number, number>();
+  return setInterval(() => {
+    for (const [index, { gateway }] of gateways.entries()) {
+      const waitedMs = gateway === undefined ? undefined : waitedForProcessorMs(gateway.pid);
+      if (gateway === undefined || waitedMs === undefined) continue;
+      const lengthMs = waitedMs - (before.get(gateway.pid) ?? waitedMs);
+      before.set(gateway.pid, waitedMs);
+      if (lengthMs > leastWaitMs)
+        history.add({ kind: 'standstill', gateway: index, atMs: history.at() - everyMs, lengthMs });
+    }
+  }, everyMs);
+}
+
+/**
+ * How long the main thread of a process has waited for a processor since it began, in ms. The second number of
+ * /proc/<pid>/schedstat, in ns: https://docs.kernel.org/scheduler/sched-stats.html
+ */
+function waitedForProcessorMs(pid: number): number | undefined {
+  try {
+    const waitedNs = Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]);
+    return Number.isFinite(waitedNs) ? waitedNs / 1e6 : undefined;
+  } catch {
+    return undefined;
+  }
+}
