@@ -1,6 +1,7 @@
 /**
  * Makes this machine ready for Leadscore: `node scripts/setup.mjs`. Needs Node and a shell, nothing else; what is
- * there already is left alone, so running it again takes no time.
+ * there already is left alone, so running it again takes no time. It prints to standard error: standard output belongs to
+ * the command that follows.
  *
  * 1. Node is new enough.
  * 2. The npm packages of package-lock.json are installed.
@@ -21,7 +22,7 @@ import { SetupProblem, step } from './setup/step.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 
 try {
-  console.log('Setting up');
+  console.error('Setting up');
   await alone(join(root, '.local'), async () => {
     await step('node', () => checkNode(root));
     await step('packages', (say) => preparePackages({ root, say }));

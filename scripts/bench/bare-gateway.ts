@@ -3,10 +3,10 @@
  * nor meters nor records; its workers are `bare-worker.ts`. Started with the address of a Redis.
  */
 import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { Queue, QueueEvents } from 'bullmq';
 import { Redis } from 'ioredis';
 import Koa from 'koa';
-import readRawBody from 'raw-body';
 import { listen } from '../../shared/admin-server.js';
 import { type BareJob, type BareReady, bareQueueName, scoredAtHeader } from './bare-messages.js';
 
@@ -28,7 +28,7 @@ events.setMaxListeners(0);
 
 const app = new Koa();
 app.use(async (context) => {
-  const body = await readRawBody(context.req, { encoding: 'utf8' });
+  const body = await text(context.req);
   const nowMs = Date.now();
   const job = await queue.add('score', { body, nowMs });
   context.set(scoredAtHeader, String(nowMs));

@@ -39,7 +39,7 @@ async function take(lockFile) {
         `Process ${holder} holds ${lockFile} for too long. If it is no set-up, remove that file.`,
       );
     } else {
-      if (!told) console.log(`  waiting for another set-up to finish (process ${holder})`);
+      if (!told) console.error(`  waiting for another set-up to finish (process ${holder})`);
       told = true;
       await pause(LOOK_AGAIN_MS);
     }

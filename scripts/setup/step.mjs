@@ -8,7 +8,7 @@ export class SetupProblem extends Error {}
  *   returns what is there now
  */
 export async function step(name, work) {
-  const say = (line) => console.log(`  ${name.padEnd(13)} ${line}`);
+  const say = (line) => console.error(`  ${name.padEnd(13)} ${line}`);
   const startMs = performance.now();
   const outcome = await work(say);
   const seconds = (performance.now() - startMs) / 1000;
