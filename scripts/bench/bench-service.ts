@@ -45,7 +45,7 @@ const callsPerSecond = 1_000_000;
 const brand = 'leadscore';
 const pepper = 'pepper-of-the-benchmark';
 /** Enough for what a run writes, so that eviction of a cache far smaller than any in use is not what is measured. */
-const mongoCacheGB = 1;
+const mongoCacheGB = 4;
 
 /**
  * Starts a Redis and a mongod of its own in a temporary directory, a gateway and a pool of workers, and creates an

@@ -34,6 +34,12 @@ export interface NewestPredictions {
   readonly fields?: readonly string[];
 }
 
+/**
+ * The index by which the newest prediction of a lead is found in one step, however long its history is. It holds what a
+ * look-up asks for, so that a thousand documents need not be fetched: a sixth of mongod's work on a batch.
+ */
+export const leadIndex = { org: 1, crm_id: 1, model: 1, _id: -1, score: 1, version: 1 } as const;
+
 /** The validation band of a score. */
 export const bandOf = (score: number): number => Math.min(4, Math.floor(score / 20));
 
@@ -53,15 +59,12 @@ export class PredictionStore {
 
   /**
    * Creates the collection, clustered by `_id` (one B-tree less to write: a fifth of the server's work on an insert),
-   * and the index by which the newest prediction of a lead is found in one step however long its history is.
+   * and the index of leads.
    */
   async prepare(): Promise<void> {
     const exists = await this.database.listCollections({ name: 'predictions' }).hasNext();
     if (!exists) await createClustered(this.database);
-    await this.collection.createIndex(
-      { org: 1, crm_id: 1, model: 1, _id: -1 },
-      { partialFilterExpression: { crm_id: { $exists: true } } },
-    );
+    await this.collection.createIndex(leadIndex, { partialFilterExpression: { crm_id: { $exists: true } } });
   }
 
   /**

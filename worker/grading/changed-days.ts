@@ -1,9 +1,9 @@
 import { monthOf } from '../../shared/clock.js';
 import { callIdTimeMs } from '../../shared/identifiers.js';
 import type { OutcomeStore } from '../../shared/store/outcomes.js';
+import { leadIndex } from '../../shared/store/predictions.js';
 import type { StoredDay } from '../../shared/store/validation-daily.js';
 import { dayNumber, dayStartMs } from '../../shared/utc-day.js';
-import { leadIndex } from './classify-leads.js';
 import type { GradedVersion, Snapshot } from './graded-version.js';
 import { daysOfId } from './scan-requests.js';
 

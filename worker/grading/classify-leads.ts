@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb';
 import { outcomeId } from '../../shared/store/outcomes.js';
+import { leadIndex } from '../../shared/store/predictions.js';
 import type { DayBand } from '../../shared/store/validation-daily.js';
 import { dayMs, dayNumber, dayStartMs } from '../../shared/utc-day.js';
 import type { GradedVersion, Snapshot } from './graded-version.js';
@@ -25,9 +26,6 @@ export interface Classification {
   /** Predictions up to this instant have matured. */
   readonly cut: Date;
 }
-
-/** The index by which a lead's predictions are found. */
-export const leadIndex = { org: 1, crm_id: 1, model: 1, _id: -1 } as const;
 
 /**
  * Finds the first prediction of each lead under a version and what became of it, and counts the leads by day and band:

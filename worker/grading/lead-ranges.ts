@@ -1,4 +1,5 @@
-import { type Leads, leadIndex } from './classify-leads.js';
+import { leadIndex } from '../../shared/store/predictions.js';
+import type { Leads } from './classify-leads.js';
 import type { GradedVersion, Snapshot } from './graded-version.js';
 
 /** Predictions of one range: their leads, and what became of them, fit into memory in one group. */
