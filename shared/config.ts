@@ -68,7 +68,7 @@ export function readWorkerConfig(environment: Environment = process.env, cores =
     port: read.integer('PORT', 8080, 0, 65535),
     adminPort: read.integer('ADMIN_PORT', 9464, 0, 65535),
     workerAdminPort: read.integer('WORKER_ADMIN_PORT', 9465, 0, 65535),
-    redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:', 'unix:']),
+    redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:', 'redis-cluster:', 'rediss-cluster:', 'unix:']),
     mongoUrl: read.url('MONGODB_URL', ['mongodb:', 'mongodb+srv:']),
     baseUrl: read.url('BASE_URL', ['http:', 'https:'])?.replace(/\/+$/, ''),
     docsUrl: read.url('DOCS_URL', ['http:', 'https:'])?.replace(/\/+$/, ''),

@@ -1,9 +1,11 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from './logger.js';
+import { clusterAddressOf, connectCluster } from './redis-cluster.js';
 
 export type { Redis } from 'ioredis';
 
 export interface RedisConnectionOptions {
+  /** `redis:`, `rediss:`, `unix:`, or `redis-cluster:` and `rediss-cluster:` with several hosts. */
   readonly url: string;
   /** What the connection is for, as Redis's CLIENT LIST shows it. */
   readonly name: string;
@@ -48,14 +50,18 @@ export function connectRedis({
           enableAutoPipelining: pipelined,
         }
       : { maxRetriesPerRequest: null };
-  const options = { ...shared, ...perKind, replyMapping: 'legacy' as const };
-  const redis = url.startsWith('unix:')
-    ? new Redis(url.slice('unix:'.length), options)
-    : new Redis(url, options);
+  const redis = connect(url, { ...shared, ...perKind });
   redis.on('error', (error) =>
     logger.warn({ connection: name, error: error.message }, 'redis connection error'),
   );
   return redis;
+}
+
+function connect(url: string, given: RedisOptions): Redis {
+  const options = { ...given, replyMapping: 'legacy' as const };
+  const cluster = clusterAddressOf(url);
+  if (cluster !== undefined) return connectCluster(cluster, options);
+  return url.startsWith('unix:') ? new Redis(url.slice('unix:'.length), options) : new Redis(url, options);
 }
 
 /** Resolves when the connection can take commands. Fails with what to check after `timeoutMs`. */

@@ -184,7 +184,7 @@ describe('an Idempotency-Key', () => {
       const there = await workspace(emptied);
       const first = await there.score([lead], keyed());
       scored(first);
-      await emptied.redis.flushall();
+      for (const node of emptied.redisNodes) await node.flushall();
       const again = await there.score([lead], keyed());
       expect([isReplay(again), again.text]).to.deep.equal([true, first.text]);
       expect(scored(await there.score([lead])).usage.current).to.equal(2);

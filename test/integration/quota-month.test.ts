@@ -96,7 +96,8 @@ describe('the quota of a month', () => {
     const own = await workspace(service, { limit: 10 });
     scored(await own.score(leads(12)));
     scored(await own.score(leads(30), { key: own.test }));
-    const keys = await service.redis.keys(`{${own.id}}:*`);
+    const found = await Promise.all(service.redisNodes.map((node) => node.keys(`{${own.id}}:*`)));
+    const keys = found.flat();
     expect(keys).to.not.deep.equal([]);
     await service.redis.del(keys);
     expect(scored(await own.score(leads(1))).usage).to.include({ current: 13, in_grace: true });

@@ -77,7 +77,7 @@ describe('a lease that nobody ends', () => {
     try {
       const own = await workspace(emptied);
       scored(await own.score([lead]));
-      await emptied.redis.flushall();
+      for (const node of emptied.redisNodes) await node.flushall();
       scored(await own.score([lead]));
       await holdAndDie(own, 11);
       await eventually(

@@ -30,6 +30,7 @@ const notSet = [
   'MAX_BODY_BYTES',
   'LEGACY_ALIASES',
   'RETENTION_DAYS',
+  'TRUSTED_PROXIES',
 ];
 
 /** The deadline of calls to the shared service, and how long what they hold is held, in ms. */
@@ -70,6 +71,7 @@ export async function faultService(options: FaultServiceOptions = {}): Promise<F
   return {
     cluster,
     redis,
+    redisNodes: [redis],
     stores: storesOn(mongo.database),
     clock: machineClock(offsetMs),
     keyPepper,

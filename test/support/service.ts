@@ -2,13 +2,13 @@ import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
-import { startRedis } from '../../scripts/local-servers/redis-server.js';
+import type { Redis } from 'ioredis';
 import type { LocalServer } from '../../scripts/local-servers/server-process.js';
 import { type ServiceProcess, startService } from '../../scripts/stack/service-process.js';
 import { type Stack, startStack } from '../../scripts/stack/stack.js';
 import { type Clock, machineClock, monthEndMs } from '../../shared/clock.js';
 import { connectMongo } from '../../shared/store/connect.js';
+import { startServiceRedis } from './redis-of-service.js';
 import { freshMongoUrl, testServers } from './servers.js';
 import { type Stores, storesOn } from './stores.js';
 
@@ -34,6 +34,8 @@ export interface RunningService {
   readonly redisServer: LocalServer;
   /** A connection to its Redis. */
   readonly redis: Redis;
+  /** Connections to each server of its Redis: one, unless the tests are run on a cluster. */
+  readonly redisNodes: readonly Redis[];
   readonly stores: Stores;
   /** The service's idea of now. */
   readonly clock: Clock;
@@ -55,6 +57,7 @@ const notSet: Settings = Object.fromEntries(
   [
     ...['HOST', 'BASE_URL', 'DOCS_URL', 'KEY_BRAND', 'REQUEST_TIMEOUT_MS', 'WEBHOOK_TIMEOUT_MS'],
     ...['BODY_TIMEOUT_MS', 'MAX_BODY_BYTES', 'LEGACY_ALIASES', 'RETENTION_DAYS', 'CLOCK_OFFSET_MS'],
+    'TRUSTED_PROXIES',
   ].map((name) => [name, undefined]),
 );
 const anyPort: Settings = { PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0' };
@@ -103,9 +106,9 @@ async function startParts(stops: StopList, gateways: number, settings: Settings)
   stops.add(() => closeSync(log));
 
   const servers = await testServers();
-  const redisServer = await startRedis({ directory: join(directory, 'redis'), appendOnly: false });
-  stops.add(() => redisServer.stop());
-  const urls = { redisUrl: redisServer.url, mongoUrl: freshMongoUrl(servers.mongoUrl) };
+  const redis = await startServiceRedis({ directory: join(directory, 'redis') });
+  stops.add(() => redis.stop());
+  const urls = { redisUrl: redis.url, mongoUrl: freshMongoUrl(servers.mongoUrl) };
   const stack = await startStack({ ...urls, gateways, environment: settings, log }).catch(
     async (cause: unknown) => {
       throw new Error(`the service did not start:\n${await readFile(logFile, 'utf8')}`, { cause });
@@ -114,15 +117,14 @@ async function startParts(stops: StopList, gateways: number, settings: Settings)
   stops.add(() => stack.stop());
   for (const part of [...stack.gateways, stack.pool]) stops.add(endedWithThisProcess(part));
 
-  const redis = new Redis(redisServer.url);
-  stops.add(() => redis.disconnect());
   const mongo = await connectMongo(urls.mongoUrl, { name: 'leadscore-tests' });
   stops.add(() => mongo.client.close());
   return {
     url: turnsOf(stack.gateways),
     stack,
-    redisServer,
-    redis,
+    redisServer: redis.server,
+    redis: redis.redis,
+    redisNodes: redis.nodes,
     stores: storesOn(mongo.database),
     clock: machineClock(Number(settings.CLOCK_OFFSET_MS ?? 0)),
     keyPepper,

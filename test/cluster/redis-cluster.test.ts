@@ -1,0 +1,121 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { readConfig } from '../../shared/config.js';
+import { createLogger } from '../../shared/logger.js';
+import { connectionReady, connectRedis, type Redis } from '../../shared/redis.js';
+import { clusterAddressOf, mastersOf } from '../../shared/redis-cluster.js';
+import { type UsageCounter, usageKey } from '../../shared/redis-keys.js';
+import { freshCounter, QuotaRig } from '../shared/quota/quota-rig.js';
+import { eventually } from '../support/eventually.js';
+import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.js';
+import { startTimeoutMs } from '../support/service.js';
+
+describe('the address of a Redis Cluster', () => {
+  it('names one node or several, with or without user, password and TLS', () => {
+    const read = [
+      ['redis-cluster://a', { nodes: [{ host: 'a', port: 6379 }], tls: false }],
+      [
+        'redis-cluster://a:7000,b:7001/',
+        {
+          nodes: [
+            { host: 'a', port: 7000 },
+            { host: 'b', port: 7001 },
+          ],
+          tls: false,
+        },
+      ],
+      [
+        'rediss-cluster://me:p%40ss@10.0.0.1:7000,[::1]:7001',
+        {
+          nodes: [
+            { host: '10.0.0.1', port: 7000 },
+            { host: '::1', port: 7001 },
+          ],
+          username: 'me',
+          password: 'p@ss',
+          tls: true,
+        },
+      ],
+      ['redis-cluster://:secret@a', { nodes: [{ host: 'a', port: 6379 }], password: 'secret', tls: false }],
+    ] as const;
+    for (const [url, address] of read) {
+      expect(clusterAddressOf(url), url).to.deep.equal(address);
+      expect(readConfig({ REDIS_URL: url }).redisUrl).to.equal(url);
+    }
+    expect(clusterAddressOf('redis://a:6379')).to.equal(undefined);
+  });
+
+  it('is refused where a node has no name or no port that can be', () => {
+    for (const url of [
+      'redis-cluster://',
+      'redis-cluster://a,,b',
+      'redis-cluster://a:70000',
+      'redis-cluster://a:b',
+    ])
+      expect(() => clusterAddressOf(url), url).to.throw('redis-cluster://host:port,host:port');
+  });
+});
+
+describe('the quota on a Redis Cluster', () => {
+  let directory: string;
+  let cluster: RedisCluster;
+  let redis: Redis;
+  let rig: QuotaRig;
+  let counters: UsageCounter[];
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    directory = await mkdtemp(join(tmpdir(), 'leadscore-cluster-'));
+    cluster = await startRedisCluster({ directory });
+    const logger = createLogger('silent', 'test');
+    redis = connectRedis({ url: cluster.url, name: 'test', kind: 'commands', logger, pipelined: true });
+    await connectionReady(redis);
+    rig = new QuotaRig('', { redis });
+    counters = Array.from({ length: 30 }, freshCounter);
+  });
+  after(async () => {
+    rig?.close();
+    await cluster?.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  it('counts on every node, in the same turn of the event loop too', async () => {
+    await Promise.all(counters.map((counter, index) => rig.reserve(counter, `call ${index}`, 10)));
+    await Promise.all(counters.map((counter, index) => rig.finish(counter, `call ${index}`, 10)));
+    for (const counter of counters)
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });
+    const masters = mastersOf(redis);
+    expect(masters).to.have.length(3);
+    for (const master of masters) {
+      const kept = await master.keys(usageKey({ ...(counters[0] as UsageCounter), organisationId: '*' }));
+      expect(kept.length, 'counters on a node').to.be.above(0);
+    }
+  });
+
+  it('sweeps all of it, and takes no counter for wrong while no node has restarted', async () => {
+    const lost = counters.slice(0, 6);
+    for (const counter of lost) await rig.reserve(counter, 'lost', 5);
+    for (const counter of counters) await redis.hdel(usageKey(counter), 'recount_at');
+    await rig.sweep();
+    for (const counter of lost)
+      await redis.zadd(`{${counter.organisationId}}:leases:live:2026-02`, 1, 'lost');
+    expect(await rig.sweep()).to.deep.equal({ settled: 0, released: lost.length, recounted: 0, failed: 0 });
+    for (const counter of lost) await redis.hdel(usageKey(counter), 'recount_at');
+    for (let time = 0; time < 3; time += 1) expect(await rig.sweep()).to.include({ recounted: 0, failed: 0 });
+  });
+
+  it('takes counters from the ledger again when a node has restarted with nothing', async function () {
+    this.timeout(startTimeoutMs);
+    await cluster.restart(0);
+    await eventually(async () => {
+      for (const counter of counters)
+        expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });
+    }, 20_000);
+    const { recounted, failed } = await rig.sweep();
+    expect(failed).to.equal(0);
+    expect(recounted, 'those on the nodes that have not restarted').to.be.within(1, counters.length - 1);
+    expect(await rig.sweep()).to.include({ recounted: 0 });
+  });
+});

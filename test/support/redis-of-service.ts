@@ -1,0 +1,56 @@
+import { Redis } from 'ioredis';
+import { startRedis } from '../../scripts/local-servers/redis-server.js';
+import type { LocalServer } from '../../scripts/local-servers/server-process.js';
+import { createLogger } from '../../shared/logger.js';
+import { connectionReady, connectRedis } from '../../shared/redis.js';
+import { startRedisCluster } from './redis-cluster.js';
+
+/** The Redis of one running service. */
+export interface ServiceRedis {
+  readonly url: string;
+  /** The server; of a cluster the first. */
+  readonly server: LocalServer;
+  /** A connection to all of it. */
+  readonly redis: Redis;
+  /** A connection to each server: what is asked of all keys is asked of each. */
+  readonly nodes: readonly Redis[];
+  stop(): Promise<void>;
+}
+
+let onCluster = false;
+
+/** Services that are started from now on in this process have a cluster of three. For `on-redis-cluster`. */
+export function useRedisCluster(): void {
+  onCluster = true;
+}
+
+/** Starts a Redis for one service, or a cluster where that is what is tested. */
+export async function startServiceRedis({
+  directory,
+}: {
+  readonly directory: string;
+}): Promise<ServiceRedis> {
+  if (onCluster) return startOnCluster(directory);
+  const server = await startRedis({ directory, appendOnly: false });
+  const redis = new Redis(server.url);
+  const stop = async () => {
+    redis.disconnect();
+    await server.stop();
+  };
+  return { url: server.url, server, redis, nodes: [redis], stop };
+}
+
+async function startOnCluster(directory: string): Promise<ServiceRedis> {
+  const cluster = await startRedisCluster({ directory });
+  const logger = createLogger('silent', 'test');
+  const redis = connectRedis({ url: cluster.url, name: 'leadscore-tests', kind: 'commands', logger });
+  const nodes = cluster.nodes.map(({ url }) => new Redis(url));
+  const stop = async () => {
+    for (const connection of [redis, ...nodes]) connection.disconnect();
+    await cluster.stop();
+  };
+  const [server] = cluster.nodes;
+  if (server === undefined) throw new Error('a cluster has nodes');
+  await connectionReady(redis);
+  return { url: cluster.url, server, redis, nodes, stop };
+}
