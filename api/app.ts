@@ -2,6 +2,7 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import { ApiError } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
+import type { IdempotencyStore } from '../shared/store/idempotency.js';
 import type { OutcomeStore } from '../shared/store/outcomes.js';
 import type { PredictionStore } from '../shared/store/predictions.js';
 import type { ValidationDailyStore } from '../shared/store/validation-daily.js';
@@ -29,6 +30,7 @@ export interface AppOptions extends DocumentationOptions {
   readonly predictions: PredictionStore;
   readonly outcomes: OutcomeStore;
   readonly daily: ValidationDailyStore;
+  readonly idempotency: IdempotencyStore;
   readonly legacyAliases: 'serve' | 'gone';
   readonly logger: Logger;
   readonly metrics: CallMetrics;

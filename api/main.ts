@@ -155,6 +155,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
     predictions,
     outcomes: new OutcomeStore(database),
     daily: new ValidationDailyStore(database),
+    idempotency,
     legacyAliases: config.legacyAliases,
     logger,
     metrics: new CallMetrics(metrics),

@@ -1,5 +1,6 @@
 import type { Context, Middleware } from 'koa';
 import { ApiError } from '../../shared/errors.js';
+import { type IdempotencyStore, idempotencyMs } from '../../shared/store/idempotency.js';
 import type { OutcomeStore } from '../../shared/store/outcomes.js';
 import type { PredictionStore } from '../../shared/store/predictions.js';
 import type { ValidationDailyStore } from '../../shared/store/validation-daily.js';
@@ -45,18 +46,25 @@ export interface ErasingRooms {
   readonly predictions: PredictionStore;
   readonly outcomes: OutcomeStore;
   readonly daily: ValidationDailyStore;
+  readonly idempotency: IdempotencyStore;
 }
 
+/** A call's id is older than the reply that is kept by as long as its body may take to arrive. */
+const longestCallMs = 60 * 60 * 1000;
+
 /**
- * `DELETE /v1/scores/{crm_id}`: predictions lose the lead's id and fields, and its outcome goes; what was counted stays
- * counted.
+ * `DELETE /v1/scores/{crm_id}`: predictions lose the lead's id and fields, replies that wait to be replayed its id, and
+ * its outcome goes; what was counted stays counted.
  */
 export function eraseScoresRoute(
   rooms: ReadingRooms,
-  { predictions, outcomes, daily }: ErasingRooms,
+  { predictions, outcomes, daily, idempotency }: ErasingRooms,
 ): Middleware {
   return readingRoute(rooms, async (context, { organisation }) => {
     const crmId = pathParameter(context, 'crm_id');
+    const since = rooms.clock.now() - idempotencyMs - longestCallMs;
+    const callIds = await predictions.callsOf(organisation._id, crmId, since);
+    await idempotency.eraseLead({ organisationId: organisation._id, crmId, callIds });
     const days = await predictions.daysOf(organisation._id, crmId);
     const wasScored = await predictions.erase(organisation._id, crmId);
     const hadOutcome = await outcomes.erase(organisation._id, crmId);

@@ -79,6 +79,25 @@ export class IdempotencyStore {
   }
 
   /**
+   * Takes a lead's id out of the replies that are kept; the scores in them stay, as nobody's.
+   * @param lead.callIds live calls that scored it; calls of test keys leave no predictions and are all looked through
+   */
+  async eraseLead(lead: {
+    readonly organisationId: string;
+    readonly crmId: string;
+    readonly callIds: readonly string[];
+  }): Promise<void> {
+    const { organisationId, crmId, callIds } = lead;
+    const named = `,"crm_id":${JSON.stringify(crmId)}`; // as a row of a reply has it
+    const ofTestKeys = { $gte: idempotencyId(organisationId, 'test', ''), $lt: `${organisationId}:test;` };
+    await this.collection.updateMany(
+      { $or: [{ call_id: { $in: [...callIds] } }, { _id: ofTestKeys }] },
+      [{ $set: { reply: { $replaceAll: { input: '$reply', find: { $literal: named }, replacement: '' } } } }],
+      { writeConcern: { w: 'majority' } },
+    );
+  }
+
+  /**
    * Takes the reply of a call back, inside a transaction.
    * @returns false when it was given again before: it then stays
    */

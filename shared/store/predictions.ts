@@ -1,4 +1,5 @@
 import type { Collection, Db } from 'mongodb';
+import { callIdFloor } from '../identifiers.js';
 import { dayNumber } from '../utc-day.js';
 import type { WriteOptions } from './connect.js';
 import { inTime } from './in-time.js';
@@ -46,6 +47,8 @@ export const bandOf = (score: number): number => Math.min(4, Math.floor(score / 
 /** The `_id` of the prediction of one row of a call. */
 export const predictionId = (callId: string, row: number): string =>
   `${callId}.${String(row).padStart(4, '0')}`;
+
+const callIdOf = (id: string): string => id.slice(0, id.indexOf('.'));
 
 const nothingFound: NewestPredictions = { crmIds: [], ids: [], scores: [], versions: [] };
 
@@ -158,6 +161,17 @@ export class PredictionStore {
       (await this.collection.findOne({ org: organisationId, crm_id: crmId }, { projection: { _id: 1 } })) !==
       null
     );
+  }
+
+  /** The calls since an instant that scored a lead. */
+  async callsOf(organisationId: string, crmId: string, sinceMs: number): Promise<string[]> {
+    const found = await this.collection
+      .find(
+        { org: organisationId, crm_id: crmId, _id: { $gte: callIdFloor(sinceMs) } },
+        { projection: { _id: 1 } },
+      )
+      .toArray();
+    return [...new Set(found.map(({ _id }) => callIdOf(_id)))];
   }
 
   /** The UTC days of a lead's predictions, by their numbers (see utc-day.ts). */

@@ -129,6 +129,23 @@ describe('an Idempotency-Key', () => {
     scored(await small.score([lead, lead], keyed()));
   });
 
+  for (const bucket of ['live', 'test'] as const) {
+    it(`replays the reply to a ${bucket} key without a lead that was erased meanwhile`, async () => {
+      const other = { ...lead, crm_id: 'L-"2' };
+      const options = keyed({ key: own[bucket] });
+      const first = await own.score([lead, other, lead], options);
+      await own.score([lead]); // so that there is something to erase for the test key's lead as well
+      const erasing = await own.call('/v1/scores/L-1', { method: 'DELETE' });
+      expect(erasing.status).to.equal(204);
+      const again = await own.score([lead, other, lead], options);
+      expect(isReplay(again)).to.equal(true);
+      const withoutLead = scored(first).scores.map(({ crm_id, ...row }) =>
+        crm_id === 'L-1' ? row : { ...row, crm_id },
+      );
+      expect(scored(again)).to.deep.equal({ ...scored(first), scores: withoutLead });
+    });
+  }
+
   it('may have 255 characters and no more', async () => {
     const headersOf = (length: number) => ({ headers: { 'idempotency-key': 'k'.repeat(length) } });
     const first = await own.score([lead], headersOf(255));
