@@ -121,6 +121,16 @@ function addCall(
   return leads;
 }
 
+/** Lets a day go by on the database's clock since the grades so far: what is written now came clearly later. */
+export async function letDayPass({ database, modelId, version }: GradingLoad): Promise<void> {
+  const graded = `${modelId}:${version}`;
+  const dayEarlier = (field: string) => [{ $set: { [field]: { $subtract: [`$${field}`, dayMs] } } }];
+  await database.collection('validation_daily').updateMany({ graded }, dayEarlier('read_at'));
+  await database
+    .collection<{ _id: string }>('model_validation')
+    .updateOne({ _id: graded }, dayEarlier('grade.data_read_at'));
+}
+
 /**
  * Says of some leads of earlier days, picked evenly, that they have converted: what a day brings beside its new leads.
  * @param between numbers of the first lead, and of the one behind the last

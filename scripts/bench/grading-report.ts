@@ -15,10 +15,18 @@ export const gradingRows = (say: (line: string) => void, onEnd: OnEnd): Promise<
   measureGrading({ predictions, cacheSizeGB, say }, onEnd);
 
 /** The row as `--json` prints it. */
-export const gradingDocument = ({ name, predictions: stored, days, seconds, cpuSeconds }: GradingRow) => ({
+export const gradingDocument = ({
   name,
   predictions: stored,
   days,
+  adjustedDays,
+  seconds,
+  cpuSeconds,
+}: GradingRow) => ({
+  name,
+  predictions: stored,
+  days,
+  adjusted_days: adjustedDays,
   seconds: Number(seconds.toFixed(3)),
   cpu_s: { grader: Number(cpuSeconds.grader.toFixed(3)), mongod: Number(cpuSeconds.mongod.toFixed(3)) },
 });
@@ -29,14 +37,16 @@ export function gradingTable(rows: readonly GradingRow[]): string {
     { name: 'Grading', whole: true },
     { name: 'predictions', align: 'right', whole: true },
     { name: 'days computed', align: 'right', whole: true },
+    { name: 'adjusted', align: 'right', whole: true },
     { name: 'seconds', align: 'right', whole: true },
     { name: 'CPU-s grader', align: 'right', whole: true },
     { name: 'mongod', align: 'right', whole: true },
   ] as const;
-  const cells = rows.map(({ name, predictions: stored, days, seconds, cpuSeconds }) => [
+  const cells = rows.map(({ name, predictions: stored, days, adjustedDays, seconds, cpuSeconds }) => [
     name,
     readableCount(stored),
     String(days),
+    String(adjustedDays),
     ...[seconds, cpuSeconds.grader, cpuSeconds.mongod].map((value) => value.toFixed(2)),
   ]);
   return renderTable(columns, cells, { width: 110 });

@@ -8,7 +8,7 @@ import { dayMs, dayNumber, dayStartMs } from '../../shared/utc-day.js';
 import { gradeVersion } from '../../worker/grading/grade-version.js';
 import { startMongo } from '../local-servers/mongo-server.js';
 import type { OnEnd } from './bench-service.js';
-import { convertEarlierLeads, type GradingLoad, writeGradingLoad } from './grading-data.js';
+import { convertEarlierLeads, type GradingLoad, letDayPass, writeGradingLoad } from './grading-data.js';
 import { readUsage } from './process-usage.js';
 
 /** One grade that was timed. */
@@ -16,8 +16,9 @@ export interface GradingRow {
   readonly name: string;
   /** Predictions of the model in the database. */
   readonly predictions: number;
-  /** Days that were computed. */
+  /** Days that were computed as a whole, and others within which single leads were moved. */
   readonly days: number;
+  readonly adjustedDays: number;
   readonly seconds: number;
   readonly cpuSeconds: { readonly grader: number; readonly mongod: number };
   readonly summary: string;
@@ -67,15 +68,18 @@ async function gradesOf(desk: GradingDesk, { predictions, say }: GradingBenchOpt
   const predictionsADay = Math.round(predictions / days);
   say(`writing ${predictionsADay * days} predictions of ${days} days and what became of their leads`);
   const year = { database, ...ids, fromMs: endMs - days * dayMs, days, predictionsADay, firstLead: 0 };
-  const leads = await writeGradingLoad(year);
+  const leads = await writeGradingLoad({ ...year, outcomesChangedAt: new Date(year.fromMs) });
   const rows: GradingRow[] = [];
   const grade = async (name: string, atMs: number): Promise<void> => {
     const row = await timedGrade(desk, name, atMs);
     rows.push(row);
-    say(`${name}: ${row.seconds.toFixed(2)} s, ${row.days} days computed; ${row.summary}`);
+    say(
+      `${name}: ${row.seconds.toFixed(2)} s, ${row.days} days computed, ${row.adjustedDays} adjusted; ${row.summary}`,
+    );
   };
   await grade('first grade of a year', endMs);
   await grade('nothing new', endMs);
+  await letDayPass(year);
   await writeGradingLoad({
     ...year,
     fromMs: endMs,
@@ -115,6 +119,7 @@ async function timedGrade(
     name,
     predictions: await database.collection('predictions').estimatedDocumentCount(),
     days: refreshed.days,
+    adjustedDays: refreshed.adjusted,
     seconds,
     cpuSeconds: { grader: (own.user + own.system) / 1e6, mongod: (after.mongod - before.mongod) / 1000 },
     summary: verdict.summary,

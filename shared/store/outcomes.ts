@@ -1,4 +1,4 @@
-import type { AnyBulkWriteOperation, Collection, Db, Document } from 'mongodb';
+import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
 import { inTime } from './in-time.js';
 
 /** What became of a lead, as its organisation says: whether it converted, and when. */
@@ -26,7 +26,15 @@ export interface StoredOutcome {
   readonly received_at: Date;
   /** When what a grade goes by changed last, by the database's clock; a word that only repeats changes nothing. */
   readonly changed_at: Date;
+  /** The word in whose place this one came; absent for a first one. */
+  readonly previous?: Pick<StoredOutcome, 'converted' | 'at' | 'changed_at'>;
 }
+
+/** An outcome that has changed, with what a grade may have counted before. */
+export type ChangedOutcome = Pick<
+  StoredOutcome,
+  'crm_id' | 'converted' | 'at' | 'received_at' | 'changed_at' | 'previous'
+>;
 
 const writeTimeoutMs = 10_000;
 const alreadyThere = 48;
@@ -42,11 +50,15 @@ export class OutcomeStore {
     this.collection = database.collection<StoredOutcome>('outcomes');
   }
 
-  /** Creates the collection, clustered by `_id`, and the index by which the grader finds what has changed. */
+  /**
+   * Creates the collection, clustered by `_id`, and the indexes by which the grader finds what has changed and what
+   * became of some leads: of a list of clustered keys MongoDB reads all that lies between the first and the last.
+   */
   async prepare(): Promise<void> {
     const exists = await this.database.listCollections({ name: 'outcomes' }).hasNext();
     if (!exists) await createClustered(this.database);
     await this.collection.createIndex({ org: 1, changed_at: 1 });
+    await this.collection.createIndex({ org: 1, crm_id: 1 });
   }
 
   /**
@@ -81,21 +93,18 @@ export class OutcomeStore {
   }
 
   /**
-   * The leads whose outcome has changed since an instant of the database's clock.
+   * The outcomes that have changed since an instant of the database's clock.
    * @returns undefined when there are more than `most`
    */
   async changedSince(
     organisationId: string,
     since: Date,
-    { most }: { readonly most: number },
-  ): Promise<string[] | undefined> {
+    { most, session }: { readonly most: number; readonly session: ClientSession },
+  ): Promise<ChangedOutcome[] | undefined> {
     const found = await this.collection
-      .find(
-        { org: organisationId, changed_at: { $gte: since } },
-        { projection: { _id: 0, crm_id: 1 }, limit: most + 1 },
-      )
+      .find({ org: organisationId, changed_at: { $gte: since } }, { limit: most + 1, session })
       .toArray();
-    return found.length > most ? undefined : found.map((outcome) => outcome.crm_id);
+    return found.length > most ? undefined : found;
   }
 
   /** Leads of an organisation whose outcome is known. */
@@ -125,6 +134,8 @@ function replacement(
   const kept = (field: string, otherwise: unknown): Document => ({
     $cond: [isRepeated, `$${field}`, otherwise],
   });
+  const before = { converted: '$converted', at: '$at', changed_at: '$changed_at' };
+  const isFirst = { $eq: [{ $type: '$converted' }, 'missing'] };
   return {
     updateOne: {
       filter: { _id: outcomeId(organisationId, crmId) },
@@ -137,6 +148,13 @@ function replacement(
             changed_at: kept('changed_at', '$$NOW'),
             at: kept('at', at),
             converted,
+            previous: {
+              $cond: [
+                isRepeated,
+                { $ifNull: ['$previous', '$$REMOVE'] },
+                { $cond: [isFirst, '$$REMOVE', before] },
+              ],
+            },
           },
         },
       ],

@@ -1,4 +1,4 @@
-import type { Collection, Db } from 'mongodb';
+import { type Collection, type Db, MongoBulkWriteError } from 'mongodb';
 import { dayText } from '../utc-day.js';
 
 /** Cohort records of one score band, first predicted on one day. */
@@ -46,9 +46,25 @@ export interface StoredDay extends DayFigures {
   /** `<model>:<version>` */
   readonly graded: string;
   readonly org: string;
+  /** The database's clock when what the figures were computed from was read; absent of days stored before this was kept. */
+  readonly read_at?: Date;
   /** Set when something of the day was erased; taken off before the day is computed again. */
   readonly stale?: true;
 }
+
+/** Whose days are written, and when what they were computed from was read. */
+export interface DayOwner {
+  /** `<model>:<version>` */
+  readonly graded: string;
+  readonly organisationId: string;
+  readonly readAt: Date;
+}
+
+const duplicateKey = 11_000;
+
+const isDuplicateKey = (error: unknown): boolean =>
+  error instanceof MongoBulkWriteError &&
+  [error.writeErrors].flat().every(({ code }) => code === duplicateKey);
 
 /** The days that grades are summed from: one small document a day, whatever the number of predictions. */
 export class ValidationDailyStore {
@@ -71,28 +87,36 @@ export class ValidationDailyStore {
       .toArray();
   }
 
-  /** Puts days in the place of those that were there. */
-  async replace(graded: string, organisationId: string, days: readonly DayFigures[]): Promise<void> {
+  /**
+   * Puts days in the place of those that were there.
+   * @param of.readAt the database's clock when they were read: what was read later stays
+   */
+  async replace(days: readonly DayFigures[], of: DayOwner): Promise<void> {
+    const { graded, organisationId, readAt } = of;
     if (days.length === 0) return;
-    await this.collection.bulkWrite(
-      days.map((day) => ({
-        updateOne: {
-          filter: { _id: `${graded}:${dayText(day.day)}` },
-          update: {
-            $set: { ...day, graded, org: organisationId },
-            ...(day.last_word_at === undefined ? { $unset: { last_word_at: 1 as const } } : {}),
-          },
-          upsert: true,
+    const writes = days.map((day) => ({
+      updateOne: {
+        filter: { _id: `${graded}:${dayText(day.day)}`, read_at: { $not: { $gt: readAt } } },
+        update: {
+          $set: { ...day, graded, org: organisationId, read_at: readAt },
+          ...(day.last_word_at === undefined ? { $unset: { last_word_at: 1 as const } } : {}),
         },
-      })),
-      { ordered: false },
-    );
+        upsert: true,
+      },
+    }));
+    try {
+      await this.collection.bulkWrite(writes, { ordered: false });
+    } catch (error) {
+      // Days that were read later: the insert in place of an update that found nothing to do.
+      if (!isDuplicateKey(error)) throw error;
+    }
   }
 
-  /** Removes days on which nothing is left. */
-  async remove(graded: string, days: readonly number[]): Promise<void> {
+  /** Removes days on which nothing is left, unless they were read later. */
+  async remove(days: readonly number[], { graded, readAt }: Omit<DayOwner, 'organisationId'>): Promise<void> {
     if (days.length === 0) return;
-    await this.collection.deleteMany({ _id: { $in: days.map((day) => `${graded}:${dayText(day)}`) } });
+    const ids = days.map((day) => `${graded}:${dayText(day)}`);
+    await this.collection.deleteMany({ _id: { $in: ids }, read_at: { $not: { $gt: readAt } } });
   }
 
   /** Marks days of an organisation, under all its models, to be computed again. */

@@ -76,7 +76,7 @@ function pipeline(graded: GradedVersion, { leads, fromDay, cut }: Classification
       $unionWith: {
         coll: 'outcomes',
         pipeline: [
-          { $match: { _id: outcomeIdsOf(organisationId, leads) } },
+          { $match: outcomesOf(organisationId, leads) },
           {
             $project: {
               _id: 0,
@@ -114,11 +114,13 @@ const crmIdsOf = (leads: Leads): Document =>
     ? { $in: leads.crmIds }
     : { $gte: leads.from, ...(leads.until === undefined ? {} : { $lt: leads.until }) };
 
-/** `;` is the character after `:`, so it ends an organisation's outcomes. */
-const outcomeIdsOf = (organisationId: string, leads: Leads): Document =>
+/** A range by the clustered key; `;` is the character after `:`, so it ends an organisation's outcomes. */
+const outcomesOf = (organisationId: string, leads: Leads): Document =>
   'crmIds' in leads
-    ? { $in: leads.crmIds.map((crmId) => outcomeId(organisationId, crmId)) }
+    ? { org: organisationId, crm_id: { $in: leads.crmIds } }
     : {
-        $gte: outcomeId(organisationId, leads.from),
-        $lt: leads.until === undefined ? `${organisationId};` : outcomeId(organisationId, leads.until),
+        _id: {
+          $gte: outcomeId(organisationId, leads.from),
+          $lt: leads.until === undefined ? `${organisationId};` : outcomeId(organisationId, leads.until),
+        },
       };

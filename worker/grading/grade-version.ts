@@ -17,8 +17,6 @@ import { firstGradedDay, sumDays } from './sum-days.js';
 export const defaultHorizonDays = 90;
 /** Days that are not known to have changed are computed again all the same when they were last so long ago. */
 const rebuildAfterMs = 7 * dayMs;
-/** Clocks of database servers that take over from each other, and writes that were under way. */
-const overlapMs = 60_000;
 const readTimeoutMs = 10_000;
 const snapshotTries = 5;
 const snapshotUnavailable = 246;
@@ -88,8 +86,11 @@ async function compute(options: GradeOptions, { graded, previous, session }: Att
     graded,
     fromDay,
     cut: new Date(asOfMs - horizonDays * dayMs),
-    changedSince:
-      rebuild || before === undefined ? undefined : new Date(before.data_read_at.getTime() - overlapMs),
+    readAt,
+    before:
+      rebuild || before === undefined
+        ? undefined
+        : { readAt: before.data_read_at, fromDay: firstGradedDay(before.as_of.getTime(), horizonDays) },
   });
   const days = await daily.days(gradedKey(graded), { maturedFrom: fromDay + horizonDays });
   const grade = gradeCohort(

@@ -3,11 +3,13 @@ import type {
   DayBand,
   DayFigures,
   DayRequests,
+  StoredDay,
   ValidationDailyStore,
 } from '../../shared/store/validation-daily.js';
 import { dayNumber, dayStartMs } from '../../shared/utc-day.js';
 import { bandScores } from '../../shared/verdict.js';
-import { daysToReadAgain, daysWithChangedOutcomes, ledgerByDay } from './changed-days.js';
+import { daysToReadAgain, ledgerByDay } from './changed-days.js';
+import { type OutcomeChanges, outcomeChanges } from './changed-leads.js';
 import { classifyLeads, type LeadGroup } from './classify-leads.js';
 import { type GradedVersion, gradedKey, type Snapshot } from './graded-version.js';
 import { leadRanges } from './lead-ranges.js';
@@ -27,14 +29,26 @@ export interface RefreshOptions {
   readonly fromDay: number;
   /** Predictions up to this instant have matured. */
   readonly cut: Date;
-  /** Since when, by the database's clock, changes must be looked for; undefined: everything is computed anew. */
-  readonly changedSince: Date | undefined;
+  /** The database's clock, read before the snapshot. */
+  readonly readAt: Date;
+  /** The grade before this one, whose days are built on; undefined: everything is computed anew. */
+  readonly before: EarlierGrade | undefined;
+}
+
+/** What must be known of a grade to build on the days that it left. */
+export interface EarlierGrade {
+  /** The database's clock when it read. */
+  readonly readAt: Date;
+  /** The first day that it went by: it did not look for changes of earlier ones. */
+  readonly fromDay: number;
 }
 
 /** What came of a refresh. */
 export interface Refreshed {
-  /** How many days were computed again. */
+  /** How many days were computed again as a whole. */
   readonly days: number;
+  /** How many others had leads moved, whose outcome has changed. */
+  readonly adjusted: number;
   /** Whether all were. */
   readonly isRebuild: boolean;
   /** The bands of the day of the cut, as far as they have matured: the one day of which only a part counts. */
@@ -42,22 +56,24 @@ export interface Refreshed {
 }
 
 /**
- * Brings the daily figures of a version up to date: finds the days on which anything has changed, and computes each of
- * them again as a whole, from one snapshot of the database. Doing it twice, or in two places at once, does no harm.
+ * Brings the daily figures of a version up to date, from one snapshot of the database: computes the days again on which
+ * calls have come or leads have gone, and moves leads within the others whose outcome has changed. Doing it twice, or in
+ * two places at once, does no harm: each day says when it was read.
  */
 export async function refreshDays(options: RefreshOptions): Promise<Refreshed> {
-  const { snapshot, daily, graded, fromDay, cut } = options;
+  const { snapshot, daily, graded, fromDay, cut, readAt } = options;
+  const owner = { graded: gradedKey(graded), organisationId: graded.organisationId, readAt };
   const stored = await daily.days(gradedKey(graded), { maturedFrom: fromDay + graded.horizonDays });
   const ledger = await ledgerByDay(snapshot, graded, fromDay);
-  const changed = await changedDays(options, daysToReadAgain(stored, ledger));
+  const changes = await changedDays(options, { stored, ledger });
   const everything = new Set([...ledger.keys(), ...stored.map(({ day }) => day)]);
   const cutDay = dayNumber(cut.getTime());
-  const wanted = changed === undefined ? everything : new Set([...changed, cutDay]);
+  const wanted = changes === undefined ? everything : new Set([...changes.whole, cutDay]);
   const days = [...wanted].filter((day) => day >= fromDay).sort((one, other) => one - other);
   await daily.clearStale(gradedKey(graded), days);
 
   const requests = await scanRequests(snapshot, graded, days);
-  const groups = await groupsOfDays(options, { days, isRebuild: changed === undefined });
+  const groups = await groupsOfDays(options, { days, isRebuild: changes === undefined });
   const figures = days.flatMap((day) => {
     const counted = requests.get(day);
     const ofDay = groups.filter((group) => group.day === day);
@@ -65,23 +81,38 @@ export async function refreshDays(options: RefreshOptions): Promise<Refreshed> {
     return isKnown ? dayFigures(day, { graded, counted, groups: ofDay, ledger }) : [];
   });
   const kept = new Set(figures.map(({ day }) => day));
-  await daily.replace(gradedKey(graded), graded.organisationId, figures);
+  const adjusted = changes?.adjusted.filter(({ day }) => !wanted.has(day)) ?? [];
+  await daily.replace([...figures, ...adjusted], owner);
   await daily.remove(
-    gradedKey(graded),
     days.filter((day) => !kept.has(day)),
+    owner,
   );
   const ofCutDay = groups.filter((group) => group.day === cutDay && group.matured);
-  return { days: days.length, isRebuild: changed === undefined, maturedOnCutDay: bandsOf(ofCutDay) };
+  return {
+    days: days.length,
+    adjusted: adjusted.length,
+    isRebuild: changes === undefined,
+    maturedOnCutDay: bandsOf(ofCutDay),
+  };
 }
 
-/** All days on which something has changed; undefined when all are to be computed. */
+/** What has changed since the grade before; undefined when all days are to be computed. */
 async function changedDays(
-  { snapshot, graded, outcomes, changedSince }: RefreshOptions,
-  readAgain: ReadonlySet<number>,
-): Promise<Set<number> | undefined> {
-  if (changedSince === undefined) return undefined;
-  const named = await daysWithChangedOutcomes(snapshot, graded, { outcomes, since: changedSince });
-  return named && new Set([...readAgain, ...named]);
+  { snapshot, graded, outcomes, before, fromDay }: RefreshOptions,
+  known: { readonly stored: readonly StoredDay[]; readonly ledger: ReadonlyMap<number, number> },
+): Promise<OutcomeChanges | undefined> {
+  if (before === undefined) return undefined;
+  const { stored, ledger } = known;
+  const changes = await outcomeChanges(snapshot, graded, {
+    outcomes,
+    stored,
+    readAt: before.readAt,
+    fromDay,
+  });
+  if (changes === undefined) return undefined;
+  const passedOver = stored.filter(({ day }) => day < before.fromDay).map(({ day }) => day);
+  const whole = new Set([...daysToReadAgain(stored, ledger), ...changes.whole, ...passedOver]);
+  return { whole, adjusted: changes.adjusted };
 }
 
 async function groupsOfDays(

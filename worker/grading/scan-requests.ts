@@ -16,11 +16,6 @@ export const idsOfDays = (first: number, last: number): { readonly $gte: string;
   $lt: callIdFloor(dayStartMs(last + 1)),
 });
 
-/** The days, in ms, on which a prediction with an id may lie. */
-export const daysOfId = (idMs: number): number[] => [
-  ...new Set([dayNumber(idMs), dayNumber(idMs + longestArrivalMs)]),
-];
-
 /**
  * Compares, call by call, what is stored of some days with what the ledger counted, and counts the rows that have no
  * lead. Reads a range of the clustered key, a month at a time.

@@ -19,6 +19,8 @@ export interface RowToScore {
   readonly score: number;
 }
 
+const earlierPrevious = (ms: number) => ({ changed_at: { $subtract: ['$previous.changed_at', ms] } });
+
 /** What the service would have recorded, written into the collections as it does; and the plain truth of it, counted in memory. */
 export class RecordedWorld {
   readonly rows: Prediction[] = [];
@@ -87,6 +89,25 @@ export class RecordedWorld {
       this.rows[index] = rest;
     }
     this.words.delete(crmId);
+  }
+
+  /** Lets time go by on the database's clock: all that it noted lies further back. A grade can then tell what came since. */
+  async age(ms: number): Promise<void> {
+    const { organisationId: org, modelId, version } = this.ids;
+    const earlier = (...fields: string[]) => ({
+      $set: Object.fromEntries(fields.map((field) => [field, { $subtract: [`$${field}`, ms] }])),
+    });
+    const previous = {
+      $cond: ['$previous', { $mergeObjects: ['$previous', earlierPrevious(ms)] }, '$$REMOVE'],
+    };
+    await this.database
+      .collection('outcomes')
+      .updateMany({ org }, [earlier('changed_at'), { $set: { previous } }]);
+    const graded = `${modelId}:${version}`;
+    await this.database.collection('validation_daily').updateMany({ graded }, [earlier('read_at')]);
+    await this.database
+      .collection<{ _id: string }>('model_validation')
+      .updateMany({ _id: graded }, [earlier('grade.data_read_at')]);
   }
 
   /** The cohort by its definition, row by row. */

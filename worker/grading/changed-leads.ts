@@ -1,0 +1,137 @@
+import type { ChangedOutcome, OutcomeStore } from '../../shared/store/outcomes.js';
+import { leadIndex } from '../../shared/store/predictions.js';
+import type { DayBand, DayFigures, StoredDay } from '../../shared/store/validation-daily.js';
+import { dayMs, dayNumber } from '../../shared/utc-day.js';
+import { bandScores } from '../../shared/verdict.js';
+import type { GradedVersion, Snapshot } from './graded-version.js';
+import { type FirstPrediction, type Word, wayOf } from './lead-standing.js';
+
+/** Changed outcomes that are looked at one by one; more of them touch nearly every day anyway. */
+const mostChanges = 20_000;
+const leadsAtOnce = 5_000;
+/** Clocks of database servers that take over from each other, and writes that were under way when days were read. */
+const overlapMs = 60_000;
+
+/** What changed outcomes mean for the days that are stored. */
+export interface OutcomeChanges {
+  /** Days to be computed as a whole: it cannot be told what they had counted of a lead. */
+  readonly whole: ReadonlySet<number>;
+  /** The other days on which something has changed, with the change. */
+  readonly adjusted: readonly DayFigures[];
+}
+
+/**
+ * Finds what the outcomes that have changed since a grade change about its days. A lead moves within the day of its first
+ * prediction from how it was counted to how it counts now, so that a day brings little work, however many leads were
+ * scored on the days that its conversions fall back upon.
+ * @param options `readAt`: the database's clock when the days were read; `fromDay`: the first that matters
+ * @returns undefined when so much has changed that all days may as well be computed again
+ */
+export async function outcomeChanges(
+  snapshot: Snapshot,
+  graded: GradedVersion,
+  options: {
+    readonly outcomes: OutcomeStore;
+    readonly stored: readonly StoredDay[];
+    readonly readAt: Date;
+    readonly fromDay: number;
+  },
+): Promise<OutcomeChanges | undefined> {
+  const { outcomes, stored, readAt, fromDay } = options;
+  const changed = await outcomes.changedSince(graded.organisationId, new Date(readAt.getTime() - overlapMs), {
+    most: mostChanges,
+    session: snapshot.session,
+  });
+  if (changed === undefined) return undefined;
+  const firsts = await firstPredictions(snapshot, graded, changed);
+  const days = new Map(stored.map((day) => [day.day, day]));
+  const whole = new Set<number>();
+  const adjusted = new Map<number, DayFigures>();
+  for (const outcome of changed) {
+    const first = firsts.get(outcome.crm_id);
+    if (first === undefined) continue;
+    const number = dayNumber(first.at.getTime());
+    if (number < fromDay) continue;
+    const day = days.get(number);
+    const before = day?.read_at && countedWord(outcome, Math.max(day.read_at.getTime(), readAt.getTime()));
+    if (day === undefined || before === undefined) whole.add(number);
+    else if (before !== 'as it is')
+      adjusted.set(number, moved(adjusted.get(number) ?? figuresOf(day), { first, outcome, before, graded }));
+  }
+  return { whole, adjusted: [...adjusted.values()].filter(({ day }) => !whole.has(day)) };
+}
+
+/**
+ * The word on a lead that was counted when its day was read, at an instant of the database's clock.
+ * @returns `none` when there was none yet; undefined when it cannot be told
+ */
+function countedWord(
+  { changed_at: changedAt, previous }: ChangedOutcome,
+  readMs: number,
+): Word | 'none' | 'as it is' | undefined {
+  if (changedAt.getTime() < readMs - overlapMs) return 'as it is';
+  if (changedAt.getTime() <= readMs + overlapMs) return undefined;
+  if (previous === undefined) return 'none';
+  return previous.changed_at.getTime() < readMs - overlapMs ? previous : undefined;
+}
+
+interface Move {
+  readonly first: FirstPrediction;
+  readonly outcome: ChangedOutcome;
+  readonly before: Word | 'none';
+  readonly graded: GradedVersion;
+}
+
+/** What is computed of a day, without how it is kept. */
+function figuresOf({ _id, graded, org, read_at, stale, ...figures }: StoredDay): DayFigures {
+  return figures;
+}
+
+/** A day after a lead has moved from how it was counted to how it counts now. */
+function moved(day: DayFigures, { first, outcome, before, graded }: Move): DayFigures {
+  const horizonMs = graded.horizonDays * dayMs;
+  const was = wayOf(first, before === 'none' ? undefined : before, horizonMs);
+  const is = wayOf(first, outcome, horizonMs);
+  const bands = bandScores.map((_, band): DayBand => {
+    const figures = day.bands[band] ?? noLeads;
+    if (band !== first.band) return figures;
+    return {
+      cohort: figures.cohort + is.cohort - was.cohort,
+      excluded: figures.excluded + is.excluded - was.excluded,
+      joined: figures.joined + is.joined - was.joined,
+      conversions: figures.conversions + is.conversions - was.conversions,
+      likelihood: figures.likelihood + is.likelihood - was.likelihood,
+    };
+  });
+  const lastWordMs = Math.max(day.last_word_at?.getTime() ?? 0, is.cohort * outcome.received_at.getTime());
+  return { ...day, bands, ...(lastWordMs === 0 ? {} : { last_word_at: new Date(lastWordMs) }) };
+}
+
+const noLeads: DayBand = { cohort: 0, excluded: 0, joined: 0, conversions: 0, likelihood: 0 };
+
+/** The first prediction of each lead under the version, for those that have any. */
+async function firstPredictions(
+  { database, session }: Snapshot,
+  { organisationId, modelId, version }: GradedVersion,
+  leads: readonly ChangedOutcome[],
+): Promise<Map<string, FirstPrediction>> {
+  const found = new Map<string, FirstPrediction>();
+  for (let start = 0; start < leads.length; start += leadsAtOnce) {
+    const crmIds = leads.slice(start, start + leadsAtOnce).map((lead) => lead.crm_id);
+    const firsts = database
+      .collection('predictions')
+      .aggregate<{ readonly _id: string; readonly first: FirstPrediction }>(
+        [
+          { $match: { org: organisationId, crm_id: { $in: crmIds }, model: modelId, version } },
+          {
+            $project: { crm_id: 1, of: { id: '$_id', at: '$at', band: '$band', likelihood: '$likelihood' } },
+          },
+          // The smallest is the first: objects compare by their first member, and ids ascend with time.
+          { $group: { _id: '$crm_id', first: { $min: '$of' } } },
+        ],
+        { session, hint: leadIndex },
+      );
+    for await (const { _id, first } of firsts) found.set(_id, first);
+  }
+  return found;
+}
