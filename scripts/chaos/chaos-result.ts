@@ -72,7 +72,7 @@ export function summarize(
 
 /** Faults that differ in a gateway or a time only are of one kind. */
 const kindOf = ({ name }: FaultEvent): string =>
-  name.replace(/gateway \d+/, 'a gateway').replace(/,? (for|back after) [\d.]+ s$/, '');
+  name.replace(/gateway \d+/, 'a gateway').replace(/,? (for|back after|back by) [\d.]+ s$/, '');
 
 function faultSummaries(calls: readonly CallEvent[], faults: readonly FaultEvent[]): FaultSummary[] {
   const inOrder = [...faults].sort((one, other) => one.beganMs - other.beganMs);

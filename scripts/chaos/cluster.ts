@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { childProcessIds } from '../bench/process-usage.js';
@@ -123,6 +123,17 @@ export class Cluster {
     await rm(this.directoryOf(name), { recursive: true, force: true });
   }
 
+  /** Keeps a copy of a server's data as it is on disk now, for `returnToCopy`. */
+  async keepCopy(name: ServerName): Promise<void> {
+    await cp(this.directoryOf(name), this.copyOf(name), { recursive: true, force: true });
+  }
+
+  /** Puts the copy in the place of the data of a server that was killed. */
+  async returnToCopy(name: ServerName): Promise<void> {
+    await this.loseData(name);
+    await cp(this.copyOf(name), this.directoryOf(name), { recursive: true });
+  }
+
   /** Starts a server that was killed again, on its port and data. */
   async revive(name: ServerName): Promise<void> {
     const { port } = this.server(name);
@@ -217,6 +228,10 @@ export class Cluster {
 
   private directoryOf(name: ServerName): string {
     return join(this.directory, name);
+  }
+
+  private copyOf(name: ServerName): string {
+    return join(this.directory, `${name}-copy`);
   }
 
   private startServer(name: ServerName, port: number | undefined): Promise<LocalServer> {

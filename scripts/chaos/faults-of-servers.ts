@@ -5,12 +5,15 @@ import { type ChaosStage, type Fault, type PlannedFault, seconds } from './fault
 
 /** Longer than the deadline of the calls of a run. */
 const longestFreezeMs = 5_000;
+/** What a failover to a replica that was behind may lose. */
+const longestLossMs = 4_000;
 
 /** What is done to Redis and to MongoDB. */
 export const serverFaults = (): readonly Fault[] => [
   { part: 'redis', weight: 3, plan: (random) => freeze('redis', random.integer(300, longestFreezeMs)) },
   { part: 'redis', weight: 3, plan: () => restart('redis') },
   { part: 'redis', weight: 1, plan: () => ({ name: 'Redis loses its data', cause: loseRedis }) },
+  { part: 'redis', weight: 2, plan: (random) => goBack(random.integer(500, longestLossMs)) },
   { part: 'redis', weight: 3, plan: () => redisCommand('Redis emptied', (redis) => redis.flushall()) },
   {
     part: 'redis',
@@ -47,6 +50,17 @@ async function loseRedis({ cluster }: ChaosStage): Promise<void> {
   await cluster.loseData('redis');
   await cluster.revive('redis');
 }
+
+const goBack = (byMs: number): PlannedFault => ({
+  name: `Redis comes back with what it knew before, back by ${seconds(byMs)}`,
+  cause: async ({ cluster }) => {
+    await cluster.keepCopy('redis');
+    await pause(byMs);
+    await cluster.kill('redis');
+    await cluster.returnToCopy('redis');
+    await cluster.revive('redis');
+  },
+});
 
 const redisCommand = (name: string, command: (redis: Redis) => Promise<unknown>): PlannedFault => ({
   name,

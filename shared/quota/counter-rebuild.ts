@@ -4,6 +4,8 @@ import type { Redis } from '../redis.js';
 import { type UsageCounter, usageKey } from '../redis-keys.js';
 import type { BusyCounters } from './busy-counters.js';
 import type { CounterLock, CounterLocks } from './counter-lock.js';
+import { recountUnderLock } from './counter-recount.js';
+import { recentMs } from './lease.js';
 import type { LedgerView, RecordedCall } from './ledger-view.js';
 import { quotaCode } from './quota-codes.js';
 import type { QuotaCommands } from './quota-commands.js';
@@ -14,12 +16,6 @@ const giveUpAfterMs = 15_000;
 const lookAgainAfterMs = 20;
 const callsPerBatch = 1_000;
 const keepCounterMs = 70 * 24 * 60 * 60 * 1_000;
-
-/** In leases: how far back a call may have been recorded and still be about to settle. */
-const recentLeases = 2;
-
-/** The span of recent calls that a counter taken from the ledger has to know one by one, in ms. */
-export const recentMs = (leaseMs: number): number => recentLeases * leaseMs;
 
 export interface RebuildRooms {
   readonly redis: Redis;
@@ -32,11 +28,13 @@ export interface RebuildRooms {
 }
 
 /**
- * Restores counters that Redis does not know: a new month's, or all of them after Redis was emptied.
+ * Takes counters from the ledger that Redis does not know (a new month's, or all of them after Redis was emptied), or knows
+ * from an earlier run only (after a restart or a failover the last of it may be lost).
  * 1. Takes the counter's lock; whoever does not get it waits until the counter is there.
  * 2. Puts the counter on the sweep's list, which was lost with it.
  * 3. Reads the ledger's sum and the calls of late.
- * 4. Marks these calls as settled, then sets the counter. Each script checks that the lock was never lost in between.
+ * 4. Marks these calls as settled, then sets the counter. Each script checks that the lock was never lost in between. Where
+ *    the counter is there, and leases with it, they stay: see `recountCounter`.
  */
 export class CounterRebuild {
   readonly #underWay = new Map<string, Promise<void>>();
@@ -74,16 +72,18 @@ export class CounterRebuild {
     throw new QuotaUnavailable('The usage counter could not be restored in time');
   }
 
-  /** Whether the counter is known now; false when the lock was lost on the way. */
-  async #restore(counter: UsageCounter, { token }: CounterLock): Promise<boolean> {
+  /** Whether the counter is known now; false when the lock was lost on the way, or the counter moved too often. */
+  async #restore(counter: UsageCounter, lock: CounterLock): Promise<boolean> {
     const { redis, commands, ledger, busy, clock, leaseMs } = this.rooms;
-    if (await this.#isKnown(counter)) return true;
+    const found = await commands.read(counter);
+    if (found.code === quotaCode.done) return true;
     await busy.noteAgain(counter, await redisNowMs(redis));
+    if (found.code === quotaCode.earlierRun) return await recountUnderLock(counter, lock, this.rooms);
     const { records, recent } = await ledger.snapshot(counter, {
       recentMs: recentMs(leaseMs),
       nowMs: clock.now(),
     });
-    const common = { counter, token, leaseMs, keepMs: keepCounterMs };
+    const common = { counter, token: lock.token, leaseMs, keepMs: keepCounterMs };
     for (const calls of batches(recent)) {
       const { code } = await commands.restore({ ...common, calls });
       if (code !== quotaCode.done) return code === quotaCode.alreadyDone;
@@ -93,7 +93,7 @@ export class CounterRebuild {
   }
 
   async #isKnown(counter: UsageCounter): Promise<boolean> {
-    return (await this.rooms.redis.hexists(usageKey(counter), 'used')) === 1;
+    return (await this.rooms.commands.read(counter)).code === quotaCode.done;
   }
 }
 

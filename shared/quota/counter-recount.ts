@@ -2,8 +2,8 @@ import type { Clock } from '../clock.js';
 import type { Redis } from '../redis.js';
 import { leasesKey, type UsageCounter, usageKey } from '../redis-keys.js';
 import type { CounterLock, CounterLocks } from './counter-lock.js';
-import { recentMs } from './counter-rebuild.js';
 import { endExpiredLeases } from './expired-leases.js';
+import { recentMs } from './lease.js';
 import type { LedgerView } from './ledger-view.js';
 import { quotaCode } from './quota-codes.js';
 import type { QuotaCommands } from './quota-commands.js';
@@ -29,15 +29,24 @@ export async function recountCounter(counter: UsageCounter, rooms: RecountRooms)
   const lock = await rooms.locks.take(counter);
   if (lock === undefined) return false;
   try {
-    await endExpiredLeases(counter, rooms);
-    for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
-      const code = await recountOnce(counter, lock, rooms);
-      if (code !== quotaCode.counterMoved) return code === quotaCode.done;
-    }
-    return false;
+    return await recountUnderLock(counter, lock, rooms);
   } finally {
     await lock.drop();
   }
+}
+
+/** As `recountCounter`, by the holder of the counter's lock, who still has to drop it. */
+export async function recountUnderLock(
+  counter: UsageCounter,
+  lock: CounterLock,
+  rooms: RecountRooms,
+): Promise<boolean> {
+  await endExpiredLeases(counter, rooms);
+  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+    const code = await recountOnce(counter, lock, rooms);
+    if (code !== quotaCode.counterMoved) return code === quotaCode.done;
+  }
+  return false;
 }
 
 async function recountOnce(

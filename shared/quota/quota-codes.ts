@@ -11,6 +11,7 @@ export const quotaCode = {
   alreadySettled: -7,
   lockLost: -8,
   counterMoved: -9,
+  earlierRun: -10,
 } as const;
 
 /** The reply of a quota command: `code` is one of `quotaCode`; `used` and `leased` are records, after the command. */

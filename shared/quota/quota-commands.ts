@@ -39,6 +39,7 @@ export interface QuotaCommands {
     readonly records: number;
     readonly mayBeHeld: readonly RecordedCall[];
   }): Promise<QuotaReply>;
+  read(counter: UsageCounter): Promise<QuotaReply>;
   /** Ids of at most `limit` calls whose lease has run out. */
   expiredLeases(counter: UsageCounter, limit: number): Promise<string[]>;
 }
@@ -52,6 +53,7 @@ export function quotaCommands(redis: Redis): QuotaCommands {
   const release = command('release');
   const restore = command('restore');
   const recount = command('recount');
+  const read = command('read-counter');
   const expired = luaCommand(redis, { file: 'shared/quota/expired-leases.lua', reply: stringsReply });
   return {
     reserve: ({ counter, callId, records, stop, leaseMs, deadlineRedisMs }) =>
@@ -70,6 +72,7 @@ export function quotaCommands(redis: Redis): QuotaCommands {
         keys: counterKeys(counter),
         args: [token, usedBefore, records, ...mayBeHeld.flatMap((call) => [call.callId, call.records])],
       }),
+    read: (counter) => read({ keys: [usageKey(counter)], args: [] }),
     expiredLeases: (counter, limit) => expired({ keys: [leasesKey(counter)], args: [limit] }),
   };
 }

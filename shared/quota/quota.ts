@@ -1,6 +1,6 @@
 import { type Clock, machineClock } from '../clock.js';
 import type { Redis } from '../redis.js';
-import { type UsageCounter, usageKey } from '../redis-keys.js';
+import type { UsageCounter } from '../redis-keys.js';
 import { BusyCounters } from './busy-counters.js';
 import { CounterLocks } from './counter-lock.js';
 import { CounterRebuild } from './counter-rebuild.js';
@@ -123,9 +123,8 @@ export class Quota {
    */
   async usage(counter: UsageCounter): Promise<Usage> {
     const read = async (): Promise<QuotaReply> => {
-      const [used, leased] = await this.#redis.hmget(usageKey(counter), 'used', 'leased');
-      const code = typeof used === 'string' ? quotaCode.done : quotaCode.unknownCounter;
-      return { code, used: Number(used), leased: Number(leased) };
+      const reply = await this.commands.read(counter);
+      return reply.code === quotaCode.earlierRun ? { ...reply, code: quotaCode.unknownCounter } : reply;
     };
     const { used, leased } = await this.#onKnownCounter(counter, read);
     return { used, leased };

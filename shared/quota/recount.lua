@@ -24,7 +24,8 @@ end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('HSET', KEYS[1], 'used', used, 'counted_at', now)
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or ''
+redis.call('HSET', KEYS[1], 'used', used, 'counted_at', now, 'run', run)
 if usage[3] and tonumber(usage[3]) <= now then redis.call('HDEL', KEYS[1], 'recount_at') end
 redis.call('DEL', KEYS[3])
 return {1, used, leased}

@@ -8,7 +8,8 @@
 -- returns {code, used, leased}, both in records, after the command
 --    1 held                     2 already held
 --   -1 would cross the stop: used + leased + records > hard stop; nothing is held
---   -2 unknown counter: not in Redis yet, or lost; it must be restored from the ledger first
+--   -2 unknown counter: not in Redis yet, or lost, or taken from the ledger in an earlier run of Redis (a restart or a
+--      failover may have lost the last of it); it must be taken from the ledger first
 --   -3 too late: the deadline has passed; this is a command that was sent again, or one that waited too long
 --   -4 the call has already ended: it was settled or released
 --
@@ -17,11 +18,12 @@
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local usage = redis.call('HMGET', KEYS[1], 'used', 'leased')
+local usage = redis.call('HMGET', KEYS[1], 'used', 'leased', 'run')
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or ''
 local used, leased = tonumber(usage[1] or 0), tonumber(usage[2] or 0)
 
 if now > tonumber(ARGV[5]) then return {-3, used, leased} end
-if not usage[1] then return {-2, 0, 0} end
+if not usage[1] or usage[3] ~= run then return {-2, 0, 0} end
 
 local state = redis.call('GET', KEYS[3])
 if state then

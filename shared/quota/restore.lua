@@ -28,7 +28,8 @@ if ARGV[4] == '' then return {1, 0, 0} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('DEL', KEYS[2])
-redis.call('HSET', KEYS[1], 'used', ARGV[4], 'leased', 0, 'counted_at', now, 'recount_at', now + ARGV[2])
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or ''
+redis.call('HSET', KEYS[1], 'used', ARGV[4], 'leased', 0, 'counted_at', now, 'recount_at', now + ARGV[2], 'run', run)
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 redis.call('DEL', KEYS[3])
 return {1, tonumber(ARGV[4]), 0}

@@ -117,6 +117,33 @@ describe('Redis under load', () => {
     });
   });
 
+  it('comes back with what it knew a while ago: the hard stop that was reached since holds', async function () {
+    this.timeout(startTimeoutMs);
+    const limit = 30;
+    const near = await workspace(service, { limit });
+    for (let used = 0; used < limit; used += 3) scored(await near.score(leads(3)));
+    await service.cluster.keepCopy('redis');
+    for (let used = limit; used < 2 * limit; used += 3) scored(await near.score(leads(3)));
+    await service.cluster.kill('redis');
+    await service.cluster.returnToCopy('redis');
+    await service.cluster.revive('redis');
+    const revivedMs = performance.now();
+    const outcomes = await underLoad(
+      () => near.score(leads(3)),
+      () => eventually(async () => refused(await near.score(leads(3)), '429 quota_exceeded'), 10_000),
+    );
+    const refusedAfterMs = performance.now() - revivedMs;
+    expect(await near.ledgerSum()).to.equal(2 * limit);
+    expect(await expectExact(near, exactWithinMs)).to.equal(2 * limit);
+    tellFigures({
+      fault: 'Redis started again on data from before the hard stop was reached',
+      answers: statuses(outcomes),
+      recovered_ms: refusedAfterMs,
+      hard_stop: 2 * limit,
+      counted: 2 * limit,
+    });
+  });
+
   it('forgets its scripts, which nobody notices', async function () {
     this.timeout(startTimeoutMs);
     const outcomes = await duringFault(own, {

@@ -28,6 +28,8 @@ export interface FaultRun {
 
 const recordsPerCall = 3;
 const leads = Array.from({ length: recordsPerCall }, () => ({ crm_id: 'L-1', company_size: 120 }));
+/** What the fault before this one did to a gateway is over. */
+const startWithinMs = 10_000;
 const beforeMs = 300;
 const afterwardsMs = 3_500;
 /** A lease that nobody ended, and a counter that is to be taken from the ledger again one lease later. */
@@ -41,6 +43,8 @@ const exactWithinMs = 2 * (sharedLeaseMs + 6_000);
  */
 export async function duringFault(own: TestWorkspace, run: FaultRun): Promise<readonly CallOutcome[]> {
   const { fault, cause, recoveredWithinMs, from } = run;
+  for (const gateway of own.service.stack.gateways.keys())
+    await eventually(async () => scored(await own.score(leads, { gateway })), startWithinMs);
   const clock = new AnswerClock(sharedDeadlineMs);
   const before = await expectExact(own, exactWithinMs);
   let [beganMs, endedMs] = [0, 0];

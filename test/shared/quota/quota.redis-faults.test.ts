@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -10,6 +10,7 @@ import type { LocalServer } from '../../../scripts/local-servers/server-process.
 import { QuotaUnavailable } from '../../../shared/quota/quota-errors.js';
 import { redisNowMs } from '../../../shared/quota/redis-time.js';
 import type { UsageCounter } from '../../../shared/redis-keys.js';
+import type { MemoryLedger } from './memory-ledger.js';
 import { freshCounter, leaseMs, QuotaRig } from './quota-rig.js';
 
 const commandTimeoutMs = 150;
@@ -20,10 +21,10 @@ describe('quota when Redis fails', () => {
   let rig: QuotaRig;
   let counter: UsageCounter;
 
-  const open = () => {
+  const open = (ledger?: MemoryLedger) => {
     const redis = new Redis(server.url, { commandTimeout: commandTimeoutMs, retryStrategy: () => 5 });
     redis.on('error', () => undefined); // what the tests cause
-    rig = new QuotaRig(server.url, { redis });
+    rig = new QuotaRig(server.url, { redis, ...(ledger === undefined ? {} : { ledger }) });
   };
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'leadscore-quota-'));
@@ -132,9 +133,37 @@ describe('quota when Redis fails', () => {
     const { ledger } = rig;
     rig.close();
     server = await startRedis({ directory, extraArguments: ['--appendfsync', 'always'] });
-    open();
+    open(ledger);
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 5, leased: 10 });
     ledger.record(counter, 'held', 10);
     expect(await rig.quota.settle(counter, 'held')).to.deep.equal({ used: 15, leased: 0 });
+  });
+
+  it('takes a counter from the ledger before it reserves, when it comes back with what it knew a while ago', async () => {
+    await rig.reserve(counter, 'counted', 5);
+    const copy = `${directory}-copy`;
+    await cp(directory, copy, { recursive: true });
+    await rig.finish(counter, 'counted', 5);
+    await rig.finish(counter, 'held', 10);
+    await rig.reserve(counter, 'later', 3);
+    await rig.finish(counter, 'later', 3);
+    const ended = once(server.process, 'exit');
+    process.kill(server.pid, 'SIGKILL');
+    await ended;
+    await rm(directory, { recursive: true });
+    await rename(copy, directory);
+    const { ledger } = rig;
+    rig.close();
+    server = await startRedis({ directory, extraArguments: ['--appendfsync', 'always'] });
+    open(ledger);
+    // Two calls hold again what the ledger has: together with `used`, nothing is counted twice or forgotten.
+    expect(await failureOf(rig.reserve(counter, 'beyond', 3, 20))).to.include({
+      name: 'QuotaWouldCrossStop',
+      used: 3,
+      leased: 15,
+    });
+    expect(await rig.quota.settle(counter, 'held')).to.deep.equal({ used: 13, leased: 5 });
+    expect(await rig.quota.settle(counter, 'counted')).to.deep.equal({ used: 18, leased: 0 });
+    expect(await rig.reserve(counter, 'within', 2, 20)).to.include({ used: 18, leased: 2 });
   });
 });
