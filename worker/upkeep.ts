@@ -1,14 +1,12 @@
-import { Queue, type RepeatOptions, Worker } from 'bullmq';
+import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Stoppable } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
 import { queuePrefix } from '../shared/redis-keys.js';
+import { keepSchedules, type Schedule } from './kept-schedules.js';
 
 /** A job of upkeep: done again and again, once however many pools there are. */
-export interface UpkeepJob {
-  readonly name: string;
-  /** Every so many ms, or a cron pattern (UTC). */
-  readonly when: Pick<RepeatOptions, 'every'> | Pick<RepeatOptions, 'pattern'>;
+export interface UpkeepJob extends Schedule {
   readonly run: () => Promise<void>;
 }
 
@@ -20,22 +18,12 @@ export interface UpkeepOptions {
 }
 
 const queueName = 'upkeep';
-/** An emptied Redis has lost the schedules: each pool looks for them this often. */
-const checkEveryMs = 5_000;
-const kept = { removeOnComplete: true, removeOnFail: true };
 
 /** Runs the jobs of upkeep on a BullMQ lane of their own, and puts their schedules back when Redis has lost them. */
 export async function startUpkeep({ redis, jobs, logger }: UpkeepOptions): Promise<Stoppable> {
   const queue = new Queue(queueName, { connection: redis, prefix: queuePrefix });
   queue.on('error', (error) => logger.warn({ error: error.message }, 'upkeep queue error'));
-  const schedule = async () => {
-    for (const { name, when } of jobs) {
-      const known = await queue.getJobScheduler(name);
-      if (known === undefined || known === null)
-        await queue.upsertJobScheduler(name, when, { name, opts: kept });
-    }
-  };
-  await schedule();
+  const endSchedules = await keepSchedules(queue, jobs, { redis, logger });
   const worker = new Worker(
     queueName,
     async (job) => {
@@ -45,14 +33,10 @@ export async function startUpkeep({ redis, jobs, logger }: UpkeepOptions): Promi
   );
   worker.on('error', (error) => logger.warn({ error: error.message }, 'upkeep error'));
   worker.on('failed', (job, error) => logger.warn({ job: job?.name, error }, 'upkeep failed'));
-  const checking = setInterval(() => {
-    if (redis.status === 'ready')
-      schedule().catch((error: unknown) => logger.warn({ error }, 'upkeep not scheduled'));
-  }, checkEveryMs);
   return {
     name: 'upkeep',
     stop: async () => {
-      clearInterval(checking);
+      endSchedules();
       // Without Redis there is nothing to wait for: a job that was running is done again elsewhere.
       await worker.close(redis.status !== 'ready');
       await queue.close();

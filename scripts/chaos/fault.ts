@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { SeededRandom } from '../demo/seeded-random.js';
 import type { Cluster } from './cluster.js';
 import type { FaultEvent } from './history.js';
@@ -26,6 +27,27 @@ export interface Fault {
   readonly weight: number;
   /** Draws what is left to chance. */
   readonly plan: (random: SeededRandom) => PlannedFault;
+}
+
+const mostStarts = 5;
+const betweenStartsMs = 1_000;
+
+/**
+ * Starts a part, again when it does not come up, as what runs a service in production does.
+ * @throws what the first start failed with, when a later one has come up or none has: a part must start at any moment
+ */
+export async function startAgain(start: () => Promise<unknown>): Promise<void> {
+  let failure: unknown;
+  for (let attempt = 1; attempt <= mostStarts; attempt += 1) {
+    try {
+      await start();
+      break;
+    } catch (error) {
+      failure ??= error;
+      await pause(betweenStartsMs);
+    }
+  }
+  if (failure !== undefined) throw failure;
 }
 
 /** A time as it is told in the name of a fault. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SeededRandom } from '../demo/seeded-random.js';
-import { type ChaosStage, type Fault, type PlannedFault, seconds } from './fault.js';
+import { type ChaosStage, type Fault, type PlannedFault, seconds, startAgain } from './fault.js';
 import type { GatewaySlot } from './gateway-slot.js';
 
 const longestFreezeMs = 4_000;
@@ -31,7 +31,7 @@ const kill = (gateway: number, awayMs: number): PlannedFault => ({
     const slot = slotOf(stage, gateway);
     await slot.kill();
     await pause(awayMs);
-    await slot.start();
+    await startAgain(() => slot.start());
   },
 });
 
@@ -51,7 +51,7 @@ const replace = (gateway: number): PlannedFault => ({
   cause: async (stage) => {
     const slot = slotOf(stage, gateway);
     const how = await slot.terminate();
-    await slot.start();
+    await startAgain(() => slot.start());
     if (how !== 'exit code 0') throw new Error(`the gateway ended with ${how}`);
   },
 });

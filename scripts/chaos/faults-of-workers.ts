@@ -1,5 +1,5 @@
 import { signal } from '../local-servers/server-process.js';
-import type { Fault, PlannedFault } from './fault.js';
+import { type Fault, type PlannedFault, startAgain } from './fault.js';
 
 /** What is done to workers and their pool. */
 export const workerFaults = (): readonly Fault[] => [
@@ -25,7 +25,7 @@ const killPool: PlannedFault = {
   name: 'the worker pool killed, and another one started',
   cause: async ({ cluster }) => {
     await cluster.killPool(cluster.pool);
-    await cluster.startPool();
+    await startAgain(() => cluster.startPool());
   },
 };
 
@@ -33,7 +33,7 @@ const replacePool: PlannedFault = {
   name: 'the worker pool replaced (SIGTERM)',
   cause: async ({ cluster }) => {
     const old = cluster.pool;
-    await cluster.startPool();
+    await startAgain(() => cluster.startPool());
     const how = await cluster.stopPool(old);
     if (how !== 'exit code 0') throw new Error(`the pool ended with ${how}`);
   },

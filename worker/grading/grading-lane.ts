@@ -10,6 +10,7 @@ import type { Logger } from '../../shared/logger.js';
 import type { Redis } from '../../shared/redis.js';
 import { queuePrefix } from '../../shared/redis-keys.js';
 import { ValidationStore } from '../../shared/store/model-validation.js';
+import { keepSchedules } from '../kept-schedules.js';
 import {
   dueVersions,
   type GradingRooms,
@@ -40,11 +41,8 @@ export async function startGradingLane(options: GradingLaneOptions): Promise<Sto
   const { blocking, logger } = options;
   const queue = new Queue(gradingQueueName, { connection: blocking, prefix: queuePrefix });
   queue.on('error', (error) => logger.warn({ error: error.message }, 'grading queue error'));
-  await queue.upsertJobScheduler(
-    'find-due',
-    { every: lookEveryMs },
-    { name: 'find-due', data: {}, opts: { removeOnComplete: true, removeOnFail: true } },
-  );
+  const findDue = { name: 'find-due', when: { every: lookEveryMs } };
+  const endSchedules = await keepSchedules(queue, [findDue], { redis: blocking, logger });
   const worker = new Worker(
     gradingQueueName,
     (job: Job) => work(job as Job & GradingJob, { ...options, queue }),
@@ -57,7 +55,9 @@ export async function startGradingLane(options: GradingLaneOptions): Promise<Sto
   return {
     name: 'grading lane',
     stop: async () => {
-      await worker.close();
+      endSchedules();
+      // Without Redis there is nothing to wait for: a grade that was running is made again elsewhere.
+      await worker.close(blocking.status !== 'ready');
       await queue.close();
     },
   };

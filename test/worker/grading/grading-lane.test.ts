@@ -1,11 +1,13 @@
+import { Queue } from 'bullmq';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { type Change, subscribeToChanges } from '../../../shared/changes.js';
-import { requestGrading } from '../../../shared/grading-job.js';
+import { gradingQueueName, requestGrading } from '../../../shared/grading-job.js';
 import { newId } from '../../../shared/identifiers.js';
 import { createLogger } from '../../../shared/logger.js';
 import { connectRedis } from '../../../shared/redis.js';
+import { queuePrefix } from '../../../shared/redis-keys.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
 import { type StoredVerdict, ValidationStore } from '../../../shared/store/model-validation.js';
 import { storeVersion } from '../../../shared/store/model-versions.js';
@@ -157,5 +159,14 @@ describe('the grading lane', () => {
     expect(await isDue(), 'graded since last night').to.equal(false);
     nowMs = night + 25 * hourMs;
     expect(await isDue(), 'the next night').to.equal(true);
+  });
+
+  it('is looked through again after Redis was emptied', async function () {
+    this.timeout(20_000);
+    await startLane();
+    await redis.flushall();
+    const schedules = new Queue(gradingQueueName, { connection: redis, prefix: queuePrefix });
+    stops.push(() => schedules.close());
+    await eventually(async () => expect(await schedules.getJobSchedulersCount()).to.equal(1), 15_000);
   });
 });

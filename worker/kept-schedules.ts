@@ -1,0 +1,44 @@
+import type { Queue, RepeatOptions } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { messageOf } from '../shared/errors.js';
+import type { Logger } from '../shared/logger.js';
+
+/** A job that is to be done again and again. */
+export interface Schedule {
+  readonly name: string;
+  /** Every so many ms, or a cron pattern (UTC). */
+  readonly when: Pick<RepeatOptions, 'every'> | Pick<RepeatOptions, 'pattern'>;
+}
+
+/** An emptied Redis has lost the schedules: each pool looks for them this often. */
+const checkEveryMs = 5_000;
+const kept = { removeOnComplete: true, removeOnFail: true };
+
+/**
+ * Puts schedules into a queue, now and whenever Redis has lost them. A Redis that takes nothing at the moment, because it
+ * is full, is asked again later: whoever starts meanwhile starts all the same.
+ * @param rooms `redis` is the queue's connection
+ * @returns what ends it
+ */
+export async function keepSchedules(
+  queue: Queue,
+  schedules: readonly Schedule[],
+  { redis, logger }: { readonly redis: Redis; readonly logger: Logger },
+): Promise<() => void> {
+  const schedule = async () => {
+    try {
+      for (const { name, when } of schedules) {
+        const known = await queue.getJobScheduler(name);
+        if (known === undefined || known === null)
+          await queue.upsertJobScheduler(name, when, { name, data: {}, opts: kept });
+      }
+    } catch (error) {
+      logger.warn({ queue: queue.name, error: messageOf(error) }, 'repeated jobs are not scheduled yet');
+    }
+  };
+  await schedule();
+  const checking = setInterval(() => {
+    if (redis.status === 'ready') void schedule();
+  }, checkEveryMs);
+  return () => clearInterval(checking);
+}
