@@ -1,9 +1,11 @@
 import type { OnEnd } from './bench-service.js';
+import { besidePythonRowName, measureBesidePython } from './explain-beside.js';
+import { besideDocument, besideTable } from './explain-beside-report.js';
 import { explainDocument, explainRowNames, explainRowsOf, explainTable } from './explain-report.js';
 import { gradingDocument, gradingRowName, gradingRows, gradingTable } from './grading-report.js';
 
 /** Rows that need no service: they are measured when they are asked for, by themselves. */
-export const separateRowNames: readonly string[] = [...explainRowNames, gradingRowName];
+export const separateRowNames: readonly string[] = [...explainRowNames, besidePythonRowName, gradingRowName];
 
 /**
  * Measures rows that need no service.
@@ -21,16 +23,19 @@ export async function separateReport(
   },
 ): Promise<string> {
   const explained = await explainRowsOf(names, options);
+  const beside = names.includes(besidePythonRowName) ? await measureBesidePython(options) : undefined;
   const graded = names.includes(gradingRowName) ? await gradingRows(options.say, options.onEnd) : [];
   if (options.json) {
     const document = {
       ...(explained.length === 0 ? {} : { explain: explained.map(explainDocument) }),
+      ...(beside === undefined ? {} : { explain_beside_python: besideDocument(beside) }),
       ...(graded.length === 0 ? {} : { grading: graded.map(gradingDocument) }),
     };
     return `${JSON.stringify(document)}\n`;
   }
   const tables = [
     ...(explained.length === 0 ? [] : [explainTable(explained)]),
+    ...(beside === undefined ? [] : [besideTable(beside)]),
     ...(graded.length === 0 ? [] : [gradingTable(graded)]),
   ];
   return `${tables.join('\n\n')}\n`;

@@ -1,0 +1,30 @@
+import { expect } from 'chai';
+import { readBenchOptions, UsageError } from '../../scripts/bench/bench-options.js';
+import { scenarios } from '../../scripts/bench/scenarios.js';
+import { separateRowNames } from '../../scripts/bench/separate-rows.js';
+
+describe('the options of the benchmark', () => {
+  const only = (...names: string[]) => readBenchOptions(names.flatMap((name) => ['--only', name]))?.only;
+
+  it('take every row by its name, those that need no service too', () => {
+    for (const { row, id } of scenarios) for (const name of [row, id]) expect(only(name)).to.include(name);
+    expect(separateRowNames).to.include.members(['explain-100-trees', 'explain-beside-python', 'grading']);
+    expect(only(...separateRowNames)).to.deep.equal(separateRowNames);
+  });
+
+  it('refuse rows that need a service together with some that do not, and rows that there are not', () => {
+    for (const names of [
+      ['grading', 'floor'],
+      ['floor', 'grading'],
+      ['grading', 'no-such-row'],
+      ['no-such-row'],
+    ])
+      expect(() => only(...names), names.join()).to.throw(UsageError, /there is no row/);
+  });
+
+  it('measure every row of the service when none is named', () => {
+    expect(only()).to.deep.equal([]);
+    expect(readBenchOptions(['--json', '--only', 'grading'])).to.include({ json: true, repeats: 3 });
+    expect(readBenchOptions(['--help'])).to.equal(undefined);
+  });
+});
