@@ -44,7 +44,8 @@ describe('demo', function () {
     const shown = run.stdout;
     expect(shown).to.match(/200 records in 1 HTTP call and [\d.]+ s: [\d,]+ a second on this machine\./);
     expect(shown).to.match(/The 8 best leads, and the last 4\n/);
-    expect(shown.match(/^ {2}LEAD-\d{5} .* \d{1,3} +[01]\.\d{4}$/gm)).to.have.length(12);
+    expect(shown.match(/^ {2}LEAD-\d{5} +\d{1,3} +[01]\.\d{4} {2}\S.*$/gm)).to.have.length(12);
+    expect(shown).to.match(/\((raises|lowers) the\s+score\)/);
     expect(shown).to.match(/^ {2}score 80-100 {2}█.* %/m);
     expect(shown).to.include('synthetic');
     expect(shown).to.include('200 were known and come back enriched');
@@ -52,7 +53,7 @@ describe('demo', function () {
     expect(shown)
       .to.match(/ \+\d+$/m)
       .and.to.match(/ -\d+$/m);
-    expect(shown).to.include('401 of 10,000 records');
+    expect(shown).to.include('413 of 10,000 records');
     expect(shown).to.match(/^curl -s http:\/\/127\.0\.0\.1:\d+\/v1\/score \\$/m);
     expect(shown).to.include('npm run demo -- --keep').and.to.include('README.md');
     expect(shown).to.include('Everything is stopped and removed again');
@@ -82,9 +83,9 @@ describe('demo', function () {
     expect(binned).to.equal(150);
     expect(document.ranking.auc).to.be.within(0.65, 1);
     expect(document.usage).to.deep.equal({
-      current: 301,
+      current: 313,
       limit: 10_000,
-      remaining: 9699,
+      remaining: 9687,
       in_grace: false,
       backstop: 20_000,
     });
@@ -107,7 +108,7 @@ describe('demo', function () {
     const reply = JSON.parse(stdout);
     expect(reply.records_scored).to.equal(1);
     expect(reply.scores[0]).to.include({ enriched: true, delta: 0 });
-    expect(reply.usage.current).to.equal(122);
+    expect(reply.usage.current).to.equal(134);
 
     const second = demo('--records', '60');
     expect(await second.ended).to.equal(1);
@@ -121,7 +122,7 @@ describe('demo', function () {
 
     const next = demo('--records', '20', '--json'); // over what was kept
     expect(await next.outcome()).to.deep.equal({ code: 0, stderr: '' });
-    expect(JSON.parse(next.stdout).usage.current).to.equal(41);
+    expect(JSON.parse(next.stdout).usage.current).to.equal(53);
   });
 
   it('Ctrl-C while it starts stops what was started, and removes it', async () => {

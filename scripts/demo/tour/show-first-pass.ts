@@ -4,19 +4,22 @@ import { renderTable } from '../../terminal/table.js';
 import type { ScoredPass } from './score-pass.js';
 import type { Screen } from './screen.js';
 import { showRanking } from './show-ranking.js';
+import type { ShownLeads } from './shown-reasons.js';
 import type { ScoredLead, TourResult } from './tour-result.js';
-
-const bestShown = 8;
-const worstShown = 4;
 
 /** Shows a scored file: how fast it went, the best and the worst leads, the histogram, and how well scores rank. */
 export function showFirstPass(
   screen: Screen,
-  { first, ranked, quality }: Pick<TourResult, 'first' | 'ranked' | 'quality'>,
+  {
+    first,
+    ranked,
+    quality,
+    shown,
+  }: Pick<TourResult, 'first' | 'ranked' | 'quality'> & { readonly shown: ShownLeads },
 ): void {
   screen.paragraph(`${passSummary(first)}.`);
   showWarnings(screen, first);
-  showBestAndWorst(screen, ranked);
+  showBestAndWorst(screen, shown);
   showScores(screen, ranked);
   showRanking(screen, quality);
 }
@@ -37,9 +40,13 @@ function showWarnings(screen: Screen, { rows }: ScoredPass): void {
   );
 }
 
-function showBestAndWorst(screen: Screen, ranked: readonly ScoredLead[]): void {
-  const best = ranked.slice(0, bestShown);
-  const worst = ranked.slice(Math.max(bestShown, ranked.length - worstShown));
+function showBestAndWorst(screen: Screen, { best, worst, reasons }: ShownLeads): void {
+  const leadCells = ({ row }: ScoredLead): string[] => [
+    row.crm_id ?? '',
+    String(row.score),
+    row.conversion_likelihood.toFixed(4),
+    inOneLine(reasons.get(row.crm_id ?? '')),
+  ];
   const gap = worst.length === 0 ? [] : [['…']];
   screen.heading(
     worst.length === 0
@@ -50,28 +57,22 @@ function showBestAndWorst(screen: Screen, ranked: readonly ScoredLead[]): void {
     renderTable(
       [
         { name: 'Lead', whole: true },
-        { name: 'Company' },
-        { name: 'Country' },
-        { name: 'Score', align: 'right' },
-        { name: 'Likelihood', align: 'right' },
+        { name: 'Score', align: 'right', whole: true },
+        { name: 'Likelihood', align: 'right', whole: true },
+        { name: 'What moved the score most' },
       ],
       [...best.map(leadCells), ...gap, ...worst.map(leadCells)],
       { width: 78 },
     ),
   );
+  screen.print();
+  screen.note(
+    'The reasons were asked for in a call of their own, with "explain": true and nothing but the crm_ids: the fields are ' +
+      'known from before.',
+  );
 }
 
-function leadCells({ lead: { record }, row }: ScoredLead): string[] {
-  return [
-    row.crm_id ?? '',
-    inOneLine(record.Company),
-    inOneLine(record.Country),
-    String(row.score),
-    row.conversion_likelihood.toFixed(4),
-  ];
-}
-
-/** A cell as the CRM has it, in one line; a dash where it has none. */
+/** A text in one line, as a CRM's values need not be; a dash where it has none. */
 function inOneLine(value: unknown): string {
   const text = String(value ?? '')
     .replace(/\s+/g, ' ')

@@ -13,12 +13,14 @@ import { showCall } from './show-call.js';
 import { showFirstPass } from './show-first-pass.js';
 import { showMovers } from './show-movers.js';
 import { showUsage } from './show-usage.js';
+import { shownLeads } from './shown-reasons.js';
 import { movedLeads, rankedLeads, type ScoredLead, type TourResult } from './tour-result.js';
 
 /**
  * The tour, told on the screen as it goes.
  * 1. Servers, gateway, workers; an organisation, a model and a key; a file of leads.
- * 2. Scores the file, and shows the best and the worst, the histogram, and how well the scores rank.
+ * 2. Scores the file, asks for the reasons of the best and the worst, and shows these, the histogram, and how well the
+ *    scores rank.
  * 3. Lets some leads do something, scores all of them again, and shows who moved.
  * 4. Shows the month's usage, and one call with its answer.
  * @throws DemoProblem or CliError saying what to do; the signal's reason when it is aborted
@@ -48,7 +50,8 @@ export async function tour(parts: TourParts): Promise<TourResult> {
   const quality = rankingQuality(
     ranked.map(({ lead, row }) => ({ score: row.score, converted: lead.converted === 1 })),
   );
-  showFirstPass(screen, { first, ranked, quality });
+  const shown = await shownLeads(ranked, scoring);
+  showFirstPass(screen, { first, ranked, quality, shown });
 
   const changes = changedLeads(
     leads.map((lead) => lead.record),
