@@ -14,7 +14,7 @@ export interface RequestFigures {
   readonly storedRows: number;
   /** Calls whose stored rows are not as many as the ledger counted. */
   readonly mismatchedRequests: number;
-  /** Whether the first counted call is more than 24 hours old. */
+  /** Whether the first counted call is more than 24 hours old; false where predictions are stored, and it does not matter. */
   readonly countedForADay: boolean;
 }
 

@@ -93,13 +93,16 @@ async function compute(options: GradeOptions, { graded, previous, session }: Att
         : { readAt: before.data_read_at, fromDay: firstGradedDay(before.as_of.getTime(), horizonDays) },
   });
   const days = await daily.days(gradedKey(graded), { maturedFrom: fromDay + horizonDays });
+  // Asked only where it matters: among the calls of other models it may take long to find one.
+  const isNothingStored = days.every((day) => day.stored_rows === 0);
   const grade = gradeCohort(
     sumDays(days, {
       asOfMs,
       horizonDays,
       expectedLift: facts?.holdout_top_lift ?? defaultLift,
       maturedOnCutDay: refreshed.maturedOnCutDay,
-      countedForADay: await countedForADay({ database, session }, graded, { fromDay, asOfMs }),
+      countedForADay:
+        isNothingStored && (await countedForADay({ database, session }, graded, { fromDay, asOfMs })),
     }),
   );
   const standing = settledState(grade, standingOf(previous));
