@@ -6,7 +6,7 @@ import { parseJson } from '../parse-json.js';
 import { type BodyLimits, bodyText, readBody } from '../read-body.js';
 import { type OutcomesRequest, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { compileCheck } from '../schemas/validator.js';
-import { type ReadingRooms, readingRoute } from './reading.js';
+import { type ReadingRooms, receivingRoute } from './reading.js';
 
 const mostOutcomes = outcomesRequestSchema.properties.outcomes.maxItems;
 
@@ -16,15 +16,19 @@ const mostOutcomes = outcomesRequestSchema.properties.outcomes.maxItems;
  */
 export function outcomesRoute(rooms: ReadingRooms, store: OutcomeStore, limits: BodyLimits): Middleware {
   const check = compileCheck<OutcomesRequest>(outcomesRequestSchema);
-  return readingRoute(rooms, async (context, { organisation, apiKey }) => {
-    const outcomes = outcomesOf(check(await jsonBody(context, limits)));
-    if (apiKey.kind === 'test') return { accepted: outcomes.length, test: true };
-    const receivedAt = new Date(rooms.clock.now());
-    await store.record({ organisationId: organisation._id, outcomes, receivedAt }).catch((cause: unknown) => {
-      const message = 'The outcomes could not be recorded; it is safe to send all of them again.';
-      throw new ApiError('internalError', message, { cause, retryAfterSeconds: 1 });
-    });
-    return { accepted: outcomes.length };
+  return receivingRoute(rooms, {
+    receive: async (context) => outcomesOf(check(await jsonBody(context, limits))),
+    answer: async (_context, { organisation, apiKey }, outcomes) => {
+      if (apiKey.kind === 'test') return { accepted: outcomes.length, test: true };
+      const receivedAt = new Date(rooms.clock.now());
+      await store
+        .record({ organisationId: organisation._id, outcomes, receivedAt })
+        .catch((cause: unknown) => {
+          const message = 'The outcomes could not be recorded; it is safe to send all of them again.';
+          throw new ApiError('internalError', message, { cause, retryAfterSeconds: 1 });
+        });
+      return { accepted: outcomes.length };
+    },
   });
 }
 

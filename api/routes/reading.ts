@@ -2,7 +2,7 @@ import type { Context, Middleware } from 'koa';
 import type { Clock } from '../../shared/clock.js';
 import { ApiError } from '../../shared/errors.js';
 import type { ApiKey } from '../../shared/store/api-keys.js';
-import { withinTime } from '../../shared/within-time.js';
+import { OutOfTime, withinTime } from '../../shared/within-time.js';
 import type { Directory, Workspace } from '../directory.js';
 import type { KeyStore } from '../key-store.js';
 import type { RateLimit } from '../rate-limit/rate-limit.js';
@@ -15,7 +15,7 @@ export interface ReadingRooms {
   readonly rateLimit: RateLimit;
   readonly clock: Clock;
   readonly newCallId: (nowMs: number) => string;
-  /** For the answer to a call without a body, in ms. */
+  /** For the answer to a call, in ms; the time in which a body arrives not counted. */
   readonly timeoutMs: number;
 }
 
@@ -24,28 +24,36 @@ export interface Reader extends Workspace {
   readonly apiKey: ApiKey;
 }
 
+/** The body of an answer; undefined for one without. */
+type ReadAnswer = Record<string, unknown> | undefined;
+
 /**
  * An endpoint that reads what belongs to the key's organisation. Its rate is ten times that of scoring, in a window of
  * its own; it works in every state of the organisation.
- * @throws (the middleware) ApiError invalidApiKey, rateLimited, and what `answer` throws
+ * @throws (the middleware) ApiError invalidApiKey, rateLimited, internalError at the deadline, and what `answer` throws
  */
-export function readingRoute(
+export const readingRoute = (
   rooms: ReadingRooms,
-  answer: (context: Context, reader: Reader) => Promise<Record<string, unknown> | undefined>,
+  answer: (context: Context, reader: Reader) => Promise<ReadAnswer>,
+): Middleware => receivingRoute(rooms, { receive: async () => undefined, answer });
+
+/**
+ * As `readingRoute`, for calls with a body. The time in which it arrives is not the service's: it does not count.
+ * @param steps `receive` reads the body, and bounds that by itself
+ */
+export function receivingRoute<Received>(
+  rooms: ReadingRooms,
+  steps: {
+    readonly receive: (context: Context) => Promise<Received>;
+    readonly answer: (context: Context, reader: Reader, received: Received) => Promise<ReadAnswer>;
+  },
 ): Middleware {
-  const read = async (context: Context) => {
-    const apiKey = await rooms.keys.authenticate(context.req);
-    const callId = rooms.newCallId(rooms.clock.now());
-    await takeSlot(context, rooms.rateLimit, { apiKey, callId, window: 'reading' });
-    const workspace = await rooms.directory.workspace(apiKey.organisation_id);
-    if (workspace === undefined)
-      throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
-    return await answer(context, { ...workspace, apiKey });
-  };
   return async (context) => {
-    // A body may take its time to arrive: an endpoint with one bounds what comes after it.
-    const hasBody = context.method === 'POST';
-    const body = await (hasBody ? read(context) : withinTime(rooms.timeoutMs, read(context)));
+    const beganMs = performance.now();
+    const reader = await answered(rooms.timeoutMs, identify(context, rooms));
+    const leftMs = rooms.timeoutMs - (performance.now() - beganMs);
+    const received = await steps.receive(context);
+    const body = await answered(leftMs, steps.answer(context, reader, received));
     if (body === undefined) {
       context.status = 204;
       return;
@@ -53,6 +61,28 @@ export function readingRoute(
     context.type = 'application/json';
     context.body = JSON.stringify(body);
   };
+}
+
+async function identify(context: Context, rooms: ReadingRooms): Promise<Reader> {
+  const apiKey = await rooms.keys.authenticate(context.req);
+  const callId = rooms.newCallId(rooms.clock.now());
+  await takeSlot(context, rooms.rateLimit, { apiKey, callId, window: 'reading' });
+  const workspace = await rooms.directory.workspace(apiKey.organisation_id);
+  if (workspace === undefined)
+    throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
+  return { ...workspace, apiKey };
+}
+
+async function answered<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
+  try {
+    return await withinTime(limitMs, work);
+  } catch (error) {
+    if (!(error instanceof OutOfTime)) throw error;
+    throw new ApiError('internalError', 'The call could not be answered in time.', {
+      cause: error,
+      retryAfterSeconds: 1,
+    });
+  }
 }
 
 /** A parameter of the path, decoded. The router has made sure that it is there. */
