@@ -106,9 +106,13 @@ function checkPolicy(organisation: Organisation, model: Model, verdict: Verdict)
   const gate = verdict.failing_gate === null ? '' : ` at the gate ${verdict.failing_gate}`;
   throw new ApiError(
     'deployBlocked',
-    `The deploy policy is block and the model's validation state is ${verdict.state}${gate}. It clears as predictions ` +
-      `mature and the model passes its gates, or an administrator lifts the refusal with ` +
-      `"leadscore model set ${model._id} --override on --reason ...".`,
+    `The deploy policy is block and the model's validation state is ${verdict.state}${gate}. ${wayPast(verdict)}, or an ` +
+      `administrator lifts the refusal with "leadscore model set ${model._id} --override on --reason ...".`,
     { beside: { validation: verdict } },
   );
 }
+
+const wayPast = ({ state }: Verdict): string =>
+  state === 'unresolved'
+    ? 'It clears when the model has been graded again and passes, which the worker pools do every night'
+    : 'It clears as predictions mature and the model passes its gates';

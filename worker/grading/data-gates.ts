@@ -42,11 +42,13 @@ export function cohortReconciles(cohortFigures: CohortFigures): GateOutcome {
     joined_share: share,
     required_share: requiredJoined,
   };
-  if (requests.mismatchedRequests > 0 || requests.ledgerRecords !== requests.storedRows)
+  if (requests.mismatchedRequests > 0 || requests.ledgerRecords !== requests.storedRows) {
+    const those = requests.mismatchedRequests === 1 ? 'request' : 'requests';
     return failed(
       figures,
-      `the stored rows of ${counted(requests.mismatchedRequests)} requests differ from what the ledger counted`,
+      `the stored rows of ${counted(requests.mismatchedRequests)} ${those} differ from what the ledger counted`,
     );
+  }
   if (unaccounted !== 0 || repeats < 0)
     return failed(figures, `${counted(Math.abs(unaccounted || repeats))} stored rows are not accounted for`);
   if (joined === 0)

@@ -101,7 +101,7 @@ export const stateCases: readonly StateCase[] = [
       state: 'failed',
       failing_gate: 'cohort_reconciles',
       summary:
-        'Failed at cohort_reconciles: the stored rows of 1 requests differ from what the ledger counted.',
+        'Failed at cohort_reconciles: the stored rows of 1 request differ from what the ledger counted.',
     },
   },
   {

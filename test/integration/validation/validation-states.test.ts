@@ -98,7 +98,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
       try {
         const reply = await own.score([{ company_size: 1 }], { url: later.url });
         const refusal = refused(reply, '409 deploy_blocked');
-        expect(refusal.error.message).to.include('unresolved');
+        expect(refusal.error.message).to.include('unresolved').and.to.include('graded again');
         expect(JSON.parse(reply.text).validation).to.deep.equal({
           state: 'unresolved',
           failing_gate: null,
