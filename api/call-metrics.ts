@@ -3,14 +3,14 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 
 /** What the gateway counts of its calls, for Prometheus. No key, body, or field value is ever a label. */
 export class CallMetrics {
-  private readonly calls: Counter<'path' | 'status'>;
+  private readonly calls: Counter<'path' | 'status' | 'code'>;
   private readonly durations: Histogram<'path'>;
 
   constructor(registry: Registry) {
     this.calls = new Counter({
       name: 'leadscore_calls_total',
-      help: 'Calls answered, by path and status.',
-      labelNames: ['path', 'status'],
+      help: 'Calls answered, by path, status, and code of the error ("ok" where there is none).',
+      labelNames: ['path', 'status', 'code'],
       registers: [registry],
     });
     this.durations = new Histogram({
@@ -29,7 +29,8 @@ export class CallMetrics {
       await next();
       const matched: unknown = context._matchedRoute;
       const path = typeof matched === 'string' ? matched : 'other';
-      this.calls.inc({ path, status: String(context.status) });
+      const code = typeof context.state.errorCode === 'string' ? context.state.errorCode : 'ok';
+      this.calls.inc({ path, status: String(context.status), code });
       this.durations.observe({ path }, (performance.now() - startMs) / 1000);
     };
   }

@@ -32,6 +32,7 @@ import { Dispatcher } from './dispatch/dispatcher.js';
 import { LaneQueues } from './dispatch/lane-queues.js';
 import { ReplyStream } from './dispatch/reply-stream.js';
 import { Drain } from './drain.js';
+import { observeGateway } from './gateway-metrics.js';
 import { KeyStore } from './key-store.js';
 import { Metering } from './metering.js';
 import { RateLimit } from './rate-limit/rate-limit.js';
@@ -129,6 +130,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const dispatcher = new Dispatcher({ gatewayId, queues, replies });
 
   const metrics = createMetrics();
+  observeGateway(metrics, { dispatcher, takeBacks });
   const readiness = async () => (commands.status === 'ready' ? undefined : 'no connection to Redis');
   let drain: Drain | undefined;
   let ownUrl = '';

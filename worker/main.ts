@@ -6,6 +6,7 @@ import { Lifecycle } from '../shared/lifecycle.js';
 import { createLogger, type Logger } from '../shared/logger.js';
 import { connectRedis } from '../shared/redis.js';
 import { WorkerPool } from './pool.js';
+import { observePool, sweepCounter } from './pool-metrics.js';
 import { strike, strikesToQuarantine } from './quarantine.js';
 import { startScheduler } from './scheduler.js';
 
@@ -21,19 +22,19 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   lifecycle.listenForSignals();
   lifecycle.followParent();
   const metrics = createMetrics();
-  lifecycle.add(
-    await startScheduler({ ...config, redisUrl: config.redisUrl, mongoUrl: config.mongoUrl }, logger),
-  );
-  const strikes = connectRedis({ url: config.redisUrl, name: 'leadscore-pool', kind: 'commands', logger });
-  lifecycle.onStop('redis', async () => strikes.disconnect());
+  const { redisUrl, mongoUrl } = config;
+  lifecycle.add(await startScheduler({ ...config, redisUrl, mongoUrl }, logger, sweepCounter(metrics)));
+  const redis = connectRedis({ url: redisUrl, name: 'leadscore-pool', kind: 'commands', logger });
+  lifecycle.onStop('redis', async () => redis.disconnect());
   const onDeathOf = (modelKey: string) => {
-    strike(strikes, modelKey, Date.now()).then(
+    strike(redis, modelKey, Date.now()).then(
       (count) =>
         logger.error({ model: modelKey, count, strikesToQuarantine }, 'a worker died while it ran a model'),
       (error: unknown) => logger.error({ model: modelKey, error }, 'a death could not be noted'),
     );
   };
   const pool = lifecycle.add(new WorkerPool({ workers: config.workers, logger, onDeathOf }));
+  observePool(metrics, { pool, workers: config.workers, redis });
   lifecycle.add(
     await startAdminServer({
       host: config.host,

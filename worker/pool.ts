@@ -57,6 +57,7 @@ export class WorkerPool {
   private watcher: NodeJS.Timeout | undefined;
   private isStopping = false;
   private quickDeaths = 0;
+  private deaths = 0;
 
   constructor(private readonly options: PoolOptions) {}
 
@@ -72,6 +73,11 @@ export class WorkerPool {
   /** Process ids of the children that live. */
   get processIds(): number[] {
     return [...this.children.values()].flatMap((child) => child.process.pid ?? []);
+  }
+
+  /** Children that have ended and were replaced. */
+  get deathCount(): number {
+    return this.deaths;
   }
 
   /** Children that take jobs. */
@@ -122,6 +128,7 @@ export class WorkerPool {
     this.children.delete(slot);
     const modelKey = takeInHand(inHandFile(slot));
     if (this.isStopping) return;
+    this.deaths += 1;
     if (modelKey !== undefined && isOwnDeath(child, how)) this.options.onDeathOf(modelKey);
     this.quickDeaths = Date.now() - child.startedMs < healthyMs ? this.quickDeaths + 1 : 0;
     const delayMs = Math.min(firstReplacementDelayMs * 2 ** this.quickDeaths, longestReplacementDelayMs);

@@ -21,6 +21,12 @@ export async function strike(redis: Redis, modelKey: string, nowMs: number): Pro
   return next;
 }
 
+/** Versions of models (`<model>:<version>`) that are quarantined. */
+export async function quarantinedVersions(redis: Redis): Promise<string[]> {
+  const strikes = await redis.hgetall(modelStrikesKey);
+  return Object.keys(strikes).filter((modelKey) => isQuarantined(strikes, modelKey));
+}
+
 /** Whether a version is quarantined, by the strikes of all versions as Redis holds them. */
 export const isQuarantined = (strikes: Readonly<Record<string, string>>, modelKey: string): boolean =>
   Number.parseInt(strikes[modelKey] ?? '0', 10) >= strikesToQuarantine;

@@ -4,7 +4,7 @@ import type { Stoppable } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
 import { leaseMsOf } from '../shared/quota/lease.js';
 import { Quota } from '../shared/quota/quota.js';
-import { sweepLeases } from '../shared/quota/sweep.js';
+import { type SweepCounts, sweepLeases } from '../shared/quota/sweep.js';
 import { connectionReady, connectRedis } from '../shared/redis.js';
 import { connectMongo } from '../shared/store/connect.js';
 import { prepareDatabase } from '../shared/store/prepare.js';
@@ -20,7 +20,11 @@ type SchedulerConfig = WorkerConfig & { readonly redisUrl: string; readonly mong
  * Upkeep, as repeated BullMQ jobs on a lane of its own: however many pools there are, each job runs once. Now: the sweep
  * of expired leases, every five seconds. Beside it, on a lane of its own, the grading of models.
  */
-export async function startScheduler(config: SchedulerConfig, logger: Logger): Promise<Stoppable> {
+export async function startScheduler(
+  config: SchedulerConfig,
+  logger: Logger,
+  onSwept: (swept: SweepCounts) => void,
+): Promise<Stoppable> {
   const connect = (name: string, kind: 'commands' | 'blocking') =>
     connectRedis({ url: config.redisUrl, name: `leadscore-upkeep-${name}`, kind, logger });
   const [commands, blocking] = [connect('commands', 'commands'), connect('jobs', 'blocking')];
@@ -37,6 +41,7 @@ export async function startScheduler(config: SchedulerConfig, logger: Logger): P
       when: { every: sweepEveryMs },
       run: async () => {
         const swept = await sweepLeases({ redis: commands, quota, ledger });
+        onSwept(swept);
         if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
       },
     },

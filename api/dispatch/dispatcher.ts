@@ -85,6 +85,11 @@ export class Dispatcher {
     return { parts: scored, fields: fieldsOf(parts, scored) };
   }
 
+  /** Chunks that wait here for a place in a lane. */
+  waiting(lane: Lane): number {
+    return this.windows[lane].depth;
+  }
+
   /**
    * How a model is explained, from a worker that has loaded it.
    * @throws ApiError internalError when none says so in time

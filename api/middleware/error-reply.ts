@@ -47,6 +47,7 @@ export function errorReply({
           messageOf(thrown),
         );
       }
+      context.state.errorCode = error.entry.code;
       context.status = error.entry.status;
       context.type = 'application/json';
       context.body = JSON.stringify(errorEnvelope(error, docsUrl()));

@@ -27,6 +27,11 @@ export class TakeBacks {
 
   constructor(private readonly options: TakeBacksOptions) {}
 
+  /** Calls that are not taken back yet. */
+  get pending(): number {
+    return this.underWay.size;
+  }
+
   /** Begins to take a call back. */
   begin(counter: UsageCounter, callId: string): void {
     const done = this.untilDone(counter, callId).finally(() => this.underWay.delete(done));

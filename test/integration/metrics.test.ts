@@ -1,0 +1,78 @@
+import { expect } from 'chai';
+import { childProcessIds } from '../../scripts/bench/process-usage.js';
+import { freePort } from '../../scripts/local-servers/loopback-port.js';
+import { signal } from '../../scripts/local-servers/server-process.js';
+import { eventually } from '../support/eventually.js';
+import { httpCall } from '../support/http-call.js';
+import { refused, scored } from '../support/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+
+const lead = { company_size: 120, crm_id: 'L-1' };
+
+describe('metrics', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+  let gatewayUrl: string;
+  let poolUrl: string;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    const [adminPort, workerAdminPort] = await Promise.all([freePort(), freePort()]);
+    gatewayUrl = `http://127.0.0.1:${adminPort}/metrics`;
+    poolUrl = `http://127.0.0.1:${workerAdminPort}/metrics`;
+    const environment = { ADMIN_PORT: String(adminPort), WORKER_ADMIN_PORT: String(workerAdminPort) };
+    service = await runningService({ gateways: 1, environment });
+    own = await workspace(service);
+  });
+  after(async function () {
+    this.timeout(startTimeoutMs);
+    await service?.stop();
+  });
+
+  /** The value of a metric, by its name and labels as they are written. */
+  const read = async (url: string, metric: string): Promise<number> => {
+    const { text } = await httpCall(url, { method: 'GET' });
+    const line = text.split('\n').find((candidate) => candidate.startsWith(`${metric} `));
+    expect(line, `${metric} in\n${text}`).to.be.a('string');
+    return Number(line?.slice(metric.length + 1));
+  };
+
+  it('of a gateway count calls by path, status and code, and say what it holds up', async () => {
+    scored(await own.score([lead]));
+    scored(await own.score([lead]));
+    refused(await own.score([{ company_size: {} }]), '400 bad_request');
+    const calls = 'leadscore_calls_total{path="/v1/score"';
+    expect(await read(gatewayUrl, `${calls},status="200",code="ok"}`)).to.equal(2);
+    expect(await read(gatewayUrl, `${calls},status="400",code="bad_request"}`)).to.equal(1);
+    expect(await read(gatewayUrl, 'leadscore_call_seconds_count{path="/v1/score"}')).to.equal(3);
+    for (const lane of ['singles', 'batches'])
+      expect(await read(gatewayUrl, `leadscore_chunks_waiting{lane="${lane}"}`)).to.equal(0);
+    expect(await read(gatewayUrl, 'leadscore_calls_to_take_back')).to.equal(0);
+  });
+
+  it('of a pool say how many processes there are and how many died, what waits, and what is quarantined', async () => {
+    const wanted = await read(poolUrl, 'leadscore_worker_processes{state="wanted"}');
+    expect(wanted).to.be.at.least(1);
+    expect(await read(poolUrl, 'leadscore_worker_processes{state="ready"}')).to.equal(wanted);
+    expect(await read(poolUrl, 'leadscore_worker_deaths_total')).to.equal(0);
+    expect(await read(poolUrl, 'leadscore_quarantined_versions')).to.equal(0);
+    for (const lane of ['singles', 'batches'])
+      expect(await read(poolUrl, `leadscore_lane_depth{lane="${lane}"}`)).to.equal(0);
+  });
+
+  it('of a pool count its deaths and what the sweep did', async function () {
+    this.timeout(30_000);
+    const [worker] = childProcessIds(service.stack.pool.pid);
+    expect(worker).to.be.a('number');
+    signal(worker ?? 0, 'SIGKILL');
+    await eventually(
+      async () => expect(await read(poolUrl, 'leadscore_worker_deaths_total')).to.equal(1),
+      10_000,
+    );
+    await eventually(
+      async () => expect(await read(poolUrl, 'leadscore_swept_total{outcome="settled"}')).to.equal(0),
+      15_000,
+    );
+  });
+});
