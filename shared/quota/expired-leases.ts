@@ -14,6 +14,7 @@ export interface EndedLeases {
 /**
  * Ends the leases of one counter that have run out: settled when the ledger has the call, released when it has not. Before
  * it is released, a call is fenced: a commit of it that is still under way, as in a database that was frozen, then fails.
+ * Where a transaction was in the way of that, the recount that each release asks for finds what came of it.
  * @throws what Redis or the ledger fails with; leases that were not looked at stay
  */
 export async function endExpiredLeases(
@@ -25,21 +26,20 @@ export async function endExpiredLeases(
   for (;;) {
     const callIds = await commands.expiredLeases(counter, leasesPerBatch);
     if (callIds.length === 0) return ended;
-    const recorded = await ledger.recordedCalls(counter.organisationId, callIds);
+    const recorded = new Set(await ledger.recordedCalls(counter.organisationId, callIds));
     const others = callIds.filter((callId) => !recorded.has(callId));
-    const fenced = others.length === 0 ? new Set<string>() : await ledger.fenceCalls(others);
+    if (others.length > 0)
+      for (const callId of await ledger.fenceCalls(counter.organisationId, others)) recorded.add(callId);
     await Promise.all(
       callIds.map(async (callId) => {
         const call = { counter, callId, leaseMs };
-        if (recorded.has(callId)) {
-          if ((await commands.settle(call)).code === quotaCode.done) ended.settled += 1;
-        } else if (fenced.has(callId)) {
-          const { code } = await commands.release({ ...call, recountLater: true });
-          if (code === quotaCode.done) ended.released += 1;
-        }
+        const isRecorded = recorded.has(callId);
+        const { code } = await (isRecorded
+          ? commands.settle(call)
+          : commands.release({ ...call, recountLater: true }));
+        if (code === quotaCode.done) ended[isRecorded ? 'settled' : 'released'] += 1;
       }),
     );
-    // A call that was recorded in between is left to the next sweep, which finds its row.
-    if (callIds.length < leasesPerBatch || recorded.size + fenced.size === 0) return ended;
+    if (callIds.length < leasesPerBatch) return ended;
   }
 }

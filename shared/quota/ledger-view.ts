@@ -31,8 +31,9 @@ export interface LedgerView {
   recordedCalls(organisationId: string, callIds: readonly string[]): Promise<ReadonlySet<string>>;
 
   /**
-   * Keeps calls that have no row from ever getting one: a commit that is still under way fails from now on.
-   * @returns those that are certain to have none; of any other it is not known yet
+   * Keeps calls that have no row from ever getting one: a commit that is still under way fails from now on. Only a
+   * transaction that is open at this moment, as that of a gateway that died, is not waited for.
+   * @returns those that have a row all the same
    */
-  fenceCalls(callIds: readonly string[]): Promise<ReadonlySet<string>>;
+  fenceCalls(organisationId: string, callIds: readonly string[]): Promise<ReadonlySet<string>>;
 }

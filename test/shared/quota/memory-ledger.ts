@@ -63,9 +63,8 @@ export class MemoryLedger implements LedgerView {
     return recorded;
   }
 
-  async fenceCalls(callIds: readonly string[]): Promise<Set<string>> {
-    await this.beforeRead();
+  async fenceCalls(organisationId: string, callIds: readonly string[]): Promise<Set<string>> {
     for (const callId of callIds) if (!this.rows.has(callId)) this.fenced.add(callId);
-    return new Set(callIds.filter((callId) => this.fenced.has(callId)));
+    return this.recordedCalls(organisationId, callIds);
   }
 }
