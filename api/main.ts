@@ -33,6 +33,7 @@ import { LaneQueues } from './dispatch/lane-queues.js';
 import { ReplyStream } from './dispatch/reply-stream.js';
 import { Drain } from './drain.js';
 import { observeGateway } from './gateway-metrics.js';
+import { HeavyCalls } from './heavy-calls.js';
 import { KeyStore } from './key-store.js';
 import { Metering } from './metering.js';
 import { RateLimit } from './rate-limit/rate-limit.js';
@@ -142,6 +143,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
     score: {
       keys,
       receiving: { rateLimit, clock, newCallId, limits: config },
+      heavyCalls: new HeavyCalls(),
       scoring: {
         admission: new Admission({ directory, verdicts, clock }),
         replays: new Replays({ redis: commands, store: idempotency, clock }),

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../../shared/errors.js';
 import {
   type ChunkReply,
@@ -73,12 +74,17 @@ export class Dispatcher {
    */
   async score(call: ScoringCall, model: AdmittedModel): Promise<ScoredRows> {
     const target = { organisationId: call.apiKey.organisation_id, model };
-    const parts = packParts(call, model);
-    const replies = await Promise.all(
-      call.lane === 'singles'
-        ? parts.map((part) => this.scoreSingle(part, target, call))
-        : this.scoreBatch(parts, target, call),
-    );
+    const parts: OutgoingPart[] = [];
+    const underWay: Promise<PartReply>[] = [];
+    for (const part of packedParts(call, model)) {
+      // Packing takes milliseconds; other calls have their turn in between.
+      if (parts.length > 0) await nextTurn();
+      parts.push(part);
+      const reply = this.scorePart(part, target, call);
+      reply.catch(() => undefined);
+      underWay.push(reply);
+    }
+    const replies = await Promise.all(underWay);
     const refused = replies.filter((reply): reply is RefusedPart => 'problems' in reply);
     if (refused.length > 0) throw refusal(refused, call.nameOfRecord);
     const scored = replies.filter((reply): reply is ScoredPart => 'scores' in reply);
@@ -102,21 +108,13 @@ export class Dispatcher {
     return explained.method;
   }
 
-  private scoreBatch(
-    parts: readonly OutgoingPart[],
-    target: ChunkTarget,
-    call: ScoringCall,
-  ): Promise<PartReply>[] {
+  private async scorePart(part: OutgoingPart, target: ChunkTarget, call: ScoringCall): Promise<PartReply> {
+    const { lane } = call;
     const timeoutMs = msUntil(call.deadline);
-    return parts.map(async (part) => {
-      const [reply] = await this.sendChunk({ target, lane: call.lane, parts: [part], timeoutMs });
-      if (reply === undefined) throw unanswered('a chunk came back without its part');
-      return reply;
-    });
-  }
-
-  private scoreSingle(part: OutgoingPart, target: ChunkTarget, call: ScoringCall): Promise<PartReply> {
-    return this.singles.score(target, part, msUntil(call.deadline));
+    if (lane === 'singles') return await this.singles.score(target, part, timeoutMs);
+    const [reply] = await this.sendChunk({ target, lane, parts: [part], timeoutMs });
+    if (reply === undefined) throw unanswered('a chunk came back without its part');
+    return reply;
   }
 
   /** Runs `send` when the model's turn has come, and then the organisation's. */
@@ -175,19 +173,17 @@ const unanswered = (cause: unknown): ApiError =>
   new ApiError('internalError', 'The records could not be scored in time.', { cause, retryAfterSeconds: 1 });
 
 /** Cuts a call into parts of at most 250 records, each record packed to the fields that the model knows. */
-function packParts(call: ScoringCall, { knownFields }: AdmittedModel): OutgoingPart[] {
-  const parts: OutgoingPart[] = [];
+function* packedParts(call: ScoringCall, { knownFields }: AdmittedModel): Generator<OutgoingPart> {
   for (let firstRow = 0; firstRow < call.records.length; firstRow += maxChunkRecords) {
     const records = call.records.slice(firstRow, firstRow + maxChunkRecords);
-    parts.push({
+    yield {
       now: call.atMs,
       explain: call.explain,
       firstRow,
       crmIds: records.map((record) => record.crmId),
       rows: records.map((record) => JSON.stringify(knownFields.pack(record.fields))),
-    });
+    };
   }
-  return parts;
 }
 
 /** What each record was scored from: what was sent, or what the worker filled in beside it. */

@@ -1,89 +1,138 @@
 import { ApiError } from '../../shared/errors.js';
 
 export interface FairWindowOptions {
-  /** Chunks of this gateway in the lane at once. */
+  /** How many may run at once. */
   readonly size: () => number;
-  /** Chunks that may wait here; what comes beyond them could not be answered in time. */
+  /** How many may wait; what comes beyond them could not be answered in time. */
   readonly mostWaiting: number;
+  /** Monotonic ms. */
+  readonly nowMs?: () => number;
 }
 
 interface Waiting {
   readonly start: () => void;
-  readonly cancelled: () => boolean;
+  readonly refuse: () => void;
+  readonly isOver: () => boolean;
 }
 
+/** How much the newest time between two turns weighs in what is expected of the next. */
+const newestWeight = 0.2;
+
 /**
- * Keeps a lane short and shares it fairly: a gateway has only so many chunks in the lane, and the next place goes to the
- * organisations in turn. However much one of them sends, another's next chunk waits for one round and not behind all.
+ * Keeps a line short and shares it fairly: only so many run at once, and the next place goes to the organisations in turn.
+ * However much one of them sends, another's next waits for one round and not behind all. What could not come to its turn in
+ * time is refused at once: when too many wait, those of the organisation that waits with most; and when, as turns have come
+ * of late, its own would come too late.
  */
 export class FairWindow {
-  /** Organisations that wait, in the order of their turns; each with its chunks in the order in which they came. */
+  /** Organisations that wait, in the order of their turns; each with what it waits with, in the order in which it came. */
   private readonly waiting = new Map<string, Waiting[]>();
   private waitingCount = 0;
-  private inLane = 0;
+  private running = 0;
+  /** Ms between two turns while there was a line; undefined until two have come. */
+  private turnEveryMs: number | undefined;
+  private lastTurnMs: number | undefined;
+  private readonly nowMs: () => number;
 
-  constructor(private readonly options: FairWindowOptions) {}
+  constructor(private readonly options: FairWindowOptions) {
+    this.nowMs = options.nowMs ?? (() => performance.now());
+  }
 
-  /** Chunks that wait here. */
+  /** How many wait. */
   get depth(): number {
     return this.waitingCount;
   }
 
   /**
    * Runs `send` when the organisation's turn has come.
-   * @param timeoutMs the longest wait; a chunk that waited this long is not sent
-   * @throws ApiError internalError at once when too many wait already, or after `timeoutMs`; what `send` throws
+   * @param timeoutMs the longest wait; what waited this long is not run
+   * @throws ApiError internalError at once when its turn could not come in time, or when too many wait; or after
+   * `timeoutMs`; what `send` throws
    */
   async run<Result>(organisationId: string, timeoutMs: number, send: () => Promise<Result>): Promise<Result> {
-    if (this.inLane >= this.options.size() || this.waitingCount > 0)
+    if (this.running >= this.options.size() || this.waitingCount > 0)
       await this.turn(organisationId, timeoutMs);
-    this.inLane += 1;
+    this.running += 1;
     try {
       return await send();
     } finally {
-      this.inLane -= 1;
+      this.running -= 1;
       this.startNext();
     }
   }
 
   private async turn(organisationId: string, timeoutMs: number): Promise<void> {
-    if (this.waitingCount >= this.options.mostWaiting) throw overloaded();
-    let isCancelled = false;
+    if (this.expectedWaitMs(organisationId) > timeoutMs) throw overloaded();
+    if (this.waitingCount >= this.options.mostWaiting) this.makeRoomFor(organisationId);
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        isCancelled = true;
-        reject(overloaded());
-      }, timeoutMs);
-      const start = () => {
+      let isOver = false;
+      const end = (how: () => void) => {
         clearTimeout(timer);
-        resolve();
+        isOver = true;
+        how();
       };
-      this.enqueue(organisationId, { start, cancelled: () => isCancelled });
+      const refuse = () => end(() => reject(overloaded()));
+      const timer = setTimeout(refuse, timeoutMs);
+      this.enqueue(organisationId, { start: () => end(resolve), refuse, isOver: () => isOver });
     });
   }
 
-  private enqueue(organisationId: string, chunk: Waiting): void {
+  /** When the turn of an organisation's next would come, at the pace of late: each other one has as many before it. */
+  private expectedWaitMs(organisationId: string): number {
+    const own = 1 + (this.waiting.get(organisationId)?.length ?? 0);
+    let turns = own;
+    for (const [other, line] of this.waiting)
+      if (other !== organisationId) turns += Math.min(line.length, own);
+    return turns * (this.turnEveryMs ?? 0);
+  }
+
+  /** Refuses the last of the organisation that waits with most, for one that waits with less. */
+  private makeRoomFor(organisationId: string): void {
+    let longest: Waiting[] = [];
+    for (const line of this.waiting.values()) if (line.length > longest.length) longest = line;
+    const own = this.waiting.get(organisationId)?.length ?? 0;
+    const last = longest.length > own + 1 ? longest.pop() : undefined;
+    if (last === undefined) throw overloaded();
+    this.waitingCount -= 1;
+    last.refuse();
+  }
+
+  private enqueue(organisationId: string, waiting: Waiting): void {
     this.waitingCount += 1;
-    const chunks = this.waiting.get(organisationId);
-    if (chunks === undefined) this.waiting.set(organisationId, [chunk]);
-    else chunks.push(chunk);
+    const line = this.waiting.get(organisationId);
+    if (line === undefined) this.waiting.set(organisationId, [waiting]);
+    else line.push(waiting);
   }
 
   /** The organisation whose turn it was goes to the end of the line. */
   private startNext(): void {
-    while (this.inLane < this.options.size()) {
+    while (this.running < this.options.size()) {
       const [turn] = this.waiting;
-      if (turn === undefined) return;
-      const [organisationId, chunks] = turn;
+      if (turn === undefined) {
+        this.lastTurnMs = undefined;
+        return;
+      }
+      const [organisationId, line] = turn;
       this.waiting.delete(organisationId);
-      const chunk = chunks.shift();
-      if (chunks.length > 0) this.waiting.set(organisationId, chunks);
-      if (chunk === undefined) continue;
+      const next = line.shift();
+      if (line.length > 0) this.waiting.set(organisationId, line);
+      if (next === undefined) continue;
       this.waitingCount -= 1;
-      if (chunk.cancelled()) continue;
-      chunk.start();
+      if (next.isOver()) continue;
+      this.noteTurn();
+      next.start();
       return;
     }
+  }
+
+  private noteTurn(): void {
+    const nowMs = this.nowMs();
+    if (this.lastTurnMs !== undefined) {
+      const gapMs = nowMs - this.lastTurnMs;
+      const before = this.turnEveryMs ?? gapMs;
+      this.turnEveryMs = before + newestWeight * (gapMs - before);
+    }
+    this.lastTurnMs = nowMs;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Middleware } from 'koa';
 import { ApiError } from '../../shared/errors.js';
 import { answerInTime } from '../answer-in-time.js';
+import type { HeavyCalls } from '../heavy-calls.js';
 import type { KeyStore } from '../key-store.js';
 import { parseJson } from '../parse-json.js';
 import { bodyText } from '../read-body.js';
@@ -14,6 +15,7 @@ import { sendReply } from '../send-reply.js';
 export interface ScoreRouteRooms {
   readonly keys: KeyStore;
   readonly receiving: ReceivingRooms;
+  readonly heavyCalls: HeavyCalls;
   readonly scoring: ScoringRooms;
   readonly requestTimeoutMs: number;
   readonly webhookTimeoutMs: number;
@@ -39,8 +41,15 @@ export function scoreRoute(rooms: ScoreRouteRooms, writeReply: WriteReply): Midd
         'Send JSON: the Content-Type must be application/json, in UTF-8.',
       );
     }
-    const call = callOf(received, check(parseJson(bodyText(received.body))), String(context.state.requestId));
-    sendReply(context, await answerInTime(call, () => scoreRecords(call, writeReply, rooms.scoring)));
+    const reply = await rooms.heavyCalls.inTurn(received, async (breathe) => {
+      const parsed = parseJson(bodyText(received.body));
+      await breathe();
+      const request = check(parsed);
+      await breathe();
+      const call = callOf(received, request, String(context.state.requestId));
+      return await answerInTime(call, () => scoreRecords(call, writeReply, rooms.scoring));
+    });
+    sendReply(context, reply);
   };
 }
 

@@ -1,6 +1,7 @@
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import { answerInTime } from '../answer-in-time.js';
 import { bodyHashOf, type ReceivedCall, receiveCall } from '../receive-call.js';
+import type { Reply } from '../replays.js';
 import { scoreRecords } from '../score-records.js';
 import type { LikelihoodName } from '../score-reply.js';
 import type { Idempotency, ScoringCall } from '../scoring-call.js';
@@ -19,6 +20,10 @@ export function webhookScoreRoute(rooms: ScoreRouteRooms, likelihoodName: Likeli
       timeoutMs: rooms.webhookTimeoutMs,
       route: `${context._matchedRoute}?${context.querystring}`,
     });
+    sendReply(context, await rooms.heavyCalls.inTurn(received, () => answer(context, received)));
+  };
+
+  async function answer(context: Context, received: ReceivedCall): Promise<Reply> {
     const request = readWebhook(parseWebhookBody(context, received.body), context.query);
     const call = callOf(received, request, {
       requestId: String(context.state.requestId),
@@ -28,8 +33,8 @@ export function webhookScoreRoute(rooms: ScoreRouteRooms, likelihoodName: Likeli
       likelihoodName,
       forHubSpotAction: request.hubSpotCallbackId !== undefined,
     });
-    sendReply(context, await answerInTime(call, () => scoreRecords(call, writeReply, rooms.scoring)));
-  };
+    return await answerInTime(call, () => scoreRecords(call, writeReply, rooms.scoring));
+  }
 }
 
 function callOf(

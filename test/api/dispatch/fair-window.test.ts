@@ -98,4 +98,49 @@ describe('FairWindow', () => {
     expect((failed as Error).message).to.equal('of its own');
     expect(await window.run('org', 1_000, async () => 'next')).to.equal('next');
   });
+
+  it('refuses at once what could not come to its turn in time, as turns have come of late', async () => {
+    let nowMs = 0;
+    const window = new FairWindow({ size: () => 1, mostWaiting: 100, nowMs: () => nowMs });
+    const ends: (() => void)[] = [];
+    const send = () => {
+      const { done, end } = held();
+      ends.push(end);
+      return done;
+    };
+    const running = Array.from({ length: 12 }, () => window.run('org', 60_000, send));
+    for (let turn = 0; turn < 4; turn += 1) {
+      nowMs += 1_000;
+      ends[turn]?.();
+      await turnOfTheLoop();
+    }
+    expect(window.depth).to.equal(7); // at a turn a second
+    const refused = await window.run('org', 7_500, send).catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(ApiError);
+    const inTime = window.run('org', 8_500, send);
+    const ofAnother = window.run('other', 2_500, send); // one of theirs before it
+    expect(window.depth).to.equal(9);
+    for (let turn = 4; turn < 14; turn += 1) {
+      ends[turn]?.();
+      await turnOfTheLoop();
+    }
+    await Promise.all([...running, inTime, ofAnother]);
+  });
+
+  it('gives the place of the last of whoever waits with most to one that waits with less', async () => {
+    const window = new FairWindow({ size: () => 1, mostWaiting: 3 });
+    const first = held();
+    const blocked = window.run('flood', 1_000, () => first.done);
+    const flood = Array.from({ length: 3 }, (_, index) =>
+      window.run('flood', 1_000, async () => index).catch((error: unknown) => error),
+    );
+    const quiet = window.run('quiet', 1_000, async () => 'quiet');
+    expect(await flood[2]).to.be.instanceOf(ApiError);
+    expect(window.depth).to.equal(3);
+    const second = await window.run('quiet', 1_000, async () => 'no').catch((error: unknown) => error);
+    expect(second, 'not where it would have as many').to.be.instanceOf(ApiError);
+    first.end();
+    await blocked;
+    expect(await Promise.all([flood[0], flood[1], quiet])).to.deep.equal([0, 1, 'quiet']);
+  });
 });

@@ -1,0 +1,109 @@
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
+import { FairWindow } from './dispatch/fair-window.js';
+import { CallerGone } from './read-body.js';
+import type { ReceivedCall } from './receive-call.js';
+import { msUntil } from './scoring-call.js';
+
+export interface HeavyCallsOptions {
+  /** Monotonic ms. */
+  readonly nowMs?: () => number;
+  /** A call that takes longer waits for a slow model, or for a worker that died: no reason to hold others up. */
+  readonly longestHoldMs?: number;
+}
+
+/** A body from this size on takes the gateway's thread for milliseconds at a time. */
+export const heavyBytes = 64 * 1024;
+/** Large calls at once: enough to keep workers busy; while others send small ones, no more than must be. */
+const atOnce = { alone: 4, besideSmall: 1 } as const;
+/** Calls that come seldom count as well. */
+const besideSmallMs = 60_000;
+/** While small calls of others come, a large one is followed by as long a pause as it took, up to this. */
+const longestPauseMs = 250;
+const pausesMs = 2_000;
+/** Each holds its body, so they are bounded by memory, too. */
+const mostWaiting = 64;
+
+/** What the gateway's rooms have to know of a call to give it its turn. */
+export type CallToWait = Pick<ReceivedCall, 'body' | 'deadline' | 'hasHungUp'> & {
+  readonly apiKey: Pick<ReceivedCall['apiKey'], 'organisation_id'>;
+};
+
+interface SmallCall {
+  readonly organisationId: string;
+  readonly atMs: number;
+}
+
+/** Ends a turn of the event loop, so that others have theirs. */
+export type Breathe = () => Promise<void>;
+
+/**
+ * Keeps large calls from holding up small ones. A gateway has one thread, and a machine few cores: what a call of a
+ * thousand records does with them, every call that arrives meanwhile waits for. So large calls wait for each other,
+ * organisation by organisation in turn, where otherwise small ones would wait for all of them; each lets others through
+ * between its steps; and while small calls come, large ones have half of the time. An organisation's own small calls do not
+ * count: how it divides its share is its own affair.
+ */
+export class HeavyCalls {
+  private readonly window: FairWindow;
+  private readonly nowMs: () => number;
+  private readonly longestHoldMs: number;
+  /** The organisation that sent the last small call, and the last that another one sent. */
+  private newestSmall: SmallCall | undefined;
+  private otherSmall: SmallCall | undefined;
+  private isBesideSmall = false;
+
+  constructor({ nowMs = () => performance.now(), longestHoldMs = 1_000 }: HeavyCallsOptions = {}) {
+    this.nowMs = nowMs;
+    this.longestHoldMs = longestHoldMs;
+    const size = () => (this.isBesideSmall ? atOnce.besideSmall : atOnce.alone);
+    this.window = new FairWindow({ size, mostWaiting, nowMs });
+  }
+
+  /**
+   * Does the work of a call whose body has arrived: at once where that is small.
+   * @throws ApiError internalError when its turn does not come in time; CallerGone; what `work` throws
+   */
+  async inTurn<Result>(call: CallToWait, work: (breathe: Breathe) => Promise<Result>): Promise<Result> {
+    const organisationId = call.apiKey.organisation_id;
+    if (call.body.length < heavyBytes) {
+      this.noteSmall(organisationId);
+      return await work(async () => undefined);
+    }
+    this.isBesideSmall = this.othersSentSmallWithin(besideSmallMs, organisationId);
+    return await new Promise<Result>((resolve, reject) => {
+      const begin = async () => {
+        if (call.hasHungUp()) throw new CallerGone('the caller hung up while waiting');
+        const result = work(() => nextTurn());
+        result.then(resolve, reject);
+        await this.hold(organisationId, result);
+      };
+      this.window.run(organisationId, msUntil(call.deadline), begin).catch(reject);
+    });
+  }
+
+  /** Holds a place until its call has ended, and for a pause after that. */
+  private async hold(organisationId: string, work: Promise<unknown>): Promise<void> {
+    const beganMs = this.nowMs();
+    const limit = new AbortController();
+    try {
+      await Promise.race([work, wait(this.longestHoldMs, undefined, limit)]);
+    } catch {
+      // Whoever awaits the work itself reads what it failed with.
+    } finally {
+      limit.abort();
+    }
+    if (this.othersSentSmallWithin(pausesMs, organisationId))
+      await wait(Math.min(longestPauseMs, this.nowMs() - beganMs));
+  }
+
+  private noteSmall(organisationId: string): void {
+    if (this.newestSmall?.organisationId !== organisationId) this.otherSmall = this.newestSmall;
+    this.newestSmall = { organisationId, atMs: this.nowMs() };
+  }
+
+  private othersSentSmallWithin(ms: number, organisationId: string): boolean {
+    const isOwn = this.newestSmall?.organisationId === organisationId;
+    const last = isOwn ? this.otherSmall : this.newestSmall;
+    return last !== undefined && this.nowMs() - last.atMs < ms;
+  }
+}
