@@ -136,7 +136,7 @@ describe('a flood of batches of one organisation', () => {
       expect(batches, 'batches by status').to.have.all.keys('200');
       expect(batches[200], 'batches of the flood').to.be.above(rounds);
       tellFigures({
-        load: 'a flood beside single calls',
+        fault: 'a flood beside single calls',
         quiet_p99_ms: quietMs,
         flooded_p99_ms: floodedMs,
         ...batches,
