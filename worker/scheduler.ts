@@ -10,15 +10,17 @@ import { connectMongo } from '../shared/store/connect.js';
 import { prepareDatabase } from '../shared/store/prepare.js';
 import { UsageLedger } from '../shared/store/usage-ledger.js';
 import { startGradingLane } from './grading/grading-lane.js';
+import { removeOldPredictions } from './retention.js';
 import { startUpkeep, type UpkeepJob } from './upkeep.js';
 
 const sweepEveryMs = 5_000;
+const removeOldEveryMs = 60_000;
 
 type SchedulerConfig = WorkerConfig & { readonly redisUrl: string; readonly mongoUrl: string };
 
 /**
  * Upkeep, as repeated BullMQ jobs on a lane of its own: however many pools there are, each job runs once. Now: the sweep
- * of expired leases, every five seconds. Beside it, on a lane of its own, the grading of models.
+ * of expired leases, every five seconds, and the removal of old predictions, every minute. Beside it, on a lane of its own, the grading of models.
  */
 export async function startScheduler(
   config: SchedulerConfig,
@@ -43,6 +45,19 @@ export async function startScheduler(
         const swept = await sweepLeases({ redis: commands, quota, ledger });
         onSwept(swept);
         if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
+      },
+    },
+    {
+      name: 'retention',
+      when: { every: removeOldEveryMs },
+      run: async () => {
+        const { retentionDays } = config;
+        const removed = await removeOldPredictions({
+          database: mongo.database,
+          nowMs: clock.now(),
+          retentionDays,
+        });
+        if (removed > 0) logger.info({ removed, retentionDays }, 'old predictions removed');
       },
     },
   ];

@@ -86,6 +86,27 @@ export class PredictionStore {
     await this.collection.deleteMany({ _id: range }, options);
   }
 
+  /** Whether any prediction's `_id` is smaller than a text. */
+  async hasBefore(id: string): Promise<boolean> {
+    return (await this.collection.findOne({ _id: { $lt: id } }, { projection: { _id: 1 } })) !== null;
+  }
+
+  /**
+   * Removes the oldest predictions, in one run of the clustered key.
+   * @param which.beforeId only those whose `_id` is smaller
+   * @returns how many there were
+   */
+  async removeOldest(which: { readonly beforeId: string; readonly most: number }): Promise<number> {
+    const [last] = await this.collection
+      .find({ _id: { $lt: which.beforeId } }, { projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .skip(which.most - 1)
+      .limit(1)
+      .toArray();
+    const range = last === undefined ? { $lt: which.beforeId } : { $lte: last._id };
+    return (await this.collection.deleteMany({ _id: range })).deletedCount;
+  }
+
   /**
    * The newest prediction of each lead under one model, for the leads that have any.
    * One document comes back, with an array a column: decoding a thousand small documents costs four times as much.

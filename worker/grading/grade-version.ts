@@ -5,6 +5,7 @@ import { monthOf } from '../../shared/clock.js';
 import type { Db } from '../../shared/store/connect.js';
 import { type StoredVerdict, ValidationStore } from '../../shared/store/model-validation.js';
 import { OutcomeStore } from '../../shared/store/outcomes.js';
+import { RetentionStore } from '../../shared/store/retention.js';
 import { ValidationDailyStore } from '../../shared/store/validation-daily.js';
 import { dayMs, dayStartMs } from '../../shared/utc-day.js';
 import { type Grade, gradeCohort } from './grade-cohort.js';
@@ -78,7 +79,8 @@ async function compute(options: GradeOptions, { graded, previous, session }: Att
   const rebuild = options.rebuild === true || !canBuildOn(previous, { horizonDays, readAt });
   const before = previous?.grade;
   const daily = new ValidationDailyStore(database);
-  const fromDay = firstGradedDay(asOfMs, horizonDays);
+  const keptFromDay = await new RetentionStore(database).keptFromDay(session);
+  const fromDay = Math.max(firstGradedDay(asOfMs, horizonDays), keptFromDay ?? Number.NEGATIVE_INFINITY);
   const refreshed = await refreshDays({
     snapshot: { database, session },
     daily,

@@ -6,7 +6,7 @@ import { dayMs, dayNumber, dayStartMs } from '../../shared/utc-day.js';
 import type { GradedVersion, Snapshot } from './graded-version.js';
 
 /** A call's id is made before its body has arrived, its `at` afterwards: up to ten minutes (BODY_TIMEOUT_MS) later. */
-const longestArrivalMs = 11 * 60 * 1000;
+export const longestArrivalMs = 11 * 60 * 1000;
 /** Days that are read at once: as many calls as fit into memory in one group. */
 const blockDays = 31;
 

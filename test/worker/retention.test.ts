@@ -1,0 +1,85 @@
+import { expect } from 'chai';
+import { newId } from '../../shared/identifiers.js';
+import { connectMongo, type Mongo } from '../../shared/store/connect.js';
+import { prepareDatabase } from '../../shared/store/prepare.js';
+import { dayMs } from '../../shared/utc-day.js';
+import { gradeVersion } from '../../worker/grading/grade-version.js';
+import { removeOldPredictions } from '../../worker/retention.js';
+import { freshDatabases } from '../support/servers.js';
+import { figures } from './grading/grade-truth.js';
+import { RecordedWorld } from './grading/recorded-world.js';
+
+const nowMs = Date.UTC(2026, 5, 30, 12);
+const horizonDays = 5;
+const retentionDays = 30;
+const minuteMs = 60_000;
+
+describe('retention', () => {
+  let mongo: Mongo;
+  let ids: { organisationId: string; modelId: string; version: string };
+  let world: RecordedWorld;
+
+  beforeEach(async () => {
+    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
+    await prepareDatabase(mongo.database);
+    ids = { organisationId: newId('org'), modelId: newId('mdl'), version: '1' };
+    world = new RecordedWorld(mongo.database, ids);
+  });
+  afterEach(() => mongo.client.close());
+
+  const remove = (atMs = nowMs) =>
+    removeOldPredictions({ database: mongo.database, nowMs: atMs, retentionDays });
+  const left = async () =>
+    (await mongo.database.collection('predictions').find().sort({ _id: 1 }).toArray()).map(
+      (row) => row.crm_id,
+    );
+  const startOfDay = (daysAgo: number) => Math.floor(nowMs / dayMs) * dayMs - daysAgo * dayMs;
+  const score = (crmId: string, atMs: number, arrivalMs = 0) =>
+    world.call(atMs, [{ crmId, score: 90 }], arrivalMs);
+
+  it('removes predictions of days before the last ones to be kept, and no others', async () => {
+    await score('older', startOfDay(retentionDays) - 12 * minuteMs);
+    await score('on the first kept day', startOfDay(retentionDays));
+    await score(
+      'on the first kept day, begun the day before',
+      startOfDay(retentionDays) + minuteMs,
+      9 * minuteMs,
+    );
+    await score('new', nowMs);
+    expect(await remove()).to.equal(1);
+    expect(await left()).to.have.members([
+      'on the first kept day, begun the day before',
+      'on the first kept day',
+      'new',
+    ]);
+    expect(await remove()).to.equal(0);
+  });
+
+  it('removes as many as there are, some thousand at a time', async () => {
+    const rows = Array.from({ length: 1_000 }, (_, row) => ({ crmId: `L-${row}`, score: 50 }));
+    for (let call = 0; call < 11; call += 1) await world.call(startOfDay(90) + call, rows);
+    await score('new', nowMs);
+    expect(await remove()).to.equal(11_000);
+    expect(await left()).to.deep.equal(['new']);
+  });
+
+  it('leaves grades that go by the days that are kept, and reconcile', async () => {
+    await score('removed', startOfDay(60));
+    await score('half a day', startOfDay(retentionDays + 1) + dayMs - minuteMs);
+    await score('kept', startOfDay(10));
+    await world.outcomes([{ crmId: 'kept', converted: true, at: new Date(startOfDay(9)) }], nowMs);
+    const grade = () =>
+      gradeVersion({
+        database: mongo.database,
+        ...ids,
+        facts: { horizon_days: horizonDays },
+        asOfMs: nowMs,
+        nowMs,
+      });
+    expect(figures(await grade(), 'predictions_recorded')).to.include({ cohort: 3 });
+    await remove();
+    const graded = await grade();
+    expect(figures(graded, 'predictions_recorded')).to.include({ cohort: 1 });
+    expect(figures(graded, 'cohort_reconciles')).to.include({ ledger_records: 1, stored_rows: 1, cohort: 1 });
+  });
+});
