@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Logger } from '../../shared/logger.js';
 import { replyStreamKey } from '../../shared/redis-keys.js';
 import type { ChunkReply } from '../../shared/score-job.js';
+import { untilAborted } from '../../shared/store/in-time.js';
 
 export interface ReplyStreamOptions {
   readonly gatewayId: string;
@@ -34,7 +35,7 @@ export class ReplyStream {
   private readonly key: string;
   private lastId = '0';
   private unread = 0;
-  private isOpen = false;
+  private readonly closing = new AbortController();
   private reading: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: ReplyStreamOptions) {
@@ -43,13 +44,13 @@ export class ReplyStream {
 
   /** Begins to read. */
   start(): void {
-    this.isOpen = true;
     this.reading = this.read();
   }
 
   /** Stops reading; whoever still waits will wait until their time is over. */
   async stop(): Promise<void> {
-    this.isOpen = false;
+    // A connection that is about to reconnect keeps its commands for ever when it is told to disconnect.
+    this.closing.abort();
     this.options.blocking.disconnect();
     await this.reading;
     await this.options.commands.del(this.key).catch(() => undefined);
@@ -76,9 +77,10 @@ export class ReplyStream {
   }
 
   private async read(): Promise<void> {
-    while (this.isOpen) {
+    const { signal } = this.closing;
+    while (!signal.aborted) {
       try {
-        const streams = await this.options.blocking.xread(
+        const replies = this.options.blocking.xread(
           'COUNT',
           mostRepliesAtOnce,
           'BLOCK',
@@ -87,9 +89,10 @@ export class ReplyStream {
           this.key,
           this.lastId,
         );
+        const streams = await untilAborted(signal, replies);
         for (const [, entries] of streams ?? []) for (const [id, values] of entries) this.receive(id, values);
       } catch (error) {
-        if (!this.isOpen) return;
+        if (signal.aborted) return;
         this.options.logger.warn({ error }, 'replies could not be read');
         await wait(retryMs);
       }

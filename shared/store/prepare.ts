@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Db } from 'mongodb';
 import { ApiKeyStore } from './api-keys.js';
 import { IdempotencyStore } from './idempotency.js';
@@ -7,8 +8,28 @@ import { PredictionStore } from './predictions.js';
 import { UsageLedger } from './usage-ledger.js';
 import { ValidationDailyStore } from './validation-daily.js';
 
-/** Creates every collection that needs creating and every index; safe to run again, and from several processes. */
+/** For a replica set to elect a primary, and for a server that was restarted to be back. */
+const longestWaitMs = 15_000;
+const retryMs = 250;
+
+/**
+ * Creates every collection that needs creating and every index; safe to run again, and from several processes. A process
+ * must also start while MongoDB restarts or steps down: what fails is tried again for a while.
+ * @throws what MongoDB fails with 15 s after the beginning
+ */
 export async function prepareDatabase(database: Db): Promise<void> {
+  const endMs = performance.now() + longestWaitMs;
+  for (;;) {
+    try {
+      return await prepareOnce(database);
+    } catch (error) {
+      if (performance.now() > endMs) throw error;
+      await wait(retryMs);
+    }
+  }
+}
+
+async function prepareOnce(database: Db): Promise<void> {
   await Promise.all([
     new ApiKeyStore(database).prepare(),
     new ModelStore(database).prepare(),

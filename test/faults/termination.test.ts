@@ -110,4 +110,19 @@ describe('SIGTERM under load', () => {
     expect(statuses(outcomes)).to.deep.equal({ 200: calls.length });
     expect(await expectExact(slow, 5_000)).to.equal(1 + 2 * calls.length);
   });
+
+  it('to a gateway while Redis is away: it ends in good order all the same', async function () {
+    this.timeout(startTimeoutMs);
+    const slot = await service.cluster.addGateway('direct', {});
+    scored(await own.score(leads(2), { url: slot.url }));
+    await service.cluster.kill('redis');
+    const beganMs = performance.now();
+    const how = await slot.terminate();
+    const tookMs = performance.now() - beganMs;
+    await service.cluster.revive('redis');
+    tellFigures({ fault: 'a gateway stopped with SIGTERM while Redis is away', ended_ms: tookMs });
+    expect(how).to.equal('exit code 0');
+    expect(tookMs).to.be.below(10_000);
+    await eventually(async () => scored(await own.score(leads(1))), 10_000);
+  });
 });
