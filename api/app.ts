@@ -8,7 +8,7 @@ import type { PredictionStore } from '../shared/store/predictions.js';
 import type { ValidationDailyStore } from '../shared/store/validation-daily.js';
 import type { CallMetrics } from './call-metrics.js';
 import { ExplainMethods } from './explain-methods.js';
-import { deprecatedAlias } from './middleware/deprecated-alias.js';
+import { deprecatedAlias, isAlias, markDeprecated } from './middleware/deprecated-alias.js';
 import { errorReply } from './middleware/error-reply.js';
 import { checkRequestTarget } from './middleware/request-target.js';
 import { boundUnreadBody } from './middleware/unread-body.js';
@@ -49,12 +49,12 @@ export function createApp(options: AppOptions): Koa {
   router.post('/v1/webhooks/score', webhookScoreRoute(options.score, 'conversion_likelihood'));
   router.post(
     '/score',
-    deprecatedAlias('/v1/score', options.legacyAliases),
+    deprecatedAlias('/score', options.legacyAliases),
     scoreRoute(options.score, scoreReplyWriter('probability')),
   );
   router.post(
     '/webhooks/score',
-    deprecatedAlias('/v1/webhooks/score', options.legacyAliases),
+    deprecatedAlias('/webhooks/score', options.legacyAliases),
     webhookScoreRoute(options.score, 'probability'),
   );
 
@@ -89,17 +89,20 @@ export function createApp(options: AppOptions): Koa {
   app.use(errorReply(options));
   app.use(checkRequestTarget());
   app.use(router.routes());
-  app.use(refuseUnknown(router));
+  app.use(refuseUnknown(router, options.legacyAliases));
   app.on('error', (error: Error) =>
     options.logger.debug({ error: error.message }, 'a reply could not be sent'),
   );
   return app;
 }
 
-/** 405 where the path exists with another method, else 404. */
-function refuseUnknown(router: Router): Koa.Middleware {
+/** 405 where the path exists with another method, else 404. That of an alias says that it is deprecated, as all of them. */
+function refuseUnknown(router: Router, aliases: 'serve' | 'gone'): Koa.Middleware {
   return (context) => {
-    const methods = router.match(context.path, context.method).path.flatMap((layer) => layer.methods);
+    const layers = router.match(context.path, context.method).path;
+    const alias = layers.map(({ path }) => path).find(isAlias);
+    if (alias !== undefined) markDeprecated(context, alias, aliases);
+    const methods = layers.flatMap((layer) => layer.methods);
     if (methods.length === 0)
       throw new ApiError('notFound', `There is nothing at ${context.path.slice(0, 200)}.`);
     const allow = [...new Set(methods)].join(', ');

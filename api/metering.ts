@@ -141,10 +141,11 @@ function wouldCrossStop(
   { allowance, call, nowMs }: { allowance: Allowance; call: ScoringCall; nowMs: number },
 ): ApiError {
   const what = call.bucket === 'test' ? 'the cap of test keys' : 'the backstop';
+  const more = call.records.length === 1 ? '1 more record' : `${call.records.length} more records`;
   const inFlight = leased > 0 ? ` and ${leased} in calls under way` : '';
   return new ApiError(
     'quotaExceeded',
-    `${call.records.length} more records would pass ${what} of ${allowance.hardStop} for this month: ${used} are used` +
+    `${more} would pass ${what} of ${allowance.hardStop} for this month: ${used} ${used === 1 ? 'is' : 'are'} used` +
       `${inFlight}. The call was refused whole and not counted. Usage resets at the start of next month (UTC).`,
     { retryAfterSeconds: secondsToMonthEnd(nowMs) },
   );

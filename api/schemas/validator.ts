@@ -35,6 +35,8 @@ function describe({ instancePath, keyword, params, message }: ErrorObject): stri
   if (keyword === 'type') return `${place} must be of type ${String(params.type)}`;
   if (keyword === 'pattern' || keyword === 'format')
     return `${place} contains a character that is not allowed (NUL or half of a surrogate pair)`;
+  if (keyword === 'maxLength') return `${place} must have at most ${String(params.limit)} characters`;
+  if (keyword === 'minLength' && params.limit === 1) return `${place} must not be empty`;
   return `${place} ${message ?? 'is not valid'}`;
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { ServiceProcess } from '../../scripts/stack/service-process.js';
 import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http-call.js';
+import { type HttpReply, httpCall } from '../support/http-call.js';
 import { refused, scored } from '../support/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
 import { type CallOptions, type TestWorkspace, workspace } from '../support/workspace.js';
@@ -104,6 +104,17 @@ describe('the aliases of before v1', () => {
         }
       });
 
+      it('says so where it is called with another method', async () => {
+        for (const path of [alias, `${alias}/`]) {
+          const reply = await httpCall(`${service.url()}${path}`, { method: 'GET' });
+          refused(reply, '405 method_not_allowed');
+          expect(reply.headers.get('allow')).to.equal('POST');
+          expectDeprecated(reply, alias);
+        }
+        const modern = await httpCall(`${service.url()}${successor}`, { method: 'GET' });
+        expect(modern.headers.has('deprecation')).to.equal(false);
+      });
+
       it('never replays an answer under its successor, nor the other way round', async () => {
         for (const [first, second] of [
           [alias, successor],
@@ -152,6 +163,14 @@ describe('the aliases of before v1', () => {
         }
       }
       expect(await own.ledgerSum()).to.equal(0);
+    });
+
+    it('are 410 with another method too', async () => {
+      for (const alias of Object.keys(successors) as Alias[]) {
+        const reply = await httpCall(`${gateway.url}${alias}`, { method: 'GET' });
+        refused(reply, '410 gone');
+        expectDeprecated(reply, alias);
+      }
     });
 
     it('leave v1 as it is', async () => {

@@ -28,11 +28,11 @@ export const badMembers: readonly BadInput[] = (
       (rig) => scoreCall(rig, { ...goodBody(rig), model_id: [rig.own.model._id] }),
       /model_id must be of type string/,
     ],
-    ['model_id empty', withMembers({ model_id: '' }), /model_id must NOT have fewer than 1/],
+    ['model_id empty', withMembers({ model_id: '' }), /model_id must not be empty/],
     [
       'model_id of 10 kB',
       withMembers({ model_id: 'm'.repeat(10_000) }),
-      /model_id must NOT have more than 255/,
+      /model_id must have at most 255 characters/,
     ],
     [
       'model_id only on the prototype',
@@ -58,12 +58,12 @@ export const badMembers: readonly BadInput[] = (
     [
       'crm_id of 256 characters',
       withCrmId(JSON.stringify('🦊'.repeat(256))),
-      /records\[1\]\.crm_id must NOT have more than 255/,
+      /records\[1\]\.crm_id must have at most 255 characters/,
     ],
     [
       'crm_id of 10 kB',
       withCrmId(JSON.stringify('x'.repeat(10_000))),
-      /records\[1\]\.crm_id must NOT have more than 255/,
+      /records\[1\]\.crm_id must have at most 255 characters/,
     ],
     [
       'crm_id with half a surrogate pair',

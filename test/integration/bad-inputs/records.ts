@@ -129,12 +129,12 @@ export const overQuota: readonly BadInput[] = (
     [
       'one record past the backstop',
       ({ exhausted }) => more(exhausted, 1),
-      /1 more records would pass the backstop of 2/,
+      /^1 more record would pass the backstop of 2 for this month: 2 are used/,
     ],
     [
       'a batch that would cross the backstop',
       ({ nearlyExhausted }) => more(nearlyExhausted, 2),
-      /2 more records would pass the backstop of 2 for this month: 1 are used.*refused whole/,
+      /2 more records would pass the backstop of 2 for this month: 1 is used.*refused whole/,
     ],
     [
       'two records when 999 of a test key’s 1000 are used',
