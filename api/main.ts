@@ -10,6 +10,7 @@ import { Lifecycle } from '../shared/lifecycle.js';
 import { createLogger, type Logger } from '../shared/logger.js';
 import { leaseMsOf } from '../shared/quota/lease.js';
 import { Quota } from '../shared/quota/quota.js';
+import { readSettings } from '../shared/read-settings.js';
 import { connectionReady, connectRedis } from '../shared/redis.js';
 import { ApiKeyStore } from '../shared/store/api-keys.js';
 import { connectMongo } from '../shared/store/connect.js';
@@ -196,7 +197,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   process.send?.({ kind: 'ready', url: ownUrl });
 }
 
-const config = readConfig();
+const config = readSettings('gateway', () => readConfig());
 const logger = createLogger(config.logLevel, 'gateway');
 process.on('unhandledRejection', (error) => logger.error({ error }, 'unhandled rejection'));
 start(config, logger).catch((error: unknown) => {

@@ -4,6 +4,7 @@ import { messageOf } from '../shared/errors.js';
 import { Lifecycle } from '../shared/lifecycle.js';
 import { createLogger } from '../shared/logger.js';
 import { projectFile } from '../shared/project-root.js';
+import { readSettings } from '../shared/read-settings.js';
 import { privateServers } from './local-servers/private-servers.js';
 import { startStack } from './stack/stack.js';
 
@@ -12,7 +13,7 @@ import { startStack } from './stack/stack.js';
  * servers on free loopback ports, with their data under .local/, kept between runs.
  */
 
-const config = readConfig(undefined, availableParallelism());
+const config = readSettings('start', () => readConfig(undefined, availableParallelism()));
 const logger = createLogger(config.logLevel, 'start');
 const lifecycle = new Lifecycle(logger, 45_000);
 

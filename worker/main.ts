@@ -4,6 +4,7 @@ import { readWorkerConfig, type WorkerConfig } from '../shared/config.js';
 import { messageOf } from '../shared/errors.js';
 import { Lifecycle } from '../shared/lifecycle.js';
 import { createLogger, type Logger } from '../shared/logger.js';
+import { readSettings } from '../shared/read-settings.js';
 import { connectRedis } from '../shared/redis.js';
 import { WorkerPool } from './pool.js';
 import { observePool, sweepCounter } from './pool-metrics.js';
@@ -48,7 +49,7 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   process.send?.({ kind: 'ready' });
 }
 
-const config = readWorkerConfig(undefined, availableParallelism());
+const config = readSettings('pool', () => readWorkerConfig(undefined, availableParallelism()));
 const logger = createLogger(config.logLevel, 'pool');
 start(config, logger).catch((error: unknown) => {
   logger.fatal({ error }, `the worker pool could not start: ${messageOf(error)}`);
