@@ -14,8 +14,12 @@ export interface Schedule {
 const checkEveryMs = 5_000;
 const kept = { removeOnComplete: true, removeOnFail: true };
 
+/** A release may have changed when a job is done. */
+const isSame = (known: Partial<RepeatOptions>, when: Partial<RepeatOptions>): boolean =>
+  Number(known.every ?? 0) === (when.every ?? 0) && (known.pattern ?? '') === (when.pattern ?? '');
+
 /**
- * Puts schedules into a queue, now and whenever Redis has lost them. A Redis that takes nothing at the moment, because it
+ * Puts schedules into a queue, now and whenever Redis has lost them, or has those of another release. A Redis that takes nothing at the moment, because it
  * is full, is asked again later: whoever starts meanwhile starts all the same.
  * @param rooms `redis` is the queue's connection
  * @returns what ends it
@@ -28,9 +32,8 @@ export async function keepSchedules(
   const schedule = async () => {
     try {
       for (const { name, when } of schedules) {
-        const known = await queue.getJobScheduler(name);
-        if (known === undefined || known === null)
-          await queue.upsertJobScheduler(name, when, { name, data: {}, opts: kept });
+        const known: Partial<RepeatOptions> = (await queue.getJobScheduler(name)) ?? {};
+        if (!isSame(known, when)) await queue.upsertJobScheduler(name, when, { name, data: {}, opts: kept });
       }
     } catch (error) {
       logger.warn({ queue: queue.name, error: messageOf(error) }, 'repeated jobs are not scheduled yet');

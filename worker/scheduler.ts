@@ -13,14 +13,15 @@ import { startGradingLane } from './grading/grading-lane.js';
 import { removeOldPredictions } from './retention.js';
 import { startUpkeep, type UpkeepJob } from './upkeep.js';
 
-const sweepEveryMs = 5_000;
+/** What a lease held is free again five seconds after its end: a sweep takes some time itself. */
+const sweepEveryMs = 4_000;
 const removeOldEveryMs = 60_000;
 
 type SchedulerConfig = WorkerConfig & { readonly redisUrl: string; readonly mongoUrl: string };
 
 /**
  * Upkeep, as repeated BullMQ jobs on a lane of its own: however many pools there are, each job runs once. Now: the sweep
- * of expired leases, every five seconds, and the removal of old predictions, every minute. Beside it, on a lane of its own, the grading of models.
+ * of expired leases, every four seconds, and the removal of old predictions, every minute. Beside it, on a lane of its own, the grading of models.
  */
 export async function startScheduler(
   config: SchedulerConfig,

@@ -32,20 +32,8 @@ export function readableReport(result: ChaosResult): string {
 
 function faultTable({ faults }: ChaosResult): string {
   return renderTable(
-    [
-      { name: 'fault' },
-      { name: 'times', align: 'right' },
-      { name: 'calls', align: 'right' },
-      { name: 'failed', align: 'right' },
-      { name: 'normal after', align: 'right' },
-    ],
-    faults.map(({ fault, times, calls, failed, recovered_ms }) => [
-      fault,
-      readableCount(times),
-      readableCount(calls),
-      readableCount(failed),
-      readableDuration(recovered_ms),
-    ]),
+    [{ name: 'fault' }, { name: 'times', align: 'right' }],
+    faults.map(({ fault, times }) => [fault, readableCount(times)]),
     { width: tableWidth },
   );
 }

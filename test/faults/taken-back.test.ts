@@ -12,7 +12,7 @@ import { type TestWorkspace, workspace } from '../support/workspace.js';
 const deadlineMs = 1_000;
 const records = Array.from({ length: 3 }, () => ({ company_size: 120 }));
 const settling = scriptDigest('shared/quota/settle.lua');
-/** A sweep every five seconds, a lease of the pool at most before a counter is taken from the ledger again. */
+/** A sweep every four seconds, a lease of the pool at most before a counter is taken from the ledger again. */
 const sweptWithinMs = sharedLeaseMs + 6_000;
 
 describe('a call whose recording could not be confirmed to its caller', () => {

@@ -9,7 +9,7 @@ import { type RunningService, runningService, startTimeoutMs } from '../support/
 import { type TestWorkspace, workspace } from '../support/workspace.js';
 
 const lead = { company_size: 120 };
-/** The sweep runs every five seconds. */
+/** The sweep runs every four seconds. */
 const sweptWithinMs = 12_000;
 
 describe('a lease that nobody ends', () => {

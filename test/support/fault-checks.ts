@@ -3,6 +3,9 @@ import { eventually } from './eventually.js';
 import type { FaultService } from './fault-service.js';
 import type { TestWorkspace } from './workspace.js';
 
+/** Each look is three queries. */
+const pollMs = 20;
+
 /** A worker that died or a stuck one that was killed, by the pool's log. */
 export interface WorkerDeath {
   readonly pid: number;
@@ -17,16 +20,20 @@ export interface WorkerDeath {
  * @returns the records that are counted
  */
 export async function expectExact(own: TestWorkspace, within = 2_000): Promise<number> {
-  return await eventually(async () => {
-    const [used, redis, predictions] = await Promise.all([
-      own.ledgerSum(),
-      own.redisUsage(),
-      own.service.stores.predictions.countDocuments({ org: own.id }),
-    ]);
-    expect(redis, 'what Redis counts, and the ledger').to.deep.equal({ used, leased: 0 });
-    expect(predictions, 'predictions, and counted records').to.equal(used);
-    return used;
-  }, within);
+  return await eventually(
+    async () => {
+      const [used, redis, predictions] = await Promise.all([
+        own.ledgerSum(),
+        own.redisUsage(),
+        own.service.stores.predictions.countDocuments({ org: own.id }),
+      ]);
+      expect(redis, 'what Redis counts, and the ledger').to.deep.equal({ used, leased: 0 });
+      expect(predictions, 'predictions, and counted records').to.equal(used);
+      return used;
+    },
+    within,
+    pollMs,
+  );
 }
 
 /** The workers that have died so far. */
