@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { modelStrikesKey, payloadKey, replyStreamKey } from '../shared/redis-keys.js';
 import { type ChunkPayload, type ChunkReply, messageVersion } from '../shared/score-job.js';
-import { isQuarantined } from './quarantine.js';
+import { isQuarantined, isSuspect } from './quarantine.js';
 
 /** A stream that nobody reads any more goes away after this long. */
 const replyStreamMs = 60_000;
@@ -13,10 +13,13 @@ export class UnknownMessageVersion extends Error {
   override name = 'UnknownMessageVersion';
 }
 
-/** A chunk, and whether its model has killed too many worker processes to be run. */
+/** A chunk, and what is known against its model. */
 export interface ReadChunk {
   readonly payload: ChunkPayload;
+  /** It has killed too many worker processes to be run. */
   readonly isQuarantined: boolean;
+  /** It holds up a worker process at the moment, and may kill it. */
+  readonly isSuspect: boolean;
 }
 
 /** Reads the payloads of chunks, and writes replies to the stream of the gateway that waits. */
@@ -32,7 +35,12 @@ export class ChunkMailbox {
     if (text === null) return undefined;
     const payload = JSON.parse(text) as ChunkPayload;
     if (payload.v !== messageVersion) throw new UnknownMessageVersion(`message version ${payload.v}`);
-    return { payload, isQuarantined: isQuarantined(strikes, `${payload.model}:${payload.version}`) };
+    const modelKey = `${payload.model}:${payload.version}`;
+    return {
+      payload,
+      isQuarantined: isQuarantined(strikes, modelKey),
+      isSuspect: isSuspect(strikes, modelKey, Date.now()),
+    };
   }
 
   /** Whether somebody still waits for a chunk, whatever the version of its messages: each keeps its payload under this key. */

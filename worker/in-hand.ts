@@ -49,13 +49,19 @@ export class InHand {
   }
 }
 
-/** What a dead process had in hand, if anything; the note is removed. */
-export function takeInHand(path: string): string | undefined {
+/** What a process has in hand, if anything. */
+export function readInHand(path: string): string | undefined {
   try {
     const modelKey = readFileSync(path, 'utf8').trim();
-    rmSync(path, { force: true });
     return modelKey === '' ? undefined : modelKey;
   } catch {
     return undefined;
   }
+}
+
+/** What a dead process had in hand, if anything; the note is removed. */
+export function takeInHand(path: string): string | undefined {
+  const modelKey = readInHand(path);
+  rmSync(path, { force: true });
+  return modelKey;
 }

@@ -22,8 +22,11 @@ export interface LaneWorkerOptions {
   readonly logger: Logger;
 }
 
-/** A job that this worker does not understand waits this long for one that does. */
-const otherVersionDelayMs = 100;
+/** A job that this worker does not understand, or should leave alone, is put back for this long. */
+const putBackMs = 100;
+
+/** The model of the chunk holds up another worker: it is not known yet whether it will come back. */
+class SuspectModel extends Error {}
 
 const lockMs = 5_000;
 /**
@@ -69,14 +72,15 @@ async function handle(
     const read = await options.mailbox.read(job.data.chunk);
     if (read === undefined) return;
     const { payload } = read;
+    if (read.isSuspect && !read.isQuarantined) throw new SuspectModel();
     await options.mailbox.reply(
       payload,
       read.isQuarantined ? quarantined(payload) : await scoreOrFail(payload, options),
     );
   } catch (error) {
-    if (!(error instanceof UnknownMessageVersion)) throw error;
+    if (!(error instanceof UnknownMessageVersion || error instanceof SuspectModel)) throw error;
     if (!(await options.mailbox.isWaitedFor(job.data.chunk))) return;
-    await job.moveToDelayed(Date.now() + otherVersionDelayMs, token);
+    await job.moveToDelayed(Date.now() + putBackMs, token);
     throw new DelayedError();
   }
 }

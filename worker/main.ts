@@ -8,8 +8,11 @@ import { readSettings } from '../shared/read-settings.js';
 import { connectRedis } from '../shared/redis.js';
 import { WorkerPool } from './pool.js';
 import { observePool, sweepCounter } from './pool-metrics.js';
-import { strike, strikesToQuarantine } from './quarantine.js';
+import { acquit, strikeCommand, strikesToQuarantine, suspect } from './quarantine.js';
 import { startScheduler } from './scheduler.js';
+
+/** Until a worker that is stuck has been killed, and a little longer: others may be stuck in the same version. */
+const longestSuspicionMs = 8_000;
 
 /* The worker pool: processes that score, the scheduler of upkeep, and a port for operators. */
 
@@ -27,14 +30,21 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   lifecycle.add(await startScheduler({ ...config, redisUrl, mongoUrl }, logger, sweepCounter(metrics)));
   const redis = connectRedis({ url: redisUrl, name: 'leadscore-pool', kind: 'commands', logger });
   lifecycle.onStop('redis', async () => redis.disconnect());
+  const strike = strikeCommand(redis);
   const onDeathOf = (modelKey: string) => {
-    strike(redis, modelKey, Date.now()).then(
+    strike(modelKey, Date.now()).then(
       (count) =>
         logger.error({ model: modelKey, count, strikesToQuarantine }, 'a worker died while it ran a model'),
       (error: unknown) => logger.error({ model: modelKey, error }, 'a death could not be noted'),
     );
   };
-  const pool = lifecycle.add(new WorkerPool({ workers: config.workers, logger, onDeathOf }));
+  const onSuspicion = (modelKey: string, isSuspect: boolean) => {
+    const told = isSuspect
+      ? suspect(redis, modelKey, Date.now() + longestSuspicionMs)
+      : acquit(redis, modelKey);
+    told.catch((error: unknown) => logger.warn({ model: modelKey, error }, 'a suspicion could not be told'));
+  };
+  const pool = lifecycle.add(new WorkerPool({ workers: config.workers, logger, onDeathOf, onSuspicion }));
   observePool(metrics, { pool, workers: config.workers, redis });
   lifecycle.add(
     await startAdminServer({

@@ -1,4 +1,5 @@
-import type { Redis } from 'ioredis';
+import { integerReply, luaCommand } from '../shared/lua-command.js';
+import type { Redis } from '../shared/redis.js';
 import { modelStrikesKey } from '../shared/redis-keys.js';
 
 /** Deaths of worker processes after which a version of a model is not run any more. */
@@ -8,18 +9,36 @@ const togetherMs = 60_000;
 /** Without another death, a quarantined version may try again after this long; so may a new version, at once. */
 const quarantineMs = 60 * 60 * 1000;
 
-/**
- * Counts a death of a worker process against the version of a model that it was running.
- * A strike is kept as `<count>@<Unix ms of the last one>`.
- * @returns the count
- */
-export async function strike(redis: Redis, modelKey: string, nowMs: number): Promise<number> {
-  const [count = 0, lastMs = 0] = (await redis.hget(modelStrikesKey, modelKey))?.split('@').map(Number) ?? [];
-  const next = nowMs - lastMs < togetherMs ? count + 1 : 1;
-  await redis.hset(modelStrikesKey, modelKey, `${next}@${nowMs}`);
-  await redis.pexpire(modelStrikesKey, quarantineMs);
-  return next;
+/** Counts a death of a worker process against the version of a model that it was running. Gives the count. */
+export type Strike = (modelKey: string, nowMs: number) => Promise<number>;
+
+/** Makes the command on a connection. Several deaths at the same time are several. */
+export function strikeCommand(redis: Redis): Strike {
+  const strike = luaCommand(redis, { file: 'worker/strike.lua', reply: integerReply });
+  return (modelKey, nowMs) =>
+    strike({ keys: [modelStrikesKey], args: [modelKey, nowMs, togetherMs, quarantineMs] });
 }
+
+/** In the same hash, which each chunk's worker reads; `0@<Unix ms until when>`. */
+const suspicionOf = (modelKey: string): string => `?${modelKey}`;
+
+/** Asks all workers to leave a version alone until `untilMs`: one of them has not come back from it for a while. */
+export async function suspect(redis: Redis, modelKey: string, untilMs: number): Promise<void> {
+  await redis.hset(modelStrikesKey, suspicionOf(modelKey), `0@${untilMs}`);
+  await redis.pexpire(modelStrikesKey, quarantineMs);
+}
+
+/** The worker has come back: the version was slow and no more. */
+export async function acquit(redis: Redis, modelKey: string): Promise<void> {
+  await redis.hdel(modelStrikesKey, suspicionOf(modelKey));
+}
+
+/** Whether a version should be left alone at the moment. */
+export const isSuspect = (
+  strikes: Readonly<Record<string, string>>,
+  modelKey: string,
+  nowMs: number,
+): boolean => Number(strikes[suspicionOf(modelKey)]?.split('@')[1] ?? 0) > nowMs;
 
 /** Versions of models (`<model>:<version>`) that are quarantined. */
 export async function quarantinedVersions(redis: Redis): Promise<string[]> {

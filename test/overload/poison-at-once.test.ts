@@ -1,0 +1,67 @@
+import { expect } from 'chai';
+import { eventually } from '../support/eventually.js';
+import { expectExact, workerDeaths } from '../support/fault-checks.js';
+import { tellFigures } from '../support/fault-figures.js';
+import { AnswerClock, statuses, timed, underLoad } from '../support/fault-load.js';
+import { crashingBundle, hangingBundle } from '../support/fault-models.js';
+import { type FaultService, faultService } from '../support/fault-service.js';
+import { refused } from '../support/score-reply.js';
+import { startTimeoutMs } from '../support/service.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+
+const lead = { company_size: 120 };
+const deadlineMs = 10_000;
+/** More than there are workers. */
+const callsAtOnce = 4;
+/** As for a record of a model that is not run any more. */
+const atOnceMs = 2_000;
+
+describe('a poisonous model that takes all workers at once', () => {
+  let service: FaultService;
+  let healthy: TestWorkspace;
+
+  beforeEach(async function () {
+    this.timeout(startTimeoutMs);
+    service = await faultService();
+    healthy = await workspace(service);
+    await eventually(async () => expect((await healthy.score([lead])).status).to.equal(200), 10_000);
+  });
+  afterEach(async function () {
+    this.timeout(startTimeoutMs);
+    await service?.stop();
+  });
+
+  for (const [does, bundle] of [
+    ['crashes', crashingBundle],
+    ['hangs', hangingBundle],
+  ] as const) {
+    it(`and ${does} them: it is quarantined, and calls to other models are answered in time`, async function () {
+      this.timeout(120_000);
+      const poisonous = await workspace(service, { bundle: bundle() });
+      const clock = new AnswerClock(deadlineMs);
+      const poisoned = Promise.all(
+        Array.from({ length: callsAtOnce }, () => timed(() => poisonous.score([lead, lead]))),
+      );
+      const outcomes = await underLoad(
+        () => healthy.score([lead]),
+        () => poisoned,
+        { everyMs: 200 },
+      );
+      for (const { reply } of await poisoned) if (reply !== undefined) refused(reply, '500 internal_error');
+      clock.expectInTime([...outcomes, ...(await poisoned)]);
+      const last = await timed(() => poisonous.score([lead]));
+      const deaths = await workerDeaths(service);
+      tellFigures({
+        fault: `a model that ${does} all workers at once`,
+        answers: statuses(outcomes),
+        slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),
+        worker_deaths: deaths.length,
+      });
+      expect(statuses(outcomes)).to.have.all.keys('200');
+      expect(last.tookMs, 'ms until a quarantined model is refused').to.be.below(atOnceMs);
+      expect(deaths.length, 'workers that died').to.be.within(2, 4);
+      expect(await expectExact(healthy, 5_000)).to.equal(1 + outcomes.length);
+      expect(await expectExact(poisonous, 5_000)).to.equal(0);
+    });
+  }
+});
