@@ -5,8 +5,8 @@ import { dirname } from 'node:path';
 import type { HistoryEvent } from './history.js';
 
 const tickMs = 20;
-/** A process of its own that is this late has stood still; less is what timers are late by. */
-const leastStandstillMs = 50;
+/** A timer that is this late was kept from running; less is what timers are late by. */
+const leastStandstillMs = 10;
 
 /** Collects what happens in a run: in memory, to be checked, and in a file, to be read when a check fails. */
 export class HistoryLog {

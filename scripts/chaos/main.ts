@@ -24,6 +24,7 @@ function end(): Promise<void> {
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
+    process.exitCode = 130;
     void end().then(() => process.exit(130));
   });
 }
@@ -41,13 +42,18 @@ async function run(command: ChaosCommand): Promise<void> {
     onEnd: (undo) => undoings.push(undo),
   });
   await end();
-  process.stdout.write(command.json ? `${JSON.stringify(result)}\n` : readableReport(result));
+  await written(command.json ? `${JSON.stringify(result)}\n` : readableReport(result));
   if (result.problems.length > 0) process.exitCode = 1;
 }
 
+const written = (text: string): Promise<void> =>
+  new Promise((resolve) => {
+    process.stdout.write(text, () => resolve());
+  });
+
 try {
   const command = readChaosOptions(process.argv.slice(2));
-  if (command === undefined) process.stdout.write(usageText);
+  if (command === undefined) await written(usageText);
   else await run(command);
 } catch (error) {
   if (ending === undefined) {
@@ -56,4 +62,6 @@ try {
   }
 } finally {
   await end();
+  // Node was seen to spin for ever while it cleaned up what such a run leaves behind.
+  process.exit();
 }

@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+import { readChaosOptions, UsageError } from '../../../scripts/chaos/chaos-options.js';
+
+describe('the options of a chaos run', () => {
+  it('are two minutes and a random seed unless told otherwise', () => {
+    const options = readChaosOptions([]);
+    expect(options).to.include({ minutes: 2, json: false });
+    expect(options?.seed).to.satisfy(Number.isInteger);
+    expect(options?.historyFile).to.contain(`history-${options?.seed}.jsonl`);
+  });
+
+  it('are those that were given', () => {
+    const args = ['--minutes', '0.5', '--seed', '0', '--history', 'a.jsonl', '--json'];
+    expect(readChaosOptions(args)).to.deep.equal({
+      minutes: 0.5,
+      seed: 0,
+      historyFile: 'a.jsonl',
+      json: true,
+    });
+  });
+
+  it('are none when help is asked for', () => {
+    expect(readChaosOptions(['--help'])).to.equal(undefined);
+  });
+
+  for (const args of [
+    ['--minutes', '0'],
+    ['--minutes', 'two'],
+    ['--minutes', '1441'],
+    ['--seed', '1.5'],
+    ['--seed', '-1'],
+    ['--seed', 'x'],
+    ['--speed'],
+    ['more'],
+  ])
+    it(`are refused as ${args.join(' ')}`, () => {
+      expect(() => readChaosOptions(args)).to.throw(UsageError);
+    });
+});
