@@ -15,14 +15,17 @@ interface Waiting {
   readonly isOver: () => boolean;
 }
 
-/** How much the newest time between two turns weighs in what is expected of the next. */
+/** How much the newest time weighs in what is expected of the next. */
 const newestWeight = 0.2;
+
+const blended = (before: number | undefined, newest: number): number =>
+  before === undefined ? newest : before + newestWeight * (newest - before);
 
 /**
  * Keeps a line short and shares it fairly: only so many run at once, and the next place goes to the organisations in turn.
  * However much one of them sends, another's next waits for one round and not behind all. What could not come to its turn in
  * time is refused at once: when too many wait, those of the organisation that waits with most; and when, as turns have come
- * of late, its own would come too late.
+ * of late, its own would come too late to be done in time.
  */
 export class FairWindow {
   /** Organisations that wait, in the order of their turns; each with what it waits with, in the order in which it came. */
@@ -32,6 +35,8 @@ export class FairWindow {
   /** Ms between two turns while there was a line; undefined until two have come. */
   private turnEveryMs: number | undefined;
   private lastTurnMs: number | undefined;
+  /** Ms that what was run took; undefined until something has ended. */
+  private runMs: number | undefined;
   private readonly nowMs: () => number;
 
   constructor(private readonly options: FairWindowOptions) {
@@ -53,16 +58,18 @@ export class FairWindow {
     if (this.running >= this.options.size() || this.waitingCount > 0)
       await this.turn(organisationId, timeoutMs);
     this.running += 1;
+    const beganMs = this.nowMs();
     try {
       return await send();
     } finally {
       this.running -= 1;
+      this.runMs = blended(this.runMs, this.nowMs() - beganMs);
       this.startNext();
     }
   }
 
   private async turn(organisationId: string, timeoutMs: number): Promise<void> {
-    if (this.expectedWaitMs(organisationId) > timeoutMs) throw overloaded();
+    if (this.expectedMs(organisationId) > timeoutMs) throw overloaded();
     if (this.waitingCount >= this.options.mostWaiting) this.makeRoomFor(organisationId);
     await new Promise<void>((resolve, reject) => {
       let isOver = false;
@@ -77,13 +84,13 @@ export class FairWindow {
     });
   }
 
-  /** When the turn of an organisation's next would come, at the pace of late: each other one has as many before it. */
-  private expectedWaitMs(organisationId: string): number {
+  /** When an organisation's next would have been run, at the pace of late: each other one has as many turns before it. */
+  private expectedMs(organisationId: string): number {
     const own = 1 + (this.waiting.get(organisationId)?.length ?? 0);
     let turns = own;
     for (const [other, line] of this.waiting)
       if (other !== organisationId) turns += Math.min(line.length, own);
-    return turns * (this.turnEveryMs ?? 0);
+    return turns * (this.turnEveryMs ?? 0) + (this.runMs ?? 0);
   }
 
   /** Refuses the last of the organisation that waits with most, for one that waits with less. */
@@ -127,11 +134,7 @@ export class FairWindow {
 
   private noteTurn(): void {
     const nowMs = this.nowMs();
-    if (this.lastTurnMs !== undefined) {
-      const gapMs = nowMs - this.lastTurnMs;
-      const before = this.turnEveryMs ?? gapMs;
-      this.turnEveryMs = before + newestWeight * (gapMs - before);
-    }
+    if (this.lastTurnMs !== undefined) this.turnEveryMs = blended(this.turnEveryMs, nowMs - this.lastTurnMs);
     this.lastTurnMs = nowMs;
   }
 }
