@@ -55,7 +55,7 @@ describe('a deploy under load', () => {
   }
 
   it('that replaces each gateway in turn loses no call', async function () {
-    this.timeout(startTimeoutMs);
+    this.timeout(3 * startTimeoutMs);
     await withoutALostCall(async (load) => {
       for (const slot of [...service.cluster.gateways]) {
         const old = slot.gateway;
@@ -72,7 +72,7 @@ describe('a deploy under load', () => {
   });
 
   it('that ends each worker process in turn loses no call', async function () {
-    this.timeout(startTimeoutMs);
+    this.timeout(3 * startTimeoutMs);
     const running = service.cluster.gateways.flatMap((slot) => slot.url ?? []);
     expect(running).to.have.length(2);
     const old = service.cluster.workerPids();
@@ -92,7 +92,7 @@ describe('a deploy under load', () => {
   });
 
   it('that replaces the worker pool loses no call', async function () {
-    this.timeout(startTimeoutMs);
+    this.timeout(3 * startTimeoutMs);
     const old = service.cluster.pool;
     const gone = service.cluster.workerPids();
     await withoutALostCall(async (load) => {
