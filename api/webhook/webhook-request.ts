@@ -43,7 +43,7 @@ function onlyElement(body: unknown): Members {
     throw new ApiError(
       'refusedRequest',
       'This is a HubSpot app event, which names a record but does not hold its fields. Use a workflow with "Send a ' +
-        'webhook" (include the properties that the model knows) or a custom code action instead.',
+        'webhook" (include the properties that the model knows) or a custom action instead.',
     );
   }
   const value = elements.length === 1 ? elements[0] : body;
