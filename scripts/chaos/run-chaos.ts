@@ -56,8 +56,15 @@ const shareOfThird = 2 / 7;
  */
 export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promise<ChaosResult> {
   hooks.onStep('starting Redis, MongoDB, two gateways and two workers');
-  const cluster = await Cluster.start({ gateways: links, settings });
-  hooks.onEnd(() => cluster.stop());
+  const starting = Cluster.start({ gateways: links, settings });
+  // Also a run that ends meanwhile leaves nothing behind.
+  hooks.onEnd(async () => {
+    await starting.then(
+      (started) => started.stop(),
+      () => undefined, // has stopped what it had started
+    );
+  });
+  const cluster = await starting;
   const rooms = await openRooms(cluster, options, hooks);
   const history = await HistoryLog.begin(options.historyFile);
   hooks.onEnd(() => history.end());

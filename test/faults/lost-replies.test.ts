@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { FaultProxy, RequestFate } from '../../scripts/chaos/fault-proxy.js';
+import { eventually } from '../support/eventually.js';
 import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
 import { AnswerClock, timed } from '../support/fault-load.js';
 import { type FaultService, sharedDeadlineMs, sharedFaultService } from '../support/fault-service.js';
+import { scored } from '../support/score-reply.js';
 import { scriptDigest } from '../support/script-digest.js';
 import { startTimeoutMs } from '../support/service.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
@@ -44,6 +46,8 @@ describe('a connection of a gateway that breaks in the middle of a call', () => 
 
   /** Breaks the connection at a request of a call of three records. The call is answered in time, and counted if with 200. */
   async function breakAt(proxy: FaultProxy, request: string, fate: RequestFate): Promise<number | undefined> {
+    // Both connections are back from what the test before did to them.
+    await eventually(async () => scored(await own.score(leads(3), { gateway: proxied })), 10_000);
     const before = await expectExact(own);
     const clock = new AnswerClock(sharedDeadlineMs);
     const broken = proxy.next(request, fate);
@@ -63,12 +67,19 @@ describe('a connection of a gateway that breaks in the middle of a call', () => 
       ] as const) {
         it(`${what} (${server}) ${how}: the call is answered with 200 and counted once`, async () => {
           const proxy = server === 'redis' ? proxies.redis : proxies.mongo;
-          expect(await breakAt(proxy, request, fate)).to.equal(200);
+          const status = await breakAt(proxy, request, fate);
+          expect(status, await lastErrors(service)).to.equal(200);
         });
       }
     }
   }
 });
+
+/** What the service has logged last of calls that failed. */
+async function lastErrors(service: FaultService): Promise<string> {
+  const lines = (await service.log()).split('\n').filter((line) => line.startsWith('{"level":"error"'));
+  return lines.slice(-2).join('\n');
+}
 
 /** A request comes before its call is answered, if it comes. */
 async function neverCame(what: string): Promise<never> {
