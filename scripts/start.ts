@@ -31,8 +31,15 @@ async function databases(): Promise<{ redisUrl: string; mongoUrl: string }> {
 
 async function start(): Promise<void> {
   lifecycle.listenForSignals();
-  const stack = await startStack(await databases());
-  lifecycle.onStop('gateway and pool', () => stack.stop());
+  const starting = startStack(await databases());
+  // Told to stop while it comes up, it stops before the servers that it needs.
+  lifecycle.onStop('gateway and pool', () =>
+    starting.then(
+      (stack) => stack.stop(),
+      () => undefined,
+    ),
+  );
+  const stack = await starting;
   logger.info({ url: stack.url }, 'ready');
   const how = await stack.ended;
   if (lifecycle.isStopping) return;
