@@ -37,7 +37,7 @@ export interface NewestPredictions {
 
 /**
  * The index by which the newest prediction of a lead is found in one step, however long its history is. It holds what a
- * look-up asks for, so that a thousand documents need not be fetched: a sixth of mongod's work on a batch.
+ * look-up asks for, so that no document need be fetched.
  */
 export const leadIndex = { org: 1, crm_id: 1, model: 1, _id: -1, score: 1, version: 1 } as const;
 
