@@ -2,7 +2,12 @@ import { expect } from 'chai';
 import type { GatewaySlot } from '../../scripts/chaos/gateway-slot.js';
 import { eventually } from '../support/eventually.js';
 import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
-import { type FaultService, sharedFaultService, sharedLeaseMs } from '../support/fault-service.js';
+import {
+  type FaultService,
+  faultService,
+  sharedDeadlineMs,
+  sharedLeaseMs,
+} from '../support/fault-service.js';
 import { type HttpReply, httpCall } from '../support/http-call.js';
 import { refused, scored } from '../support/score-reply.js';
 import { scriptDigest } from '../support/script-digest.js';
@@ -12,8 +17,8 @@ import { type TestWorkspace, workspace } from '../support/workspace.js';
 const deadlineMs = 1_000;
 const records = Array.from({ length: 3 }, () => ({ company_size: 120 }));
 const settling = scriptDigest('shared/quota/settle.lua');
-/** A sweep every four seconds, a lease of the pool at most before a counter is taken from the ledger again. */
-const sweptWithinMs = sharedLeaseMs + 6_000;
+/** A lease of the pool at most before a counter is taken from the ledger again; sweeps, one of which may fail, every four seconds. */
+const sweptWithinMs = sharedLeaseMs + 12_000;
 
 describe('a call whose recording could not be confirmed to its caller', () => {
   let service: FaultService;
@@ -23,7 +28,11 @@ describe('a call whose recording could not be confirmed to its caller', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await sharedFaultService();
+    service = await faultService({ gateways: ['direct'], deadlineMs: sharedDeadlineMs });
+  });
+  after(async function () {
+    this.timeout(startTimeoutMs);
+    await service?.stop();
   });
   beforeEach(async function () {
     this.timeout(startTimeoutMs);
