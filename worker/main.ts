@@ -45,7 +45,7 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
     told.catch((error: unknown) => logger.warn({ model: modelKey, error }, 'a suspicion could not be told'));
   };
   const pool = lifecycle.add(new WorkerPool({ workers: config.workers, logger, onDeathOf, onSuspicion }));
-  observePool(metrics, { pool, workers: config.workers, redis });
+  lifecycle.add(observePool(metrics, { pool, workers: config.workers, redis }));
   lifecycle.add(
     await startAdminServer({
       host: config.host,

@@ -1,6 +1,7 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Stoppable } from '../shared/lifecycle.js';
 import type { SweepCounts } from '../shared/quota/sweep.js';
 import { queuePrefix } from '../shared/redis-keys.js';
 import { laneQueueName, lanes } from '../shared/score-job.js';
@@ -8,15 +9,18 @@ import type { WorkerPool } from './pool.js';
 import { quarantinedVersions } from './quarantine.js';
 
 export interface PoolMetricsOptions {
-  readonly pool: WorkerPool;
+  readonly pool: Pick<WorkerPool, 'readyCount' | 'deathCount'>;
   /** Processes that there should be. */
   readonly workers: number;
   /** A connection for commands. */
   readonly redis: Redis;
 }
 
-/** What a pool is doing, and how much waits for it and its like, for Prometheus. What Redis cannot say now is left out. */
-export function observePool(registry: Registry, { pool, workers, redis }: PoolMetricsOptions): void {
+/**
+ * What a pool is doing, and how much waits for it and its like, for Prometheus. What Redis cannot say now is left out.
+ * @returns what is to be stopped before the connection is
+ */
+export function observePool(registry: Registry, { pool, workers, redis }: PoolMetricsOptions): Stoppable {
   const registers = [registry];
   new Gauge({
     name: 'leadscore_worker_processes',
@@ -61,6 +65,12 @@ export function observePool(registry: Registry, { pool, workers, redis }: PoolMe
       if (versions !== undefined) this.set(versions.length);
     },
   });
+  return {
+    name: 'pool metrics',
+    stop: async () => {
+      await Promise.all(queues.map(({ queue }) => queue.close()));
+    },
+  };
 }
 
 /**
