@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { projectFile } from '../../shared/project-root.js';
 import { startRedis } from '../local-servers/redis-server.js';
+import type { OnEnd } from '../stack/run-to-end.js';
 import type { BareReady } from './bare-messages.js';
-import type { OnEnd } from './bench-service.js';
 import type { MeasuredTarget } from './load-messages.js';
 
 /**

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { projectFile } from '../../shared/project-root.js';
+import { UsageError } from '../stack/run-to-end.js';
 import { bareRow, besideBareRow, floorRow, scenarios } from './scenarios.js';
 import { separateRowNames } from './separate-rows.js';
 
@@ -43,11 +44,6 @@ npm run bench -- [options]
   --json           print one JSON document
   --help           this text
 `;
-
-/** The command line cannot be understood; the message says why. */
-export class UsageError extends Error {
-  override name = 'UsageError';
-}
 
 /**
  * Reads the command line.

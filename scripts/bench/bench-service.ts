@@ -14,6 +14,7 @@ import { OrganisationStore } from '../../shared/store/organisations.js';
 import { prepareDatabase } from '../../shared/store/prepare.js';
 import { startMongo } from '../local-servers/mongo-server.js';
 import { startRedis } from '../local-servers/redis-server.js';
+import type { OnEnd } from '../stack/run-to-end.js';
 import { startStack } from '../stack/stack.js';
 import type { MeasuredTarget } from './load-messages.js';
 import { childProcessIds } from './process-usage.js';
@@ -34,9 +35,6 @@ export interface BenchServiceOptions {
   /** Where the gateway and the workers write CPU profiles when they get SIGUSR2; undefined for none. */
   readonly profileDirectory: string | undefined;
 }
-
-/** Collects what must be undone, and undoes it in reverse. */
-export type OnEnd = (undo: () => Promise<unknown> | undefined) => void;
 
 const modelId = 'mdl_bench';
 const keyCount = 4;

@@ -1,6 +1,6 @@
+import type { OnEnd } from '../stack/run-to-end.js';
 import { readableCount } from '../terminal/readable-numbers.js';
 import { renderTable } from '../terminal/table.js';
-import type { OnEnd } from './bench-service.js';
 import { type GradingRow, measureGrading } from './grading.js';
 
 /** Name of the row that measures grading: it starts a MongoDB of its own, and needs no service. */

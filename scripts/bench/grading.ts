@@ -7,7 +7,7 @@ import { prepareDatabase } from '../../shared/store/prepare.js';
 import { dayMs, dayNumber, dayStartMs } from '../../shared/utc-day.js';
 import { gradeVersion } from '../../worker/grading/grade-version.js';
 import { startMongo } from '../local-servers/mongo-server.js';
-import type { OnEnd } from './bench-service.js';
+import type { OnEnd } from '../stack/run-to-end.js';
 import { convertEarlierLeads, type GradingLoad, letDayPass, writeGradingLoad } from './grading-data.js';
 import { readUsage } from './process-usage.js';
 

@@ -1,10 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import type { OnEnd, RunEnd } from '../stack/run-to-end.js';
 import { startBareService } from './bare-service.js';
 import type { BenchOptions } from './bench-options.js';
 import { coresUsed, jsonReport, readableReport } from './bench-report.js';
 import { BenchRun } from './bench-run.js';
-import { type BenchService, type OnEnd, startBenchService } from './bench-service.js';
+import { type BenchService, startBenchService } from './bench-service.js';
 import { FloorScorer } from './floor-scorer.js';
 import { HttpConnection } from './http-connection.js';
 import { describeMachine, type Machine } from './machine.js';
@@ -17,13 +18,9 @@ const workers = 2;
 
 /**
  * Runs the benchmark and prints what it came to.
- * @param ends `onEnd`: takes what must be undone however the run ends; `end`: undoes it now
  * @throws Error when the service fails, or answers anything but what the floor computes
  */
-export async function runBench(
-  options: BenchOptions,
-  ends: { readonly onEnd: OnEnd; readonly end: () => Promise<void> },
-): Promise<void> {
+export async function runBench(options: BenchOptions, ends: RunEnd): Promise<void> {
   const profileDirectory = await preparedDirectory(options.profileDirectory);
   process.stderr.write('starting Redis, MongoDB, a gateway and two workers\n');
   const service = await startBenchService({ ...options, workers, profileDirectory }, ends.onEnd);

@@ -1,4 +1,4 @@
-import type { OnEnd } from './bench-service.js';
+import type { OnEnd } from '../stack/run-to-end.js';
 import { besidePythonRowName, measureBesidePython } from './explain-beside.js';
 import { besideDocument, besideTable } from './explain-beside-report.js';
 import { explainDocument, explainRowNames, explainRowsOf, explainTable } from './explain-report.js';

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { projectFile } from '../../shared/project-root.js';
+import { UsageError } from '../stack/run-to-end.js';
 import type { ChaosOptions } from './run-chaos.js';
 
 /** What one run does, and how it is told. */
@@ -20,11 +21,6 @@ npm run chaos -- [options]
 
 Ends with 0 when all holds, with 1 when something does not.
 `;
-
-/** The command line cannot be understood; the message says why. */
-export class UsageError extends Error {
-  override name = 'UsageError';
-}
 
 const longestMinutes = 24 * 60;
 const largestSeed = 2 ** 31 - 1;

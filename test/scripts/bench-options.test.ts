@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import { readBenchOptions, UsageError } from '../../scripts/bench/bench-options.js';
+import { readBenchOptions } from '../../scripts/bench/bench-options.js';
 import { scenarios } from '../../scripts/bench/scenarios.js';
 import { separateRowNames } from '../../scripts/bench/separate-rows.js';
+import { UsageError } from '../../scripts/stack/run-to-end.js';
 
 describe('the options of the benchmark', () => {
   const only = (...names: string[]) => readBenchOptions(names.flatMap((name) => ['--only', name]))?.only;

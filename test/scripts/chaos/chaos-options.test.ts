@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { readChaosOptions, UsageError } from '../../../scripts/chaos/chaos-options.js';
+import { readChaosOptions } from '../../../scripts/chaos/chaos-options.js';
+import { UsageError } from '../../../scripts/stack/run-to-end.js';
 
 describe('the options of a chaos run', () => {
   it('are two minutes and a random seed unless told otherwise', () => {

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { pathToFileURL } from 'node:url';
+import { expect } from 'chai';
+import { projectFile } from '../../shared/project-root.js';
+
+const module = pathToFileURL(projectFile('dist/scripts/stack/run-to-end.js')).href;
+
+/** Runs a command to its end; `work` is the body of its run, in which something goes on for ever. */
+async function runs(work: string, signal?: NodeJS.Signals) {
+  const program = `
+    import { runToEnd, UsageError } from ${JSON.stringify(module)};
+    const say = (line) => process.stderr.write(line + '\\n');
+    setInterval(() => undefined, 1_000);
+    await runToEnd(async ({ onEnd, end }) => { ${work} }, 'It failed');`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program]);
+  const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
+  if (signal !== undefined) child.stderr.once('data', () => child.kill(signal));
+  const [exitCode] = await once(child, 'exit');
+  return { exitCode, stdout: await stdout, stderr: (await stderr).split('\n').slice(0, -1) };
+}
+
+describe('a command that starts servers', () => {
+  const undoThree = "for (const part of [1, 2, 3]) onEnd(async () => say('undone ' + part));";
+  const undone = ['undone 3', 'undone 2', 'undone 1'];
+
+  it('undoes everything, the last first, writes all that it has said, and ends although something goes on', async () => {
+    const ended = await runs(`${undoThree} process.stdout.write('x'.repeat(3_000_000));`);
+    expect(ended.exitCode).to.equal(0);
+    expect(ended.stdout).to.have.length(3_000_000);
+    expect(ended.stderr).to.deep.equal(undone);
+  });
+
+  it('goes on undoing when a part cannot be undone', async () => {
+    const ended = await runs(`${undoThree} onEnd(async () => { throw new Error('it is stuck'); });`);
+    expect(ended).to.deep.include({ exitCode: 0, stderr: ['it is stuck', ...undone] });
+  });
+
+  it('ends with 1 and says why when it fails, also after the end of its parts; with 2 for wrong usage', async () => {
+    const failed = await runs(`${undoThree} throw new Error('no', { cause: new Error('because') });`);
+    expect(failed).to.deep.include({ exitCode: 1, stderr: ['It failed: no', 'because', ...undone] });
+    const late = await runs(`${undoThree} await end(); throw new Error('no');`);
+    expect(late).to.deep.include({ exitCode: 1, stderr: [...undone, 'It failed: no'] });
+    const wrong = await runs("throw new UsageError('there is no --quik');");
+    expect(wrong).to.deep.include({ exitCode: 2, stderr: ['there is no --quik'] });
+  });
+
+  it('ends with the code that its run sets', async () => {
+    expect((await runs('process.exitCode = 1;')).exitCode).to.equal(1);
+  });
+
+  it('undoes everything when it is interrupted, and does not speak of what that broke', async () => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      const ended = await runs(
+        `${undoThree}
+        await new Promise((_, reject) => {
+          onEnd(async () => reject(new Error('a part has gone')));
+          say('begun');
+        });`,
+        signal,
+      );
+      expect(ended, signal).to.deep.include({ exitCode: 130, stderr: ['begun', ...undone] });
+    }
+  });
+});
