@@ -8,8 +8,7 @@ import { checkBundle } from '../../shared/bundle/check-bundle.js';
 import { readBundle } from '../../shared/bundle/read-bundle.js';
 import { ApiKeyStore } from '../../shared/store/api-keys.js';
 import { connectMongo } from '../../shared/store/connect.js';
-import { storeVersion } from '../../shared/store/model-versions.js';
-import { ModelStore } from '../../shared/store/models.js';
+import { createModel } from '../../shared/store/create-model.js';
 import { OrganisationStore } from '../../shared/store/organisations.js';
 import { prepareDatabase } from '../../shared/store/prepare.js';
 import { startMongo } from '../local-servers/mongo-server.js';
@@ -121,17 +120,7 @@ async function furnish(database: Db, bundlePath: string): Promise<string[]> {
     { name: 'Benchmark', plan: 'enterprise', policy: 'warn', limit: recordsAMonth },
     now,
   );
-  await storeVersion({ database, organisationId: organisation._id, modelId, bundle, now });
-  const { name, family, version } = bundle.manifest;
-  await new ModelStore(database).create({
-    _id: modelId,
-    organisation_id: organisation._id,
-    name,
-    family,
-    version,
-    live_api: true,
-    created_at: now,
-  });
+  await createModel(database, { organisationId: organisation._id, bundle, now, modelId });
   const keys = new ApiKeyStore(database);
   const created = Array.from({ length: keyCount }, (_, index) =>
     keys.create({

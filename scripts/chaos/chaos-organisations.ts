@@ -1,13 +1,11 @@
 import type { Db } from 'mongodb';
 import { checkBundle } from '../../shared/bundle/check-bundle.js';
 import { readBundle } from '../../shared/bundle/read-bundle.js';
-import { newId } from '../../shared/identifiers.js';
 import { testBucketRecords } from '../../shared/plans.js';
 import { projectFile } from '../../shared/project-root.js';
 import type { UsageBucket } from '../../shared/redis-keys.js';
 import { ApiKeyStore } from '../../shared/store/api-keys.js';
-import { storeVersion } from '../../shared/store/model-versions.js';
-import { ModelStore } from '../../shared/store/models.js';
+import { createModel } from '../../shared/store/create-model.js';
 import { OrganisationStore } from '../../shared/store/organisations.js';
 import { prepareDatabase } from '../../shared/store/prepare.js';
 
@@ -50,22 +48,11 @@ async function createOrganisation(
 ): Promise<ChaosOrganisation> {
   const now = new Date();
   const bundle = checkBundle(await readBundle(projectFile('scripts/demo/bundle')));
-  const { name, family, version } = bundle.manifest;
   const organisation = await new OrganisationStore(database).create(
     { name: 'An organisation in chaos', plan: 'enterprise', policy: 'warn', limit },
     now,
   );
-  const modelId = newId('mdl');
-  await storeVersion({ database, organisationId: organisation._id, modelId, bundle, now });
-  await new ModelStore(database).create({
-    _id: modelId,
-    organisation_id: organisation._id,
-    name,
-    family,
-    version,
-    live_api: true,
-    created_at: now,
-  });
+  const model = await createModel(database, { organisationId: organisation._id, bundle, now });
   const keys = new ApiKeyStore(database);
   const create = async (kind: UsageBucket) => {
     const options = { kind, ratePerSecond: callsPerSecond, brand, pepper: chaosPepper, now };
@@ -75,7 +62,7 @@ async function createOrganisation(
   const [live, test] = await Promise.all([create('live'), create('test')]);
   return {
     id: organisation._id,
-    modelId,
+    modelId: model._id,
     secrets: { live, test },
     hardStops: { live: 2 * limit, test: testBucketRecords },
     weight,

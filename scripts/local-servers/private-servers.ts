@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { projectFile } from '../../shared/project-root.js';
 import { startMongo } from './mongo-server.js';
-import { endServer, isRunningOn } from './process-command.js';
+import { endServer, isAlive, isRunningOn } from './process-command.js';
 import { startRedis } from './redis-server.js';
 import type { LocalServer } from './server-process.js';
 import {
@@ -110,13 +110,4 @@ async function clearLeftovers(directory: string): Promise<void> {
 async function anyRuns(record: ServerRecord, directory: string): Promise<boolean> {
   const running = await Promise.all(record.serverPids.map((pid) => isRunningOn({ pid, directory })));
   return running.some(Boolean);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

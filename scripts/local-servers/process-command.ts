@@ -41,3 +41,13 @@ export async function endServer({ pid, directory }: { pid: number; directory: st
     await pause(LOOK_AGAIN_MS);
   }
 }
+
+/** Whether there is a process with this id that this one may signal. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

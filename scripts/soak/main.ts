@@ -5,12 +5,10 @@
 import { checkBundle } from '../../shared/bundle/check-bundle.js';
 import { readBundle } from '../../shared/bundle/read-bundle.js';
 import { messageOf } from '../../shared/errors.js';
-import { newId } from '../../shared/identifiers.js';
 import { projectFile } from '../../shared/project-root.js';
 import { ApiKeyStore } from '../../shared/store/api-keys.js';
 import { connectMongo } from '../../shared/store/connect.js';
-import { storeVersion } from '../../shared/store/model-versions.js';
-import { ModelStore } from '../../shared/store/models.js';
+import { createModel } from '../../shared/store/create-model.js';
 import { OrganisationStore } from '../../shared/store/organisations.js';
 import { Cluster } from '../chaos/cluster.js';
 import { cycleModels } from './cycle-models.js';
@@ -75,17 +73,9 @@ async function fill(mongoUrl: string, models: number): Promise<{ secret: string;
       pepper: keyPepper,
     });
     const bundle = checkBundle(await readBundle(projectFile('scripts/demo/bundle')));
-    const { name, family, version } = bundle.manifest;
     const modelIds: string[] = [];
-    for (let index = 0; index < models; index += 1) {
-      const modelId = newId('mdl');
-      await storeVersion({ database, organisationId, modelId, bundle, now });
-      await new ModelStore(database).create({
-        ...{ _id: modelId, organisation_id: organisationId, name, family, version },
-        ...{ live_api: true, created_at: now },
-      });
-      modelIds.push(modelId);
-    }
+    for (let index = 0; index < models; index += 1)
+      modelIds.push((await createModel(database, { organisationId, bundle, now }))._id);
     return { secret, modelIds };
   } finally {
     await client.close();

@@ -2,8 +2,8 @@ import { checkBundle } from '../../shared/bundle/check-bundle.js';
 import { newId } from '../../shared/identifiers.js';
 import type { UsageBucket } from '../../shared/redis-keys.js';
 import type { ApiKey } from '../../shared/store/api-keys.js';
+import { createModel as storeModel } from '../../shared/store/create-model.js';
 import type { StoredVerdict } from '../../shared/store/model-validation.js';
-import { storeVersion } from '../../shared/store/model-versions.js';
 import type { Model } from '../../shared/store/models.js';
 import { sampleBundle } from './sample-bundle.js';
 import type { RunningService } from './service.js';
@@ -50,27 +50,19 @@ export async function createModel(
 ): Promise<Model> {
   const { stores, clock } = service;
   const bundle = checkBundle(files);
+  const modelId = newId('mdl');
+  const { version } = bundle.manifest;
+  // Before the model is there: no call finds it without.
+  if (verdict !== undefined)
+    await storeVerdict(service, { _id: modelId, organisation_id: organisationId, version }, verdict);
   const now = new Date(clock.now());
-  const { name, family, version } = bundle.manifest;
-  const model: Model = {
-    _id: newId('mdl'),
-    organisation_id: organisationId,
-    name,
-    family,
-    live_api: liveApi,
-    version,
-    created_at: now,
-  };
-  await storeVersion({ database: stores.database, organisationId, modelId: model._id, bundle, now });
-  if (verdict !== undefined) await storeVerdict(service, model, verdict);
-  await stores.models.create(model);
-  return model;
+  return await storeModel(stores.database, { organisationId, bundle, now, modelId, liveApi });
 }
 
 /** Stores a verdict on a model's current version. */
 export async function storeVerdict(
   { stores, clock }: RunningService,
-  model: Model,
+  model: Pick<Model, '_id' | 'organisation_id' | 'version'>,
   verdict: GivenVerdict,
 ): Promise<void> {
   await stores.validation.replace({

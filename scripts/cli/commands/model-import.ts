@@ -1,9 +1,9 @@
 import { basename, resolve } from 'node:path';
 import { type CheckedBundle, checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { readBundle } from '../../../shared/bundle/read-bundle.js';
-import { newId } from '../../../shared/identifiers.js';
 import type { Db } from '../../../shared/store/connect.js';
-import { deleteVersions, storeVersion, VersionTaken } from '../../../shared/store/model-versions.js';
+import { createModel } from '../../../shared/store/create-model.js';
+import { storeVersion, VersionTaken } from '../../../shared/store/model-versions.js';
 import { type Model, ModelStore } from '../../../shared/store/models.js';
 import { OrganisationStore } from '../../../shared/store/organisations.js';
 import { renderFields } from '../../terminal/table.js';
@@ -80,24 +80,9 @@ interface Import {
 }
 
 async function storeNew(context: CliContext, { database, bundle, options }: Import) {
+  const { org: organisationId, liveApi = true } = options;
   const now = new Date(context.clock.now());
-  const model: Model = {
-    _id: newId('mdl'),
-    organisation_id: options.org,
-    name: bundle.manifest.name,
-    family: bundle.manifest.family,
-    live_api: options.liveApi ?? true,
-    version: bundle.manifest.version,
-    created_at: now,
-  };
-  // The version first: a model that is there always has the version that it scores with.
-  await storeVersion({ database, organisationId: options.org, modelId: model._id, bundle, now });
-  try {
-    await new ModelStore(database).create(model);
-  } catch (error) {
-    await deleteVersions(database, model._id);
-    throw error;
-  }
+  const model = await createModel(database, { organisationId, bundle, now, liveApi });
   await announceChange(context, { kind: 'model', id: model._id });
   return { model, isNew: true };
 }

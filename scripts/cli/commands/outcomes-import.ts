@@ -1,11 +1,11 @@
 import { requestGrading } from '../../../shared/grading-job.js';
 import { OrganisationStore } from '../../../shared/store/organisations.js';
 import { OutcomeStore } from '../../../shared/store/outcomes.js';
-import { Progress } from '../../terminal/progress.js';
 import { readableCount } from '../../terminal/readable-numbers.js';
 import { renderFields } from '../../terminal/table.js';
 import { type CliContext, lineWidth } from '../cli-context.js';
 import { exitCodes, usageError } from '../cli-error.js';
+import { runThroughFile } from '../file-run.js';
 import { type ImportReport, importOutcomes } from '../outcomes/import-run.js';
 import { openInput } from '../score/input-file.js';
 import { requireOrganisation } from './organisation-actions.js';
@@ -28,37 +28,21 @@ export async function importOutcomesFile(
   if (input.format !== 'csv') throw usageError(`${input.name} is no CSV`);
   const database = await context.connections.preparedDatabase();
   await requireOrganisation(new OrganisationStore(database), organisationId);
-  const stop = new AbortController();
-  const onInterrupt = () => stop.abort();
-  process.once('SIGINT', onInterrupt);
-  process.once('SIGTERM', onInterrupt);
-  const progress =
-    options.json === true
-      ? undefined
-      : new Progress({ stream: context.stderr, label: 'Importing', unit: 'outcomes' });
-  try {
+  const shown = { label: 'Importing', unit: 'outcomes', json: options.json };
+  const result = await runThroughFile(context, shown, async (signal, listener) => {
     const report = await importOutcomes({
       input,
       store: new OutcomeStore(database),
       organisationId,
       columns: { crmId: options.crmId, converted: options.converted, at: options.at },
       now: new Date(context.clock.now()),
-      signal: stop.signal,
-      started: (rows) => {
-        if (rows > 0 && progress !== undefined)
-          context.stderr.write(`Going on after row ${readableCount(rows)}, where the last run stopped.\n`);
-        progress?.start({ done: rows, fraction: undefined });
-      },
-      progress: (state) => progress?.update(state),
+      signal,
+      listener,
     });
-    progress?.stop();
     const isAsked = report.complete && (await askForGrades(context, organisationId));
-    await context.present(options, Promise.resolve(resultOf(report, { organisationId, isAsked, context })));
-  } finally {
-    progress?.stop();
-    process.off('SIGINT', onInterrupt);
-    process.off('SIGTERM', onInterrupt);
-  }
+    return resultOf(report, { organisationId, isAsked, context });
+  });
+  await context.present(options, Promise.resolve(result));
 }
 
 /** Whether Redis took the request. Without it the models are graded at night, which is no failure. */

@@ -1,13 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../../shared/errors.js';
-import { Progress } from '../../terminal/progress.js';
-import { readableCount } from '../../terminal/readable-numbers.js';
 import { type CliContext, lineWidth } from '../cli-context.js';
 import { CliError, exitCodes, usageError } from '../cli-error.js';
+import { runThroughFile } from '../file-run.js';
 import { summaryDocument, summaryText } from '../score/run-summary.js';
 import { scoreFile } from '../score/score-file.js';
-import type { RunReport, ScoreListener } from '../score/score-run.js';
+import type { RunReport } from '../score/score-run.js';
 
 /** What the options of `score` hold after parsing. */
 export interface ScoreOptions {
@@ -26,16 +25,9 @@ export interface ScoreOptions {
 export async function score(context: CliContext, path: string, options: ScoreOptions): Promise<void> {
   const toStream = options.out === '-';
   if (toStream && options.json === true) throw usageError('--json and --out - both write to standard output');
-  const stop = new AbortController();
-  const onInterrupt = () => stop.abort();
-  process.once('SIGINT', onInterrupt);
-  process.once('SIGTERM', onInterrupt);
-  const progress =
-    options.json === true
-      ? undefined
-      : new Progress({ stream: context.stderr, label: 'Scoring', unit: 'records' });
-  try {
-    const report = await scoreFile({
+  const shown = { label: 'Scoring', unit: 'records', json: options.json };
+  const report = await runThroughFile(context, shown, async (signal, listener) =>
+    scoreFile({
       path,
       output: {
         path: options.out ?? defaultOutput(path),
@@ -48,28 +40,11 @@ export async function score(context: CliContext, path: string, options: ScoreOpt
       crmIdField: options.crmId,
       explain: options.explain === true,
       concurrency: options.concurrency,
-      signal: stop.signal,
-      listener: listenerOf(context, progress),
-    });
-    progress?.stop();
-    await present(context, report, options);
-  } finally {
-    progress?.stop();
-    process.off('SIGINT', onInterrupt);
-    process.off('SIGTERM', onInterrupt);
-  }
-}
-
-function listenerOf({ stderr }: CliContext, progress: Progress | undefined): ScoreListener {
-  return {
-    started: (rowsDone) => {
-      if (rowsDone > 0 && progress !== undefined)
-        stderr.write(`Going on after row ${readableCount(rowsDone)}, where the last run stopped.\n`);
-      progress?.start({ done: rowsDone, fraction: undefined });
-    },
-    progress: (state) => progress?.update(state),
-    waiting: (why) => progress?.waiting(why),
-  };
+      signal,
+      listener,
+    }),
+  );
+  await present(context, report, options);
 }
 
 async function present(context: CliContext, report: RunReport, options: ScoreOptions): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Outcome, OutcomeStore } from '../../../shared/store/outcomes.js';
+import type { FileListener } from '../file-run.js';
 import type { InputFile } from '../score/input-file.js';
 import { type ImportFigures, ImportProgressFile } from './import-state.js';
 import { type OutcomeColumns, outcomeRows } from './outcome-rows.js';
@@ -14,8 +15,7 @@ export interface ImportRun {
   /** The time of the import, by the service's clock. */
   readonly now: Date;
   readonly signal: AbortSignal;
-  readonly started: (rowsDone: number) => void;
-  readonly progress: (state: { readonly done: number; readonly fraction: number }) => void;
+  readonly listener: Pick<FileListener, 'started' | 'progress'>;
 }
 
 export interface ImportReport extends ImportFigures {
@@ -30,13 +30,13 @@ export interface ImportReport extends ImportFigures {
  * @throws CliError when the file cannot be read; what MongoDB says. What was done is kept, and the next run goes on
  */
 export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
-  const { input, columns, now } = run;
+  const { input, columns, now, listener } = run;
   const progressFile = new ImportProgressFile(input, {
     organisation: run.organisationId,
     columns: [columns.crmId ?? null, columns.converted ?? null, columns.at ?? null],
   });
   const before = await progressFile.read();
-  run.started(before.rows);
+  listener.started(before.rows);
   let figures = before.figures;
   let rows = 0;
   let pending: Outcome[] = [];
@@ -44,7 +44,7 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
     await run.store.record({ organisationId: run.organisationId, outcomes: pending, receivedAt: now });
     pending = [];
     await progressFile.write(rows, figures);
-    run.progress({ done: rows, fraction: Math.min(1, endByte / Math.max(1, input.inflatedBytes())) });
+    listener.progress({ done: rows, fraction: Math.min(1, endByte / Math.max(1, input.inflatedBytes())) });
   };
   let endByte = 0;
   for await (const row of outcomeRows(input, { columns, defaultAt: now })) {

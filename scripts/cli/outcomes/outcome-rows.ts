@@ -1,9 +1,7 @@
-import { pipeline, Readable } from 'node:stream';
-import { CsvError, type Info, parse } from 'csv-parse';
 import { foldFieldName } from '../../../shared/field-name.js';
 import { isoInstant } from '../../../shared/iso-instant.js';
 import type { Outcome } from '../../../shared/store/outcomes.js';
-import { peekDelimiter } from '../score/csv-delimiter.js';
+import { csvRows, emptyCsv } from '../score/csv-rows.js';
 import { badInput, type InputFile } from '../score/input-file.js';
 
 /** Which columns say what became of a lead; undefined: the usual name, `at` only when there is such a column. */
@@ -19,8 +17,6 @@ export type OutcomeRow = { readonly line: number; readonly endByte: number } & (
   | { readonly problem: string }
 );
 
-/** A cell that runs on for longer was begun with a quote that nothing ends. */
-const longestRecord = 8 * 1024 * 1024;
 const longestCrmId = 255;
 const yes: ReadonlySet<string> = new Set(['1', 'true', 'yes', 'y', 't', 'on', 'won', 'converted']);
 const no: ReadonlySet<string> = new Set(['0', 'false', 'no', 'n', 'f', 'off', 'lost', 'open']);
@@ -42,30 +38,13 @@ export async function* outcomeRows(
   input: InputFile,
   { columns, defaultAt }: { readonly columns: OutcomeColumns; readonly defaultAt: Date },
 ): AsyncGenerator<OutcomeRow> {
-  const { delimiter, texts } = await peekDelimiter(input.texts());
-  const parser = parse({
-    delimiter,
-    info: true,
-    relax_column_count: true,
-    relax_quotes: true,
-    max_record_size: longestRecord,
-  });
-  pipeline(Readable.from(texts()), parser, () => undefined);
   let places: Places | undefined;
-  let line = 1;
-  try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
-      const isBlank = record.every((cell) => cell.trim() === '');
-      if (places === undefined && !isBlank) places = placesOf(record, input.name, columns);
-      else if (places !== undefined && !isBlank)
-        yield { line, endByte: info.bytes, ...readRow(record, places, defaultAt) };
-      line = info.lines + 1;
-    }
-  } catch (error) {
-    throw error instanceof CsvError ? badInput(`${input.name}, line ${line}: ${error.message}`) : error;
+  for await (const { cells, line, endByte } of csvRows(input)) {
+    if (cells.every((cell) => cell.trim() === '')) continue;
+    if (places === undefined) places = placesOf(cells, input.name, columns);
+    else yield { line, endByte, ...readRow(cells, places, defaultAt) };
   }
-  if (places === undefined)
-    throw badInput(`${input.name} is empty: a CSV begins with a line of column names`);
+  if (places === undefined) throw emptyCsv(input);
 }
 
 function placesOf(header: readonly string[], fileName: string, columns: OutcomeColumns): Places {

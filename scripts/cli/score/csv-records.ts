@@ -1,12 +1,7 @@
-import { pipeline, Readable } from 'node:stream';
-import { CsvError, type Info, parse } from 'csv-parse';
 import type { CliError } from '../cli-error.js';
-import { peekDelimiter } from './csv-delimiter.js';
+import { csvRows, emptyCsv } from './csv-rows.js';
 import { badInput, type InputFile } from './input-file.js';
 import type { InputRecord, RecordOptions } from './input-record.js';
-
-/** A cell that runs on for longer was begun with a quote that nothing ends. */
-const longestRecord = 8 * 1024 * 1024;
 
 /** A column that is sent: where it stands, and its name as JSON with the colon. */
 interface Column {
@@ -29,35 +24,17 @@ interface Header {
  * @throws CliError naming the line that cannot be read
  */
 export async function* csvRecords(input: InputFile, options: RecordOptions): AsyncGenerator<InputRecord> {
-  const { delimiter, texts } = await peekDelimiter(input.texts());
-  const parser = parse({
-    delimiter,
-    info: true,
-    relax_column_count: true,
-    relax_quotes: true,
-    max_record_size: longestRecord,
-  });
-  // What goes wrong anywhere in the pipeline reaches the loop below through the parser.
-  pipeline(Readable.from(texts()), parser, () => undefined);
   let header: Header | undefined;
   let row = 0;
-  let line = 1;
-  try {
-    for await (const { record: cells, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
-      const place = `${input.name}, line ${line}`;
-      if (header !== undefined) {
-        row += 1;
-        yield { row, line, text: recordText(cells, header, place), endByte: info.bytes };
-      } else if (!isBlank(cells)) {
-        header = readHeader(cells, { input, options });
-      }
-      line = info.lines + 1;
+  for await (const { cells, line, endByte } of csvRows(input)) {
+    if (header !== undefined) {
+      row += 1;
+      yield { row, line, text: recordText(cells, header, `${input.name}, line ${line}`), endByte };
+    } else if (!isBlank(cells)) {
+      header = readHeader(cells, { input, options });
     }
-  } catch (error) {
-    throw error instanceof CsvError ? unreadable(error, input) : error;
   }
-  if (header === undefined)
-    throw badInput(`${input.name} is empty: a CSV begins with a line of column names`);
+  if (header === undefined) throw emptyCsv(input);
 }
 
 function readHeader(
@@ -98,13 +75,6 @@ function recordText(cells: readonly string[], header: Header, place: string): st
   const crmId = header.crmIdColumn === undefined ? '' : (cells[header.crmIdColumn] ?? '');
   if (crmId !== '') members.push(`"crm_id":${JSON.stringify(crmId)}`);
   return `{${members.join(',')}}`;
-}
-
-/** A quote that nothing ends is found at the end of the file, or of what fits: the line of that says nothing. */
-function unreadable(error: CsvError, input: InputFile): CliError {
-  if (error.code === 'CSV_QUOTE_NOT_CLOSED' || error.code === 'CSV_MAX_RECORD_SIZE')
-    return badInput(`${input.name}, row ${String(error.records)}: a quote is opened that nothing closes`);
-  return badInput(`${input.name}: ${error.message}`);
 }
 
 const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell === '');

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { ScoreHistogram } from '../../terminal/histogram.js';
-import type { ProgressState } from '../../terminal/pace.js';
 import { readableCount } from '../../terminal/readable-numbers.js';
 import { CliError } from '../cli-error.js';
+import type { FileListener } from '../file-run.js';
 import type { ReplyUsage, ReplyValidation } from './api-reply.js';
 import { csvRecords } from './csv-records.js';
 import type { InputFile } from './input-file.js';
@@ -30,15 +30,7 @@ export interface ScoreFileOptions {
   readonly concurrency: number;
   /** Stops the run when the calls under way are done; what is done is kept. */
   readonly signal: AbortSignal;
-  readonly listener: ScoreListener;
-}
-
-/** What is said while a file is scored. */
-export interface ScoreListener {
-  /** Before the first call: rows that an earlier run has done. */
-  started(rowsDone: number): void;
-  progress(state: ProgressState): void;
-  waiting(why: string): void;
+  readonly listener: FileListener;
 }
 
 /** What a run has done when it ends. */

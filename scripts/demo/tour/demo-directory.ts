@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { projectFile } from '../../../shared/project-root.js';
-import { endServer, isRunningOn } from '../../local-servers/process-command.js';
+import { endServer, isAlive, isRunningOn } from '../../local-servers/process-command.js';
 import { readServerRecord } from '../../local-servers/server-record.js';
 import { DemoProblem } from './demo-problem.js';
 
@@ -82,15 +82,6 @@ export class DemoDirectory {
 export function shortPath(path: string): string {
   const fromRoot = relative(projectFile('.'), path);
   return fromRoot.startsWith('..') ? path : fromRoot;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A line of a log in JSON as a sentence; any other as it is. */

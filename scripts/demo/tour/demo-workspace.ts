@@ -1,13 +1,12 @@
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { readBundle } from '../../../shared/bundle/read-bundle.js';
 import type { Config } from '../../../shared/config.js';
-import { newId } from '../../../shared/identifiers.js';
 import { allowanceOf } from '../../../shared/plans.js';
 import { projectFile } from '../../../shared/project-root.js';
 import { ApiKeyStore, defaultRatePerSecond } from '../../../shared/store/api-keys.js';
 import { connectMongo, type Db } from '../../../shared/store/connect.js';
-import { storeVersion } from '../../../shared/store/model-versions.js';
-import { type Model, ModelStore } from '../../../shared/store/models.js';
+import { createModel } from '../../../shared/store/create-model.js';
+import type { Model } from '../../../shared/store/models.js';
 import { type Organisation, OrganisationStore } from '../../../shared/store/organisations.js';
 
 /** What a caller needs before the first call. */
@@ -68,22 +67,9 @@ async function createOrganisation(
 
 async function importModel(
   database: Db,
-  { organisationId, now }: { readonly organisationId: string; readonly now: Date },
+  of: { readonly organisationId: string; readonly now: Date },
 ): Promise<{ model: Model; fieldCount: number }> {
   const bundle = checkBundle(await readBundle(projectFile('scripts/demo/bundle')));
-  const { name, family, version, features } = bundle.manifest;
-  const modelId = newId('mdl');
-  // The version first: a model that is there always has the version that it scores with.
-  await storeVersion({ database, organisationId, modelId, bundle, now });
-  const model: Model = {
-    _id: modelId,
-    organisation_id: organisationId,
-    name,
-    family,
-    live_api: true,
-    version,
-    created_at: now,
-  };
-  await new ModelStore(database).create(model);
-  return { model, fieldCount: new Set(features.map((feature) => feature.field)).size };
+  const model = await createModel(database, { ...of, bundle });
+  return { model, fieldCount: new Set(bundle.manifest.features.map(({ field }) => field)).size };
 }

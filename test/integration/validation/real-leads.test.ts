@@ -41,8 +41,7 @@ describe('validation of real leads', () => {
       columns: { crmId: leadId, converted: 'Converted', at: undefined },
       now: new Date(service.clock.now()),
       signal: new AbortController().signal,
-      started: () => undefined,
-      progress: () => undefined,
+      listener: { started: () => undefined, progress: () => undefined },
     });
     expect(report).to.include({ rows: 9240, accepted: 9240, refused: 0, converted: 3561, complete: true });
 

@@ -15,6 +15,12 @@ describe('leadscore model', () => {
 
   after(() => desk.leave());
 
+  /** Imports a small valid bundle as a model; gives its id. */
+  const newModel = async (organisation: string): Promise<string> =>
+    String(
+      (await desk.document('model', 'import', await desk.writeBundle(), '--org', organisation)).model_id,
+    );
+
   it('import makes a model with Live API on; with --model it adds a version, which then scores', async () => {
     const organisation = await desk.newOrganisation();
     const first = await desk.document('model', 'import', await desk.writeBundle(), '--org', organisation);
@@ -116,14 +122,7 @@ describe('leadscore model', () => {
 
   it('set --override keeps who, when and why, and takes it back', async () => {
     const organisation = await desk.newOrganisation();
-    const { model_id: id } = await desk.document(
-      'model',
-      'import',
-      await desk.writeBundle(),
-      '--org',
-      organisation,
-    );
-    const model = String(id);
+    const model = await newModel(organisation);
     expect((await desk.run('model', 'set', model, '--override', 'on')).exitCode).to.equal(2);
     expect((await desk.run('model', 'set', model)).exitCode).to.equal(2);
     const { override } = await desk.document(
@@ -142,16 +141,10 @@ describe('leadscore model', () => {
 
   it('delete makes a model unknown', async () => {
     const organisation = await desk.newOrganisation();
-    const { model_id: id } = await desk.document(
-      'model',
-      'import',
-      await desk.writeBundle(),
-      '--org',
-      organisation,
-    );
-    await desk.document('model', 'delete', String(id));
-    await desk.announced({ kind: 'model', id: String(id) });
-    expect((await desk.run('model', 'show', String(id))).exitCode).to.equal(1);
+    const id = await newModel(organisation);
+    await desk.document('model', 'delete', id);
+    await desk.announced({ kind: 'model', id });
+    expect((await desk.run('model', 'show', id)).exitCode).to.equal(1);
     expect((await desk.document('model', 'list', organisation)).models).to.deep.equal([]);
   });
 

@@ -37,17 +37,19 @@ function manyTrees(trees: number, depth: number): { ensemble: TreeEnsemble; cove
   return { ensemble, covers };
 }
 
+const explained = ({ ensemble, covers }: ReturnType<typeof manyTrees>) =>
+  explainTrees({
+    sum: { constant: 0, weights: new Map(), trees: [{ ensemble, target: 0, factor: 1 }] },
+    isProbability: false,
+    covers,
+    width: 8,
+    fields: 8,
+    fieldOfColumn: Int32Array.from({ length: 8 }, (_, column) => column),
+  });
+
 describe('explaining many records', () => {
   it('lets other work of the process have its turn, and gives what one record at a time gives', async () => {
-    const { ensemble, covers } = manyTrees(60, 9);
-    const explainer = await explainTrees({
-      sum: { constant: 0, weights: new Map(), trees: [{ ensemble, target: 0, factor: 1 }] },
-      isProbability: false,
-      covers,
-      width: 8,
-      fields: 8,
-      fieldOfColumn: Int32Array.from({ length: 8 }, (_, column) => column),
-    });
+    const explainer = await explained(manyTrees(60, 9));
     const count = 200;
     const rows = Float32Array.from({ length: 8 * count }, (_, at) => ((at * 37) % 101) / 101);
     let turns = 0;
@@ -70,15 +72,7 @@ describe('explaining many records', () => {
   });
 
   it('gives each of two calls at the same time its own answer', async () => {
-    const { ensemble, covers } = manyTrees(40, 7);
-    const explainer = await explainTrees({
-      sum: { constant: 0, weights: new Map(), trees: [{ ensemble, target: 0, factor: 1 }] },
-      isProbability: false,
-      covers,
-      width: 8,
-      fields: 8,
-      fieldOfColumn: Int32Array.from({ length: 8 }, (_, column) => column),
-    });
+    const explainer = await explained(manyTrees(40, 7));
     const one = Float32Array.from({ length: 8 * 300 }, (_, at) => ((at * 13) % 97) / 97);
     const other = one.map((value) => 1 - value);
     const [together, beside] = await Promise.all([

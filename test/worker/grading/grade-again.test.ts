@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { newId } from '../../../shared/identifiers.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
 import { prepareDatabase } from '../../../shared/store/prepare.js';
 import { dayMs } from '../../../shared/utc-day.js';
-import { type Graded, gradeVersion } from '../../../worker/grading/grade-version.js';
+import type { Graded } from '../../../worker/grading/grade-version.js';
 import { freshDatabases } from '../../support/servers.js';
+import { gradesIn, newIds } from './grade-at.js';
 import { expectTruth as expectTruthOf } from './grade-truth.js';
-import { RecordedWorld, type WorldIds } from './recorded-world.js';
+import { RecordedWorld } from './recorded-world.js';
 
 const startMs = Date.UTC(2026, 0, 10);
 const horizonDays = 20;
@@ -82,17 +82,7 @@ describe('grading a version again', () => {
 
   after(() => mongo.client.close());
 
-  const newIds = (): WorldIds => ({ organisationId: newId('org'), modelId: newId('mdl'), version: '1' });
-
-  const gradeAt = (ids: WorldIds, asOfMs: number, rebuild = false): Promise<Graded> =>
-    gradeVersion({
-      database: mongo.database,
-      ...ids,
-      facts: { horizon_days: horizonDays },
-      asOfMs,
-      nowMs: asOfMs,
-      rebuild,
-    });
+  const gradeAt = gradesIn(() => mongo.database, horizonDays);
 
   it('is what the definitions say, whatever has happened since the grade before', async function () {
     this.timeout(120_000);

@@ -1,12 +1,11 @@
 import { expect } from 'chai';
-import { newId } from '../../../shared/identifiers.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
 import { prepareDatabase } from '../../../shared/store/prepare.js';
 import { dayMs } from '../../../shared/utc-day.js';
-import { type Graded, gradeVersion } from '../../../worker/grading/grade-version.js';
 import { freshDatabases } from '../../support/servers.js';
+import { gradesIn, newIds } from './grade-at.js';
 import { figures } from './grade-truth.js';
-import { RecordedWorld, type WorldIds } from './recorded-world.js';
+import { RecordedWorld } from './recorded-world.js';
 
 const startMs = Date.UTC(2026, 0, 10);
 const horizonDays = 20;
@@ -22,17 +21,7 @@ describe('grading a version from what was recorded', () => {
 
   after(() => mongo.client.close());
 
-  const newIds = (): WorldIds => ({ organisationId: newId('org'), modelId: newId('mdl'), version: '1' });
-
-  const gradeAt = (ids: WorldIds, asOfMs: number, rebuild = false): Promise<Graded> =>
-    gradeVersion({
-      database: mongo.database,
-      ...ids,
-      facts: { horizon_days: horizonDays },
-      asOfMs,
-      nowMs: asOfMs,
-      rebuild,
-    });
+  const gradeAt = gradesIn(() => mongo.database, horizonDays);
 
   it('a conversion counts up to the end of the horizon, to the millisecond, and not at the prediction itself', async () => {
     const ids = newIds();

@@ -9,9 +9,9 @@ import { createLogger } from '../../../shared/logger.js';
 import { connectRedis } from '../../../shared/redis.js';
 import { queuePrefix } from '../../../shared/redis-keys.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
+import { createModel } from '../../../shared/store/create-model.js';
 import { type StoredVerdict, ValidationStore } from '../../../shared/store/model-validation.js';
-import { storeVersion } from '../../../shared/store/model-versions.js';
-import { type Model, ModelStore } from '../../../shared/store/models.js';
+import type { Model } from '../../../shared/store/models.js';
 import { prepareDatabase } from '../../../shared/store/prepare.js';
 import { dayMs } from '../../../shared/utc-day.js';
 import { dueVersions, gradeAndTell, lastNightMs } from '../../../worker/grading/grade-models.js';
@@ -54,20 +54,7 @@ describe('the grading lane', () => {
     family: Model['family'] = 'forward',
   ): Promise<Model> => {
     const bundle = checkBundle(sampleBundle({ family }));
-    const modelId = newId('mdl');
-    const now = new Date(nowMs);
-    await storeVersion({ database: mongo.database, organisationId, modelId, bundle, now });
-    const model: Model = {
-      _id: modelId,
-      organisation_id: organisationId,
-      name: 'Sample',
-      family,
-      live_api: true,
-      version: bundle.manifest.version,
-      created_at: now,
-    };
-    await new ModelStore(mongo.database).create(model);
-    return model;
+    return await createModel(mongo.database, { organisationId, bundle, now: new Date(nowMs) });
   };
 
   const startLane = async (): Promise<void> => {
