@@ -11,6 +11,7 @@ import {
   nothingHappensAtImport,
   oneFileImportsOnnx,
   type RoomRule,
+  skipsSayWhy,
 } from './support/sources/room-rules.js';
 import { SourceFile } from './support/sources/source-file.js';
 
@@ -179,6 +180,22 @@ const cases: readonly RuleCase[] = [
     ),
     good: {
       'api/a.ts': lines('// export default a', "import { default as koa } from 'koa';", 'export { a };'),
+    },
+  },
+  {
+    title: 'a test that is left out says why',
+    rule: skipsSayWhy,
+    bad: {
+      'test/a.test.ts': lines("it('a', function () {", '  if (!b) this.skip();', '});'),
+      'test/b.test.ts': lines("it.skip('b', () => {});", "xit('c', () => {});"),
+    },
+    findings: ['test/a.test.ts:2', 'test/b.test.ts:1', 'test/b.test.ts:2'].map(
+      (place) => `${place} leaves a test out without \`leaveOut\``,
+    ),
+    good: {
+      'test/support/leave-out.ts': 'context.skip();\n',
+      'shared/store/a.ts': 'collection.find().skip(2);\n',
+      'test/a.test.ts': lines("leaveOut(this, 'a', 'b');", '// it.skip()'),
     },
   },
   {

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { childEnvironment } from '../../shared/config.js';
 import { projectFile } from '../../shared/project-root.js';
+import { leaveOut } from '../support/leave-out.js';
 import { blocksWithResult, jsonForm, type MarkdownBlock } from '../support/markdown-blocks.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
 import { demoBundleWith } from '../support/tool-fixture.js';
@@ -57,7 +58,9 @@ describe('docs/quickstart.md', () => {
   for (const { block, result } of blocksWithResult(markdown, Object.keys(runners))) {
     it(`the ${block.language} of "${block.heading}" (line ${block.line}) gives what is shown`, async function () {
       this.timeout(30_000);
-      if (!(await isInstalled(programs[block.language] ?? ''))) this.skip();
+      const program = programs[block.language] ?? '';
+      if (!(await isInstalled(program)))
+        leaveOut(this, `this machine has no ${program}`, `install ${program}`);
       // Few enough that the snippets which send again have reason to.
       const { secret } = await own.addKey('live', { rate: 2 });
       const { exitCode, stdout, stderr } = await run(block, secret);

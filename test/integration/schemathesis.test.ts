@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { httpCall } from '../support/http-call.js';
+import { leaveOut } from '../support/leave-out.js';
+import { pythonVenv } from '../support/python-venv.js';
 import { runProgram } from '../support/run-program.js';
 import { runSchemathesis, type SchemathesisResult } from '../support/schemathesis-run.js';
-import { schemathesisVenv } from '../support/schemathesis-venv.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
 
+const installLimitMs = 180_000;
 const venvTimeoutMs = 240_000;
 const runLimitMs = 240_000;
 /** Fields of the model of `sampleBundle()`. */
@@ -22,11 +24,13 @@ describe('the OpenAPI documents, judged by others', () => {
 
   before(async function () {
     this.timeout(venvTimeoutMs + startTimeoutMs);
-    const venv = await schemathesisVenv();
-    if ('reason' in venv) {
-      process.stdout.write(`    skipped: ${venv.reason}\n`);
-      return this.skip();
-    }
+    const venv = await pythonVenv({
+      name: 'schemathesis',
+      requirementsFile: 'test/support/schemathesis-requirements.txt',
+      leastMinor: 11,
+      installLimitMs,
+    });
+    if ('reason' in venv) leaveOut(this, venv.reason, venv.remedy);
     program = venv.program;
     service = await runningService();
     own = await workspace(service, { plan: 'enterprise', limit: 100_000_000 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { readBundle } from '../../shared/bundle/read-bundle.js';
-import { readGoldenBundle, referenceBundleDirectories } from '../support/golden-records.js';
+import { readGoldenBundle, requireReferenceBundles } from '../support/golden-records.js';
 import { sampleAnswer } from '../support/sample-answer.js';
 import { type ScoreRow, scored } from '../support/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
@@ -34,10 +34,9 @@ describe('POST /v1/score: a batch', () => {
     );
   });
 
-  it('of a real model gives the golden scores at 1000 records, cold and enriched (left out without ../shared/models)', async function () {
+  it('of a real model gives the golden scores at 1000 records, cold and enriched', async function () {
     this.timeout(60_000);
-    if (referenceBundleDirectories().length === 0) this.skip();
-    for (const directory of referenceBundleDirectories()) {
+    for (const directory of requireReferenceBundles(this)) {
       const golden = readGoldenBundle(directory);
       const own = await workspace(service, { bundle: await readBundle(directory), plan: 'enterprise' });
       const expected = Array.from({ length: 1000 }, (_, row) => golden.records[row % golden.records.length]);

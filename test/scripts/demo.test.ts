@@ -9,6 +9,7 @@ import { isRunningOn } from '../../scripts/local-servers/process-command.js';
 import { readServerRecord } from '../../scripts/local-servers/server-record.js';
 import { childEnvironment } from '../../shared/config.js';
 import { projectFile } from '../../shared/project-root.js';
+import { leaveOut } from '../support/leave-out.js';
 
 const mainFile = projectFile('dist/scripts/demo/main.js');
 
@@ -95,10 +96,8 @@ describe('demo', function () {
   });
 
   it('--keep stays up for the call that it shows, refuses a second demo, and stops on Ctrl-C', async function () {
-    if (spawnSync('curl', ['--version']).error !== undefined) {
-      console.log('      (skipped: this machine has no curl)');
-      this.skip();
-    }
+    if (spawnSync('curl', ['--version']).error !== undefined)
+      leaveOut(this, 'this machine has no curl', 'install curl');
     const run = demo('--records', '60', '--keep');
     await run.shows('Ctrl-C stops it.');
     await run.noteServers();

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { childProcessIds } from '../../scripts/bench/process-usage.js';
 import { ConfigError, readConfig, readWorkerConfig, workerEnvironment } from '../../shared/config.js';
+import { leaveOut } from '../support/leave-out.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
 
 const remote = { MONGODB_URL: 'mongodb://db.example.com/leadscore', REDIS_URL: 'redis://cache.example.com' };
@@ -29,7 +30,8 @@ describe('the environment of a worker process', () => {
     let service: RunningService;
 
     before(async function () {
-      if (process.platform !== 'linux') return this.skip(); // only Linux tells the environment of a process
+      if (process.platform !== 'linux')
+        leaveOut(this, 'only Linux tells the environment of a process', 'run it on Linux');
       this.timeout(startTimeoutMs);
       service = await runningService({ gateways: 1, environment: { OTHER_SECRET: 'of somebody else' } });
     });

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Manifest } from '../../shared/bundle/manifest.js';
 import { projectFile } from '../../shared/project-root.js';
+import { leaveOut } from './leave-out.js';
 
 /** One line of a `golden.jsonl`: a record and what the model's trainer says of it. */
 export interface GoldenRecord {
@@ -36,6 +37,17 @@ export function referenceBundleDirectories(): readonly string[] {
   if (!existsSync(models)) return [];
   const folders = readdirSync(models, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   return folders.map((folder) => join(models, folder.name));
+}
+
+/** As `referenceBundleDirectories`, for a test that is nothing without them: it is left out when there are none. */
+export function requireReferenceBundles(context: Mocha.Context): readonly string[] {
+  const directories = referenceBundleDirectories();
+  if (directories.length > 0) return directories;
+  return leaveOut(
+    context,
+    'the reference models are not beside this project',
+    'put them into ../shared/models, a folder each',
+  );
 }
 
 /**

@@ -17,8 +17,10 @@ export interface VenvPlan {
   readonly installLimitMs: number;
 }
 
-/** Programs of a virtual environment by name; or why there is none. */
-export type Venv = { readonly program: (name: string) => string } | { readonly reason: string };
+/** Programs of a virtual environment by name; or why there is none, and what to do about that. */
+export type Venv =
+  | { readonly program: (name: string) => string }
+  | { readonly reason: string; readonly remedy: string };
 
 /**
  * A virtual environment, made at the first call and kept under `.local/` for the next. It is made again when the
@@ -28,7 +30,10 @@ export async function pythonVenv(plan: VenvPlan): Promise<Venv> {
   const python = await runProgram('python3', ['--version'], { limitMs: 10_000 });
   const minor = Number(/^Python 3\.(\d+)/.exec(python.output)?.[1]);
   if (python.exitCode !== 0 || !(minor >= plan.leastMinor))
-    return { reason: `python3 (3.${plan.leastMinor} or later) is not there: ${python.output.trim()}` };
+    return {
+      reason: `python3 (3.${plan.leastMinor} or later) is not there: ${python.output.trim()}`,
+      remedy: `install Python 3.${plan.leastMinor} or later, as python3`,
+    };
 
   const requirements = await readFile(projectFile(plan.requirementsFile), 'utf8');
   const directory = join(projectFile('.local'), 'venvs', plan.name);
@@ -38,7 +43,11 @@ export async function pythonVenv(plan: VenvPlan): Promise<Venv> {
   if ((await readFile(complete, 'utf8').catch(() => '')) === digest) return venv;
 
   const reason = await make(directory, plan);
-  if (reason !== undefined) return { reason };
+  if (reason !== undefined)
+    return {
+      reason,
+      remedy: `have pip install ${plan.requirementsFile}, with a network or an index of its own`,
+    };
   await writeFile(complete, digest);
   return venv;
 }

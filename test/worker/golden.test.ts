@@ -12,6 +12,7 @@ import {
   readGoldenBundle,
   referenceBundleDirectories,
   requestTimeMs,
+  requireReferenceBundles,
 } from '../support/golden-records.js';
 
 describe('golden records', () => {
@@ -19,9 +20,8 @@ describe('golden records', () => {
     expect(existsSync(join(demoBundleDirectory(), 'golden.jsonl'))).to.equal(true);
   });
 
-  it('come with the reference models (left out when ../shared/models is not beside the project)', function () {
-    if (referenceBundleDirectories().length === 0) this.skip();
-    expect(referenceBundleDirectories()).to.have.length.of.at.least(3);
+  it('come with the reference models', function () {
+    expect(requireReferenceBundles(this)).to.have.length.of.at.least(3);
   });
 
   const demo = existsSync(join(demoBundleDirectory(), 'golden.jsonl')) ? [demoBundleDirectory()] : [];

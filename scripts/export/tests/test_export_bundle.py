@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import xgboost
 from lead_table import NOW, Leads, leads
+from left_out import left_out
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -101,7 +102,7 @@ def golden_of(bundles: Path, name: str) -> list[Any]:
 
 def test_the_service_passes_every_bundle(bundles: Path) -> None:
     if not CLI.exists() or shutil.which("node") is None:
-        pytest.skip("the service is not built: npm run build")
+        pytest.skip(left_out("the service is not built", to_run="npm run build"))
     command = ["node", str(CLI), "model", "check", *map(str, sorted(bundles.iterdir())), "--json"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.stdout, run.stderr

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import xgboost
+from left_out import left_out
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
@@ -111,7 +112,7 @@ def test_contributions_are_those_that_the_trainers_compute() -> None:
 
 
 def test_contributions_of_a_forest_are_those_of_shap() -> None:
-    shap = pytest.importorskip("shap", reason="shap is not installed")
+    shap = pytest.importorskip("shap", reason=left_out("shap is not installed", to_run="pip install shap"))
     rows, converted = table(has_nan=True)
     forest = RandomForestClassifier(10, min_samples_leaf=3, random_state=0).fit(rows, converted)
     explainer = shap.TreeExplainer(forest)

@@ -6,6 +6,7 @@ import { openInput } from '../../../scripts/cli/score/input-file.js';
 import { readBundle } from '../../../shared/bundle/read-bundle.js';
 import { projectFile } from '../../../shared/project-root.js';
 import { OutcomeStore } from '../../../shared/store/outcomes.js';
+import { leaveOut } from '../../support/leave-out.js';
 import { scored } from '../../support/score-reply.js';
 import { runningService, startTimeoutMs } from '../../support/service.js';
 import { type SentRecord, type TestWorkspace, workspace } from '../../support/workspace.js';
@@ -21,10 +22,9 @@ describe('validation of real leads', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs + 60_000);
-    if (!existsSync(leadsFile) || !existsSync(bundleDirectory)) {
-      process.stdout.write('    skipped: there is no ../shared with real leads and their model\n');
-      return this.skip();
-    }
+    for (const path of [leadsFile, bundleDirectory])
+      if (!existsSync(path))
+        leaveOut(this, 'real leads and their model are not beside this project', `put them to ${path}`);
     const service = await runningService();
     const bundle = await readBundle(bundleDirectory);
     own = await workspace(service, { bundle, limit: 20_000 });

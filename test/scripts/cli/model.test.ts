@@ -1,7 +1,7 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { projectFile } from '../../../shared/project-root.js';
+import { requireReferenceBundles } from '../../support/golden-records.js';
 import { sampleFeatures } from '../../support/sample-bundle.js';
 import { callCli } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
@@ -170,11 +170,8 @@ describe('leadscore model', () => {
     );
   });
 
-  it('check finds the reference models in order, where they are there', async function () {
-    const folder = projectFile('../shared/models');
-    const names = await readdir(folder).catch(() => []);
-    if (names.length === 0) this.skip(); // they are no part of the project
-    const paths = names.map((name) => join(folder, name));
+  it('check finds the reference models in order', async function () {
+    const paths = requireReferenceBundles(this);
     const { exitCode, stdout } = await callCli(['model', 'check', ...paths, '--json']);
     expect(exitCode, stdout).to.equal(0);
     const { bundles } = JSON.parse(stdout);

@@ -1,5 +1,3 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { countTreeNodes } from '../../../shared/bundle/check-covers.js';
@@ -10,20 +8,13 @@ import { readBundle } from '../../../shared/bundle/read-bundle.js';
 import { projectFile } from '../../../shared/project-root.js';
 import { InferenceSession } from '../../../worker/inference-session.js';
 import { itRefuses, put, refusalOf } from '../../support/bundle-refusal.js';
+import { requireReferenceBundles } from '../../support/golden-records.js';
 import { packSample, type SampleParts, sampleBundle, sampleParts } from '../../support/sample-bundle.js';
 import { encodeOnnx, ints, linearModel, type SampleModel } from '../../support/sample-onnx.js';
 
 describe('checkBundle', () => {
-  const models = projectFile('../shared/models');
-
   it('accepts every reference model', async function () {
-    if (!existsSync(models)) {
-      console.log('      the reference models are not beside this project: left out');
-      this.skip();
-    }
-    const folders = readdirSync(models, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    expect(folders.length).to.be.at.least(1);
-    for (const { name } of folders) await expectComplete(join(models, name));
+    for (const directory of requireReferenceBundles(this)) await expectComplete(directory);
   });
 
   it("accepts the demo's bundle", () => expectComplete(projectFile('scripts/demo/bundle')));

@@ -115,6 +115,16 @@ export const noDefaultExports: RoomRule = (sources) =>
         .map((line) => found(source, line, 'has a default export')),
     );
 
+/** A test that is left out says why. */
+export const skipsSayWhy: RoomRule = (sources) =>
+  sources
+    .filter((source) => source.path.startsWith('test/') && source.path !== 'test/support/leave-out.ts')
+    .flatMap((source) =>
+      source
+        .linesWith(/\.\s*skip\s*\(|\b(xit|xdescribe)\s*\(/)
+        .map((line) => found(source, line, 'leaves a test out without `leaveOut`')),
+    );
+
 const mostLines = 300;
 
 /** No file is longer than 300 lines. */

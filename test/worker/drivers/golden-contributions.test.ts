@@ -11,15 +11,15 @@ import {
   readGoldenBundle,
   referenceBundleDirectories,
   requestTimeMs,
+  requireReferenceBundles,
 } from '../../support/golden-records.js';
 
 /** How far contributions may be from what the shap package computes. */
 const tolerance = 1e-4;
 
 describe('contributions of golden records', () => {
-  it('are compared for the reference models (left out when ../shared/models is not beside the project)', function () {
-    if (referenceBundleDirectories().length === 0) this.skip();
-    expect(referenceBundleDirectories()).to.have.length.of.at.least(3);
+  it('are compared for the reference models', function () {
+    expect(requireReferenceBundles(this)).to.have.length.of.at.least(3);
   });
 
   for (const directory of [demoBundleDirectory(), ...referenceBundleDirectories()]) {
