@@ -41,6 +41,9 @@ export const busyCountersKey = 'leadscore:busy-counters';
 /** The run of Redis that the sweep saw last: its id, a space, and the Redis ms at which it took over from another (0: not known to have). */
 export const redisRunKey = 'leadscore:redis-run';
 
+/** Held by the pool that has begun the newest sweep, for as long as no other need begin one. */
+export const sweepTurnKey = 'leadscore:sweep-turn';
+
 /** Sorted set of the accepted calls of one key in its last second, scored by Redis time in microseconds. */
 export const rateWindowKey = (organisationId: string, keyId: string, window: 'scoring' | 'reading'): string =>
   `{${organisationId}}:rate:${window}:${keyId}`;

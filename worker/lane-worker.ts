@@ -11,6 +11,7 @@ import {
   messageVersion,
 } from '../shared/score-job.js';
 import { type ChunkMailbox, UnknownMessageVersion } from './chunk-mailbox.js';
+import { restWhileRefused } from './rest-while-refused.js';
 
 export interface LaneWorkerOptions {
   readonly lane: Lane;
@@ -59,6 +60,7 @@ export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
   worker.on('error', (error) =>
     options.logger.warn({ lane: options.lane, error: error.message }, 'lane error'),
   );
+  restWhileRefused(worker);
   return worker;
 }
 

@@ -1,20 +1,23 @@
 import { callIdFloor } from '../shared/identifiers.js';
 import type { Db } from '../shared/store/connect.js';
+import { inTime } from '../shared/store/in-time.js';
 import { PredictionStore } from '../shared/store/predictions.js';
 import { RetentionStore } from '../shared/store/retention.js';
 import { dayNumber, dayStartMs } from '../shared/utc-day.js';
 import { longestArrivalMs } from './grading/scan-requests.js';
 
 const rowsAtOnce = 5_000;
-/** Upkeep must stay at hand for the sweep: what is left goes with the next run. */
+/** What is left goes with the next run. */
 const longestRunMs = 2_000;
+/** A frozen MongoDB must not keep the lane for ever. */
+const longestCallMs = 10_000;
 
 /**
  * Removes predictions that are older than they are to be kept, the oldest first, for at most two seconds. What was
  * counted stays in the ledger.
  * @param options.retentionDays predictions of this many days before today, and of today, are kept
  * @returns how many were removed
- * @throws what MongoDB says; can be run again
+ * @throws what MongoDB says; a TimeoutError when it says nothing; can be run again
  */
 export async function removeOldPredictions({
   database,
@@ -30,10 +33,10 @@ export async function removeOldPredictions({
   const beforeId = callIdFloor(dayStartMs(keptFromDay) - longestArrivalMs);
   const endMs = performance.now() + longestRunMs;
   let removed = 0;
-  if (!(await predictions.hasBefore(beforeId))) return removed;
-  await new RetentionStore(database).keepFrom(keptFromDay);
+  if (!(await inTime(longestCallMs, () => predictions.hasBefore(beforeId)))) return removed;
+  await inTime(longestCallMs, () => new RetentionStore(database).keepFrom(keptFromDay));
   for (;;) {
-    const count = await predictions.removeOldest({ beforeId, most: rowsAtOnce });
+    const count = await inTime(longestCallMs, () => predictions.removeOldest({ beforeId, most: rowsAtOnce }));
     removed += count;
     if (count < rowsAtOnce || performance.now() > endMs) return removed;
   }

@@ -11,6 +11,7 @@ import { prepareDatabase } from '../shared/store/prepare.js';
 import { UsageLedger } from '../shared/store/usage-ledger.js';
 import { startGradingLane } from './grading/grading-lane.js';
 import { removeOldPredictions } from './retention.js';
+import { startSweeper } from './sweeper.js';
 import { startUpkeep, type UpkeepJob } from './upkeep.js';
 
 /** What a lease held is free again five seconds after its end: a sweep takes some time itself. */
@@ -20,8 +21,8 @@ const removeOldEveryMs = 60_000;
 type SchedulerConfig = WorkerConfig & { readonly redisUrl: string; readonly mongoUrl: string };
 
 /**
- * Upkeep, as repeated BullMQ jobs on a lane of its own: however many pools there are, each job runs once. Now: the sweep
- * of expired leases, every four seconds, and the removal of old predictions, every minute. Beside it, on a lane of its own, the grading of models.
+ * Upkeep, done once however many pools there are: the sweep of expired leases, every four seconds; as repeated BullMQ jobs,
+ * each on a lane of its own, the removal of old predictions, every minute, and the grading of models.
  */
 export async function startScheduler(
   config: SchedulerConfig,
@@ -38,16 +39,17 @@ export async function startScheduler(
   const clock = machineClock(config.clockOffsetMs);
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
 
-  const jobs: UpkeepJob[] = [
-    {
-      name: 'sweep',
-      when: { every: sweepEveryMs },
-      run: async () => {
-        const swept = await sweepLeases({ redis: commands, quota, ledger });
-        onSwept(swept);
-        if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
-      },
+  const sweeper = startSweeper({
+    redis: commands,
+    everyMs: sweepEveryMs,
+    sweep: async () => {
+      const swept = await sweepLeases({ redis: commands, quota, ledger });
+      onSwept(swept);
+      if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
     },
+    logger,
+  });
+  const jobs: UpkeepJob[] = [
     {
       name: 'retention',
       when: { every: removeOldEveryMs },
@@ -70,6 +72,7 @@ export async function startScheduler(
     stop: async () => {
       await grading.stop();
       await upkeep.stop();
+      await sweeper.stop();
       blocking.disconnect();
       commands.disconnect();
       await mongo.client.close();

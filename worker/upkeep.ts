@@ -4,6 +4,7 @@ import type { Stoppable } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
 import { queuePrefix } from '../shared/redis-keys.js';
 import { keepSchedules, type Schedule } from './kept-schedules.js';
+import { restWhileRefused } from './rest-while-refused.js';
 
 /** A job of upkeep: done again and again, once however many pools there are. */
 export interface UpkeepJob extends Schedule {
@@ -32,6 +33,7 @@ export async function startUpkeep({ redis, jobs, logger }: UpkeepOptions): Promi
     { connection: redis, prefix: queuePrefix, lockDuration: 30_000, runRetryDelay: 250 },
   );
   worker.on('error', (error) => logger.warn({ error: error.message }, 'upkeep error'));
+  restWhileRefused(worker);
   worker.on('failed', (job, error) => logger.warn({ job: job?.name, error }, 'upkeep failed'));
   return {
     name: 'upkeep',

@@ -68,6 +68,11 @@ export class FaultProxy {
     return this.pipes.size;
   }
 
+  /** Whether no connection is left that hears nothing any more and is about to be cut. */
+  get isWhole(): boolean {
+    return [...this.pipes].every((pipe) => !pipe.isMute);
+  }
+
   /** Cuts every connection. New ones are taken. */
   cutAll(): void {
     for (const pipe of this.pipes) cut(pipe);

@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
+import { holdAndDie } from '../support/abandoned-lease.js';
 import { eventually } from '../support/eventually.js';
 import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
 import { tellFigures } from '../support/fault-figures.js';
-import { statuses, underLoad } from '../support/fault-load.js';
+import { type CallOutcome, statuses, timed, underLoad } from '../support/fault-load.js';
 import { duringFault } from '../support/fault-run.js';
 import {
   type FaultService,
@@ -11,6 +12,7 @@ import {
   sharedFaultService,
   sharedLeaseMs,
 } from '../support/fault-service.js';
+import type { HttpReply } from '../support/http-call.js';
 import { refused, scored } from '../support/score-reply.js';
 import { startTimeoutMs } from '../support/service.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
@@ -20,6 +22,11 @@ const recoveredWithinMs = 3_000;
 /** A counter that Redis has lost is known again after this long. */
 const rebuiltWithinMs = 5_000;
 const exactWithinMs = 2 * (sharedLeaseMs + 6_000);
+/** A sweep every four seconds. */
+const sweptWithinMs = 5_000;
+const fullMs = 6_000;
+/** Two pools of two workers on two lanes, and two lanes of upkeep: each asks four times a second, and looks for stalled jobs once. */
+const mostRefusalsASecond = 2 * 6 * 5;
 
 describe('Redis under load', () => {
   let service: FaultService;
@@ -92,16 +99,20 @@ describe('Redis under load', () => {
     this.timeout(startTimeoutMs);
     const limit = 60;
     const near = await workspace(service, { limit });
-    const outcomes = await underLoad(
-      () => near.score(leads(3)),
-      async () => {
-        for (let time = 0; time < 12; time += 1) {
-          await pause(250);
-          await service.redis.flushall();
-        }
-        await eventually(async () => refused(await near.score(leads(3)), '429 quota_exceeded'), 10_000);
-      },
-    );
+    const outcomes: CallOutcome[] = [];
+    const score = async (): Promise<HttpReply> => {
+      const outcome = await timed(() => near.score(leads(3)));
+      outcomes.push(outcome);
+      if (outcome.reply === undefined) throw new Error('no answer');
+      return outcome.reply;
+    };
+    await underLoad(score, async () => {
+      for (let time = 0; time < 12; time += 1) {
+        await pause(250);
+        await service.redis.flushall();
+      }
+      await eventually(async () => refused(await score(), '429 quota_exceeded'), 10_000);
+    });
     const answers = statuses(outcomes);
     expect(Object.keys(answers).filter((status) => !['200', '429', '500'].includes(status))).to.be.empty;
     expect(await near.ledgerSum()).to.be.at.most(2 * limit);
@@ -177,4 +188,38 @@ describe('Redis under load', () => {
       expect(Number(reply.headers.get('retry-after'))).to.be.within(1, 5);
     }
   });
+
+  it('is full for seconds: what nobody ended is swept meanwhile and afterwards, and nobody asks in circles', async function () {
+    this.timeout(startTimeoutMs);
+    const counted = await expectExact(own);
+    const expectSwept = () =>
+      eventually(
+        async () => expect(await own.redisUsage()).to.deep.equal({ used: counted, leased: 0 }),
+        sweptWithinMs,
+      );
+    await holdAndDie(own, 7);
+    const before = await refusalsOfPool(service);
+    const sinceMs = performance.now();
+    await service.redis.config('SET', 'maxmemory', '1');
+    try {
+      // A pool that starts meanwhile asks for what was due before.
+      const started = service.cluster.startPool();
+      await Promise.all([started, expectSwept(), pause(fullMs)]);
+      await service.cluster.stopPool(await started);
+    } finally {
+      await service.redis.config('SET', 'maxmemory', '0');
+    }
+    const seconds = (performance.now() - sinceMs) / 1_000;
+    const refusals = (await refusalsOfPool(service)) - before;
+    tellFigures({ fault: 'Redis full for seconds: lines in the log of the pool', seconds, lines: refusals });
+    expect(refusals, 'commands refused').to.be.below(mostRefusalsASecond * (1 + seconds));
+    await holdAndDie(own, 11);
+    await expectSwept();
+  });
 });
+
+/** How often a full Redis has refused a command to the pool and its workers, by their log. */
+async function refusalsOfPool(service: FaultService): Promise<number> {
+  const lines = (await service.log()).split('\n');
+  return lines.filter((line) => /"process":"(pool|worker)".*OOM command not allowed/.test(line)).length;
+}

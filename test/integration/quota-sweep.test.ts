@@ -1,8 +1,6 @@
 import { expect } from 'chai';
-import { callIdGenerator } from '../../shared/identifiers.js';
-import { Quota } from '../../shared/quota/quota.js';
-import { redisNowMs } from '../../shared/quota/redis-time.js';
 import type { LedgerRow } from '../../shared/store/usage-ledger.js';
+import { holdAndDie } from '../support/abandoned-lease.js';
 import { eventually } from '../support/eventually.js';
 import { scored } from '../support/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
@@ -104,16 +102,6 @@ describe('a lease that nobody ends', () => {
     }
   });
 });
-
-/** Reserves as a gateway does that dies right after. The lease runs out at once. Gives the call's id. */
-async function holdAndDie(own: TestWorkspace, records: number): Promise<string> {
-  const { redis, stores, clock } = own.service;
-  const quota = new Quota({ redis, ledger: stores.ledger, leaseMs: 50, clock });
-  const callId = callIdGenerator()(clock.now());
-  const deadlineRedisMs = (await redisNowMs(redis)) + 1_000;
-  await quota.reserve({ counter: own.counter(), callId, records, stop: 1_000, deadlineRedisMs });
-  return callId;
-}
 
 /** The ledger row of a call whose gateway died. */
 function rowOf(own: TestWorkspace, callId: string, records: number): LedgerRow {

@@ -59,7 +59,9 @@ export class AnswerClock {
     this.delays.enable();
   }
 
+  /** Ends the watch over the event loop as well. */
   expectInTime(outcomes: readonly CallOutcome[]): void {
+    this.delays.disable();
     const standstillMs = this.delays.max / 1e6;
     for (const { reply, tookMs } of outcomes) {
       expect(reply, 'an answer').to.not.equal(undefined);

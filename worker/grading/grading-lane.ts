@@ -11,6 +11,7 @@ import type { Redis } from '../../shared/redis.js';
 import { queuePrefix } from '../../shared/redis-keys.js';
 import { ValidationStore } from '../../shared/store/model-validation.js';
 import { keepSchedules } from '../kept-schedules.js';
+import { restWhileRefused } from '../rest-while-refused.js';
 import {
   dueVersions,
   type GradingRooms,
@@ -49,6 +50,7 @@ export async function startGradingLane(options: GradingLaneOptions): Promise<Sto
     { connection: blocking, prefix: queuePrefix, lockDuration: 30_000, runRetryDelay: 250 },
   );
   worker.on('error', (error) => logger.warn({ error: error.message }, 'grading error'));
+  restWhileRefused(worker);
   worker.on('failed', (job, error) =>
     logger.warn({ job: job?.name, data: job?.data, error: error.message }, 'grading failed'),
   );

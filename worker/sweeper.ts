@@ -1,0 +1,55 @@
+import { messageOf } from '../shared/errors.js';
+import type { Stoppable } from '../shared/lifecycle.js';
+import type { Logger } from '../shared/logger.js';
+import type { Redis } from '../shared/redis.js';
+import { sweepTurnKey } from '../shared/redis-keys.js';
+import { withinTime } from '../shared/within-time.js';
+
+export interface SweeperOptions {
+  /** A connection for commands. */
+  readonly redis: Redis;
+  readonly everyMs: number;
+  /** Ends what nobody ended; any number may run at once. */
+  readonly sweep: () => Promise<void>;
+  readonly logger: Logger;
+}
+
+/** The turn is over a little before the next one is due: timers do not come to the millisecond. */
+const slackMs = 500;
+const longestStopMs = 1_000;
+
+/**
+ * Sweeps at once and every `everyMs`, by a timer of this process; of several pools one at a time as a rule. It is not a
+ * job of a queue, as the rest of upkeep is: a Redis that was full or emptied leaves a queue with a job that nobody ends for
+ * up to a minute, and the sweep is what mends the rest.
+ */
+export function startSweeper({ redis, everyMs, sweep, logger }: SweeperOptions): Stoppable {
+  /** Without an answer, as while Redis is full, every pool sweeps. */
+  const isOurTurn = async (): Promise<boolean> => {
+    const taken = redis.set(sweepTurnKey, process.pid, 'PX', everyMs - slackMs, 'NX');
+    return (await taken.catch(() => 'OK')) === 'OK';
+  };
+  const sweepInTurn = async (): Promise<void> => {
+    try {
+      if (await isOurTurn()) await sweep();
+    } catch (error) {
+      logger.warn({ error: messageOf(error) }, 'leases could not be swept');
+    }
+  };
+  let underWay: Promise<void> | undefined;
+  const begin = () => {
+    underWay ??= sweepInTurn().finally(() => {
+      underWay = undefined;
+    });
+  };
+  begin();
+  const timer = setInterval(begin, everyMs);
+  return {
+    name: 'sweeper',
+    stop: async () => {
+      clearInterval(timer);
+      // A sweep may be broken off anywhere.
+      await withinTime(longestStopMs, underWay ?? Promise.resolve()).catch(() => undefined);
+    },
+  };
+}
