@@ -1,4 +1,4 @@
-import { allowanceOf, isReadOnly, type PlanName, trialDays } from '../../../shared/plans.js';
+import { allowanceOf, hasLiveApi, isReadOnly, type PlanName, trialDays } from '../../../shared/plans.js';
 import {
   type DeployPolicy,
   type Organisation,
@@ -31,7 +31,7 @@ export async function createOrganisation(
 ): Promise<CommandResult> {
   const { name, plan } = options;
   if (name === undefined || plan === undefined) throw usageError('--name and --plan are required');
-  checkTrial(options.trialEnds, plan);
+  checkPlan(options, plan);
   const now = new Date(clock.now());
   const fields: OrganisationFields = {
     name,
@@ -58,7 +58,7 @@ export async function setOrganisation(
   const { clock, connections } = context;
   const store = new OrganisationStore(await connections.preparedDatabase());
   const before = await requireOrganisation(store, organisationId);
-  checkTrial(trialEnds, plan ?? before.plan);
+  checkPlan(options, plan ?? before.plan);
   const startsTrial = plan === 'trial' && before.plan !== 'trial';
   const trial_ends_at = trialEnds ?? (startsTrial ? trialEnd(new Date(clock.now())) : undefined);
   const ownLimit = limit === 'plan' ? undefined : limit;
@@ -123,9 +123,14 @@ export async function requireOrganisation(
 
 const trialEnd = (now: Date): Date => new Date(now.getTime() + trialDays * dayMs);
 
-function checkTrial(trialEnds: Date | undefined, plan: PlanName): void {
+/** Refuses what would change nothing on a plan, and come as a surprise with the next one. */
+function checkPlan({ limit, trialEnds }: OrganisationOptions, plan: PlanName): void {
   if (trialEnds !== undefined && plan !== 'trial')
     throw usageError(`--trial-ends is for the trial plan; this organisation's plan is ${plan}`);
+  if (typeof limit === 'number' && !hasLiveApi({ plan }))
+    throw usageError(
+      `--limit is for plans with live records; the plan ${plan} has none. Give it together with --plan trial, pro or enterprise`,
+    );
 }
 
 /** What `--json` says of an organisation. */

@@ -59,6 +59,24 @@ describe('leadscore org', () => {
       expect((await callCli(['org', ...words], desk.settings)).exitCode, words.join(' ')).to.equal(2);
   });
 
+  it('a limit on the plan free is refused: it has no live records to limit', async () => {
+    const expectRefused = async (...words: string[]): Promise<void> => {
+      const { exitCode, stderr } = await desk.run('org', ...words);
+      expect(exitCode, words.join(' ')).to.equal(2);
+      expect(stderr).to.include('--limit is for plans with live records; the plan free has none');
+    };
+    await expectRefused('create', '--name', 'Beta', '--plan', 'free', '--limit', '3');
+    const id = await desk.newOrganisation('--limit', '123');
+    await expectRefused('set', id, '--plan', 'free', '--limit', '3');
+    const free = await desk.document('org', 'set', id, '--plan', 'free');
+    expect(free).to.include({ plan: 'free', limit: 0, backstop: 0 });
+    await expectRefused('set', id, '--limit', '3');
+    expect(await desk.document('org', 'show', id)).to.deep.equal(free);
+    expect(await desk.document('org', 'set', id, '--limit', 'plan')).to.deep.equal(free);
+    const paid = await desk.document('org', 'set', id, '--plan', 'pro', '--limit', '500');
+    expect(paid).to.include({ limit: 500, backstop: 1_000 });
+  });
+
   it('a trial that is begun by set lasts 14 days, or until the date given', async () => {
     const id = await desk.newOrganisation();
     const begun = await desk.document('org', 'set', id, '--plan', 'trial');
