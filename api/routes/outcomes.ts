@@ -1,6 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import { ApiError } from '../../shared/errors.js';
 import { isoInstant } from '../../shared/iso-instant.js';
+import { isTooFarAhead, mostDaysAhead } from '../../shared/outcome-date.js';
 import type { Outcome, OutcomeStore } from '../../shared/store/outcomes.js';
 import { parseJson } from '../parse-json.js';
 import { type BodyLimits, bodyText, readBody } from '../read-body.js';
@@ -17,7 +18,7 @@ const mostOutcomes = outcomesRequestSchema.properties.outcomes.maxItems;
 export function outcomesRoute(rooms: ReadingRooms, store: OutcomeStore, limits: BodyLimits): Middleware {
   const check = compileCheck<OutcomesRequest>(outcomesRequestSchema);
   return receivingRoute(rooms, {
-    receive: async (context) => outcomesOf(check(await jsonBody(context, limits))),
+    receive: async (context) => outcomesOf(check(await jsonBody(context, limits)), rooms.clock.now()),
     answer: async (_context, { organisation, apiKey }, outcomes) => {
       if (apiKey.kind === 'test') return { accepted: outcomes.length, test: true };
       const receivedAt = new Date(rooms.clock.now());
@@ -46,7 +47,7 @@ async function jsonBody(context: Context, limits: BodyLimits): Promise<unknown> 
 }
 
 /** @throws ApiError naming the first entry that is wrong */
-function outcomesOf({ outcomes }: OutcomesRequest): Outcome[] {
+function outcomesOf({ outcomes }: OutcomesRequest, nowMs: number): Outcome[] {
   if (outcomes.length === 0)
     throw new ApiError('refusedRequest', `There are no outcomes: send between 1 and ${mostOutcomes}.`);
   if (outcomes.length > mostOutcomes) {
@@ -57,10 +58,11 @@ function outcomesOf({ outcomes }: OutcomesRequest): Outcome[] {
   }
   return outcomes.map(({ crm_id, converted, at: text }, index) => {
     const at = isoInstant(text);
-    if (at !== undefined) return { crmId: crm_id, converted, at };
-    throw new ApiError(
-      'refusedRequest',
-      `outcomes[${index}].at must be an ISO 8601 date or date and time such as 2026-11-21T14:05:00Z, but is "${text}".`,
-    );
+    if (at !== undefined && !isTooFarAhead({ converted, at }, nowMs)) return { crmId: crm_id, converted, at };
+    const must =
+      at === undefined
+        ? 'must be an ISO 8601 date or date and time such as 2026-11-21T14:05:00Z'
+        : `must not be more than ${mostDaysAhead} days ahead for a lead that has converted`;
+    throw new ApiError('refusedRequest', `outcomes[${index}].at ${must}, but is "${text}".`);
   });
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { mostDaysAhead } from '../../../shared/outcome-date.js';
 import type { CliContext } from '../cli-context.js';
 import { defineCommand } from '../define-command.js';
 import { nonBlank } from '../option-values.js';
@@ -37,6 +38,6 @@ Name every lead that was scored, also those that have not converted: models are
 graded only when nearly all are known. The newest word on a lead counts, so the
 same file may be imported again, and a correction is just another import.
 Dates are ISO 8601, midnight UTC without a time; without a column of dates a
-lead counts as converted when an import first says so. A row that is wrong is
-left out and told, and the exit code is then 1. Stopped, it goes on when the
-same command is given again.`;
+lead counts as converted when an import first says so. A conversion may lie at
+most ${mostDaysAhead} days ahead. A row that is wrong is left out and told, and the exit code
+is then 1. Stopped, it goes on when the same command is given again.`;

@@ -47,7 +47,7 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
     listener.progress({ done: rows, fraction: Math.min(1, endByte / Math.max(1, input.inflatedBytes())) });
   };
   let endByte = 0;
-  for await (const row of outcomeRows(input, { columns, defaultAt: now })) {
+  for await (const row of outcomeRows(input, { columns, now })) {
     rows += 1;
     endByte = row.endByte;
     if (rows <= before.rows) continue;

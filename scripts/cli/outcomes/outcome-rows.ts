@@ -1,5 +1,6 @@
 import { foldFieldName } from '../../../shared/field-name.js';
 import { isoInstant } from '../../../shared/iso-instant.js';
+import { isTooFarAhead, mostDaysAhead } from '../../../shared/outcome-date.js';
 import type { Outcome } from '../../../shared/store/outcomes.js';
 import { csvRows, emptyCsv } from '../score/csv-rows.js';
 import { badInput, type InputFile } from '../score/input-file.js';
@@ -30,19 +31,19 @@ interface Places {
 
 /**
  * The rows of a CSV with a header line, blank ones left out.
- * @param options `defaultAt`: when a lead is taken to have converted where the file has no such column or, for a lead
- *   that has not converted, no date
+ * @param options `now`: the time of the import; a lead is taken to have converted then where the file has no such column
+ *   or, for a lead that has not converted, no date
  * @throws CliError when a column is missing, or naming where the file cannot be read
  */
 export async function* outcomeRows(
   input: InputFile,
-  { columns, defaultAt }: { readonly columns: OutcomeColumns; readonly defaultAt: Date },
+  { columns, now }: { readonly columns: OutcomeColumns; readonly now: Date },
 ): AsyncGenerator<OutcomeRow> {
   let places: Places | undefined;
   for await (const { cells, line, endByte } of csvRows(input)) {
     if (cells.every((cell) => cell.trim() === '')) continue;
     if (places === undefined) places = placesOf(cells, input.name, columns);
-    else yield { line, endByte, ...readRow(cells, places, defaultAt) };
+    else yield { line, endByte, ...readRow(cells, places, now) };
   }
   if (places === undefined) throw emptyCsv(input);
 }
@@ -75,7 +76,7 @@ function placesOf(header: readonly string[], fileName: string, columns: OutcomeC
 function readRow(
   record: readonly string[],
   places: Places,
-  defaultAt: Date,
+  now: Date,
 ): { readonly outcome: Outcome } | { readonly problem: string } {
   const crmId = record[places.crmId] ?? '';
   const name = (place: number): string => `"${places.names[place] ?? ''}"`;
@@ -91,12 +92,15 @@ function readRow(
   const text = places.at === undefined ? '' : (record[places.at] ?? '').trim();
   if (text === '') {
     if (places.at === undefined || !converted)
-      return { outcome: { crmId, converted, at: defaultAt, isUndated: true } };
+      return { outcome: { crmId, converted, at: now, isUndated: true } };
     return { problem: `${name(places.at)} is empty, but the lead has converted` };
   }
   const at = isoInstant(text);
-  if (at !== undefined) return { outcome: { crmId, converted, at } };
-  return {
-    problem: `${name(places.at ?? 0)} must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z, but is "${text.slice(0, 40)}"`,
-  };
+  if (at !== undefined && !isTooFarAhead({ converted, at }, now.getTime()))
+    return { outcome: { crmId, converted, at } };
+  const must =
+    at === undefined
+      ? 'must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z'
+      : `must not be more than ${mostDaysAhead} days ahead for a lead that has converted`;
+  return { problem: `${name(places.at ?? 0)} ${must}, but is "${text.slice(0, 40)}"` };
 }

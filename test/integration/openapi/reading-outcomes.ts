@@ -80,7 +80,7 @@ export function historyOutcomes(scene: Scene): Readonly<Record<string, Outcomes>
 export function outcomesOutcomes(scene: Scene): Outcomes {
   const { plain, readOnly, service } = scene;
   const path = '/v1/outcomes';
-  const good = { crm_id: knownId, converted: true, at: '2026-11-21' };
+  const good = { crm_id: knownId, converted: true, at: '2026-03-01' };
   const say =
     (outcome: unknown, { secret }: UsableKey = plain.live) =>
     () =>

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import type { StoredOutcome } from '../../../shared/store/outcomes.js';
+import { dayMs } from '../../../shared/utc-day.js';
 import { type HttpReply, httpCall } from '../../support/http-call.js';
 import { refused } from '../../support/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service.js';
@@ -141,6 +142,27 @@ describe('POST /v1/outcomes', () => {
         expect(await stored()).to.deep.equal([]);
       });
     }
+  });
+
+  it('refuses a conversion more than 180 days ahead, and takes nearer ones: a grade of then may be rehearsed', async () => {
+    const inDays = (days: number) => new Date(service.clock.now() + days * dayMs).toISOString();
+    for (const [tooFar, shown] of [
+      [inDays(181), inDays(181).slice(0, 10)],
+      [inDays(366).slice(0, 10), inDays(366).slice(0, 10)],
+    ] as const) {
+      const { error } = refused(
+        await post({ outcomes: [entry, { ...entry, at: tooFar }] }),
+        '400 bad_request',
+      );
+      expect(error.message)
+        .to.include('outcomes[1].at must not be more than 180 days ahead for a lead that has converted')
+        .and.include(shown);
+    }
+    expect(await stored()).to.deep.equal([]);
+    await accepted([
+      { ...entry, at: inDays(179) },
+      { crm_id: 'open', converted: false, at: inDays(366) },
+    ]);
   });
 
   it('refuses what is no such call', async () => {

@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { gradingQueueName } from '../../../shared/grading-job.js';
 import { queuePrefix } from '../../../shared/redis-keys.js';
 import type { StoredOutcome } from '../../../shared/store/outcomes.js';
+import { dayMs } from '../../../shared/utc-day.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
 describe('leadscore outcomes import', () => {
@@ -103,6 +104,18 @@ describe('leadscore outcomes import', () => {
     expect((await stored()).map(([crmId]) => crmId)).to.deep.equal(['L1', 'L6']);
     const readable = await desk.run('outcomes', 'import', organisation, path);
     expect(readable.stdout).to.include('Left out').and.include('line 5');
+  });
+
+  it('leaves out a conversion more than 180 days ahead; an open deal may be expected to close whenever', async () => {
+    const inDays = (days: number) => new Date(Date.now() + days * dayMs).toISOString().slice(0, 10);
+    const rows = [`L1,1,${inDays(182)}`, `L2,1,${inDays(179)}`, `L3,0,${inDays(500)}`];
+    const path = await write('ahead.csv', `crm_id,converted,at\n${rows.join('\n')}\n`);
+    const { exitCode, stdout } = await desk.run('outcomes', 'import', organisation, path, '--json');
+    expect(exitCode).to.equal(1);
+    expect(JSON.parse(stdout).problems).to.deep.equal([
+      `ahead.csv, line 2: "at" must not be more than 180 days ahead for a lead that has converted, but is "${inDays(182)}"`,
+    ]);
+    expect((await stored()).map(([crmId]) => crmId)).to.deep.equal(['L2', 'L3']);
   });
 
   it('says which columns there are when one is missing', async () => {
