@@ -15,6 +15,7 @@ import { connectionReady, connectRedis } from '../shared/redis.js';
 import { ApiKeyStore } from '../shared/store/api-keys.js';
 import { connectMongo } from '../shared/store/connect.js';
 import { IdempotencyStore } from '../shared/store/idempotency.js';
+import { KeySettingsStore } from '../shared/store/key-settings.js';
 import { ValidationStore } from '../shared/store/model-validation.js';
 import { loadManifest } from '../shared/store/model-versions.js';
 import { ModelStore } from '../shared/store/models.js';
@@ -37,6 +38,7 @@ import { observeGateway } from './gateway-metrics.js';
 import { HeavyCalls } from './heavy-calls.js';
 import { KeyStore } from './key-store.js';
 import { Metering } from './metering.js';
+import { noteKeySettings } from './note-key-settings.js';
 import { RateLimit } from './rate-limit/rate-limit.js';
 import { Recorder } from './record/recorder.js';
 import { TakeBacks } from './record/take-backs.js';
@@ -89,13 +91,14 @@ async function start(config: Config, logger: Logger): Promise<void> {
   await prepareDatabase(mongo.database);
 
   const { database } = mongo;
+  const keySettings = { brand: config.keyBrand, pepper: config.keyPepper };
+  await noteKeySettings(new KeySettingsStore(database), keySettings, logger);
   const ledger = new UsageLedger(database);
   const predictions = new PredictionStore(database);
   const idempotency = new IdempotencyStore(database);
   const keys = new KeyStore({
     keys: new ApiKeyStore(database),
-    brand: config.keyBrand,
-    pepper: config.keyPepper,
+    ...keySettings,
     timeoutMs: shortestDeadlineMs,
     unknownKeys: new UnknownKeys({ addressOf: callerAddressBehind(config.trustedProxies) }),
   });

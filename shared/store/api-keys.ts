@@ -1,6 +1,7 @@
 import type { Collection, Db } from 'mongodb';
 import { hashSecret, type KeyKind, newSecret } from '../api-key.js';
 import { newId } from '../identifiers.js';
+import type { KeySettings } from './key-settings.js';
 
 /** One document of `api_keys`. The secret itself is never stored. */
 export interface ApiKey {
@@ -18,13 +19,11 @@ export interface ApiKey {
 
 export const defaultRatePerSecond = 10;
 
-export interface NewApiKey {
+export interface NewApiKey extends KeySettings {
   readonly organisationId: string;
   readonly kind: KeyKind;
   readonly name: string;
   readonly ratePerSecond: number;
-  readonly brand: string;
-  readonly pepper: string;
   readonly now: Date;
 }
 

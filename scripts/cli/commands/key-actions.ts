@@ -1,4 +1,6 @@
 import { type ApiKey, ApiKeyStore, defaultRatePerSecond } from '../../../shared/store/api-keys.js';
+import type { Db } from '../../../shared/store/connect.js';
+import { type KeySettings, KeySettingsStore } from '../../../shared/store/key-settings.js';
 import { OrganisationStore } from '../../../shared/store/organisations.js';
 import { readableDate } from '../../terminal/readable-numbers.js';
 import { renderFields, renderTable } from '../../terminal/table.js';
@@ -23,14 +25,15 @@ export async function createKey(
 ): Promise<CommandResult> {
   const database = await connections.preparedDatabase();
   await requireOrganisation(new OrganisationStore(database), organisationId);
+  const keySettings = { brand: config.keyBrand, pepper: config.keyPepper };
+  await requireSameSettings(database, keySettings);
   const kind = options.test === true ? 'test' : 'live';
   const { key, secret } = await new ApiKeyStore(database).create({
     organisationId,
     kind,
     name: options.name ?? `${kind} key`,
     ratePerSecond: options.rate ?? defaultRatePerSecond,
-    brand: config.keyBrand,
-    pepper: config.keyPepper,
+    ...keySettings,
     now: new Date(clock.now()),
   });
   const text = renderFields([
@@ -44,6 +47,17 @@ export async function createKey(
     document: { ...documentOf(key), secret },
     text: `${text}\n\nThe secret is shown this once. Store it like a password; a lost one cannot be\nshown again, only replaced by a new key.`,
   };
+}
+
+/** Refuses to make a key that no gateway would know. */
+async function requireSameSettings(database: Db, settings: KeySettings): Promise<void> {
+  const others = (await new KeySettingsStore(database).compare(settings)).join(' and ');
+  if (others === '') return;
+  throw new CliError(
+    `This command has another ${others} than the gateways, which would not know the key: set theirs. When you want to change ` +
+      `${others}, start the gateways with the new one first; all keys made before are unknown then`,
+    { code: 'other_key_settings' },
+  );
 }
 
 /** Lists an organisation's keys. */

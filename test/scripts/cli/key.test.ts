@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { hashSecret, parseSecret } from '../../../shared/api-key.js';
+import { KeySettingsStore } from '../../../shared/store/key-settings.js';
+import { callCli } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
 describe('leadscore key', () => {
@@ -38,6 +40,40 @@ describe('leadscore key', () => {
     const listed = await desk.run('key', 'list', organisation, '--json');
     expect(listed.stdout).to.include(String(created.key_id)).and.not.include(secret);
     expect(listed.stdout).to.not.include(String(stored?.hash));
+  });
+
+  it('create refuses to make a key with other settings than the gateways, until these are theirs', async () => {
+    const organisation = await desk.newOrganisation();
+    const inUse = { brand: 'leadscore', pepper: desk.pepper };
+    const gateways = new KeySettingsStore(desk.stores.database);
+    const other = { ...desk.settings, KEY_PEPPER: 'another pepper of the tests' };
+    const create = (settings: Readonly<Record<string, string>>) =>
+      callCli(['key', 'create', organisation, '--json'], settings);
+    for (const isFirst of [true, false]) {
+      // Also before a gateway has been started: by the keys that were made so far.
+      if (!isFirst) expect(await gateways.replace(inUse)).to.deep.equal([]);
+      expect((await create(desk.settings)).exitCode).to.equal(0);
+      for (const [settings, names] of [
+        [other, 'KEY_PEPPER'],
+        [{ ...desk.settings, KEY_BRAND: 'acme' }, 'KEY_BRAND'],
+        [{ ...other, KEY_BRAND: 'acme' }, 'KEY_BRAND and KEY_PEPPER'],
+      ] as const) {
+        const { exitCode, stdout, stderr } = await create(settings);
+        expect(exitCode, names).to.equal(1);
+        expect(stdout).to.equal('');
+        const { error } = JSON.parse(stderr);
+        expect(error.code).to.equal('other_key_settings');
+        expect(error.message).to.include(`another ${names} than the gateways`);
+      }
+    }
+    expect(await desk.stores.keys.list(organisation)).to.have.length(2);
+
+    expect(await gateways.replace({ ...inUse, pepper: other.KEY_PEPPER })).to.deep.equal(['KEY_PEPPER']);
+    expect((await create(other)).exitCode).to.equal(0);
+    expect((await create(desk.settings)).exitCode).to.equal(1);
+    expect(await gateways.replace(inUse)).to.deep.equal(['KEY_PEPPER']);
+    const stored = await desk.stores.database.collection('settings').find().toArray();
+    expect(JSON.stringify(stored)).to.include('"brand":"leadscore"').and.not.include(desk.pepper);
   });
 
   it('revoke is for ever, is announced by the hash, and again keeps the first time', async () => {

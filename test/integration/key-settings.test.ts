@@ -1,0 +1,33 @@
+import { expect } from 'chai';
+import { refused, scored } from '../support/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import { workspace } from '../support/workspace.js';
+
+const lead = { company_size: 120 };
+const warning = 'keys made before are unknown to this gateway';
+
+describe('a changed KEY_PEPPER', () => {
+  let service: RunningService;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService({ gateways: 1 });
+  });
+  after(async function () {
+    this.timeout(startTimeoutMs);
+    await service?.stop();
+  });
+
+  it('does not keep a gateway from starting, which warns that it does not know the keys made before', async function () {
+    this.timeout(startTimeoutMs);
+    const own = await workspace(service);
+    await service.startGateway();
+    expect(await service.log()).to.not.include(warning);
+    const changed = await service.startGateway({ KEY_PEPPER: 'a pepper after the first' });
+    expect(await service.log())
+      .to.include(`KEY_PEPPER changed since a gateway was last started, or keys were made: ${warning}`)
+      .and.not.include('a pepper after the first');
+    scored(await own.score([lead]));
+    refused(await own.score([lead], { url: changed.url }), '401 invalid_api_key');
+  });
+});
