@@ -67,15 +67,21 @@ async function start(config: WorkerConfig, logger: Logger, inHandPath: string): 
   }
   lifecycle.listenForSignals();
   lifecycle.followParent();
-  reportToPool(() => registry.loadCount >= loadsOfALife);
+  reportToPool(registry);
 }
 
 /** Says `ready` once, `alive` from then on, and `worn` when it is time for a fresh process. */
-function reportToPool(isWorn: () => boolean): void {
+function reportToPool(registry: ModelRegistry): void {
   if (process.send === undefined) return;
-  const tell = (message: ChildMessage) => process.send?.(message);
-  tell({ kind: 'ready' });
-  setInterval(() => tell({ kind: isWorn() ? 'worn' : 'alive' }), aliveIntervalMs).unref();
+  let told = 0;
+  const tell = (kind: ChildMessage['kind']) => {
+    const { unreadableCount } = registry;
+    const message: ChildMessage = { kind, unreadable: unreadableCount - told };
+    told = unreadableCount;
+    process.send?.(message);
+  };
+  tell('ready');
+  setInterval(() => tell(registry.loadCount >= loadsOfALife ? 'worn' : 'alive'), aliveIntervalMs).unref();
 }
 
 const config = readWorkerConfig();

@@ -56,6 +56,8 @@ export class ModelRegistry {
   private readonly fieldsByVersion = new Map<string, Promise<KnownFields | undefined>>();
 
   private loads = 0;
+  private unreadable = 0;
+  private readonly unreadableBefore = new WeakMap<FeatureRow, number>();
 
   /**
    * @param guarded what every load and run of a version goes through: one at a time, noted for when it never ends
@@ -71,6 +73,11 @@ export class ModelRegistry {
   /** How many versions have been loaded so far; ONNX leaks a little with each. */
   get loadCount(): number {
     return this.loads;
+  }
+
+  /** How many cells of records could not be read so far, and count as missing, by any version. */
+  get unreadableCount(): number {
+    return this.unreadable;
   }
 
   /** How many versions are loaded, or being loaded. */
@@ -90,7 +97,10 @@ export class ModelRegistry {
     const entry = this.entry(`${modelId}:${version}`, () => this.load(modelId, version));
     entry.users += 1;
     try {
-      return await work(await entry.loading);
+      const model = await entry.loading;
+      const result = await work(model);
+      this.countUnreadable(model);
+      return result;
     } finally {
       entry.users -= 1;
       if (entry.evicted && entry.users === 0) release(entry);
@@ -117,6 +127,12 @@ export class ModelRegistry {
   /** Gives everything back. */
   async close(): Promise<void> {
     for (const key of [...this.entries.keys()]) this.evict(key);
+  }
+
+  private countUnreadable({ featureRow }: LoadedModel): void {
+    const { unreadableCount } = featureRow;
+    this.unreadable += unreadableCount - (this.unreadableBefore.get(featureRow) ?? 0);
+    this.unreadableBefore.set(featureRow, unreadableCount);
   }
 
   private entry(key: string, load: () => Promise<LoadedModel>): Entry {
@@ -191,11 +207,14 @@ export async function compileModel(
   } catch (error) {
     throw new ModelUnavailable(`ONNX does not run ${manifest.name} ${manifest.version}`, { cause: error });
   }
-  const runnable = { manifest, knownFields, session, featureRow: compileFeatureRow(manifest, knownFields) };
+  const newFeatureRow = () => compileFeatureRow(manifest, knownFields);
+  const runnable = { manifest, knownFields, session, featureRow: newFeatureRow() };
   return {
     ...runnable,
     explanation: once(async () => {
-      const explanation = await compileExplanation(runnable, await explainFiles());
+      // With a row of its own: cells of golden records are nobody's.
+      const explained = { ...runnable, featureRow: newFeatureRow() };
+      const explanation = await compileExplanation(explained, await explainFiles());
       const { fallbackReason } = explanation;
       if (fallbackReason !== undefined && manifest.explain?.kind !== 'baseline') onFallback?.(fallbackReason);
       return explanation;

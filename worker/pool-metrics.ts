@@ -9,7 +9,7 @@ import type { WorkerPool } from './pool.js';
 import { quarantinedVersions } from './quarantine.js';
 
 export interface PoolMetricsOptions {
-  readonly pool: Pick<WorkerPool, 'readyCount' | 'deathCount'>;
+  readonly pool: Pick<WorkerPool, 'readyCount' | 'deathCount' | 'unreadableCount'>;
   /** Processes that there should be. */
   readonly workers: number;
   /** A connection for commands. */
@@ -39,6 +39,15 @@ export function observePool(registry: Registry, { pool, workers, redis }: PoolMe
     collect() {
       this.reset();
       this.inc(pool.deathCount);
+    },
+  });
+  new Counter({
+    name: 'leadscore_unreadable_cells_total',
+    help: 'Cells of records that could not be read as what the model expects, and count as missing.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(pool.unreadableCount);
     },
   });
   const queues = lanes.map((lane) => ({ lane, queue: laneQueue(laneQueueName(lane), redis) }));

@@ -71,6 +71,7 @@ export class WorkerPool {
   private isStopping = false;
   private quickDeaths = 0;
   private deaths = 0;
+  private unreadable = 0;
   private lastWatchMs = 0;
 
   constructor(private readonly options: PoolOptions) {}
@@ -92,6 +93,11 @@ export class WorkerPool {
   /** Children that have ended and were replaced. */
   get deathCount(): number {
     return this.deaths;
+  }
+
+  /** Cells of records that could not be read, as the children have said. */
+  get unreadableCount(): number {
+    return this.unreadable;
   }
 
   /** Children that take jobs. */
@@ -130,6 +136,7 @@ export class WorkerPool {
 
   private hear(child: Child, message: unknown): void {
     if (!isChildMessage(message)) return;
+    this.unreadable += message.unreadable;
     child.lastAliveMs = Date.now();
     child.cpuMsBefore = undefined;
     this.acquit(child);

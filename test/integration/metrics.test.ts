@@ -61,6 +61,13 @@ describe('metrics', () => {
       expect(await read(poolUrl, `leadscore_lane_depth{lane="${lane}"}`)).to.equal(0);
   });
 
+  it('of a pool count cells that cannot be read, of records that are scored all the same', async () => {
+    scored(
+      await own.score([{ company_size: 'many' }, lead, { company_size: 'n/a', demo_requested: 'maybe' }]),
+    );
+    await eventually(async () => expect(await read(poolUrl, 'leadscore_unreadable_cells_total')).to.equal(2));
+  });
+
   it('of a pool count its deaths and what the sweep did', async function () {
     this.timeout(30_000);
     const [worker] = childProcessIds(service.stack.pool.pid);

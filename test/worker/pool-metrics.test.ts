@@ -22,7 +22,7 @@ describe('metrics of a pool', () => {
   it('let go of the connection when they are stopped, and leave it open', async () => {
     const before = listeners();
     const registry = new Registry();
-    const pool = { readyCount: 1, deathCount: 0 };
+    const pool = { readyCount: 1, deathCount: 0, unreadableCount: 0 };
     const metrics = observePool(registry, { pool, workers: 2, redis });
     expect(await registry.metrics()).to.include('leadscore_lane_depth{lane="batches"} 0');
     expect(listeners()).to.not.deep.equal(before);
@@ -35,7 +35,7 @@ describe('metrics of a pool', () => {
     const away = new Redis({ port: await freePort(), maxRetriesPerRequest: null });
     away.on('error', () => undefined);
     const metrics = observePool(new Registry(), {
-      pool: { readyCount: 0, deathCount: 0 },
+      pool: { readyCount: 0, deathCount: 0, unreadableCount: 0 },
       workers: 2,
       redis: away,
     });
