@@ -27,9 +27,10 @@ export function watchProcessors(gateways: readonly GatewaySlot[], history: Histo
 
 /**
  * How long the main thread of a process has waited for a processor since it began, in ms. The second number of
- * /proc/<pid>/schedstat, in ns: https://docs.kernel.org/scheduler/sched-stats.html
+ * /proc/<pid>/schedstat, in ns: https://docs.kernel.org/scheduler/sched-stats.html. Undefined when the process has gone, or
+ * the system does not tell.
  */
-function waitedForProcessorMs(pid: number): number | undefined {
+export function waitedForProcessorMs(pid: number): number | undefined {
   try {
     const waitedNs = Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]);
     return Number.isFinite(waitedNs) ? waitedNs / 1e6 : undefined;

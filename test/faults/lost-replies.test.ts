@@ -63,7 +63,7 @@ describe('a connection of a gateway that breaks in the middle of a call', () => 
       scored(await call());
     }, deadlineMs);
     const before = await expectExact(own);
-    const clock = new AnswerClock(deadlineMs);
+    const clock = new AnswerClock(deadlineMs, service);
     const broken = proxy.next(request, fate);
     const outcome = await timed(call);
     const status = outcome.reply?.status;

@@ -33,7 +33,7 @@ describe('MongoDB under load', () => {
 
   it('is frozen for longer than a deadline', async function () {
     this.timeout(startTimeoutMs);
-    await duringFault(own, {
+    await duringFault(service, own, {
       fault: 'MongoDB frozen for longer than a deadline',
       cause: async () => {
         service.cluster.freeze('mongo');
@@ -49,7 +49,7 @@ describe('MongoDB under load', () => {
     this.timeout(startTimeoutMs);
     await own.call('/v1/usage');
     const unknown = await workspace(service);
-    const clock = new AnswerClock(sharedDeadlineMs);
+    const clock = new AnswerClock(sharedDeadlineMs, service);
     service.cluster.freeze('mongo');
     const read = (path: string) => timed(() => own.call(path));
     const outcome = { crm_id: 'L-1', converted: true, at: '2026-01-02' };
@@ -77,7 +77,7 @@ describe('MongoDB under load', () => {
 
   it('steps down', async function () {
     this.timeout(startTimeoutMs);
-    await duringFault(own, {
+    await duringFault(service, own, {
       fault: `MongoDB steps down for ${stepDownSeconds} s`,
       cause: async () => {
         const client = await MongoClient.connect(service.cluster.mongoUrl);
@@ -92,7 +92,7 @@ describe('MongoDB under load', () => {
 
   it('is killed and started again on its data', async function () {
     this.timeout(startTimeoutMs);
-    await duringFault(own, {
+    await duringFault(service, own, {
       fault: 'MongoDB killed, started again on its data',
       cause: async () => {
         await service.cluster.kill('mongo');

@@ -33,7 +33,7 @@ describe('a model that ends or holds the process that runs it', () => {
 
   /** Calls the model until it is quarantined, while calls to another model go on. */
   async function callUntilQuarantined(poisonous: TestWorkspace, fault: string): Promise<void> {
-    const clock = new AnswerClock(deadlineMs);
+    const clock = new AnswerClock(deadlineMs, service);
     const beganMs = performance.now();
     const [outcomes, poisoned] = await eventuallyBoth(healthy, async () => {
       const calls = [await timed(() => poisonous.score([lead]))];

@@ -46,7 +46,7 @@ describe('Redis under load', () => {
 
   it('is frozen for longer than a deadline', async function () {
     this.timeout(startTimeoutMs);
-    await duringFault(own, {
+    await duringFault(service, own, {
       fault: 'Redis frozen for longer than a deadline',
       cause: async () => {
         service.cluster.freeze('redis');
@@ -60,7 +60,7 @@ describe('Redis under load', () => {
 
   it('is killed and started again on its data', async function () {
     this.timeout(startTimeoutMs);
-    await duringFault(own, {
+    await duringFault(service, own, {
       fault: 'Redis killed, started again on its data',
       cause: async () => {
         await service.cluster.kill('redis');
@@ -73,7 +73,7 @@ describe('Redis under load', () => {
 
   it('is killed and started again with nothing', async function () {
     this.timeout(startTimeoutMs);
-    await duringFault(own, {
+    await duringFault(service, own, {
       fault: 'Redis killed, started again with nothing',
       cause: async () => {
         await service.cluster.kill('redis');
@@ -87,7 +87,7 @@ describe('Redis under load', () => {
 
   it('is emptied', async function () {
     this.timeout(startTimeoutMs);
-    await duringFault(own, {
+    await duringFault(service, own, {
       fault: 'Redis emptied (FLUSHALL)',
       cause: () => service.redis.flushall(),
       recoveredWithinMs: rebuiltWithinMs,
@@ -157,7 +157,7 @@ describe('Redis under load', () => {
 
   it('forgets its scripts, which nobody notices', async function () {
     this.timeout(startTimeoutMs);
-    const outcomes = await duringFault(own, {
+    const outcomes = await duringFault(service, own, {
       fault: 'Redis forgets its scripts (SCRIPT FLUSH)',
       cause: () => service.redis.script('FLUSH'),
       recoveredWithinMs,
@@ -168,7 +168,7 @@ describe('Redis under load', () => {
 
   it('is full: calls are refused at once with Retry-After, and none of them is counted', async function () {
     this.timeout(startTimeoutMs);
-    const outcomes = await duringFault(own, {
+    const outcomes = await duringFault(service, own, {
       fault: 'Redis full (maxmemory, noeviction)',
       cause: async () => {
         await service.redis.config('SET', 'maxmemory', '1');

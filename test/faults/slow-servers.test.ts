@@ -34,7 +34,7 @@ describe('a gateway whose servers are silent for half a deadline', () => {
       this.timeout(startTimeoutMs);
       const own = await workspace(service);
       scored(await own.score(leads(1), { gateway: proxied }));
-      const clock = new AnswerClock(sharedDeadlineMs);
+      const clock = new AnswerClock(sharedDeadlineMs, service);
       const call = () => timed(() => own.score(leads(2), { gateway: proxied }));
       const calls = Array.from({ length: 10 }, call);
       await Promise.race([...calls, pause(20)]);

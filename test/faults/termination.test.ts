@@ -53,7 +53,7 @@ describe('SIGTERM under load', () => {
 
   it('to each gateway in turn: it says that it is not ready, finishes what it has, and no call fails', async function () {
     this.timeout(startTimeoutMs);
-    const clock = new AnswerClock(deadlineMs);
+    const clock = new AnswerClock(deadlineMs, service);
     const outcomes = await underLoad(
       () => own.score(leads(2)),
       async () => {
@@ -81,7 +81,7 @@ describe('SIGTERM under load', () => {
 
   it('to the pool, another one beside it: no call fails', async function () {
     this.timeout(startTimeoutMs);
-    const clock = new AnswerClock(deadlineMs);
+    const clock = new AnswerClock(deadlineMs, service);
     const outcomes = await underLoad(
       () => own.score(leads(2)),
       async () => {

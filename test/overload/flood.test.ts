@@ -1,8 +1,11 @@
 import { Agent, request } from 'node:http';
+import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { percentile } from '../../scripts/bench/percentile.js';
+import { childProcessIds, machineBusyMs, readUsage } from '../../scripts/bench/process-usage.js';
 import { tellFigures } from '../support/fault-figures.js';
+import { testServers } from '../support/servers.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
 
@@ -11,8 +14,9 @@ const recordsOfABatch = 1_000;
 const singlesPerSecond = 25;
 const roundMs = 2_000;
 const rounds = 4;
-/** Whoever else uses the machine disturbs a measurement; where floods are not held back, each attempt is over by far. */
-const attempts = 3;
+/** Whoever else uses the machine disturbs a round: so many are made at most until there are enough that were not. */
+const mostRounds = 12;
+const undisturbedShare = 0.15;
 const mostTimes = 3;
 
 /** A lead of the size that CRMs send, of which the model knows little. */
@@ -26,6 +30,15 @@ const lead = (index: number) => ({
 interface Answer {
   readonly status: number;
   readonly tookMs: number;
+}
+
+interface Round {
+  readonly quiet: readonly Answer[];
+  readonly flooded: readonly Answer[];
+  /** How many batches had each status. */
+  readonly batches: Readonly<Record<number, number>>;
+  /** What other work took of the machine meanwhile, 0 to 1. */
+  readonly othersShare: number;
 }
 
 describe('a flood of batches of one organisation', () => {
@@ -103,46 +116,58 @@ describe('a flood of batches of one organisation', () => {
     return counts;
   }
 
-  async function measure(): Promise<{ quietMs: number; floodedMs: number; batches: Record<number, number> }> {
-    const quiet: Answer[] = [];
-    const flooded: Answer[] = [];
-    const batches: Record<number, number> = {};
-    for (let round = 0; round < rounds; round += 1) {
-      quiet.push(...(await singles()));
-      const counts = await underFlood(async () => {
-        flooded.push(...(await singles()));
-      });
-      for (const [status, count] of Object.entries(counts))
-        batches[Number(status)] = (batches[Number(status)] ?? 0) + count;
-    }
-    for (const { status } of [...quiet, ...flooded]) expect(status, 'of a single call').to.equal(200);
-    const p99Of = (answers: readonly Answer[]) =>
-      percentile(
-        answers.map(({ tookMs }) => tookMs).sort((one, other) => one - other),
-        99,
-      );
-    return { quietMs: p99Of(quiet), floodedMs: p99Of(flooded), batches };
+  async function measure(): Promise<Round> {
+    const [beganMs, before] = [performance.now(), await othersCpuMs()];
+    const quiet = await singles();
+    let flooded: Answer[] = [];
+    const batches = await underFlood(async () => {
+      flooded = await singles();
+    });
+    const cpuMs = availableParallelism() * (performance.now() - beganMs);
+    return { quiet, flooded, batches, othersShare: Math.max(0, (await othersCpuMs()) - before) / cpuMs };
+  }
+
+  /** CPU time that was used by processes that have nothing to do with this test, since the machine was started. */
+  async function othersCpuMs(): Promise<number> {
+    const { stack, redisServer } = service;
+    const { mongo } = await testServers();
+    const pools = [stack.pool.pid, ...childProcessIds(stack.pool.pid)];
+    const own = [process.pid, redisServer.pid, mongo.pid, ...stack.gateways.map(({ pid }) => pid), ...pools];
+    return machineBusyMs() - readUsage({ own }).own.cpuMs;
   }
 
   it('leaves the p99 of another’s single calls under three times its quiet value, and goes on itself', async function () {
-    this.timeout(attempts * rounds * 15_000);
+    this.timeout(mostRounds * 15_000);
     await singles();
-    const measured: string[] = [];
-    for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const { quietMs, floodedMs, batches } = await measure();
-      measured.push(
-        `p99 ${quietMs.toFixed(1)} ms quiet, ${floodedMs.toFixed(1)} ms flooded, batches ${JSON.stringify(batches)}`,
-      );
+    const all: Round[] = [];
+    // By what others did, and not by what came of it.
+    const undisturbed = () => all.filter(({ othersShare }) => othersShare < undisturbedShare);
+    while (undisturbed().length < rounds && all.length < mostRounds) all.push(await measure());
+    for (const { quiet, flooded, batches } of all) {
+      for (const { status } of [...quiet, ...flooded]) expect(status, 'of a single call').to.equal(200);
       expect(batches, 'batches by status').to.have.all.keys('200');
-      expect(batches[200], 'batches of the flood').to.be.above(rounds);
-      tellFigures({
-        fault: 'a flood beside single calls',
-        quiet_p99_ms: quietMs,
-        flooded_p99_ms: floodedMs,
-        ...batches,
-      });
-      if (floodedMs < mostTimes * quietMs) return;
+      expect(batches[200], 'batches of the flood in a round').to.be.above(1);
     }
-    expect.fail(measured.join('; '));
+    const chosen = undisturbed();
+    if (chosen.length < rounds) {
+      console.log(
+        `      other work disturbed ${all.length - chosen.length} of ${all.length} rounds: their p99 says nothing`,
+      );
+      this.skip();
+    }
+    const p99Of = (which: 'quiet' | 'flooded') =>
+      percentile(
+        chosen.flatMap((round) => round[which].map(({ tookMs }) => tookMs)).sort((one, other) => one - other),
+        99,
+      );
+    const [quietMs, floodedMs] = [p99Of('quiet'), p99Of('flooded')];
+    tellFigures({
+      fault: 'a flood beside single calls',
+      rounds: all.length,
+      others_percent: 100 * Math.max(...chosen.map(({ othersShare }) => othersShare)),
+      quiet_p99_ms: quietMs,
+      flooded_p99_ms: floodedMs,
+    });
+    expect(floodedMs, `p99 of single calls, ${quietMs} ms without a flood`).to.be.below(mostTimes * quietMs);
   });
 });

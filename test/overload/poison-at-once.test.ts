@@ -38,7 +38,7 @@ describe('a poisonous model that takes all workers at once', () => {
     it(`and ${does} them: it is quarantined, and calls to other models are answered in time`, async function () {
       this.timeout(120_000);
       const poisonous = await workspace(service, { bundle: bundle() });
-      const clock = new AnswerClock(deadlineMs);
+      const clock = new AnswerClock(deadlineMs, service);
       const poisoned = Promise.all(
         Array.from({ length: callsAtOnce }, () => timed(() => poisonous.score([lead, lead]))),
       );

@@ -1,0 +1,65 @@
+import { waitedForProcessorMs } from '../../scripts/chaos/watch-processors.js';
+import type { FaultService } from './fault-service.js';
+
+interface Reading {
+  readonly atMs: number;
+  /** By process id: for how long it has waited since it began, ms. */
+  readonly waitedMs: ReadonlyMap<number, number>;
+}
+
+const everyMs = 100;
+
+/**
+ * Watches for how long processes of a service, and this one, were ready to run and the machine gave them no processor: what
+ * other work on the machine costs is not the service's doing. Only Linux tells; elsewhere nobody ever waits. MongoDB is left
+ * out, whose threads wait each for itself.
+ */
+export class ProcessorWatch {
+  private readonly readings: Reading[] = [];
+  private readonly workers: readonly number[];
+  private readonly timer: NodeJS.Timeout;
+
+  /** @param which `gateways`: whose calls are timed; `all`: with Redis, and the workers that there are now */
+  constructor(
+    private readonly service: FaultService,
+    private readonly which: 'gateways' | 'all',
+  ) {
+    this.workers = which === 'all' ? service.cluster.workerPids() : [];
+    this.read();
+    this.timer = setInterval(() => this.read(), everyMs);
+    this.timer.unref();
+  }
+
+  /** How long the one that waited most has waited between two moments, in the terms of `performance.now()`. */
+  longestWaitMs(fromMs: number, toMs: number): number {
+    this.read();
+    const before = this.readings.findLastIndex(({ atMs }) => atMs <= fromMs);
+    const after = this.readings.findIndex(({ atMs }) => atMs >= toMs);
+    const between = this.readings.slice(Math.max(0, before), after < 0 ? undefined : after + 1);
+    let longestMs = 0;
+    for (const { waitedMs } of between)
+      for (const [pid, waited] of waitedMs)
+        longestMs = Math.max(longestMs, waited - (between[0]?.waitedMs.get(pid) ?? 0));
+    return longestMs;
+  }
+
+  /** Ends it. What was read stays. */
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  private read(): void {
+    const { cluster } = this.service;
+    const pids = [
+      process.pid,
+      ...this.workers,
+      ...cluster.gateways.flatMap(({ gateway }) => gateway?.pid ?? []),
+    ];
+    if (this.which === 'all') pids.push(cluster.server('redis').pid);
+    const waited = pids.flatMap((pid): [number, number][] => {
+      const waitedMs = waitedForProcessorMs(pid);
+      return waitedMs === undefined ? [] : [[pid, waitedMs]];
+    });
+    this.readings.push({ atMs: performance.now(), waitedMs: new Map(waited) });
+  }
+}
