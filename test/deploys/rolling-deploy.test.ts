@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
 import { expectExact, expectNobodyElseDied, workerDeaths } from '../support/fault-checks.js';
+import { tellFigures } from '../support/fault-figures.js';
 import { type FaultService, faultService } from '../support/fault-service.js';
 import { startTimeoutMs } from '../support/service.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
@@ -25,8 +26,11 @@ describe('a deploy under load', () => {
     await service?.stop();
   });
 
-  /** Runs `deploy` under load and asserts that not one call failed and each was counted, once. */
-  async function withoutALostCall(deploy: (callers: BalancedCallers) => Promise<void>): Promise<void> {
+  /** Runs `deploy` under load and asserts that not one call failed and each was counted, once. Tells how many there were. */
+  async function withoutALostCall(
+    title: string,
+    deploy: (callers: BalancedCallers) => Promise<void>,
+  ): Promise<void> {
     const before = await own.ledgerSum();
     let call = 0;
     const load = new BalancedCallers(
@@ -48,6 +52,7 @@ describe('a deploy under load', () => {
     } finally {
       await load.stop();
     }
+    tellFigures({ fault: title, calls: load.outcomes.length });
     const failed = load.outcomes.filter(({ status }) => status !== 200);
     expect(failed, `failed calls of ${load.outcomes.length}`).to.deep.equal([]);
     const records = load.outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
@@ -56,7 +61,7 @@ describe('a deploy under load', () => {
 
   it('that replaces each gateway in turn loses no call', async function () {
     this.timeout(3 * startTimeoutMs);
-    await withoutALostCall(async (load) => {
+    await withoutALostCall('gateways stopped with SIGTERM and replaced, one by one', async (load) => {
       for (const slot of [...service.cluster.gateways]) {
         const old = slot.gateway;
         const successor = await service.cluster.addGateway('direct', {});
@@ -76,7 +81,7 @@ describe('a deploy under load', () => {
     const running = service.cluster.gateways.flatMap((slot) => slot.url ?? []);
     expect(running).to.have.length(2);
     const old = service.cluster.workerPids();
-    await withoutALostCall(async (load) => {
+    await withoutALostCall('worker processes stopped with SIGTERM, one by one', async (load) => {
       for (const pid of old) {
         process.kill(pid, 'SIGTERM');
         await eventually(() => {
@@ -95,7 +100,7 @@ describe('a deploy under load', () => {
     this.timeout(3 * startTimeoutMs);
     const old = service.cluster.pool;
     const gone = service.cluster.workerPids();
-    await withoutALostCall(async (load) => {
+    await withoutALostCall('a pool started, the old one stopped with SIGTERM', async (load) => {
       await service.cluster.startPool();
       await load.afterCalls(between);
       expect(await service.cluster.stopPool(old)).to.equal('exit code 0');
