@@ -33,7 +33,7 @@ describe('what the documents name', () => {
   it('files and folders are there', () => {
     const isOfAnother = /^((dist|\.local)\/|(text|application)\/[\w-]+$)/;
     for (const { path, text } of documents) {
-      const rooms = ['.', posix.dirname(path), 'api', 'worker', 'shared', 'scripts'];
+      const rooms = ['.', posix.dirname(path), 'api', 'worker', 'shared', 'scripts', 'test/faults'];
       for (const word of codeWords(text)) {
         if (!/^[\w.-]+(\/[\w.-]+)*\/?$/.test(word) || !word.includes('/') || isOfAnother.test(word)) continue;
         const names = rooms.flatMap((room) =>
@@ -88,10 +88,11 @@ describe('what the documents name', () => {
 
   it('docs/reliability.md names tests that are there, and lines that are logged', () => {
     const text = documentOf('docs/reliability.md');
-    const rows = [...text.matchAll(/\| `([\w-]+)`, `([^`]+)` \|$/gm)];
+    const rows = [...text.matchAll(/\| `([\w./-]+)`, `([^`]+)` \|$/gm)];
     expect(rows).to.have.length.of.at.least(30);
     for (const [row, file = '', title = ''] of rows) {
-      const source = sources.find(({ path }) => path === `test/faults/${file}.test.ts`)?.text ?? '';
+      const source =
+        sources.find(({ path }) => path === posix.join('test/faults', `${file}.test.ts`))?.text ?? '';
       const titles = found(source, /\b(?:it|describe)\(\s*(['"`].*)/g);
       // A title that is put together has its words in a list.
       const names = [...titles, ...found(source, /\[('\w+', '\w+')\]/g)];
