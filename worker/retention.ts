@@ -16,6 +16,7 @@ const longestCallMs = 10_000;
  * Removes predictions that are older than they are to be kept, the oldest first, for at most two seconds. What was
  * counted stays in the ledger.
  * @param options.retentionDays predictions of this many days before today, and of today, are kept
+ * @param options.timeoutMs the longest that each call to MongoDB may take
  * @returns how many were removed
  * @throws what MongoDB says; a TimeoutError when it says nothing; can be run again
  */
@@ -23,20 +24,22 @@ export async function removeOldPredictions({
   database,
   nowMs,
   retentionDays,
+  timeoutMs = longestCallMs,
 }: {
   readonly database: Db;
   readonly nowMs: number;
   readonly retentionDays: number;
+  readonly timeoutMs?: number;
 }): Promise<number> {
   const keptFromDay = dayNumber(nowMs) - retentionDays;
   const predictions = new PredictionStore(database);
   const beforeId = callIdFloor(dayStartMs(keptFromDay) - longestArrivalMs);
   const endMs = performance.now() + longestRunMs;
   let removed = 0;
-  if (!(await inTime(longestCallMs, () => predictions.hasBefore(beforeId)))) return removed;
-  await inTime(longestCallMs, () => new RetentionStore(database).keepFrom(keptFromDay));
+  if (!(await inTime(timeoutMs, () => predictions.hasBefore(beforeId)))) return removed;
+  await inTime(timeoutMs, () => new RetentionStore(database).keepFrom(keptFromDay));
   for (;;) {
-    const count = await inTime(longestCallMs, () => predictions.removeOldest({ beforeId, most: rowsAtOnce }));
+    const count = await inTime(timeoutMs, () => predictions.removeOldest({ beforeId, most: rowsAtOnce }));
     removed += count;
     if (count < rowsAtOnce || performance.now() > endMs) return removed;
   }

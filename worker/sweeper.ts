@@ -14,8 +14,8 @@ export interface SweeperOptions {
   readonly logger: Logger;
 }
 
-/** The turn is over a little before the next one is due: timers do not come to the millisecond. */
-const slackMs = 500;
+/** A turn is over a little before the next one is due: timers do not come to the millisecond. */
+const turnShare = 7 / 8;
 const longestStopMs = 1_000;
 
 /**
@@ -26,7 +26,7 @@ const longestStopMs = 1_000;
 export function startSweeper({ redis, everyMs, sweep, logger }: SweeperOptions): Stoppable {
   /** Without an answer, as while Redis is full, every pool sweeps. */
   const isOurTurn = async (): Promise<boolean> => {
-    const taken = redis.set(sweepTurnKey, process.pid, 'PX', everyMs - slackMs, 'NX');
+    const taken = redis.set(sweepTurnKey, process.pid, 'PX', Math.ceil(turnShare * everyMs), 'NX');
     return (await taken.catch(() => 'OK')) === 'OK';
   };
   const sweepInTurn = async (): Promise<void> => {

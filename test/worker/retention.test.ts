@@ -1,4 +1,8 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { startMongo } from '../../scripts/local-servers/mongo-server.js';
 import { newId } from '../../shared/identifiers.js';
 import { connectMongo, type Mongo } from '../../shared/store/connect.js';
 import { prepareDatabase } from '../../shared/store/prepare.js';
@@ -63,6 +67,21 @@ describe('retention', () => {
     expect(await left()).to.deep.equal(['new']);
   });
 
+  it('gives up when MongoDB says nothing', async () => {
+    const { directory, server } = await ownMongo();
+    const own = await connectMongo(server.url, { name: 'test' });
+    try {
+      process.kill(server.pid, 'SIGSTOP');
+      const removal = removeOldPredictions({ database: own.database, nowMs, retentionDays, timeoutMs: 300 });
+      expect(await removal.catch((error: Error) => error.name)).to.equal('TimeoutError');
+    } finally {
+      process.kill(server.pid, 'SIGCONT');
+      await own.client.close();
+      await server.stop();
+      await rm(directory, { recursive: true });
+    }
+  });
+
   it('leaves grades that go by the days that are kept, and reconcile', async () => {
     await score('removed', startOfDay(60));
     await score('half a day', startOfDay(retentionDays + 1) + dayMs - minuteMs);
@@ -83,3 +102,9 @@ describe('retention', () => {
     expect(figures(graded, 'cohort_reconciles')).to.include({ ledger_records: 1, stored_rows: 1, cohort: 1 });
   });
 });
+
+/** A MongoDB that may be frozen. */
+async function ownMongo() {
+  const directory = await mkdtemp(join(tmpdir(), 'leadscore-retention-'));
+  return { directory, server: await startMongo({ directory }) };
+}

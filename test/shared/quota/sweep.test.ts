@@ -7,6 +7,7 @@ import {
   type UsageCounter,
   usageKey,
 } from '../../../shared/redis-keys.js';
+import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/servers.js';
 import { freshCounter, leaseMs, QuotaRig } from './quota-rig.js';
 
@@ -128,6 +129,32 @@ describe('sweep of leases', () => {
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 10 });
     rig.ledger.recordedCalls = read;
     expect(await rig.sweep()).to.include({ released: 1, failed: 0 });
+  });
+
+  it('is not held up by a counter whose ledger takes its time', async () => {
+    const others = Array.from({ length: 9 }, freshCounter);
+    for (const one of [counter, ...others]) {
+      await rig.reserve(one, `call of ${one.organisationId}`, 10);
+      await rig.age(one, leaseMs);
+      await rig.redis.hdel(usageKey(one), 'recount_at');
+    }
+    const fence = rig.ledger.fenceCalls.bind(rig.ledger);
+    let goOn = (): void => undefined;
+    const slow = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    rig.ledger.fenceCalls = async (organisationId, callIds) => {
+      if (organisationId === counter.organisationId) await slow;
+      return fence(organisationId, callIds);
+    };
+    const swept = rig.sweep();
+    await eventually(async () => {
+      for (const one of others) expect((await rig.quota.usage(one)).leased).to.equal(0);
+    });
+    expect((await rig.quota.usage(counter)).leased).to.equal(10);
+    goOn();
+    expect(await swept).to.include({ released: 10, failed: 0 });
+    rig.ledger.fenceCalls = fence;
   });
 
   it('keeps a call that was slower than its lease from being recorded', async () => {
