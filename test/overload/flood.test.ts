@@ -151,8 +151,9 @@ describe('a flood of batches of one organisation', () => {
     }
     const chosen = undisturbed();
     if (chosen.length < rounds) {
-      const disturbed = `${all.length - chosen.length} of ${all.length} rounds`;
-      leaveOut(this, `other work on the machine disturbed ${disturbed}`, 'run it while nothing else runs');
+      const percents = all.map(({ othersShare }) => Math.round(100 * othersShare)).join(', ');
+      const reason = `other work took too much of the machine in too many rounds (percent: ${percents})`;
+      leaveOut(this, reason, 'run it while nothing else runs');
     }
     const p99Of = (which: 'quiet' | 'flooded') =>
       percentile(

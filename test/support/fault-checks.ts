@@ -17,9 +17,10 @@ export interface WorkerDeath {
  * Asserts what must hold once a fault is over: what Redis counts is what the ledger adds up to, nothing is held, and each
  * counted record has its prediction. Waits for the sweep, where it has something to do.
  * @param within ms
+ * @param counted the records that must be counted: what was recorded in vain may be in the ledger until it is taken back
  * @returns the records that are counted
  */
-export async function expectExact(own: TestWorkspace, within = 2_000): Promise<number> {
+export async function expectExact(own: TestWorkspace, within = 2_000, counted?: number): Promise<number> {
   return await eventually(
     async () => {
       const [used, redis, predictions] = await Promise.all([
@@ -29,6 +30,7 @@ export async function expectExact(own: TestWorkspace, within = 2_000): Promise<n
       ]);
       expect(redis, 'what Redis counts, and the ledger').to.deep.equal({ used, leased: 0 });
       expect(predictions, 'predictions, and counted records').to.equal(used);
+      if (counted !== undefined) expect(used, 'records counted').to.equal(counted);
       return used;
     },
     within,
