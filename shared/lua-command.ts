@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { projectFile } from './project-root.js';
 import type { Redis } from './redis.js';
+import { sendAtOnce } from './send-at-once.js';
 
 /** One call of a script: the keys that it may touch (one hash tag), and its arguments. */
 export interface LuaCall {
@@ -15,17 +16,24 @@ export type LuaCommand<Reply> = (call: LuaCall) => Promise<Reply>;
 /**
  * Makes a command of a `.lua` file, which is read once, here. Each call is one EVALSHA; a Redis that has forgotten the
  * script (restarted, SCRIPT FLUSH) is sent the whole of it.
- * @param options `file` is the script's path from the project's root; `reply` reads what the script returns
+ * @param options `file` is the script's path from the project's root; `reply` reads what the script returns; `atOnce` is
+ * for calls that were gathered already: they are not gathered once more where the connection does that (see `sendAtOnce`)
  * @throws Error when the file cannot be read
  */
 export function luaCommand<Reply>(
   redis: Redis,
-  { file, reply }: { readonly file: string; readonly reply: (raw: unknown) => Reply },
+  options: {
+    readonly file: string;
+    readonly reply: (raw: unknown) => Reply;
+    readonly atOnce?: boolean;
+  },
 ): LuaCommand<Reply> {
+  const { file, reply, atOnce = false } = options;
   const script = readFileSync(projectFile(file), 'utf8');
   const digest = createHash('sha1').update(script).digest('hex');
   return async ({ keys, args }) => {
     try {
+      if (atOnce) return reply(await sendAtOnce(redis, 'evalsha', [digest, keys.length, ...keys, ...args]));
       return reply(await redis.evalsha(digest, keys.length, ...keys, ...args));
     } catch (error) {
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;

@@ -1,10 +1,12 @@
-import { integersReply, type LuaCommand, luaCommand } from '../../shared/lua-command.js';
+import { integersReply, luaCommand } from '../../shared/lua-command.js';
 import type { Redis } from '../../shared/redis.js';
 import { rateWindowKey } from '../../shared/redis-keys.js';
+import { TurnGroups } from '../../shared/turn-groups.js';
 import { withinTime } from '../../shared/within-time.js';
 
 const windowUs = 1_000_000;
 const longestWaitMs = 2_000;
+const numbersOfDecision = 5;
 
 /** One call that asks for a slot. */
 export interface RateRequest {
@@ -32,42 +34,57 @@ export interface RateDecision {
 
 /** At most `rate` accepted calls of a key in any sliding second, across all gateways, by Redis time. */
 export class RateLimit {
-  readonly #slidingWindow: LuaCommand<number[]>;
+  readonly #calls: TurnGroups<RateRequest, RateDecision>;
 
   /**
-   * @param timeoutMs the longest wait for an answer. The connection's own limit for a command is not enough: where it
-   * writes commands together, one that waits for those before it has not begun to count.
+   * @param timeoutMs the longest wait for an answer, from when a slot was asked for; the connection's own limit begins
+   * with each command that is sent
    */
   constructor(
     redis: Redis,
     private readonly timeoutMs = longestWaitMs,
   ) {
-    this.#slidingWindow = luaCommand(redis, {
+    const slidingWindow = luaCommand(redis, {
       file: 'api/rate-limit/sliding-window.lua',
-      reply: integersReply,
+      reply: decisions,
+      atOnce: true,
     });
+    this.#calls = new TurnGroups((calls, first) =>
+      slidingWindow({
+        keys: [windowKey(first)],
+        args: [first.rate, windowUs, ...calls.map(({ callId }) => callId)],
+      }),
+    );
   }
 
   /**
-   * Takes a slot, if one is free. A refused call uses none; the same call id twice is one slot.
+   * Takes a slot, if one is free. A refused call uses none; the same call id twice is one slot. A key's calls of one turn
+   * of the event loop are sent together, and decided in their order.
    * @throws what Redis or the connection fails with; OutOfTime
    */
-  async take({ organisationId, keyId, window, rate, callId }: RateRequest): Promise<RateDecision> {
-    const [accepted, remaining = 0, retryAfterUs = 0, resetUs = 0, acceptedAtRedisUs = 0, redisNowMs = 0] =
-      await withinTime(
-        this.timeoutMs,
-        this.#slidingWindow({
-          keys: [rateWindowKey(organisationId, keyId, window)],
-          args: [callId, rate, windowUs],
-        }),
-      );
-    return {
+  take(call: RateRequest): Promise<RateDecision> {
+    return withinTime(this.timeoutMs, this.#calls.join(`${windowKey(call)} ${call.rate}`, call));
+  }
+}
+
+const windowKey = ({ organisationId, keyId, window }: RateRequest): string =>
+  rateWindowKey(organisationId, keyId, window);
+
+/** Reads Redis's time in ms, then five numbers of each call, in turn. */
+function decisions(raw: unknown): RateDecision[] {
+  const [redisNowMs = 0, ...numbers] = integersReply(raw);
+  const ofAll: RateDecision[] = [];
+  for (let start = 0; start < numbers.length; start += numbersOfDecision) {
+    const ofOne = numbers.slice(start, start + numbersOfDecision);
+    const [accepted, remaining = 0, retryAfterUs = 0, resetUs = 0, acceptedAtRedisUs = 0] = ofOne;
+    ofAll.push({
       accepted: accepted === 1,
       remaining,
       retryAfterMs: Math.ceil(retryAfterUs / 1_000),
       resetMs: Math.ceil(resetUs / 1_000),
       acceptedAtRedisUs,
       redisNowMs,
-    };
+    });
   }
+  return ofAll;
 }

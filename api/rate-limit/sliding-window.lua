@@ -1,48 +1,57 @@
 #!lua
--- sliding-window.lua: accepts at most `rate` calls of a key in any sliding window, exactly, by Redis time.
--- A call that is refused uses no slot. The same call id again, within the window, is the same slot.
+-- sliding-window.lua: accepts at most `rate` calls of a key in any sliding window, exactly, by Redis time. Takes some calls
+-- in order, as if each had been sent by itself. A call that is refused uses no slot. The same call id again, within the
+-- window, is the same slot.
 --
 -- KEYS[1] accepted calls of the last window: call id, scored by Redis time in microseconds
--- ARGV[1] call id   ARGV[2] rate: calls per window, at least 1   ARGV[3] window, microseconds
+-- ARGV[1] rate: calls per window, at least 1   ARGV[2] window, microseconds   ARGV[3..] id of each call
 --
--- returns {accepted, remaining, retry_after_us, reset_us, accepted_at_us, now_ms}
+-- returns now_ms, then accepted, remaining, retry_after_us, reset_us, accepted_at_us of each call, in turn, in one array
+--   now_ms          Redis time, for deadlines
 --   accepted        1 or 0
 --   remaining       slots that are free after this call
 --   retry_after_us  0 when accepted; else after how long one call would pass
 --   reset_us        after how long every slot would be free
 --   accepted_at_us  the Redis time at which this call was accepted; 0 when it was refused
---   now_ms          Redis time, for deadlines
 --
 -- Two calls that are exactly one window apart are in the same window: a slot is free when its call is older than that.
 
-local time = redis.call('TIME')
+local call = redis.call
+local calls = KEYS[1]
+local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now / 1000)
-local rate, window = tonumber(ARGV[2]), tonumber(ARGV[3])
+local rate, window = tonumber(ARGV[1]), tonumber(ARGV[2])
 
--- The machine's clock may have been set back. By a little, the newest call's time is now; by more than a window, the
--- recorded times say nothing any more.
-local newest = tonumber(redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')[2] or 0)
+local newest = tonumber(call('ZRANGE', calls, -1, -1, 'WITHSCORES')[2] or 0)
 if newest > now + window then
-  redis.call('DEL', KEYS[1])
+  call('DEL', calls)
   newest = 0
 elseif newest > now then
   now = newest
 end
 
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. string.format('%.0f', now - window))
-local count = redis.call('ZCARD', KEYS[1])
-local accepted_at = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or 0)
+call('ZREMRANGEBYSCORE', calls, '-inf', '(' .. string.format('%.0f', now - window))
+local count = call('ZCARD', calls)
+local blocking, added = nil, false
+local reply, size = {now_ms}, 1
 
-if accepted_at == 0 and count < rate then
-  redis.call('ZADD', KEYS[1], now, ARGV[1])
-  redis.call('PEXPIRE', KEYS[1], math.ceil(window / 1000) + 1000)
-  count, newest, accepted_at = count + 1, now, now
+for index = 3, #ARGV do
+  local accepted_at, retry_after = tonumber(call('ZSCORE', calls, ARGV[index]) or 0), 0
+  if accepted_at == 0 and count < rate then
+    call('ZADD', calls, now, ARGV[index])
+    count, newest, accepted_at, added = count + 1, now, now, true
+  elseif accepted_at == 0 then
+    -- The rate may have been lowered since: so many of the oldest must go that one slot is free. The same for all that
+    -- are refused, for nothing is accepted after the first of them.
+    blocking = blocking or tonumber(call('ZRANGE', calls, count - rate, count - rate, 'WITHSCORES')[2])
+    retry_after = math.max(blocking + window + 1 - now, 1)
+  end
+  reply[size + 1], reply[size + 2] = accepted_at > 0 and 1 or 0, math.max(rate - count, 0)
+  reply[size + 3], reply[size + 4], reply[size + 5] = retry_after, newest + window + 1 - now, accepted_at
+  size = size + 5
+  now = now + 1 -- each call comes later than the one before it, as when it is sent by itself
 end
 
-local reset = newest + window + 1 - now
-if accepted_at > 0 then return {1, math.max(rate - count, 0), 0, reset, accepted_at, now_ms} end
-
--- The rate may have been lowered since: so many of the oldest must go that one slot is free.
-local blocking = tonumber(redis.call('ZRANGE', KEYS[1], count - rate, count - rate, 'WITHSCORES')[2])
-return {0, 0, blocking + window + 1 - now, reset, 0, now_ms}
+if added then call('PEXPIRE', calls, math.ceil(window / 1000) + 1000) end
+return reply

@@ -1,6 +1,7 @@
 import { integerReply, type LuaCommand, luaCommand } from '../lua-command.js';
 import type { Redis } from '../redis.js';
 import { busyCountersKey, type UsageCounter } from '../redis-keys.js';
+import { sendAtOnce } from '../send-at-once.js';
 
 const noteAgainAfterMs = 60_000;
 const mostRemembered = 10_000;
@@ -33,7 +34,7 @@ export class BusyCounters {
     if (this.#notedAtMs.size >= mostRemembered) this.#notedAtMs.clear();
     this.#notedAtMs.set(member, atRedisMs);
     try {
-      await this.redis.zadd(busyCountersKey, 'GT', atRedisMs, member);
+      await sendAtOnce(this.redis, 'zadd', [busyCountersKey, 'GT', atRedisMs, member]);
     } catch (error) {
       this.#notedAtMs.delete(member);
       throw error;

@@ -1,8 +1,11 @@
 import { integersReply, luaCommand, stringsReply } from '../lua-command.js';
 import type { Redis } from '../redis.js';
 import { callKey, leasesKey, rebuildLockKey, type UsageCounter, usageKey } from '../redis-keys.js';
+import { TurnGroups } from '../turn-groups.js';
 import type { RecordedCall } from './ledger-view.js';
 import type { QuotaReply } from './quota-codes.js';
+
+const numbersOfReply = 3;
 
 interface CallOfCounter {
   readonly counter: UsageCounter;
@@ -10,16 +13,19 @@ interface CallOfCounter {
   readonly leaseMs: number;
 }
 
-/** Names what each Lua command of the quota takes; each script's head is its contract. All of them may be sent twice. */
+interface ReserveCall extends CallOfCounter {
+  readonly records: number;
+  readonly stop: number;
+  readonly deadlineRedisMs: number;
+}
+
+/**
+ * Names what each Lua command of the quota takes; each script's head is its contract. All of them may be sent twice. What is
+ * reserved on a counter in one turn of the event loop is sent together, and what is settled too.
+ */
 export interface QuotaCommands {
   /** `deadlineRedisMs` is the Redis time after which the command must not hold anything any more. */
-  reserve(
-    call: CallOfCounter & {
-      readonly records: number;
-      readonly stop: number;
-      readonly deadlineRedisMs: number;
-    },
-  ): Promise<QuotaReply>;
+  reserve(call: ReserveCall): Promise<QuotaReply>;
   settle(call: CallOfCounter): Promise<QuotaReply>;
   /** `recountLater`: for whoever cannot be sure that the call will never be recorded. */
   release(call: CallOfCounter & { readonly recountLater?: boolean }): Promise<QuotaReply>;
@@ -48,20 +54,35 @@ export interface QuotaCommands {
 export function quotaCommands(redis: Redis): QuotaCommands {
   const command = (name: string) =>
     luaCommand(redis, { file: `shared/quota/${name}.lua`, reply: quotaReply });
-  const reserve = command('reserve');
-  const settle = command('settle');
+  const ofGroup = (name: string) =>
+    luaCommand(redis, { file: `shared/quota/${name}.lua`, reply: quotaReplies, atOnce: true });
+  const reserve = ofGroup('reserve');
+  const settle = ofGroup('settle');
+  const reserves = new TurnGroups<ReserveCall, QuotaReply>((calls, { counter, leaseMs }) =>
+    reserve({
+      keys: groupKeys(counter, calls),
+      args: [
+        leaseMs,
+        ...calls.flatMap((call) => [call.callId, call.records, call.stop, call.deadlineRedisMs]),
+      ],
+    }),
+  );
+  const settles = new TurnGroups<CallOfCounter, QuotaReply>((calls, { counter, leaseMs }) =>
+    settle({
+      keys: groupKeys(counter, calls),
+      args: [calls.length, leaseMs, ...calls.map(({ callId }) => callId)],
+    }),
+  );
   const release = command('release');
   const restore = command('restore');
   const recount = command('recount');
   const read = command('read-counter');
   const expired = luaCommand(redis, { file: 'shared/quota/expired-leases.lua', reply: stringsReply });
   return {
-    reserve: ({ counter, callId, records, stop, leaseMs, deadlineRedisMs }) =>
-      reserve({ keys: callKeys(counter, callId), args: [callId, records, stop, leaseMs, deadlineRedisMs] }),
-    settle: ({ counter, callId, leaseMs }) =>
-      settle({ keys: callKeys(counter, callId), args: [callId, leaseMs] }),
+    reserve: (call) => reserves.join(groupName(call), call),
+    settle: (call) => settles.join(groupName(call), call),
     release: ({ counter, callId, leaseMs, recountLater = false }) =>
-      release({ keys: callKeys(counter, callId), args: [callId, leaseMs, recountLater ? 1 : 0] }),
+      release({ keys: groupKeys(counter, [{ callId }]), args: [callId, leaseMs, recountLater ? 1 : 0] }),
     restore: ({ counter, token, leaseMs, keepMs, records, calls }) =>
       restore({
         keys: [...counterKeys(counter), ...calls.map((call) => callKey(counter.organisationId, call.callId))],
@@ -77,10 +98,13 @@ export function quotaCommands(redis: Redis): QuotaCommands {
   };
 }
 
-const callKeys = (counter: UsageCounter, callId: string): string[] => [
+/** Calls of one name may be in one command. */
+const groupName = ({ counter, leaseMs }: CallOfCounter): string => `${usageKey(counter)} ${leaseMs}`;
+
+const groupKeys = (counter: UsageCounter, calls: readonly { readonly callId: string }[]): string[] => [
   usageKey(counter),
   leasesKey(counter),
-  callKey(counter.organisationId, callId),
+  ...calls.map(({ callId }) => callKey(counter.organisationId, callId)),
 ];
 
 const counterKeys = (counter: UsageCounter): string[] => [
@@ -90,8 +114,20 @@ const counterKeys = (counter: UsageCounter): string[] => [
 ];
 
 function quotaReply(raw: unknown): QuotaReply {
-  const [code, used, leased] = integersReply(raw);
-  if (code === undefined || used === undefined || leased === undefined)
-    throw new TypeError('A quota script answered with fewer than three numbers');
-  return { code, used, leased };
+  const [reply] = quotaReplies(raw);
+  if (reply === undefined) throw new TypeError('A quota script answered nothing');
+  return reply;
+}
+
+/** Reads code, used and leased of each call, in turn. */
+function quotaReplies(raw: unknown): QuotaReply[] {
+  const numbers = integersReply(raw);
+  const replies: QuotaReply[] = [];
+  for (let start = 0; start < numbers.length; start += numbersOfReply) {
+    const [code, used, leased] = numbers.slice(start, start + numbersOfReply);
+    if (code === undefined || used === undefined || leased === undefined)
+      throw new TypeError('A quota script answered with fewer than three numbers for a call');
+    replies.push({ code, used, leased });
+  }
+  return replies;
 }

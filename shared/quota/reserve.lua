@@ -1,11 +1,14 @@
 #!lua
--- reserve.lua: holds N records of a month's quota for one call, until settle, release or the lease's end.
--- The same call id again is the same reservation. Refused by Redis when memory is full, before anything is changed.
+-- reserve.lua: holds N records of a month's quota for each of some calls of one counter, until settle, release or the
+-- lease's end. The calls are taken in order, as if each had been sent by itself: one that does not fit is refused, and a
+-- smaller one after it may be held. The same call id again is the same reservation, also within one command. Refused by
+-- Redis when memory is full, before anything is changed.
 --
--- KEYS[1] usage hash of (organisation, bucket, month)   KEYS[2] leases, sorted by expiry   KEYS[3] state of the call
--- ARGV[1] call id   ARGV[2] records   ARGV[3] hard stop   ARGV[4] lease ms   ARGV[5] deadline, Redis ms
+-- KEYS[1] usage hash of (organisation, bucket, month)   KEYS[2] leases, sorted by expiry
+-- KEYS[3..] state of each call
+-- ARGV[1] lease ms   ARGV[2..] of each call, in turn: its id, its records, its hard stop, its deadline in Redis ms
 --
--- returns {code, used, leased}, both in records, after the command
+-- returns code, used, leased of each call, in turn, in one array; used and leased in records, after that call
 --    1 held                     2 already held
 --   -1 would cross the stop: used + leased + records > hard stop; nothing is held
 --   -2 unknown counter: not in Redis yet, or lost, or taken from the ledger in an earlier run of Redis (a restart or a
@@ -13,27 +16,39 @@
 --   -3 too late: the deadline has passed; this is a command that was sent again, or one that waited too long
 --   -4 the call has already ended: it was settled or released
 --
--- KEYS[3] says `held:N` until the call ends (no expiry: the lease's end is the sweep's business), then `settled:N` or
+-- KEYS[3..] say `held:N` until the call ends (no expiry: the lease's end is the sweep's business), then `settled:N` or
 -- `released:N` for two leases, longer than any command of the call can be under way.
 
-local time = redis.call('TIME')
+local call = redis.call
+local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local usage = redis.call('HMGET', KEYS[1], 'used', 'leased', 'run')
-local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or ''
+local usage = call('HMGET', KEYS[1], 'used', 'leased', 'run')
+local run = string.match(call('INFO', 'server'), 'run_id:(%w+)') or ''
 local used, leased = tonumber(usage[1] or 0), tonumber(usage[2] or 0)
+local known = usage[1] and usage[3] == run
+local held, expires_at = 0, now + ARGV[1]
+local reply, size, at = {}, 0, 2
 
-if now > tonumber(ARGV[5]) then return {-3, used, leased} end
-if not usage[1] or usage[3] ~= run then return {-2, 0, 0} end
-
-local state = redis.call('GET', KEYS[3])
-if state then
-  if string.sub(state, 1, 5) == 'held:' then return {2, used, leased} end
-  return {-4, used, leased}
+for index = 3, #KEYS do
+  local id, records, stop, deadline = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+  local state = known and call('GET', KEYS[index])
+  local code = 1
+  if now > deadline then
+    code = -3
+  elseif not known then
+    code = -2
+  elseif state then
+    code = string.sub(state, 1, 5) == 'held:' and 2 or -4
+  elseif used + leased + records > stop then
+    code = -1
+  else
+    call('SET', KEYS[index], 'held:' .. records)
+    call('ZADD', KEYS[2], expires_at, id)
+    leased, held = leased + records, held + records
+  end
+  reply[size + 1], reply[size + 2], reply[size + 3] = code, code == -2 and 0 or used, code == -2 and 0 or leased
+  size, at = size + 3, at + 4
 end
 
-local records = tonumber(ARGV[2])
-if used + leased + records > tonumber(ARGV[3]) then return {-1, used, leased} end
-
-redis.call('SET', KEYS[3], 'held:' .. ARGV[2])
-redis.call('ZADD', KEYS[2], now + tonumber(ARGV[4]), ARGV[1])
-return {1, used, redis.call('HINCRBY', KEYS[1], 'leased', ARGV[2])}
+if held > 0 then call('HINCRBY', KEYS[1], 'leased', held) end
+return reply

@@ -188,8 +188,8 @@ describe('rate limit', () => {
     );
     return {
       take: async (callId: string, connection = 0) => {
-        const reply = await scripts[connection]?.({ keys: [key], args: [callId, rate, windowUs] });
-        const [accepted, , retryAfterUs = 0, resetUs = 0, acceptedAtUs = 0] = reply ?? [];
+        const reply = await scripts[connection]?.({ keys: [key], args: [rate, windowUs, callId] });
+        const [, accepted, , retryAfterUs = 0, resetUs = 0, acceptedAtUs = 0] = reply ?? [];
         const newestUs = Number((await redis.zrange(key, -1, '-1', 'WITHSCORES'))[1]);
         return {
           accepted: accepted === 1,

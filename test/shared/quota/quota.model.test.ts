@@ -74,11 +74,79 @@ const reserveTooLate = (callId: string) =>
       const deadlineRedisMs = (await redisNowMs(rig.redis)) - 1;
       const work = rig.quota.reserve({ counter, callId, records: 1, stop: modelStop, deadlineRedisMs });
       expect(await outcomeOf(work, 'held')).to.equal('QuotaTooLate');
-      await rig.quota.release(counter, callId); // after the release that the quota sends by itself
-      model.release(callId); // the late command may be the second of two, so what the first held is given back
-      model.call(callId).alive = false;
+      await giveBackLate(callId, model, { rig, counter });
     },
   );
+
+/** The late command may be the second of two, so what the first held is given back. */
+async function giveBackLate(callId: string, model: QuotaModel, { rig, counter }: Real): Promise<void> {
+  await rig.quota.release(counter, callId); // after the release that the quota sends by itself
+  model.release(callId);
+  model.call(callId).alive = false;
+}
+
+/** One of several calls that are sent in the same turn. */
+interface AtOnce {
+  readonly callId: string;
+  readonly records: number;
+  /** Whether its deadline has passed. */
+  readonly late: boolean;
+  /** Whether a call with the same id and size is sent beside it, on a counter that nobody else uses. */
+  readonly elsewhere: boolean;
+}
+
+/** Reserves in one turn; the ids of late calls are not those of others, for a late call gives back what its id holds. */
+const reserveTogether = (asked: readonly AtOnce[]) => {
+  const inTime = new Set(asked.flatMap(({ callId, late }) => (late ? [] : [callId])));
+  const distinct = asked.filter(({ callId, late }) => !late || !inTime.has(callId));
+  const may = (model: QuotaModel, { callId }: AtOnce) => model.call(callId).recordedAge === undefined;
+  const names = distinct.map(({ callId, records, late }) => `${callId} ${late ? 'late' : records}`);
+  return new Step(
+    `reserveTogether(${names.join(', ')})`,
+    (model) => distinct.some((call) => may(model, call)),
+    async (model, { rig, counter }) => {
+      const calls = distinct.filter((call) => may(model, call));
+      const nowMs = await redisNowMs(rig.redis);
+      const other = freshCounter();
+      const outcomes = await Promise.all(
+        calls.map(({ callId, records, late, elsewhere }) => {
+          const call = { callId, records, deadlineRedisMs: nowMs + (late ? -1 : 10_000) };
+          const outcome = outcomeOf(rig.quota.reserve({ ...call, counter, stop: modelStop }), 'held');
+          const beside =
+            elsewhere && outcomeOf(rig.quota.reserve({ ...call, counter: other, stop: 0 }), 'held');
+          return Promise.all([outcome, beside]);
+        }),
+      );
+      for (const [index, { callId, records, late }] of calls.entries()) {
+        const [outcome, beside] = outcomes[index] ?? [];
+        expect(outcome).to.equal(late ? 'QuotaTooLate' : model.reserve(callId, records));
+        if (beside) expect(beside).to.equal(late ? 'QuotaTooLate' : 'would cross the stop');
+      }
+      for (const { callId, late } of calls) if (late) await giveBackLate(callId, model, { rig, counter });
+    },
+  );
+};
+
+/** Settles, in one turn, those calls that have a row. */
+const settleTogether = (ids: readonly string[]) => {
+  const may = (model: QuotaModel) => (callId: string) => {
+    const { alive, recordedAge } = model.call(callId);
+    return alive && recordedAge !== undefined;
+  };
+  return new Step(
+    `settleTogether(${ids.join(', ')})`,
+    (model) => ids.some(may(model)),
+    async (model, { rig, counter }) => {
+      const calls = ids.filter(may(model));
+      const outcomes = await Promise.all(
+        calls.map((callId) => outcomeOf(rig.quota.settle(counter, callId), 'settled')),
+      );
+      expect(outcomes).to.deep.equal(calls.map((callId) => model.settle(callId)));
+      for (const [index, callId] of calls.entries())
+        if (outcomes[index] !== 'settled') takeBack(callId, model, rig);
+    },
+  );
+};
 
 const record = (callId: string) =>
   new Step(
@@ -97,11 +165,14 @@ const settle = (callId: string) =>
     async (model, { rig, counter }) => {
       const outcome = model.settle(callId);
       expect(await outcomeOf(rig.quota.settle(counter, callId), 'settled')).to.equal(outcome);
-      if (outcome === 'settled') return;
-      rig.ledger.takeBack(callId);
-      Object.assign(model.call(callId), { recordedAge: undefined, alive: false });
+      if (outcome !== 'settled') takeBack(callId, model, rig);
     },
   );
+
+function takeBack(callId: string, model: QuotaModel, { ledger }: QuotaRig): void {
+  ledger.takeBack(callId);
+  Object.assign(model.call(callId), { recordedAge: undefined, alive: false });
+}
 
 const release = (callId: string) =>
   new Step(
@@ -153,9 +224,19 @@ const readUsage = () =>
   });
 
 const callIds = fc.nat({ max: 6 }).map((number) => `call-${number}`);
+const atOnce = fc.record<AtOnce>({
+  callId: callIds,
+  records: fc.integer({ min: 1, max: 500 }),
+  late: fc.nat({ max: 5 }).map((dice) => dice === 0),
+  elsewhere: fc.boolean(),
+});
 const steps = [
   fc.tuple(callIds, fc.integer({ min: 1, max: 500 })).map(([callId, records]) => reserve(callId, records)),
   callIds.map(reserveTooLate),
+  ...[reserveTogether, reserveTogether].map((step) =>
+    fc.array(atOnce, { minLength: 2, maxLength: 10 }).map(step),
+  ),
+  fc.array(callIds, { minLength: 2, maxLength: 10 }).map(settleTogether),
   ...[record, settle, record, settle, release, die].map((step) => callIds.map(step)),
   ...[leasePasses, sweep, emptyRedis, forgetScripts, readUsage].map((step) =>
     fc.constant(undefined).map(step),

@@ -1,0 +1,16 @@
+import { Command } from 'ioredis';
+import type { Redis } from './redis.js';
+
+/**
+ * Writes a command now, also on a connection that otherwise writes the commands of a turn together and holds them back
+ * until those before are answered. For what was gathered already, or must come before something else that is sent so:
+ * commands that are sent at once arrive in their order.
+ * @returns Redis's reply, strings as UTF-8. Fails with what Redis or the connection says
+ */
+export async function sendAtOnce(
+  redis: Redis,
+  name: string,
+  args: readonly (string | number)[],
+): Promise<unknown> {
+  return await redis.sendCommand(new Command(name, [...args], { replyEncoding: 'utf8' }));
+}
