@@ -110,7 +110,7 @@ export class CallReservation {
   async settle(): Promise<UsageReport> {
     this.isRecorded = true;
     try {
-      const settled = this.options.quota.settle(this.counter, this.call.id);
+      const settled = this.options.quota.settle(this.counter, this.call.id, this.allowance.hardStop);
       const { used } = await withinTime(msUntil(this.call.deadline), settled);
       return usageReport(used, this.allowance);
     } catch (error) {

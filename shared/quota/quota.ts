@@ -8,7 +8,7 @@ import { recountCounter } from './counter-recount.js';
 import type { LedgerView } from './ledger-view.js';
 import { type QuotaReply, quotaCode } from './quota-codes.js';
 import { type QuotaCommands, quotaCommands } from './quota-commands.js';
-import { QuotaError, QuotaTooLate, QuotaUnavailable, quotaError } from './quota-errors.js';
+import { QuotaError, QuotaLeaseLost, QuotaTooLate, QuotaUnavailable, quotaError } from './quota-errors.js';
 import { redisNowMs } from './redis-time.js';
 
 /** Records of one counter: settled, and held by calls under way. */
@@ -97,12 +97,16 @@ export class Quota {
 
   /**
    * Turns what a recorded call holds into usage; again for the same call changes nothing.
+   * @param stop of whoever is yet to be answered. A counter that was lost twice while the call ran was restored with its row
+   * and with those of calls that had got its room meanwhile: where it is past the stop by that, the call has to give way
    * @throws QuotaLeaseLost when the call is not counted and never will be: its row has to be taken back.
    * @throws QuotaUnavailable when it is not known what happened: the row stays, and the sweep settles the call
    */
-  async settle(counter: UsageCounter, callId: string): Promise<Usage> {
+  async settle(counter: UsageCounter, callId: string, stop = Number.POSITIVE_INFINITY): Promise<Usage> {
     const settle = () => this.commands.settle({ counter, callId, leaseMs: this.leaseMs });
-    const { used, leased } = await this.#onKnownCounter(counter, settle);
+    const { code, used, leased } = await this.#onKnownCounter(counter, settle);
+    if (code === quotaCode.alreadyDone && used > stop)
+      throw new QuotaLeaseLost('The room of the call was given to others while Redis was emptied');
     return { used, leased };
   }
 
@@ -155,7 +159,7 @@ export class Quota {
     counter: UsageCounter,
     command: () => Promise<QuotaReply>,
     waitMs: () => Promise<number> = async () => waitForRebuildMs,
-  ): Promise<Usage> {
+  ): Promise<QuotaReply> {
     for (let rebuilds = 0; ; rebuilds += 1) {
       const reply = await orUnavailable(command());
       if (reply.code > 0) return reply;

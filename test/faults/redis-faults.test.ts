@@ -24,6 +24,9 @@ const rebuiltWithinMs = 5_000;
 const exactWithinMs = 2 * (sharedLeaseMs + 6_000);
 /** A sweep every four seconds. */
 const sweptWithinMs = 5_000;
+/** What the service logs. */
+const refusedToPool = /"process":"(pool|worker)".*OOM command not allowed/;
+const leftToSweep = /a recorded call is left to the sweep to settle/;
 const fullMs = 6_000;
 /** Two pools of two workers on two lanes, and two lanes of upkeep: each asks four times a second, and looks for stalled jobs once. */
 const mostRefusalsASecond = 2 * 6 * 5;
@@ -99,6 +102,7 @@ describe('Redis under load', () => {
     this.timeout(startTimeoutMs);
     const limit = 60;
     const near = await workspace(service, { limit });
+    const unconfirmedBefore = await countInLog(service, leftToSweep);
     const outcomes: CallOutcome[] = [];
     const score = async (): Promise<HttpReply> => {
       const outcome = await timed(() => near.score(leads(3)));
@@ -116,7 +120,11 @@ describe('Redis under load', () => {
     const answers = statuses(outcomes);
     expect(Object.keys(answers).filter((status) => !['200', '429', '500'].includes(status))).to.be.empty;
     const answered = 3 * (answers[200] ?? 0);
-    expect(answered, 'records of calls that were answered with 200').to.be.at.most(2 * limit);
+    // Without a word from Redis by the deadline, a call whose lease is lost is answered with 200 all the same.
+    const unconfirmed = (await countInLog(service, leftToSweep)) - unconfirmedBefore;
+    expect(answered, 'records of calls that were answered with 200').to.be.at.most(
+      2 * limit + 3 * unconfirmed,
+    );
     const counted = await expectExact(near, exactWithinMs, answered);
     for (let used = counted; used < 2 * limit; used += 3) scored(await near.score(leads(3)));
     refused(await near.score(leads(1)), '429 quota_exceeded');
@@ -198,7 +206,7 @@ describe('Redis under load', () => {
         sweptWithinMs,
       );
     await holdAndDie(own, 7);
-    const before = await refusalsOfPool(service);
+    const before = await countInLog(service, refusedToPool);
     const sinceMs = performance.now();
     await service.redis.config('SET', 'maxmemory', '1');
     try {
@@ -210,7 +218,7 @@ describe('Redis under load', () => {
       await service.redis.config('SET', 'maxmemory', '0');
     }
     const seconds = (performance.now() - sinceMs) / 1_000;
-    const refusals = (await refusalsOfPool(service)) - before;
+    const refusals = (await countInLog(service, refusedToPool)) - before;
     tellFigures({ fault: 'Redis full for seconds: lines in the log of the pool', seconds, lines: refusals });
     expect(refusals, 'commands refused').to.be.below(mostRefusalsASecond * (1 + seconds));
     await holdAndDie(own, 11);
@@ -218,8 +226,7 @@ describe('Redis under load', () => {
   });
 });
 
-/** How often a full Redis has refused a command to the pool and its workers, by their log. */
-async function refusalsOfPool(service: FaultService): Promise<number> {
-  const lines = (await service.log()).split('\n');
-  return lines.filter((line) => /"process":"(pool|worker)".*OOM command not allowed/.test(line)).length;
+/** How many lines the service has logged that look like this. */
+async function countInLog(service: FaultService, pattern: RegExp): Promise<number> {
+  return (await service.log()).split('\n').filter((line) => pattern.test(line)).length;
 }

@@ -124,6 +124,15 @@ export class QuotaModel {
     this.#noteExcess();
   }
 
+  /** As the rig's: a recount at the end may count what died before it was settled. */
+  settleDown(): void {
+    this.restore();
+    for (let round = 0; round < 3; round += 1) {
+      this.leasePasses();
+      this.sweep();
+    }
+  }
+
   empty(): void {
     this.known = false;
     this.used = 0;

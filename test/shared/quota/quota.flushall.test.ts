@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { Command, Redis } from 'ioredis';
+import { QuotaLeaseLost } from '../../../shared/quota/quota-errors.js';
 import type { UsageCounter } from '../../../shared/redis-keys.js';
 import { freshDatabases } from '../../support/servers.js';
 import { freshCounter, leaseMs, QuotaRig } from './quota-rig.js';
@@ -125,6 +126,25 @@ describe('quota when Redis is emptied', () => {
       await rig.sweep();
       await rig.quota.usage(counter);
     });
+  });
+
+  it('twice while a call runs gives its room to another, and then the call is not counted', async () => {
+    const counter = freshCounter();
+    const stop = 120;
+    rig.ledger.record(counter, `earlier call ${counter.organisationId}`, 110);
+    await rig.reserve(counter, 'slow', 10, stop);
+    await redis.flushall();
+    await rig.reserve(counter, 'quick', 10, stop);
+    expect(await rig.finish(counter, 'quick', 10)).to.equal('answered');
+    rig.ledger.record(counter, 'slow', 10);
+    await redis.flushall();
+    await rig.quota.usage(counter);
+    const settled = rig.quota.settle(counter, 'slow', stop).catch((error: unknown) => error);
+    expect(await settled).to.be.instanceOf(QuotaLeaseLost);
+    rig.ledger.takeBack('slow');
+    expect(await rig.quota.release(counter, 'slow')).to.equal(false);
+    await rig.settleDown(counter);
+    expect(await rig.quota.usage(counter)).to.deep.equal({ used: stop, leased: 0 });
   });
 
   it('never lets answered calls pass the stop', async () => {

@@ -261,6 +261,7 @@ describe('quota against its model', () => {
         rig.ledger.clear();
         await fc.asyncModelRun(() => ({ model, real: { rig, counter } }), commands);
         await rig.settleDown(counter);
+        model.settleDown();
         expect(await rig.quota.usage(counter)).to.deep.equal({ used: rig.ledger.sum(counter), leased: 0 });
         if (!model.excess) expect(rig.ledger.sum(counter)).to.be.at.most(modelStop);
       }),

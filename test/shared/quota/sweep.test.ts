@@ -1,12 +1,6 @@
 import { expect } from 'chai';
 import { redisNowMs } from '../../../shared/quota/redis-time.js';
-import {
-  busyCountersKey,
-  leasesKey,
-  redisRunKey,
-  type UsageCounter,
-  usageKey,
-} from '../../../shared/redis-keys.js';
+import { leasesKey, redisRunKey, type UsageCounter, usageKey } from '../../../shared/redis-keys.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/servers.js';
 import { freshCounter, leaseMs, QuotaRig } from './quota-rig.js';
@@ -17,8 +11,6 @@ const minuteMs = 60_000;
 describe('sweep of leases', () => {
   let rig: QuotaRig;
   let counter: UsageCounter;
-  const memberOf = ({ organisationId, bucket, month }: UsageCounter) =>
-    `${organisationId} ${bucket} ${month}`;
   const stopRecounts = () => rig.redis.hdel(usageKey(counter), 'recount_at');
 
   before(async () => {
@@ -256,51 +248,6 @@ describe('sweep of leases', () => {
       };
       expect(await rig.quota.recount(counter)).to.equal(false);
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: calls + 1, leased: 0 });
-    });
-  });
-
-  describe('takes a counter off the list', () => {
-    const isBusy = async () => (await rig.redis.zscore(busyCountersKey, memberOf(counter))) !== null;
-    const noted = async (agoMs: number) =>
-      rig.redis.zadd(busyCountersKey, (await redisNowMs(rig.redis)) - agoMs, memberOf(counter));
-
-    beforeEach(async () => {
-      await rig.quota.usage(counter);
-      await stopRecounts();
-    });
-
-    it('when it was idle for ten minutes', async () => {
-      await noted(9 * minuteMs);
-      await rig.sweep();
-      expect(await isBusy()).to.equal(true);
-      await noted(10 * minuteMs);
-      await rig.sweep();
-      expect(await isBusy()).to.equal(false);
-    });
-
-    it('but not while it has leases', async () => {
-      await rig.reserve(counter, 'call', 1);
-      await noted(11 * minuteMs);
-      await rig.sweep();
-      expect(await isBusy()).to.equal(true);
-    });
-
-    it('but not while it waits for a recount', async () => {
-      await rig.redis.hset(usageKey(counter), 'recount_at', (await redisNowMs(rig.redis)) + minuteMs);
-      await noted(11 * minuteMs);
-      await rig.sweep();
-      expect(await isBusy()).to.equal(true);
-    });
-
-    it('but not when it was noted again since the list was read', async () => {
-      await noted(11 * minuteMs);
-      const [busy] = await rig.quota.busy.list();
-      await noted(0);
-      if (busy) await rig.quota.busy.drop(busy);
-      expect(await isBusy()).to.equal(true);
-      const [again] = await rig.quota.busy.list();
-      if (again) await rig.quota.busy.drop(again);
-      expect(await isBusy()).to.equal(false);
     });
   });
 });
