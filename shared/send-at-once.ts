@@ -4,7 +4,8 @@ import type { Redis } from './redis.js';
 /**
  * Writes a command now, also on a connection that otherwise writes the commands of a turn together and holds them back
  * until those before are answered. For what was gathered already, or must come before something else that is sent so:
- * commands that are sent at once arrive in their order.
+ * commands that are sent at once arrive in their order. Those that are sent without anything else happening in between
+ * are one write.
  * @returns Redis's reply, strings as UTF-8. Fails with what Redis or the connection says
  */
 export async function sendAtOnce(
@@ -12,5 +13,11 @@ export async function sendAtOnce(
   name: string,
   args: readonly (string | number)[],
 ): Promise<unknown> {
+  // A cluster has no stream of its own, nor has a connection that was never made.
+  const stream: Redis['stream'] | undefined = redis.stream;
+  if (stream?.writableCorked === 0) {
+    stream.cork();
+    process.nextTick(() => stream.uncork());
+  }
   return await redis.sendCommand(new Command(name, [...args], { replyEncoding: 'utf8' }));
 }
