@@ -2,6 +2,7 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import { ApiError } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
+import type { NewestScores } from '../shared/newest-scores/newest-scores.js';
 import type { IdempotencyStore } from '../shared/store/idempotency.js';
 import type { OutcomeStore } from '../shared/store/outcomes.js';
 import type { PredictionStore } from '../shared/store/predictions.js';
@@ -28,6 +29,7 @@ export interface AppOptions extends DocumentationOptions {
   readonly reading: ReadingRooms;
   readonly verdicts: Verdicts;
   readonly predictions: PredictionStore;
+  readonly newest: NewestScores;
   readonly outcomes: OutcomeStore;
   readonly daily: ValidationDailyStore;
   readonly idempotency: IdempotencyStore;

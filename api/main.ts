@@ -8,6 +8,7 @@ import { messageOf } from '../shared/errors.js';
 import { callIdGenerator } from '../shared/identifiers.js';
 import { Lifecycle } from '../shared/lifecycle.js';
 import { createLogger, type Logger } from '../shared/logger.js';
+import { NewestScores } from '../shared/newest-scores/newest-scores.js';
 import { leaseMsOf } from '../shared/quota/lease.js';
 import { Quota } from '../shared/quota/quota.js';
 import { readSettings } from '../shared/read-settings.js';
@@ -123,7 +124,13 @@ async function start(config: Config, logger: Logger): Promise<void> {
 
   const recorder = new Recorder({ client: mongo.client, predictions, ledger, idempotency });
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
-  const takeBacks = new TakeBacks({ voidCall: (callId) => recorder.voidCall(callId), quota, logger });
+  const newest = new NewestScores(commands);
+  const takeBacks = new TakeBacks({
+    voidCall: (callId) => recorder.voidCall(callId),
+    quota,
+    newest,
+    logger,
+  });
   lifecycle.onStop('take-backs', () => takeBacks.stop());
   const metering = new Metering({ quota, clock, logger, takeBacks });
   const queues = new LaneQueues(jobs, logger);
@@ -161,6 +168,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
     reading: { keys, directory, rateLimit, clock, newCallId, timeoutMs: config.requestTimeoutMs },
     verdicts,
     predictions,
+    newest,
     outcomes: new OutcomeStore(database),
     daily: new ValidationDailyStore(database),
     idempotency,

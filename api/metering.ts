@@ -3,19 +3,21 @@ import { ApiError } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
 import { type Allowance, allowanceOf, type UsageReport, usageReport } from '../shared/plans.js';
 import type { Quota, Usage } from '../shared/quota/quota.js';
+import type { ScoredLeads } from '../shared/quota/quota-commands.js';
 import { QuotaLeaseLost, QuotaWouldCrossStop } from '../shared/quota/quota-errors.js';
 import type { UsageCounter } from '../shared/redis-keys.js';
 import type { Organisation } from '../shared/store/organisations.js';
 import { withinTime } from '../shared/within-time.js';
 import { secondsToMonthEnd } from './admission.js';
-import type { TakeBacks } from './record/take-backs.js';
+import type { ScoredRows } from './dispatch/dispatcher.js';
+import type { CallOfModel, TakeBacks } from './record/take-backs.js';
 import { isPastFence, msUntil, type ScoringCall } from './scoring-call.js';
 
 export interface MeteringOptions {
   readonly quota: Quota;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly takeBacks: Pick<TakeBacks, 'begin'>;
+  readonly takeBacks: Pick<TakeBacks, 'begin' | 'forgetScores'>;
 }
 
 /** A call that was recorded, or may have been, and is not answered with 200: it has to be taken back. */
@@ -96,8 +98,7 @@ export class CallReservation {
         throw new RecordedInVain('The call could not be answered in time.');
       return result;
     } catch (error) {
-      if (this.isRecorded || error instanceof RecordedInVain)
-        this.options.takeBacks.begin(this.counter, this.call.id);
+      if (this.isRecorded || error instanceof RecordedInVain) this.options.takeBacks.begin(this.callOfModel);
       else this.release();
       throw error;
     }
@@ -105,12 +106,16 @@ export class CallReservation {
 
   /**
    * Turns what is held into usage, after the call was recorded. What Redis does not confirm in time, the sweep settles.
+   * @param scored what the workers said
    * @throws RecordedInVain when the lease has gone: the call cannot be counted
    */
-  async settle(): Promise<UsageReport> {
+  async settle(scored: ScoredRows): Promise<UsageReport> {
     this.isRecorded = true;
     try {
-      const settled = this.options.quota.settle(this.counter, this.call.id, this.allowance.hardStop);
+      const settled = this.options.quota.settle(this.counter, this.call.id, {
+        stop: this.allowance.hardStop,
+        newest: this.newest(scored),
+      });
       const { used } = await withinTime(msUntil(this.call.deadline), settled);
       return usageReport(used, this.allowance);
     } catch (error) {
@@ -119,10 +124,28 @@ export class CallReservation {
           { call: this.call.id, error },
           'a recorded call is left to the sweep to settle',
         );
+        this.options.takeBacks.forgetScores(this.callOfModel);
         return this.usageIfSettled;
       }
       throw new RecordedInVain('The call took too long and was not counted.', error);
     }
+  }
+
+  private get callOfModel(): CallOfModel {
+    return { counter: this.counter, callId: this.call.id, modelId: this.call.modelId };
+  }
+
+  /** What the call leaves as the newest scores of its leads; calls of test keys leave nothing. */
+  private newest({ parts }: ScoredRows): ScoredLeads | undefined {
+    const { bucket, modelId, records } = this.call;
+    if (bucket !== 'live') return undefined;
+    const [generation = '', ...others] = new Set(parts.flatMap((part) => part.generation ?? []));
+    return {
+      modelId,
+      crmIds: records.map(({ crmId }) => crmId),
+      scores: parts.flatMap(({ scores }) => scores),
+      generation: others.length === 0 ? generation : '',
+    };
   }
 
   /** Not awaited by the answer: a release that fails is the sweep's. */

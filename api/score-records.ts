@@ -53,7 +53,7 @@ export async function scoreRecords(
       if (call.hasHungUp()) throw new CallerGone('the caller hung up while waiting');
       const writeWith = (usage: UsageReport) => write({ call, rows, verdict, usage });
       const recorded = await recorder.record({ call, model, rows, reservation, writeWith });
-      const usage = await reservation.settle();
+      const usage = await reservation.settle(rows);
       return await replays.keepAsSent(call, recorded, writeWith(usage));
     });
   });

@@ -37,6 +37,12 @@ export function callIdGenerator(): (nowMs: number) => string {
   };
 }
 
+/**
+ * By how much a call's id may be older than the instant at which its records are recorded: the id is made before the body
+ * has arrived, which may take ten minutes (BODY_TIMEOUT_MS at most).
+ */
+export const longestArrivalMs = 11 * 60 * 1000;
+
 /** The text that is smaller than every call id made at an instant or later, and larger than all before it. */
 export const callIdFloor = (atMs: number): string => timePart(Math.max(0, atMs));
 

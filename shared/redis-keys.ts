@@ -31,6 +31,16 @@ export const leasesKey = ({ organisationId, bucket, month }: UsageCounter): stri
 export const callKey = (organisationId: string, callId: string): string =>
   `{${organisationId}}:call:${callId}`;
 
+/**
+ * Hash of the newest score of each lead under one model, by crm_id, as far as Redis knows: `<id of the prediction> <score>`,
+ * or `-` for a lead that the model has not scored. Its field without a name holds its generation.
+ */
+export const newestScoresKey = (organisationId: string, modelId: string): string =>
+  `{${organisationId}}:newest:${modelId}`;
+
+/** Matches every such key. */
+export const anyNewestScoresKey = '{*}:newest:*';
+
 /** Lock held by the one process that takes a counter from the ledger: a random token. */
 export const rebuildLockKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:rebuild:${bucket}:${month}`;

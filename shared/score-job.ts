@@ -96,6 +96,11 @@ export interface ScoredPart {
   readonly previous: readonly (number | null)[];
   /** Row in the part, and the sentence; only rows that trip the recency guard. */
   readonly warnings: readonly (readonly [row: number, text: string])[];
+  /**
+   * Generation of the newest scores (see NewestScores) that `previous` goes by; empty when Redis did not say, absent in a
+   * chunk without leads.
+   */
+  readonly generation?: string;
   /** Row in the part, and its cells as JSON; only rows that stored fields were filled into. */
   readonly filled: readonly (readonly [row: number, fields: string])[];
   /** Only of a part that asks to explain. */

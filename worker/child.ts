@@ -1,6 +1,7 @@
 import { readWorkerConfig, type WorkerConfig } from '../shared/config.js';
 import { Lifecycle } from '../shared/lifecycle.js';
 import { createLogger, type Logger } from '../shared/logger.js';
+import { NewestScores } from '../shared/newest-scores/newest-scores.js';
 import { connectionReady, connectRedis } from '../shared/redis.js';
 import { lanes } from '../shared/score-job.js';
 import { connectMongo } from '../shared/store/connect.js';
@@ -50,7 +51,13 @@ async function start(config: WorkerConfig, logger: Logger, inHandPath: string): 
     (model, reason) => logger.warn({ model, reason }, 'a model is explained by occlusion'),
   );
   lifecycle.onStop('models', () => registry.close());
-  const scoring = { registry, predictions: new PredictionStore(mongo.database), lookupTimeoutMs };
+  const scoring = {
+    registry,
+    newest: new NewestScores(replies),
+    predictions: new PredictionStore(mongo.database),
+    lookupTimeoutMs,
+    retentionDays: config.retentionDays,
+  };
   const mailbox = new ChunkMailbox(replies);
   for (const lane of lanes) {
     const worker = startLaneWorker({

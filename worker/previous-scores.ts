@@ -1,57 +1,76 @@
 import type { KnownFields, StoredFields } from '../shared/known-fields.js';
+import type { KnownScore, NewestScores, NewestUnderModel } from '../shared/newest-scores/newest-scores.js';
 import type { ChunkPayload } from '../shared/score-job.js';
-import type { NewestPredictions, PredictionStore } from '../shared/store/predictions.js';
+import type { PredictionStore, StoredRecord } from '../shared/store/predictions.js';
 
 /** What the organisation already knows of one lead. */
 export interface KnownLead {
   /** The newest score under the model that is asked for; null when that model has not scored it. */
-  previousScore: number | null;
-  /** `_id` of the newest prediction under any model. */
-  newestId: string;
+  readonly previousScore: number | null;
+  /** Id of the newest prediction under any model. */
+  readonly newestId: string;
   /** The fields of that prediction; undefined when nobody asked for them or they cannot be read any more. */
-  readFields: (() => StoredFields | undefined) | undefined;
+  readonly readFields: (() => StoredFields | undefined) | undefined;
 }
 
-export interface LookupOptions {
-  readonly withFields: boolean;
-  readonly fieldsOf: FieldsOf;
+export interface LookupRooms {
+  readonly newest: Pick<NewestScores, 'read' | 'fill'>;
+  readonly predictions: Pick<PredictionStore, 'newest' | 'storedRecords'>;
+  readonly fieldsOf: (modelId: string, version: string) => Promise<KnownFields | undefined>;
   readonly timeoutMs: number;
+  /** Predictions with smaller ids are too old to be kept, removed already or not. */
+  readonly keptFromId: string;
 }
 
-type FieldsOf = (modelId: string, version: string) => Promise<KnownFields | undefined>;
+/** The newest prediction of a lead, and under which model it is. */
+interface Newest {
+  readonly modelId: string;
+  readonly id: string;
+}
+
+/** What is known of the leads of a chunk. */
+export interface KnownLeads {
+  readonly byCrmId: ReadonlyMap<string, KnownLead>;
+  /** Of the newest scores under the chunk's model; empty when Redis did not say, undefined when there are no leads. */
+  readonly generation: string | undefined;
+}
 
 /**
- * Looks up what is known of the leads of a chunk: one query under its model and, where the organisation has others, one
- * for each of these.
- * @param options.withFields whether the stored fields are needed: some record of the chunk lacks a known field
- * @returns known leads by crm_id
+ * Looks up what is known of the leads of a chunk, under its model and under the organisation's others: in Redis, and in
+ * MongoDB where Redis does not know.
+ * @param needsFields whether the fields of a lead's newest prediction are wanted: some record of it lacks a known field
  */
 export async function findKnownLeads(
-  predictions: PredictionStore,
   chunk: ChunkPayload,
-  options: LookupOptions,
-): Promise<ReadonlyMap<string, KnownLead>> {
+  needsFields: ReadonlySet<string>,
+  rooms: LookupRooms,
+): Promise<KnownLeads> {
   const crmIds = distinctCrmIds(chunk);
-  const leads = new Map<string, KnownLead>();
-  if (crmIds.length === 0) return leads;
-  const { withFields, timeoutMs } = options;
-  const under = (modelId: string) =>
-    predictions.newest({ organisationId: chunk.organisation, modelId, crmIds, withFields, timeoutMs });
+  if (crmIds.length === 0) return { byCrmId: new Map(), generation: undefined };
   const modelIds = [chunk.model, ...chunk.otherModels];
-  const found = await Promise.all(modelIds.map(under));
-  for (const [index, newest] of found.entries()) {
+  const noted = await readNewest(chunk.organisation, { modelIds, crmIds }, rooms);
+  const scores = await Promise.all(
+    noted.map((known) => completed(known, { organisationId: chunk.organisation, crmIds }, rooms)),
+  );
+  const newest = new Map<string, Newest>();
+  for (const [index, ofModel] of scores.entries()) {
     const modelId = modelIds[index] ?? chunk.model;
-    const fields = withFields
-      ? await fieldsByVersion(modelId, newest, options.fieldsOf)
-      : new Map<string, KnownFields>();
-    const isSameModel = modelId === chunk.model;
-    addNewest(leads, newest, {
-      fields,
-      isSameModel,
-      currentVersion: isSameModel ? chunk.version : undefined,
-    });
+    for (const [place, crmId] of crmIds.entries()) {
+      const id = ofModel[place]?.id;
+      if (id !== undefined && id > (newest.get(crmId)?.id ?? rooms.keptFromId))
+        newest.set(crmId, { modelId, id });
+    }
   }
-  return leads;
+  const fields = await readFields(chunk, { newest, needsFields }, rooms);
+  const leads = new Map<string, KnownLead>();
+  for (const [place, crmId] of crmIds.entries()) {
+    const known = newest.get(crmId);
+    if (known === undefined) continue;
+    const own = scores[0]?.[place];
+    const previousScore = own && own.id > rooms.keptFromId ? own.score : null;
+    leads.set(crmId, { previousScore, newestId: known.id, readFields: fields.get(known.id) });
+  }
+  return { byCrmId: leads, generation: noted[0]?.generation ?? '' };
 }
 
 function distinctCrmIds(chunk: ChunkPayload): string[] {
@@ -62,48 +81,69 @@ function distinctCrmIds(chunk: ChunkPayload): string[] {
   return [...ids];
 }
 
-async function fieldsByVersion(
-  modelId: string,
-  newest: NewestPredictions,
-  fieldsOf: FieldsOf,
-): Promise<Map<string, KnownFields>> {
-  const byVersion = new Map<string, KnownFields>();
-  for (const version of new Set(newest.versions)) {
-    const fields = await fieldsOf(modelId, version);
-    if (fields !== undefined) byVersion.set(version, fields);
-  }
-  return byVersion;
-}
-
-function addNewest(
-  leads: Map<string, KnownLead>,
-  newest: NewestPredictions,
-  under: {
-    readonly fields: ReadonlyMap<string, KnownFields>;
-    readonly isSameModel: boolean;
-    readonly currentVersion: string | undefined;
-  },
-): void {
-  for (const [index, crmId] of newest.crmIds.entries()) {
-    const id = newest.ids[index] ?? '';
-    const packed = newest.fields?.[index];
-    const version = newest.versions[index] ?? '';
-    const slotNames = version === under.currentVersion ? undefined : under.fields.get(version)?.slotNames;
-    const isReadable = packed !== undefined && (slotNames !== undefined || version === under.currentVersion);
-    const readFields = isReadable ? () => readStored(packed, slotNames) : undefined;
-    const known = leads.get(crmId);
-    const previousScore = under.isSameModel ? (newest.scores[index] ?? null) : null;
-    if (known === undefined) {
-      leads.set(crmId, { previousScore, newestId: id, readFields });
-    } else if (id > known.newestId) {
-      known.newestId = id;
-      known.readFields = readFields;
-    }
+/** What Redis knows; nothing, when it does not answer: MongoDB then does. */
+async function readNewest(
+  organisationId: string,
+  query: { readonly modelIds: readonly string[]; readonly crmIds: readonly string[] },
+  { newest }: LookupRooms,
+): Promise<readonly NewestUnderModel[]> {
+  try {
+    return await newest.read({ organisationId, ...query });
+  } catch {
+    return query.modelIds.map((modelId) => ({ modelId, generation: '', scores: [] }));
   }
 }
 
-function readStored(packed: string, names: readonly string[] | undefined): StoredFields | undefined {
-  const cells: unknown = JSON.parse(packed);
+/** The newest scores of all leads under one model: those that Redis did not know are asked for, and noted there. */
+async function completed(
+  { modelId, generation, scores }: NewestUnderModel,
+  { organisationId, crmIds }: { readonly organisationId: string; readonly crmIds: readonly string[] },
+  { newest, predictions, timeoutMs }: LookupRooms,
+): Promise<readonly KnownScore[]> {
+  const unknown = crmIds.filter((_, place) => scores[place] === undefined);
+  if (unknown.length === 0) return scores;
+  const found = await predictions.newest({ organisationId, modelId, crmIds: unknown, timeoutMs });
+  const filled = { organisationId, modelId, generation, crmIds: unknown, newest: found };
+  // Should this fail, MongoDB is asked again.
+  if (generation !== '') newest.fill(filled).catch(() => undefined);
+  const byCrmId = new Map(found.map((each) => [each.crmId, each]));
+  return crmIds.map((crmId, place) => scores[place] ?? byCrmId.get(crmId) ?? null);
+}
+
+/** How the fields of each newest prediction that is wanted are read, by its id. */
+async function readFields(
+  chunk: ChunkPayload,
+  of: { readonly newest: ReadonlyMap<string, Newest>; readonly needsFields: ReadonlySet<string> },
+  { predictions, fieldsOf, timeoutMs }: LookupRooms,
+): Promise<ReadonlyMap<string, () => StoredFields | undefined>> {
+  const wanted = [...of.needsFields].flatMap((crmId) => of.newest.get(crmId) ?? []);
+  const stored = await predictions.storedRecords(
+    wanted.map(({ id }) => id),
+    timeoutMs,
+  );
+  const readers = new Map<string, () => StoredFields | undefined>();
+  const namesOf = new Map<string, Promise<readonly string[] | undefined>>();
+  const slotNames = (modelId: string, version: string) => {
+    const key = `${modelId}:${version}`;
+    const names = namesOf.get(key) ?? fieldsOf(modelId, version).then((known) => known?.slotNames);
+    namesOf.set(key, names);
+    return names;
+  };
+  for (const { id, modelId } of wanted) {
+    const record = stored.get(id);
+    if (record === undefined) continue;
+    const isOwn = modelId === chunk.model && record.version === chunk.version;
+    const names = isOwn ? undefined : await slotNames(modelId, record.version);
+    if (isOwn || names !== undefined) readers.set(id, () => readStored(record, names));
+  }
+  return readers;
+}
+
+function readStored(
+  { fields }: StoredRecord,
+  names: readonly string[] | undefined,
+): StoredFields | undefined {
+  const cells: unknown = JSON.parse(fields);
   if (!Array.isArray(cells)) return undefined;
   return names === undefined ? { slots: cells } : { names, cells };
 }

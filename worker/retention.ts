@@ -1,12 +1,12 @@
-import { callIdFloor } from '../shared/identifiers.js';
 import type { Db } from '../shared/store/connect.js';
 import { inTime } from '../shared/store/in-time.js';
+import { firstKeptId } from '../shared/store/prediction-slice.js';
 import { PredictionStore } from '../shared/store/predictions.js';
 import { RetentionStore } from '../shared/store/retention.js';
-import { dayNumber, dayStartMs } from '../shared/utc-day.js';
-import { longestArrivalMs } from './grading/scan-requests.js';
+import { dayNumber } from '../shared/utc-day.js';
 
-const rowsAtOnce = 5_000;
+/** Documents, of up to a hundred predictions each. */
+const slicesAtOnce = 50;
 /** What is left goes with the next run. */
 const longestRunMs = 2_000;
 /** A frozen MongoDB must not keep the lane for ever. */
@@ -17,7 +17,7 @@ const longestCallMs = 10_000;
  * counted stays in the ledger.
  * @param options.retentionDays predictions of this many days before today, and of today, are kept
  * @param options.timeoutMs the longest that each call to MongoDB may take
- * @returns how many were removed
+ * @returns how many documents of `predictions` were removed
  * @throws what MongoDB says; a TimeoutError when it says nothing; can be run again
  */
 export async function removeOldPredictions({
@@ -33,14 +33,14 @@ export async function removeOldPredictions({
 }): Promise<number> {
   const keptFromDay = dayNumber(nowMs) - retentionDays;
   const predictions = new PredictionStore(database);
-  const beforeId = callIdFloor(dayStartMs(keptFromDay) - longestArrivalMs);
+  const beforeId = firstKeptId(nowMs, retentionDays);
   const endMs = performance.now() + longestRunMs;
   let removed = 0;
   if (!(await inTime(timeoutMs, () => predictions.hasBefore(beforeId)))) return removed;
   await inTime(timeoutMs, () => new RetentionStore(database).keepFrom(keptFromDay));
   for (;;) {
-    const count = await inTime(timeoutMs, () => predictions.removeOldest({ beforeId, most: rowsAtOnce }));
+    const count = await inTime(timeoutMs, () => predictions.removeOldest({ beforeId, most: slicesAtOnce }));
     removed += count;
-    if (count < rowsAtOnce || performance.now() > endMs) return removed;
+    if (count < slicesAtOnce || performance.now() > endMs) return removed;
   }
 }

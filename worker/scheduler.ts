@@ -2,6 +2,9 @@ import { machineClock } from '../shared/clock.js';
 import type { WorkerConfig } from '../shared/config.js';
 import type { Stoppable } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
+import { forgettingScores } from '../shared/newest-scores/forget-settled.js';
+import { makeRoom } from '../shared/newest-scores/make-room.js';
+import { NewestScores } from '../shared/newest-scores/newest-scores.js';
 import { leaseMsOf } from '../shared/quota/lease.js';
 import { Quota } from '../shared/quota/quota.js';
 import { type SweepCounts, sweepLeases } from '../shared/quota/sweep.js';
@@ -21,7 +24,8 @@ const removeOldEveryMs = 60_000;
 type SchedulerConfig = WorkerConfig & { readonly redisUrl: string; readonly mongoUrl: string };
 
 /**
- * Upkeep, done once however many pools there are: the sweep of expired leases, every four seconds; as repeated BullMQ jobs,
+ * Upkeep, done once however many pools there are: the sweep of expired leases, and room where Redis is short of it,
+ * every four seconds; as repeated BullMQ jobs,
  * each on a lane of its own, the removal of old predictions, every minute, and the grading of models.
  */
 export async function startScheduler(
@@ -38,12 +42,15 @@ export async function startScheduler(
   const ledger = new UsageLedger(mongo.database);
   const clock = machineClock(config.clockOffsetMs);
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
+  const beforeSettling = forgettingScores({ ledger, newest: new NewestScores(commands) });
 
   const sweeper = startSweeper({
     redis: commands,
     everyMs: sweepEveryMs,
     sweep: async () => {
-      const swept = await sweepLeases({ redis: commands, quota, ledger });
+      const dropped = await makeRoom(commands);
+      if (dropped > 0) logger.warn({ models: dropped }, 'newest scores given up: Redis is short of memory');
+      const swept = await sweepLeases({ redis: commands, quota, ledger, beforeSettling });
       onSwept(swept);
       if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
     },

@@ -1,3 +1,4 @@
+import type { NewestScores } from '../shared/newest-scores/newest-scores.js';
 import { type Cell, isAbsent } from '../shared/packed-cell.js';
 import {
   type ChunkPart,
@@ -8,6 +9,7 @@ import {
   type RecordProblem,
   type ScoredPart,
 } from '../shared/score-job.js';
+import { firstKeptId } from '../shared/store/prediction-slice.js';
 import type { PredictionStore } from '../shared/store/predictions.js';
 import { explainPart } from './drivers/explain-part.js';
 import { type LoadedModel, type ModelRegistry, ModelUnavailable } from './model-registry.js';
@@ -15,8 +17,11 @@ import { findKnownLeads, type KnownLead } from './previous-scores.js';
 
 export interface ScoringParts {
   readonly registry: ModelRegistry;
+  readonly newest: NewestScores;
   readonly predictions: PredictionStore;
   readonly lookupTimeoutMs: number;
+  /** Predictions of older days are forgotten. */
+  readonly retentionDays: number;
 }
 
 /** A part whose records have been turned into feature rows, and where its rows begin; or why it could not be. */
@@ -43,11 +48,17 @@ async function scoreWith(
   chunk: ChunkPayload,
   scoring: ScoringParts,
 ): Promise<ChunkReply> {
-  const leads = await findKnownLeads(scoring.predictions, chunk, {
-    withFields: chunk.parts.some((part) => partLacksFields(part, model.knownFields.slotCount)),
-    fieldsOf: (modelId, version) => scoring.registry.fieldsOf(modelId, version),
-    timeoutMs: scoring.lookupTimeoutMs,
-  });
+  const { byCrmId: leads, generation } = await findKnownLeads(
+    chunk,
+    leadsLackingFields(chunk, model.knownFields.slotCount),
+    {
+      newest: scoring.newest,
+      predictions: scoring.predictions,
+      fieldsOf: (modelId, version) => scoring.registry.fieldsOf(modelId, version),
+      timeoutMs: scoring.lookupTimeoutMs,
+      keptFromId: firstKeptId(chunk.parts[0]?.now ?? 0, scoring.retentionDays),
+    },
+  );
   const recordCount = chunk.parts.reduce((count, part) => count + part.rows.length, 0);
   const rows = new Float32Array(recordCount * model.manifest.width);
   const featurized: FeaturizedPart[] = [];
@@ -63,7 +74,7 @@ async function scoreWith(
       : await model.session.run(rows.subarray(0, row * model.manifest.width), row);
   const parts: PartReply[] = [];
   for (const part of featurized) {
-    const reply = 'refused' in part ? part.refused : scoredPart(part, { model, leads, raw });
+    const reply = 'refused' in part ? part.refused : scoredPart(part, { model, leads, raw, generation });
     parts.push('part' in part && 'scores' in reply ? await explained(part, reply, { model, rows }) : reply);
   }
   return { chunk: chunk.chunk, parts };
@@ -82,9 +93,16 @@ async function explained(
   return { ...reply, explained: await explainPart(await model.explanation(), records) };
 }
 
-/** Whether some record with a crm_id leaves a known field out, so that stored fields may fill it in. */
-function partLacksFields(part: ChunkPart, slotCount: number): boolean {
-  return part.rows.some((cells, index) => part.crmIds[index] !== null && lacksFields(cells, slotCount));
+/** The leads of which some record leaves a known field out, so that stored fields may fill it in. */
+function leadsLackingFields({ parts }: ChunkPayload, slotCount: number): ReadonlySet<string> {
+  const leads = new Set<string>();
+  for (const { crmIds, rows } of parts) {
+    for (const [index, cells] of rows.entries()) {
+      const crmId = crmIds[index];
+      if (typeof crmId === 'string' && lacksFields(cells, slotCount)) leads.add(crmId);
+    }
+  }
+  return leads;
 }
 
 function lacksFields(cells: readonly Cell[], slotCount: number): boolean {
@@ -130,9 +148,10 @@ function scoredPart(
     readonly model: LoadedModel;
     readonly leads: ReadonlyMap<string, KnownLead>;
     readonly raw: Float64Array;
+    readonly generation: string | undefined;
   },
 ): PartReply {
-  const { model, leads, raw } = by;
+  const { model, leads, raw, generation } = by;
   const scores: number[] = [];
   const likelihoods: number[] = [];
   const matched: (0 | 1)[] = [];
@@ -149,7 +168,8 @@ function scoredPart(
     const warning = model.recencyGuard(cells, part.now);
     if (warning !== undefined) warnings.push([index, warning]);
   }
-  return { scores, likelihoods, matched, previous, warnings, filled };
+  const noted = generation === undefined ? {} : { generation };
+  return { scores, likelihoods, matched, previous, ...noted, warnings, filled };
 }
 
 /** A model without a rule for missing values (a linear one without `impute`) gives NaN: that record is refused. */

@@ -7,12 +7,8 @@ import {
   idempotencyId,
   idempotencyMs,
 } from '../../shared/store/idempotency.js';
-import {
-  bandOf,
-  type Prediction,
-  type PredictionStore,
-  predictionId,
-} from '../../shared/store/predictions.js';
+import { type PredictionSlice, slicesOf } from '../../shared/store/prediction-slice.js';
+import type { PredictionStore } from '../../shared/store/predictions.js';
 import type { LedgerRow, UsageLedger } from '../../shared/store/usage-ledger.js';
 import type { AdmittedModel } from '../admission.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
@@ -42,7 +38,9 @@ export interface ScoredCall {
 interface Entry {
   readonly callId: string;
   readonly timeoutMs: number;
-  readonly predictions: readonly Prediction[];
+  /** Records of the call. */
+  readonly weight: number;
+  readonly slices: readonly PredictionSlice[];
   readonly row: LedgerRow;
   readonly reply: IdempotentReply | undefined;
 }
@@ -60,7 +58,7 @@ export class Recorder {
   constructor(private readonly options: RecorderOptions) {
     this.commits = new GroupCommit({
       commit: (entries) => this.commit(entries),
-      weightOf: (entry) => entry.predictions.length + 1,
+      weightOf: (entry) => entry.weight,
       mayPassAlone: (error) => !(error instanceof CommitUnknown),
     });
   }
@@ -122,7 +120,7 @@ export class Recorder {
           options,
         );
         await predictions.insert(
-          entries.flatMap((entry) => entry.predictions),
+          entries.flatMap((entry) => entry.slices),
           options,
         );
       },
@@ -142,7 +140,8 @@ function entryOf({ call, model, rows, reservation, writeWith }: ScoredCall): Ent
   return {
     callId: call.id,
     timeoutMs: msUntil(call.deadline),
-    predictions: call.bucket === 'live' ? predictionsOf(call, { model, rows, at }) : [],
+    weight: call.records.length,
+    slices: call.bucket === 'live' ? predictionsOf(call, { model, rows, at }) : [],
     row: {
       _id: call.id,
       request_id: call.requestId,
@@ -162,27 +161,18 @@ function entryOf({ call, model, rows, reservation, writeWith }: ScoredCall): Ent
 function predictionsOf(
   call: ScoringCall,
   { model, rows, at }: { readonly model: AdmittedModel; readonly rows: ScoredRows; readonly at: Date },
-): Prediction[] {
-  const predictions: Prediction[] = [];
-  for (const part of rows.parts) {
-    for (const [index, score] of part.scores.entries()) {
-      const row = predictions.length;
-      const crmId = call.records[row]?.crmId ?? null;
-      predictions.push({
-        _id: predictionId(call.id, row),
-        org: call.apiKey.organisation_id,
-        ...(crmId === null ? {} : { crm_id: crmId }),
-        model: model.id,
-        version: model.version,
-        score,
-        likelihood: part.likelihoods[index] ?? 0,
-        band: bandOf(score),
-        at,
-        fields: rows.fields[row] ?? '[]',
-      });
-    }
-  }
-  return predictions;
+): PredictionSlice[] {
+  return slicesOf({
+    callId: call.id,
+    org: call.apiKey.organisation_id,
+    model: model.id,
+    version: model.version,
+    at,
+    crmIds: call.records.map(({ crmId }) => crmId),
+    scores: rows.parts.flatMap(({ scores }) => scores),
+    likelihoods: rows.parts.flatMap(({ likelihoods }) => likelihoods),
+    fields: rows.fields,
+  });
 }
 
 function replyOf(call: ScoringCall, write: () => string): IdempotentReply | undefined {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '../../shared/logger.js';
+import type { NewestScores } from '../../shared/newest-scores/newest-scores.js';
 import type { Quota } from '../../shared/quota/quota.js';
 import { QuotaLeaseLost } from '../../shared/quota/quota-errors.js';
 import type { UsageCounter } from '../../shared/redis-keys.js';
@@ -8,6 +9,7 @@ export interface TakeBacksOptions {
   /** Makes sure that a call counts nowhere, now or later; false when it has to stay counted. */
   readonly voidCall: (callId: string) => Promise<boolean>;
   readonly quota: Pick<Quota, 'release' | 'settle'>;
+  readonly newest: Pick<NewestScores, 'forget'>;
   readonly logger: Logger;
 }
 
@@ -16,6 +18,27 @@ const longestRetryMs = 4_000;
 /** As long as a void row keeps a commit of its call out. */
 const giveUpAfterMs = 60 * 60 * 1_000;
 const longestStopMs = 15_000;
+
+interface LogLines {
+  readonly notYet: string;
+  readonly never: string;
+}
+
+const takenBack: LogLines = {
+  notYet: 'a call is not taken back yet',
+  never: 'a call was not taken back',
+};
+const givenUp: LogLines = {
+  notYet: 'newest scores are not given up yet',
+  never: 'newest scores were not given up',
+};
+
+/** A call, by what it is counted in and what it scored with. */
+export interface CallOfModel {
+  readonly counter: UsageCounter;
+  readonly callId: string;
+  readonly modelId: string;
+}
 
 /**
  * Takes back calls that were recorded, or may have been, and were not answered with 200: first their ledger row, then what
@@ -33,9 +56,16 @@ export class TakeBacks {
   }
 
   /** Begins to take a call back. */
-  begin(counter: UsageCounter, callId: string): void {
-    const done = this.untilDone(counter, callId).finally(() => this.underWay.delete(done));
-    this.underWay.add(done);
+  begin(call: CallOfModel): void {
+    this.start(call, takenBack, () => this.takeBack(call));
+  }
+
+  /**
+   * Begins to give up the newest scores of the model of a call that stands, of which Redis did not say that it was settled:
+   * they may lack what it scored.
+   */
+  forgetScores(call: CallOfModel): void {
+    this.start(call, givenUp, () => this.forget(call));
   }
 
   /** Waits until there is nothing left to take back, but no longer than 15 s. */
@@ -47,25 +77,32 @@ export class TakeBacks {
       this.options.logger.error({ calls: this.underWay.size }, 'calls were not taken back before the end');
   }
 
-  private async untilDone(counter: UsageCounter, callId: string): Promise<void> {
+  private start(call: CallOfModel, log: LogLines, work: () => Promise<void>): void {
+    const done = this.untilDone(call.callId, log, work).finally(() => this.underWay.delete(done));
+    this.underWay.add(done);
+  }
+
+  private async untilDone(callId: string, log: LogLines, work: () => Promise<void>): Promise<void> {
     const { logger } = this.options;
     const endMs = performance.now() + giveUpAfterMs;
     for (let delayMs = firstRetryMs; ; delayMs = Math.min(2 * delayMs, longestRetryMs)) {
       try {
-        return await this.takeBack(counter, callId);
+        return await work();
       } catch (error) {
-        if (performance.now() > endMs)
-          return logger.error({ call: callId, error }, 'a call was not taken back');
-        logger.warn({ call: callId, error }, 'a call is not taken back yet');
+        if (performance.now() > endMs) return logger.error({ call: callId, error }, log.never);
+        logger.warn({ call: callId, error }, log.notYet);
       }
       await wait(delayMs);
     }
   }
 
   /** The sweep may have settled the call meanwhile: its release then has the counter taken from the ledger again. */
-  private async takeBack(counter: UsageCounter, callId: string): Promise<void> {
+  private async takeBack(call: CallOfModel): Promise<void> {
     const { voidCall, quota } = this.options;
-    if (await voidCall(callId)) {
+    const { counter, callId } = call;
+    const isVoid = await voidCall(callId);
+    await this.forget(call);
+    if (isVoid) {
       await quota.release(counter, callId);
       return;
     }
@@ -75,5 +112,9 @@ export class TakeBacks {
       // The settling that finds no lease has the counter taken from the ledger again.
       if (!(error instanceof QuotaLeaseLost)) throw error;
     }
+  }
+
+  private async forget({ counter, modelId }: CallOfModel): Promise<void> {
+    if (counter.bucket === 'live') await this.options.newest.forget(counter.organisationId, [modelId]);
   }
 }

@@ -1,5 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import { ApiError } from '../../shared/errors.js';
+import { longestArrivalMs } from '../../shared/identifiers.js';
+import type { NewestScores } from '../../shared/newest-scores/newest-scores.js';
 import { type IdempotencyStore, idempotencyMs } from '../../shared/store/idempotency.js';
 import type { OutcomeStore } from '../../shared/store/outcomes.js';
 import type { PredictionStore } from '../../shared/store/predictions.js';
@@ -35,7 +37,7 @@ export function scoreHistoryRoute(rooms: ReadingRooms, predictions: PredictionSt
         scored_at: prediction.at.toISOString(),
       })),
       ...(found.length > limit && last !== undefined
-        ? { next_cursor: Buffer.from(last._id).toString('base64url') }
+        ? { next_cursor: Buffer.from(last.id).toString('base64url') }
         : {}),
     };
   });
@@ -44,13 +46,11 @@ export function scoreHistoryRoute(rooms: ReadingRooms, predictions: PredictionSt
 /** The rooms from which a lead is erased. */
 export interface ErasingRooms {
   readonly predictions: PredictionStore;
+  readonly newest: NewestScores;
   readonly outcomes: OutcomeStore;
   readonly daily: ValidationDailyStore;
   readonly idempotency: IdempotencyStore;
 }
-
-/** A call's id is older than the reply that is kept by as long as its body may take to arrive. */
-const longestCallMs = 60 * 60 * 1000;
 
 /**
  * `DELETE /v1/scores/{crm_id}`: predictions lose the lead's id and fields, replies that wait to be replayed its id, and
@@ -58,15 +58,18 @@ const longestCallMs = 60 * 60 * 1000;
  */
 export function eraseScoresRoute(
   rooms: ReadingRooms,
-  { predictions, outcomes, daily, idempotency }: ErasingRooms,
+  { predictions, newest, outcomes, daily, idempotency }: ErasingRooms,
 ): Middleware {
-  return readingRoute(rooms, async (context, { organisation }) => {
+  return readingRoute(rooms, async (context, { organisation, models }) => {
     const crmId = pathParameter(context, 'crm_id');
-    const since = rooms.clock.now() - idempotencyMs - longestCallMs;
+    const since = rooms.clock.now() - idempotencyMs - longestArrivalMs;
     const callIds = await predictions.callsOf(organisation._id, crmId, since);
     await idempotency.eraseLead({ organisationId: organisation._id, crmId, callIds });
     const days = await predictions.daysOf(organisation._id, crmId);
     const wasScored = await predictions.erase(organisation._id, crmId);
+    const modelIds = models.map((model) => model._id);
+    const nowMs = rooms.clock.now();
+    await newest.erase({ organisationId: organisation._id, modelIds, crmId, nowMs });
     const hadOutcome = await outcomes.erase(organisation._id, crmId);
     // Afterwards: a grader that reads the days once more then finds them without the lead.
     await daily.markStale(organisation._id, days);

@@ -1,7 +1,7 @@
 import { callIdGenerator } from '../../shared/identifiers.js';
 import type { Db } from '../../shared/store/connect.js';
 import { OutcomeStore, outcomeId } from '../../shared/store/outcomes.js';
-import { bandOf, predictionId } from '../../shared/store/predictions.js';
+import { bandOf, slicesOf } from '../../shared/store/prediction-slice.js';
 import { dayMs } from '../../shared/utc-day.js';
 import { type SeededRandom, seededRandom } from '../demo/seeded-random.js';
 
@@ -27,7 +27,7 @@ const likelihoodOf = (band: number): number => 200 + 150 * band;
 const crmIdOf = (lead: number): string => `LEAD-${String((lead * 7_919) % 10_000_019).padStart(8, '0')}`;
 
 const callRecords = 250;
-const insertAtOnce = 20_000;
+const slicesAtOnce = 200;
 /** As large as what is kept of a record with sixteen fields. */
 const fields = JSON.stringify(Array.from({ length: 16 }, (_, index) => `a value ${index}`));
 
@@ -39,12 +39,12 @@ const fields = JSON.stringify(Array.from({ length: 16 }, (_, index) => `a value 
 export async function writeGradingLoad(load: GradingLoad): Promise<number> {
   const random = seededRandom(load.firstLead + 1);
   const newCallId = callIdGenerator();
-  const pending = { predictions: [] as object[], ledger: [] as object[], outcomes: [] as object[] };
+  const pending = { slices: [] as object[], ledger: [] as object[], outcomes: [] as object[] };
   const flush = async (): Promise<void> => {
     const { database } = load;
-    const { predictions, ledger, outcomes } = pending;
+    const { slices, ledger, outcomes } = pending;
     await Promise.all([
-      predictions.length > 0 && database.command({ insert: 'predictions', documents: predictions }),
+      slices.length > 0 && database.command({ insert: 'predictions', documents: slices }),
       ledger.length > 0 && database.command({ insert: 'usage_ledger', documents: ledger }),
       outcomes.length > 0 && database.command({ insert: 'outcomes', documents: outcomes }),
     ]);
@@ -56,7 +56,7 @@ export async function writeGradingLoad(load: GradingLoad): Promise<number> {
       const count = Math.min(callRecords, load.predictionsADay - done);
       const atMs = load.fromMs + day * dayMs + Math.floor((done / load.predictionsADay) * dayMs);
       leads = addCall(load, { pending, random, callId: newCallId(atMs), atMs, count, leads });
-      if (pending.predictions.length >= insertAtOnce) await flush();
+      if (pending.slices.length >= slicesAtOnce) await flush();
     }
   }
   await flush();
@@ -65,7 +65,7 @@ export async function writeGradingLoad(load: GradingLoad): Promise<number> {
 
 interface CallToAdd {
   readonly pending: {
-    readonly predictions: object[];
+    readonly slices: object[];
     readonly ledger: object[];
     readonly outcomes: object[];
   };
@@ -84,25 +84,18 @@ function addCall(
   const { organisationId: org, modelId: model, version } = load;
   const at = new Date(atMs);
   let leads = before;
+  const crmIds: string[] = [];
+  const scores: number[] = [];
+  const likelihoods: number[] = [];
   for (let row = 0; row < count; row += 1) {
     const isRepeat = leads > 0 && random.chance(0.1);
     const lead = isRepeat ? random.integer(0, leads - 1) : leads++;
     const crm_id = crmIdOf(lead);
     const score = random.integer(0, 100);
-    const band = bandOf(score);
-    const likelihood = likelihoodOf(band);
-    pending.predictions.push({
-      _id: predictionId(callId, row),
-      org,
-      crm_id,
-      model,
-      version,
-      score,
-      likelihood,
-      band,
-      at,
-      fields,
-    });
+    const likelihood = likelihoodOf(bandOf(score));
+    crmIds.push(crm_id);
+    scores.push(score);
+    likelihoods.push(likelihood);
     if (isRepeat) continue;
     const converted = random.chance(likelihood / 10_000);
     const outcomeAt = new Date(atMs + random.integer(1, 120) * dayMs);
@@ -116,6 +109,10 @@ function addCall(
       changed_at: load.outcomesChangedAt ?? at,
     });
   }
+  const call = { callId, org, model, version, at };
+  pending.slices.push(
+    ...slicesOf({ ...call, crmIds, scores, likelihoods, fields: crmIds.map(() => fields) }),
+  );
   const month = at.toISOString().slice(0, 7);
   pending.ledger.push({ _id: callId, org, bucket: 'live', month, records: count, model, version, at });
   return leads;

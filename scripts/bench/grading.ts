@@ -117,11 +117,21 @@ async function timedGrade(
   const own = process.cpuUsage(before.own);
   return {
     name,
-    predictions: await database.collection('predictions').estimatedDocumentCount(),
+    predictions: await storedPredictions(database),
     days: refreshed.days,
     adjustedDays: refreshed.adjusted,
     seconds,
     cpuSeconds: { grader: (own.user + own.system) / 1e6, mongod: (after.mongod - before.mongod) / 1000 },
     summary: verdict.summary,
   };
+}
+
+async function storedPredictions(database: Db): Promise<number> {
+  const [sum] = await database
+    .collection('predictions')
+    .aggregate<{ readonly records: number }>([
+      { $group: { _id: null, records: { $sum: { $size: '$scores' } } } },
+    ])
+    .toArray();
+  return sum?.records ?? 0;
 }

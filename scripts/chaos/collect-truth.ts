@@ -82,14 +82,14 @@ export async function readLedger(
   return { rows, strayPredictions };
 }
 
-/** The `_id` of a prediction is that of its call, a dot, and the number of its row. */
+/** The `_id` of a slice of predictions is that of its call, a dot, and the number of its first row. */
 async function predictionsPerCall(database: Db): Promise<Map<string, number>> {
   const groups = database
     .collection('predictions')
     .aggregate<{ _id: string; count: number }>(
       [
-        { $project: { call: { $arrayElemAt: [{ $split: ['$_id', '.'] }, 0] } } },
-        { $group: { _id: '$call', count: { $sum: 1 } } },
+        { $project: { scores: 1, call: { $arrayElemAt: [{ $split: ['$_id', '.'] }, 0] } } },
+        { $group: { _id: '$call', count: { $sum: { $size: '$scores' } } } },
       ],
       { allowDiskUse: true },
     );

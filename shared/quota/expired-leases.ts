@@ -5,6 +5,9 @@ import type { QuotaCommands } from './quota-commands.js';
 
 const leasesPerBatch = 500;
 
+/** Told of recorded calls that are about to be settled without what they scored. */
+export type BeforeSettling = (counter: UsageCounter, callIds: readonly string[]) => Promise<void>;
+
 /** How many leases were ended, and how. */
 export interface EndedLeases {
   readonly settled: number;
@@ -19,9 +22,14 @@ export interface EndedLeases {
  */
 export async function endExpiredLeases(
   counter: UsageCounter,
-  rooms: { readonly commands: QuotaCommands; readonly ledger: LedgerView; readonly leaseMs: number },
+  rooms: {
+    readonly commands: QuotaCommands;
+    readonly ledger: LedgerView;
+    readonly leaseMs: number;
+    readonly beforeSettling?: BeforeSettling | undefined;
+  },
 ): Promise<EndedLeases> {
-  const { commands, ledger, leaseMs } = rooms;
+  const { commands, ledger, leaseMs, beforeSettling } = rooms;
   const ended = { settled: 0, released: 0 };
   for (;;) {
     const callIds = await commands.expiredLeases(counter, leasesPerBatch);
@@ -30,6 +38,7 @@ export async function endExpiredLeases(
     const others = callIds.filter((callId) => !recorded.has(callId));
     if (others.length > 0)
       for (const callId of await ledger.fenceCalls(counter.organisationId, others)) recorded.add(callId);
+    if (recorded.size > 0) await beforeSettling?.(counter, [...recorded]);
     await Promise.all(
       callIds.map(async (callId) => {
         const call = { counter, callId, leaseMs };

@@ -1,6 +1,14 @@
 import { integersReply, luaCommand, stringsReply } from '../lua-command.js';
+import { mostNewestLeads, newestKeptMs } from '../newest-scores/newest-limits.js';
 import type { Redis } from '../redis.js';
-import { callKey, leasesKey, rebuildLockKey, type UsageCounter, usageKey } from '../redis-keys.js';
+import {
+  callKey,
+  leasesKey,
+  newestScoresKey,
+  rebuildLockKey,
+  type UsageCounter,
+  usageKey,
+} from '../redis-keys.js';
 import { TurnGroups } from '../turn-groups.js';
 import type { RecordedCall } from './ledger-view.js';
 import type { QuotaReply } from './quota-codes.js';
@@ -11,6 +19,19 @@ interface CallOfCounter {
   readonly counter: UsageCounter;
   readonly callId: string;
   readonly leaseMs: number;
+}
+
+/** What a call scored: of each row the crm_id, or null, and the score. */
+export interface ScoredLeads {
+  readonly modelId: string;
+  readonly crmIds: readonly (string | null)[];
+  readonly scores: readonly number[];
+  /** Of the newest scores, as it was when the previous ones were read; empty when it is not known, or no longer one. */
+  readonly generation: string;
+}
+
+interface SettleCall extends CallOfCounter {
+  readonly newest?: ScoredLeads | undefined;
 }
 
 interface ReserveCall extends CallOfCounter {
@@ -26,7 +47,8 @@ interface ReserveCall extends CallOfCounter {
 export interface QuotaCommands {
   /** `deadlineRedisMs` is the Redis time after which the command must not hold anything any more. */
   reserve(call: ReserveCall): Promise<QuotaReply>;
-  settle(call: CallOfCounter): Promise<QuotaReply>;
+  /** `newest`: what becomes the newest scores of its leads. */
+  settle(call: SettleCall): Promise<QuotaReply>;
   /** `recountLater`: for whoever cannot be sure that the call will never be recorded. */
   release(call: CallOfCounter & { readonly recountLater?: boolean }): Promise<QuotaReply>;
   /** `records` is left out while more batches of `calls` are to come. */
@@ -67,12 +89,17 @@ export function quotaCommands(redis: Redis): QuotaCommands {
       ],
     }),
   );
-  const settles = new TurnGroups<CallOfCounter, QuotaReply>((calls, { counter, leaseMs }) =>
-    settle({
-      keys: groupKeys(counter, calls),
-      args: [calls.length, leaseMs, ...calls.map(({ callId }) => callId)],
-    }),
-  );
+  const settles = new TurnGroups<SettleCall, QuotaReply>((calls, { counter, leaseMs }) => {
+    const notes = notesOf(calls);
+    return settle({
+      keys: [...groupKeys(counter, calls), ...notes.map(({ key }) => key)],
+      args: [
+        ...[calls.length, leaseMs, newestKeptMs, mostNewestLeads],
+        ...calls.map(({ callId }) => callId),
+        ...notes.flatMap(({ args }) => args),
+      ],
+    });
+  });
   const release = command('release');
   const restore = command('restore');
   const recount = command('recount');
@@ -96,6 +123,20 @@ export function quotaCommands(redis: Redis): QuotaCommands {
     read: (counter) => read({ keys: [usageKey(counter)], args: [] }),
     expiredLeases: (counter, limit) => expired({ keys: [leasesKey(counter)], args: [limit] }),
   };
+}
+
+/** What settle.lua is told of the newest scores: a hash, and four arguments. */
+function notesOf(
+  calls: readonly SettleCall[],
+): { readonly key: string; readonly args: (string | number)[] }[] {
+  return calls.flatMap(({ counter, newest }, index) => {
+    if (newest === undefined) return [];
+    const crmIds = JSON.stringify(newest.crmIds.map((crmId) => crmId ?? false));
+    return {
+      key: newestScoresKey(counter.organisationId, newest.modelId),
+      args: [index + 1, newest.generation, crmIds, JSON.stringify(newest.scores)],
+    };
+  });
 }
 
 /** Calls of one name may be in one command. */

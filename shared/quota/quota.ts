@@ -7,7 +7,7 @@ import { CounterRebuild } from './counter-rebuild.js';
 import { recountCounter } from './counter-recount.js';
 import type { LedgerView } from './ledger-view.js';
 import { type QuotaReply, quotaCode } from './quota-codes.js';
-import { type QuotaCommands, quotaCommands } from './quota-commands.js';
+import { type QuotaCommands, quotaCommands, type ScoredLeads } from './quota-commands.js';
 import { QuotaError, QuotaLeaseLost, QuotaTooLate, QuotaUnavailable, quotaError } from './quota-errors.js';
 import { redisNowMs } from './redis-time.js';
 
@@ -97,13 +97,19 @@ export class Quota {
 
   /**
    * Turns what a recorded call holds into usage; again for the same call changes nothing.
-   * @param stop of whoever is yet to be answered. A counter that was lost twice while the call ran was restored with its row
-   * and with those of calls that had got its room meanwhile: where it is past the stop by that, the call has to give way
+   * @param how.stop of whoever is yet to be answered. A counter that was lost twice while the call ran was restored with its
+   * row and with those of calls that had got its room meanwhile: where it is past the stop by that, the call has to give way
+   * @param how.newest what the call scored, where it becomes the newest scores of its leads (see NewestScores)
    * @throws QuotaLeaseLost when the call is not counted and never will be: its row has to be taken back.
    * @throws QuotaUnavailable when it is not known what happened: the row stays, and the sweep settles the call
    */
-  async settle(counter: UsageCounter, callId: string, stop = Number.POSITIVE_INFINITY): Promise<Usage> {
-    const settle = () => this.commands.settle({ counter, callId, leaseMs: this.leaseMs });
+  async settle(
+    counter: UsageCounter,
+    callId: string,
+    how: { readonly stop?: number; readonly newest?: ScoredLeads | undefined } = {},
+  ): Promise<Usage> {
+    const { stop = Number.POSITIVE_INFINITY, newest } = how;
+    const settle = () => this.commands.settle({ counter, callId, leaseMs: this.leaseMs, newest });
     const { code, used, leased } = await this.#onKnownCounter(counter, settle);
     if (code === quotaCode.alreadyDone && used > stop)
       throw new QuotaLeaseLost('The room of the call was given to others while Redis was emptied');

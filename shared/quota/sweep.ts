@@ -1,7 +1,7 @@
 import type { Redis } from '../redis.js';
 import { leasesKey, type UsageCounter, usageKey } from '../redis-keys.js';
 import type { BusyCounter } from './busy-counters.js';
-import { endExpiredLeases } from './expired-leases.js';
+import { type BeforeSettling, endExpiredLeases } from './expired-leases.js';
 import type { LedgerView } from './ledger-view.js';
 import type { Quota } from './quota.js';
 import { runBeganMs } from './redis-run.js';
@@ -15,6 +15,7 @@ export interface SweepRooms {
   readonly redis: Redis;
   readonly quota: Quota;
   readonly ledger: LedgerView;
+  readonly beforeSettling?: BeforeSettling;
 }
 
 /** What a sweep did: leases settled and released, counters taken from the ledger again, counters it could not sweep. */
@@ -34,13 +35,18 @@ export interface SweepCounts {
  * @throws what Redis fails with when the list of counters cannot be read
  */
 export async function sweepLeases(rooms: SweepRooms): Promise<SweepCounts> {
-  const { redis, quota, ledger } = rooms;
+  const { redis, quota, ledger, beforeSettling } = rooms;
   const { commands, leaseMs } = quota;
   const nowMs = await redisNowMs(redis);
   const runMs = await runBeganMs(redis, nowMs);
   const counts = { settled: 0, released: 0, recounted: 0, failed: 0 };
   const sweepCounter = async (busy: BusyCounter): Promise<void> => {
-    const { settled, released } = await endExpiredLeases(busy.counter, { commands, ledger, leaseMs });
+    const { settled, released } = await endExpiredLeases(busy.counter, {
+      commands,
+      ledger,
+      leaseMs,
+      beforeSettling,
+    });
     counts.settled += settled;
     counts.released += released;
     if (await needsRecount(busy.counter, { redis, nowMs, runMs, leaseMs }))

@@ -3,96 +3,86 @@ import { callIdFloor } from '../identifiers.js';
 import { dayNumber } from '../utc-day.js';
 import type { WriteOptions } from './connect.js';
 import { inTime } from './in-time.js';
+import { erasure } from './lead-erasure.js';
+import { type NewestPrediction, type NewestSlice, newestOf, newestPipeline } from './newest-predictions.js';
+import { callIdOf, type PredictionSlice, placeOf, predictionId, rowOf } from './prediction-slice.js';
 
-/**
- * One document of `predictions`: one scored record. Append only; `_id` is the call id and the row (`<call id>.0007`), so
- * the order of `_id` is the order of predictions. A deleted score loses `crm_id` and `fields`, nothing else.
- */
-export interface Prediction {
-  readonly _id: string;
-  readonly org: string;
-  /** Absent when the record came without one. */
-  readonly crm_id?: string;
+/** What a record was scored from. */
+export interface StoredRecord {
+  readonly version: string;
+  /** Cells by slot of (model, version), as JSON. */
+  readonly fields: string;
+}
+
+/** One prediction of a lead's history. */
+export interface PastScore {
+  readonly id: string;
   readonly model: string;
   readonly version: string;
   readonly score: number;
-  /** Conversion likelihood in ten-thousandths. */
+  /** In ten-thousandths. */
   readonly likelihood: number;
-  /** 0-4: scores 0-19, 20-39, 40-59, 60-79, 80-100. */
-  readonly band: number;
   readonly at: Date;
-  /** The cells that the record was scored from, by slot of (model, version), as JSON; see known-fields.ts. */
-  readonly fields?: string;
 }
 
-/** The newest predictions of some crm_ids, column by column. */
-export interface NewestPredictions {
-  readonly crmIds: readonly string[];
-  readonly ids: readonly string[];
-  readonly scores: readonly number[];
-  readonly versions: readonly string[];
-  /** Only when asked for. */
-  readonly fields?: readonly string[];
+/** The index by which the predictions of a lead are found, the newest first. */
+export const leadIndex = { org: 1, crm_ids: 1, model: 1, _id: -1 } as const;
+
+/** The database holds predictions one by one, as they were kept before the first release. */
+export class EarlierForm extends Error {
+  override name = 'EarlierForm';
+
+  constructor() {
+    super(
+      'this database was written by a Leadscore from before its first release, which kept predictions in another form: ' +
+        'use another database, or drop this one (that of npm start and npm run demo is in .local/data)',
+    );
+  }
 }
 
-/**
- * The index by which the newest prediction of a lead is found in one step, however long its history is. It holds what a
- * look-up asks for, so that no document need be fetched.
- */
-export const leadIndex = { org: 1, crm_id: 1, model: 1, _id: -1, score: 1, version: 1 } as const;
-
-/** The validation band of a score. */
-export const bandOf = (score: number): number => Math.min(4, Math.floor(score / 20));
-
-/** The `_id` of the prediction of one row of a call. */
-export const predictionId = (callId: string, row: number): string =>
-  `${callId}.${String(row).padStart(4, '0')}`;
-
-const callIdOf = (id: string): string => id.slice(0, id.indexOf('.'));
-
-const nothingFound: NewestPredictions = { crmIds: [], ids: [], scores: [], versions: [] };
-
-/** Scored records, and the newest one of each lead. */
+/** Scored records, and what is known of a lead by them. */
 export class PredictionStore {
-  private readonly collection: Collection<Prediction>;
+  private readonly collection: Collection<PredictionSlice>;
 
   constructor(private readonly database: Db) {
-    this.collection = database.collection<Prediction>('predictions');
+    this.collection = database.collection<PredictionSlice>('predictions');
   }
 
   /**
-   * Creates the collection, clustered by `_id` (one B-tree less to write: a fifth of the server's work on an insert),
-   * and the index of leads.
+   * Creates the collection, clustered by `_id` (one B-tree less to write), and the index of leads.
+   * @throws EarlierForm when there are predictions that were written before there were slices
    */
   async prepare(): Promise<void> {
     const exists = await this.database.listCollections({ name: 'predictions' }).hasNext();
     if (!exists) await createClustered(this.database);
-    await this.collection.createIndex(leadIndex, { partialFilterExpression: { crm_id: { $exists: true } } });
+    const oldest = await this.collection.find().sort({ _id: 1 }).limit(1).next();
+    if (oldest !== null && !('scores' in oldest)) throw new EarlierForm();
+    await this.collection.createIndex(leadIndex);
   }
 
   /**
-   * Writes predictions inside a transaction. A plain insert command: the driver's insertMany first works out the size
+   * Writes slices inside a transaction. A plain insert command: the driver's insertMany first works out the size
    * of each document, which costs as much again.
    */
-  async insert(predictions: readonly Prediction[], options: WriteOptions): Promise<void> {
-    if (predictions.length === 0) return;
-    await this.database.command({ insert: 'predictions', documents: predictions, ordered: false }, options);
+  async insert(slices: readonly PredictionSlice[], options: WriteOptions): Promise<void> {
+    if (slices.length === 0) return;
+    await this.database.command({ insert: 'predictions', documents: slices, ordered: false }, options);
   }
 
   /** Takes back what one call wrote. */
   async removeCall(callId: string, options: WriteOptions): Promise<void> {
-    // The slash comes right after the full stop: the range holds the call's rows and nothing else.
+    // The slash comes right after the full stop: the range holds the call's slices and nothing else.
     const range = { $gt: `${callId}.`, $lt: `${callId}/` };
     await this.collection.deleteMany({ _id: range }, options);
   }
 
-  /** Whether any prediction's `_id` is smaller than a text. */
+  /** Whether any slice's `_id` is smaller than a text. */
   async hasBefore(id: string): Promise<boolean> {
     return (await this.collection.findOne({ _id: { $lt: id } }, { projection: { _id: 1 } })) !== null;
   }
 
   /**
-   * Removes the oldest predictions, in one run of the clustered key.
+   * Removes the oldest slices, in one run of the clustered key.
    * @param which.beforeId only those whose `_id` is smaller
    * @returns how many there were
    */
@@ -108,87 +98,105 @@ export class PredictionStore {
   }
 
   /**
-   * The newest prediction of each lead under one model, for the leads that have any.
-   * One document comes back, with an array a column: decoding a thousand small documents costs four times as much.
+   * The newest prediction of each lead under one model, for the leads that have any. A step into the index for each lead,
+   * however long its history is (0.1 ms): for those that `NewestScores` does not know.
    */
   async newest(query: {
     readonly organisationId: string;
     readonly modelId: string;
     readonly crmIds: readonly string[];
-    readonly withFields: boolean;
     readonly timeoutMs: number;
-  }): Promise<NewestPredictions> {
-    if (query.crmIds.length === 0) return nothingFound;
-    const first = { id: { $first: '$_id' }, score: { $first: '$score' }, version: { $first: '$version' } };
-    const columns = { crmIds: { $push: '$_id' }, ids: { $push: '$id' }, scores: { $push: '$score' } };
-    const found = await inTime(query.timeoutMs, (signal) =>
+  }): Promise<NewestPrediction[]> {
+    const { organisationId, modelId, crmIds, timeoutMs } = query;
+    if (crmIds.length === 0) return [];
+    const under = { org: organisationId, model: modelId };
+    return await inTime(timeoutMs, async (signal) => {
+      // Of leads that are scored for the first time, as most unknown ones are, one look tells that there is nothing.
+      const any = await this.collection.findOne(
+        { ...under, crm_ids: { $in: [...crmIds] } },
+        { projection: { _id: 1 }, signal },
+      );
+      if (any === null) return [];
+      const found = this.database.aggregate<{ readonly crmId: string; readonly newest: NewestSlice }>(
+        newestPipeline(under, crmIds),
+        { maxTimeMS: timeoutMs },
+      );
+      return (await found.toArray()).map(({ crmId, newest }) => newestOf(crmId, newest));
+    });
+  }
+
+  /**
+   * What records were scored from.
+   * @param ids of predictions
+   * @returns by id; those that were erased or removed are missing
+   */
+  async storedRecords(ids: readonly string[], timeoutMs: number): Promise<Map<string, StoredRecord>> {
+    const found = new Map<string, StoredRecord>();
+    if (ids.length === 0) return found;
+    const sliceIds = [...new Set(ids.map((id) => placeOf(id).sliceId))];
+    const slices = await inTime(timeoutMs, (signal) =>
       this.collection
-        .aggregate<NewestPredictions>(
-          [
-            { $match: { org: query.organisationId, model: query.modelId, crm_id: { $in: query.crmIds } } },
-            { $sort: { crm_id: 1, model: 1, _id: -1 } },
-            {
-              $group: {
-                _id: '$crm_id',
-                ...first,
-                ...(query.withFields ? { fields: { $first: '$fields' } } : {}),
-              },
-            },
-            {
-              $group: {
-                _id: null,
-                ...columns,
-                versions: { $push: '$version' },
-                ...(query.withFields ? { fields: { $push: '$fields' } } : {}),
-              },
-            },
-          ],
-          { signal },
-        )
+        .find({ _id: { $in: sliceIds } }, { projection: { version: 1, fields: 1 }, signal })
         .toArray(),
     );
-    return found[0] ?? nothingFound;
+    const byId = new Map(slices.map((slice) => [slice._id, slice]));
+    for (const id of ids) {
+      const { sliceId, index } = placeOf(id);
+      const slice = byId.get(sliceId);
+      const fields = slice?.fields[index];
+      if (slice !== undefined && typeof fields === 'string')
+        found.set(id, { version: slice.version, fields });
+    }
+    return found;
   }
 
   /**
    * The predictions of one lead, newest first.
-   * @param query.before `_id` that the page comes after
+   * @param query.before id of the prediction that the page comes after
    */
-  history(query: {
+  async history(query: {
     readonly organisationId: string;
     readonly crmId: string;
     readonly modelId: string | undefined;
     readonly before: string | undefined;
     readonly limit: number;
-  }): Promise<Pick<Prediction, '_id' | 'model' | 'version' | 'score' | 'likelihood' | 'at'>[]> {
-    return this.collection
+  }): Promise<PastScore[]> {
+    const { organisationId, crmId, modelId, before, limit } = query;
+    const slices = this.collection
       .find(
         {
-          org: query.organisationId,
-          crm_id: query.crmId,
-          ...(query.modelId === undefined ? {} : { model: query.modelId }),
-          ...(query.before === undefined ? {} : { _id: { $lt: query.before } }),
+          org: organisationId,
+          crm_ids: crmId,
+          ...(modelId === undefined ? {} : { model: modelId }),
+          ...(before === undefined ? {} : { _id: { $lt: before } }),
         },
-        { projection: { model: 1, version: 1, score: 1, likelihood: 1, at: 1 } },
+        { projection: { fields: 0, org: 0 } },
       )
       .sort({ _id: -1 })
-      .limit(query.limit)
-      .toArray();
+      // Of the first slice, nothing may be left; any other has the lead at least once.
+      .limit(limit + 1);
+    const found: PastScore[] = [];
+    for await (const slice of slices) {
+      for (const score of scoresOf(slice, crmId))
+        if (before === undefined || score.id < before) found.push(score);
+    }
+    return found.slice(0, limit);
   }
 
   /** Whether there is any prediction of a lead. */
   async knows(organisationId: string, crmId: string): Promise<boolean> {
-    return (
-      (await this.collection.findOne({ org: organisationId, crm_id: crmId }, { projection: { _id: 1 } })) !==
-      null
+    const found = await this.collection.findOne(
+      { org: organisationId, crm_ids: crmId },
+      { projection: { _id: 1 } },
     );
+    return found !== null;
   }
 
   /** The calls since an instant that scored a lead. */
   async callsOf(organisationId: string, crmId: string, sinceMs: number): Promise<string[]> {
     const found = await this.collection
       .find(
-        { org: organisationId, crm_id: crmId, _id: { $gte: callIdFloor(sinceMs) } },
+        { org: organisationId, crm_ids: crmId, _id: { $gte: callIdFloor(sinceMs) } },
         { projection: { _id: 1 } },
       )
       .toArray();
@@ -198,7 +206,7 @@ export class PredictionStore {
   /** The UTC days of a lead's predictions, by their numbers (see utc-day.ts). */
   async daysOf(organisationId: string, crmId: string): Promise<number[]> {
     const found = await this.collection
-      .find({ org: organisationId, crm_id: crmId }, { projection: { _id: 0, at: 1 } })
+      .find({ org: organisationId, crm_ids: crmId }, { projection: { _id: 0, at: 1 } })
       .toArray();
     return [...new Set(found.map(({ at }) => dayNumber(at.getTime())))];
   }
@@ -208,13 +216,27 @@ export class PredictionStore {
    * @returns whether there were any
    */
   async erase(organisationId: string, crmId: string): Promise<boolean> {
-    const erased = await this.collection.updateMany(
-      { org: organisationId, crm_id: crmId },
-      { $unset: { crm_id: true, fields: true } },
-      { writeConcern: { w: 'majority' } },
-    );
+    const erased = await this.collection.updateMany({ org: organisationId, crm_ids: crmId }, erasure(crmId), {
+      writeConcern: { w: 'majority' },
+    });
     return erased.matchedCount > 0;
   }
+}
+
+/** A lead's predictions in one slice, newest first. */
+function scoresOf(slice: Omit<PredictionSlice, 'fields' | 'org'>, crmId: string): PastScore[] {
+  const { _id, model, version, at } = slice;
+  const found: PastScore[] = [];
+  for (let index = slice.crm_ids.length - 1; index >= 0; index -= 1) {
+    if (slice.crm_ids[index] !== crmId) continue;
+    found.push({
+      id: predictionId(callIdOf(_id), rowOf(_id) + index),
+      ...{ model, version, at },
+      score: slice.scores[index] ?? 0,
+      likelihood: slice.likelihoods[index] ?? 0,
+    });
+  }
+  return found;
 }
 
 async function createClustered(database: Db): Promise<void> {

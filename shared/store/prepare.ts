@@ -4,7 +4,7 @@ import { ApiKeyStore } from './api-keys.js';
 import { IdempotencyStore } from './idempotency.js';
 import { ModelStore } from './models.js';
 import { OutcomeStore } from './outcomes.js';
-import { PredictionStore } from './predictions.js';
+import { EarlierForm, PredictionStore } from './predictions.js';
 import { UsageLedger } from './usage-ledger.js';
 import { ValidationDailyStore } from './validation-daily.js';
 
@@ -15,7 +15,7 @@ const retryMs = 250;
 /**
  * Creates every collection that needs creating and every index; safe to run again, and from several processes. A process
  * must also start while MongoDB restarts or steps down: what fails is tried again for a while.
- * @throws what MongoDB fails with 15 s after the beginning
+ * @throws EarlierForm; what MongoDB fails with 15 s after the beginning
  */
 export async function prepareDatabase(database: Db): Promise<void> {
   const endMs = performance.now() + longestWaitMs;
@@ -23,7 +23,7 @@ export async function prepareDatabase(database: Db): Promise<void> {
     try {
       return await prepareOnce(database);
     } catch (error) {
-      if (performance.now() > endMs) throw error;
+      if (error instanceof EarlierForm || performance.now() > endMs) throw error;
       await wait(retryMs);
     }
   }

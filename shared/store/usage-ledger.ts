@@ -129,6 +129,19 @@ export class UsageLedger implements LedgerView {
     return new Set(rows.map((row) => row._id));
   }
 
+  /** The models that some calls scored with. */
+  async modelsOf(callIds: readonly string[]): Promise<string[]> {
+    const rows = await inTime(readTimeoutMs, (signal) =>
+      this.collection
+        .find(
+          { _id: { $in: [...callIds] }, voided_at: { $exists: false } },
+          { projection: { _id: 0, model: 1 }, signal },
+        )
+        .toArray(),
+    );
+    return [...new Set(rows.map((row) => row.model))];
+  }
+
   /**
    * Puts a void row in the place of each call that has none. A transaction that is about to write the same row is waited
    * for, but not for long: MongoDB keeps that of a gateway that died open for a minute.

@@ -4,7 +4,7 @@ import { IdempotencyStore, type IdempotentReply } from '../../shared/store/idemp
 import { ValidationStore } from '../../shared/store/model-validation.js';
 import { ModelStore } from '../../shared/store/models.js';
 import { OrganisationStore } from '../../shared/store/organisations.js';
-import type { Prediction } from '../../shared/store/predictions.js';
+import type { PredictionSlice } from '../../shared/store/prediction-slice.js';
 import { type LedgerRow, UsageLedger } from '../../shared/store/usage-ledger.js';
 
 /** The product's own stores on a service's database, and the collections that tests read as they are. */
@@ -17,7 +17,7 @@ export interface Stores {
   readonly ledger: UsageLedger;
   readonly idempotency: IdempotencyStore;
   readonly ledgerRows: Collection<LedgerRow>;
-  readonly predictions: Collection<Prediction>;
+  readonly predictions: Collection<PredictionSlice>;
   readonly replies: Collection<IdempotentReply>;
 }
 
@@ -32,7 +32,7 @@ export function storesOn(database: Db): Stores {
     ledger: new UsageLedger(database),
     idempotency: new IdempotencyStore(database),
     ledgerRows: database.collection<LedgerRow>('usage_ledger'),
-    predictions: database.collection<Prediction>('predictions'),
+    predictions: database.collection<PredictionSlice>('predictions'),
     replies: database.collection<IdempotentReply>('idempotency'),
   };
 }

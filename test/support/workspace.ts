@@ -6,9 +6,9 @@ import { type UsageBucket, type UsageCounter, usageKey } from '../../shared/redi
 import { storeVersion } from '../../shared/store/model-versions.js';
 import type { Model } from '../../shared/store/models.js';
 import type { DeployPolicy, Organisation, OrganisationFields } from '../../shared/store/organisations.js';
-import type { Prediction } from '../../shared/store/predictions.js';
 import type { LedgerRow } from '../../shared/store/usage-ledger.js';
 import { type HttpCall, type HttpReply, httpCall } from './http-call.js';
+import { type PredictionRow, predictionRows } from './prediction-rows.js';
 import type { RunningService } from './service.js';
 import {
   createKey,
@@ -186,8 +186,9 @@ export class TestWorkspace {
   }
 
   /** Every recorded prediction, oldest first. */
-  predictions(): Promise<Prediction[]> {
-    return this.service.stores.predictions.find({ org: this.id }).sort({ _id: 1 }).toArray();
+  async predictions(): Promise<PredictionRow[]> {
+    const slices = await this.service.stores.predictions.find({ org: this.id }).sort({ _id: 1 }).toArray();
+    return slices.flatMap(predictionRows);
   }
 
   /** What Redis counts this month: records used, and held by calls under way. Zero where it knows nothing yet. */

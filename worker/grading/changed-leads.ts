@@ -1,14 +1,13 @@
 import type { ChangedOutcome, OutcomeStore } from '../../shared/store/outcomes.js';
-import { leadIndex } from '../../shared/store/predictions.js';
 import type { DayBand, DayFigures, StoredDay } from '../../shared/store/validation-daily.js';
 import { dayMs, dayNumber } from '../../shared/utc-day.js';
 import { bandScores } from '../../shared/verdict.js';
+import { firstPredictionsOf } from './first-predictions.js';
 import type { GradedVersion, Snapshot } from './graded-version.js';
 import { type FirstPrediction, type Word, wayOf } from './lead-standing.js';
 
 /** Changed outcomes that are looked at one by one; more of them touch nearly every day anyway. */
 const mostChanges = 20_000;
-const leadsAtOnce = 5_000;
 /** Clocks of database servers that take over from each other, and writes that were under way when days were read. */
 const overlapMs = 60_000;
 
@@ -43,7 +42,11 @@ export async function outcomeChanges(
     session: snapshot.session,
   });
   if (changed === undefined) return undefined;
-  const firsts = await firstPredictions(snapshot, graded, changed);
+  const firsts = await firstPredictionsOf(
+    snapshot,
+    graded,
+    new Set(changed.map(({ crm_id: crmId }) => crmId)),
+  );
   const days = new Map(stored.map((day) => [day.day, day]));
   const whole = new Set<number>();
   const adjusted = new Map<number, DayFigures>();
@@ -108,30 +111,3 @@ function moved(day: DayFigures, { first, outcome, before, graded }: Move): DayFi
 }
 
 const noLeads: DayBand = { cohort: 0, excluded: 0, joined: 0, conversions: 0, likelihood: 0 };
-
-/** The first prediction of each lead under the version, for those that have any. */
-async function firstPredictions(
-  { database, session }: Snapshot,
-  { organisationId, modelId, version }: GradedVersion,
-  leads: readonly ChangedOutcome[],
-): Promise<Map<string, FirstPrediction>> {
-  const found = new Map<string, FirstPrediction>();
-  for (let start = 0; start < leads.length; start += leadsAtOnce) {
-    const crmIds = leads.slice(start, start + leadsAtOnce).map((lead) => lead.crm_id);
-    const firsts = database
-      .collection('predictions')
-      .aggregate<{ readonly _id: string; readonly first: FirstPrediction }>(
-        [
-          { $match: { org: organisationId, crm_id: { $in: crmIds }, model: modelId, version } },
-          {
-            $project: { crm_id: 1, of: { id: '$_id', at: '$at', band: '$band', likelihood: '$likelihood' } },
-          },
-          // The smallest is the first: objects compare by their first member, and ids ascend with time.
-          { $group: { _id: '$crm_id', first: { $min: '$of' } } },
-        ],
-        { session, hint: leadIndex },
-      );
-    for await (const { _id, first } of firsts) found.set(_id, first);
-  }
-  return found;
-}

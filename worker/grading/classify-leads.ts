@@ -1,126 +1,77 @@
-import type { Document } from 'mongodb';
-import { outcomeId } from '../../shared/store/outcomes.js';
-import { leadIndex } from '../../shared/store/predictions.js';
-import type { DayBand } from '../../shared/store/validation-daily.js';
-import { dayMs, dayNumber, dayStartMs } from '../../shared/utc-day.js';
+import { type FirstPredictions, firstPredictionsOf } from './first-predictions.js';
 import type { GradedVersion, Snapshot } from './graded-version.js';
+import { LeadCounts, type LeadGroup } from './lead-counts.js';
+import { leadPasses } from './lead-passes.js';
+import { leadsOfDays, wayTo } from './lead-slices.js';
+import { type LeadWord, wordsOnLeads, wordsOnRange } from './lead-words.js';
 
-/** Which leads: those with these crm_ids, or all from one crm_id up to, and not including, another. */
-export type Leads =
-  | { readonly crmIds: readonly string[] }
-  | { readonly from: string; readonly until: string | undefined };
-
-/** Leads of one day and band, by their first prediction. */
-export interface LeadGroup extends DayBand {
-  readonly day: number;
-  readonly band: number;
-  /** Whether their horizon is over, by the cut; mixed on the day of the cut only. */
-  readonly matured: boolean;
-  readonly lastWordAt: Date | null;
-}
+/** With more leads than this on the days to be read, all leads are read in passes. */
+const mostListedLeads = 200_000;
+/** What became of a pass's leads is looked up one by one, and not read through, when they fill less of it than this. */
+const smallShare = 1 / 15;
 
 export interface Classification {
-  readonly leads: Leads;
-  /** First predictions from this day on are counted; those before it only tell that a later one is a repeat. */
-  readonly fromDay: number;
+  /** Those whose leads are counted, by their first prediction; ascending numbers of UTC days. */
+  readonly days: readonly number[];
   /** Predictions up to this instant have matured. */
   readonly cut: Date;
+  /** Whether the days are all there are, so that looking for their leads would be in vain. */
+  readonly isEverything: boolean;
+  /** Leads in memory at once when all are read. */
+  readonly leadsAPass: number;
+  /** Records of the organisation's live calls on the days that a grade goes by. */
+  readonly organisationRecords: number;
 }
 
 /**
  * Finds the first prediction of each lead under a version and what became of it, and counts the leads by day and band:
- * the cohort. Predictions and outcomes meet in one group by crm_id, since a look-up for each lead would cost ten times
- * as much. Runs on the server; at most five groups a day come back.
+ * the cohort. Columns of slices are decoded and compared here, in memory: taking them apart on the server costs many
+ * times as much.
+ * @returns at most five groups a day, of the day of the cut ten
+ * @throws what MongoDB says
  */
 export async function classifyLeads(
-  { database, session }: Snapshot,
+  snapshot: Snapshot,
   graded: GradedVersion,
   classification: Classification,
 ): Promise<LeadGroup[]> {
-  const found = await database
-    .collection('predictions')
-    .aggregate<DayBand & { _id: { day: Date; band: number; matured: boolean }; last_word_at: Date | null }>(
-      pipeline(graded, classification),
-      { session, allowDiskUse: true, hint: leadIndex },
-    )
-    .toArray();
-  return found.map(({ _id: { day, band, matured }, last_word_at: lastWordAt, ...counts }) => ({
-    ...counts,
-    day: dayNumber(day.getTime()),
-    band,
-    matured,
-    lastWordAt,
-  }));
+  const { days, cut, isEverything } = classification;
+  const counts = new LeadCounts({ horizonDays: graded.horizonDays, cut, days: new Set(days) });
+  const leads = isEverything
+    ? undefined
+    : await leadsOfDays(snapshot, graded, { days, most: mostListedLeads });
+  if (leads !== undefined) {
+    const firsts = await firstPredictionsOf(snapshot, graded, leads);
+    await countLeads(counts, firsts, wordsOnLeads(snapshot, graded, firsts.keys()));
+    return counts.found();
+  }
+  const way = await wayTo(snapshot, classification);
+  const options = { way, mostLeads: classification.leadsAPass };
+  for await (const { range, firsts } of leadPasses(snapshot, graded, options)) {
+    const words =
+      firsts.size <= smallShare * options.mostLeads
+        ? wordsOnLeads(snapshot, graded, firsts.keys())
+        : wordsOnRange(snapshot, graded, range);
+    await countLeads(counts, firsts, words);
+  }
+  return counts.found();
 }
 
-function pipeline(graded: GradedVersion, { leads, fromDay, cut }: Classification): Document[] {
-  const { organisationId, modelId, version, horizonDays } = graded;
-  const horizonMs = horizonDays * dayMs;
-  const isJoined = { $eq: [{ $type: '$o' }, 'object'] };
-  const isExcluded = { $and: ['$o.converted', { $lte: ['$o.at', '$p.at'] }] };
-  const isConversion = { $and: ['$o.converted', { $lte: [{ $subtract: ['$o.at', '$p.at'] }, horizonMs] }] };
-  const inCohort = { $not: ['$excluded'] };
-  const sumWhen = (...conditions: unknown[]): Document => ({ $sum: { $cond: [{ $and: conditions }, 1, 0] } });
-  return [
-    {
-      $match: { org: organisationId, crm_id: crmIdsOf(leads), model: modelId, version },
-    },
-    {
-      $project: {
-        _id: 0,
-        crm_id: 1,
-        p: { id: '$_id', at: '$at', band: '$band', likelihood: '$likelihood' },
-      },
-    },
-    {
-      $unionWith: {
-        coll: 'outcomes',
-        pipeline: [
-          { $match: outcomesOf(organisationId, leads) },
-          {
-            $project: {
-              _id: 0,
-              crm_id: 1,
-              o: { converted: '$converted', at: '$at', received_at: '$received_at' },
-            },
-          },
-        ],
-      },
-    },
-    // The smallest is the first: objects compare by their first member, and ids ascend with time.
-    { $group: { _id: '$crm_id', p: { $min: '$p' }, o: { $max: '$o' } } },
-    { $match: { 'p.at': { $gte: new Date(dayStartMs(fromDay)) } } },
-    { $set: { joined: isJoined, excluded: isExcluded, converted: isConversion } },
-    {
-      $group: {
-        _id: {
-          day: { $dateTrunc: { date: '$p.at', unit: 'day' } },
-          band: '$p.band',
-          matured: { $lte: ['$p.at', cut] },
-        },
-        cohort: sumWhen(inCohort),
-        excluded: sumWhen('$excluded'),
-        joined: sumWhen(inCohort, '$joined'),
-        conversions: sumWhen(inCohort, '$converted'),
-        likelihood: { $sum: { $cond: [{ $and: [inCohort, '$joined'] }, '$p.likelihood', 0] } },
-        last_word_at: { $max: { $cond: [inCohort, '$o.received_at', null] } },
-      },
-    },
-  ];
+/** Counts leads with what became of them; the map is empty afterwards. */
+async function countLeads(
+  counts: LeadCounts,
+  firsts: FirstPredictions,
+  words: AsyncIterable<readonly LeadWord[]>,
+): Promise<void> {
+  for await (const some of words) {
+    for (const word of some) {
+      const first = firsts.get(word.crm_id);
+      if (first === undefined) continue;
+      counts.add(first, word);
+      firsts.delete(word.crm_id);
+    }
+  }
+  for (const first of firsts.values()) counts.add(first, undefined);
+  // The next pass begins while this one's map may still be held.
+  firsts.clear();
 }
-
-const crmIdsOf = (leads: Leads): Document =>
-  'crmIds' in leads
-    ? { $in: leads.crmIds }
-    : { $gte: leads.from, ...(leads.until === undefined ? {} : { $lt: leads.until }) };
-
-/** A range by the clustered key; `;` is the character after `:`, so it ends an organisation's outcomes. */
-const outcomesOf = (organisationId: string, leads: Leads): Document =>
-  'crmIds' in leads
-    ? { org: organisationId, crm_id: { $in: leads.crmIds } }
-    : {
-        _id: {
-          $gte: outcomeId(organisationId, leads.from),
-          $lt: leads.until === undefined ? `${organisationId};` : outcomeId(organisationId, leads.until),
-        },
-      };

@@ -10,6 +10,7 @@ import { ValidationDailyStore } from '../../shared/store/validation-daily.js';
 import { dayMs, dayStartMs } from '../../shared/utc-day.js';
 import { type Grade, gradeCohort } from './grade-cohort.js';
 import { type GradedVersion, gradedKey, type Snapshot } from './graded-version.js';
+import { leadsAPass } from './lead-passes.js';
 import { type Refreshed, refreshDays } from './refresh-days.js';
 import { defaultLift } from './required-conversions.js';
 import { type Standing, settledState } from './settled-state.js';
@@ -35,6 +36,8 @@ export interface GradeOptions {
   readonly nowMs: number;
   /** Compute every day anew. */
   readonly rebuild?: boolean;
+  /** Leads in memory at once when all are read; 300,000 by default. */
+  readonly leadsAPass?: number;
 }
 
 /** A verdict and what it took. */
@@ -89,6 +92,7 @@ async function compute(options: GradeOptions, { graded, previous, session }: Att
     fromDay,
     cut: new Date(asOfMs - horizonDays * dayMs),
     readAt,
+    leadsAPass: options.leadsAPass ?? leadsAPass,
     before:
       rebuild || before === undefined
         ? undefined

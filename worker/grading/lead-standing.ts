@@ -2,7 +2,9 @@ import type { DayBand } from '../../shared/store/validation-daily.js';
 
 /** A lead's first prediction under a version. */
 export interface FirstPrediction {
+  /** When it was made. */
   readonly at: Date;
+  /** Of its score, 0-4. */
   readonly band: number;
   /** In ten-thousandths. */
   readonly likelihood: number;
@@ -15,7 +17,7 @@ export interface Word {
 }
 
 /**
- * What one lead adds to the figures of its day and band; the same in words as `classifyLeads` has it for the database.
+ * What one lead adds to the figures of its day and band.
  * @param word undefined when nothing is known of the lead
  */
 export function wayOf(first: FirstPrediction, word: Word | undefined, horizonMs: number): DayBand {

@@ -6,19 +6,14 @@ import type {
   StoredDay,
   ValidationDailyStore,
 } from '../../shared/store/validation-daily.js';
-import { dayNumber, dayStartMs } from '../../shared/utc-day.js';
+import { dayNumber } from '../../shared/utc-day.js';
 import { bandScores } from '../../shared/verdict.js';
 import { daysToReadAgain, ledgerByDay } from './changed-days.js';
 import { type OutcomeChanges, outcomeChanges } from './changed-leads.js';
-import { classifyLeads, type LeadGroup } from './classify-leads.js';
+import { classifyLeads } from './classify-leads.js';
 import { type GradedVersion, gradedKey, type Snapshot } from './graded-version.js';
-import { leadRanges } from './lead-ranges.js';
-import { blocksOf, idsOfDays, scanRequests } from './scan-requests.js';
-
-/** Twice that many ids go into one command, of at most 16 MB; an id may have a kilobyte. */
-const crmIdsAtOnce = 5_000;
-/** With more leads than this on the days to be read, reading all leads in their order is quicker. */
-const mostListedLeads = 200_000;
+import type { LeadGroup } from './lead-counts.js';
+import { scanRequests } from './scan-requests.js';
 
 export interface RefreshOptions {
   readonly snapshot: Snapshot;
@@ -33,6 +28,8 @@ export interface RefreshOptions {
   readonly readAt: Date;
   /** The grade before this one, whose days are built on; undefined: everything is computed anew. */
   readonly before: EarlierGrade | undefined;
+  /** Leads in memory at once when all are read. */
+  readonly leadsAPass: number;
 }
 
 /** What must be known of a grade to build on the days that it left. */
@@ -73,7 +70,13 @@ export async function refreshDays(options: RefreshOptions): Promise<Refreshed> {
   await daily.clearStale(gradedKey(graded), days);
 
   const requests = await scanRequests(snapshot, graded, days);
-  const groups = await groupsOfDays(options, { days, isRebuild: changes === undefined });
+  const groups = await classifyLeads(snapshot, graded, {
+    days,
+    cut,
+    isEverything: changes === undefined,
+    leadsAPass: options.leadsAPass,
+    organisationRecords: [...ledger.values()].reduce((sum, records) => sum + records, 0),
+  });
   const figures = days.flatMap((day) => {
     const counted = requests.get(day);
     const ofDay = groups.filter((group) => group.day === day);
@@ -115,56 +118,6 @@ async function changedDays(
   return { whole, adjusted: changes.adjusted };
 }
 
-async function groupsOfDays(
-  { snapshot, graded, fromDay, cut }: RefreshOptions,
-  { days, isRebuild }: { readonly days: readonly number[]; readonly isRebuild: boolean },
-): Promise<LeadGroup[]> {
-  const classification = { fromDay, cut };
-  const crmIds = isRebuild ? undefined : await leadsOfDays(snapshot, graded, days);
-  const wanted = new Set(days);
-  const found: LeadGroup[] = [];
-  const add = (groups: readonly LeadGroup[]): void => {
-    for (const group of groups) if (wanted.has(group.day)) found.push(group);
-  };
-  if (crmIds === undefined) {
-    for await (const leads of leadRanges(snapshot, graded))
-      add(await classifyLeads(snapshot, graded, { ...classification, leads }));
-    return found;
-  }
-  for (let start = 0; start < crmIds.length; start += crmIdsAtOnce) {
-    const leads = { crmIds: crmIds.slice(start, start + crmIdsAtOnce) };
-    add(await classifyLeads(snapshot, graded, { ...classification, leads }));
-  }
-  return found;
-}
-
-/** The leads that were scored on some days; undefined when they are too many to be named. */
-async function leadsOfDays(
-  { database, session }: Snapshot,
-  { organisationId, modelId, version }: GradedVersion,
-  days: readonly number[],
-): Promise<string[] | undefined> {
-  const crmIds = new Set<string>();
-  for (const { first, last } of blocksOf(days)) {
-    const rows = database.collection<{ _id: string; crm_id: string }>('predictions').find(
-      {
-        _id: idsOfDays(first, last),
-        org: organisationId,
-        model: modelId,
-        version,
-        crm_id: { $exists: true },
-        at: { $gte: new Date(dayStartMs(first)), $lt: new Date(dayStartMs(last + 1)) },
-      },
-      { projection: { _id: 0, crm_id: 1 }, session, hint: { _id: 1 }, batchSize: 10_000 },
-    );
-    for await (const { crm_id } of rows) {
-      crmIds.add(crm_id);
-      if (crmIds.size > mostListedLeads) return undefined;
-    }
-  }
-  return [...crmIds];
-}
-
 const noRequests: DayRequests = {
   ledger_records: 0,
   stored_rows: 0,
@@ -182,13 +135,13 @@ function dayFigures(
     readonly ledger: ReadonlyMap<number, number>;
   },
 ): DayFigures {
-  const words = of.groups.flatMap(({ lastWordAt }) => lastWordAt?.getTime() ?? []);
+  const lastWordMs = Math.max(0, ...of.groups.map((group) => group.lastWordMs));
   return {
     day,
     matured_day: day + of.graded.horizonDays,
     ...(of.counted ?? noRequests),
     bands: bandsOf(of.groups),
-    ...(words.length === 0 ? {} : { last_word_at: new Date(Math.max(...words)) }),
+    ...(lastWordMs === 0 ? {} : { last_word_at: new Date(lastWordMs) }),
     organisation_records: of.ledger.get(day) ?? 0,
   };
 }

@@ -1,16 +1,14 @@
 import type { Document } from 'mongodb';
 import { monthOf } from '../../shared/clock.js';
-import { callIdFloor } from '../../shared/identifiers.js';
+import { callIdFloor, longestArrivalMs } from '../../shared/identifiers.js';
 import type { DayRequests } from '../../shared/store/validation-daily.js';
 import { dayMs, dayNumber, dayStartMs } from '../../shared/utc-day.js';
 import type { GradedVersion, Snapshot } from './graded-version.js';
 
-/** A call's id is made before its body has arrived, its `at` afterwards: up to ten minutes (BODY_TIMEOUT_MS) later. */
-export const longestArrivalMs = 11 * 60 * 1000;
 /** Days that are read at once: as many calls as fit into memory in one group. */
 const blockDays = 31;
 
-/** The ids among which all predictions of some days are: a range of the clustered key. */
+/** The ids among which all slices of some days are: a range of the clustered key. */
 export const idsOfDays = (first: number, last: number): { readonly $gte: string; readonly $lt: string } => ({
   $gte: callIdFloor(dayStartMs(first) - longestArrivalMs),
   $lt: callIdFloor(dayStartMs(last + 1)),
@@ -18,7 +16,7 @@ export const idsOfDays = (first: number, last: number): { readonly $gte: string;
 
 /**
  * Compares, call by call, what is stored of some days with what the ledger counted, and counts the rows that have no
- * lead. Reads a range of the clustered key, a month at a time.
+ * lead. Reads a range of the clustered key, a month at a time, and of a slice only how long it is and what it counts itself.
  * @param days ascending numbers of UTC days
  * @returns one entry for each day on which there is anything
  */
@@ -34,6 +32,7 @@ export async function scanRequests(
       .aggregate<DayRequests & { readonly _id: Date }>(requestsPipeline(graded, first, last), {
         session: snapshot.session,
         allowDiskUse: true,
+        hint: { _id: 1 },
       });
     for await (const { _id, ...figures } of rows) found.set(dayNumber(_id.getTime()), figures);
   }
@@ -59,10 +58,6 @@ function requestsPipeline(
 ): Document[] {
   const at = { $gte: new Date(dayStartMs(first)), $lt: new Date(dayStartMs(last + 1)) };
   const months = [dayStartMs(first), dayStartMs(last), dayStartMs(last) + dayMs].map(monthOf);
-  const isMissing = (field: string): Document => ({ $eq: [{ $type: `$${field}` }, 'missing'] });
-  const countWhen = (...conditions: Document[]): Document => ({
-    $sum: { $cond: [{ $and: conditions }, 1, 0] },
-  });
   const sums = Object.fromEntries(
     ['stored', 'erased', 'without', 'ledger'].map((name) => [name, { $sum: `$${name}` }]),
   );
@@ -72,9 +67,9 @@ function requestsPipeline(
       $group: {
         _id: { $substrBytes: ['$_id', 0, 26] },
         at: { $first: '$at' },
-        stored: { $sum: 1 },
-        erased: countWhen(isMissing('crm_id'), isMissing('fields')),
-        without: countWhen(isMissing('crm_id'), { $not: isMissing('fields') }),
+        stored: { $sum: { $size: '$scores' } },
+        erased: { $sum: '$erased' },
+        without: { $sum: '$without_crm_id' },
       },
     },
     {
@@ -101,7 +96,7 @@ function requestsPipeline(
         _id: { $dateTrunc: { date: '$at', unit: 'day' } },
         ledger_records: { $sum: '$ledger' },
         stored_rows: { $sum: '$stored' },
-        mismatched_requests: countWhen({ $ne: ['$ledger', '$stored'] }),
+        mismatched_requests: { $sum: { $cond: [{ $ne: ['$ledger', '$stored'] }, 1, 0] } },
         without_crm_id: { $sum: '$without' },
         erased: { $sum: '$erased' },
       },

@@ -1,4 +1,6 @@
 import { monthOf } from '../../../shared/clock.js';
+import { forgettingScores } from '../../../shared/newest-scores/forget-settled.js';
+import { NewestScores } from '../../../shared/newest-scores/newest-scores.js';
 import { type Allowance, allowanceOf, usageReport } from '../../../shared/plans.js';
 import { leaseMsOf } from '../../../shared/quota/lease.js';
 import { Quota } from '../../../shared/quota/quota.js';
@@ -67,7 +69,8 @@ export async function reconcileUsage(
   const ledger = new UsageLedger(database);
   const quota = new Quota({ redis, ledger, leaseMs: leaseMsOf(config), clock });
   const month = options.month ?? monthOf(clock.now());
-  await sweepLeases({ redis, quota, ledger });
+  const beforeSettling = forgettingScores({ ledger, newest: new NewestScores(redis) });
+  await sweepLeases({ redis, quota, ledger, beforeSettling });
   const done = [];
   for (const bucket of buckets)
     done.push(await reconcile({ organisationId, bucket, month }, { redis, quota, ledger }));

@@ -25,6 +25,9 @@ export interface StateCase {
   readonly expected: Pick<ValidationBody, 'state' | 'failing_gate' | 'summary'>;
 }
 
+/** The last of a document's records, out of each column. */
+const oneRow = { crm_ids: 1, scores: 1, likelihoods: 1, fields: 1 } as const;
+
 /** Each state and each failing gate. */
 export const stateCases: readonly StateCase[] = [
   {
@@ -96,7 +99,7 @@ export const stateCases: readonly StateCase[] = [
   {
     title: 'failed at cohort_reconciles: a stored row is missing',
     plan: rising,
-    harm: (own) => own.service.stores.predictions.deleteOne({ org: own.id }),
+    harm: (own) => own.service.stores.predictions.updateOne({ org: own.id }, { $pop: oneRow }),
     expected: {
       state: 'failed',
       failing_gate: 'cohort_reconciles',

@@ -139,7 +139,7 @@ describe('quota when Redis is emptied', () => {
     rig.ledger.record(counter, 'slow', 10);
     await redis.flushall();
     await rig.quota.usage(counter);
-    const settled = rig.quota.settle(counter, 'slow', stop).catch((error: unknown) => error);
+    const settled = rig.quota.settle(counter, 'slow', { stop }).catch((error: unknown) => error);
     expect(await settled).to.be.instanceOf(QuotaLeaseLost);
     rig.ledger.takeBack('slow');
     expect(await rig.quota.release(counter, 'slow')).to.equal(false);

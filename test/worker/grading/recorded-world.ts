@@ -1,7 +1,13 @@
-import type { Collection, Db } from 'mongodb';
+import type { Db } from 'mongodb';
 import { callIdGenerator } from '../../../shared/identifiers.js';
 import { type Outcome, OutcomeStore } from '../../../shared/store/outcomes.js';
-import { bandOf, type Prediction, PredictionStore, predictionId } from '../../../shared/store/predictions.js';
+import {
+  bandOf,
+  type PredictionSlice,
+  predictionId,
+  slicesOf,
+} from '../../../shared/store/prediction-slice.js';
+import { PredictionStore } from '../../../shared/store/predictions.js';
 import type { LedgerRow } from '../../../shared/store/usage-ledger.js';
 import { ValidationDailyStore } from '../../../shared/store/validation-daily.js';
 import { dayMs, dayNumber } from '../../../shared/utc-day.js';
@@ -19,33 +25,44 @@ export interface RowToScore {
   readonly score: number;
 }
 
+/** One row that was recorded, as it is now. */
+export interface RecordedRow {
+  readonly id: string;
+  /** Undefined without one, and when it was erased. */
+  readonly crmId: string | undefined;
+  readonly score: number;
+  /** In ten-thousandths. */
+  readonly likelihood: number;
+  readonly at: Date;
+  readonly isErased: boolean;
+}
+
+const likelihoodOf = (score: number): number => score * 50;
 const earlierPrevious = (ms: number) => ({ changed_at: { $subtract: ['$previous.changed_at', ms] } });
 
 /** What the service would have recorded, written into the collections as it does; and the plain truth of it, counted in memory. */
 export class RecordedWorld {
-  readonly rows: Prediction[] = [];
+  readonly rows: RecordedRow[] = [];
   readonly words = new Map<string, Outcome>();
   private readonly ledger: LedgerRow[] = [];
   private readonly newCallId = callIdGenerator();
-  private readonly predictions: Collection<Prediction>;
 
   constructor(
     private readonly database: Db,
     private readonly ids: WorldIds,
-  ) {
-    this.predictions = database.collection<Prediction>('predictions');
-  }
+  ) {}
 
   /** A call that was scored and counted; its id is a little older than its rows, as its body took time to arrive. */
   async call(atMs: number, rows: readonly RowToScore[], arrivalMs = 0): Promise<void> {
     const { organisationId: org, modelId: model, version } = this.ids;
     const callId = this.newCallId(atMs - arrivalMs);
     const at = new Date(atMs);
-    const documents = rows.map(({ crmId, score }, row): Prediction => {
-      const common = { _id: predictionId(callId, row), org, model, version, score, at };
-      const likelihood = score * 50;
-      const crm_id = crmId === undefined ? {} : { crm_id: crmId };
-      return { ...common, ...crm_id, likelihood, band: bandOf(score), fields: '[]' };
+    const slices = slicesOf({
+      ...{ callId, org, model, version, at },
+      crmIds: rows.map(({ crmId }) => crmId ?? null),
+      scores: rows.map(({ score }) => score),
+      likelihoods: rows.map(({ score }) => likelihoodOf(score)),
+      fields: rows.map(() => '[]'),
     });
     const month = at.toISOString().slice(0, 7);
     const counted = {
@@ -60,9 +77,12 @@ export class RecordedWorld {
     } as const;
     const row: LedgerRow = { _id: callId, request_id: callId, ...counted };
     await this.database.collection<LedgerRow>('usage_ledger').insertOne(row);
-    if (documents.length > 0) await this.predictions.insertMany(documents);
+    if (slices.length > 0) await this.database.collection<PredictionSlice>('predictions').insertMany(slices);
     this.ledger.push(row);
-    this.rows.push(...documents);
+    for (const [index, { crmId, score }] of rows.entries()) {
+      const likelihood = likelihoodOf(score);
+      this.rows.push({ id: predictionId(callId, index), crmId, score, likelihood, at, isErased: false });
+    }
   }
 
   async outcomes(outcomes: readonly Outcome[], receivedMs: number): Promise<void> {
@@ -84,9 +104,7 @@ export class RecordedWorld {
     await new OutcomeStore(this.database).erase(organisationId, crmId);
     await new ValidationDailyStore(this.database).markStale(organisationId, days);
     for (const [index, row] of this.rows.entries()) {
-      if (row.crm_id !== crmId) continue;
-      const { crm_id: _lead, fields: _fields, ...rest } = row;
-      this.rows[index] = rest;
+      if (row.crmId === crmId) this.rows[index] = { ...row, crmId: undefined, isErased: true };
     }
     this.words.delete(crmId);
   }
@@ -114,22 +132,22 @@ export class RecordedWorld {
   truth(asOfMs: number, horizonDays: number): Omit<CohortFigures, 'requests' | 'expectedLift' | 'joinable'> {
     const rows = this.rows
       .filter((row) => dayNumber(row.at.getTime()) <= dayNumber(asOfMs))
-      .sort((one, other) => (one._id < other._id ? -1 : 1));
+      .sort((one, other) => (one.id < other.id ? -1 : 1));
     const seen = new Set<string>();
     const counts = { cohort: 0, joined: 0, matured: 0 };
     const leftOut = { repeats: 0, withoutCrmId: 0, excluded: 0, erased: 0 };
     const bands = [0, 1, 2, 3, 4].map(() => ({ records: 0, conversions: 0, expected: 0 }));
     for (const row of rows) {
-      const word = row.crm_id === undefined ? undefined : this.words.get(row.crm_id);
-      if (row.crm_id === undefined) leftOut[row.fields === undefined ? 'erased' : 'withoutCrmId'] += 1;
-      else if (seen.has(row.crm_id)) leftOut.repeats += 1;
+      const word = row.crmId === undefined ? undefined : this.words.get(row.crmId);
+      if (row.crmId === undefined) leftOut[row.isErased ? 'erased' : 'withoutCrmId'] += 1;
+      else if (seen.has(row.crmId)) leftOut.repeats += 1;
       else if (word?.converted === true && word.at <= row.at) leftOut.excluded += 1;
       else {
         const hasMatured = row.at.getTime() + horizonDays * dayMs <= asOfMs;
         counts.cohort += 1;
         if (word !== undefined) counts.joined += 1;
         if (hasMatured) counts.matured += 1;
-        const band = bands[row.band];
+        const band = bands[bandOf(row.score)];
         if (hasMatured && word !== undefined && band !== undefined) {
           const delayMs = word.at.getTime() - row.at.getTime();
           band.records += 1;
@@ -137,7 +155,7 @@ export class RecordedWorld {
           band.expected += row.likelihood / 10_000;
         }
       }
-      if (row.crm_id !== undefined) seen.add(row.crm_id);
+      if (row.crmId !== undefined) seen.add(row.crmId);
     }
     return { ...counts, leftOut, bands, horizonDays };
   }

@@ -1,0 +1,122 @@
+import { expect } from 'chai';
+import { monthOf } from '../../shared/clock.js';
+import { callIdGenerator } from '../../shared/identifiers.js';
+import { forgettingScores } from '../../shared/newest-scores/forget-settled.js';
+import { NewestScores } from '../../shared/newest-scores/newest-scores.js';
+import { Quota } from '../../shared/quota/quota.js';
+import { redisNowMs } from '../../shared/quota/redis-time.js';
+import { sweepLeases } from '../../shared/quota/sweep.js';
+import { newestScoresKey } from '../../shared/redis-keys.js';
+import { slicesOf } from '../../shared/store/prediction-slice.js';
+import { sampleAnswer } from '../support/sample-answer.js';
+import { sampleBundle } from '../support/sample-bundle.js';
+import { scored, scoredRow } from '../support/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+
+const large = { company_size: 150, demo_requested: true, lead_source: 'Referral' };
+const small = { company_size: 5, demo_requested: false, lead_source: 'Fair' };
+
+describe('the newest score of a lead', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+  const key = (modelId = own.model._id) => newestScoresKey(own.id, modelId);
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+  });
+  beforeEach(async () => {
+    own = await workspace(service);
+  });
+
+  it('is known to Redis once a call is answered', async () => {
+    const { score } = scoredRow(await own.score([{ ...large, crm_id: 'L-1' }]));
+    const [prediction] = await own.predictions();
+    expect(await service.redis.hget(key(), 'L-1')).to.equal(`${prediction?._id} ${score}`);
+  });
+
+  it('is taken from MongoDB where Redis has lost it, for leads new and old in one call', async () => {
+    const records = Array.from({ length: 300 }, (_, row) => ({ ...large, crm_id: `L-${row}` }));
+    scored(await own.score(records));
+    await service.redis.unlink(key());
+    const mixed = [...records, { ...small, crm_id: 'new' }];
+    for (const _from of ['MongoDB', 'Redis again']) {
+      const { scores } = scored(await own.score(mixed, { key: own.test }));
+      expect(scores.map((row) => row.previous_score)).to.deep.equal([
+        ...records.map(() => sampleAnswer(large).score),
+        undefined,
+      ]);
+      expect(scores.filter((row) => row.enriched)).to.have.length(300);
+    }
+  });
+
+  it('is taken from MongoDB while Redis knows another model only', async () => {
+    const other = await own.addModel({ bundle: sampleBundle({ name: 'Another score' }) });
+    await own.score([{ ...large, crm_id: 'L-1' }]);
+    await own.score([{ ...small, crm_id: 'L-1' }], { modelId: other._id });
+    await service.redis.unlink(key());
+    const row = scoredRow(await own.score([{ crm_id: 'L-1' }]));
+    expect(row).to.include({ ...sampleAnswer(small), previous_score: sampleAnswer(large).score });
+  });
+
+  it('brings the fields of its own record, wherever in its call that was', async () => {
+    const records = Array.from({ length: 260 }, (_, row) => ({
+      ...large,
+      company_size: row,
+      crm_id: `L-${row}`,
+    }));
+    await own.score(records);
+    const asked = [0, 99, 100, 107, 249, 250, 259];
+    const { scores } = scored(await own.score(asked.map((row) => ({ crm_id: `L-${row}` }))));
+    expect(scores.map(({ score }) => score)).to.deep.equal(
+      asked.map((row) => sampleAnswer({ ...large, company_size: row }).score),
+    );
+  });
+
+  it('is not an old one after the sweep has settled a call whose gateway was gone', async () => {
+    await own.score([{ ...small, crm_id: 'L-1' }]);
+    const nowMs = service.clock.now();
+    const callId = callIdGenerator()(nowMs);
+    const { ledger, predictions, ledgerRows } = service.stores;
+    const quota = new Quota({ redis: service.redis, ledger, leaseMs: 1, clock: service.clock });
+    const deadlineRedisMs = (await redisNowMs(service.redis)) + 5_000;
+    await quota.reserve({ counter: own.counter(), callId, records: 1, stop: 1_000, deadlineRedisMs });
+    const call = { org: own.id, model: own.model._id, version: own.model.version, at: new Date(nowMs) };
+    await ledgerRows.insertOne({
+      ...call,
+      _id: callId,
+      request_id: callId,
+      key: own.live.key._id,
+      bucket: 'live',
+      month: monthOf(nowMs),
+      records: 1,
+    });
+    await predictions.insertMany(
+      slicesOf({ ...call, callId, crmIds: ['L-1'], scores: [77], likelihoods: [1], fields: ['[]'] }),
+    );
+    const newest = new NewestScores(service.redis);
+    const settled = await sweepLeases({
+      redis: service.redis,
+      quota,
+      ledger,
+      beforeSettling: forgettingScores({ ledger, newest }),
+    });
+    expect(settled.settled).to.be.at.least(1);
+    expect(scoredRow(await own.score([{ ...small, crm_id: 'L-1' }])).previous_score).to.equal(77);
+  });
+
+  it('is none once the lead was erased, and one again when it is scored again', async () => {
+    await own.score([
+      { ...large, crm_id: 'L-1' },
+      { ...large, crm_id: 'L-2' },
+    ]);
+    expect((await own.call('/v1/scores/L-1', { method: 'DELETE' })).status).to.equal(204);
+    const { scores } = scored(await own.score([{ ...small, crm_id: 'L-1' }, { crm_id: 'L-2' }]));
+    expect(scores.map((row) => row.enriched)).to.deep.equal([false, true]);
+    expect(scoredRow(await own.score([{ crm_id: 'L-1' }]))).to.include({
+      ...sampleAnswer(small),
+      previous_score: sampleAnswer(small).score,
+    });
+  });
+});

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { NewestScores } from '../../../shared/newest-scores/newest-scores.js';
+import { newestScoresKey } from '../../../shared/redis-keys.js';
+import type { NewestPrediction } from '../../../shared/store/newest-predictions.js';
+import { predictionId } from '../../../shared/store/prediction-slice.js';
+import { freshCounter, QuotaRig } from '../quota/quota-rig.js';
+
+export const modelId = 'mdl_A';
+
+/** A call that scores leads: each with its score, in the order of the rows. */
+export type Rows = readonly (readonly [crmId: string | null, score: number])[];
+
+/** Newest scores on a real Redis, with the predictions that MongoDB would hold in memory. */
+export class NewestRig {
+  readonly quota: QuotaRig;
+  readonly newest: NewestScores;
+  readonly counter = freshCounter();
+  /** Recorded predictions that were not erased, in any order. */
+  predictions: NewestPrediction[] = [];
+  private readonly calls = new Map<string, { readonly rows: Rows; readonly generation: string }>();
+
+  constructor(redisUrl: string) {
+    this.quota = new QuotaRig(redisUrl);
+    this.newest = new NewestScores(this.quota.redis);
+  }
+
+  get redis(): Redis {
+    return this.quota.redis;
+  }
+
+  get organisationId(): string {
+    return this.counter.organisationId;
+  }
+
+  get key(): string {
+    return newestScoresKey(this.organisationId, modelId);
+  }
+
+  close(): void {
+    this.quota.close();
+  }
+
+  /** Reserves and records a call, as a gateway does before it settles. */
+  async record(callId: string, rows: Rows): Promise<void> {
+    const { generation } = await this.read('any');
+    await this.quota.reserve(this.counter, callId, rows.length, 1_000_000);
+    this.quota.ledger.record(this.counter, callId, rows.length);
+    this.calls.set(callId, { rows, generation });
+    for (const [row, [crmId, score]] of rows.entries())
+      if (crmId !== null) this.predictions.push({ crmId, id: predictionId(callId, row), score });
+  }
+
+  async settle(callId: string): Promise<void> {
+    const { rows, generation } = this.calls.get(callId) ?? { rows: [], generation: '' };
+    const scores = rows.map(([, score]) => score);
+    await this.quota.quota.settle(this.counter, callId, {
+      newest: { modelId, crmIds: rows.map(([crmId]) => crmId), scores, generation },
+    });
+  }
+
+  async score(callId: string, rows: Rows): Promise<void> {
+    await this.record(callId, rows);
+    await this.settle(callId);
+  }
+
+  /** What Redis says of leads: undefined where it does not know. */
+  async read(...crmIds: string[]) {
+    const [found] = await this.newest.read({
+      organisationId: this.organisationId,
+      modelIds: [modelId],
+      crmIds,
+    });
+    if (found === undefined) throw new Error('nothing was said of the model');
+    return { generation: found.generation, scores: crmIds.map((_, place) => found.scores[place]) };
+  }
+
+  /** What MongoDB would say of leads now. */
+  lookUp(crmIds: readonly string[]): NewestPrediction[] {
+    return crmIds.flatMap((crmId) => this.newestOf(crmId) ?? []);
+  }
+
+  /** Notes what a look-up found. */
+  async fill(
+    generation: string,
+    crmIds: readonly string[],
+    newest: readonly NewestPrediction[],
+  ): Promise<void> {
+    await this.newest.fill({ organisationId: this.organisationId, modelId, generation, crmIds, newest });
+  }
+
+  /** Reads leads, and has those that Redis did not know looked up and noted. */
+  async warm(...crmIds: string[]): Promise<void> {
+    const { generation, scores } = await this.read(...crmIds);
+    const unknown = crmIds.filter((_, place) => scores[place] === undefined);
+    await this.fill(generation, unknown, this.lookUp(unknown));
+  }
+
+  /** Erases a lead in the steps of `DELETE /v1/scores/{crm_id}`. */
+  async erase(crmId: string, nowMs: number): Promise<void> {
+    this.predictions = this.predictions.filter((each) => each.crmId !== crmId);
+    await this.newest.erase({ organisationId: this.organisationId, modelIds: [modelId], crmId, nowMs });
+  }
+
+  forget(): Promise<void> {
+    return this.newest.forget(this.organisationId, [modelId]);
+  }
+
+  /** What is there is from an earlier run of Redis, as after a restart. */
+  async restart(): Promise<void> {
+    if ((await this.redis.exists(this.key)) === 1)
+      await this.redis.hset(this.key, '', `${randomUUID()} ${randomUUID()}`);
+  }
+
+  /** The newest recorded prediction of a lead. */
+  newestOf(crmId: string): NewestPrediction | undefined {
+    const own = this.predictions.filter((each) => each.crmId === crmId);
+    return own.reduce<NewestPrediction | undefined>(
+      (newest, each) => (newest === undefined || each.id > newest.id ? each : newest),
+      undefined,
+    );
+  }
+}
