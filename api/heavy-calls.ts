@@ -15,6 +15,8 @@ export interface HeavyCallsOptions {
 export const heavyBytes = 64 * 1024;
 /** Large calls at once: enough to keep workers busy; while others send small ones, no more than must be. */
 const atOnce = { alone: 4, besideSmall: 1 } as const;
+/** So that a worker is free for a small one. */
+const chunksBesideSmall = 1;
 /** Calls that come seldom count as well. */
 const besideSmallMs = 60_000;
 /** While small calls of others come, a large one is followed by as long a pause as it took, up to this. */
@@ -33,8 +35,15 @@ interface SmallCall {
   readonly atMs: number;
 }
 
-/** Ends a turn of the event loop, so that others have theirs. */
-export type Breathe = () => Promise<void>;
+/** How a call is to be done. */
+export interface CallTurn {
+  /** Ends a turn of the event loop, so that others have theirs. */
+  readonly breathe: () => Promise<void>;
+  /** How many of its chunks the workers may have at once. */
+  readonly chunksAtOnce: number;
+}
+
+const smallTurn: CallTurn = { breathe: async () => undefined, chunksAtOnce: Number.POSITIVE_INFINITY };
 
 /**
  * Keeps large calls from holding up small ones. A gateway has one thread, and a machine few cores: what a call of a
@@ -63,17 +72,18 @@ export class HeavyCalls {
    * Does the work of a call whose body has arrived: at once where that is small.
    * @throws ApiError internalError when its turn does not come in time; CallerGone; what `work` throws
    */
-  async inTurn<Result>(call: CallToWait, work: (breathe: Breathe) => Promise<Result>): Promise<Result> {
+  async inTurn<Result>(call: CallToWait, work: (turn: CallTurn) => Promise<Result>): Promise<Result> {
     const organisationId = call.apiKey.organisation_id;
     if (call.body.length < heavyBytes) {
       this.noteSmall(organisationId);
-      return await work(async () => undefined);
+      return await work(smallTurn);
     }
     this.isBesideSmall = this.othersSentSmallWithin(besideSmallMs, organisationId);
     return await new Promise<Result>((resolve, reject) => {
       const begin = async () => {
         if (call.hasHungUp()) throw new CallerGone('the caller hung up while waiting');
-        const result = work(() => nextTurn());
+        const chunksAtOnce = this.isBesideSmall ? chunksBesideSmall : Number.POSITIVE_INFINITY;
+        const result = work({ breathe: () => nextTurn(), chunksAtOnce });
         result.then(resolve, reject);
         await this.hold(organisationId, result);
       };

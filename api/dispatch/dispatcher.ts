@@ -76,6 +76,7 @@ export class Dispatcher {
     const target = { organisationId: call.apiKey.organisation_id, model };
     const parts: OutgoingPart[] = [];
     const underWay: Promise<PartReply>[] = [];
+    const { chunksAtOnce = Number.POSITIVE_INFINITY } = call;
     for (const part of packedParts(call, model)) {
       // Packing takes milliseconds; other calls have their turn in between.
       if (parts.length > 0) await nextTurn();
@@ -83,6 +84,7 @@ export class Dispatcher {
       const reply = this.scorePart(part, target, call);
       reply.catch(() => undefined);
       underWay.push(reply);
+      if (underWay.length >= chunksAtOnce) await underWay[underWay.length - chunksAtOnce];
     }
     const replies = await Promise.all(underWay);
     const refused = replies.filter((reply): reply is RefusedPart => 'problems' in reply);

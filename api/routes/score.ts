@@ -41,12 +41,12 @@ export function scoreRoute(rooms: ScoreRouteRooms, writeReply: WriteReply): Midd
         'Send JSON: the Content-Type must be application/json, in UTF-8.',
       );
     }
-    const reply = await rooms.heavyCalls.inTurn(received, async (breathe) => {
+    const reply = await rooms.heavyCalls.inTurn(received, async ({ breathe, chunksAtOnce }) => {
       const parsed = parseJson(bodyText(received.body));
       await breathe();
       const request = check(parsed);
       await breathe();
-      const call = callOf(received, request, String(context.state.requestId));
+      const call = { ...callOf(received, request, String(context.state.requestId)), chunksAtOnce };
       return await answerInTime(call, () => scoreRecords(call, writeReply, rooms.scoring));
     });
     sendReply(context, reply);

@@ -74,6 +74,16 @@ describe('large calls', () => {
     await Promise.all(all);
   });
 
+  it('have one chunk with the workers at once beside small calls of others, and otherwise all of them', async () => {
+    const chunksAtOnce = (body: Buffer) =>
+      heavyCalls.inTurn(callOf('a', body), async (turn) => turn.chunksAtOnce);
+    await heavyCalls.inTurn(callOf('a', small), async () => undefined);
+    expect(await chunksAtOnce(large)).to.equal(Number.POSITIVE_INFINITY);
+    await heavyCalls.inTurn(callOf('c', small), async () => undefined);
+    expect(await chunksAtOnce(large)).to.equal(1);
+    expect(await chunksAtOnce(small)).to.equal(Number.POSITIVE_INFINITY);
+  });
+
   it('are answered at once and then followed by a pause, while small ones come', async () => {
     await heavyCalls.inTurn(callOf('c', small), async () => undefined);
     const tookMs = 100;

@@ -14,9 +14,10 @@ const floodCallers = 8;
 const recordsOfABatch = 1_000;
 const singlesPerSecond = 25;
 const roundMs = 2_000;
-const rounds = 4;
+/** Five hundred calls with and without a flood: of fewer, the slowest hundredth would be one or two. */
+const rounds = 10;
 /** Whoever else uses the machine disturbs a round: so many are made at most until there are enough that were not. */
-const mostRounds = 12;
+const mostRounds = 24;
 const undisturbedShare = 0.15;
 const mostTimes = 3;
 
