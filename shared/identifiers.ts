@@ -46,13 +46,6 @@ export const longestArrivalMs = 11 * 60 * 1000;
 /** The text that is smaller than every call id made at an instant or later, and larger than all before it. */
 export const callIdFloor = (atMs: number): string => timePart(Math.max(0, atMs));
 
-/** When a call id was made, in ms; also that of a prediction's `_id`, which begins with it. */
-export function callIdTimeMs(callId: string): number {
-  let atMs = 0;
-  for (const character of callId.slice(0, 10)) atMs = 32 * atMs + crockford.indexOf(character);
-  return atMs;
-}
-
 function increment(bytes: Uint8Array): void {
   for (let index = bytes.length - 1; index >= 0; index -= 1) {
     const next = ((bytes[index] ?? 0) + 1) & 0xff;

@@ -38,8 +38,6 @@ export interface ScoredCall {
 interface Entry {
   readonly callId: string;
   readonly timeoutMs: number;
-  /** Records of the call. */
-  readonly weight: number;
   readonly slices: readonly PredictionSlice[];
   readonly row: LedgerRow;
   readonly reply: IdempotentReply | undefined;
@@ -58,7 +56,7 @@ export class Recorder {
   constructor(private readonly options: RecorderOptions) {
     this.commits = new GroupCommit({
       commit: (entries) => this.commit(entries),
-      weightOf: (entry) => entry.weight,
+      weightOf: (entry) => entry.row.records,
       mayPassAlone: (error) => !(error instanceof CommitUnknown),
     });
   }
@@ -140,7 +138,6 @@ function entryOf({ call, model, rows, reservation, writeWith }: ScoredCall): Ent
   return {
     callId: call.id,
     timeoutMs: msUntil(call.deadline),
-    weight: call.records.length,
     slices: call.bucket === 'live' ? predictionsOf(call, { model, rows, at }) : [],
     row: {
       _id: call.id,

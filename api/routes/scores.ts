@@ -67,12 +67,13 @@ export function eraseScoresRoute(
     await idempotency.eraseLead({ organisationId: organisation._id, crmId, callIds });
     const days = await predictions.daysOf(organisation._id, crmId);
     const wasScored = await predictions.erase(organisation._id, crmId);
-    const modelIds = models.map((model) => model._id);
-    const nowMs = rooms.clock.now();
-    await newest.erase({ organisationId: organisation._id, modelIds, crmId, nowMs });
     const hadOutcome = await outcomes.erase(organisation._id, crmId);
     // Afterwards: a grader that reads the days once more then finds them without the lead.
     await daily.markStale(organisation._id, days);
+    // Last of all, and for whoever asks again because it failed, too: the rest is not done twice.
+    const modelIds = models.map((model) => model._id);
+    const nowMs = rooms.clock.now();
+    await newest.erase({ organisationId: organisation._id, modelIds, crmId, nowMs });
     if (!wasScored && !hadOutcome) throw unknownLead();
     return undefined;
   });

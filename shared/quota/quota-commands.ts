@@ -131,10 +131,9 @@ function notesOf(
 ): { readonly key: string; readonly args: (string | number)[] }[] {
   return calls.flatMap(({ counter, newest }, index) => {
     if (newest === undefined) return [];
-    const crmIds = JSON.stringify(newest.crmIds.map((crmId) => crmId ?? false));
     return {
       key: newestScoresKey(counter.organisationId, newest.modelId),
-      args: [index + 1, newest.generation, crmIds, JSON.stringify(newest.scores)],
+      args: [index + 1, newest.generation, JSON.stringify(newest.crmIds), JSON.stringify(newest.scores)],
     };
   });
 }

@@ -6,7 +6,7 @@
 -- KEYS[3..2+N] state of each of N calls   KEYS[3+N..] hash of the newest scores of its model, for each note
 -- ARGV[1] N   ARGV[2] lease ms   ARGV[3] ms to keep newest scores   ARGV[4] how many leads such a hash may have
 -- ARGV[5..4+N] id of each call   ARGV[5+N..] of each note: which call it is of (1..N), the generation of the newest scores
--- as it was before the call was recorded, JSON of the crm_ids of its rows (false where there is none), JSON of their scores
+-- as it was before the call was recorded, JSON of the crm_ids of its rows (null where there is none), JSON of their scores
 --
 -- returns code, used, leased of each call, in turn, in one array; used and leased in records, after that call
 --    1 settled                  2 already settled (or counted when the counter was restored)
@@ -55,7 +55,7 @@ local function keep(key, call_id, generation, crm_ids, scores)
   if not present then return end
   local leads, entries, count = {}, {}, 0
   for row, crm_id in ipairs(crm_ids) do
-    if crm_id then
+    if crm_id ~= cjson.null then
       count = count + 1
       leads[count], entries[count] = crm_id, string.format('%s.%04d %d', call_id, row - 1, scores[row])
     end
