@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { connectMongo } from '../../shared/store/connect.js';
 import { generateLeads } from '../demo/lead-generator.js';
 import { seededRandom } from '../demo/seeded-random.js';
+import type { OnEnd } from '../stack/run-to-end.js';
 import { causeFaults } from './cause-faults.js';
 import { ChaosLoad } from './chaos-load.js';
 import { chaosPepper, createOrganisations } from './chaos-organisations.js';
@@ -31,8 +32,7 @@ export interface ChaosHooks {
   readonly onStep: (step: string) => void;
   /** Told of each fault when it is over, and how many calls have been made so far. */
   readonly onFault: (fault: FaultEvent, calls: number) => void;
-  /** Takes what must be undone however the run ends. */
-  readonly onEnd: (undo: () => Promise<unknown>) => void;
+  readonly onEnd: OnEnd;
 }
 
 const links = ['proxied', 'direct'] as const;

@@ -1,6 +1,6 @@
 import { messageOf } from '../../shared/errors.js';
 
-type Undo = () => Promise<unknown> | undefined;
+export type Undo = () => Promise<unknown> | undefined;
 
 /** Takes what must be undone when a run ends, however it ends. */
 export type OnEnd = (undo: Undo) => void;
@@ -20,7 +20,7 @@ export class UsageError extends Error {
 /**
  * Runs a command that starts servers and processes, undoes all of it, and ends the process: with what `process.exitCode`
  * says, 1 when the run failed, 2 for wrong usage, 130 when it was interrupted.
- * @param run what it writes to standard output is written in full before the process ends
+ * @param run what it writes to standard output is written in full before the process ends, unless it is interrupted
  * @param failure what is said before the reason of a failure, as "The run failed"
  */
 export async function runToEnd(run: (end: RunEnd) => Promise<void>, failure: string): Promise<never> {

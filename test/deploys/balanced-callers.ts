@@ -6,6 +6,7 @@ export interface BalancedOutcome {
   readonly records: number;
   /** 0 when there was no answer. */
   readonly status: number;
+  readonly tookMs: number;
   /** The answer, or the error of the connection. */
   readonly text: string;
 }
@@ -74,8 +75,9 @@ export class BalancedCallers {
   private async callOnAndOn(): Promise<void> {
     while (!this.isOver) {
       const { body, records } = this.options.nextCall();
+      const sentMs = performance.now();
       const answer = await this.send(`${this.nextGateway()}/v1/score`, body);
-      this.outcomes.push({ ...answer, records });
+      this.outcomes.push({ ...answer, records, tookMs: performance.now() - sentMs });
       await pause(pauseMs);
     }
   }

@@ -11,6 +11,8 @@ const callers = 6;
 /** Calls between two steps of a deploy. */
 const between = 30;
 const largestCall = 20;
+/** The product's own deadline, and half a second. */
+const longestAnswerMs = 10_500;
 
 describe('a deploy under load', () => {
   let service: FaultService;
@@ -52,9 +54,11 @@ describe('a deploy under load', () => {
     } finally {
       await load.stop();
     }
-    tellFigures({ fault: title, calls: load.outcomes.length });
+    const slowestMs = Math.max(...load.outcomes.map(({ tookMs }) => tookMs));
+    tellFigures({ fault: title, calls: load.outcomes.length, slowest_ms: slowestMs });
     const failed = load.outcomes.filter(({ status }) => status !== 200);
     expect(failed, `failed calls of ${load.outcomes.length}`).to.deep.equal([]);
+    expect(slowestMs, 'the slowest answer').to.be.below(longestAnswerMs);
     const records = load.outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
     expect(await expectExact(own)).to.equal(before + records);
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { readableReport } from '../../scripts/chaos/chaos-report.js';
 import { runChaos } from '../../scripts/chaos/run-chaos.js';
+import type { Undo } from '../../scripts/stack/run-to-end.js';
 import { tellFigures } from '../support/fault-figures.js';
 
 const minutes = 2;
@@ -11,7 +12,7 @@ const seed = 20_261_121;
 const testTimeoutMs = 6 * 60_000;
 
 describe(`npm run chaos -- --minutes ${minutes} --seed ${seed}`, () => {
-  const undoings: (() => Promise<unknown>)[] = [];
+  const undoings: Undo[] = [];
 
   afterEach(async function () {
     this.timeout(60_000);

@@ -22,9 +22,14 @@ export interface PredictionRow {
   readonly fields?: string;
 }
 
-/** The predictions of a stored document, one by one. */
+/**
+ * The predictions of a stored document, one by one.
+ * @throws Error when its columns are not equally long
+ */
 export function predictionRows(slice: PredictionSlice): PredictionRow[] {
   const { _id, org, model, version, at } = slice;
+  const lengths = [slice.crm_ids, slice.scores, slice.likelihoods, slice.fields].map(({ length }) => length);
+  if (new Set(lengths).size !== 1) throw new Error(`the columns of ${_id} have ${lengths} entries`);
   return slice.scores.map((score, index) => {
     const [crmId, fields] = [slice.crm_ids[index], slice.fields[index]];
     return {

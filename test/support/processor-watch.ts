@@ -10,7 +10,7 @@ interface Reading {
 const everyMs = 100;
 
 /**
- * Watches for how long processes of a service, and this one, were ready to run and the machine gave them no processor: what
+ * Watches for how long processes of a service were ready to run and the machine gave them no processor: what
  * other work on the machine costs is not the service's doing. Only Linux tells; elsewhere nobody ever waits. MongoDB is left
  * out, whose threads wait each for itself.
  */
@@ -19,7 +19,7 @@ export class ProcessorWatch {
   private readonly workers: readonly number[];
   private readonly timer: NodeJS.Timeout;
 
-  /** @param which `gateways`: whose calls are timed; `all`: with Redis, and the workers that there are now */
+  /** @param which `gateways`: whose calls are timed; `all`: with this process, Redis, and the workers that there are now */
   constructor(
     private readonly service: FaultService,
     private readonly which: 'gateways' | 'all',
@@ -50,12 +50,8 @@ export class ProcessorWatch {
 
   private read(): void {
     const { cluster } = this.service;
-    const pids = [
-      process.pid,
-      ...this.workers,
-      ...cluster.gateways.flatMap(({ gateway }) => gateway?.pid ?? []),
-    ];
-    if (this.which === 'all') pids.push(cluster.server('redis').pid);
+    const pids = [...this.workers, ...cluster.gateways.flatMap(({ gateway }) => gateway?.pid ?? [])];
+    if (this.which === 'all') pids.push(process.pid, cluster.server('redis').pid);
     const waited = pids.flatMap((pid): [number, number][] => {
       const waitedMs = waitedForProcessorMs(pid);
       return waitedMs === undefined ? [] : [[pid, waitedMs]];

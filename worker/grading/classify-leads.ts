@@ -25,7 +25,7 @@ export interface Classification {
 
 /**
  * Finds the first prediction of each lead under a version and what became of it, and counts the leads by day and band:
- * the cohort. Columns of slices are decoded and compared here, in memory: taking them apart on the server costs many
+ * the cohort. Columns of slices are decoded and compared here, in memory: taking them apart on the server costs several
  * times as much.
  * @returns at most five groups a day, of the day of the cut ten
  * @throws what MongoDB says
@@ -36,6 +36,7 @@ export async function classifyLeads(
   classification: Classification,
 ): Promise<LeadGroup[]> {
   const { days, cut, isEverything } = classification;
+  if (days.length === 0) return [];
   const counts = new LeadCounts({ horizonDays: graded.horizonDays, cut, days: new Set(days) });
   const leads = isEverything
     ? undefined

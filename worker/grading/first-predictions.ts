@@ -54,19 +54,11 @@ export async function firstPredictionsOf(
     for await (const slices of slicesOfLeads(snapshot, graded, some)) {
       for (const slice of slices) noteFirsts(firsts, slice, isWanted);
       read += slices.length;
-      if (read > mostSlices) return await firstsOfEverySlice(snapshot, graded, isWanted);
+      if (read <= mostSlices) continue;
+      for await (const all of everySlice(snapshot, graded, 'collection'))
+        for (const slice of all) noteFirsts(firsts, slice, isWanted);
+      return firsts;
     }
   }
-  return firsts;
-}
-
-async function firstsOfEverySlice(
-  snapshot: Snapshot,
-  graded: GradedVersion,
-  isWanted: (crmId: string) => boolean,
-): Promise<FirstPredictions> {
-  const firsts: FirstPredictions = new Map();
-  for await (const slices of everySlice(snapshot, graded, 'collection'))
-    for (const slice of slices) noteFirsts(firsts, slice, isWanted);
   return firsts;
 }

@@ -36,7 +36,7 @@ export interface GradeOptions {
   readonly nowMs: number;
   /** Compute every day anew. */
   readonly rebuild?: boolean;
-  /** Leads in memory at once when all are read; 300,000 by default. */
+  /** Leads in memory at once when all are read; `leadsAPass` by default. */
   readonly leadsAPass?: number;
 }
 

@@ -9,7 +9,7 @@ import { blocksOf, idsOfDays } from './scan-requests.js';
 /** What is read of a slice to tell which of its predictions are the first of their leads. */
 export type LeadSlice = Pick<PredictionSlice, '_id' | 'at' | 'crm_ids' | 'scores' | 'likelihoods'>;
 
-/** A reply's fifteen thousand records are decoded in some 15 ms; a single record may have a slice to itself. */
+/** A reply's fifteen thousand records are decoded within milliseconds; a single record may have a slice to itself. */
 const replySize = {
   first: 100,
   most: 1_000,

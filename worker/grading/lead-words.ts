@@ -9,7 +9,7 @@ export type LeadWord = Pick<StoredOutcome, 'crm_id' | 'converted' | 'at' | 'rece
 
 /** They go into one command, of at most 16 MB; an id may have a kilobyte. */
 const leadsAtOnce = 5_000;
-/** Decoded in some 10 ms. */
+/** Decoded within milliseconds. */
 const wordsAReply = 5_000;
 
 /**

@@ -30,7 +30,7 @@ interface Reply<Found> {
 
 /**
  * Reads what a command finds, a reply at a time. The driver's own cursors decode each document by itself, which of small
- * ones takes five times as long as decoding the reply that they come in.
+ * ones takes several times as long as decoding the reply that they come in.
  * @throws what MongoDB says
  */
 export async function* inReplies<Found>(

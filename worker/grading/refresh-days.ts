@@ -71,7 +71,7 @@ export async function refreshDays(options: RefreshOptions): Promise<Refreshed> {
 
   const requests = await scanRequests(snapshot, graded, days);
   const groups = await classifyLeads(snapshot, graded, {
-    days,
+    days: days.filter((day) => (requests.get(day)?.stored_rows ?? 0) > 0),
     cut,
     isEverything: changes === undefined,
     leadsAPass: options.leadsAPass,
