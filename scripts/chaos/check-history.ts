@@ -8,6 +8,8 @@ import type {
   StandstillEvent,
 } from './history.js';
 
+import { forgivenMs } from './watch-processors.js';
+
 /** Half a second: what an answer may come after its deadline. */
 const graceMs = 500;
 /** A killed gateway's connections end within this long of it. */
@@ -18,7 +20,8 @@ const killSlackMs = 1_000;
  * 1. a call that was answered with 200 has exactly one row in the ledger, with its count, and so have all attempts under
  *    one Idempotency-Key together;
  * 2. nothing else has one, but a call whose connection was lost may have one;
- * 3. each call is answered within its deadline and half a second, unless its gateway was killed, or frozen for as long;
+ * 3. each call is answered within its deadline and half a second, unless its gateway was killed, or frozen for as long, or
+ *    the machine kept it from running (`forgivenMs`);
  * 4. usage never passes the hard stop;
  * 5. at the end Redis counts what the ledger adds up to, and holds nothing;
  * 6. each counted live record has its prediction, and no other has;
@@ -106,7 +109,8 @@ function checkAnswers(events: readonly HistoryEvent[], { deadlineMs }: RunEvent)
       return wasKilled(call, kills) ? [] : `${describeAttempt(call)}, though its gateway was not killed`;
     if (typeof call.outcome !== 'number') return [];
     const stood = standstills.filter(({ gateway }) => gateway === undefined || gateway === call.gateway);
-    const limitMs = deadlineMs + graceMs + standstillMs(call, [...stood, ...freezesOf(call, faults)]);
+    const dueMs = deadlineMs + graceMs + standstillMs(call, freezesOf(call, faults));
+    const limitMs = dueMs + forgivenMs(standstillMs(call, stood), dueMs);
     return call.tookMs <= limitMs ? [] : `${describeAttempt(call)} after ${Math.round(call.tookMs)} ms`;
   });
 }

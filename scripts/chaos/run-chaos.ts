@@ -81,6 +81,7 @@ export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promis
     callsPerSecond,
   });
   hooks.onStep(`making ${callsPerSecond} calls a second for ${options.minutes} min, seed ${options.seed}`);
+  hooks.onEnd(() => load.stop());
   load.start();
   const watch = watchProcessors(cluster.gateways, history);
   hooks.onEnd(async () => clearInterval(watch));

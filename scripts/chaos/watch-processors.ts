@@ -26,6 +26,15 @@ export function watchProcessors(gateways: readonly GatewaySlot[], history: Histo
 }
 
 /**
+ * How much later than its limit something may come because processes stood still: by as long, but no later than twice the
+ * limit. A machine that gives them less than half of the time can hold nobody to a limit, and is not to pass for one on which
+ * all went well.
+ * @param stoodStillMs how long they were kept from running, ms
+ * @param limitMs what holds while nothing keeps them, ms
+ */
+export const forgivenMs = (stoodStillMs: number, limitMs: number): number => Math.min(stoodStillMs, limitMs);
+
+/**
  * How long the main thread of a process has waited for a processor since it began, in ms. The second number of
  * /proc/<pid>/schedstat, in ns: https://docs.kernel.org/scheduler/sched-stats.html. Undefined when the process has gone, or
  * the system does not tell.

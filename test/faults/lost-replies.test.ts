@@ -63,9 +63,8 @@ describe('a connection of a gateway that breaks in the middle of a call', () => 
       scored(await call());
     }, deadlineMs);
     const before = await expectExact(own);
-    const clock = new AnswerClock(deadlineMs, service);
     const broken = proxy.next(request, fate);
-    const outcome = await timed(call);
+    const [clock, outcome] = await AnswerClock.during(service, deadlineMs, () => timed(call));
     const status = outcome.reply?.status;
     await Promise.race([broken, neverCame(`${request} in a call that was answered with ${status}`)]);
     clock.expectInTime([outcome]);

@@ -49,21 +49,22 @@ describe('MongoDB under load', () => {
     this.timeout(startTimeoutMs);
     await own.call('/v1/usage');
     const unknown = await workspace(service);
-    const clock = new AnswerClock(sharedDeadlineMs, service);
-    service.cluster.freeze('mongo');
     const read = (path: string) => timed(() => own.call(path));
     const outcome = { crm_id: 'L-1', converted: true, at: '2026-01-02' };
     const tell = (to: TestWorkspace) =>
       timed(() => to.call('/v1/outcomes', { body: { outcomes: [outcome] } }));
-    const outcomes = await Promise.all([
-      read('/v1/scores/L-1'),
-      read('/v1/usage'),
-      read('/v1/models'),
-      read(`/v1/models/${own.model._id}`),
-      timed(() => own.call('/v1/scores/unknown', { method: 'DELETE' })),
-      tell(own),
-      tell(unknown),
-    ]).finally(() => service.cluster.thaw('mongo'));
+    const [clock, outcomes] = await AnswerClock.during(service, sharedDeadlineMs, () => {
+      service.cluster.freeze('mongo');
+      return Promise.all([
+        read('/v1/scores/L-1'),
+        read('/v1/usage'),
+        read('/v1/models'),
+        read(`/v1/models/${own.model._id}`),
+        timed(() => own.call('/v1/scores/unknown', { method: 'DELETE' })),
+        tell(own),
+        tell(unknown),
+      ]).finally(() => service.cluster.thaw('mongo'));
+    });
     clock.expectInTime(outcomes);
     for (const { reply } of outcomes)
       if (reply !== undefined && reply.status !== 200) refused(reply, '500 internal_error');

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
 import { expectExact, workerDeaths } from '../support/fault-checks.js';
 import { tellFigures } from '../support/fault-figures.js';
-import { AnswerClock, statuses, timed, underLoad } from '../support/fault-load.js';
+import { AnswerClock, type CallOutcome, statuses, timed, underLoad } from '../support/fault-load.js';
 import { crashingBundle, hangingBundle } from '../support/fault-models.js';
 import { type FaultService, faultService } from '../support/fault-service.js';
 import { refused } from '../support/score-reply.js';
@@ -33,14 +33,15 @@ describe('a model that ends or holds the process that runs it', () => {
 
   /** Calls the model until it is quarantined, while calls to another model go on. */
   async function callUntilQuarantined(poisonous: TestWorkspace, fault: string): Promise<void> {
-    const clock = new AnswerClock(deadlineMs, service);
     const beganMs = performance.now();
-    const [outcomes, poisoned] = await eventuallyBoth(healthy, async () => {
-      const calls = [await timed(() => poisonous.score([lead]))];
-      while ((calls.at(-1)?.tookMs ?? 0) > atOnceMs || (await workerDeaths(service)).length < 2)
-        calls.push(await timed(() => poisonous.score([lead])));
-      return calls;
-    });
+    const poisoned: CallOutcome[] = [];
+    const callPoisonous = async () => {
+      do poisoned.push(await timed(() => poisonous.score([lead])));
+      while ((poisoned.at(-1)?.tookMs ?? 0) > atOnceMs || (await workerDeaths(service)).length < 2);
+    };
+    const [clock, outcomes] = await AnswerClock.during(service, deadlineMs, () =>
+      underLoad(() => healthy.score([lead]), callPoisonous, { everyMs: 200 }),
+    );
     const deaths = await workerDeaths(service);
     tellFigures({
       fault,
@@ -69,15 +70,3 @@ describe('a model that ends or holds the process that runs it', () => {
     await callUntilQuarantined(poisonous, 'a model that never gives an answer');
   });
 });
-
-async function eventuallyBoth<Result>(healthy: TestWorkspace, work: () => Promise<Result>) {
-  let result: Result | undefined;
-  const outcomes = await underLoad(
-    () => healthy.score([lead]),
-    async () => {
-      result = await work();
-    },
-    { everyMs: 200 },
-  );
-  return [outcomes, result as Result] as const;
-}

@@ -34,22 +34,23 @@ describe('a gateway whose servers are silent for half a deadline', () => {
       this.timeout(startTimeoutMs);
       const own = await workspace(service);
       scored(await own.score(leads(1), { gateway: proxied }));
-      const clock = new AnswerClock(sharedDeadlineMs, service);
       const call = () => timed(() => own.score(leads(2), { gateway: proxied }));
-      const calls = Array.from({ length: 10 }, call);
-      await Promise.race([...calls, pause(20)]);
-      slot.proxies?.[server].hold();
-      calls.push(...Array.from({ length: 10 }, call));
-      await pause(silentMs);
-      slot.proxies?.[server].release();
-      const outcomes = await Promise.all(calls);
+      const [clock, outcomes] = await AnswerClock.during(service, sharedDeadlineMs, async () => {
+        const calls = Array.from({ length: 10 }, call);
+        await Promise.race([...calls, pause(20)]);
+        slot.proxies?.[server].hold();
+        calls.push(...Array.from({ length: 10 }, call));
+        await pause(silentMs);
+        slot.proxies?.[server].release();
+        return Promise.all(calls);
+      });
       tellFigures({
         fault: `${server === 'redis' ? 'Redis' : 'MongoDB'} silent for half a deadline`,
         answers: statuses(outcomes),
         slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),
       });
       clock.expectInTime(outcomes);
-      expect(statuses(outcomes)).to.deep.equal({ 200: calls.length });
+      expect(statuses(outcomes)).to.deep.equal({ 200: 20 });
       expect(await expectExact(own, exactWithinMs)).to.equal(1 + recordsAnswered(outcomes, 2));
     });
   }

@@ -38,17 +38,18 @@ describe('a poisonous model that takes all workers at once', () => {
     it(`and ${does} them: it is quarantined, and calls to other models are answered in time`, async function () {
       this.timeout(120_000);
       const poisonous = await workspace(service, { bundle: bundle() });
-      const clock = new AnswerClock(deadlineMs, service);
-      const poisoned = Promise.all(
-        Array.from({ length: callsAtOnce }, () => timed(() => poisonous.score([lead, lead]))),
-      );
-      const outcomes = await underLoad(
-        () => healthy.score([lead]),
-        () => poisoned,
-        { everyMs: 200 },
-      );
-      for (const { reply } of await poisoned) if (reply !== undefined) refused(reply, '500 internal_error');
-      clock.expectInTime([...outcomes, ...(await poisoned)]);
+      const [clock, [outcomes, poisoned]] = await AnswerClock.during(service, deadlineMs, async () => {
+        const callPoisonous = () => timed(() => poisonous.score([lead, lead]));
+        const calls = Promise.all(Array.from({ length: callsAtOnce }, callPoisonous));
+        const beside = await underLoad(
+          () => healthy.score([lead]),
+          () => calls,
+          { everyMs: 200 },
+        );
+        return [beside, await calls];
+      });
+      for (const { reply } of poisoned) if (reply !== undefined) refused(reply, '500 internal_error');
+      clock.expectInTime([...outcomes, ...poisoned]);
       const last = await timed(() => poisonous.score([lead]));
       const deaths = await workerDeaths(service);
       tellFigures({

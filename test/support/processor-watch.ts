@@ -7,6 +7,9 @@ interface Reading {
   readonly waitedMs: ReadonlyMap<number, number>;
 }
 
+/** `gateways`: whose calls are timed; `all`: with this process, Redis, and the workers that there are when it begins. */
+type Watched = 'gateways' | 'all';
+
 const everyMs = 100;
 
 /**
@@ -19,10 +22,9 @@ export class ProcessorWatch {
   private readonly workers: readonly number[];
   private readonly timer: NodeJS.Timeout;
 
-  /** @param which `gateways`: whose calls are timed; `all`: with this process, Redis, and the workers that there are now */
-  constructor(
+  private constructor(
     private readonly service: FaultService,
-    private readonly which: 'gateways' | 'all',
+    private readonly which: Watched,
   ) {
     this.workers = which === 'all' ? service.cluster.workerPids() : [];
     this.read();
@@ -30,9 +32,25 @@ export class ProcessorWatch {
     this.timer.unref();
   }
 
+  /**
+   * Watches while `work` runs.
+   * @returns what was seen, and what the work gave
+   */
+  static async during<Result>(
+    service: FaultService,
+    which: Watched,
+    work: () => Promise<Result>,
+  ): Promise<[watch: ProcessorWatch, result: Result]> {
+    const watch = new ProcessorWatch(service, which);
+    try {
+      return [watch, await work()];
+    } finally {
+      watch.stop();
+    }
+  }
+
   /** How long the one that waited most has waited between two moments, in the terms of `performance.now()`. */
   longestWaitMs(fromMs: number, toMs: number): number {
-    this.read();
     const before = this.readings.findLastIndex(({ atMs }) => atMs <= fromMs);
     const after = this.readings.findIndex(({ atMs }) => atMs >= toMs);
     const between = this.readings.slice(Math.max(0, before), after < 0 ? undefined : after + 1);
@@ -43,9 +61,9 @@ export class ProcessorWatch {
     return longestMs;
   }
 
-  /** Ends it. What was read stays. */
-  stop(): void {
+  private stop(): void {
     clearInterval(this.timer);
+    this.read();
   }
 
   private read(): void {

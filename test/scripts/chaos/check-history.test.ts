@@ -143,6 +143,10 @@ const broken: Readonly<Record<string, readonly [events: readonly HistoryEvent[],
     [call({ tookMs: 4_400 }), standstill({ gateway: 1 }), row(), counter(), run()],
     /200 after 4400 ms/,
   ],
+  'an answer that is later than twice the deadline, however long a process waited': [
+    [call({ tookMs: 7_001 }), standstill({ lengthMs: 6_000 }), row(), counter(), run()],
+    /200 after 7001 ms/,
+  ],
   'usage above the ledger': [[call(), row(), counter({ used: 4 }), run()], /Redis counts 4, the ledger 3/],
   'records that are still held': [[call(), row(), counter({ leased: 2 }), run()], /2 records are still held/],
   'a hard stop that was passed': [
