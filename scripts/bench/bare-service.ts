@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { projectFile } from '../../shared/project-root.js';
 import { startRedis } from '../local-servers/redis-server.js';
-import type { OnEnd } from '../stack/run-to-end.js';
+import { type OnEnd, stoppedAtEnd } from '../stack/run-to-end.js';
 import type { BareReady } from './bare-messages.js';
 import type { MeasuredTarget } from './load-messages.js';
 
@@ -19,8 +19,7 @@ export async function startBareService(
 ): Promise<MeasuredTarget> {
   const directory = await mkdtemp(join(tmpdir(), 'leadscore-bare-'));
   onEnd(() => rm(directory, { recursive: true, force: true }));
-  const redis = await startRedis({ directory });
-  onEnd(() => redis.stop());
+  const redis = await stoppedAtEnd(onEnd, startRedis({ directory }));
   const start = (name: string, args: readonly string[]) => {
     const child = fork(projectFile(`dist/scripts/bench/${name}.js`), args, {
       stdio: ['ignore', 2, 2, 'ipc'],

@@ -13,7 +13,7 @@ import { OrganisationStore } from '../../shared/store/organisations.js';
 import { prepareDatabase } from '../../shared/store/prepare.js';
 import { startMongo } from '../local-servers/mongo-server.js';
 import { startRedis } from '../local-servers/redis-server.js';
-import type { OnEnd } from '../stack/run-to-end.js';
+import { type OnEnd, stoppedAtEnd } from '../stack/run-to-end.js';
 import { startStack } from '../stack/stack.js';
 import type { MeasuredTarget } from './load-messages.js';
 import { childProcessIds } from './process-usage.js';
@@ -52,12 +52,10 @@ const mongoCacheGB = 4;
 export async function startBenchService(options: BenchServiceOptions, onEnd: OnEnd): Promise<BenchService> {
   const directory = await mkdtemp(join(tmpdir(), 'leadscore-bench-'));
   onEnd(() => rm(directory, { recursive: true, force: true }));
-  const servers = await Promise.all([
-    startMongo({ directory: join(directory, 'mongo'), cacheSizeGB: mongoCacheGB }),
-    startRedis({ directory: join(directory, 'redis') }),
+  const [mongod, redis] = await Promise.all([
+    stoppedAtEnd(onEnd, startMongo({ directory: join(directory, 'mongo'), cacheSizeGB: mongoCacheGB })),
+    stoppedAtEnd(onEnd, startRedis({ directory: join(directory, 'redis') })),
   ]);
-  onEnd(() => Promise.all(servers.map((server) => server.stop())));
-  const [mongod, redis] = servers;
 
   const mongo = await connectMongo(mongod.url, { name: 'leadscore-bench' });
   onEnd(() => mongo.client.close());
@@ -66,15 +64,11 @@ export async function startBenchService(options: BenchServiceOptions, onEnd: OnE
   const logFile = join(directory, 'service.log');
   const log = openSync(logFile, 'w', 0o600);
   onEnd(async () => closeSync(log));
-  const stack = await startStack({
-    redisUrl: redis.url,
-    mongoUrl: mongod.url,
-    log,
-    environment: environmentOf(options),
-  }).catch(async (error: unknown) => {
+  const urls = { redisUrl: redis.url, mongoUrl: mongod.url };
+  const starting = startStack({ ...urls, log, environment: environmentOf(options) });
+  const stack = await stoppedAtEnd(onEnd, starting).catch(async (error: unknown) => {
     throw new Error(`the service did not start:\n${await endOf(logFile)}`, { cause: error });
   });
-  onEnd(() => stack.stop());
 
   const { hostname, port } = new URL(stack.url);
   return {

@@ -7,7 +7,7 @@ import { prepareDatabase } from '../../shared/store/prepare.js';
 import { dayMs, dayNumber, dayStartMs } from '../../shared/utc-day.js';
 import { gradeVersion } from '../../worker/grading/grade-version.js';
 import { startMongo } from '../local-servers/mongo-server.js';
-import type { OnEnd } from '../stack/run-to-end.js';
+import { type OnEnd, stoppedAtEnd } from '../stack/run-to-end.js';
 import { convertEarlierLeads, type GradingLoad, letDayPass, writeGradingLoad } from './grading-data.js';
 import { readUsage } from './process-usage.js';
 
@@ -53,8 +53,8 @@ const convertingShare = 0.05;
 export async function measureGrading(options: GradingBenchOptions, onEnd: OnEnd): Promise<GradingRow[]> {
   const directory = await mkdtemp(join(tmpdir(), 'leadscore-grading-'));
   onEnd(() => rm(directory, { recursive: true, force: true }));
-  const server = await startMongo({ directory, cacheSizeGB: options.cacheSizeGB });
-  onEnd(() => server.stop());
+  const { cacheSizeGB } = options;
+  const server = await stoppedAtEnd(onEnd, startMongo({ directory, cacheSizeGB }));
   const mongo = await connectMongo(server.url, { name: 'grading-bench' });
   onEnd(() => mongo.client.close());
   await prepareDatabase(mongo.database);

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { OnEnd, RunEnd } from '../stack/run-to-end.js';
+import { type OnEnd, type RunEnd, stoppedAtEnd } from '../stack/run-to-end.js';
 import { startBareService } from './bare-service.js';
 import type { BenchOptions } from './bench-options.js';
 import { coresUsed, jsonReport, readableReport } from './bench-report.js';
@@ -81,13 +81,9 @@ async function measuringParts(
   const source = isDemoBundle
     ? ({ kind: 'leads', nowMs: Date.now() } as const)
     : ({ kind: 'golden', bundlePath } as const);
-  const start = async (
-    name: Parameters<typeof MeasuringProcess.start>[0],
-    address: typeof gateway | undefined,
-  ) => {
-    const started = await MeasuringProcess.start(name, { source, modelId, bundlePath, gateway: address });
-    onEnd(async () => started.stop());
-    return started;
+  const start = (name: Parameters<typeof MeasuringProcess.start>[0], address: typeof gateway | undefined) => {
+    const load = { source, modelId, bundlePath, gateway: address };
+    return stoppedAtEnd(onEnd, MeasuringProcess.start(name, load));
   };
   const [scorer, generator, floor] = await Promise.all([
     FloorScorer.load(bundlePath),

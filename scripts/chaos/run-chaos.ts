@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { connectMongo } from '../../shared/store/connect.js';
 import { generateLeads } from '../demo/lead-generator.js';
 import { seededRandom } from '../demo/seeded-random.js';
-import type { OnEnd } from '../stack/run-to-end.js';
+import { type OnEnd, stoppedAtEnd } from '../stack/run-to-end.js';
 import { causeFaults } from './cause-faults.js';
 import { ChaosLoad } from './chaos-load.js';
 import { chaosPepper, createOrganisations } from './chaos-organisations.js';
@@ -56,15 +56,7 @@ const shareOfThird = 2 / 7;
  */
 export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promise<ChaosResult> {
   hooks.onStep('starting Redis, MongoDB, two gateways and two workers');
-  const starting = Cluster.start({ gateways: links, settings });
-  // Also a run that ends meanwhile leaves nothing behind.
-  hooks.onEnd(async () => {
-    await starting.then(
-      (started) => started.stop(),
-      () => undefined, // has stopped what it had started
-    );
-  });
-  const cluster = await starting;
+  const cluster = await stoppedAtEnd(hooks.onEnd, Cluster.start({ gateways: links, settings }));
   const rooms = await openRooms(cluster, options, hooks);
   const history = await HistoryLog.begin(options.historyFile);
   hooks.onEnd(() => history.end());

@@ -61,9 +61,12 @@ async function startOnPort(kind: ServerKind, port: number): Promise<LocalServer>
   const log = openSync(kind.logFile, 'w', 0o600);
   const child = spawn(kind.program, kind.commandLine(port), { detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
-  await once(child, 'spawn');
-  const pid = child.pid;
-  if (pid === undefined) throw new Error(`${kind.program} has no process id`);
+  const { pid } = child;
+  if (pid === undefined) {
+    const [error] = await once(child, 'error');
+    throw error;
+  }
+  // Before anything else happens: from here on it does not outlive this process.
   const stop = guard(child, pid);
 
   const died = new AbortController();

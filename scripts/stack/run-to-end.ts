@@ -5,6 +5,25 @@ export type Undo = () => Promise<unknown> | undefined;
 /** Takes what must be undone when a run ends, however it ends. */
 export type OnEnd = (undo: Undo) => void;
 
+/**
+ * Has a part stopped when the run ends, also when that is while it starts: it is then waited for, so that nothing of it is
+ * left behind. (Who interrupts a second time does not wait.)
+ * @param starting gives the part once it is up; whoever starts it stops what of it has begun when it does not come up
+ * @returns the part
+ */
+export function stoppedAtEnd<Part extends { stop(): unknown }>(
+  onEnd: OnEnd,
+  starting: Promise<Part>,
+): Promise<Part> {
+  onEnd(() =>
+    starting.then(
+      (part) => part.stop(),
+      () => undefined,
+    ),
+  );
+  return starting;
+}
+
 /** What a run may do to its end. */
 export interface RunEnd {
   readonly onEnd: OnEnd;

@@ -10,7 +10,7 @@ const module = pathToFileURL(projectFile('dist/scripts/stack/run-to-end.js')).hr
 /** Runs a command to its end; `work` is the body of its run, in which something goes on for ever. */
 async function runs(work: string, signal?: NodeJS.Signals) {
   const program = `
-    import { runToEnd, UsageError } from ${JSON.stringify(module)};
+    import { runToEnd, stoppedAtEnd, UsageError } from ${JSON.stringify(module)};
     const say = (line) => process.stderr.write(line + '\\n');
     setInterval(() => undefined, 1_000);
     await runToEnd(async ({ onEnd, end }) => { ${work} }, 'It failed');`;
@@ -62,5 +62,21 @@ describe('a command that starts servers', () => {
       );
       expect(ended, signal).to.deep.include({ exitCode: 130, stderr: ['begun', ...undone] });
     }
+  });
+
+  it('waits for a part that is starting when it is interrupted, and stops it', async () => {
+    const ended = await runs(
+      `${undoThree}
+      const part = { stop: async () => say('stopped') };
+      const starting = new Promise((resolve) => {
+        process.once('SIGINT', () => setImmediate(() => { say('up'); resolve(part); }));
+      });
+      say('begun');
+      await stoppedAtEnd(onEnd, Promise.reject(new Error('it does not come up'))).catch(() => undefined);
+      await stoppedAtEnd(onEnd, starting);
+      await new Promise(() => undefined);`,
+      'SIGINT',
+    );
+    expect(ended).to.deep.include({ exitCode: 130, stderr: ['begun', 'up', 'stopped', ...undone] });
   });
 });
