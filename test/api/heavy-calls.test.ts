@@ -138,10 +138,13 @@ describe('large calls', () => {
       ApiError,
     );
     const endAll = setInterval(() => void end(...ends.keys()), 1);
-    await Promise.all(running);
-    expect(await other).to.equal('other');
-    expect(await Promise.all(outcomes.slice(0, 63))).to.deep.equal(Array(63).fill('done'));
-    clearInterval(endAll);
+    try {
+      await Promise.all(running);
+      expect(await other).to.equal('other');
+      expect(await Promise.all(outcomes.slice(0, 63))).to.deep.equal(Array(63).fill('done'));
+    } finally {
+      clearInterval(endAll);
+    }
     expect(began.indexOf('other')).to.be.below(7);
   });
 });

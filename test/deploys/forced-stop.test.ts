@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { childProcessIds } from '../../scripts/bench/process-usage.js';
+import { signal } from '../../scripts/local-servers/server-process.js';
 import { projectFile } from '../../shared/project-root.js';
 import { eventually } from '../support/eventually.js';
 import { RawConnection } from '../support/raw-connection.js';
@@ -61,11 +62,14 @@ describe('a process that is told to stop', () => {
       const workers = childProcessIds(pool.pid);
       expect(workers).to.have.length(2);
       for (const pid of workers) process.kill(pid, 'SIGSTOP');
-      pool.process.kill('SIGTERM');
-      await hasBegunToStop('pool');
-      pool.process.kill('SIGTERM');
-      expect(await pool.ended).to.equal('exit code 1');
-      for (const pid of workers) process.kill(pid, 'SIGCONT');
+      try {
+        pool.process.kill('SIGTERM');
+        await hasBegunToStop('pool');
+        pool.process.kill('SIGTERM');
+        expect(await pool.ended).to.equal('exit code 1');
+      } finally {
+        for (const pid of workers) signal(pid, 'SIGCONT');
+      }
       await eventually(() => {
         for (const pid of workers) expect(() => process.kill(pid, 0)).to.throw();
       }, 5_000);

@@ -174,9 +174,12 @@ describe('Redis under load', () => {
       fault: 'Redis full (maxmemory, noeviction)',
       cause: async () => {
         await service.redis.config('SET', 'maxmemory', '1');
-        // Whoever starts meanwhile starts all the same.
-        await service.cluster.stopPool(await service.cluster.startPool());
-        await service.redis.config('SET', 'maxmemory', '0');
+        try {
+          // Whoever starts meanwhile starts all the same.
+          await service.cluster.stopPool(await service.cluster.startPool());
+        } finally {
+          await service.redis.config('SET', 'maxmemory', '0');
+        }
       },
       recoveredWithinMs,
       from: 'end',

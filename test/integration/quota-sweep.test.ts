@@ -61,13 +61,16 @@ describe('a lease that nobody ends', () => {
         return session;
       }),
     );
-    const fencing = ledger.fenceCalls(own.id, [committed, aborted]);
-    await Promise.all([sessions[0]?.commitTransaction(), sessions[1]?.abortTransaction()]);
-    expect([...(await fencing)]).to.deep.equal([committed]);
-    const late = ledgerRows.insertOne(rowOf(own, aborted, 3)).catch((error: unknown) => error);
-    expect(await late).to.include({ code: 11_000 });
-    expect([...(await ledger.fenceCalls(own.id, [aborted, committed]))]).to.deep.equal([committed]);
-    await Promise.all(sessions.map((session) => session.endSession()));
+    try {
+      const fencing = ledger.fenceCalls(own.id, [committed, aborted]);
+      await Promise.all([sessions[0]?.commitTransaction(), sessions[1]?.abortTransaction()]);
+      expect([...(await fencing)]).to.deep.equal([committed]);
+      const late = ledgerRows.insertOne(rowOf(own, aborted, 3)).catch((error: unknown) => error);
+      expect(await late).to.include({ code: 11_000 });
+      expect([...(await ledger.fenceCalls(own.id, [aborted, committed]))]).to.deep.equal([committed]);
+    } finally {
+      await Promise.all(sessions.map((session) => session.endSession()));
+    }
   });
 
   it('is ended also while a transaction that nobody ends is in the way', async () => {
@@ -77,11 +80,13 @@ describe('a lease that nobody ends', () => {
     const session = database.client.startSession();
     session.startTransaction();
     await ledgerRows.insertOne(rowOf(own, callIds[1] ?? '', 3), { session });
-    const startMs = performance.now();
-    expect([...(await ledger.fenceCalls(own.id, callIds))]).to.deep.equal([]);
-    expect(performance.now() - startMs).to.be.below(5_000);
-    await session.abortTransaction();
-    await session.endSession();
+    try {
+      const startMs = performance.now();
+      expect([...(await ledger.fenceCalls(own.id, callIds))]).to.deep.equal([]);
+      expect(performance.now() - startMs).to.be.below(5_000);
+    } finally {
+      await session.endSession(); // aborts the transaction
+    }
   });
 
   it('is swept also after Redis has been emptied', async function () {

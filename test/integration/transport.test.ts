@@ -147,11 +147,14 @@ describe('transport:', () => {
       });
       // Nothing is reserved while Redis takes no writes: the call waits.
       await service.redis.call('CLIENT', 'PAUSE', '10000', 'WRITE');
-      connection.send(bytes.subarray(-1));
-      await answersHealth(url);
-      connection.destroy();
-      await answersHealth(url);
-      await service.redis.call('CLIENT', 'UNPAUSE');
+      try {
+        connection.send(bytes.subarray(-1));
+        await answersHealth(url);
+        connection.destroy();
+        await answersHealth(url);
+      } finally {
+        await service.redis.call('CLIENT', 'UNPAUSE');
+      }
       // Calls that come later go through the same steps behind it.
       for (let later = 0; later < 3; later += 1) scored(await rawCall(url, call()));
       await expectCounted(3);
@@ -209,8 +212,7 @@ describe('transport:', () => {
         connection.send(requestBytes(call({ ...headers, 'Transfer-Encoding': 'chunked' }, '1\r\nx\r\n')));
         expect((await connection.reply()).status).to.be.oneOf([401, 422]);
         const feeding = setInterval(() => connection.send('1\r\nx\r\n'), 20);
-        await connection.closed;
-        clearInterval(feeding);
+        await connection.closed.finally(() => clearInterval(feeding));
         expect(connection.unread()).to.equal('');
         connection.destroy();
       }

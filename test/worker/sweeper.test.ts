@@ -17,7 +17,7 @@ describe('the sweeper of a pool', () => {
     await connectionReady(redis);
   });
   afterEach(async () => {
-    for (const stop of stops.splice(0)) await stop();
+    for (const stop of stops.splice(0).reverse()) await stop();
     redis.disconnect();
   });
 
@@ -53,12 +53,12 @@ describe('the sweeper of a pool', () => {
 
   it('sweeps also when Redis gives no turns', async () => {
     const away = connectRedis({ url: 'redis://127.0.0.1:1', name: 'test', kind: 'commands', logger });
+    stops.push(async () => away.disconnect());
     const sweptAtMs: number[] = [];
     start(async () => {
       sweptAtMs.push(performance.now());
     }, away);
     await expectSweeps(sweptAtMs, 3);
-    away.disconnect();
   });
 
   it('begins no sweep before the last one has ended', async () => {
@@ -75,8 +75,11 @@ describe('the sweeper of a pool', () => {
         });
       underWay -= 1;
     });
-    await eventually(() => expect(sweeps).to.be.above(2), 5_000);
-    end();
+    try {
+      await eventually(() => expect(sweeps).to.be.above(2), 5_000);
+    } finally {
+      end();
+    }
     expect(mostUnderWay).to.equal(1);
   });
 });

@@ -117,9 +117,12 @@ describe('sweep of leases', () => {
       if (organisationId === counter.organisationId) throw new Error('no primary');
       return read(organisationId, callIds);
     };
-    expect(await rig.sweep()).to.include({ released: 1, failed: 1 });
-    expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 10 });
-    rig.ledger.recordedCalls = read;
+    try {
+      expect(await rig.sweep()).to.include({ released: 1, failed: 1 });
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 10 });
+    } finally {
+      rig.ledger.recordedCalls = read;
+    }
     expect(await rig.sweep()).to.include({ released: 1, failed: 0 });
   });
 
@@ -140,13 +143,17 @@ describe('sweep of leases', () => {
       return fence(organisationId, callIds);
     };
     const swept = rig.sweep();
-    await eventually(async () => {
-      for (const one of others) expect((await rig.quota.usage(one)).leased).to.equal(0);
-    });
-    expect((await rig.quota.usage(counter)).leased).to.equal(10);
-    goOn();
+    try {
+      await eventually(async () => {
+        for (const one of others) expect((await rig.quota.usage(one)).leased).to.equal(0);
+      });
+      expect((await rig.quota.usage(counter)).leased).to.equal(10);
+    } finally {
+      goOn();
+      await swept;
+      rig.ledger.fenceCalls = fence;
+    }
     expect(await swept).to.include({ released: 10, failed: 0 });
-    rig.ledger.fenceCalls = fence;
   });
 
   it('keeps a call that was slower than its lease from being recorded', async () => {
