@@ -14,6 +14,7 @@ import { Quota } from '../shared/quota/quota.js';
 import { readSettings } from '../shared/read-settings.js';
 import { connectionReady, connectRedis } from '../shared/redis.js';
 import { ApiKeyStore } from '../shared/store/api-keys.js';
+import { CallDocuments } from '../shared/store/call-documents.js';
 import { connectMongo } from '../shared/store/connect.js';
 import { IdempotencyStore } from '../shared/store/idempotency.js';
 import { KeySettingsStore } from '../shared/store/key-settings.js';
@@ -122,7 +123,12 @@ async function start(config: Config, logger: Logger): Promise<void> {
     },
   });
 
-  const recorder = new Recorder({ client: mongo.client, predictions, ledger, idempotency });
+  const recorder = new Recorder({
+    client: mongo.client,
+    calls: new CallDocuments(database),
+    ledger,
+    idempotency,
+  });
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
   const newest = new NewestScores(commands);
   const takeBacks = new TakeBacks({

@@ -36,7 +36,7 @@ export interface ScoringRooms {
  * 2. Admission: the organisation's plan, the model, its switch, its verdict.
  * 3. Reserve the records' share of the month's quota.
  * 4. Dispatch the records to the workers and wait for their scores.
- * 5. Record predictions, ledger row and the reply to replay in one transaction: the commit point.
+ * 5. Record ledger row, predictions and the reply to replay, all or nothing: the commit point.
  * 6. Settle: the reservation becomes usage.
  */
 export async function scoreRecords(

@@ -6,10 +6,10 @@ interface Waiting<Entry> {
 }
 
 export interface GroupCommitOptions<Entry> {
-  /** Writes entries in one transaction: all or none. */
-  readonly commit: (entries: readonly Entry[]) => Promise<void>;
+  /** Writes entries together. Gives of each, in order, what it alone failed with, undefined where it is written. */
+  readonly commit: (entries: readonly Entry[]) => Promise<readonly (Error | undefined)[]>;
   readonly weightOf: (entry: Entry) => number;
-  /** Whether entries of a group that failed may pass when each is committed alone. */
+  /** Whether entries of a group that failed as a whole may pass when each is committed alone. */
   readonly mayPassAlone: (error: unknown) => boolean;
 }
 
@@ -20,7 +20,7 @@ const heaviestGroup = 1_000;
 const groupsUnderWay = 2;
 
 /**
- * Calls that finish at about the same time share a transaction. A light call that finds nothing under way commits at
+ * Calls that finish at about the same time are written together. A light call that finds nothing under way commits at
  * once (with those that finished in the same turn of the event loop); later ones gather until a commit ends.
  */
 export class GroupCommit<Entry> {
@@ -31,9 +31,9 @@ export class GroupCommit<Entry> {
   constructor(private readonly options: GroupCommitOptions<Entry>) {}
 
   /** Resolves when the entry is committed; rejects with what its commit failed with. */
-  commit(entry: Entry): Promise<void> {
-    if (this.options.weightOf(entry) >= heavyWeight) return this.options.commit([entry]);
-    return new Promise((resolve, reject) => {
+  async commit(entry: Entry): Promise<void> {
+    if (this.options.weightOf(entry) >= heavyWeight) return await this.commitAlone(entry);
+    await new Promise<void>((resolve, reject) => {
       this.waiting.push({ entry, resolve, reject });
       this.schedule();
     });
@@ -66,8 +66,12 @@ export class GroupCommit<Entry> {
 
   private async commitGroup(group: readonly Waiting<Entry>[]): Promise<void> {
     try {
-      await this.options.commit(group.map(({ entry }) => entry));
-      for (const { resolve } of group) resolve();
+      const failures = await this.options.commit(group.map(({ entry }) => entry));
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const failure = failures[index];
+        if (failure === undefined) resolve();
+        else reject(failure);
+      }
     } catch (error) {
       if (group.length > 1 && this.options.mayPassAlone(error)) await this.commitEach(group);
       else for (const { reject } of group) reject(error);
@@ -77,7 +81,12 @@ export class GroupCommit<Entry> {
   /** One caller's clash must not fail its neighbours. */
   private async commitEach(group: readonly Waiting<Entry>[]): Promise<void> {
     await Promise.all(
-      group.map(({ entry, resolve, reject }) => this.options.commit([entry]).then(resolve, reject)),
+      group.map(({ entry, resolve, reject }) => this.commitAlone(entry).then(resolve, reject)),
     );
+  }
+
+  private async commitAlone(entry: Entry): Promise<void> {
+    const [failure] = await this.options.commit([entry]);
+    if (failure !== undefined) throw failure;
   }
 }

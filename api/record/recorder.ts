@@ -1,6 +1,7 @@
 import { type MongoClient, MongoServerError } from 'mongodb';
 import { ApiError } from '../../shared/errors.js';
 import type { UsageReport } from '../../shared/plans.js';
+import { type CallDocument, type CallDocuments, callDocuments } from '../../shared/store/call-documents.js';
 import {
   type IdempotencyStore,
   type IdempotentReply,
@@ -8,19 +9,19 @@ import {
   idempotencyMs,
 } from '../../shared/store/idempotency.js';
 import { type PredictionSlice, slicesOf } from '../../shared/store/prediction-slice.js';
-import type { PredictionStore } from '../../shared/store/predictions.js';
-import type { LedgerRow, UsageLedger } from '../../shared/store/usage-ledger.js';
+import type { UsageLedger } from '../../shared/store/usage-ledger.js';
 import type { AdmittedModel } from '../admission.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import { type CallReservation, RecordedInVain } from '../metering.js';
 import { RecordedElsewhere } from '../replays.js';
 import { msUntil, type ScoringCall } from '../scoring-call.js';
 import { GroupCommit } from './group-commit.js';
+import { insertCalls } from './insert-calls.js';
 import { CommitUnknown, inTransaction } from './transaction.js';
 
 export interface RecorderOptions {
   readonly client: MongoClient;
-  readonly predictions: PredictionStore;
+  readonly calls: CallDocuments;
   readonly ledger: UsageLedger;
   readonly idempotency: IdempotencyStore;
 }
@@ -36,10 +37,9 @@ export interface ScoredCall {
 }
 
 interface Entry {
-  readonly callId: string;
   readonly timeoutMs: number;
-  readonly slices: readonly PredictionSlice[];
-  readonly row: LedgerRow;
+  readonly records: number;
+  readonly documents: readonly CallDocument[];
   readonly reply: IdempotentReply | undefined;
 }
 
@@ -47,18 +47,21 @@ const duplicateKey = 11_000;
 const voidTimeoutMs = 5_000;
 
 /**
- * Writes what a call leaves behind, in one transaction: its predictions (live keys only), its ledger row and, under an
- * Idempotency-Key, its reply. When that has been committed the call is counted; otherwise it is not.
+ * Writes what a call leaves behind: its ledger row with its predictions (live keys only) and, under an Idempotency-Key, its
+ * reply. A call of one document is written by itself, one of several in a transaction. When that has been committed the
+ * call is counted; otherwise it is not.
  */
 export class Recorder {
-  private readonly commits: GroupCommit<Entry>;
+  private readonly inserts: GroupCommit<Entry>;
+  private readonly transactions: GroupCommit<Entry>;
 
   constructor(private readonly options: RecorderOptions) {
-    this.commits = new GroupCommit({
-      commit: (entries) => this.commit(entries),
-      weightOf: (entry) => entry.row.records,
-      mayPassAlone: (error) => !(error instanceof CommitUnknown),
-    });
+    const common = {
+      weightOf: (entry: Entry) => entry.records,
+      mayPassAlone: (error: unknown) => !(error instanceof CommitUnknown),
+    };
+    this.inserts = new GroupCommit({ ...common, commit: (entries) => this.insert(entries) });
+    this.transactions = new GroupCommit({ ...common, commit: (entries) => this.transact(entries) });
   }
 
   /**
@@ -70,7 +73,8 @@ export class Recorder {
   async record(scored: ScoredCall): Promise<string | undefined> {
     const entry = entryOf(scored);
     try {
-      await this.commits.commit(entry);
+      const isOneDocument = entry.documents.length === 1 && entry.reply === undefined;
+      await (isOneDocument ? this.inserts : this.transactions).commit(entry);
       return entry.reply?.reply;
     } catch (error) {
       if (isDuplicateReply(error)) throw new RecordedElsewhere('the Idempotency-Key was used meanwhile');
@@ -91,7 +95,7 @@ export class Recorder {
    * @throws what MongoDB fails with; can be called again
    */
   async voidCall(callId: string): Promise<boolean> {
-    const { client, predictions, ledger, idempotency } = this.options;
+    const { client, ledger, idempotency } = this.options;
     let isVoid = false;
     await inTransaction(
       client,
@@ -99,33 +103,41 @@ export class Recorder {
         isVoid = await idempotency.removeCall(callId, options);
         if (!isVoid) return;
         await ledger.voidCall(callId, options);
-        await predictions.removeCall(callId, options);
       },
       { timeoutMs: voidTimeoutMs },
     );
     return isVoid;
   }
 
-  private async commit(entries: readonly Entry[]): Promise<void> {
-    const { client, predictions, ledger, idempotency } = this.options;
+  private insert(entries: readonly Entry[]): Promise<readonly (Error | undefined)[]> {
+    const { calls, ledger } = this.options;
+    const writing = {
+      insertEach: calls.insertEach.bind(calls),
+      standing: ledger.standing.bind(ledger),
+    };
+    return insertCalls(writing, documentsOf(entries), { timeoutMs: longestTimeoutMs(entries) });
+  }
+
+  private async transact(entries: readonly Entry[]): Promise<readonly undefined[]> {
+    const { client, calls, idempotency } = this.options;
     const replies = entries.flatMap((entry) => entry.reply ?? []);
     await inTransaction(
       client,
       async (options) => {
         await idempotency.insert(replies, options);
-        await ledger.insert(
-          entries.map((entry) => entry.row),
-          options,
-        );
-        await predictions.insert(
-          entries.flatMap((entry) => entry.slices),
-          options,
-        );
+        await calls.insert(documentsOf(entries), options);
       },
-      { timeoutMs: Math.max(...entries.map((entry) => entry.timeoutMs)) },
+      { timeoutMs: longestTimeoutMs(entries) },
     );
+    return entries.map(() => undefined);
   }
 }
+
+const documentsOf = (entries: readonly Entry[]): CallDocument[] =>
+  entries.flatMap(({ documents }) => documents);
+
+const longestTimeoutMs = (entries: readonly Entry[]): number =>
+  Math.max(...entries.map(({ timeoutMs }) => timeoutMs));
 
 function isDuplicateReply(error: unknown): boolean {
   return (
@@ -135,22 +147,23 @@ function isDuplicateReply(error: unknown): boolean {
 
 function entryOf({ call, model, rows, reservation, writeWith }: ScoredCall): Entry {
   const at = new Date(call.atMs);
+  const row = {
+    _id: call.id,
+    request_id: call.requestId,
+    org: call.apiKey.organisation_id,
+    key: call.apiKey._id,
+    bucket: call.bucket,
+    month: reservation.counter.month,
+    records: call.records.length,
+    model: model.id,
+    version: model.version,
+    at,
+  };
+  const slices = call.bucket === 'live' ? predictionsOf(call, { model, rows, at }) : [];
   return {
-    callId: call.id,
     timeoutMs: msUntil(call.deadline),
-    slices: call.bucket === 'live' ? predictionsOf(call, { model, rows, at }) : [],
-    row: {
-      _id: call.id,
-      request_id: call.requestId,
-      org: call.apiKey.organisation_id,
-      key: call.apiKey._id,
-      bucket: call.bucket,
-      month: reservation.counter.month,
-      records: call.records.length,
-      model: model.id,
-      version: model.version,
-      at,
-    },
+    records: call.records.length,
+    documents: callDocuments(row, slices),
     reply: replyOf(call, () => writeWith(reservation.usageIfSettled)),
   };
 }

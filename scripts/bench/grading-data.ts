@@ -1,4 +1,6 @@
 import { callIdGenerator } from '../../shared/identifiers.js';
+import { callDocuments } from '../../shared/store/call-documents.js';
+import { callsCollection } from '../../shared/store/calls-collection.js';
 import type { Db } from '../../shared/store/connect.js';
 import { OutcomeStore, outcomeId } from '../../shared/store/outcomes.js';
 import { bandOf, slicesOf } from '../../shared/store/prediction-slice.js';
@@ -27,7 +29,7 @@ const likelihoodOf = (band: number): number => 200 + 150 * band;
 const crmIdOf = (lead: number): string => `LEAD-${String((lead * 7_919) % 10_000_019).padStart(8, '0')}`;
 
 const callRecords = 250;
-const slicesAtOnce = 200;
+const documentsAtOnce = 200;
 /** As large as what is kept of a record with sixteen fields. */
 const fields = JSON.stringify(Array.from({ length: 16 }, (_, index) => `a value ${index}`));
 
@@ -39,13 +41,12 @@ const fields = JSON.stringify(Array.from({ length: 16 }, (_, index) => `a value 
 export async function writeGradingLoad(load: GradingLoad): Promise<number> {
   const random = seededRandom(load.firstLead + 1);
   const newCallId = callIdGenerator();
-  const pending = { slices: [] as object[], ledger: [] as object[], outcomes: [] as object[] };
+  const pending = { calls: [] as object[], outcomes: [] as object[] };
   const flush = async (): Promise<void> => {
     const { database } = load;
-    const { slices, ledger, outcomes } = pending;
+    const { calls, outcomes } = pending;
     await Promise.all([
-      slices.length > 0 && database.command({ insert: 'predictions', documents: slices }),
-      ledger.length > 0 && database.command({ insert: 'usage_ledger', documents: ledger }),
+      calls.length > 0 && database.command({ insert: callsCollection, documents: calls }),
       outcomes.length > 0 && database.command({ insert: 'outcomes', documents: outcomes }),
     ]);
     for (const list of Object.values(pending)) list.length = 0;
@@ -56,7 +57,7 @@ export async function writeGradingLoad(load: GradingLoad): Promise<number> {
       const count = Math.min(callRecords, load.predictionsADay - done);
       const atMs = load.fromMs + day * dayMs + Math.floor((done / load.predictionsADay) * dayMs);
       leads = addCall(load, { pending, random, callId: newCallId(atMs), atMs, count, leads });
-      if (pending.slices.length >= slicesAtOnce) await flush();
+      if (pending.calls.length >= documentsAtOnce) await flush();
     }
   }
   await flush();
@@ -65,8 +66,7 @@ export async function writeGradingLoad(load: GradingLoad): Promise<number> {
 
 interface CallToAdd {
   readonly pending: {
-    readonly slices: object[];
-    readonly ledger: object[];
+    readonly calls: object[];
     readonly outcomes: object[];
   };
   readonly random: SeededRandom;
@@ -110,11 +110,10 @@ function addCall(
     });
   }
   const call = { callId, org, model, version, at };
-  pending.slices.push(
-    ...slicesOf({ ...call, crmIds, scores, likelihoods, fields: crmIds.map(() => fields) }),
-  );
+  const slices = slicesOf({ ...call, crmIds, scores, likelihoods, fields: crmIds.map(() => fields) });
   const month = at.toISOString().slice(0, 7);
-  pending.ledger.push({ _id: callId, org, bucket: 'live', month, records: count, model, version, at });
+  const counted = { org, key: 'key', bucket: 'live', month, records: count, model, version, at } as const;
+  pending.calls.push(...callDocuments({ _id: callId, request_id: callId, ...counted }, slices));
   return leads;
 }
 

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '../../shared/identifiers.js';
+import { callsCollection } from '../../shared/store/calls-collection.js';
 import { connectMongo, type Db } from '../../shared/store/connect.js';
 import { prepareDatabase } from '../../shared/store/prepare.js';
 import { dayMs, dayNumber, dayStartMs } from '../../shared/utc-day.js';
@@ -128,9 +129,9 @@ async function timedGrade(
 
 async function storedPredictions(database: Db): Promise<number> {
   const [sum] = await database
-    .collection('predictions')
+    .collection(callsCollection)
     .aggregate<{ readonly records: number }>([
-      { $group: { _id: null, records: { $sum: { $size: '$scores' } } } },
+      { $group: { _id: null, records: { $sum: { $size: { $ifNull: ['$scores', []] } } } } },
     ])
     .toArray();
   return sum?.records ?? 0;

@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb';
+import { callsCollection } from '../../shared/store/calls-collection.js';
 import type { LedgerRow } from '../../shared/store/usage-ledger.js';
 import type { FloorScorer } from './floor-scorer.js';
 import type { SampledCall } from './load-messages.js';
@@ -21,7 +22,7 @@ export async function checkScores(
   { scorer, database }: { readonly scorer: FloorScorer; readonly database: Db },
 ): Promise<number> {
   const requestIds = samples.flatMap((sample) => (sample.scoredAtMs === undefined ? sample.requestId : []));
-  const ledger = database.collection<LedgerRow>('usage_ledger');
+  const ledger = database.collection<LedgerRow>(callsCollection);
   const calls = await ledger.find({ request_id: { $in: requestIds } }).toArray();
   const timeOf = new Map(calls.map((row) => [row.request_id, row.at.getTime()]));
   let rows = 0;

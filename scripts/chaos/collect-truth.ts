@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Db } from 'mongodb';
 import { monthOf } from '../../shared/clock.js';
 import { type UsageBucket, usageKey } from '../../shared/redis-keys.js';
+import { callsCollection } from '../../shared/store/calls-collection.js';
 import { type LedgerRow, UsageLedger } from '../../shared/store/usage-ledger.js';
 import type { ChaosOrganisation } from './chaos-organisations.js';
 import type { CounterEvent, LedgerEvent } from './history.js';
@@ -65,8 +66,8 @@ export async function readLedger(
 ): Promise<{ readonly rows: readonly LedgerEvent[]; readonly strayPredictions: number }> {
   const counts = await predictionsPerCall(database);
   const rows: LedgerEvent[] = [];
-  const ledger = database.collection<LedgerRow>('usage_ledger');
-  for await (const row of ledger.find({ voided_at: { $exists: false } })) {
+  const ledger = database.collection<LedgerRow>(callsCollection);
+  for await (const row of ledger.find({ bucket: { $exists: true } })) {
     rows.push({
       kind: 'ledger',
       callId: row._id,
@@ -82,12 +83,13 @@ export async function readLedger(
   return { rows, strayPredictions };
 }
 
-/** The `_id` of a slice of predictions is that of its call, a dot, and the number of its first row. */
+/** The `_id` of a slice of predictions is that of its call, with a dot and the number of its first row but for the first. */
 async function predictionsPerCall(database: Db): Promise<Map<string, number>> {
   const groups = database
-    .collection('predictions')
+    .collection(callsCollection)
     .aggregate<{ _id: string; count: number }>(
       [
+        { $match: { scores: { $exists: true } } },
         { $project: { scores: 1, call: { $arrayElemAt: [{ $split: ['$_id', '.'] }, 0] } } },
         { $group: { _id: '$call', count: { $sum: { $size: '$scores' } } } },
       ],

@@ -50,7 +50,7 @@ function requestsToLose(): readonly LosableRequest[] {
     script('a reservation', 'shared/quota/reserve.lua'),
     script('a settling', 'shared/quota/settle.lua'),
     { server: 'redis', name: 'a payload', text: '}:payload:' },
-    { server: 'mongo', name: 'a ledger row', text: 'usage_ledger' },
+    { server: 'mongo', name: 'a call', text: 'request_id' },
     { server: 'mongo', name: 'a commit', text: 'commitTransaction' },
   ];
 }

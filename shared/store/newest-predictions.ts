@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb';
+import { callsCollection } from './calls-collection.js';
 import { callIdOf, type PredictionSlice, predictionId, rowOf } from './prediction-slice.js';
 
 /** The newest prediction of a lead under one model. */
@@ -26,7 +27,7 @@ export function newestPipeline(
     { $documents: crmIds.map((crmId) => ({ crmId: { $literal: crmId } })) },
     {
       $lookup: {
-        from: 'predictions',
+        from: callsCollection,
         localField: 'crmId',
         foreignField: 'crm_ids',
         pipeline: newest,

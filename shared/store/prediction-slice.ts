@@ -2,12 +2,15 @@ import { callIdFloor, longestArrivalMs } from '../identifiers.js';
 import { dayNumber, dayStartMs } from '../utc-day.js';
 
 /**
- * One document of `predictions`: up to a hundred scored records of one call, column by column, in the order of the call.
- * A document a record costs the database three to four times as much. Append only, but for a lead that is erased: its
- * entries of `crm_ids` and `fields` become null.
+ * Up to a hundred scored records of one call, column by column, in the order of the call: a document of `calls`, or a part
+ * of one (see call-documents.ts). A document a record costs the database three to four times as much. Append only, but for
+ * a lead that is erased: its entries of `crm_ids` and `fields` become null.
  */
 export interface PredictionSlice {
-  /** The call id and the row of its first record (`<call id>.0100`): the order of ids is the order of predictions. */
+  /**
+   * The call id and the row of its first record (`<call id>.0100`); of the first slice only the call id. The order of ids
+   * is the order of predictions.
+   */
   readonly _id: string;
   readonly org: string;
   readonly model: string;
@@ -29,6 +32,16 @@ export interface PredictionSlice {
   readonly erased: number;
 }
 
+/** What a first slice adds to the row of its call. */
+export const sliceColumns = [
+  'crm_ids',
+  'scores',
+  'likelihoods',
+  'fields',
+  'without_crm_id',
+  'erased',
+] as const;
+
 /** Records of one document at most: whoever asks for the fields of one record reads those of its neighbours. */
 export const maxSliceRecords = 100;
 
@@ -36,17 +49,32 @@ export const maxSliceRecords = 100;
 export const predictionId = (callId: string, row: number): string =>
   `${callId}.${String(row).padStart(4, '0')}`;
 
+/** The id of the slice that begins with a row. */
+const sliceIdOf = (callId: string, row: number): string => (row === 0 ? callId : predictionId(callId, row));
+
 /** The call that a prediction, or a slice, belongs to. */
-export const callIdOf = (id: string): string => id.slice(0, id.indexOf('.'));
+export function callIdOf(id: string): string {
+  const dot = id.indexOf('.');
+  return dot < 0 ? id : id.slice(0, dot);
+}
+
+/** The ids of a call's slices but the first. The slash comes right after the full stop. */
+export const furtherSlicesOf = (callId: string): { readonly $gt: string; readonly $lt: string } => ({
+  $gt: `${callId}.`,
+  $lt: `${callId}/`,
+});
 
 /** The row that a prediction, or a slice's first record, has in its call. */
-export const rowOf = (id: string): number => Number(id.slice(id.indexOf('.') + 1));
+export function rowOf(id: string): number {
+  const dot = id.indexOf('.');
+  return dot < 0 ? 0 : Number(id.slice(dot + 1));
+}
 
 /** The slice that holds a prediction, and where in its columns. */
 export function placeOf(id: string): { readonly sliceId: string; readonly index: number } {
   const row = rowOf(id);
   const index = row % maxSliceRecords;
-  return { sliceId: predictionId(callIdOf(id), row - index), index };
+  return { sliceId: sliceIdOf(callIdOf(id), row - index), index };
 }
 
 /**
@@ -80,7 +108,7 @@ export function slicesOf(call: ScoredColumns): PredictionSlice[] {
     const end = row + maxSliceRecords;
     const crmIds = call.crmIds.slice(row, end);
     slices.push({
-      _id: predictionId(callId, row),
+      _id: sliceIdOf(callId, row),
       ...{ org, model, version, at },
       crm_ids: crmIds,
       scores: call.scores.slice(row, end),

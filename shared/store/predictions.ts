@@ -1,11 +1,18 @@
 import type { Collection, Db } from 'mongodb';
 import { callIdFloor } from '../identifiers.js';
 import { dayNumber } from '../utc-day.js';
-import type { WriteOptions } from './connect.js';
+import { callsCollection } from './calls-collection.js';
 import { inTime } from './in-time.js';
 import { erasure } from './lead-erasure.js';
 import { type NewestPrediction, type NewestSlice, newestOf, newestPipeline } from './newest-predictions.js';
-import { callIdOf, type PredictionSlice, placeOf, predictionId, rowOf } from './prediction-slice.js';
+import {
+  callIdOf,
+  type PredictionSlice,
+  placeOf,
+  predictionId,
+  rowOf,
+  sliceColumns,
+} from './prediction-slice.js';
 
 /** What a record was scored from. */
 export interface StoredRecord {
@@ -28,73 +35,42 @@ export interface PastScore {
 /** The index by which the predictions of a lead are found, the newest first. */
 export const leadIndex = { org: 1, crm_ids: 1, model: 1, _id: -1 } as const;
 
-/** The database holds predictions one by one, as they were kept before the first release. */
-export class EarlierForm extends Error {
-  override name = 'EarlierForm';
-
-  constructor() {
-    super(
-      'this database was written by a Leadscore from before its first release, which kept predictions in another form: ' +
-        'use another database, or drop this one (that of npm start and npm run demo is in .local/data)',
-    );
-  }
-}
-
 /** Scored records, and what is known of a lead by them. */
 export class PredictionStore {
   private readonly collection: Collection<PredictionSlice>;
 
   constructor(private readonly database: Db) {
-    this.collection = database.collection<PredictionSlice>('predictions');
+    this.collection = database.collection<PredictionSlice>(callsCollection);
   }
 
-  /**
-   * Creates the collection, clustered by `_id` (one B-tree less to write), and the index of leads.
-   * @throws EarlierForm when there are predictions that were written before there were slices
-   */
+  /** Creates the index of leads. */
   async prepare(): Promise<void> {
-    const exists = await this.database.listCollections({ name: 'predictions' }).hasNext();
-    if (!exists) await createClustered(this.database);
-    const oldest = await this.collection.find().sort({ _id: 1 }).limit(1).next();
-    if (oldest !== null && !('scores' in oldest)) throw new EarlierForm();
     await this.collection.createIndex(leadIndex);
   }
 
   /**
-   * Writes slices inside a transaction. A plain insert command: the driver's insertMany first works out the size
-   * of each document, which costs as much again.
+   * The oldest slices between two ids, in the order of the clustered key.
+   * @returns their ids
    */
-  async insert(slices: readonly PredictionSlice[], options: WriteOptions): Promise<void> {
-    if (slices.length === 0) return;
-    await this.database.command({ insert: 'predictions', documents: slices, ordered: false }, options);
-  }
-
-  /** Takes back what one call wrote. */
-  async removeCall(callId: string, options: WriteOptions): Promise<void> {
-    // The slash comes right after the full stop: the range holds the call's slices and nothing else.
-    const range = { $gt: `${callId}.`, $lt: `${callId}/` };
-    await this.collection.deleteMany({ _id: range }, options);
-  }
-
-  /** Whether any slice's `_id` is smaller than a text. */
-  async hasBefore(id: string): Promise<boolean> {
-    return (await this.collection.findOne({ _id: { $lt: id } }, { projection: { _id: 1 } })) !== null;
-  }
-
-  /**
-   * Removes the oldest slices, in one run of the clustered key.
-   * @param which.beforeId only those whose `_id` is smaller
-   * @returns how many there were
-   */
-  async removeOldest(which: { readonly beforeId: string; readonly most: number }): Promise<number> {
-    const [last] = await this.collection
-      .find({ _id: { $lt: which.beforeId } }, { projection: { _id: 1 } })
+  async oldest(between: { readonly fromId: string; readonly beforeId: string; readonly most: number }) {
+    const { fromId, beforeId, most } = between;
+    return await this.collection
+      .find({ _id: { $gte: fromId, $lt: beforeId }, scores: { $exists: true } })
+      .project<{ readonly _id: string }>({ _id: 1 })
       .sort({ _id: 1 })
-      .skip(which.most - 1)
-      .limit(1)
+      .limit(most)
+      .map(({ _id }) => _id)
       .toArray();
-    const range = last === undefined ? { $lt: which.beforeId } : { $lte: last._id };
-    return (await this.collection.deleteMany({ _id: range })).deletedCount;
+  }
+
+  /** Removes slices for good; the rows of their calls stay. */
+  async remove(ids: readonly string[]): Promise<void> {
+    const isFirst = (id: string): boolean => callIdOf(id) === id;
+    const firsts = ids.filter(isFirst);
+    const further = ids.filter((id) => !isFirst(id));
+    const columns = Object.fromEntries(sliceColumns.map((name) => [name, 1] as const));
+    if (firsts.length > 0) await this.collection.updateMany({ _id: { $in: firsts } }, { $unset: columns });
+    if (further.length > 0) await this.collection.deleteMany({ _id: { $in: further } });
   }
 
   /**
@@ -136,7 +112,10 @@ export class PredictionStore {
     const sliceIds = [...new Set(ids.map((id) => placeOf(id).sliceId))];
     const slices = await inTime(timeoutMs, (signal) =>
       this.collection
-        .find({ _id: { $in: sliceIds } }, { projection: { version: 1, fields: 1 }, signal })
+        .find(
+          { _id: { $in: sliceIds }, scores: { $exists: true } },
+          { projection: { version: 1, fields: 1 }, signal },
+        )
         .toArray(),
     );
     const byId = new Map(slices.map((slice) => [slice._id, slice]));
@@ -237,13 +216,4 @@ function scoresOf(slice: Omit<PredictionSlice, 'fields' | 'org'>, crmId: string)
     });
   }
   return found;
-}
-
-async function createClustered(database: Db): Promise<void> {
-  try {
-    await database.createCollection('predictions', { clusteredIndex: { key: { _id: 1 }, unique: true } });
-  } catch (error) {
-    const alreadyThere = 48;
-    if (!(error instanceof Error && 'code' in error && error.code === alreadyThere)) throw error;
-  }
 }

@@ -1,10 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Db } from 'mongodb';
 import { ApiKeyStore } from './api-keys.js';
+import { CallDocuments, EarlierForm } from './call-documents.js';
 import { IdempotencyStore } from './idempotency.js';
 import { ModelStore } from './models.js';
 import { OutcomeStore } from './outcomes.js';
-import { EarlierForm, PredictionStore } from './predictions.js';
+import { PredictionStore } from './predictions.js';
 import { UsageLedger } from './usage-ledger.js';
 import { ValidationDailyStore } from './validation-daily.js';
 
@@ -30,6 +31,7 @@ export async function prepareDatabase(database: Db): Promise<void> {
 }
 
 async function prepareOnce(database: Db): Promise<void> {
+  await new CallDocuments(database).prepare();
   await Promise.all([
     new ApiKeyStore(database).prepare(),
     new ModelStore(database).prepare(),

@@ -5,6 +5,8 @@ interface Retention {
   readonly _id: 'predictions';
   /** A number of a UTC day, see utc-day.ts. */
   readonly kept_from_day: number;
+  /** All predictions whose `_id` is smaller have been removed. */
+  readonly removed_before_id?: string;
 }
 
 /** From when on predictions are kept, as upkeep has left it. */
@@ -31,5 +33,15 @@ export class RetentionStore {
       { $max: { kept_from_day: day } },
       { upsert: true, writeConcern: { w: 'majority' } },
     );
+  }
+
+  /** Up to where predictions have been removed, to go on from there; '' while none was. */
+  async removedBeforeId(): Promise<string> {
+    return (await this.collection.findOne({ _id: 'predictions' }))?.removed_before_id ?? '';
+  }
+
+  /** Notes up to where predictions have been removed. It never moves back. */
+  async noteRemoved(beforeId: string): Promise<void> {
+    await this.collection.updateOne({ _id: 'predictions' }, { $max: { removed_before_id: beforeId } });
   }
 }

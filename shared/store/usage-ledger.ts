@@ -1,10 +1,15 @@
 import { type Collection, type Db, MongoBulkWriteError, MongoServerError } from 'mongodb';
 import type { CounterSnapshot, LedgerView } from '../quota/ledger-view.js';
 import type { UsageBucket, UsageCounter } from '../redis-keys.js';
+import { callsCollection } from './calls-collection.js';
 import type { WriteOptions } from './connect.js';
 import { inTime } from './in-time.js';
+import { furtherSlicesOf, sliceColumns } from './prediction-slice.js';
 
-/** One document of `usage_ledger`: one call that was answered with 200. Append only; the truth of metering. */
+/**
+ * One call that was answered with 200: a document of `calls`, which holds its first predictions too (see
+ * call-documents.ts). Append only; the truth of metering.
+ */
 export interface LedgerRow {
   /** The call id. */
   readonly _id: string;
@@ -23,6 +28,18 @@ export interface LedgerRow {
   readonly voided_at?: Date;
 }
 
+const rowMembers = [
+  'request_id',
+  'org',
+  'key',
+  'bucket',
+  'month',
+  'records',
+  'model',
+  'version',
+  'at',
+] as const;
+const everything = Object.fromEntries([...rowMembers, ...sliceColumns].map((name) => [name, 1] as const));
 const readTimeoutMs = 10_000;
 const duplicateKey = 11_000;
 /** MaxTimeMSExpired. */
@@ -33,44 +50,34 @@ const longestFenceMs = 300;
 export class UsageLedger implements LedgerView {
   private readonly collection: Collection<LedgerRow>;
 
-  constructor(private readonly database: Db) {
-    this.collection = database.collection<LedgerRow>('usage_ledger');
+  constructor(database: Db) {
+    this.collection = database.collection<LedgerRow>(callsCollection);
   }
 
   async prepare(): Promise<void> {
-    await this.collection.createIndex({ org: 1, bucket: 1, month: 1, at: 1, records: 1 });
+    // Sums and snapshots are read from the index alone. What has no bucket is no row, but further predictions of a call.
+    await this.collection.createIndex(
+      { org: 1, bucket: 1, month: 1, at: 1, records: 1, _id: 1 },
+      { partialFilterExpression: { bucket: { $exists: true } } },
+    );
     await this.collection.createIndex(
       { voided_at: 1 },
       { expireAfterSeconds: 60 * 60, partialFilterExpression: { voided_at: { $exists: true } } },
     );
   }
 
-  /** Writes rows inside a transaction. */
-  async insert(rows: readonly LedgerRow[], options: WriteOptions): Promise<void> {
-    await this.database.command({ insert: 'usage_ledger', documents: rows, ordered: false }, options);
-  }
-
   /**
-   * Makes sure that a call is not counted, now or later: its row becomes void or, where there is none, a void one takes
-   * its place, so that a commit of the call that is still under way must fail. Void rows go away after an hour.
+   * Makes sure that a call is not counted, now or later: its row becomes void and its predictions go or, where there is
+   * none, a void one takes its place, so that a commit of the call that is still under way must fail. Void rows go away
+   * after an hour.
    */
   async voidCall(callId: string, options: WriteOptions): Promise<void> {
-    const everything = {
-      request_id: 1,
-      org: 1,
-      key: 1,
-      bucket: 1,
-      month: 1,
-      records: 1,
-      model: 1,
-      version: 1,
-      at: 1,
-    } as const;
     await this.collection.updateOne(
       { _id: callId },
       { $set: { voided_at: new Date() }, $unset: everything },
       { ...options, upsert: true },
     );
+    await this.collection.deleteMany({ _id: furtherSlicesOf(callId) }, options);
   }
 
   /** Records that a counter's calls add up to, by the index alone. */
@@ -117,7 +124,12 @@ export class UsageLedger implements LedgerView {
   }
 
   /** Which of these calls have a row. */
-  async recordedCalls(_organisationId: string, callIds: readonly string[]): Promise<Set<string>> {
+  recordedCalls(_organisationId: string, callIds: readonly string[]): Promise<Set<string>> {
+    return this.standing(callIds);
+  }
+
+  /** Which of these calls have a row that is not void, by what a majority has. */
+  async standing(callIds: readonly string[]): Promise<Set<string>> {
     const rows = await inTime(readTimeoutMs, (signal) =>
       this.collection
         .find(
@@ -146,13 +158,13 @@ export class UsageLedger implements LedgerView {
    * Puts a void row in the place of each call that has none. A transaction that is about to write the same row is waited
    * for, but not for long: MongoDB keeps that of a gateway that died open for a minute.
    */
-  async fenceCalls(organisationId: string, callIds: readonly string[]): Promise<Set<string>> {
+  async fenceCalls(_organisationId: string, callIds: readonly string[]): Promise<Set<string>> {
     const rows = callIds.map((callId) => ({ _id: callId, voided_at: new Date() }) as LedgerRow);
     const options = { ordered: false, writeConcern: { w: 'majority' }, maxTimeMS: longestFenceMs } as const;
     await inTime(readTimeoutMs, () => this.collection.insertMany(rows, options)).catch((error: unknown) => {
       if (!isExpected(error)) throw error;
     });
-    return await this.recordedCalls(organisationId, callIds);
+    return await this.standing(callIds);
   }
 }
 

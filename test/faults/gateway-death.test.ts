@@ -26,6 +26,8 @@ interface Moment {
   readonly isCounted: boolean;
 }
 
+/** A member of what is written of a call, and of nothing else. */
+const recording = 'request_id';
 const settling = scriptDigest('shared/quota/settle.lua');
 const moments: readonly Moment[] = [
   {
@@ -36,16 +38,16 @@ const moments: readonly Moment[] = [
     isCounted: false,
   },
   {
-    title: 'before the commit arrived',
+    title: 'before what it recorded arrived',
     server: 'mongo',
-    request: 'commitTransaction',
+    request: recording,
     fate: 'held',
     isCounted: false,
   },
   {
     title: 'after its call was recorded, before it heard of it',
     server: 'mongo',
-    request: 'commitTransaction',
+    request: recording,
     fate: 'reply-lost',
     isCounted: true,
   },

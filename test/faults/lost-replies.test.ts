@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { FaultProxy, RequestFate } from '../../scripts/chaos/fault-proxy.js';
 import type { GatewaySlot } from '../../scripts/chaos/gateway-slot.js';
+import { callIdGenerator } from '../../shared/identifiers.js';
 import { eventually } from '../support/eventually.js';
 import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
 import { AnswerClock, timed } from '../support/fault-load.js';
@@ -12,6 +13,7 @@ import { startTimeoutMs } from '../support/service.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
+const newCallId = callIdGenerator();
 /** The product's own deadline: on a busy machine a call that is sent again can take longer than the shared service gives it. */
 const deadlineMs = 10_000;
 
@@ -22,9 +24,11 @@ const redisRequests = {
   'the job': '}:score-batches:',
   'the settling': scriptDigest('shared/quota/settle.lua'),
 };
-const mongoRequests = {
-  'the ledger row': 'usage_ledger',
-  predictions: 'predictions',
+const mongoRequests = { 'the call': 'request_id' };
+/** Those of a call with an Idempotency-Key, which is recorded in a transaction. */
+const transactionRequests = {
+  'the reply to replay': 'body_hash',
+  'the call in a transaction': 'request_id',
   'the commit': 'commitTransaction',
 };
 
@@ -54,17 +58,22 @@ describe('a connection of a gateway that breaks in the middle of a call', () => 
   });
 
   const call = () => own.score(leads(3), { url: slot.url });
+  const callWithKey = () =>
+    own.score(leads(3), { url: slot.url, headers: { 'Idempotency-Key': newCallId(Date.now()) } });
 
   /** Breaks the connection at a request of a call of three records. The call is answered in time, and counted if with 200. */
-  async function breakAt(proxy: FaultProxy, request: string, fate: RequestFate): Promise<number | undefined> {
+  async function breakAt(
+    proxy: FaultProxy,
+    { request, fate, make }: { request: string; fate: RequestFate; make: typeof call },
+  ): Promise<number | undefined> {
     // Both connections have been cut, and are back, from what the test before did to them.
     await eventually(async () => {
       for (const { isWhole } of Object.values(proxies)) expect(isWhole, 'a proxy is whole').to.equal(true);
-      scored(await call());
+      scored(await make());
     }, deadlineMs);
     const before = await expectExact(own);
     const broken = proxy.next(request, fate);
-    const [clock, outcome] = await AnswerClock.during(service, deadlineMs, () => timed(call));
+    const [clock, outcome] = await AnswerClock.during(service, deadlineMs, () => timed(make));
     const status = outcome.reply?.status;
     await Promise.race([broken, neverCame(`${request} in a call that was answered with ${status}`)]);
     clock.expectInTime([outcome]);
@@ -72,7 +81,11 @@ describe('a connection of a gateway that breaks in the middle of a call', () => 
     return status;
   }
 
-  for (const [server, requests] of Object.entries({ redis: redisRequests, mongo: mongoRequests })) {
+  for (const { server, requests, make } of [
+    { server: 'redis', requests: redisRequests, make: call },
+    { server: 'mongo', requests: mongoRequests, make: call },
+    { server: 'mongo', requests: transactionRequests, make: callWithKey },
+  ] as const) {
     for (const [what, request] of Object.entries(requests)) {
       for (const [fate, how] of [
         ['lost', 'does not arrive'],
@@ -81,7 +94,7 @@ describe('a connection of a gateway that breaks in the middle of a call', () => 
         it(`${what} (${server}) ${how}: the call is answered with 200 and counted once`, async function () {
           this.timeout(startTimeoutMs);
           const proxy = server === 'redis' ? proxies.redis : proxies.mongo;
-          const status = await breakAt(proxy, request, fate);
+          const status = await breakAt(proxy, { request, fate, make });
           expect(status, await lastErrors(service)).to.equal(200);
         });
       }

@@ -7,6 +7,7 @@ import { Quota } from '../../shared/quota/quota.js';
 import { redisNowMs } from '../../shared/quota/redis-time.js';
 import { sweepLeases } from '../../shared/quota/sweep.js';
 import { newestScoresKey } from '../../shared/redis-keys.js';
+import { callDocuments } from '../../shared/store/call-documents.js';
 import { slicesOf } from '../../shared/store/prediction-slice.js';
 import { sampleAnswer } from '../support/sample-answer.js';
 import { sampleBundle } from '../support/sample-bundle.js';
@@ -78,23 +79,15 @@ describe('the newest score of a lead', () => {
     await own.score([{ ...small, crm_id: 'L-1' }]);
     const nowMs = service.clock.now();
     const callId = callIdGenerator()(nowMs);
-    const { ledger, predictions, ledgerRows } = service.stores;
+    const { ledger, calls } = service.stores;
     const quota = new Quota({ redis: service.redis, ledger, leaseMs: 1, clock: service.clock });
     const deadlineRedisMs = (await redisNowMs(service.redis)) + 5_000;
     await quota.reserve({ counter: own.counter(), callId, records: 1, stop: 1_000, deadlineRedisMs });
     const call = { org: own.id, model: own.model._id, version: own.model.version, at: new Date(nowMs) };
-    await ledgerRows.insertOne({
-      ...call,
-      _id: callId,
-      request_id: callId,
-      key: own.live.key._id,
-      bucket: 'live',
-      month: monthOf(nowMs),
-      records: 1,
-    });
-    await predictions.insertMany(
-      slicesOf({ ...call, callId, crmIds: ['L-1'], scores: [77], likelihoods: [1], fields: ['[]'] }),
-    );
+    const counted = { key: own.live.key._id, bucket: 'live', month: monthOf(nowMs), records: 1 } as const;
+    const columns = { crmIds: ['L-1'], scores: [77], likelihoods: [1], fields: ['[]'] };
+    const row = { ...call, ...counted, _id: callId, request_id: callId };
+    await calls.insertMany(callDocuments(row, slicesOf({ ...call, ...columns, callId })));
     const newest = new NewestScores(service.redis);
     const settled = await sweepLeases({
       redis: service.redis,

@@ -1,5 +1,7 @@
 import type { Collection, Db } from 'mongodb';
 import { ApiKeyStore } from '../../shared/store/api-keys.js';
+import type { CallDocument } from '../../shared/store/call-documents.js';
+import { callsCollection } from '../../shared/store/calls-collection.js';
 import { IdempotencyStore, type IdempotentReply } from '../../shared/store/idempotency.js';
 import { ValidationStore } from '../../shared/store/model-validation.js';
 import { ModelStore } from '../../shared/store/models.js';
@@ -18,6 +20,8 @@ export interface Stores {
   readonly idempotency: IdempotencyStore;
   readonly ledgerRows: Collection<LedgerRow>;
   readonly predictions: Collection<PredictionSlice>;
+  /** The same collection, to write to. */
+  readonly calls: Collection<CallDocument>;
   readonly replies: Collection<IdempotentReply>;
 }
 
@@ -31,8 +35,9 @@ export function storesOn(database: Db): Stores {
     validation: new ValidationStore(database),
     ledger: new UsageLedger(database),
     idempotency: new IdempotencyStore(database),
-    ledgerRows: database.collection<LedgerRow>('usage_ledger'),
-    predictions: database.collection<PredictionSlice>('predictions'),
+    ledgerRows: database.collection<LedgerRow>(callsCollection),
+    predictions: database.collection<PredictionSlice>(callsCollection),
+    calls: database.collection<CallDocument>(callsCollection),
     replies: database.collection<IdempotentReply>('idempotency'),
   };
 }

@@ -6,6 +6,7 @@ import { type UsageBucket, type UsageCounter, usageKey } from '../../shared/redi
 import { storeVersion } from '../../shared/store/model-versions.js';
 import type { Model } from '../../shared/store/models.js';
 import type { DeployPolicy, Organisation, OrganisationFields } from '../../shared/store/organisations.js';
+import { sliceColumns } from '../../shared/store/prediction-slice.js';
 import type { LedgerRow } from '../../shared/store/usage-ledger.js';
 import { type HttpCall, type HttpReply, httpCall } from './http-call.js';
 import { type PredictionRow, predictionRows } from './prediction-rows.js';
@@ -180,14 +181,21 @@ export class TestWorkspace {
     return this.service.stores.ledger.sum(this.counter(bucket));
   }
 
-  /** Every counted call, oldest first. */
+  /** Every counted call, oldest first, without its predictions. */
   ledgerRows(): Promise<LedgerRow[]> {
-    return this.service.stores.ledgerRows.find({ org: this.id }).sort({ _id: 1 }).toArray();
+    const projection = Object.fromEntries(sliceColumns.map((name) => [name, 0] as const));
+    return this.service.stores.ledgerRows
+      .find({ org: this.id, bucket: { $exists: true } }, { projection })
+      .sort({ _id: 1 })
+      .toArray();
   }
 
   /** Every recorded prediction, oldest first. */
   async predictions(): Promise<PredictionRow[]> {
-    const slices = await this.service.stores.predictions.find({ org: this.id }).sort({ _id: 1 }).toArray();
+    const slices = await this.service.stores.predictions
+      .find({ org: this.id, scores: { $exists: true } })
+      .sort({ _id: 1 })
+      .toArray();
     return slices.flatMap(predictionRows);
   }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { startMongo } from '../../scripts/local-servers/mongo-server.js';
 import { newId } from '../../shared/identifiers.js';
+import { callsCollection } from '../../shared/store/calls-collection.js';
 import { connectMongo, type Mongo } from '../../shared/store/connect.js';
 import type { PredictionSlice } from '../../shared/store/prediction-slice.js';
 import { prepareDatabase } from '../../shared/store/prepare.js';
@@ -36,7 +37,11 @@ describe('retention', () => {
     removeOldPredictions({ database: mongo.database, nowMs: atMs, retentionDays });
   const left = async () =>
     (
-      await mongo.database.collection<PredictionSlice>('predictions').find().sort({ _id: 1 }).toArray()
+      await mongo.database
+        .collection<PredictionSlice>(callsCollection)
+        .find({ scores: { $exists: true } })
+        .sort({ _id: 1 })
+        .toArray()
     ).flatMap((slice) => slice.crm_ids);
   const startOfDay = (daysAgo: number) => Math.floor(nowMs / dayMs) * dayMs - daysAgo * dayMs;
   const score = (crmId: string, atMs: number, arrivalMs = 0) =>

@@ -1,4 +1,5 @@
 import { monthOf } from '../../shared/clock.js';
+import { callsCollection } from '../../shared/store/calls-collection.js';
 import type { StoredDay } from '../../shared/store/validation-daily.js';
 import { dayNumber, dayStartMs } from '../../shared/utc-day.js';
 import type { GradedVersion, Snapshot } from './graded-version.js';
@@ -11,7 +12,7 @@ export async function ledgerByDay(
 ): Promise<Map<number, number>> {
   const from = dayStartMs(fromDay);
   const days = await database
-    .collection('usage_ledger')
+    .collection(callsCollection)
     .aggregate<{ readonly _id: Date; readonly records: number }>(
       [
         {

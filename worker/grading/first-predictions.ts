@@ -1,3 +1,4 @@
+import { callsCollection } from '../../shared/store/calls-collection.js';
 import { bandOf } from '../../shared/store/prediction-slice.js';
 import type { GradedVersion, Snapshot } from './graded-version.js';
 import { everySlice, type LeadSlice, slicesOfLeads } from './lead-slices.js';
@@ -42,7 +43,7 @@ export async function firstPredictionsOf(
   leads: ReadonlySet<string>,
   { fewSlices = defaultFewSlices }: { readonly fewSlices?: number } = {},
 ): Promise<FirstPredictions> {
-  const stored = await snapshot.database.collection('predictions').estimatedDocumentCount();
+  const stored = await snapshot.database.collection(callsCollection).estimatedDocumentCount();
   // A slice that is looked for costs about as much as two that lie one after the other.
   const mostSlices = Math.max(fewSlices, stored / 2);
   const firsts: FirstPredictions = new Map();

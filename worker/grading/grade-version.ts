@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type ClientSession, MongoServerError } from 'mongodb';
 import type { Manifest } from '../../shared/bundle/manifest.js';
 import { monthOf } from '../../shared/clock.js';
+import { callsCollection } from '../../shared/store/calls-collection.js';
 import type { Db } from '../../shared/store/connect.js';
 import { type StoredVerdict, ValidationStore } from '../../shared/store/model-validation.js';
 import { OutcomeStore } from '../../shared/store/outcomes.js';
@@ -166,7 +167,7 @@ async function countedForADay(
   { fromDay, asOfMs }: { readonly fromDay: number; readonly asOfMs: number },
 ): Promise<boolean> {
   const from = dayStartMs(fromDay);
-  const row = await database.collection('usage_ledger').findOne(
+  const row = await database.collection(callsCollection).findOne(
     {
       org: organisationId,
       bucket: 'live',

@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb';
+import { callsCollection } from '../../shared/store/calls-collection.js';
 import type { PredictionSlice } from '../../shared/store/prediction-slice.js';
 import { leadIndex } from '../../shared/store/predictions.js';
 import { dayStartMs } from '../../shared/utc-day.js';
@@ -16,14 +17,16 @@ const replySize = {
   records: 15_000,
   recordsOf: (slice: Pick<LeadSlice, 'crm_ids'>): number => slice.crm_ids.length,
 };
-const find = 'predictions';
+const find = callsCollection;
 const clusteredKey = { _id: 1 } as const;
 const leadColumns = { at: 1, crm_ids: 1, scores: 1, likelihoods: 1 } as const;
 
+/** What has no scores is the row of a call of a test key, or one whose predictions have been removed for their age. */
 const ofVersion = ({ organisationId, modelId, version }: GradedVersion): Document => ({
   org: organisationId,
   model: modelId,
   version,
+  scores: { $exists: true },
 });
 
 /**

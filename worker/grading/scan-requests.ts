@@ -1,14 +1,14 @@
 import type { Document } from 'mongodb';
-import { monthOf } from '../../shared/clock.js';
 import { callIdFloor, longestArrivalMs } from '../../shared/identifiers.js';
+import { callsCollection } from '../../shared/store/calls-collection.js';
 import type { DayRequests } from '../../shared/store/validation-daily.js';
-import { dayMs, dayNumber, dayStartMs } from '../../shared/utc-day.js';
+import { dayNumber, dayStartMs } from '../../shared/utc-day.js';
 import type { GradedVersion, Snapshot } from './graded-version.js';
 
 /** Days that are read at once: as many calls as fit into memory in one group. */
 const blockDays = 31;
 
-/** The ids among which all slices of some days are: a range of the clustered key. */
+/** The ids among which all calls of some days are: a range of the clustered key. */
 export const idsOfDays = (first: number, last: number): { readonly $gte: string; readonly $lt: string } => ({
   $gte: callIdFloor(dayStartMs(first) - longestArrivalMs),
   $lt: callIdFloor(dayStartMs(last + 1)),
@@ -28,7 +28,7 @@ export async function scanRequests(
   const found = new Map<number, DayRequests>();
   for (const { first, last } of blocksOf(days)) {
     const rows = snapshot.database
-      .collection('predictions')
+      .collection(callsCollection)
       .aggregate<DayRequests & { readonly _id: Date }>(requestsPipeline(graded, first, last), {
         session: snapshot.session,
         allowDiskUse: true,
@@ -57,40 +57,20 @@ function requestsPipeline(
   last: number,
 ): Document[] {
   const at = { $gte: new Date(dayStartMs(first)), $lt: new Date(dayStartMs(last + 1)) };
-  const months = [dayStartMs(first), dayStartMs(last), dayStartMs(last) + dayMs].map(monthOf);
-  const sums = Object.fromEntries(
-    ['stored', 'erased', 'without', 'ledger'].map((name) => [name, { $sum: `$${name}` }]),
-  );
+  // Further predictions of a call have no bucket.
+  const ofLiveCalls = { org: organisationId, model: modelId, version, at, bucket: { $ne: 'test' } };
   return [
-    { $match: { _id: idsOfDays(first, last), org: organisationId, model: modelId, version, at } },
+    { $match: { _id: idsOfDays(first, last), ...ofLiveCalls } },
     {
       $group: {
         _id: { $substrBytes: ['$_id', 0, 26] },
-        at: { $first: '$at' },
-        stored: { $sum: { $size: '$scores' } },
+        at: { $min: '$at' },
+        ledger: { $sum: '$records' },
+        stored: { $sum: { $size: { $ifNull: ['$scores', []] } } },
         erased: { $sum: '$erased' },
         without: { $sum: '$without_crm_id' },
       },
     },
-    {
-      $unionWith: {
-        coll: 'usage_ledger',
-        pipeline: [
-          {
-            $match: {
-              org: organisationId,
-              bucket: 'live',
-              month: { $in: [...new Set(months)] },
-              at,
-              model: modelId,
-              version,
-            },
-          },
-          { $project: { at: 1, ledger: '$records' } },
-        ],
-      },
-    },
-    { $group: { _id: '$_id', at: { $min: '$at' }, ...sums } },
     {
       $group: {
         _id: { $dateTrunc: { date: '$at', unit: 'day' } },

@@ -9,7 +9,9 @@ interface Entry {
 const light = (name: string): Entry => ({ name, weight: 1 });
 
 /** Collects groups; each commit waits for `release` when it is held. */
-function recorder(commit: (names: readonly string[]) => Promise<void> = async () => undefined) {
+function recorder(
+  commit: (names: readonly string[]) => Promise<readonly (Error | undefined)[]> = async () => [],
+) {
   const groups: string[][] = [];
   const commits = new GroupCommit<Entry>({
     commit: (entries) => {
@@ -35,7 +37,7 @@ describe('GroupCommit', () => {
     const { groups, commits } = recorder(
       () =>
         new Promise((resolve) => {
-          releases.push(resolve);
+          releases.push(() => resolve([]));
         }),
     );
     const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
@@ -63,10 +65,26 @@ describe('GroupCommit', () => {
   it("lets a group's members pass or fail each on its own when the group fails", async () => {
     const { groups, commits } = recorder(async (names) => {
       if (names.includes('bad')) throw new Error('clash');
+      return [];
     });
     const outcomes = await Promise.allSettled(['a', 'bad', 'c'].map((name) => commits.commit(light(name))));
     expect(outcomes.map((outcome) => outcome.status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled']);
     expect(groups).to.deep.equal([['a', 'bad', 'c'], ['a'], ['bad'], ['c']]);
+  });
+
+  it('tells each member what it alone was refused with', async () => {
+    const { groups, commits } = recorder(async (names) =>
+      names.map((name) => (name === 'bad' ? new Error('refused') : undefined)),
+    );
+    const named = [...['a', 'bad', 'c'].map(light), { name: 'bad', weight: 1_000 }];
+    const outcomes = await Promise.allSettled(named.map((entry) => commits.commit(entry)));
+    expect(outcomes.map(({ status }) => status)).to.deep.equal([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+    ]);
+    expect(groups).to.deep.equal([['bad'], ['a', 'bad', 'c']]);
   });
 
   it('does not commit again what may have been committed', async () => {

@@ -1,3 +1,4 @@
+import { removePredictions } from '../../support/remove-predictions.js';
 import { sampleBundle } from '../../support/sample-bundle.js';
 import type { TestWorkspace, WorkspaceOptions } from '../../support/workspace.js';
 import type { LeadPlan, ValidationBody } from './graded-leads.js';
@@ -54,7 +55,7 @@ export const stateCases: readonly StateCase[] = [
     title: 'failed at predictions_recorded: calls were counted, and nothing is stored a day later',
     plan: rising,
     afterDays: 1.01,
-    harm: (own) => own.service.stores.predictions.deleteMany({ org: own.id }),
+    harm: (own) => removePredictions(own.service.stores.database, own.id),
     expected: {
       state: 'failed',
       failing_gate: 'predictions_recorded',
@@ -66,7 +67,7 @@ export const stateCases: readonly StateCase[] = [
     title: 'too early at predictions_recorded: within that day, nothing is stored yet',
     plan: rising,
     afterDays: 0.9,
-    harm: (own) => own.service.stores.predictions.deleteMany({ org: own.id }),
+    harm: (own) => removePredictions(own.service.stores.database, own.id),
     expected: {
       state: 'too_early_to_grade',
       failing_gate: 'predictions_recorded',
@@ -99,7 +100,8 @@ export const stateCases: readonly StateCase[] = [
   {
     title: 'failed at cohort_reconciles: a stored row is missing',
     plan: rising,
-    harm: (own) => own.service.stores.predictions.updateOne({ org: own.id }, { $pop: oneRow }),
+    harm: (own) =>
+      own.service.stores.predictions.updateOne({ org: own.id, scores: { $exists: true } }, { $pop: oneRow }),
     expected: {
       state: 'failed',
       failing_gate: 'cohort_reconciles',

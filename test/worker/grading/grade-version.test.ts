@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
 import { prepareDatabase } from '../../../shared/store/prepare.js';
 import { dayMs } from '../../../shared/utc-day.js';
+import { removePredictions } from '../../support/remove-predictions.js';
 import { freshDatabases } from '../../support/servers.js';
 import { gradesIn, newIds } from './grade-at.js';
 import { figures } from './grade-truth.js';
@@ -61,7 +62,7 @@ describe('grading a version from what was recorded', () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     await world.call(startMs, [{ crmId: 'a', score: 50 }]);
-    await mongo.database.collection('predictions').deleteMany({ org: ids.organisationId });
+    await removePredictions(mongo.database, ids.organisationId);
     const stateAt = async (ms: number) => (await gradeAt(ids, startMs + ms, true)).verdict;
     expect(await stateAt(dayMs - 1)).to.include({
       state: 'too_early_to_grade',

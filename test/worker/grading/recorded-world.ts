@@ -1,12 +1,9 @@
 import type { Db } from 'mongodb';
 import { callIdGenerator } from '../../../shared/identifiers.js';
+import { type CallDocument, callDocuments } from '../../../shared/store/call-documents.js';
+import { callsCollection } from '../../../shared/store/calls-collection.js';
 import { type Outcome, OutcomeStore } from '../../../shared/store/outcomes.js';
-import {
-  bandOf,
-  type PredictionSlice,
-  predictionId,
-  slicesOf,
-} from '../../../shared/store/prediction-slice.js';
+import { bandOf, predictionId, slicesOf } from '../../../shared/store/prediction-slice.js';
 import { PredictionStore } from '../../../shared/store/predictions.js';
 import type { LedgerRow } from '../../../shared/store/usage-ledger.js';
 import { ValidationDailyStore } from '../../../shared/store/validation-daily.js';
@@ -76,8 +73,7 @@ export class RecordedWorld {
       at,
     } as const;
     const row: LedgerRow = { _id: callId, request_id: callId, ...counted };
-    await this.database.collection<LedgerRow>('usage_ledger').insertOne(row);
-    if (slices.length > 0) await this.database.collection<PredictionSlice>('predictions').insertMany(slices);
+    await this.database.collection<CallDocument>(callsCollection).insertMany(callDocuments(row, slices));
     this.ledger.push(row);
     for (const [index, { crmId, score }] of rows.entries()) {
       const likelihood = likelihoodOf(score);

@@ -1,0 +1,77 @@
+import { expect } from 'chai';
+import { callIdGenerator, newId } from '../../../shared/identifiers.js';
+import { CallDocuments, callDocuments, EarlierForm } from '../../../shared/store/call-documents.js';
+import { callsCollection } from '../../../shared/store/calls-collection.js';
+import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
+import { slicesOf } from '../../../shared/store/prediction-slice.js';
+import { prepareDatabase } from '../../../shared/store/prepare.js';
+import { UsageLedger } from '../../../shared/store/usage-ledger.js';
+import { freshDatabases } from '../../support/servers.js';
+
+describe('the documents of calls', () => {
+  let mongo: Mongo;
+  const org = newId('org');
+  const newCallId = callIdGenerator();
+
+  before(async () => {
+    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
+    await prepareDatabase(mongo.database);
+  });
+  after(() => mongo.client.close());
+
+  function callOf(records: number) {
+    const at = new Date();
+    const callId = newCallId(at.getTime());
+    const call = { org, model: 'mdl', version: '1', at };
+    const column = <Value>(value: Value) => Array.from({ length: records }, () => value);
+    const columns = { crmIds: column('L'), scores: column(50), likelihoods: column(1), fields: column('[]') };
+    const counted = { request_id: callId, key: 'key', bucket: 'live', month: '2026-01', records } as const;
+    return callDocuments({ ...call, ...counted, _id: callId }, slicesOf({ ...call, ...columns, callId }));
+  }
+  const soon = () => AbortSignal.timeout(5_000);
+  const ids = (documents: readonly { readonly _id: string }[]) => documents.map(({ _id }) => _id);
+
+  it('are one for up to a hundred records, whose _id is the call id', () => {
+    expect(ids(callOf(100)).map(({ length }) => length)).to.deep.equal([26]);
+    const [head = '', ...further] = ids(callOf(201));
+    expect(further).to.deep.equal([`${head}.0100`, `${head}.0200`]);
+  });
+
+  it('are written each by itself: one that is there does not keep the others', async () => {
+    const calls = new CallDocuments(mongo.database);
+    const [one, two] = [callOf(1), callOf(1)].flat();
+    if (one === undefined || two === undefined) throw new Error('a call has no document');
+    expect(await calls.insertEach([one], soon())).to.deep.include({ duplicates: [], isConfirmed: true });
+    expect(await calls.insertEach([two, one], soon())).to.deep.include({
+      duplicates: [1],
+      isConfirmed: true,
+    });
+    const standing = await new UsageLedger(mongo.database).standing(ids([one, two]));
+    expect([...standing]).to.have.members(ids([one, two]));
+  });
+
+  it('of a large call all go when it is voided, and only a void row stays', async () => {
+    const calls = new CallDocuments(mongo.database);
+    const ledger = new UsageLedger(mongo.database);
+    const [large, other] = [callOf(250), callOf(250)];
+    await calls.insertEach([...large, ...other], soon());
+    const [callId = ''] = ids(large);
+    const [otherId = ''] = ids(other);
+    await mongo.client.withSession((session) =>
+      session.withTransaction(() => ledger.voidCall(callId, { session, signal: soon() })),
+    );
+    const stored = mongo.database.collection<{ readonly _id: string }>(callsCollection);
+    const left = await stored.find({ _id: { $gte: callId, $lt: `${callId}/` } }).toArray();
+    expect(left.map((each) => Object.keys(each))).to.deep.equal([['_id', 'voided_at']]);
+    expect([...(await ledger.standing([callId, otherId]))]).to.deep.equal([otherId]);
+    expect(await stored.countDocuments({ _id: { $gte: otherId, $lt: `${otherId}/` } })).to.equal(3);
+  });
+
+  it('are not looked for in a database that an earlier Leadscore wrote', async () => {
+    const earlier = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
+    await earlier.database.collection('usage_ledger').insertOne({ records: 1 });
+    const refusal = await prepareDatabase(earlier.database).catch((error: unknown) => error);
+    expect(refusal).to.be.instanceOf(EarlierForm);
+    await earlier.client.close();
+  });
+});
