@@ -13,6 +13,8 @@ const lead = { company_size: 120 };
 /** The product's own: a worker's lock, the time until one counts as stuck and the deadline are made for each other. */
 const deadlineMs = 10_000;
 const testTimeoutMs = 120_000;
+/** More than there are workers. */
+const callsAtOnce = 4;
 /** Answered by a worker that has looked, without running the model. */
 const atOnceMs = 2_000;
 
@@ -69,4 +71,39 @@ describe('a model that ends or holds the process that runs it', () => {
     const poisonous = await workspace(service, { bundle: hangingBundle() });
     await callUntilQuarantined(poisonous, 'a model that never gives an answer');
   });
+
+  for (const [does, bundle] of [
+    ['crashes', crashingBundle],
+    ['hangs', hangingBundle],
+  ] as const) {
+    it(`${does} all workers at once: is quarantined, and calls to other models are answered in time`, async function () {
+      this.timeout(testTimeoutMs);
+      const poisonous = await workspace(service, { bundle: bundle() });
+      const [clock, [outcomes, poisoned]] = await AnswerClock.during(service, deadlineMs, async () => {
+        const callPoisonous = () => timed(() => poisonous.score([lead, lead]));
+        const calls = Promise.all(Array.from({ length: callsAtOnce }, callPoisonous));
+        const beside = await underLoad(
+          () => healthy.score([lead]),
+          () => calls,
+          { everyMs: 200 },
+        );
+        return [beside, await calls];
+      });
+      for (const { reply } of poisoned) if (reply !== undefined) refused(reply, '500 internal_error');
+      clock.expectInTime([...outcomes, ...poisoned]);
+      const last = await timed(() => poisonous.score([lead]));
+      const deaths = await workerDeaths(service);
+      tellFigures({
+        fault: `a model that ${does} all workers at once`,
+        answers: statuses(outcomes),
+        slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),
+        worker_deaths: deaths.length,
+      });
+      expect(statuses(outcomes)).to.have.all.keys('200');
+      expect(last.tookMs, 'ms until a quarantined model is refused').to.be.below(atOnceMs);
+      expect(deaths.length, 'workers that died').to.be.within(2, 4);
+      expect(await expectExact(healthy, 5_000)).to.equal(1 + outcomes.length);
+      expect(await expectExact(poisonous, 5_000)).to.equal(0);
+    });
+  }
 });

@@ -2,12 +2,8 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { sendAtOnce } from '../../shared/send-at-once.js';
+import { busyScript } from '../support/busy-script.js';
 import { freshDatabases } from '../support/servers.js';
-
-const twentyMs = `
-  local function now() local time = redis.call('TIME') return time[1] * 1000000 + time[2] end
-  local began = now()
-  repeat until now() > began + 20000`;
 
 describe('commands that are sent at once', () => {
   let redisUrl: string;
@@ -23,7 +19,7 @@ describe('commands that are sent at once', () => {
   afterEach(() => redis.disconnect());
 
   it('arrive in order, and before what the connection holds back', async () => {
-    const slow = redis.eval(twentyMs, 0);
+    const slow = redis.eval(busyScript, 0);
     await new Promise(setImmediate); // it is under way, and what is written together waits for its reply
     await Promise.all([
       slow,

@@ -3,17 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { startMongo } from '../../scripts/local-servers/mongo-server.js';
-import { newId } from '../../shared/identifiers.js';
 import { callsCollection } from '../../shared/store/calls-collection.js';
 import { connectMongo, type Mongo } from '../../shared/store/connect.js';
 import type { PredictionSlice } from '../../shared/store/prediction-slice.js';
 import { prepareDatabase } from '../../shared/store/prepare.js';
 import { dayMs } from '../../shared/utc-day.js';
-import { gradeVersion } from '../../worker/grading/grade-version.js';
 import { removeOldPredictions } from '../../worker/retention.js';
 import { freshDatabases } from '../support/servers.js';
+import { gradesIn, newIds } from './grading/grade-at.js';
 import { figures } from './grading/grade-truth.js';
-import { RecordedWorld } from './grading/recorded-world.js';
+import { RecordedWorld, type WorldIds } from './grading/recorded-world.js';
 
 const nowMs = Date.UTC(2026, 5, 30, 12);
 const horizonDays = 5;
@@ -22,13 +21,13 @@ const minuteMs = 60_000;
 
 describe('retention', () => {
   let mongo: Mongo;
-  let ids: { organisationId: string; modelId: string; version: string };
+  let ids: WorldIds;
   let world: RecordedWorld;
 
   beforeEach(async () => {
     mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
     await prepareDatabase(mongo.database);
-    ids = { organisationId: newId('org'), modelId: newId('mdl'), version: '1' };
+    ids = newIds();
     world = new RecordedWorld(mongo.database, ids);
   });
   afterEach(() => mongo.client.close());
@@ -93,14 +92,7 @@ describe('retention', () => {
     await score('half a day', startOfDay(retentionDays + 1) + dayMs - minuteMs);
     await score('kept', startOfDay(10));
     await world.outcomes([{ crmId: 'kept', converted: true, at: new Date(startOfDay(9)) }], nowMs);
-    const grade = () =>
-      gradeVersion({
-        database: mongo.database,
-        ...ids,
-        facts: { horizon_days: horizonDays },
-        asOfMs: nowMs,
-        nowMs,
-      });
+    const grade = () => gradesIn(mongo, horizonDays)(ids, nowMs);
     expect(figures(await grade(), 'predictions_recorded')).to.include({ cohort: 3 });
     await remove();
     const graded = await grade();

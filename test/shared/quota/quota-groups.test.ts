@@ -5,16 +5,12 @@ import { Redis } from 'ioredis';
 import { type QuotaCommands, quotaCommands } from '../../../shared/quota/quota-commands.js';
 import { redisNowMs } from '../../../shared/quota/redis-time.js';
 import { callKey, leasesKey, type UsageCounter, usageKey } from '../../../shared/redis-keys.js';
+import { busyScript } from '../../support/busy-script.js';
 import { scriptDigest } from '../../support/script-digest.js';
 import { freshDatabases } from '../../support/servers.js';
 import { freshCounter, leaseMs, QuotaRig } from './quota-rig.js';
 
 const stop = 1_000;
-/** A script that keeps Redis busy. */
-const twentyMs = `
-  local function now() local time = redis.call('TIME') return time[1] * 1000000 + time[2] end
-  local began = now()
-  repeat until now() > began + 20000`;
 
 /** One command for a call; `counter` is which of three, `late` that its deadline has passed. */
 interface Asked {
@@ -112,7 +108,7 @@ describe('quota commands of one turn', () => {
     const call = { counter, callId: 'call', records: 1, stop, deadlineRedisMs: await rig.deadline() };
     const { quota } = new QuotaRig(rig.redisUrl, { redis }); // has noted nothing yet
     const names = await commandsOf(async () => {
-      const slow = redis.eval(twentyMs, 0);
+      const slow = redis.eval(busyScript, 0);
       await nextTurn(); // it is under way, and what is written together waits for its reply
       await Promise.all([slow, quota.reserve(call)]);
     });

@@ -1,11 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
-import { prepareDatabase } from '../../../shared/store/prepare.js';
 import { dayMs } from '../../../shared/utc-day.js';
 import type { Graded } from '../../../worker/grading/grade-version.js';
-import { freshDatabases } from '../../support/servers.js';
-import { gradesIn, newIds } from './grade-at.js';
+import { gradesIn, gradingDatabase, newIds } from './grade-at.js';
 import { expectTruth as expectTruthOf } from './grade-truth.js';
 import { RecordedWorld } from './recorded-world.js';
 
@@ -73,16 +70,8 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
 );
 
 describe('grading a version again', () => {
-  let mongo: Mongo;
-
-  before(async () => {
-    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
-    await prepareDatabase(mongo.database);
-  });
-
-  after(() => mongo.client.close());
-
-  const gradeAt = gradesIn(() => mongo.database, horizonDays);
+  const mongo = gradingDatabase();
+  const gradeAt = gradesIn(mongo, horizonDays);
 
   it('is what the definitions say, whatever has happened since the grade before', async function () {
     this.timeout(120_000);
@@ -99,7 +88,7 @@ describe('grading a version again', () => {
             if (step.isLongAgo) await world.age(longMs);
           } else await happen(world, step, nowMs);
         }
-        expectTruth(await gradeAt(ids, nowMs, true), world, nowMs);
+        expectTruth(await gradeAt(ids, nowMs, { rebuild: true }), world, nowMs);
       }),
       { numRuns: 12 },
     );
@@ -157,7 +146,7 @@ describe('grading a version again', () => {
       mongo.database.collection('validation_daily').find({ org: ids.organisationId }).toArray();
     const bandsAfter = (await days()).map(({ bands }) => bands);
     await world.age(longMs);
-    await gradeAt(ids, asOf, true);
+    await gradeAt(ids, asOf, { rebuild: true });
     expect((await days()).map(({ bands }) => bands)).to.deep.equal(bandsAfter);
     // Changed twice since the grade: what the day counted is no longer told, so it is computed as a whole.
     await world.age(longMs);
@@ -186,7 +175,7 @@ describe('grading a version again', () => {
     const world = new RecordedWorld(mongo.database, ids);
     await world.call(startMs, [{ crmId: 'a', score: 50 }]);
     await gradeAt(ids, startMs + dayMs);
-    expect((await gradeAt(ids, startMs + dayMs, true)).refreshed.isRebuild).to.equal(true);
+    expect((await gradeAt(ids, startMs + dayMs, { rebuild: true })).refreshed.isRebuild).to.equal(true);
     expect((await gradeAt(ids, startMs + dayMs)).refreshed.isRebuild).to.equal(false);
     const verdicts = mongo.database.collection('model_validation');
     const weekAgo = new Date(Date.now() - 7 * dayMs - 1000);

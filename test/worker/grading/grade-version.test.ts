@@ -1,10 +1,7 @@
 import { expect } from 'chai';
-import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
-import { prepareDatabase } from '../../../shared/store/prepare.js';
 import { dayMs } from '../../../shared/utc-day.js';
 import { removePredictions } from '../../support/remove-predictions.js';
-import { freshDatabases } from '../../support/servers.js';
-import { gradesIn, newIds } from './grade-at.js';
+import { gradesIn, gradingDatabase, newIds } from './grade-at.js';
 import { figures } from './grade-truth.js';
 import { RecordedWorld } from './recorded-world.js';
 
@@ -13,16 +10,8 @@ const horizonDays = 20;
 const hourMs = 60 * 60 * 1000;
 
 describe('grading a version from what was recorded', () => {
-  let mongo: Mongo;
-
-  before(async () => {
-    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
-    await prepareDatabase(mongo.database);
-  });
-
-  after(() => mongo.client.close());
-
-  const gradeAt = gradesIn(() => mongo.database, horizonDays);
+  const mongo = gradingDatabase();
+  const gradeAt = gradesIn(mongo, horizonDays);
 
   it('a conversion counts up to the end of the horizon, to the millisecond, and not at the prediction itself', async () => {
     const ids = newIds();
@@ -63,7 +52,7 @@ describe('grading a version from what was recorded', () => {
     const world = new RecordedWorld(mongo.database, ids);
     await world.call(startMs, [{ crmId: 'a', score: 50 }]);
     await removePredictions(mongo.database, ids.organisationId);
-    const stateAt = async (ms: number) => (await gradeAt(ids, startMs + ms, true)).verdict;
+    const stateAt = async (ms: number) => (await gradeAt(ids, startMs + ms, { rebuild: true })).verdict;
     expect(await stateAt(dayMs - 1)).to.include({
       state: 'too_early_to_grade',
       failing_gate: 'predictions_recorded',

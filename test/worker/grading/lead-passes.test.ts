@@ -1,16 +1,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { newId } from '../../../shared/identifiers.js';
-import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
-import { prepareDatabase } from '../../../shared/store/prepare.js';
 import { dayMs } from '../../../shared/utc-day.js';
 import { compareCrmIds } from '../../../worker/grading/crm-id-order.js';
 import { firstPredictionsOf } from '../../../worker/grading/first-predictions.js';
-import { type Graded, gradeVersion } from '../../../worker/grading/grade-version.js';
 import type { GradedVersion, Snapshot } from '../../../worker/grading/graded-version.js';
 import { leadPasses } from '../../../worker/grading/lead-passes.js';
 import type { Way } from '../../../worker/grading/lead-slices.js';
-import { freshDatabases } from '../../support/servers.js';
+import { gradesIn, gradingDatabase, newIds } from './grade-at.js';
 import { expectTruth, figures } from './grade-truth.js';
 import { RecordedWorld, type WorldIds } from './recorded-world.js';
 
@@ -23,27 +20,9 @@ const oddNames = ['\uffff', '😀', '\ue000', 'a', 'é', '$a', '.', 'A', '\u{10f
 const ways: readonly Way[] = ['collection', 'index of leads'];
 
 describe('reading the leads of a version in passes', () => {
-  let mongo: Mongo;
-
-  before(async () => {
-    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
-    await prepareDatabase(mongo.database);
-  });
-
-  after(() => mongo.client.close());
-
-  const newIds = (): WorldIds => ({ organisationId: newId('org'), modelId: newId('mdl'), version: '1' });
-
-  const grade = (ids: WorldIds, leadsAPass: number): Promise<Graded> =>
-    gradeVersion({
-      database: mongo.database,
-      ...ids,
-      facts: { horizon_days: horizonDays },
-      asOfMs,
-      nowMs: asOfMs,
-      rebuild: true,
-      leadsAPass,
-    });
+  const mongo = gradingDatabase();
+  const gradeAt = gradesIn(mongo, horizonDays);
+  const grade = (ids: WorldIds, leadsAPass: number) => gradeAt(ids, asOfMs, { rebuild: true, leadsAPass });
 
   const inSnapshot = async <Result>(read: (snapshot: Snapshot) => Promise<Result>): Promise<Result> => {
     const session = mongo.client.startSession({ snapshot: true });
