@@ -2,6 +2,7 @@ import type { ChangedOutcome, OutcomeStore } from '../../shared/store/outcomes.j
 import type { DayBand, DayFigures, StoredDay } from '../../shared/store/validation-daily.js';
 import { dayMs, dayNumber } from '../../shared/utc-day.js';
 import { bandScores } from '../../shared/verdict.js';
+import { addTo, noLeads } from './band-sum.js';
 import { firstPredictionsOf } from './first-predictions.js';
 import type { GradedVersion, Snapshot } from './graded-version.js';
 import { type FirstPrediction, type Word, wayOf } from './lead-standing.js';
@@ -96,18 +97,12 @@ function moved(day: DayFigures, { first, outcome, before, graded }: Move): DayFi
   const was = wayOf(first, before === 'none' ? undefined : before, horizonMs);
   const is = wayOf(first, outcome, horizonMs);
   const bands = bandScores.map((_, band): DayBand => {
-    const figures = day.bands[band] ?? noLeads;
+    const figures = { ...noLeads(), ...day.bands[band] };
     if (band !== first.band) return figures;
-    return {
-      cohort: figures.cohort + is.cohort - was.cohort,
-      excluded: figures.excluded + is.excluded - was.excluded,
-      joined: figures.joined + is.joined - was.joined,
-      conversions: figures.conversions + is.conversions - was.conversions,
-      likelihood: figures.likelihood + is.likelihood - was.likelihood,
-    };
+    addTo(figures, is);
+    addTo(figures, was, -1);
+    return figures;
   });
   const lastWordMs = Math.max(day.last_word_at?.getTime() ?? 0, is.cohort * outcome.received_at.getTime());
   return { ...day, bands, ...(lastWordMs === 0 ? {} : { last_word_at: new Date(lastWordMs) }) };
 }
-
-const noLeads: DayBand = { cohort: 0, excluded: 0, joined: 0, conversions: 0, likelihood: 0 };

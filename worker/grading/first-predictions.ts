@@ -1,13 +1,13 @@
 import { callsCollection } from '../../shared/store/calls-collection.js';
 import { bandOf } from '../../shared/store/prediction-slice.js';
 import type { GradedVersion, Snapshot } from './graded-version.js';
+import { leadBatches } from './lead-batches.js';
 import { everySlice, type LeadSlice, slicesOfLeads } from './lead-slices.js';
 import type { FirstPrediction } from './lead-standing.js';
 
 /** The first prediction of leads, by crm_id; each says which slice it is from. */
 export type FirstPredictions = Map<string, FirstPrediction & { readonly sliceId: string }>;
 
-const leadsAtOnce = 5_000;
 /** As many slices are always read by the index. */
 const defaultFewSlices = 2_000;
 
@@ -48,10 +48,8 @@ export async function firstPredictionsOf(
   const mostSlices = Math.max(fewSlices, stored / 2);
   const firsts: FirstPredictions = new Map();
   const isWanted = (crmId: string): boolean => leads.has(crmId);
-  const crmIds = [...leads];
   let read = 0;
-  for (let start = 0; start < crmIds.length; start += leadsAtOnce) {
-    const some = crmIds.slice(start, start + leadsAtOnce);
+  for (const some of leadBatches(leads)) {
     for await (const slices of slicesOfLeads(snapshot, graded, some)) {
       for (const slice of slices) noteFirsts(firsts, slice, isWanted);
       read += slices.length;

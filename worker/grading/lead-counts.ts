@@ -1,6 +1,7 @@
 import type { DayBand } from '../../shared/store/validation-daily.js';
 import { dayMs, dayNumber } from '../../shared/utc-day.js';
 import { bandScores } from '../../shared/verdict.js';
+import { addTo, noLeads } from './band-sum.js';
 import { type FirstPrediction, type Word, wayOf } from './lead-standing.js';
 
 /** Leads of one day and band, by their first prediction. */
@@ -40,11 +41,7 @@ export class LeadCounts {
     if (!this.options.days.has(day)) return;
     const group = this.groupOf(day, first);
     const way = wayOf(first, word, this.horizonMs);
-    group.cohort += way.cohort;
-    group.excluded += way.excluded;
-    group.joined += way.joined;
-    group.conversions += way.conversions;
-    group.likelihood += way.likelihood;
+    addTo(group, way);
     if (word !== undefined)
       group.lastWordMs = Math.max(group.lastWordMs, way.cohort * word.received_at.getTime());
   }
@@ -59,8 +56,7 @@ export class LeadCounts {
     const key = 2 * (bandScores.length * day + band) + Number(matured);
     let group = this.groups.get(key);
     if (group === undefined) {
-      const none = { cohort: 0, excluded: 0, joined: 0, conversions: 0, likelihood: 0, lastWordMs: 0 };
-      group = { day, band, matured, ...none };
+      group = { day, band, matured, ...noLeads(), lastWordMs: 0 };
       this.groups.set(key, group);
     }
     return group;

@@ -1,4 +1,5 @@
 import type { DayBand } from '../../shared/store/validation-daily.js';
+import { noLeads } from './band-sum.js';
 
 /** A lead's first prediction under a version. */
 export interface FirstPrediction {
@@ -22,8 +23,7 @@ export interface Word {
  */
 export function wayOf(first: FirstPrediction, word: Word | undefined, horizonMs: number): DayBand {
   const delayMs = word?.converted === true ? word.at.getTime() - first.at.getTime() : undefined;
-  if (delayMs !== undefined && delayMs <= 0)
-    return { cohort: 0, excluded: 1, joined: 0, conversions: 0, likelihood: 0 };
+  if (delayMs !== undefined && delayMs <= 0) return { ...noLeads(), excluded: 1 };
   const joined = word === undefined ? 0 : 1;
   return {
     cohort: 1,

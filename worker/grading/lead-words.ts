@@ -2,13 +2,12 @@ import type { Document } from 'mongodb';
 import { outcomeId, type StoredOutcome } from '../../shared/store/outcomes.js';
 import type { LeadRange } from './crm-id-order.js';
 import type { GradedVersion, Snapshot } from './graded-version.js';
+import { leadBatches } from './lead-batches.js';
 import { inReplies } from './read-in-replies.js';
 
 /** What is known of a lead, and since when. */
 export type LeadWord = Pick<StoredOutcome, 'crm_id' | 'converted' | 'at' | 'received_at'>;
 
-/** They go into one command, of at most 16 MB; an id may have a kilobyte. */
-const leadsAtOnce = 5_000;
 /** Decoded within milliseconds. */
 const wordsAReply = 5_000;
 
@@ -21,11 +20,8 @@ export async function* wordsOnLeads(
   graded: GradedVersion,
   leads: Iterable<string>,
 ): AsyncGenerator<readonly LeadWord[]> {
-  const crmIds = [...leads];
-  for (let start = 0; start < crmIds.length; start += leadsAtOnce) {
-    const some = crmIds.slice(start, start + leadsAtOnce);
+  for (const some of leadBatches(leads))
     yield* words(snapshot, { org: graded.organisationId, crm_id: { $in: some } });
-  }
 }
 
 /**

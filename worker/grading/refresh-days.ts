@@ -8,6 +8,7 @@ import type {
 } from '../../shared/store/validation-daily.js';
 import { dayNumber } from '../../shared/utc-day.js';
 import { bandScores } from '../../shared/verdict.js';
+import { addTo, noLeads } from './band-sum.js';
 import { daysToReadAgain, ledgerByDay } from './changed-days.js';
 import { type OutcomeChanges, outcomeChanges } from './changed-leads.js';
 import { classifyLeads } from './classify-leads.js';
@@ -149,15 +150,8 @@ function dayFigures(
 /** Adds groups up, by band. */
 function bandsOf(groups: readonly LeadGroup[]): DayBand[] {
   return bandScores.map((_, band) => {
-    const sum = { cohort: 0, excluded: 0, joined: 0, conversions: 0, likelihood: 0 };
-    for (const group of groups) {
-      if (group.band !== band) continue;
-      sum.cohort += group.cohort;
-      sum.excluded += group.excluded;
-      sum.joined += group.joined;
-      sum.conversions += group.conversions;
-      sum.likelihood += group.likelihood;
-    }
+    const sum = noLeads();
+    for (const group of groups) if (group.band === band) addTo(sum, group);
     return sum;
   });
 }
