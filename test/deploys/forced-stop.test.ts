@@ -6,6 +6,7 @@ import { childProcessIds } from '../../scripts/bench/process-usage.js';
 import { signal } from '../../scripts/local-servers/server-process.js';
 import { projectFile } from '../../shared/project-root.js';
 import { eventually } from '../support/eventually.js';
+import { freeze } from '../support/freeze.js';
 import { RawConnection } from '../support/raw-connection.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
 import { workspace } from '../support/workspace.js';
@@ -61,8 +62,8 @@ describe('a process that is told to stop', () => {
       const { pool } = service.stack;
       const workers = childProcessIds(pool.pid);
       expect(workers).to.have.length(2);
-      for (const pid of workers) process.kill(pid, 'SIGSTOP');
       try {
+        await Promise.all(workers.map(freeze));
         pool.process.kill('SIGTERM');
         await hasBegunToStop('pool');
         pool.process.kill('SIGTERM');

@@ -15,6 +15,7 @@ import {
   storeVersion,
   VersionTaken,
 } from '../../shared/store/model-versions.js';
+import { freeze } from '../support/freeze.js';
 import { packSample, type SampleOptions, sampleBundle, sampleParts } from '../support/sample-bundle.js';
 import { freshDatabases } from '../support/servers.js';
 
@@ -244,7 +245,7 @@ describe('the files of a bundle', () => {
     const storage = new BundleStorage(client.db('frozen'), { timeoutMs: 400 });
     const file = { id: new ObjectId(), filename: 'mdl_1:1/model.onnx', bytes: Buffer.alloc(3 * 1024 * 1024) };
     await storage.upload(file);
-    process.kill(server.pid, 'SIGSTOP');
+    await freeze(server.pid);
     const startedMs = performance.now();
     const another = { ...file, id: new ObjectId() };
     const attempts = [storage.upload(another), storage.download(file.id), storage.remove([file.id])];

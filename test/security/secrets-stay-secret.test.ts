@@ -4,6 +4,7 @@ import { signal } from '../../scripts/local-servers/server-process.js';
 import { newSecret } from '../../shared/api-key.js';
 import { eventually } from '../support/eventually.js';
 import { crashingBundle } from '../support/fault-models.js';
+import { freeze } from '../support/freeze.js';
 import { httpCall } from '../support/http-call.js';
 import { refused, scored } from '../support/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
@@ -89,7 +90,7 @@ describe('logs, errors and metrics', () => {
   /** Everything that a server may fail with, and what it logs then. */
   async function failInEveryRoom(): Promise<void> {
     const { redisServer } = service;
-    signal(redisServer.pid, 'SIGSTOP');
+    await freeze(redisServer.pid);
     try {
       refused(await own.score([lead]), '500 internal_error');
       refused(await own.call('/v1/usage'), '500 internal_error');

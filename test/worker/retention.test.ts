@@ -9,6 +9,7 @@ import type { PredictionSlice } from '../../shared/store/prediction-slice.js';
 import { prepareDatabase } from '../../shared/store/prepare.js';
 import { dayMs } from '../../shared/utc-day.js';
 import { removeOldPredictions } from '../../worker/retention.js';
+import { freeze } from '../support/freeze.js';
 import { freshDatabases } from '../support/servers.js';
 import { gradesIn, newIds } from './grading/grade-at.js';
 import { figures } from './grading/grade-truth.js';
@@ -76,7 +77,7 @@ describe('retention', () => {
     const { directory, server } = await ownMongo();
     const own = await connectMongo(server.url, { name: 'test' });
     try {
-      process.kill(server.pid, 'SIGSTOP');
+      await freeze(server.pid);
       const removal = removeOldPredictions({ database: own.database, nowMs, retentionDays, timeoutMs: 300 });
       expect(await removal.catch((error: Error) => error.name)).to.equal('TimeoutError');
     } finally {

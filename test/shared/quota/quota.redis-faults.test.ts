@@ -10,6 +10,7 @@ import type { LocalServer } from '../../../scripts/local-servers/server-process.
 import { QuotaUnavailable } from '../../../shared/quota/quota-errors.js';
 import { redisNowMs } from '../../../shared/quota/redis-time.js';
 import type { UsageCounter } from '../../../shared/redis-keys.js';
+import { freeze } from '../../support/freeze.js';
 import type { MemoryLedger } from './memory-ledger.js';
 import { freshCounter, leaseMs, QuotaRig } from './quota-rig.js';
 
@@ -95,7 +96,7 @@ describe('quota when Redis fails', () => {
   describe('because it is frozen', () => {
     /** Freezes Redis until the work has failed, and gives what it failed with. */
     const whileFrozen = async (work: () => Promise<unknown>) => {
-      process.kill(server.pid, 'SIGSTOP');
+      await freeze(server.pid);
       try {
         return await failureOf(work());
       } finally {
