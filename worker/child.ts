@@ -24,7 +24,10 @@ const loadedModels = 50;
 const loadsOfALife = 1_000;
 const lookupTimeoutMs = 5_000;
 /** Singles are short; two batches overlap one's look-ups with the other's run. */
-const laneConcurrency = { singles: 4, batches: 2 } as const;
+const laneConcurrency = {
+  singles: { concurrency: 4, oneAtATime: true },
+  batches: { concurrency: 2, oneAtATime: false },
+} as const;
 
 async function start(config: WorkerConfig, logger: Logger, inHandPath: string): Promise<void> {
   const { redisUrl, mongoUrl } = config;
@@ -62,7 +65,7 @@ async function start(config: WorkerConfig, logger: Logger, inHandPath: string): 
   for (const lane of lanes) {
     const worker = startLaneWorker({
       lane,
-      concurrency: laneConcurrency[lane],
+      ...laneConcurrency[lane],
       connection: connect(lane, 'blocking'),
       mailbox,
       score: (chunk) => scoreChunk(chunk, scoring),

@@ -11,12 +11,17 @@ import {
   messageVersion,
 } from '../shared/score-job.js';
 import { type ChunkMailbox, UnknownMessageVersion } from './chunk-mailbox.js';
+import { OneAtATime } from './one-at-a-time.js';
 import { restWhileRefused } from './rest-while-refused.js';
+import { wakeNoOneInVain } from './wake-no-one-in-vain.js';
 
 export interface LaneWorkerOptions {
   readonly lane: Lane;
   /** Chunks in hand at once: while one waits for MongoDB, the next can be run. */
   readonly concurrency: number;
+  /** Whether so many are taken only while one takes long: see OneAtATime. */
+  readonly oneAtATime: boolean;
+  /** This lane's own. */
   readonly connection: Redis;
   readonly mailbox: ChunkMailbox;
   readonly score: (chunk: ChunkPayload) => Promise<ChunkReply>;
@@ -41,9 +46,11 @@ const lookForStalledMs = 1_000;
  * A killed worker's job is given to another within seven seconds, once.
  */
 export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
+  wakeNoOneInVain(options.connection);
+  const oneAtATime = new OneAtATime(options.concurrency);
   const worker = new Worker<ChunkJob>(
     laneQueueName(options.lane),
-    (job, token) => handle(job, token, options),
+    (job, token) => oneAtATime.during(() => handle(job, token, options)),
     {
       connection: options.connection,
       prefix: queuePrefix,
@@ -61,6 +68,7 @@ export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
     options.logger.warn({ lane: options.lane, error: error.message }, 'lane error'),
   );
   restWhileRefused(worker);
+  if (options.oneAtATime) oneAtATime.govern(worker);
   return worker;
 }
 

@@ -35,6 +35,7 @@ describe('a job of another version', () => {
     ours = startLaneWorker({
       lane,
       concurrency: 4,
+      oneAtATime: true,
       connection: connect(redisUrl),
       mailbox: new ChunkMailbox(connect(redisUrl)),
       score: async ({ chunk }) => {
