@@ -13,11 +13,11 @@ import { type TestWorkspace, workspace } from '../support/workspace.js';
 const floodCallers = 8;
 const recordsOfABatch = 1_000;
 const singlesPerSecond = 25;
-const roundMs = 2_000;
+const stretchMs = 2_000;
 /** Five hundred calls with and without a flood: of fewer, the slowest hundredth would be one or two. */
-const rounds = 10;
-/** Whoever else uses the machine disturbs a round: so many are made at most until there are enough that were not. */
-const mostRounds = 24;
+const stretches = 10;
+/** Whoever else uses the machine disturbs a stretch: more are made, for so long, until there are enough that were not. */
+const mostMs = 5 * 60_000;
 const undisturbedShare = 0.15;
 const mostTimes = 3;
 
@@ -34,11 +34,9 @@ interface Answer {
   readonly tookMs: number;
 }
 
-interface Round {
-  readonly quiet: readonly Answer[];
-  readonly flooded: readonly Answer[];
-  /** How many batches had each status. */
-  readonly batches: Readonly<Record<number, number>>;
+/** Single calls over two seconds. */
+interface Stretch {
+  readonly answers: readonly Answer[];
   /** What other work took of the machine meanwhile, 0 to 1. */
   readonly othersShare: number;
 }
@@ -86,10 +84,10 @@ describe('a flood of batches of one organisation', () => {
   const bodyOf = (of: TestWorkspace, records: readonly unknown[]): Buffer =>
     Buffer.from(JSON.stringify({ model_id: of.model._id, records }));
 
-  /** Sends single calls at fixed times for one round. */
+  /** Sends single calls at fixed times for one stretch. */
   async function singles(): Promise<Answer[]> {
     const answers: Promise<Answer>[] = [];
-    const endMs = performance.now() + roundMs;
+    const endMs = performance.now() + stretchMs;
     for (let dueMs = performance.now(); dueMs < endMs; dueMs += 1_000 / singlesPerSecond) {
       await pause(Math.max(0, dueMs - performance.now()));
       answers.push(post(own, bodyOf(own, [lead(answers.length)])));
@@ -97,9 +95,9 @@ describe('a flood of batches of one organisation', () => {
     return Promise.all(answers);
   }
 
-  /** Floods the service with batches while `work` runs. Gives how many there were by status. */
-  async function underFlood(work: () => Promise<void>): Promise<Record<number, number>> {
-    const counts: Record<number, number> = {};
+  /** Floods the service with batches while `work` runs, all of which must be answered with 200. */
+  async function underFlood<Result>(work: () => Promise<Result>): Promise<Result> {
+    const batches: Record<number, number> = {};
     const body = bodyOf(
       flooding,
       Array.from({ length: recordsOfABatch }, (_, index) => lead(index)),
@@ -108,25 +106,26 @@ describe('a flood of batches of one organisation', () => {
     const callers = Array.from({ length: floodCallers }, async () => {
       while (!isOver) {
         const { status } = await post(flooding, body);
-        counts[status] = (counts[status] ?? 0) + 1;
+        batches[status] = (batches[status] ?? 0) + 1;
       }
     });
-    await pause(300); // until the flood is there
-    await work();
-    isOver = true;
-    await Promise.all(callers);
-    return counts;
+    try {
+      await pause(300); // until the flood is there
+      return await work();
+    } finally {
+      isOver = true;
+      await Promise.all(callers);
+      expect(batches, 'batches by status').to.have.all.keys('200');
+      expect(batches[200], 'batches of the flood').to.be.above(1);
+    }
   }
 
-  async function measure(): Promise<Round> {
+  async function measure(): Promise<Stretch> {
     const [beganMs, before] = [performance.now(), await othersCpuMs()];
-    const quiet = await singles();
-    let flooded: Answer[] = [];
-    const batches = await underFlood(async () => {
-      flooded = await singles();
-    });
+    const answers = await singles();
+    for (const { status } of answers) expect(status, 'of a single call').to.equal(200);
     const cpuMs = availableParallelism() * (performance.now() - beganMs);
-    return { quiet, flooded, batches, othersShare: Math.max(0, (await othersCpuMs()) - before) / cpuMs };
+    return { answers, othersShare: Math.max(0, (await othersCpuMs()) - before) / cpuMs };
   }
 
   /** CPU time that was used by processes that have nothing to do with this test, since the machine was started. */
@@ -139,33 +138,35 @@ describe('a flood of batches of one organisation', () => {
   }
 
   it('leaves the p99 of another’s single calls under three times its quiet value, and goes on itself', async function () {
-    this.timeout(mostRounds * 15_000);
+    this.timeout(mostMs + startTimeoutMs);
     await singles();
-    const all: Round[] = [];
+    const all = { quiet: [] as Stretch[], flooded: [] as Stretch[] };
     // By what others did, and not by what came of it.
-    const undisturbed = () => all.filter(({ othersShare }) => othersShare < undisturbedShare);
-    while (undisturbed().length < rounds && all.length < mostRounds) all.push(await measure());
-    for (const { quiet, flooded, batches } of all) {
-      for (const { status } of [...quiet, ...flooded]) expect(status, 'of a single call').to.equal(200);
-      expect(batches, 'batches by status').to.have.all.keys('200');
-      expect(batches[200], 'batches of the flood in a round').to.be.above(1);
+    const undisturbed = (which: keyof typeof all) =>
+      all[which].filter(({ othersShare }) => othersShare < undisturbedShare);
+    const fewest = () => Math.min(undisturbed('quiet').length, undisturbed('flooded').length);
+    const endMs = performance.now() + mostMs;
+    while (fewest() < stretches && performance.now() < endMs) {
+      all.quiet.push(await measure());
+      all.flooded.push(await underFlood(measure));
     }
-    const chosen = undisturbed();
-    if (chosen.length < rounds) {
-      const percents = all.map(({ othersShare }) => Math.round(100 * othersShare)).join(', ');
-      const reason = `other work took too much of the machine in too many rounds (percent: ${percents})`;
+    if (fewest() < stretches) {
+      const shares = [...all.quiet, ...all.flooded].map(({ othersShare }) => Math.round(100 * othersShare));
+      const reason = `other work took too much of the machine for ${mostMs / 60_000} minutes (percent: ${shares.join(', ')})`;
       leaveOut(this, reason, 'run it while nothing else runs');
     }
-    const p99Of = (which: 'quiet' | 'flooded') =>
-      percentile(
-        chosen.flatMap((round) => round[which].map(({ tookMs }) => tookMs)).sort((one, other) => one - other),
+    const p99Of = (which: keyof typeof all) => {
+      const answers = undisturbed(which).flatMap((stretch) => stretch.answers);
+      return percentile(
+        answers.map(({ tookMs }) => tookMs).sort((one, other) => one - other),
         99,
       );
+    };
     const [quietMs, floodedMs] = [p99Of('quiet'), p99Of('flooded')];
     tellFigures({
       fault: 'a flood beside single calls',
-      rounds: all.length,
-      others_percent: 100 * Math.max(...chosen.map(({ othersShare }) => othersShare)),
+      stretches: all.quiet.length + all.flooded.length,
+      undisturbed: { quiet: undisturbed('quiet').length, flooded: undisturbed('flooded').length },
       quiet_p99_ms: quietMs,
       flooded_p99_ms: floodedMs,
     });
