@@ -30,7 +30,7 @@ export interface CommandResult {
 
 /** Characters of a line: the terminal's, 80 where there is none, never more than 120. */
 export const lineWidth = (stream: OutputStream): number =>
-  stream.isTTY === true ? Math.min(120, Math.max(60, stream.columns ?? 80)) : 80;
+  stream.isTTY === true ? Math.min(120, Math.max(60, stream.columns || 80)) : 80;
 
 /** The exit code of a command that did its work and whose answer may be no. */
 export const exitWhen = (failed: boolean): Pick<CommandResult, 'exitCode'> => (failed ? { exitCode: 1 } : {});

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
+import { Command, Help } from 'commander';
 import { projectFile } from '../../shared/project-root.js';
 import type { CliContext } from './cli-context.js';
 import { addKeyCommands } from './commands/key-commands.js';
@@ -28,6 +28,10 @@ export function createProgram(context: CliContext): Command {
       outputError: () => undefined,
       getOutHelpWidth: () => 80,
       getErrHelpWidth: () => 80,
+    })
+    .configureHelp({
+      optionDescription: (option) =>
+        `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
     })
     .addHelpText('after', closingWords);
   addOrganisationCommands(program, context);

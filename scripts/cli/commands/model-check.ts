@@ -100,7 +100,8 @@ function describe(findings: readonly Finding[], width: number): string {
     ];
   });
   const details = findings.flatMap(({ bundle, problem, golden }) => [
-    ...(problem === undefined ? [] : [`${bundle}: ${problem}`]),
+    // A problem of the bundle as a whole names it already.
+    ...(problem === undefined ? [] : [problem.startsWith(`${bundle}: `) ? problem : `${bundle}: ${problem}`]),
     ...(golden?.passed === false ? golden.differences.map((difference) => `${bundle}: ${difference}`) : []),
   ]);
   return [renderTable(columns, rows, { width }), details.join('\n')]

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { messageOf } from '../../../shared/errors.js';
 import { type CliContext, lineWidth } from '../cli-context.js';
 import { CliError, exitCodes, usageError } from '../cli-error.js';
+import { fileProblem } from '../file-problem.js';
 import { runThroughFile } from '../file-run.js';
 import { summaryDocument, summaryText } from '../score/run-summary.js';
 import { scoreFile } from '../score/score-file.js';
@@ -74,7 +74,10 @@ async function readKeyFile(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch (error) {
-    throw new CliError(`The key cannot be read: ${messageOf(error)}`, { code: 'bad_input', cause: error });
+    throw new CliError(`The key file ${path} cannot be read: ${fileProblem(error)}`, {
+      code: 'bad_input',
+      cause: error,
+    });
   }
 }
 

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { messageOf } from '../../../shared/errors.js';
 import { CliError } from '../cli-error.js';
+import { fileProblem } from '../file-problem.js';
 
 export type RecordFormat = 'csv' | 'jsonl';
 
@@ -43,7 +44,7 @@ export async function openInput(path: string): Promise<InputFile> {
       `${name}: the name must end in .csv, .tsv, .jsonl or .ndjson (and .gz when it is gzipped)`,
     );
   const found = await stat(path).catch((error: unknown) => {
-    throw badInput(`${path} cannot be read: ${messageOf(error)}`);
+    throw badInput(`${path} cannot be read: ${fileProblem(error)}`);
   });
   if (!found.isFile()) throw badInput(`${path} is no file`);
   const start = await firstBytes(path);
@@ -71,7 +72,7 @@ async function firstBytes(path: string): Promise<Buffer> {
       await file.close();
     }
   } catch (error) {
-    throw badInput(`${path} cannot be read: ${messageOf(error)}`);
+    throw badInput(`${path} cannot be read: ${fileProblem(error)}`);
   }
 }
 

@@ -92,11 +92,16 @@ const recordPlace = /records\[(\d+)\](?:\.([A-Za-z_$][\w$]*)|\[("(?:[^"\\]|\\.)*
 function refusal(failure: ApiFailure, records: readonly SentRecord[]): CliError {
   const first = records[0]?.row ?? 0;
   const last = records.at(-1)?.row ?? first;
-  const of = failure.status === 0 ? failure.code : `${failure.code}, status ${failure.status}`;
+  const rows =
+    first === last
+      ? `Row ${readableCount(first)} was`
+      : `Rows ${readableCount(first)}-${readableCount(last)} were`;
   const docs = failure.docsUrl === undefined ? '' : `\nSee ${failure.docsUrl}`;
   const message = inTermsOfTheFile(failure.message, records);
   return new CliError(
-    `Rows ${readableCount(first)}-${readableCount(last)} were refused: ${message} (${of})${docs}`,
+    failure.status === 0
+      ? `${rows} not scored: ${message}`
+      : `${rows} refused: ${message} (${failure.code}, status ${failure.status})${docs}`,
     {
       code: failure.code,
       details: {

@@ -97,7 +97,7 @@ export class ScoreClient {
       this.pace.learn(headerOf(reply, 'ratelimit-policy'));
       return readReply(reply, records);
     } catch (error) {
-      return { failure: connectionFailure(error, this.url) };
+      return { failure: connectionFailure(error, this.url, this.hasEverAnswered) };
     }
   }
 
@@ -113,12 +113,13 @@ export function delayMs(failedTries: number, retryAfterSeconds = 0, random = Mat
   return Math.max(1000 * retryAfterSeconds, most * (0.5 + random / 2));
 }
 
-function connectionFailure(error: unknown, url: URL): ApiFailure {
+function connectionFailure(error: unknown, url: URL, hasEverAnswered: boolean): ApiFailure {
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
   const said = messageOf(error);
+  const hint = hasEverAnswered ? '' : '. Does the service run there? --url says where it is';
   return {
     code: 'no_connection',
-    message: `no answer from ${url.origin}: ${said === '' ? 'the connection failed' : said}${said.includes(code.slice(2, -1)) ? '' : code}`,
+    message: `no answer from ${url.origin}: ${said === '' ? 'the connection failed' : said}${said.includes(code.slice(2, -1)) ? '' : code}${hint}`,
     docsUrl: undefined,
     status: 0,
     requestId: undefined,

@@ -172,7 +172,9 @@ describe('leadscore outcomes import', () => {
     const jsonl = await write('won.jsonl', '{}');
     expect((await desk.run('outcomes', 'import', organisation, jsonl)).exitCode).to.equal(2);
     const nowhere = join(directory, 'nowhere.csv');
-    expect((await desk.run('outcomes', 'import', organisation, nowhere)).stderr).to.include('cannot be read');
+    expect((await desk.run('outcomes', 'import', organisation, nowhere)).stderr).to.include(
+      `${nowhere} cannot be read: there is no such file`,
+    );
     const path = await write('won.csv', 'crm_id,converted\nL1,1\n');
     expect((await desk.run('outcomes', 'import', 'org_x', path)).stderr).to.include('no organisation org_x');
     const empty = await write('empty.csv', '');

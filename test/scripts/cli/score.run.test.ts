@@ -148,13 +148,14 @@ describe('leadscore score', () => {
     desk.service.answering = () => ({ status: 200, code: 'none' });
     const strange = await desk.score('leads.csv');
     expect(strange.exitCode).to.equal(1);
-    expect(strange.stderr).to.include('Rows 1-1 were refused: it is none');
+    expect(strange.stderr).to.include('Row 1 was refused: it is none (none, status 200)');
     const closedPort = await freePort();
     const unreachable = await desk.score('leads.csv', '--url', `http://127.0.0.1:${closedPort}`);
     expect(unreachable.exitCode).to.equal(1);
     expect(unreachable.stderr)
-      .to.include(`no answer from http://127.0.0.1:${closedPort}`)
-      .and.include('ECONNREFUSED');
+      .to.include(`Row 1 was not scored: no answer from http://127.0.0.1:${closedPort}: `)
+      .and.include('ECONNREFUSED')
+      .and.include('Does the service run there? --url says where it is');
   });
 
   it('is called wrongly with exit code 2', async () => {
