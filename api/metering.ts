@@ -75,6 +75,9 @@ export class CallReservation {
   /** Usage when the call was reserved, with it in. */
   readonly usageIfSettled: UsageReport;
   private readonly options: MeteringOptions;
+  /** Resolves when the call is over: settled, or given back. */
+  readonly ended: Promise<void>;
+  private end: () => void = () => undefined;
   private isRecorded = false;
 
   constructor(
@@ -84,6 +87,9 @@ export class CallReservation {
     this.counter = held.counter;
     this.allowance = held.allowance;
     this.options = held.options;
+    this.ended = new Promise((resolve) => {
+      this.end = resolve;
+    });
     this.usageIfSettled = usageReport(held.held.used + call.records.length, held.allowance);
   }
 
@@ -101,6 +107,8 @@ export class CallReservation {
       if (this.isRecorded || error instanceof RecordedInVain) this.options.takeBacks.begin(this.callOfModel);
       else this.release();
       throw error;
+    } finally {
+      this.end();
     }
   }
 

@@ -49,7 +49,7 @@ export async function scoreRecords(
     const { organisation, model, verdict } = await admission.admit(call);
     const reservation = await metering.reserve(call, organisation);
     return await reservation.undoneOnFailure(async () => {
-      const rows = await dispatcher.score(call, model);
+      const rows = await dispatcher.score(call, model, reservation.ended);
       if (call.hasHungUp()) throw new CallerGone('the caller hung up while waiting');
       const writeWith = (usage: UsageReport) => write({ call, rows, verdict, usage });
       const recorded = await recorder.record({ call, model, rows, reservation, writeWith });

@@ -17,7 +17,6 @@ import type { AdmittedModel } from '../admission.js';
 import { msUntil, type ScoringCall } from '../scoring-call.js';
 import { FairWindow } from './fair-window.js';
 import type { LaneQueues } from './lane-queues.js';
-import { ModelTurns } from './model-turns.js';
 import { refusal } from './refusal.js';
 import type { ReplyStream } from './reply-stream.js';
 import { type ChunkTarget, SingleCoalescer } from './single-coalescer.js';
@@ -48,31 +47,31 @@ interface OutgoingChunk {
 /**
  * Sends records to the workers and waits for their scores.
  * 1. A batch is cut into chunks of at most 250 records, all sent at once.
- * 2. Single records for the same model are gathered into one chunk for at most two milliseconds, and for as long as the
- *    model's chunk before it is under way.
+ * 2. Single records for the same model are gathered into one chunk until as many wait as are under way.
  * 3. A gateway has only so many chunks in a lane at once, shared fairly between organisations.
  * 4. At the deadline the payloads are dropped, so that no worker starts what nobody waits for.
  */
 export class Dispatcher {
   private readonly singles: SingleCoalescer;
   private readonly windows: Readonly<Record<Lane, FairWindow>>;
-  private readonly modelTurns = new ModelTurns();
 
   constructor(private readonly options: DispatcherOptions) {
     const windowOf = (lane: Lane) =>
       new FairWindow({ size: () => options.queues.windowSize(lane), mostWaiting: mostWaitingChunks });
     this.windows = { singles: windowOf('singles'), batches: windowOf('batches') };
     this.singles = new SingleCoalescer({
-      inTurn: (target, timeoutMs, send) => this.inTurn(target, timeoutMs, send),
+      inTurn: ({ organisationId }, timeoutMs, send) =>
+        this.windows.singles.run(organisationId, timeoutMs, send),
       send: (target, parts, timeoutMs) => this.sendNow({ target, lane: 'singles', parts, timeoutMs }),
     });
   }
 
   /**
    * Scores the records of a call.
+   * @param ended resolves when nothing more is to be done for the call, however it ends
    * @throws ApiError refusedRequest naming the records that cannot be featurized; internalError when no answer came in time
    */
-  async score(call: ScoringCall, model: AdmittedModel): Promise<ScoredRows> {
+  async score(call: ScoringCall, model: AdmittedModel, ended: Promise<void>): Promise<ScoredRows> {
     const target = { organisationId: call.apiKey.organisation_id, model };
     const parts: OutgoingPart[] = [];
     const underWay: Promise<PartReply>[] = [];
@@ -81,7 +80,7 @@ export class Dispatcher {
       // Packing takes milliseconds; other calls have their turn in between.
       if (parts.length > 0) await nextTurn();
       parts.push(part);
-      const reply = this.scorePart(part, target, call);
+      const reply = this.scorePart(part, target, { call, ended });
       reply.catch(() => undefined);
       underWay.push(reply);
       if (underWay.length >= chunksAtOnce) await underWay[underWay.length - chunksAtOnce];
@@ -110,25 +109,17 @@ export class Dispatcher {
     return explained.method;
   }
 
-  private async scorePart(part: OutgoingPart, target: ChunkTarget, call: ScoringCall): Promise<PartReply> {
+  private async scorePart(
+    part: OutgoingPart,
+    target: ChunkTarget,
+    { call, ended }: { readonly call: ScoringCall; readonly ended: Promise<void> },
+  ): Promise<PartReply> {
     const { lane } = call;
     const timeoutMs = msUntil(call.deadline);
-    if (lane === 'singles') return await this.singles.score(target, part, timeoutMs);
+    if (lane === 'singles') return await this.singles.score(target, part, { timeoutMs, ended });
     const [reply] = await this.sendChunk({ target, lane, parts: [part], timeoutMs });
     if (reply === undefined) throw unanswered('a chunk came back without its part');
     return reply;
-  }
-
-  /** Runs `send` when the model's turn has come, and then the organisation's. */
-  private async inTurn(
-    { organisationId, model }: ChunkTarget,
-    timeoutMs: number,
-    send: () => Promise<void>,
-  ): Promise<void> {
-    const endMs = performance.now() + timeoutMs;
-    await this.modelTurns.run(`${model.id}:${model.version}`, () =>
-      this.windows.singles.run(organisationId, Math.max(1, endMs - performance.now()), send),
-    );
   }
 
   /** Queues one chunk when its turn has come, and waits for its reply. */

@@ -1,9 +1,9 @@
 import type { OutgoingPart, PartReply } from '../../shared/score-job.js';
 import type { AdmittedModel } from '../admission.js';
 
-/** Longest that a single waits for company before it asks for its turn. */
-const gatherMs = 2;
 const mostRecords = 32;
+/** A call that takes longer is slow, or its worker has gone, and no reason to wait any more. */
+const longestHoldMs = 100;
 /** Models that are remembered; beyond it the idle ones are forgotten. */
 const mostGatherings = 1_000;
 
@@ -28,43 +28,49 @@ interface Single {
   readonly part: OutgoingPart;
   /** In the terms of `performance.now()`. */
   readonly endMs: number;
+  readonly ended: Promise<void>;
   readonly resolve: (reply: PartReply) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** The singles for one version of a model that have not been sent yet. */
+/** The singles for one version of a model. */
 interface Gathering {
   readonly target: ChunkTarget;
+  /** Those that have not been sent. */
   readonly waiting: Single[];
-  timer: NodeJS.Timeout | undefined;
   /** Turns that have been asked for and have not come. */
   turnsAsked: number;
-  lastArrivalMs: number;
+  /** Calls that have been sent and have not ended, but for the slow ones. */
+  underWay: number;
+  isLooking: boolean;
 }
 
 /**
- * Gathers single records for one model into chunks: a chunk costs the queue and the workers about the same whether it
- * holds one record or thirty-two. A single that comes alone is sent at once; others wait for company until thirty-two
- * have come, or two milliseconds. While a chunk waits for its turn (its model's, and in the lane), it takes on whoever comes meanwhile, so
- * chunks grow with the load. Each single keeps its own part, deadline and answer.
+ * Gathers single records for one model into chunks: a chunk, and the commit of its calls, cost about the same whether it
+ * holds one record or thirty-two. A chunk leaves as soon as as many calls wait as are under way, or thirty-two: so a single
+ * that comes alone is sent at once, and chunks grow with the load until half of the calls gather while the other half are
+ * scored and recorded. While a chunk waits for its turn in the lane, it takes on whoever comes meanwhile. Each single
+ * keeps its own part, deadline and answer.
  */
 export class SingleCoalescer {
   private readonly gatherings = new Map<string, Gathering>();
 
   constructor(private readonly options: CoalescerOptions) {}
 
-  /** Scores one record together with whatever else comes along. Rejects with what sending its chunk rejects with. */
-  score(target: ChunkTarget, part: OutgoingPart, timeoutMs: number): Promise<PartReply> {
+  /**
+   * Scores one record together with whatever else comes along. Rejects with what sending its chunk rejects with.
+   * @param call `ended` resolves when nothing more is to be done for the call, however it ends
+   */
+  score(
+    target: ChunkTarget,
+    part: OutgoingPart,
+    call: { readonly timeoutMs: number; readonly ended: Promise<void> },
+  ): Promise<PartReply> {
     const gathering = this.gatheringFor(target);
-    const nowMs = performance.now();
-    const isAlone = gathering.waiting.length === 0 && nowMs - gathering.lastArrivalMs > gatherMs;
-    gathering.lastArrivalMs = nowMs;
+    const endMs = performance.now() + call.timeoutMs;
     return new Promise((resolve, reject) => {
-      gathering.waiting.push({ part, endMs: nowMs + timeoutMs, resolve, reject });
-      if (gathering.waiting.length <= mostRecords * gathering.turnsAsked) return;
-      if (isAlone || gathering.waiting.length >= mostRecords * (gathering.turnsAsked + 1))
-        this.askForTurn(gathering);
-      else gathering.timer ??= setTimeout(() => this.askForTurn(gathering), gatherMs);
+      gathering.waiting.push({ part, endMs, ended: call.ended, resolve, reject });
+      this.look(gathering);
     });
   }
 
@@ -73,22 +79,24 @@ export class SingleCoalescer {
     const key = `${id}:${version}:${otherModelIds.length}`;
     const known = this.gatherings.get(key);
     if (known !== undefined) return known;
-    const gathering: Gathering = {
-      target,
-      waiting: [],
-      timer: undefined,
-      turnsAsked: 0,
-      lastArrivalMs: Number.NEGATIVE_INFINITY,
-    };
+    const gathering: Gathering = { target, waiting: [], turnsAsked: 0, underWay: 0, isLooking: false };
     this.gatherings.set(key, gathering);
     if (this.gatherings.size > mostGatherings) this.dropIdle();
     return gathering;
   }
 
+  /** Sees, when the events of this turn of the loop have been handled, whether a chunk may leave. */
+  private look(gathering: Gathering): void {
+    if (gathering.isLooking) return;
+    gathering.isLooking = true;
+    setImmediate(() => {
+      gathering.isLooking = false;
+      while (mayLeave(gathering)) this.askForTurn(gathering);
+    });
+  }
+
   private askForTurn(gathering: Gathering): void {
-    clearTimeout(gathering.timer);
-    gathering.timer = undefined;
-    const lastEndMs = Math.max(0, ...gathering.waiting.map((single) => single.endMs));
+    const lastEndMs = Math.max(...gathering.waiting.map((single) => single.endMs));
     let hasCome = false;
     gathering.turnsAsked += 1;
     this.options
@@ -107,10 +115,9 @@ export class SingleCoalescer {
     const { target, waiting } = gathering;
     const nowMs = performance.now();
     const singles = waiting.splice(0, mostRecords).filter((single) => single.endMs > nowMs || expire(single));
-    if (waiting.length > mostRecords * gathering.turnsAsked) {
-      gathering.timer ??= setTimeout(() => this.askForTurn(gathering), gatherMs);
-    }
+    this.look(gathering);
     if (singles.length === 0) return;
+    this.follow(gathering, singles);
     const timeoutMs = Math.max(...singles.map((single) => single.endMs)) - nowMs;
     try {
       const parts = singles.map((single) => single.part);
@@ -120,11 +127,31 @@ export class SingleCoalescer {
     }
   }
 
+  /** Counts the calls of a chunk as under way until each has ended, or they have taken too long. */
+  private follow(gathering: Gathering, singles: readonly Single[]): void {
+    let left = singles.length;
+    const endOf = (count: number) => {
+      left -= count;
+      gathering.underWay -= count;
+      if (left === 0) clearTimeout(timer);
+      this.look(gathering);
+    };
+    const timer = setTimeout(() => endOf(left), longestHoldMs);
+    gathering.underWay += left;
+    for (const { ended } of singles) void ended.then(() => endOf(Math.min(1, left)));
+  }
+
   private dropIdle(): void {
-    for (const [key, gathering] of this.gatherings) {
-      if (gathering.waiting.length === 0 && gathering.turnsAsked === 0) this.gatherings.delete(key);
+    for (const [key, { waiting, turnsAsked, underWay }] of this.gatherings) {
+      if (waiting.length + turnsAsked + underWay === 0) this.gatherings.delete(key);
     }
   }
+}
+
+function mayLeave({ waiting, turnsAsked, underWay }: Gathering): boolean {
+  const asked = mostRecords * turnsAsked;
+  const gathered = waiting.length - asked;
+  return gathered > 0 && gathered >= Math.min(mostRecords, asked + underWay);
 }
 
 /** Nobody waits for this one any more. */

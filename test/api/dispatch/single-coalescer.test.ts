@@ -45,69 +45,129 @@ function heldCoalescer({ turns = Number.POSITIVE_INFINITY }: { readonly turns?: 
   return { chunks, coalescer, giveTurn: () => line.shift()?.() };
 }
 
+/** A call that is over when the test says so. */
+function call(timeoutMs = 1_000) {
+  let end: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  return { timeoutMs, ended, end };
+}
+
 const scoreOf = (reply: PartReply): number | undefined => ('scores' in reply ? reply.scores[0] : undefined);
-const afterGathering = () => new Promise((resolve) => setTimeout(resolve, 20));
+const afterLooking = () => new Promise((resolve) => setTimeout(resolve, 5));
 const rowsOf = (chunks: readonly { readonly rows: readonly string[] }[]) => chunks.map((chunk) => chunk.rows);
+const sizesOf = (chunks: readonly { readonly rows: readonly string[] }[]) =>
+  chunks.map((chunk) => chunk.rows.length);
 
 describe('SingleCoalescer', () => {
-  it('sends a single that comes alone at once', () => {
+  it('sends a single that comes alone at once, and others of the same turn of the loop with it', async () => {
     const { chunks, coalescer } = heldCoalescer();
-    void coalescer.score(target('m'), part('1'), 1_000);
-    expect(rowsOf(chunks)).to.deep.equal([['1']]);
+    const replies = ['1', '2'].map((row) => coalescer.score(target('m'), part(row), call()));
+    await afterLooking();
+    expect(rowsOf(chunks)).to.deep.equal([['1', '2']]);
+    chunks[0]?.release();
+    expect((await Promise.all(replies)).map(scoreOf)).to.deep.equal([1, 2]);
   });
 
-  it('gathers the singles that come right after one another, and gives each its own answer', async () => {
+  it('sends the next as soon as as many wait as are under way, also those that were answered and are not over', async () => {
     const { chunks, coalescer } = heldCoalescer();
-    const replies = ['1', '2', '3', '4'].map((row) => coalescer.score(target('m'), part(row), 1_000));
-    await afterGathering();
-    expect(rowsOf(chunks)).to.deep.equal([['1'], ['2', '3', '4']]);
-    for (const chunk of chunks) chunk.release();
-    expect((await Promise.all(replies)).map(scoreOf)).to.deep.equal([1, 2, 3, 4]);
+    for (const row of ['1', '2', '3', '4', '5', '6', '7']) {
+      void coalescer.score(target('m'), part(row), call());
+      await afterLooking();
+      for (const chunk of chunks) chunk.release();
+    }
+    expect(rowsOf(chunks)).to.deep.equal([['1'], ['2'], ['3', '4']]);
+    void coalescer.score(target('m'), part('8'), call());
+    await afterLooking();
+    expect(rowsOf(chunks)).to.deep.equal([['1'], ['2'], ['3', '4'], ['5', '6', '7', '8']]);
+  });
+
+  it('sends what waits when calls before it are over', async () => {
+    const { chunks, coalescer } = heldCoalescer();
+    const before = [call(), call(), call()];
+    for (const each of before) void coalescer.score(target('m'), part('0'), each);
+    await afterLooking();
+    void coalescer.score(target('m'), part('1'), call());
+    before[0]?.end();
+    await afterLooking();
+    expect(sizesOf(chunks)).to.deep.equal([3]);
+    before[1]?.end();
+    await afterLooking();
+    expect(sizesOf(chunks)).to.deep.equal([3, 1]);
+  });
+
+  it('does not wait for long for calls that are slow, and not twice for the same', async () => {
+    const { chunks, coalescer } = heldCoalescer();
+    const slow = [call(), call()];
+    for (const each of slow) void coalescer.score(target('m'), part('0'), each);
+    await afterLooking();
+    const sinceMs = performance.now();
+    void coalescer.score(target('m'), part('1'), call());
+    while (chunks.length < 2) await afterLooking();
+    expect(performance.now() - sinceMs).to.be.within(50, 1_000);
+    for (const each of slow) each.end();
+    void coalescer.score(target('m'), part('2'), call());
+    void coalescer.score(target('m'), part('3'), call());
+    await afterLooking();
+    expect(rowsOf(chunks).slice(1)).to.deep.equal([['1'], ['2', '3']]);
+    void coalescer.score(target('m'), part('4'), call());
+    void coalescer.score(target('m'), part('5'), call());
+    await afterLooking();
+    expect(chunks, 'three are under way').to.have.length(3);
   });
 
   it('sends no more than thirty-two together, and does not wait when there are as many', async () => {
     const { chunks, coalescer } = heldCoalescer();
-    for (let row = 0; row < 70; row += 1) void coalescer.score(target('m'), part(String(row)), 1_000);
-    expect(chunks.map((chunk) => chunk.rows.length)).to.deep.equal([1, 32, 32]);
-    await afterGathering();
-    expect(chunks.map((chunk) => chunk.rows.length)).to.deep.equal([1, 32, 32, 5]);
+    for (let row = 0; row < 70; row += 1) void coalescer.score(target('m'), part(String(row)), call());
+    await afterLooking();
+    expect(sizesOf(chunks)).to.deep.equal([32, 32]);
+    for (let row = 0; row < 26; row += 1) void coalescer.score(target('m'), part(String(row)), call());
+    await afterLooking();
+    expect(sizesOf(chunks)).to.deep.equal([32, 32, 32]);
   });
 
   it('lets a chunk that waits for its turn take on whoever comes meanwhile', async () => {
     const { chunks, coalescer, giveTurn } = heldCoalescer({ turns: 1 });
-    void coalescer.score(target('m'), part('0'), 1_000);
-    void coalescer.score(target('m'), part('1'), 1_000);
-    await afterGathering();
-    void coalescer.score(target('m'), part('2'), 1_000);
-    await afterGathering();
+    void coalescer.score(target('m'), part('0'), call());
+    await afterLooking();
+    void coalescer.score(target('m'), part('1'), call());
+    await afterLooking();
+    void coalescer.score(target('m'), part('2'), call());
+    await afterLooking();
     expect(rowsOf(chunks)).to.deep.equal([['0']]);
     giveTurn();
-    await afterGathering();
+    await afterLooking();
     expect(rowsOf(chunks)).to.deep.equal([['0'], ['1', '2']]);
   });
 
   it('does not send what has waited longer than its time', async () => {
     const { chunks, coalescer, giveTurn } = heldCoalescer({ turns: 0 });
-    const late = coalescer.score(target('m'), part('1'), 5).catch((error: unknown) => error);
-    await afterGathering();
-    void coalescer.score(target('m'), part('2'), 1_000);
+    const late = coalescer.score(target('m'), part('1'), call(5)).catch((error: unknown) => error);
+    await afterLooking();
+    await afterLooking();
+    void coalescer.score(target('m'), part('2'), call());
     giveTurn();
     expect(await late).to.be.instanceOf(Error);
+    await afterLooking();
     expect(rowsOf(chunks)).to.deep.equal([['2']]);
   });
 
-  it('never mixes models', () => {
+  it('never mixes models', async () => {
     const { chunks, coalescer } = heldCoalescer();
-    void coalescer.score(target('m'), part('1'), 1_000);
-    void coalescer.score(target('n'), part('2'), 1_000);
+    void coalescer.score(target('m'), part('1'), call());
+    void coalescer.score(target('n'), part('2'), call());
+    await afterLooking();
     expect(rowsOf(chunks)).to.deep.equal([['1'], ['2']]);
   });
 
   it('fails the singles of a chunk that fails, and no others', async () => {
     const { chunks, coalescer } = heldCoalescer();
-    const replies = ['1', '2', '3'].map((row) => coalescer.score(target('m'), part(row), 1_000));
+    const replies = [coalescer.score(target('m'), part('1'), call())];
+    await afterLooking();
+    for (const row of ['2', '3']) replies.push(coalescer.score(target('m'), part(row), call()));
     const settled = Promise.allSettled(replies);
-    await afterGathering();
+    await afterLooking();
     chunks[1]?.release(new Error('lost'));
     chunks[0]?.release();
     expect((await settled).map((outcome) => outcome.status)).to.deep.equal([
