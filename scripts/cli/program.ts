@@ -46,7 +46,8 @@ export function createProgram(context: CliContext): Command {
 
 const closingWords = `
 Works on the servers that MONGODB_URL and REDIS_URL name or, without them, on
-those that \`npm start\` runs on this machine. \`score\` speaks HTTP only.
+those that \`npm start\` or \`npm run demo -- --keep\` runs on this machine.
+\`score\` speaks HTTP only.
 Exit codes: 0 done, 1 failed, 2 called wrongly, 130 interrupted.
 
 Example:
