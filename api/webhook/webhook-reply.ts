@@ -14,7 +14,6 @@ export function webhookReplyWriter(form: {
     const { call, usage, verdict } = outcome;
     const [row = '{}'] = scoreRows(outcome, form.likelihoodName);
     const flat = {
-      ...(JSON.parse(row) as Record<string, unknown>),
       model_id: call.modelId,
       ...(call.bucket === 'test' ? { test: true } : {}),
       usage_remaining: String(usage.remaining),
@@ -22,8 +21,11 @@ export function webhookReplyWriter(form: {
       validation_summary: verdict.summary,
     };
     const reply = { ...flat, usage, validation: verdict };
-    if (!form.forHubSpotAction) return JSON.stringify(reply);
-    return JSON.stringify({ ...reply, outputFields: { ...scalars(flat), hs_execution_state: 'SUCCESS' } });
+    // The row is JSON already: what follows is put behind its members.
+    const written = (rest: object): string => `${row.slice(0, -1)},${JSON.stringify(rest).slice(1)}`;
+    if (!form.forHubSpotAction) return written(reply);
+    const scalarMembers = scalars({ ...(JSON.parse(row) as Record<string, unknown>), ...flat });
+    return written({ ...reply, outputFields: { ...scalarMembers, hs_execution_state: 'SUCCESS' } });
   };
 }
 
