@@ -113,6 +113,8 @@ export class WorkerPool {
 
   private spawn(slot: number): void {
     if (this.isStopping) return;
+    // A pool that was killed leaves its notes, and a container gives the next one the same process id.
+    takeInHand(inHandFile(slot));
     const process = fork(fileURLToPath(new URL('./child.js', import.meta.url)), [inHandFile(slot)], {
       env: workerEnvironment(),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
