@@ -58,7 +58,7 @@ export const sweepTurnKey = 'leadscore:sweep-turn';
 export const rateWindowKey = (organisationId: string, keyId: string, window: 'scoring' | 'reading'): string =>
   `{${organisationId}}:rate:${window}:${keyId}`;
 
-/** The payload of one queued chunk; its disappearance cancels the chunk. */
+/** The payload of one queued chunk, or nothing when its job holds it; its disappearance cancels the chunk. */
 export const payloadKey = (chunkId: string): string => `${queuePrefix}:payload:${chunkId}`;
 
 /** The stream on which one gateway receives the results of its chunks. */

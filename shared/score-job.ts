@@ -1,12 +1,13 @@
 import type { Cell } from './packed-cell.js';
 
 /**
- * Every message between the gateway and the workers, in one place. A gateway writes a `ChunkPayload` as JSON under its
- * own Redis key, adds a BullMQ job that holds no more than a `ChunkJob`, and reads a `ChunkReply` from its reply stream.
+ * Every message between the gateway and the workers, in one place. A gateway adds a BullMQ job that holds a `ChunkJob`, and
+ * reads a `ChunkReply` from its reply stream. A `ChunkPayload` is part of its job, or under a key of its own when it is
+ * long. Either way that key is there for as long as somebody waits for the reply.
  */
 
 /** Raised when the meaning of a message changes; a worker leaves a job with another number to a worker that knows it. */
-export const messageVersion = 1;
+export const messageVersion = 2;
 
 /** The queues: a batch never stands before a single. */
 export const lanes = ['singles', 'batches'] as const;
@@ -23,7 +24,12 @@ export interface ChunkJob {
   readonly v: number;
   /** Names the payload's key. */
   readonly chunk: string;
+  /** The payload as JSON, when it is of at most `longestInJob` characters. */
+  readonly payload?: string;
 }
+
+/** Most chunks of singles, so that a worker can begin with what its job tells. */
+export const longestInJob = 16 * 1024;
 
 /** Records of one model, from one call or, when singles were coalesced, from several. */
 export interface ChunkPayload {

@@ -7,12 +7,11 @@ import { lanes } from '../shared/score-job.js';
 import { connectMongo } from '../shared/store/connect.js';
 import { loadBundle, loadManifest } from '../shared/store/model-versions.js';
 import { PredictionStore } from '../shared/store/predictions.js';
-import { ChunkMailbox } from './chunk-mailbox.js';
 import { InHand, inHandFile } from './in-hand.js';
 import { startLaneWorker } from './lane-worker.js';
 import { ModelRegistry } from './model-registry.js';
 import { aliveIntervalMs, type ChildMessage } from './pool-messages.js';
-import { scoreChunk } from './score-chunk.js';
+import { beginChunk } from './score-chunk.js';
 
 /*
  * One worker process: connections, models, a BullMQ worker a lane. It reads from MongoDB and never writes to it, so a
@@ -41,8 +40,8 @@ async function start(config: WorkerConfig, logger: Logger, inHandPath: string): 
   };
   const mongo = await connectMongo(mongoUrl, { name: 'leadscore-worker', maxPoolSize: 10 });
   lifecycle.onStop('mongo', () => mongo.client.close());
-  const replies = connect('replies', 'commands');
-  await connectionReady(replies);
+  const commands = connect('commands', 'commands');
+  await connectionReady(commands);
   const inHand = new InHand(inHandPath);
   const registry = new ModelRegistry(
     {
@@ -56,19 +55,18 @@ async function start(config: WorkerConfig, logger: Logger, inHandPath: string): 
   lifecycle.onStop('models', () => registry.close());
   const scoring = {
     registry,
-    newest: new NewestScores(replies),
+    newest: new NewestScores(commands),
     predictions: new PredictionStore(mongo.database),
     lookupTimeoutMs,
     retentionDays: config.retentionDays,
   };
-  const mailbox = new ChunkMailbox(replies);
   for (const lane of lanes) {
     const worker = startLaneWorker({
       lane,
       ...laneConcurrency[lane],
       connection: connect(lane, 'blocking'),
-      mailbox,
-      score: (chunk) => scoreChunk(chunk, scoring),
+      commands,
+      begin: (chunk) => beginChunk(chunk, scoring),
       logger,
     });
     await worker.waitUntilReady();

@@ -1,7 +1,8 @@
-import type { Redis } from 'ioredis';
+import type { Logger } from '../shared/logger.js';
+import type { Redis } from '../shared/redis.js';
 import { modelStrikesKey, payloadKey, replyStreamKey } from '../shared/redis-keys.js';
 import { type ChunkPayload, type ChunkReply, messageVersion } from '../shared/score-job.js';
-import { isQuarantined, isSuspect } from './quarantine.js';
+import { inOneWrite } from '../shared/send-at-once.js';
 
 /** A stream that nobody reads any more goes away after this long. */
 const replyStreamMs = 60_000;
@@ -13,50 +14,61 @@ export class UnknownMessageVersion extends Error {
   override name = 'UnknownMessageVersion';
 }
 
-/** A chunk, and what is known against its model. */
-export interface ReadChunk {
-  readonly payload: ChunkPayload;
-  /** It has killed too many worker processes to be run. */
-  readonly isQuarantined: boolean;
-  /** It holds up a worker process at the moment, and may kill it. */
-  readonly isSuspect: boolean;
+/** A chunk that somebody waits for. */
+export interface AwaitedChunk {
+  /** The payload as JSON; empty when the job holds it. */
+  readonly text: string;
+  /** What is known against all models: see `quarantine.ts`. */
+  readonly strikes: Readonly<Record<string, string>>;
 }
 
-/** Reads the payloads of chunks, and writes replies to the stream of the gateway that waits. */
+/** Reads the payload of a chunk. @throws UnknownMessageVersion */
+export function payloadOf(text: string): ChunkPayload {
+  const payload = JSON.parse(text) as ChunkPayload;
+  if (payload.v !== messageVersion) throw new UnknownMessageVersion(`message version ${payload.v}`);
+  return payload;
+}
+
+export interface MailboxConnections {
+  /** For what is asked of Redis. */
+  readonly commands: Redis;
+  /** For the reply: the BullMQ worker's own, so that the end of the job comes after it, in the same write. */
+  readonly replies: Redis;
+  readonly logger: Logger;
+}
+
+/** Reads what concerns chunks, and writes replies to the stream of the gateway that waits. */
 export class ChunkMailbox {
-  constructor(private readonly redis: Redis) {}
+  constructor(private readonly options: MailboxConnections) {}
 
-  /** The payload of a chunk; undefined when it was cancelled, answered already, or is past its deadline. */
-  async read(chunkId: string): Promise<ReadChunk | undefined> {
+  /** What is under a chunk's key; undefined when it was cancelled, answered already, or is past its deadline. */
+  async read(chunkId: string): Promise<AwaitedChunk | undefined> {
+    const { commands } = this.options;
+    inOneWrite(commands);
     const [text, strikes] = await Promise.all([
-      this.redis.get(payloadKey(chunkId)),
-      this.redis.hgetall(modelStrikesKey),
+      commands.get(payloadKey(chunkId)),
+      commands.hgetall(modelStrikesKey),
     ]);
-    if (text === null) return undefined;
-    const payload = JSON.parse(text) as ChunkPayload;
-    if (payload.v !== messageVersion) throw new UnknownMessageVersion(`message version ${payload.v}`);
-    const modelKey = `${payload.model}:${payload.version}`;
-    return {
-      payload,
-      isQuarantined: isQuarantined(strikes, modelKey),
-      isSuspect: isSuspect(strikes, modelKey, Date.now()),
-    };
+    return text === null ? undefined : { text, strikes };
   }
 
-  /** Whether somebody still waits for a chunk, whatever the version of its messages: each keeps its payload under this key. */
+  /** Whether somebody still waits for a chunk, whatever the version of its messages: each keeps something under this key. */
   async isWaitedFor(chunkId: string): Promise<boolean> {
-    return (await this.redis.exists(payloadKey(chunkId))) === 1;
+    return (await this.options.commands.exists(payloadKey(chunkId))) === 1;
   }
 
-  /** Sends the reply and drops the payload, so that the chunk is never scored again. */
-  async reply(chunk: ChunkPayload, reply: ChunkReply): Promise<void> {
-    const stream = replyStreamKey(chunk.gateway);
-    const results = await this.redis
-      .pipeline()
-      .xadd(stream, 'MAXLEN', '~', longestStream, '*', 'r', JSON.stringify(reply))
-      .pexpire(stream, replyStreamMs)
-      .del(payloadKey(chunk.chunk))
-      .exec();
-    for (const [error] of results ?? []) if (error !== null) throw error;
+  /**
+   * Sends the reply and drops what is under the chunk's key, so that it is never scored again. Does not wait for Redis:
+   * what the connection sends afterwards arrives later. A reply that Redis refuses is logged; nobody gets it.
+   */
+  reply({ gateway, chunk }: ChunkPayload, reply: ChunkReply): void {
+    const { replies, logger } = this.options;
+    const stream = replyStreamKey(gateway);
+    inOneWrite(replies);
+    Promise.all([
+      replies.xadd(stream, 'MAXLEN', '~', longestStream, '*', 'r', JSON.stringify(reply)),
+      replies.pexpire(stream, replyStreamMs),
+      replies.del(payloadKey(chunk)),
+    ]).catch((error: unknown) => logger.warn({ chunk, error }, 'a reply could not be sent'));
   }
 }

@@ -14,7 +14,7 @@ export interface KnownLead {
 }
 
 export interface LookupRooms {
-  readonly newest: Pick<NewestScores, 'read' | 'fill'>;
+  readonly newest: Pick<NewestScores, 'fill'>;
   readonly predictions: Pick<PredictionStore, 'newest' | 'storedRecords'>;
   readonly fieldsOf: (modelId: string, version: string) => Promise<KnownFields | undefined>;
   readonly timeoutMs: number;
@@ -35,6 +35,20 @@ export interface KnownLeads {
   readonly generation: string | undefined;
 }
 
+/** The leads of a chunk, and what Redis knows of them. */
+export interface AskedLeads {
+  readonly crmIds: readonly string[];
+  /** Of the chunk's model, then of the organisation's others. Nothing, when Redis does not answer; it never rejects. */
+  readonly noted: Promise<readonly NewestUnderModel[]>;
+}
+
+/** Asks Redis what it knows of the leads of a chunk, at once. */
+export function askOfLeads(chunk: ChunkPayload, newest: Pick<NewestScores, 'read'>): AskedLeads {
+  const crmIds = distinctCrmIds(chunk);
+  const noted = crmIds.length === 0 ? Promise.resolve([]) : readNewest(chunk, crmIds, newest);
+  return { crmIds, noted };
+}
+
 /**
  * Looks up what is known of the leads of a chunk, under its model and under the organisation's others: in Redis, and in
  * MongoDB where Redis does not know.
@@ -42,19 +56,19 @@ export interface KnownLeads {
  */
 export async function findKnownLeads(
   chunk: ChunkPayload,
+  asked: AskedLeads,
   needsFields: ReadonlySet<string>,
   rooms: LookupRooms,
 ): Promise<KnownLeads> {
-  const crmIds = distinctCrmIds(chunk);
+  const { crmIds } = asked;
   if (crmIds.length === 0) return { byCrmId: new Map(), generation: undefined };
-  const modelIds = [chunk.model, ...chunk.otherModels];
-  const noted = await readNewest(chunk.organisation, { modelIds, crmIds }, rooms);
+  const noted = await asked.noted;
   const scores = await Promise.all(
     noted.map((known) => completed(known, { organisationId: chunk.organisation, crmIds }, rooms)),
   );
   const newest = new Map<string, Newest>();
   for (const [index, ofModel] of scores.entries()) {
-    const modelId = modelIds[index] ?? chunk.model;
+    const modelId = noted[index]?.modelId ?? chunk.model;
     for (const [place, crmId] of crmIds.entries()) {
       const id = ofModel[place]?.id;
       if (id !== undefined && id > (newest.get(crmId)?.id ?? rooms.keptFromId))
@@ -83,14 +97,15 @@ function distinctCrmIds(chunk: ChunkPayload): string[] {
 
 /** What Redis knows; nothing, when it does not answer: MongoDB then does. */
 async function readNewest(
-  organisationId: string,
-  query: { readonly modelIds: readonly string[]; readonly crmIds: readonly string[] },
-  { newest }: LookupRooms,
+  { organisation, model, otherModels }: ChunkPayload,
+  crmIds: readonly string[],
+  newest: Pick<NewestScores, 'read'>,
 ): Promise<readonly NewestUnderModel[]> {
+  const modelIds = [model, ...otherModels];
   try {
-    return await newest.read({ organisationId, ...query });
+    return await newest.read({ organisationId: organisation, modelIds, crmIds });
   } catch {
-    return query.modelIds.map((modelId) => ({ modelId, generation: '', scores: [] }));
+    return modelIds.map((modelId) => ({ modelId, generation: '', scores: [] }));
   }
 }
 

@@ -13,7 +13,7 @@ import { firstKeptId } from '../shared/store/prediction-slice.js';
 import type { PredictionStore } from '../shared/store/predictions.js';
 import { explainPart } from './drivers/explain-part.js';
 import { type LoadedModel, type ModelRegistry, ModelUnavailable } from './model-registry.js';
-import { findKnownLeads, type KnownLead } from './previous-scores.js';
+import { type AskedLeads, askOfLeads, findKnownLeads, type KnownLead } from './previous-scores.js';
 
 export interface ScoringParts {
   readonly registry: ModelRegistry;
@@ -30,13 +30,24 @@ type FeaturizedPart =
   | { readonly refused: PartReply };
 
 /**
+ * Begins with a chunk: Redis is asked what it knows of its leads. What this gives does the rest, when it is called: it scores
+ * the chunk.
+ */
+export function beginChunk(chunk: ChunkPayload, parts: ScoringParts): () => Promise<ChunkReply> {
+  const asked = askOfLeads(chunk, parts.newest);
+  return () => scoreChunk(chunk, asked, parts);
+}
+
+/**
  * Scores one chunk: what is known of its leads, feature rows, one run of the model, scores, and what moved them.
  * Failures that concern the whole chunk are part of the reply.
  * @throws whatever MongoDB throws when it does not answer
  */
-export async function scoreChunk(chunk: ChunkPayload, parts: ScoringParts): Promise<ChunkReply> {
+async function scoreChunk(chunk: ChunkPayload, asked: AskedLeads, parts: ScoringParts): Promise<ChunkReply> {
   try {
-    return await parts.registry.use(chunk.model, chunk.version, (model) => scoreWith(model, chunk, parts));
+    return await parts.registry.use(chunk.model, chunk.version, (model) =>
+      scoreWith(model, chunk, asked, parts),
+    );
   } catch (error) {
     if (!(error instanceof ModelUnavailable)) throw error;
     return { chunk: chunk.chunk, parts: [], failure: { code: 'model_unavailable', message: error.message } };
@@ -46,10 +57,12 @@ export async function scoreChunk(chunk: ChunkPayload, parts: ScoringParts): Prom
 async function scoreWith(
   model: LoadedModel,
   chunk: ChunkPayload,
+  asked: AskedLeads,
   scoring: ScoringParts,
 ): Promise<ChunkReply> {
   const { byCrmId: leads, generation } = await findKnownLeads(
     chunk,
+    asked,
     leadsLackingFields(chunk, model.knownFields.slotCount),
     {
       newest: scoring.newest,

@@ -49,7 +49,7 @@ interface OutgoingChunk {
  * 1. A batch is cut into chunks of at most 250 records, all sent at once.
  * 2. Single records for the same model are gathered into one chunk until as many wait as are under way.
  * 3. A gateway has only so many chunks in a lane at once, shared fairly between organisations.
- * 4. At the deadline the payloads are dropped, so that no worker starts what nobody waits for.
+ * 4. At the deadline what was sent is dropped, so that no worker starts what nobody waits for.
  */
 export class Dispatcher {
   private readonly singles: SingleCoalescer;
@@ -148,7 +148,7 @@ export class Dispatcher {
       return partsOf(await reply);
     } catch (error) {
       this.options.replies.forget(payload.chunk);
-      this.options.queues.cancel(payload.chunk);
+      this.options.queues.cancel(lane, payload.chunk);
       throw error instanceof ApiError ? error : unanswered(error);
     }
   }

@@ -8,6 +8,7 @@ import {
   type Lane,
   laneQueueName,
   lanes,
+  longestInJob,
   messageVersion,
   type OutgoingPayload,
 } from '../../shared/score-job.js';
@@ -40,10 +41,13 @@ export class LaneQueues {
   async add(lane: Lane, payload: OutgoingPayload, timeoutMs: number): Promise<void> {
     const queue = this.queues.get(lane);
     if (queue === undefined) throw new Error(`there is no lane ${lane}`);
-    const job: ChunkJob = { v: messageVersion, chunk: payload.chunk };
+    const { chunk } = payload;
+    const text = encodePayload(payload);
+    const isShort = text.length <= longestInJob;
+    const job: ChunkJob = { v: messageVersion, chunk, ...(isShort ? { payload: text } : {}) };
     await Promise.all([
-      this.redis.set(payloadKey(payload.chunk), encodePayload(payload), 'PX', timeoutMs),
-      queue.add(jobName, job),
+      this.redis.set(payloadKey(chunk), isShort ? '' : text, 'PX', timeoutMs),
+      queue.add(jobName, job, { jobId: chunk }),
     ]);
   }
 
@@ -61,9 +65,10 @@ export class LaneQueues {
   }
 
   /** Takes a chunk back: a worker that has not begun with it will not. */
-  cancel(chunkId: string): void {
-    this.redis.del(payloadKey(chunkId)).catch((error: unknown) => {
-      this.logger.debug({ chunk: chunkId, error }, 'a payload is left to run out');
+  cancel(lane: Lane, chunkId: string): void {
+    const queue = this.queues.get(lane);
+    Promise.all([this.redis.del(payloadKey(chunkId)), queue?.remove(chunkId)]).catch((error: unknown) => {
+      this.logger.debug({ chunk: chunkId, error }, 'a chunk is left to run out');
     });
   }
 

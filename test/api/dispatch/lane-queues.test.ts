@@ -1,0 +1,70 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { LaneQueues } from '../../../api/dispatch/lane-queues.js';
+import { createLogger } from '../../../shared/logger.js';
+import { payloadKey, queuePrefix } from '../../../shared/redis-keys.js';
+import {
+  type ChunkJob,
+  encodePayload,
+  laneQueueName,
+  longestInJob,
+  messageVersion,
+  type OutgoingPayload,
+} from '../../../shared/score-job.js';
+import { eventually } from '../../support/eventually.js';
+import { freshDatabases } from '../../support/servers.js';
+
+const lane = 'singles';
+const timeoutMs = 60_000;
+const chunk = 'the-chunk';
+
+describe('a chunk in a lane', () => {
+  let redis: Redis;
+  let queues: LaneQueues;
+
+  beforeEach(async () => {
+    const { redisUrl } = await freshDatabases();
+    redis = new Redis(redisUrl, { replyMapping: 'legacy' });
+    queues = new LaneQueues(redis, createLogger('silent', 'test'));
+  });
+  afterEach(async () => {
+    await queues.close();
+    redis.disconnect();
+  });
+
+  /** A payload whose JSON has so many characters. */
+  function payloadOf(characters: number): OutgoingPayload {
+    const head = { v: messageVersion, chunk, gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
+    const part = { now: 0, explain: false, firstRow: 0, crmIds: [null], rows: ['[""]'] };
+    const payload = { ...head, otherModels: [], parts: [part] };
+    const filler = 'x'.repeat(characters - encodePayload(payload).length);
+    return { ...payload, parts: [{ ...part, rows: [`["${filler}"]`] }] };
+  }
+
+  const jobKey = `${queuePrefix}:${laneQueueName(lane)}:${chunk}`;
+  const job = async () => JSON.parse((await redis.hget(jobKey, 'data')) ?? '{}') as ChunkJob;
+
+  it('is in its job when it is short, and the mark that somebody waits goes away at the deadline', async () => {
+    const payload = payloadOf(longestInJob);
+    await queues.add(lane, payload, timeoutMs);
+    expect(await job()).to.deep.equal({ v: messageVersion, chunk, payload: encodePayload(payload) });
+    expect(await redis.get(payloadKey(chunk))).to.equal('');
+    expect(await redis.pttl(payloadKey(chunk))).to.be.within(1, timeoutMs);
+  });
+
+  it('is under the key that is the mark when it is long', async () => {
+    const payload = payloadOf(longestInJob + 1);
+    await queues.add(lane, payload, timeoutMs);
+    expect(await job()).to.deep.equal({ v: messageVersion, chunk });
+    expect(await redis.get(payloadKey(chunk))).to.equal(encodePayload(payload));
+    expect(await redis.pttl(payloadKey(chunk))).to.be.within(1, timeoutMs);
+  });
+
+  it('leaves nothing when it is taken back before a worker has begun with it', async () => {
+    await queues.add(lane, payloadOf(1_000), timeoutMs);
+    expect(await queues.depth(lane)).to.equal(1);
+    queues.cancel(lane, chunk);
+    await eventually(async () => expect(await queues.depth(lane)).to.equal(0));
+    expect(await redis.exists(payloadKey(chunk), jobKey)).to.equal(0);
+  });
+});

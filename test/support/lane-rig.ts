@@ -1,0 +1,84 @@
+import { Queue, type Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+import type { Logger } from '../../shared/logger.js';
+import { createLogger } from '../../shared/logger.js';
+import { payloadKey, queuePrefix } from '../../shared/redis-keys.js';
+import { type ChunkJob, encodePayload, laneQueueName, messageVersion } from '../../shared/score-job.js';
+import type { ChunkRooms } from '../../worker/handle-chunk.js';
+import { startLaneWorker } from '../../worker/lane-worker.js';
+import { freshDatabases } from './servers.js';
+
+const lane = 'singles';
+
+/** Id of the gateway that waits for all chunks. */
+export const gateway = 'the-gateway-that-waits';
+
+export interface SentChunk {
+  readonly jobVersion?: number;
+  readonly payloadVersion?: number;
+  /** Whether the job holds the payload. */
+  readonly inJob?: boolean;
+  /** Whether somebody waits for it. */
+  readonly isAwaited?: boolean;
+}
+
+/** A lane worker on a Redis of nothing else, and its queue. */
+export interface LaneRig {
+  readonly redis: Redis;
+  readonly queue: Queue<ChunkJob>;
+  readonly worker: Worker<ChunkJob>;
+  /** The worker's own, and what it asks over. */
+  readonly connection: Redis;
+  readonly commands: Redis;
+  /** A further connection, closed with the rest. */
+  connect(): Redis;
+  /** Queues a chunk without records as a gateway does. */
+  send(chunk: string, how?: SentChunk): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts a worker that takes one chunk at a time, and up to `most` while one takes long. */
+export async function laneRig(
+  begin: (rig: { readonly commands: Redis }) => ChunkRooms['begin'],
+  {
+    most = 4,
+    logger = createLogger('silent', 'test'),
+  }: { readonly most?: number; readonly logger?: Logger } = {},
+): Promise<LaneRig> {
+  const { redisUrl } = await freshDatabases();
+  const connections: Redis[] = [];
+  const connect = (): Redis => {
+    const connection = new Redis(redisUrl, { maxRetriesPerRequest: null, replyMapping: 'legacy' });
+    connections.push(connection);
+    return connection;
+  };
+  const [redis, connection, commands] = [connect(), connect(), connect()];
+  const queue = new Queue<ChunkJob>(laneQueueName(lane), { connection: connect(), prefix: queuePrefix });
+  const own = { lane, concurrency: most, oneAtATime: true, connection, commands, logger } as const;
+  const worker = startLaneWorker({ ...own, begin: begin({ commands }) });
+  await worker.waitUntilReady();
+  void worker.run();
+  return {
+    redis,
+    queue,
+    worker,
+    connection,
+    commands,
+    connect,
+    async send(
+      chunk,
+      { jobVersion = messageVersion, payloadVersion = messageVersion, inJob = true, isAwaited = true } = {},
+    ) {
+      const head = { v: payloadVersion, chunk, gateway, organisation: 'org', model: 'mdl', version: '1' };
+      const payload = encodePayload({ ...head, otherModels: [], parts: [] });
+      if (isAwaited) await redis.set(payloadKey(chunk), inJob ? '' : payload, 'PX', 60_000);
+      const job: ChunkJob = { v: jobVersion, chunk, ...(inJob ? { payload } : {}) };
+      await queue.add('chunk', job, { jobId: chunk, removeOnComplete: true, removeOnFail: true });
+    },
+    async close() {
+      await worker.close();
+      await queue.close();
+      for (const each of connections) each.disconnect();
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { DelayedError, type Job } from 'bullmq';
+import type { Logger } from '../shared/logger.js';
+import type { Redis } from '../shared/redis.js';
+import { type ChunkJob, type ChunkPayload, type ChunkReply, messageVersion } from '../shared/score-job.js';
+import { inOneWrite } from '../shared/send-at-once.js';
+import { type AwaitedChunk, type ChunkMailbox, payloadOf, UnknownMessageVersion } from './chunk-mailbox.js';
+import { isQuarantined, isSuspect } from './quarantine.js';
+
+export interface ChunkRooms {
+  readonly mailbox: ChunkMailbox;
+  /** Over which both the mailbox and `begin` ask Redis. */
+  readonly commands: Redis;
+  /** Begins with a chunk, without waiting for anything; what it gives scores the chunk. */
+  readonly begin: (chunk: ChunkPayload) => () => Promise<ChunkReply>;
+  readonly logger: Logger;
+}
+
+/** A job that this worker does not understand, or should leave alone, is put back for this long. */
+const putBackMs = 100;
+
+/** The model of the chunk holds up another worker: it is not known yet whether it will come back. */
+class SuspectModel extends Error {}
+
+/**
+ * Scores the chunk of a job, when somebody waits for it, and replies. It returns as soon as the reply is on its way, so that
+ * BullMQ ends the job in the same write.
+ * @throws DelayedError when the job was put back; what Redis fails with
+ */
+export async function handleChunk(
+  job: Job<ChunkJob>,
+  token: string | undefined,
+  rooms: ChunkRooms,
+): Promise<void> {
+  const { mailbox } = rooms;
+  try {
+    const chunk = await awaitedChunk(job.data, rooms);
+    if (chunk === undefined) return;
+    const { payload, strikes } = chunk;
+    const modelKey = `${payload.model}:${payload.version}`;
+    if (isQuarantined(strikes, modelKey)) return mailbox.reply(payload, quarantined(payload));
+    if (isSuspect(strikes, modelKey, Date.now())) throw new SuspectModel();
+    mailbox.reply(payload, await scoreOrFail(chunk, rooms));
+  } catch (error) {
+    if (!(error instanceof UnknownMessageVersion || error instanceof SuspectModel)) throw error;
+    if (!(await mailbox.isWaitedFor(job.data.chunk))) return;
+    await job.moveToDelayed(Date.now() + putBackMs, token);
+    throw new DelayedError();
+  }
+}
+
+/** A chunk that somebody waits for, and what scores it. */
+interface BegunChunk {
+  readonly payload: ChunkPayload;
+  readonly score: () => Promise<ChunkReply>;
+}
+
+/**
+ * The chunk of a job, when somebody waits for it. What its job holds is begun with in the same write in which that is asked;
+ * it is scored only afterwards.
+ */
+async function awaitedChunk(
+  { v, chunk, payload }: ChunkJob,
+  { mailbox, begin, commands }: ChunkRooms,
+): Promise<(BegunChunk & Pick<AwaitedChunk, 'strikes'>) | undefined> {
+  if (v !== messageVersion) throw new UnknownMessageVersion(`message version ${v}`);
+  const begun = (text: string): BegunChunk => {
+    const read = payloadOf(text);
+    return { payload: read, score: begin(read) };
+  };
+  inOneWrite(commands);
+  const early = payload === undefined ? undefined : begun(payload);
+  const awaited = await mailbox.read(chunk);
+  return awaited && { ...(early ?? begun(awaited.text)), strikes: awaited.strikes };
+}
+
+const quarantined = ({ chunk, model, version }: ChunkPayload): ChunkReply => ({
+  chunk,
+  parts: [],
+  failure: {
+    code: 'model_unavailable',
+    message: `version ${version} of ${model} is quarantined: it stopped two workers`,
+  },
+});
+
+/** What cannot be scored is answered at once, not left to the caller's deadline. */
+async function scoreOrFail({ payload, score }: BegunChunk, { logger }: ChunkRooms): Promise<ChunkReply> {
+  try {
+    return await score();
+  } catch (error) {
+    logger.error({ chunk: payload.chunk, model: payload.model, error }, 'chunk could not be scored');
+    return {
+      chunk: payload.chunk,
+      parts: [],
+      failure: { code: 'scoring_failed', message: 'the records could not be scored' },
+    };
+  }
+}
