@@ -7,6 +7,8 @@ import { projectFile } from '../../shared/project-root.js';
 
 const module = pathToFileURL(projectFile('dist/scripts/stack/run-to-end.js')).href;
 
+const limitMs = 15_000;
+
 /** Runs a command to its end; `work` is the body of its run, in which something goes on for ever. */
 async function runs(work: string, signal?: NodeJS.Signals) {
   const program = `
@@ -14,7 +16,9 @@ async function runs(work: string, signal?: NodeJS.Signals) {
     const say = (line) => process.stderr.write(line + '\\n');
     setInterval(() => undefined, 1_000);
     await runToEnd(async ({ onEnd, end }) => { ${work} }, 'It failed');`;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', program]);
+  // One that does not end fails its test, and is not left behind.
+  const limit = { timeout: limitMs, killSignal: 'SIGKILL' } as const;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], limit);
   const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
   if (signal !== undefined) child.stderr.once('data', () => child.kill(signal));
   const [exitCode] = await once(child, 'exit');
