@@ -12,6 +12,7 @@ import { secondsToMonthEnd } from './admission.js';
 import type { ScoredRows } from './dispatch/dispatcher.js';
 import type { CallOfModel, TakeBacks } from './record/take-backs.js';
 import { isPastFence, msUntil, type ScoringCall } from './scoring-call.js';
+import { SeenUsage } from './seen-usage.js';
 
 export interface MeteringOptions {
   readonly quota: Quota;
@@ -29,7 +30,18 @@ export class RecordedInVain extends ApiError {
 
 /** Holds, settles and releases what calls use of their month's quota. */
 export class Metering {
+  private readonly seen = new SeenUsage();
+
   constructor(private readonly options: MeteringOptions) {}
+
+  /**
+   * Whether a call may go ahead before its records are reserved: as far as this gateway knows, the stop is far. It must
+   * still be reserved before it is recorded.
+   */
+  isFarFromStop(call: ScoringCall, organisation: Organisation): boolean {
+    const { hardStop } = allowanceOf(organisation, call.bucket);
+    return this.seen.isFarFromStop(this.counterOf(call, organisation), call.records.length, hardStop);
+  }
 
   /**
    * Reserves a call's records, all or none.
@@ -38,7 +50,7 @@ export class Metering {
   async reserve(call: ScoringCall, organisation: Organisation): Promise<CallReservation> {
     const nowMs = this.options.clock.now();
     const allowance = allowanceOf(organisation, call.bucket);
-    const counter = { organisationId: organisation._id, bucket: call.bucket, month: monthOf(nowMs) };
+    const counter = this.counterOf(call, organisation);
     try {
       const held = await this.options.quota.reserve({
         counter,
@@ -47,14 +59,22 @@ export class Metering {
         stop: allowance.hardStop,
         deadlineRedisMs: Math.floor(call.deadline.redisMs),
       });
+      this.seen.note(counter, held);
       return new CallReservation(call, { counter, allowance, held, options: this.options });
     } catch (error) {
-      if (error instanceof QuotaWouldCrossStop) throw wouldCrossStop(error, { allowance, call, nowMs });
+      if (error instanceof QuotaWouldCrossStop) {
+        this.seen.note(counter, error);
+        throw wouldCrossStop(error, { allowance, call, nowMs });
+      }
       throw new ApiError('internalError', 'The quota could not be reserved.', {
         cause: error,
         retryAfterSeconds: 1,
       });
     }
+  }
+
+  private counterOf({ bucket }: ScoringCall, { _id }: Organisation): UsageCounter {
+    return { organisationId: _id, bucket, month: monthOf(this.options.clock.now()) };
   }
 
   /** The usage of an organisation's bucket in the current month. */
@@ -75,9 +95,6 @@ export class CallReservation {
   /** Usage when the call was reserved, with it in. */
   readonly usageIfSettled: UsageReport;
   private readonly options: MeteringOptions;
-  /** Resolves when the call is over: settled, or given back. */
-  readonly ended: Promise<void>;
-  private end: () => void = () => undefined;
   private isRecorded = false;
 
   constructor(
@@ -87,9 +104,6 @@ export class CallReservation {
     this.counter = held.counter;
     this.allowance = held.allowance;
     this.options = held.options;
-    this.ended = new Promise((resolve) => {
-      this.end = resolve;
-    });
     this.usageIfSettled = usageReport(held.held.used + call.records.length, held.allowance);
   }
 
@@ -107,8 +121,6 @@ export class CallReservation {
       if (this.isRecorded || error instanceof RecordedInVain) this.options.takeBacks.begin(this.callOfModel);
       else this.release();
       throw error;
-    } finally {
-      this.end();
     }
   }
 

@@ -7,6 +7,7 @@ import { CallerGone } from './read-body.js';
 import type { Recorder } from './record/recorder.js';
 import type { Replays, Reply } from './replays.js';
 import type { ScoringCall } from './scoring-call.js';
+import { untilEnded } from './until-ended.js';
 
 /** What a scored call is answered with, before it is written out. */
 export interface ScoreOutcome {
@@ -34,7 +35,7 @@ export interface ScoringRooms {
  *
  * 1. A call that was answered before under the same Idempotency-Key is answered with that again.
  * 2. Admission: the organisation's plan, the model, its switch, its verdict.
- * 3. Reserve the records' share of the month's quota.
+ * 3. Reserve the records' share of the month's quota. A single goes ahead to 4 meanwhile where the hard stop is far.
  * 4. Dispatch the records to the workers and wait for their scores.
  * 5. Record ledger row, predictions and the reply to replay, all or nothing: the commit point.
  * 6. Settle: the reservation becomes usage.
@@ -45,16 +46,26 @@ export async function scoreRecords(
   rooms: ScoringRooms,
 ): Promise<Reply> {
   const { admission, replays, metering, dispatcher, recorder } = rooms;
-  return await replays.once(call, async () => {
+  const story = async (ended: Promise<void>): Promise<Reply> => {
     const { organisation, model, verdict } = await admission.admit(call);
+    const score = () => dispatcher.score(call, model, ended);
+    const goesAhead = call.lane === 'singles' && metering.isFarFromStop(call, organisation);
+    const ahead = goesAhead ? begun(score()) : undefined;
     const reservation = await metering.reserve(call, organisation);
     return await reservation.undoneOnFailure(async () => {
-      const rows = await dispatcher.score(call, model, reservation.ended);
+      const rows = await (ahead ?? score());
       if (call.hasHungUp()) throw new CallerGone('the caller hung up while waiting');
       const writeWith = (usage: UsageReport) => write({ call, rows, verdict, usage });
       const recorded = await recorder.record({ call, model, rows, reservation, writeWith });
       const usage = await reservation.settle(rows);
       return await replays.keepAsSent(call, recorded, writeWith(usage));
     });
-  });
+  };
+  return await replays.once(call, () => untilEnded(story));
+}
+
+/** What nobody may come to wait for. */
+function begun<Result>(work: Promise<Result>): Promise<Result> {
+  work.catch(() => undefined);
+  return work;
 }

@@ -1,0 +1,99 @@
+import { expect } from 'chai';
+import { type ScoringRooms, scoreRecords } from '../../api/score-records.js';
+import type { ScoringCall } from '../../api/scoring-call.js';
+
+type Step = 'reserve' | 'score' | 'record' | 'settle';
+
+/** Rooms that note the steps of a call; each step ends when the test says how. */
+function heldRooms({ isFar }: { readonly isFar: boolean }) {
+  const begun: Step[] = [];
+  const ends = new Map<Step, { readonly done: () => void; readonly fail: (error: Error) => void }>();
+  const step = <Result>(name: Step, result: Result): Promise<Result> => {
+    begun.push(name);
+    return new Promise((resolve, reject) => {
+      ends.set(name, { done: () => resolve(result), fail: reject });
+    });
+  };
+  const reservation = {
+    undoneOnFailure: (work: () => Promise<unknown>) => work(),
+    settle: () => step('settle', {}),
+  };
+  const rooms = {
+    admission: { admit: async () => ({ organisation: {}, model: {}, verdict: {} }) },
+    replays: {
+      once: (_call: ScoringCall, work: () => Promise<unknown>) => work(),
+      keepAsSent: async (_call: ScoringCall, _recorded: undefined, body: string) => ({
+        body,
+        isReplay: false,
+      }),
+    },
+    metering: { isFarFromStop: () => isFar, reserve: () => step('reserve', reservation) },
+    dispatcher: { score: () => step('score', { parts: [] }) },
+    recorder: { record: () => step('record', undefined) },
+  };
+  const end = async (name: Step, error?: Error): Promise<void> => {
+    const ending = ends.get(name);
+    if (ending === undefined) throw new Error(`${name} has not begun`);
+    if (error === undefined) ending.done();
+    else ending.fail(error);
+    await turn();
+  };
+  return { begun, end, rooms: rooms as unknown as ScoringRooms };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const callOf = (lane: ScoringCall['lane']) => ({ lane, hasHungUp: () => false }) as ScoringCall;
+const single = callOf('singles');
+
+async function begin(call: ScoringCall, rooms: ScoringRooms) {
+  const reply = scoreRecords(call, () => 'the reply', rooms).catch((error: unknown) => error);
+  await turn();
+  return reply;
+}
+
+describe('the story of a call', () => {
+  it('reserves, scores, records and settles, each after the other', async () => {
+    const { begun, end, rooms } = heldRooms({ isFar: false });
+    const reply = begin(single, rooms);
+    await turn();
+    for (const [index, name] of (['reserve', 'score', 'record', 'settle'] as const).entries()) {
+      expect(begun).to.have.length(index + 1);
+      await end(name);
+    }
+    expect(await reply).to.deep.equal({ body: 'the reply', isReplay: false });
+    expect(begun).to.deep.equal(['reserve', 'score', 'record', 'settle']);
+  });
+
+  it('scores a single while it is reserved where the stop is far, and records it when it is', async () => {
+    const { begun, end, rooms } = heldRooms({ isFar: true });
+    const reply = begin(single, rooms);
+    await turn();
+    expect(begun).to.have.members(['reserve', 'score']);
+    await end('score');
+    expect(begun).to.have.length(2);
+    await end('reserve');
+    await end('record');
+    await end('settle');
+    expect(await reply).to.deep.equal({ body: 'the reply', isReplay: false });
+  });
+
+  it('does not have a batch go ahead', async () => {
+    const { begun, rooms } = heldRooms({ isFar: true });
+    void begin(callOf('batches'), rooms);
+    await turn();
+    expect(begun).to.deep.equal(['reserve']);
+  });
+
+  it('refuses what cannot be reserved, whatever becomes of its scoring, and records nothing', async () => {
+    for (const failure of [undefined, new Error('refused record')]) {
+      const { begun, end, rooms } = heldRooms({ isFar: true });
+      const noRoom = new Error('past the stop');
+      const reply = begin(single, rooms);
+      await turn();
+      await end('score', failure);
+      await end('reserve', noRoom);
+      expect(await reply).to.equal(noRoom);
+      expect(begun).to.have.members(['reserve', 'score']);
+    }
+  });
+});
