@@ -71,7 +71,7 @@ export function readBenchOptions(args: readonly string[]): BenchOptions | undefi
     repeats: repeatsOf(values.repeats ?? (quick ? '1' : '3')),
     warmUpMs: quick ? 400 : 800,
     windowMs: quick ? 2_000 : 4_000,
-    firstWarmUpMs: quick ? 1_500 : 3_000,
+    firstWarmUpMs: quick ? 2_500 : 8_000,
     profileDirectory: values.profile,
   };
 }

@@ -10,7 +10,9 @@ export type CallDocument = (LedgerRow & Partial<PredictionSlice>) | PredictionSl
 /** What is recorded of a call; `slices` are none for a call of a test key. */
 export function callDocuments(row: LedgerRow, slices: readonly PredictionSlice[]): CallDocument[] {
   const [first, ...others] = slices;
-  return [first === undefined ? row : { ...first, ...row }, ...others];
+  if (first === undefined) return [row];
+  const { crm_ids, scores, likelihoods, fields, without_crm_id, erased } = first;
+  return [{ ...row, crm_ids, scores, likelihoods, fields, without_crm_id, erased }, ...others];
 }
 
 /** What became of documents that were written each by itself. */
