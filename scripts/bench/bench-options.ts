@@ -35,7 +35,7 @@ export const rowNames: readonly string[] = [
 export const usageText = `Measures throughput, latency and CPU of the whole service on this machine.
 
 npm run bench -- [options]
-  --quick          one short repeat (under 40 s) in place of three (3 to 4 minutes)
+  --quick          one short repeat (under 50 s) in place of three (3 to 4 minutes)
   --only NAME      measure this row only; may be given several times: ${rowNames.join(', ')};
                    or, by themselves: ${separateRowNames.join(', ')}
   --repeats N      how often each row is measured
