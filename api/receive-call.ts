@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import type { Clock } from '../shared/clock.js';
 import { ApiError } from '../shared/errors.js';
 import type { ApiKey } from '../shared/store/api-keys.js';
+import { withinTime } from '../shared/within-time.js';
 import type { RateDecision, RateLimit } from './rate-limit/rate-limit.js';
 import { type BodyLimits, readBody } from './read-body.js';
 import type { Deadline, Idempotency } from './scoring-call.js';
@@ -46,7 +47,10 @@ export async function receiveCall(
   const arrivedMs = performance.now();
   const apiKey = await options.authenticate();
   const callId = rooms.newCallId(rooms.clock.now());
-  const decision = await takeSlot(context, rooms.rateLimit, { apiKey, callId, window: 'scoring' });
+  // To find the key may have taken a while.
+  const leftMs = Math.max(1, arrivedMs + options.timeoutMs - performance.now());
+  const slot = { apiKey, callId, window: 'scoring', timeoutMs: leftMs } as const;
+  const decision = await takeSlot(context, rooms.rateLimit, slot);
   const decidedMs = performance.now();
   const body = await readBody(context.req, rooms.limits);
   // The body's last byte may have come while key and rate were checked: what that took is part of the time.
@@ -66,23 +70,31 @@ export async function receiveCall(
 
 /**
  * Takes a slot of the key's rate and says so in headers.
- * @throws ApiError rateLimited
+ * @param slot.timeoutMs the longest wait for it, where there is less time than the rate limit takes itself
+ * @throws ApiError rateLimited; internalError when Redis does not answer
  */
 export async function takeSlot(
   context: Context,
   rateLimit: RateLimit,
-  slot: { readonly apiKey: ApiKey; readonly callId: string; readonly window: 'scoring' | 'reading' },
+  slot: {
+    readonly apiKey: ApiKey;
+    readonly callId: string;
+    readonly window: 'scoring' | 'reading';
+    readonly timeoutMs?: number;
+  },
 ): Promise<RateDecision> {
-  const { apiKey, callId, window } = slot;
+  const { apiKey, callId, window, timeoutMs } = slot;
   const rate = window === 'scoring' ? apiKey.rate_per_second : 10 * apiKey.rate_per_second;
-  const decision = await rateLimit
-    .take({ organisationId: apiKey.organisation_id, keyId: apiKey._id, window, rate, callId })
-    .catch((cause: unknown) => {
+  const { organisation_id: organisationId, _id: keyId } = apiKey;
+  const taken = rateLimit.take({ organisationId, keyId, window, rate, callId });
+  const decision = await (timeoutMs === undefined ? taken : withinTime(timeoutMs, taken)).catch(
+    (cause: unknown) => {
       throw new ApiError('internalError', 'The rate limit could not be read.', {
         cause,
         retryAfterSeconds: 1,
       });
-    });
+    },
+  );
   context.set('RateLimit-Policy', `"key";q=${rate};w=1`);
   context.set(
     'RateLimit',
