@@ -40,7 +40,7 @@ export class Metering {
    */
   isFarFromStop(call: ScoringCall, organisation: Organisation): boolean {
     const { hardStop } = allowanceOf(organisation, call.bucket);
-    return this.seen.isFarFromStop(this.counterOf(call, organisation), call.records.length, hardStop);
+    return this.seen.isFarFromStop(this.counterOf(organisation, call.bucket), call.records.length, hardStop);
   }
 
   /**
@@ -50,7 +50,7 @@ export class Metering {
   async reserve(call: ScoringCall, organisation: Organisation): Promise<CallReservation> {
     const nowMs = this.options.clock.now();
     const allowance = allowanceOf(organisation, call.bucket);
-    const counter = this.counterOf(call, organisation);
+    const counter = this.counterOf(organisation, call.bucket);
     try {
       const held = await this.options.quota.reserve({
         counter,
@@ -73,18 +73,18 @@ export class Metering {
     }
   }
 
-  private counterOf({ bucket }: ScoringCall, { _id }: Organisation): UsageCounter {
-    return { organisationId: _id, bucket, month: monthOf(this.options.clock.now()) };
-  }
-
   /** The usage of an organisation's bucket in the current month. */
   async usage(
     organisation: Organisation,
     bucket: UsageCounter['bucket'],
   ): Promise<UsageReport & { month: string }> {
-    const month = monthOf(this.options.clock.now());
-    const { used } = await this.options.quota.usage({ organisationId: organisation._id, bucket, month });
-    return { ...usageReport(used, allowanceOf(organisation, bucket)), month };
+    const counter = this.counterOf(organisation, bucket);
+    const { used } = await this.options.quota.usage(counter);
+    return { ...usageReport(used, allowanceOf(organisation, bucket)), month: counter.month };
+  }
+
+  private counterOf({ _id }: Organisation, bucket: UsageCounter['bucket']): UsageCounter {
+    return { organisationId: _id, bucket, month: monthOf(this.options.clock.now()) };
   }
 }
 

@@ -3,7 +3,6 @@ import type { Context } from 'koa';
 import type { Clock } from '../shared/clock.js';
 import { ApiError } from '../shared/errors.js';
 import type { ApiKey } from '../shared/store/api-keys.js';
-import { withinTime } from '../shared/within-time.js';
 import type { RateDecision, RateLimit } from './rate-limit/rate-limit.js';
 import { type BodyLimits, readBody } from './read-body.js';
 import type { Deadline, Idempotency } from './scoring-call.js';
@@ -86,15 +85,13 @@ export async function takeSlot(
   const { apiKey, callId, window, timeoutMs } = slot;
   const rate = window === 'scoring' ? apiKey.rate_per_second : 10 * apiKey.rate_per_second;
   const { organisation_id: organisationId, _id: keyId } = apiKey;
-  const taken = rateLimit.take({ organisationId, keyId, window, rate, callId });
-  const decision = await (timeoutMs === undefined ? taken : withinTime(timeoutMs, taken)).catch(
-    (cause: unknown) => {
-      throw new ApiError('internalError', 'The rate limit could not be read.', {
-        cause,
-        retryAfterSeconds: 1,
-      });
-    },
-  );
+  const request = { organisationId, keyId, window, rate, callId };
+  const decision = await rateLimit.take(request, timeoutMs).catch((cause: unknown) => {
+    throw new ApiError('internalError', 'The rate limit could not be read.', {
+      cause,
+      retryAfterSeconds: 1,
+    });
+  });
   context.set('RateLimit-Policy', `"key";q=${rate};w=1`);
   context.set(
     'RateLimit',

@@ -41,10 +41,9 @@ export interface MailboxConnections {
 export class ChunkMailbox {
   constructor(private readonly options: MailboxConnections) {}
 
-  /** What is under a chunk's key; undefined when it was cancelled, answered already, or is past its deadline. */
+  /** What is under a chunk's key, in two commands; undefined when it was cancelled, answered already, or is past its deadline. */
   async read(chunkId: string): Promise<AwaitedChunk | undefined> {
     const { commands } = this.options;
-    inOneWrite(commands);
     const [text, strikes] = await Promise.all([
       commands.get(payloadKey(chunkId)),
       commands.hgetall(modelStrikesKey),

@@ -60,10 +60,14 @@ export class RateLimit {
   /**
    * Takes a slot, if one is free. A refused call uses none; the same call id twice is one slot. A key's calls of one turn
    * of the event loop are sent together, and decided in their order.
+   * @param leftMs the longest wait, where that is less than the limit's own
    * @throws what Redis or the connection fails with; OutOfTime
    */
-  take(call: RateRequest): Promise<RateDecision> {
-    return withinTime(this.timeoutMs, this.#calls.join(`${windowKey(call)} ${call.rate}`, call));
+  take(call: RateRequest, leftMs = this.timeoutMs): Promise<RateDecision> {
+    return withinTime(
+      Math.min(leftMs, this.timeoutMs),
+      this.#calls.join(`${windowKey(call)} ${call.rate}`, call),
+    );
   }
 }
 

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { type BareJob, bareQueueName } from './bare-messages.js';
 import { FloorScorer } from './floor-scorer.js';
 
-/** As the service's own workers have for singles. */
+/** As the service's own workers have for singles while one takes long. */
 const concurrency = 4;
 
 const [, , redisUrl = '', bundlePath = ''] = process.argv;

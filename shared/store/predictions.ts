@@ -68,8 +68,8 @@ export class PredictionStore {
     const isFirst = (id: string): boolean => callIdOf(id) === id;
     const firsts = ids.filter(isFirst);
     const further = ids.filter((id) => !isFirst(id));
-    const columns = Object.fromEntries(sliceColumns.map((name) => [name, 1] as const));
-    if (firsts.length > 0) await this.collection.updateMany({ _id: { $in: firsts } }, { $unset: columns });
+    if (firsts.length > 0)
+      await this.collection.updateMany({ _id: { $in: firsts } }, { $unset: sliceColumns });
     if (further.length > 0) await this.collection.deleteMany({ _id: { $in: further } });
   }
 

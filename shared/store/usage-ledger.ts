@@ -28,18 +28,19 @@ export interface LedgerRow {
   readonly voided_at?: Date;
 }
 
-const rowMembers = [
-  'request_id',
-  'org',
-  'key',
-  'bucket',
-  'month',
-  'records',
-  'model',
-  'version',
-  'at',
-] as const;
-const everything = Object.fromEntries([...rowMembers, ...sliceColumns].map((name) => [name, 1] as const));
+/** All that a row and its predictions consist of. */
+const everything = {
+  request_id: 1,
+  org: 1,
+  key: 1,
+  bucket: 1,
+  month: 1,
+  records: 1,
+  model: 1,
+  version: 1,
+  at: 1,
+  ...sliceColumns,
+} as const;
 const readTimeoutMs = 10_000;
 const duplicateKey = 11_000;
 /** MaxTimeMSExpired. */

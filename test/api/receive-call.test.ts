@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import type { Context } from 'koa';
-import type { RateDecision, RateLimit } from '../../api/rate-limit/rate-limit.js';
+import { type RateDecision, RateLimit } from '../../api/rate-limit/rate-limit.js';
 import { takeSlot } from '../../api/receive-call.js';
 import { ApiError } from '../../shared/errors.js';
+import type { Redis } from '../../shared/redis.js';
 import type { ApiKey } from '../../shared/store/api-keys.js';
 
 describe('takeSlot', () => {
@@ -25,11 +26,8 @@ describe('takeSlot', () => {
   });
 
   it('waits for no longer than the call has time', async () => {
-    const refusal = takeSlot(
-      context,
-      limit(() => new Promise(() => undefined)),
-      slot,
-    );
+    const unanswering = { sendCommand: () => new Promise(() => undefined) } as unknown as Redis;
+    const refusal = takeSlot(context, new RateLimit(unanswering), slot);
     const error: unknown = await refusal.catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(ApiError);
     expect(error).to.include({ errorName: 'internalError' });

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { payloadKey, queuePrefix, replyStreamKey } from '../../shared/redis-keys.js';
 import { type ChunkJob, messageVersion } from '../../shared/score-job.js';
 import { eventually } from '../support/eventually.js';
-import { gateway, type LaneRig, laneRig } from '../support/lane-rig.js';
+import { gateway, type LaneRig, laneRig, scoredBy } from '../support/lane-rig.js';
 
 const nextVersion = messageVersion + 1;
 
@@ -18,12 +18,7 @@ describe('a job of another version', () => {
       scored.push(chunk);
       return { chunk, parts: [] };
     };
-    rig = await laneRig(
-      () =>
-        ({ chunk }) =>
-        () =>
-          score(chunk),
-    );
+    rig = await laneRig(scoredBy(score));
   });
   afterEach(() => rig.close());
 

@@ -3,7 +3,13 @@ import { Redis } from 'ioredis';
 import type { Logger } from '../../shared/logger.js';
 import { createLogger } from '../../shared/logger.js';
 import { payloadKey, queuePrefix } from '../../shared/redis-keys.js';
-import { type ChunkJob, encodePayload, laneQueueName, messageVersion } from '../../shared/score-job.js';
+import {
+  type ChunkJob,
+  type ChunkReply,
+  encodePayload,
+  laneQueueName,
+  messageVersion,
+} from '../../shared/score-job.js';
 import type { ChunkRooms } from '../../worker/handle-chunk.js';
 import { startLaneWorker } from '../../worker/lane-worker.js';
 import { freshDatabases } from './servers.js';
@@ -36,6 +42,14 @@ export interface LaneRig {
   send(chunk: string, how?: SentChunk): Promise<void>;
   close(): Promise<void>;
 }
+
+/** For a rig whose chunks are scored by their names alone. */
+export const scoredBy =
+  (score: (chunk: string) => Promise<ChunkReply>) =>
+  (): ChunkRooms['begin'] =>
+  ({ chunk }) =>
+  () =>
+    score(chunk);
 
 /** Starts a worker that takes one chunk at a time, and up to `most` while one takes long. */
 export async function laneRig(

@@ -183,7 +183,7 @@ export class TestWorkspace {
 
   /** Every counted call, oldest first, without its predictions. */
   ledgerRows(): Promise<LedgerRow[]> {
-    const projection = Object.fromEntries(sliceColumns.map((name) => [name, 0] as const));
+    const projection = Object.fromEntries(Object.keys(sliceColumns).map((name) => [name, 0]));
     return this.service.stores.ledgerRows
       .find({ org: this.id, bucket: { $exists: true } }, { projection })
       .sort({ _id: 1 })

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
-import { type LaneRig, laneRig } from '../support/lane-rig.js';
+import { type LaneRig, laneRig, scoredBy } from '../support/lane-rig.js';
 
 const most = 3;
 
@@ -21,13 +21,7 @@ describe('a lane worker', () => {
       if (chunk.startsWith('long')) await released;
       return { chunk, parts: [] };
     };
-    rig = await laneRig(
-      () =>
-        ({ chunk }) =>
-        () =>
-          score(chunk),
-      { most },
-    );
+    rig = await laneRig(scoredBy(score), { most });
   });
   afterEach(async () => {
     release();

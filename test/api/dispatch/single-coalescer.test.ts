@@ -55,7 +55,9 @@ function call(timeoutMs = 1_000) {
 }
 
 const scoreOf = (reply: PartReply): number | undefined => ('scores' in reply ? reply.scores[0] : undefined);
-const afterLooking = () => new Promise((resolve) => setTimeout(resolve, 5));
+const afterLooking = async () => {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+};
 const rowsOf = (chunks: readonly { readonly rows: readonly string[] }[]) => chunks.map((chunk) => chunk.rows);
 const sizesOf = (chunks: readonly { readonly rows: readonly string[] }[]) =>
   chunks.map((chunk) => chunk.rows.length);
@@ -144,8 +146,7 @@ describe('SingleCoalescer', () => {
   it('does not send what has waited longer than its time', async () => {
     const { chunks, coalescer, giveTurn } = heldCoalescer({ turns: 0 });
     const late = coalescer.score(target('m'), part('1'), call(5)).catch((error: unknown) => error);
-    await afterLooking();
-    await afterLooking();
+    await new Promise((resolve) => setTimeout(resolve, 10));
     void coalescer.score(target('m'), part('2'), call());
     giveTurn();
     expect(await late).to.be.instanceOf(Error);
