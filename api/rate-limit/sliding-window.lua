@@ -33,18 +33,30 @@ end
 
 call('ZREMRANGEBYSCORE', calls, '-inf', '(' .. string.format('%.0f', now - window))
 local count = call('ZCARD', calls)
-local blocking, added = nil, false
+local known = call('ZMSCORE', calls, unpack(ARGV, 3))
+local blocking, added, accepted_here = nil, {}, {}
 local reply, size = {now_ms}, 1
 
+local function add()
+  if #added == 0 then return end
+  call('ZADD', calls, unpack(added))
+  call('PEXPIRE', calls, math.ceil(window / 1000) + 1000)
+end
+
 for index = 3, #ARGV do
-  local accepted_at, retry_after = tonumber(call('ZSCORE', calls, ARGV[index]) or 0), 0
+  local id = ARGV[index]
+  local accepted_at, retry_after = accepted_here[id] or tonumber(known[index - 2] or 0), 0
   if accepted_at == 0 and count < rate then
-    call('ZADD', calls, now, ARGV[index])
-    count, newest, accepted_at, added = count + 1, now, now, true
+    added[#added + 1], added[#added + 2] = now, id
+    count, newest, accepted_at, accepted_here[id] = count + 1, now, now, now
   elseif accepted_at == 0 then
     -- The rate may have been lowered since: so many of the oldest must go that one slot is free. The same for all that
     -- are refused, for nothing is accepted after the first of them.
-    blocking = blocking or tonumber(call('ZRANGE', calls, count - rate, count - rate, 'WITHSCORES')[2])
+    if not blocking then
+      add()
+      added = {}
+      blocking = tonumber(call('ZRANGE', calls, count - rate, count - rate, 'WITHSCORES')[2])
+    end
     retry_after = math.max(blocking + window + 1 - now, 1)
   end
   reply[size + 1], reply[size + 2] = accepted_at > 0 and 1 or 0, math.max(rate - count, 0)
@@ -53,5 +65,5 @@ for index = 3, #ARGV do
   now = now + 1 -- each call comes later than the one before it, as when it is sent by itself
 end
 
-if added then call('PEXPIRE', calls, math.ceil(window / 1000) + 1000) end
+add()
 return reply

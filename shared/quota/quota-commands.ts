@@ -125,17 +125,43 @@ export function quotaCommands(redis: Redis): QuotaCommands {
   };
 }
 
-/** What settle.lua is told of the newest scores: a hash, and four arguments. */
-function notesOf(
-  calls: readonly SettleCall[],
-): { readonly key: string; readonly args: (string | number)[] }[] {
-  return calls.flatMap(({ counter, newest }, index) => {
-    if (newest === undefined) return [];
-    return {
-      key: newestScoresKey(counter.organisationId, newest.modelId),
-      args: [index + 1, newest.generation, JSON.stringify(newest.crmIds), JSON.stringify(newest.scores)],
-    };
-  });
+/** Rows of one note at most, unless one call has more: Lua takes only so many arguments at once. */
+const mostNoteRows = 1_000;
+
+/** What some calls of one command scored under one generation of a model's newest scores. */
+interface Note {
+  readonly key: string;
+  readonly generation: string;
+  /** Of each call, which of the command it is (from 1) and its rows. */
+  readonly spans: number[];
+  crmIds: readonly (string | null)[];
+  scores: readonly number[];
+}
+
+/** What settle.lua is told of the newest scores: a hash, and four arguments each. */
+function notesOf(calls: readonly SettleCall[]): readonly { readonly key: string; readonly args: string[] }[] {
+  const notes: Note[] = [];
+  for (const [index, { counter, newest }] of calls.entries()) {
+    if (newest === undefined) continue;
+    const { crmIds, scores, generation } = newest;
+    const key = newestScoresKey(counter.organisationId, newest.modelId);
+    const fits = (note: Note) =>
+      note.key === key &&
+      note.generation === generation &&
+      note.scores.length + scores.length <= mostNoteRows;
+    const note = notes.find(fits);
+    if (note === undefined) {
+      notes.push({ key, generation, spans: [index + 1, scores.length], crmIds, scores });
+      continue;
+    }
+    note.spans.push(index + 1, scores.length);
+    note.crmIds = note.crmIds.concat(crmIds);
+    note.scores = note.scores.concat(scores);
+  }
+  return notes.map(({ key, generation, spans, crmIds, scores }) => ({
+    key,
+    args: [generation, JSON.stringify(spans), JSON.stringify(crmIds), JSON.stringify(scores)],
+  }));
 }
 
 /** Calls of one name may be in one command. */

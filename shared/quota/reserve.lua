@@ -26,12 +26,14 @@ local usage = call('HMGET', KEYS[1], 'used', 'leased', 'run')
 local run = string.match(call('INFO', 'server'), 'run_id:(%w+)') or ''
 local used, leased = tonumber(usage[1] or 0), tonumber(usage[2] or 0)
 local known = usage[1] and usage[3] == run
-local held, expires_at = 0, now + ARGV[1]
+local states = known and call('MGET', unpack(KEYS, 3)) or {}
+local held, leases, held_here = 0, {}, {}
+local expires_at = now + ARGV[1]
 local reply, size, at = {}, 0, 2
 
 for index = 3, #KEYS do
   local id, records, stop, deadline = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
-  local state = known and call('GET', KEYS[index])
+  local state = held_here[id] and 'held:' or states[index - 2]
   local code = 1
   if now > deadline then
     code = -3
@@ -43,12 +45,15 @@ for index = 3, #KEYS do
     code = -1
   else
     call('SET', KEYS[index], 'held:' .. records)
-    call('ZADD', KEYS[2], expires_at, id)
-    leased, held = leased + records, held + records
+    leased, held, held_here[id] = leased + records, held + records, true
+    leases[#leases + 1], leases[#leases + 2] = expires_at, id
   end
   reply[size + 1], reply[size + 2], reply[size + 3] = code, code == -2 and 0 or used, code == -2 and 0 or leased
   size, at = size + 3, at + 4
 end
 
-if held > 0 then call('HINCRBY', KEYS[1], 'leased', held) end
+if #leases > 0 then
+  call('ZADD', KEYS[2], unpack(leases))
+  call('HINCRBY', KEYS[1], 'leased', held)
+end
 return reply
