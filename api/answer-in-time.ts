@@ -1,4 +1,5 @@
 import { ApiError } from '../shared/errors.js';
+import { withinTime } from '../shared/within-time.js';
 import type { Reply } from './replays.js';
 import { msUntilFence, type ScoringCall } from './scoring-call.js';
 
@@ -7,20 +8,10 @@ import { msUntilFence, type ScoringCall } from './scoring-call.js';
  * and takes back what it has recorded: what is not answered with 200 is not counted.
  * @throws ApiError internalError at the deadline; what `story` throws before
  */
-export async function answerInTime(call: ScoringCall, story: () => Promise<Reply>): Promise<Reply> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () =>
-        reject(
-          new ApiError('internalError', 'The call could not be answered in time.', { retryAfterSeconds: 1 }),
-        ),
-      msUntilFence(call.deadline),
-    );
-  });
-  try {
-    return await Promise.race([story(), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+export function answerInTime(call: ScoringCall, story: () => Promise<Reply>): Promise<Reply> {
+  const reply = story();
+  return withinTime(msUntilFence(call.deadline), reply, unanswered);
 }
+
+const unanswered = (): ApiError =>
+  new ApiError('internalError', 'The call could not be answered in time.', { retryAfterSeconds: 1 });

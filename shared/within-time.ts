@@ -5,17 +5,26 @@ export class OutOfTime extends Error {
 
 /**
  * Waits for `work`, but no longer than `limitMs`; the work itself goes on. For what happens in every call: costs less than
- * an AbortSignal.
- * @throws OutOfTime when the time is over; else what the work throws
+ * an AbortSignal, and than a race of promises.
+ * @param late makes the error of having waited too long; OutOfTime when left out
+ * @throws what `late` gives when the time is over; else what the work throws
  */
-export async function withinTime<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new OutOfTime(`nothing came within ${Math.round(limitMs)} ms`)), limitMs);
+export function withinTime<Result>(
+  limitMs: number,
+  work: Promise<Result>,
+  late: () => Error = () => new OutOfTime(`nothing came within ${Math.round(limitMs)} ms`),
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(late()), limitMs);
+    work.then(
+      (result) => {
+        clearTimeout(timer);
+        resolve(result);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
   });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,6 +1,7 @@
 import { type Clock, machineClock } from '../clock.js';
 import type { Redis } from '../redis.js';
 import type { UsageCounter } from '../redis-keys.js';
+import { withinTime } from '../within-time.js';
 import { BusyCounters } from './busy-counters.js';
 import { CounterLocks } from './counter-lock.js';
 import { CounterRebuild } from './counter-rebuild.js';
@@ -171,7 +172,8 @@ export class Quota {
       if (reply.code > 0) return reply;
       if (reply.code !== quotaCode.unknownCounter || rebuilds === mostRebuilds) throw quotaError(reply);
       const limitMs = await orUnavailable(waitMs());
-      await orUnavailable(withinMs(limitMs, this.#rebuilds.rebuild(counter)));
+      const tooLate = () => new QuotaTooLate('The usage counter was not restored in time');
+      await orUnavailable(withinTime(limitMs, this.#rebuilds.rebuild(counter), tooLate));
     }
   }
 }
@@ -183,18 +185,5 @@ async function orUnavailable<Result>(work: Promise<Result>): Promise<Result> {
   } catch (cause) {
     if (cause instanceof QuotaError) throw cause;
     throw new QuotaUnavailable('The usage counter cannot be reached', { cause });
-  }
-}
-
-/** Waits for `work`, which goes on alone when the time is over. */
-async function withinMs(limitMs: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new QuotaTooLate('The usage counter was not restored in time')), limitMs);
-  });
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -11,8 +11,26 @@ export type CallDocument = (LedgerRow & Partial<PredictionSlice>) | PredictionSl
 export function callDocuments(row: LedgerRow, slices: readonly PredictionSlice[]): CallDocument[] {
   const [first, ...others] = slices;
   if (first === undefined) return [row];
-  const { crm_ids, scores, likelihoods, fields, without_crm_id, erased } = first;
-  return [{ ...row, crm_ids, scores, likelihoods, fields, without_crm_id, erased }, ...others];
+  // Member by member: to spread the row costs a tenth of recording a single.
+  const document = {
+    _id: row._id,
+    request_id: row.request_id,
+    org: row.org,
+    key: row.key,
+    bucket: row.bucket,
+    month: row.month,
+    records: row.records,
+    model: row.model,
+    version: row.version,
+    at: row.at,
+    crm_ids: first.crm_ids,
+    scores: first.scores,
+    likelihoods: first.likelihoods,
+    fields: first.fields,
+    without_crm_id: first.without_crm_id,
+    erased: first.erased,
+  } satisfies Record<keyof (Omit<LedgerRow, 'voided_at'> & PredictionSlice), unknown>;
+  return [document, ...others];
 }
 
 /** What became of documents that were written each by itself. */
