@@ -56,6 +56,43 @@ describe('newest scores', () => {
     expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${later}.0000`, score: 90 }]);
   });
 
+  it('are those of the latest of the calls that are settled in one turn, of each under its own generation', async () => {
+    const [before = '', first = '', second = '', third = ''] = callIds(4);
+    await rig.record(before, [['L-3', 5]]);
+    await rig.restart();
+    const { generation } = await rig.read('L-3');
+    await rig.fill(generation, ['L-1', 'L-2', 'L-3'], []);
+    await rig.record(first, [
+      ['L-1', 10],
+      [null, 99],
+    ]);
+    await rig.record(second, [
+      [null, 98],
+      ['L-2', 30],
+      ['L-1', 20],
+    ]);
+    await rig.record(third, [['L-1', 40]]);
+    await Promise.all([third, before, first, second].map((call) => rig.settle(call)));
+    expect((await rig.read('L-1', 'L-2', 'L-3')).scores).to.deep.equal([
+      { id: `${third}.0000`, score: 40 },
+      { id: `${second}.0001`, score: 30 },
+      undefined,
+    ]);
+  });
+
+  it('are kept of all leads of large calls that are settled in one turn', async () => {
+    const [earlier = '', later = ''] = callIds(2);
+    const leads = Array.from({ length: 1_999 }, (_, row) => `L-${row}`);
+    await rig.warm(...leads);
+    const rowsOf = (crmIds: readonly string[], score: number) =>
+      crmIds.map((crmId) => [crmId, score] as const);
+    await rig.record(earlier, rowsOf(leads.slice(0, 1_000), 10));
+    await rig.record(later, rowsOf(leads.slice(999), 90));
+    await Promise.all([later, earlier].map((call) => rig.settle(call)));
+    const { scores } = await rig.read(...leads);
+    expect(scores.map((known) => known?.score)).to.deep.equal(leads.map((_, row) => (row < 999 ? 10 : 90)));
+  });
+
   it('are kept of a thousand leads of one call', async () => {
     const [call = ''] = callIds(1);
     const leads = Array.from({ length: 1_000 }, (_, row) => `L-${row}`);
