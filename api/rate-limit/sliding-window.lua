@@ -41,6 +41,7 @@ local function add()
   if #added == 0 then return end
   call('ZADD', calls, unpack(added))
   call('PEXPIRE', calls, math.ceil(window / 1000) + 1000)
+  added = {}
 end
 
 for index = 3, #ARGV do
@@ -54,7 +55,6 @@ for index = 3, #ARGV do
     -- are refused, for nothing is accepted after the first of them.
     if not blocking then
       add()
-      added = {}
       blocking = tonumber(call('ZRANGE', calls, count - rate, count - rate, 'WITHSCORES')[2])
     end
     retry_after = math.max(blocking + window + 1 - now, 1)

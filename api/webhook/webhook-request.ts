@@ -85,7 +85,7 @@ function modelIdOf({ settings }: Envelope, query: Readonly<Record<string, unknow
       'model_id is missing: put it in the body, or in the address as ?model_id=mdl_...',
     );
   }
-  if (typeof modelId === 'string' && isAtMost(longestModelId, modelId)) return modelId;
+  if (typeof modelId === 'string' && [...modelId].length <= longestModelId) return modelId;
   throw new ApiError('unreadableRequest', `model_id must be a string of 1-${longestModelId} characters.`);
 }
 
@@ -136,12 +136,8 @@ function idText(value: unknown): string | null {
   return typeof text === 'string' && text !== '' && isCrmId(text) ? text : null;
 }
 
-/** Whether a text has no more characters (code points) than that; it has no more of them than UTF-16 units. */
-const isAtMost = (characters: number, text: string): boolean =>
-  text.length <= characters || [...text].length <= characters;
-
 const isCrmId = (text: string): boolean =>
-  isAtMost(longestCrmId, text) && !text.includes('\0') && text.isWellFormed();
+  [...text].length <= longestCrmId && !text.includes('\0') && text.isWellFormed();
 
 /** Tools send fields that they have no value for as null or as empty. */
 const isNotSent = (value: unknown): boolean => value === undefined || value === null || value === '';

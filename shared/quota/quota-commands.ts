@@ -134,8 +134,8 @@ interface Note {
   readonly generation: string;
   /** Of each call, which of the command it is (from 1) and its rows. */
   readonly spans: number[];
-  crmIds: readonly (string | null)[];
-  scores: readonly number[];
+  readonly scored: ScoredLeads[];
+  rows: number;
 }
 
 /** What settle.lua is told of the newest scores: a hash, and four arguments each. */
@@ -143,25 +143,25 @@ function notesOf(calls: readonly SettleCall[]): readonly { readonly key: string;
   const notes: Note[] = [];
   for (const [index, { counter, newest }] of calls.entries()) {
     if (newest === undefined) continue;
-    const { crmIds, scores, generation } = newest;
+    const rows = newest.scores.length;
+    const { generation } = newest;
     const key = newestScoresKey(counter.organisationId, newest.modelId);
-    const fits = (note: Note) =>
-      note.key === key &&
-      note.generation === generation &&
-      note.scores.length + scores.length <= mostNoteRows;
-    const note = notes.find(fits);
+    const isOpen = (note: Note) =>
+      note.key === key && note.generation === generation && note.rows + rows <= mostNoteRows;
+    let note = notes.find(isOpen);
     if (note === undefined) {
-      notes.push({ key, generation, spans: [index + 1, scores.length], crmIds, scores });
-      continue;
+      note = { key, generation, spans: [], scored: [], rows: 0 };
+      notes.push(note);
     }
-    note.spans.push(index + 1, scores.length);
-    note.crmIds = note.crmIds.concat(crmIds);
-    note.scores = note.scores.concat(scores);
+    note.spans.push(index + 1, rows);
+    note.scored.push(newest);
+    note.rows += rows;
   }
-  return notes.map(({ key, generation, spans, crmIds, scores }) => ({
-    key,
-    args: [generation, JSON.stringify(spans), JSON.stringify(crmIds), JSON.stringify(scores)],
-  }));
+  return notes.map(({ key, generation, spans, scored }) => {
+    const crmIds = scored.flatMap((leads) => leads.crmIds);
+    const scores = scored.flatMap((leads) => leads.scores);
+    return { key, args: [generation, ...[spans, crmIds, scores].map((list) => JSON.stringify(list))] };
+  });
 }
 
 /** Calls of one name may be in one command. */

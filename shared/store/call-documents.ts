@@ -11,7 +11,7 @@ export type CallDocument = (LedgerRow & Partial<PredictionSlice>) | PredictionSl
 export function callDocuments(row: LedgerRow, slices: readonly PredictionSlice[]): CallDocument[] {
   const [first, ...others] = slices;
   if (first === undefined) return [row];
-  // Member by member: to spread the row costs a tenth of recording a single.
+  // Member by member: to spread the row costs ten times as much.
   const document = {
     _id: row._id,
     request_id: row.request_id,

@@ -25,9 +25,10 @@ describe('takeSlot', () => {
     });
   });
 
-  it('waits for no longer than the call has time', async () => {
+  it('waits for no longer than the call has time', async function () {
+    const ownLimitMs = 10 * this.timeout();
     const unanswering = { sendCommand: () => new Promise(() => undefined) } as unknown as Redis;
-    const refusal = takeSlot(context, new RateLimit(unanswering), slot);
+    const refusal = takeSlot(context, new RateLimit(unanswering, ownLimitMs), slot);
     const error: unknown = await refusal.catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(ApiError);
     expect(error).to.include({ errorName: 'internalError' });

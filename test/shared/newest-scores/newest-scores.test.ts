@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { callIdGenerator } from '../../../shared/identifiers.js';
-import { integerReply, luaCommand } from '../../../shared/lua-command.js';
+import { integerReply, integersReply, luaCommand } from '../../../shared/lua-command.js';
+import { callKey, leasesKey, usageKey } from '../../../shared/redis-keys.js';
 import { freshDatabases } from '../../support/servers.js';
 import { NewestRig } from './newest-rig.js';
 
@@ -176,6 +177,25 @@ describe('newest scores', () => {
     await rig.score(call, [['L-1', 70]]);
     const { scores } = await rig.read('L-1', 'L-2');
     expect(scores).to.deep.equal([{ id: `${call}.0000`, score: 70 }, undefined]);
+  });
+
+  it('are noted, of the leads that a call has scored, as far as there is room', async () => {
+    const [call = ''] = callIds(1);
+    await rig.warm('L-1');
+    await rig.record(call, [
+      ['L-1', 70],
+      ['L-2', 70],
+      ['L-3', 70],
+    ]);
+    const { generation } = await rig.read('L-1');
+    const settle = luaCommand(rig.redis, { file: 'shared/quota/settle.lua', reply: integersReply });
+    const { organisationId, counter } = rig;
+    await settle({
+      keys: [usageKey(counter), leasesKey(counter), callKey(organisationId, call), rig.key],
+      args: [1, 60_000, 60_000, 3, call, generation, '[1,3]', '["L-1","L-2","L-3"]', '[70,70,70]'],
+    });
+    const { scores } = await rig.read('L-1', 'L-2', 'L-3');
+    expect(scores.map((known) => known?.score)).to.deep.equal([70, 70, undefined]);
   });
 
   it('are one organisation’s and one model’s', async () => {
