@@ -27,6 +27,10 @@ export const usageKey = ({ organisationId, bucket, month }: UsageCounter): strin
 export const leasesKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:leases:${bucket}:${month}`;
 
+/** List of the calls of one counter that were settled or released since a recount of it began: see begin-recount.lua. */
+export const endedCallsKey = ({ organisationId, bucket, month }: UsageCounter): string =>
+  `{${organisationId}}:ended:${bucket}:${month}`;
+
 /** String with the state of one call's reservation. */
 export const callKey = (organisationId: string, callId: string): string =>
   `{${organisationId}}:call:${callId}`;

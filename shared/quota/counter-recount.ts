@@ -1,14 +1,17 @@
 import type { Clock } from '../clock.js';
 import type { Redis } from '../redis.js';
-import { leasesKey, type UsageCounter, usageKey } from '../redis-keys.js';
+import { endedCallsKey, leasesKey, type UsageCounter } from '../redis-keys.js';
 import type { CounterLock, CounterLocks } from './counter-lock.js';
 import { endExpiredLeases } from './expired-leases.js';
 import { recentMs } from './lease.js';
-import type { LedgerView } from './ledger-view.js';
+import type { CounterSnapshot, LedgerView } from './ledger-view.js';
 import { quotaCode } from './quota-codes.js';
 import type { QuotaCommands } from './quota-commands.js';
 
-const mostAttempts = 5;
+/** It is begun again when Redis was restarted meanwhile, or the ledger took too long. */
+const mostAttempts = 3;
+/** What ends is noted for no longer than this: a read of the ledger takes half a minute at most. */
+const longestRecountMs = 60_000;
 
 export interface RecountRooms {
   readonly redis: Redis;
@@ -20,9 +23,9 @@ export interface RecountRooms {
 }
 
 /**
- * Sets a counter that is in use to what the ledger says, while calls go on. It is exact when no call is settled during
- * the reading of the ledger, which is tried a few times. Leases that have run out are ended first.
- * @returns whether it was done; false when another process holds the counter, the counter moved each time, or is not known
+ * Sets a counter that is in use to what the ledger says, while calls go on. Leases that have run out are ended first; what
+ * ends while the ledger is read is noted in Redis, and allowed for.
+ * @returns whether it was done; false when another process holds the counter, or it is not known
  * @throws what Redis or the ledger fails with
  */
 export async function recountCounter(counter: UsageCounter, rooms: RecountRooms): Promise<boolean> {
@@ -44,7 +47,7 @@ export async function recountUnderLock(
   await endExpiredLeases(counter, rooms);
   for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
     const code = await recountOnce(counter, lock, rooms);
-    if (code !== quotaCode.counterMoved) return code === quotaCode.done;
+    if (code !== quotaCode.beginAgain) return code === quotaCode.done;
   }
   return false;
 }
@@ -54,15 +57,31 @@ async function recountOnce(
   { token }: CounterLock,
   { redis, commands, ledger, clock, leaseMs }: RecountRooms,
 ): Promise<number> {
-  const usedBefore = await redis.hget(usageKey(counter), 'used');
-  if (usedBefore === null) return quotaCode.unknownCounter;
-  const { records, recent } = await ledger.snapshot(counter, {
-    recentMs: recentMs(leaseMs),
-    nowMs: clock.now(),
-  });
-  // Read after the ledger: a call that is held later than this was reserved after the ledger was read.
+  const begun = await commands.beginRecount({ counter, token, keepMs: longestRecountMs });
+  if (begun.code !== quotaCode.done) return begun.code;
+  const snapshot = await ledger.snapshot(counter, { recentMs: recentMs(leaseMs), nowMs: clock.now() });
+  // In this order: a call that holds no lease by now, and ends after what has ended was read, began after the snapshot.
   const held = new Set(await redis.zrange(leasesKey(counter), 0, '-1'));
-  const mayBeHeld = recent.filter((call) => held.has(call.callId));
-  const { code } = await commands.recount({ counter, token, usedBefore, records, mayBeHeld });
+  const [, ...ended] = await redis.lrange(endedCallsKey(counter), 0, '-1');
+  const { code } = await commands.recount({
+    counter,
+    token,
+    records: withEnded(snapshot, ended),
+    endedCalls: 1 + ended.length,
+    mayBeHeld: snapshot.recent.filter((call) => held.has(call.callId)),
+  });
   return code;
+}
+
+/**
+ * The ledger's sum, with the calls that were settled without being in it, and without those that were released though they
+ * are. A call of a lease that has not run out is one of the recent ones, when it is in the ledger at all.
+ */
+function withEnded({ records, recent }: CounterSnapshot, ended: readonly string[]): number {
+  const inSum = new Set(recent.map(({ callId }) => callId));
+  return ended.reduce((sum, entry) => {
+    const space = entry.indexOf(' ');
+    const isSettled = entry.startsWith('+');
+    return isSettled === inSum.has(entry.slice(space + 1)) ? sum : sum + Number(entry.slice(0, space));
+  }, records);
 }

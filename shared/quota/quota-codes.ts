@@ -10,7 +10,7 @@ export const quotaCode = {
   noSuchLease: -6,
   alreadySettled: -7,
   lockLost: -8,
-  counterMoved: -9,
+  beginAgain: -9,
   earlierRun: -10,
 } as const;
 

@@ -3,6 +3,7 @@ import { mostNewestLeads, newestKeptMs } from '../newest-scores/newest-limits.js
 import type { Redis } from '../redis.js';
 import {
   callKey,
+  endedCallsKey,
   leasesKey,
   newestScoresKey,
   rebuildLockKey,
@@ -60,11 +61,19 @@ export interface QuotaCommands {
     readonly records?: number;
     readonly calls: readonly RecordedCall[];
   }): Promise<QuotaReply>;
+  /** Has what ends from now on noted, for `keepMs` at most. */
+  beginRecount(begin: {
+    readonly counter: UsageCounter;
+    readonly token: string;
+    readonly keepMs: number;
+  }): Promise<QuotaReply>;
   recount(count: {
     readonly counter: UsageCounter;
     readonly token: string;
-    readonly usedBefore: string;
+    /** The ledger's sum, with what had ended since. */
     readonly records: number;
+    /** How much of what has ended since is in `records`. */
+    readonly endedCalls: number;
     readonly mayBeHeld: readonly RecordedCall[];
   }): Promise<QuotaReply>;
   read(counter: UsageCounter): Promise<QuotaReply>;
@@ -82,7 +91,7 @@ export function quotaCommands(redis: Redis): QuotaCommands {
   const settle = ofGroup('settle');
   const reserves = new TurnGroups<ReserveCall, QuotaReply>((calls, { counter, leaseMs }) =>
     reserve({
-      keys: groupKeys(counter, calls),
+      keys: [usageKey(counter), leasesKey(counter), ...callKeys(counter, calls)],
       args: [
         leaseMs,
         ...calls.flatMap((call) => [call.callId, call.records, call.stop, call.deadlineRedisMs]),
@@ -92,7 +101,7 @@ export function quotaCommands(redis: Redis): QuotaCommands {
   const settles = new TurnGroups<SettleCall, QuotaReply>((calls, { counter, leaseMs }) => {
     const notes = notesOf(calls);
     return settle({
-      keys: [...groupKeys(counter, calls), ...notes.map(({ key }) => key)],
+      keys: [...endingKeys(counter, calls), ...notes.map(({ key }) => key)],
       args: [
         ...[calls.length, leaseMs, newestKeptMs, mostNewestLeads],
         ...calls.map(({ callId }) => callId),
@@ -102,6 +111,7 @@ export function quotaCommands(redis: Redis): QuotaCommands {
   });
   const release = command('release');
   const restore = command('restore');
+  const beginRecount = command('begin-recount');
   const recount = command('recount');
   const read = command('read-counter');
   const expired = luaCommand(redis, { file: 'shared/quota/expired-leases.lua', reply: stringsReply });
@@ -109,16 +119,21 @@ export function quotaCommands(redis: Redis): QuotaCommands {
     reserve: (call) => reserves.join(groupName(call), call),
     settle: (call) => settles.join(groupName(call), call),
     release: ({ counter, callId, leaseMs, recountLater = false }) =>
-      release({ keys: groupKeys(counter, [{ callId }]), args: [callId, leaseMs, recountLater ? 1 : 0] }),
+      release({ keys: endingKeys(counter, [{ callId }]), args: [callId, leaseMs, recountLater ? 1 : 0] }),
     restore: ({ counter, token, leaseMs, keepMs, records, calls }) =>
       restore({
-        keys: [...counterKeys(counter), ...calls.map((call) => callKey(counter.organisationId, call.callId))],
+        keys: [...counterKeys(counter), ...callKeys(counter, calls)],
         args: [token, leaseMs, keepMs, records ?? '', ...calls.map((call) => call.records)],
       }),
-    recount: ({ counter, token, usedBefore, records, mayBeHeld }) =>
+    beginRecount: ({ counter, token, keepMs }) =>
+      beginRecount({
+        keys: [usageKey(counter), endedCallsKey(counter), rebuildLockKey(counter)],
+        args: [token, keepMs],
+      }),
+    recount: ({ counter, token, records, endedCalls, mayBeHeld }) =>
       recount({
-        keys: counterKeys(counter),
-        args: [token, usedBefore, records, ...mayBeHeld.flatMap((call) => [call.callId, call.records])],
+        keys: [...counterKeys(counter), endedCallsKey(counter)],
+        args: [token, records, endedCalls, ...mayBeHeld.flatMap((call) => [call.callId, call.records])],
       }),
     read: (counter) => read({ keys: [usageKey(counter)], args: [] }),
     expiredLeases: (counter, limit) => expired({ keys: [leasesKey(counter)], args: [limit] }),
@@ -167,10 +182,20 @@ function notesOf(calls: readonly SettleCall[]): readonly { readonly key: string;
 /** Calls of one name may be in one command. */
 const groupName = ({ counter, leaseMs }: CallOfCounter): string => `${usageKey(counter)} ${leaseMs}`;
 
-const groupKeys = (counter: UsageCounter, calls: readonly { readonly callId: string }[]): string[] => [
+const callKeys = (
+  { organisationId }: UsageCounter,
+  calls: readonly { readonly callId: string }[],
+): readonly string[] => calls.map(({ callId }) => callKey(organisationId, callId));
+
+/** What ending calls touches. */
+const endingKeys = (
+  counter: UsageCounter,
+  calls: readonly { readonly callId: string }[],
+): readonly string[] => [
   usageKey(counter),
   leasesKey(counter),
-  ...calls.map(({ callId }) => callKey(counter.organisationId, callId)),
+  endedCallsKey(counter),
+  ...callKeys(counter, calls),
 ];
 
 const counterKeys = (counter: UsageCounter): string[] => [

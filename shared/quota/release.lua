@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- release.lua: gives back what a call holds, when the call was not recorded. Runs even when memory is full.
 --
--- KEYS[1] usage hash of (organisation, bucket, month)   KEYS[2] leases, sorted by expiry   KEYS[3] state of the call
+-- KEYS[1] usage hash of (organisation, bucket, month)   KEYS[2] leases, sorted by expiry
+-- KEYS[3] calls that have ended since a recount began (see begin-recount.lua)   KEYS[4] state of the call
 -- ARGV[1] call id   ARGV[2] lease ms   ARGV[3] 1 when the call might still be recorded, else 0
 --
 -- returns {code, used, leased}, both in records, after the command
@@ -20,7 +21,7 @@ local function recount_later()
   redis.call('HSET', KEYS[1], 'recount_at', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2])
 end
 
-local kind, records = string.match(redis.call('GET', KEYS[3]) or '', '^(%a+):(%d+)$')
+local kind, records = string.match(redis.call('GET', KEYS[4]) or '', '^(%a+):(%d+)$')
 if kind == 'released' then return {2, used, leased} end
 if kind == 'settled' then
   recount_later()
@@ -29,8 +30,9 @@ end
 
 if ARGV[3] == '1' then recount_later() end
 local open = redis.call('ZREM', KEYS[2], ARGV[1]) == 1
-redis.call('SET', KEYS[3], 'released:' .. (records or '0'), 'PX', 2 * ARGV[2])
+redis.call('SET', KEYS[4], 'released:' .. (records or '0'), 'PX', 2 * ARGV[2])
 if kind == 'held' and open and usage[1] then
+  redis.call('RPUSHX', KEYS[3], '-' .. records .. ' ' .. ARGV[1])
   return {1, used, redis.call('HINCRBY', KEYS[1], 'leased', -records)}
 end
 return {-6, used, leased}

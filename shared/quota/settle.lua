@@ -3,7 +3,8 @@
 -- taken in order, as if each had been sent by itself. Runs even when memory is full.
 --
 -- KEYS[1] usage hash of (organisation, bucket, month)   KEYS[2] leases, sorted by expiry
--- KEYS[3..2+N] state of each of N calls   KEYS[3+N..] hash of the newest scores of its model, for each note
+-- KEYS[3] calls that have ended since a recount began (see begin-recount.lua)   KEYS[4..3+N] state of each of N calls
+-- KEYS[4+N..] hash of the newest scores of its model, for each note
 -- ARGV[1] N   ARGV[2] lease ms   ARGV[3] ms to keep newest scores   ARGV[4] how many leads such a hash may have
 -- ARGV[5..4+N] id of each call   ARGV[5+N..] of each note, which tells what some of the calls scored: the generation of the
 -- newest scores as it was before they were recorded, and three arrays as JSON: of each call in turn, which one it is (1..N)
@@ -24,10 +25,10 @@ local call = redis.call
 local calls = tonumber(ARGV[1])
 local usage = call('HMGET', KEYS[1], 'used', 'leased')
 local used, leased = tonumber(usage[1] or 0), tonumber(usage[2] or 0)
-local states = call('MGET', unpack(KEYS, 3, 2 + calls))
+local states = call('MGET', unpack(KEYS, 4, 3 + calls))
 local leases = call('ZMSCORE', KEYS[2], unpack(ARGV, 5, 4 + calls))
 local reply, size = {}, 0
-local ended, settled_here, lost = {}, {}, false
+local ended, settled, settled_here, lost = {}, {}, {}, false
 
 for index = 1, calls do
   local id = ARGV[4 + index]
@@ -41,7 +42,8 @@ for index = 1, calls do
     if leases[index] then ended[#ended + 1] = id end
     if leases[index] and kind == 'held' then
       used, leased, settled_here[id] = used + records, leased - records, true
-      call('SET', KEYS[2 + index], 'settled:' .. records, 'PX', 2 * ARGV[2])
+      settled[#settled + 1] = '+' .. records .. ' ' .. id
+      call('SET', KEYS[3 + index], 'settled:' .. records, 'PX', 2 * ARGV[2])
     else
       code, lost = kind == 'released' and -5 or -6, true
     end
@@ -51,7 +53,10 @@ for index = 1, calls do
 end
 
 if #ended > 0 then call('ZREM', KEYS[2], unpack(ended)) end
-if next(settled_here) then call('HSET', KEYS[1], 'used', used, 'leased', leased) end
+if #settled > 0 then
+  call('HSET', KEYS[1], 'used', used, 'leased', leased)
+  call('RPUSHX', KEYS[3], unpack(settled))
+end
 if lost then
   local time = call('TIME')
   call('HSET', KEYS[1], 'recount_at', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2])
@@ -98,9 +103,9 @@ local function keep(key, generation, entries, leads)
   end
 end
 
-for note = 1, #KEYS - 2 - calls do
+for note = 1, #KEYS - 3 - calls do
   local first = 4 * note + calls + 1
   local spans, crm_ids, scores = cjson.decode(ARGV[first + 1]), cjson.decode(ARGV[first + 2]), cjson.decode(ARGV[first + 3])
-  keep(KEYS[2 + calls + note], ARGV[first], entries_of(spans, crm_ids, scores))
+  keep(KEYS[3 + calls + note], ARGV[first], entries_of(spans, crm_ids, scores))
 end
 return reply

@@ -42,6 +42,8 @@ const everything = {
   ...sliceColumns,
 } as const;
 const readTimeoutMs = 10_000;
+/** A month's calls are read at one to two million a second. */
+const snapshotTimeoutMs = 30_000;
 const duplicateKey = 11_000;
 /** MaxTimeMSExpired. */
 const timeIsOver = 50;
@@ -104,24 +106,22 @@ export class UsageLedger implements LedgerView {
     { recentMs, nowMs }: { readonly recentMs: number; readonly nowMs: number },
   ): Promise<CounterSnapshot> {
     const recent = { $gte: ['$at', new Date(nowMs - recentMs)] };
-    const [found] = await inTime(readTimeoutMs, (signal) =>
+    // Each recent call is a document of its own: together, those of a busy organisation are more than one can hold.
+    const sums = await inTime(snapshotTimeoutMs, (signal) =>
       this.collection
-        .aggregate<CounterSnapshot>(
+        .aggregate<{ readonly _id: string | null; readonly records: number }>(
           [
             { $match: { org: organisationId, bucket, month } },
-            {
-              $group: {
-                _id: null,
-                records: { $sum: '$records' },
-                recent: { $push: { $cond: [recent, { callId: '$_id', records: '$records' }, '$$REMOVE'] } },
-              },
-            },
+            { $group: { _id: { $cond: [recent, '$_id', null] }, records: { $sum: '$records' } } },
           ],
           { readConcern: 'majority', signal },
         )
         .toArray(),
     );
-    return found ?? { records: 0, recent: [] };
+    return {
+      records: sums.reduce((total, { records }) => total + records, 0),
+      recent: sums.flatMap(({ _id, records }) => (_id === null ? [] : { callId: _id, records })),
+    };
   }
 
   /** Which of these calls have a row. */

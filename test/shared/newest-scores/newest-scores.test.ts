@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { callIdGenerator } from '../../../shared/identifiers.js';
 import { integerReply, integersReply, luaCommand } from '../../../shared/lua-command.js';
-import { callKey, leasesKey, usageKey } from '../../../shared/redis-keys.js';
+import { callKey, endedCallsKey, leasesKey, usageKey } from '../../../shared/redis-keys.js';
 import { freshDatabases } from '../../support/servers.js';
 import { NewestRig } from './newest-rig.js';
 
@@ -191,7 +191,10 @@ describe('newest scores', () => {
     const settle = luaCommand(rig.redis, { file: 'shared/quota/settle.lua', reply: integersReply });
     const { organisationId, counter } = rig;
     await settle({
-      keys: [usageKey(counter), leasesKey(counter), callKey(organisationId, call), rig.key],
+      keys: [
+        ...[usageKey(counter), leasesKey(counter), endedCallsKey(counter)],
+        ...[callKey(organisationId, call), rig.key],
+      ],
       args: [1, 60_000, 60_000, 3, call, generation, '[1,3]', '["L-1","L-2","L-3"]', '[70,70,70]'],
     });
     const { scores } = await rig.read('L-1', 'L-2', 'L-3');

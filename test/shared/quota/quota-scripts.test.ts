@@ -240,50 +240,6 @@ describe('quota scripts', () => {
     });
   });
 
-  describe('recount', () => {
-    const recount = async (usedBefore: string, records: number, mayBeHeld: RecordedCall[] = []) => {
-      await redis.set(rebuildLockKey(counter), lockToken, 'NX');
-      return commands.recount({ counter, token: lockToken, usedBefore, records, mayBeHeld });
-    };
-
-    it('1: sets used to the sum without the calls whose lease is open', async () => {
-      await reserve('open', 50);
-      await reserve('ended', 30);
-      await settle('ended');
-      const mayBeHeld = ['open', 'ended'].map((callId) => ({ callId, records: callId === 'open' ? 50 : 30 }));
-      expect(await recount('30', 90, mayBeHeld)).to.deep.equal({ code: 1, used: 40, leased: 50 });
-      expect(await settle('open')).to.deep.equal({ code: 1, used: 90, leased: 0 });
-      expect(await redis.exists(rebuildLockKey(counter))).to.equal(0);
-    });
-
-    it('1: clears a recount that is due, and keeps one that is asked for later', async () => {
-      const nowMs = await redisNowMs(redis);
-      await redis.hset(usageKey(counter), 'recount_at', nowMs);
-      await recount('0', 0);
-      expect(await recountAt()).to.equal(null);
-      await redis.hset(usageKey(counter), 'recount_at', nowMs + 10_000);
-      await recount('0', 0);
-      expect(await recountAt()).to.equal(String(nowMs + 10_000));
-    });
-
-    it('-2: makes no counter where there is none', async () => {
-      await forgetCounter();
-      expect(await recount('0', 5)).to.deep.equal({ code: -2, used: 0, leased: 0 });
-      expect(await redis.exists(usageKey(counter))).to.equal(0);
-    });
-
-    it('-8: sets nothing for whoever has lost the lock', async () => {
-      const calls = { counter, token: 'another token', usedBefore: '0', records: 5, mayBeHeld: [] };
-      expect(await commands.recount(calls)).to.deep.equal({ code: -8, used: 0, leased: 0 });
-    });
-
-    it('-9: sets nothing when a call was settled in the meantime', async () => {
-      await reserve('call', 30);
-      await settle('call');
-      expect(await recount('0', 0)).to.deep.equal({ code: -9, used: 30, leased: 0 });
-    });
-  });
-
   it('all run again after SCRIPT FLUSH', async () => {
     const flush = () => redis.script('FLUSH');
     await flush();

@@ -1,0 +1,75 @@
+import { expect } from 'chai';
+import { callIdGenerator, newId } from '../../../shared/identifiers.js';
+import type { UsageCounter } from '../../../shared/redis-keys.js';
+import { type CallDocument, callDocuments } from '../../../shared/store/call-documents.js';
+import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
+import { slicesOf } from '../../../shared/store/prediction-slice.js';
+import { prepareDatabase } from '../../../shared/store/prepare.js';
+import { freshDatabases } from '../../support/servers.js';
+import { type Stores, storesOn } from '../../support/stores.js';
+
+const nowMs = Date.UTC(2026, 1, 10);
+const minuteMs = 60_000;
+
+describe('the ledger', () => {
+  let mongo: Mongo;
+  let stores: Stores;
+  let counter: UsageCounter;
+  const newCallId = callIdGenerator();
+
+  before(async () => {
+    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
+    await prepareDatabase(mongo.database);
+    stores = storesOn(mongo.database);
+  });
+  after(() => mongo.client.close());
+  beforeEach(() => {
+    counter = { organisationId: newId('org'), bucket: 'live', month: '2026-02' };
+  });
+
+  /** Records a call; gives its id. */
+  async function record(call: { records: number; ageMs: number; on?: Partial<UsageCounter> }) {
+    const { organisationId: org, bucket, month } = { ...counter, ...call.on };
+    const at = new Date(nowMs - call.ageMs);
+    const _id = newCallId(at.getTime());
+    const scored = { org, model: 'mdl', version: '1', at };
+    const column = <Value>(value: Value) => Array.from({ length: call.records }, () => value);
+    const columns = { crmIds: column('L'), scores: column(50), likelihoods: column(1), fields: column('[]') };
+    const row = { ...scored, _id, request_id: _id, key: 'key', bucket, month, records: call.records };
+    const documents: CallDocument[] = callDocuments(row, slicesOf({ ...scored, ...columns, callId: _id }));
+    await stores.calls.insertMany(documents);
+    return _id;
+  }
+  const snapshot = () => stores.ledger.snapshot(counter, { recentMs: minuteMs, nowMs });
+
+  it('has nothing of a counter that nobody used', async () => {
+    expect(await snapshot()).to.deep.equal({ records: 0, recent: [] });
+  });
+
+  it('gives the sum of a counter, and its calls of late one by one', async () => {
+    await record({ records: 1, ageMs: minuteMs + 1 });
+    await record({ records: 250, ageMs: 24 * 60 * minuteMs });
+    const atTheEdge = await record({ records: 4, ageMs: minuteMs });
+    const recent = await record({ records: 120, ageMs: 0 });
+    for (const on of [{ bucket: 'test' }, { month: '2026-01' }, { organisationId: newId('org') }] as const)
+      await record({ records: 1_000, ageMs: 0, on });
+    const found = await snapshot();
+    expect(found.records).to.equal(1 + 250 + 4 + 120);
+    expect(found.recent).to.have.deep.members([
+      { callId: atTheEdge, records: 4 },
+      { callId: recent, records: 120 },
+    ]);
+    expect(await stores.ledger.sum(counter)).to.equal(found.records);
+  });
+
+  it('forgets a call that was taken back', async () => {
+    const kept = await record({ records: 2, ageMs: 0 });
+    const callId = await record({ records: 150, ageMs: 0 });
+    await mongo.client.withSession((session) =>
+      session.withTransaction(() =>
+        stores.ledger.voidCall(callId, { session, signal: AbortSignal.timeout(5_000) }),
+      ),
+    );
+    expect(await snapshot()).to.deep.equal({ records: 2, recent: [{ callId: kept, records: 2 }] });
+  });
+});
