@@ -1,15 +1,24 @@
 import type { Server } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
+import { withinTime } from '../shared/within-time.js';
 
 /** How long callers are given to move to another gateway. */
 const graceMs = 2_000;
+/** So that the process ends in good order, and not by force 30 s after its signal. */
+const longestWaitMs = 20_000;
+/** For a reply to be written and read. */
+const replyMs = 1_000;
 
 /** A server that can be stopped without failing a call. */
 export class Drain {
   readonly name = 'http';
   private draining = false;
 
-  constructor(private readonly server: Server) {}
+  /** @param longestCallMs within which every call is answered whose body has arrived */
+  constructor(
+    private readonly server: Server,
+    private readonly longestCallMs: number,
+  ) {}
 
   /** Whether it is about to stop: it is not ready then, and every reply ends its connection. */
   get isDraining(): boolean {
@@ -18,15 +27,18 @@ export class Drain {
 
   /**
    * Stops in three steps: says that it is not ready and asks each caller, with its next reply, to close the connection;
-   * then takes no more connections; then waits for the calls that it has. A server that nobody is connected to stops at
-   * once.
+   * then takes no more connections; then waits for the calls that it has, and gives up callers who still send their body or
+   * do not read their reply. A server that nobody is connected to stops at once.
    */
   async stop(): Promise<void> {
     this.draining = true;
     if ((await this.connectionCount()) > 0) await wait(graceMs);
-    await new Promise<void>((resolve) => {
+    const closed = new Promise<void>((resolve) => {
       this.server.close(() => resolve());
     });
+    const limitMs = Math.min(this.longestCallMs + replyMs, longestWaitMs);
+    await withinTime(limitMs, closed).catch(() => this.server.closeAllConnections());
+    await closed;
   }
 
   private connectionCount(): Promise<number> {

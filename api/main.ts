@@ -207,7 +207,8 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : config.port;
   ownUrl = `http://${config.host}:${port}`;
-  drain = lifecycle.add(new Drain(server));
+  const longestCallMs = Math.max(config.requestTimeoutMs, config.webhookTimeoutMs);
+  drain = lifecycle.add(new Drain(server, longestCallMs));
   lifecycle.listenForSignals();
   lifecycle.followParent();
   logger.info({ url: ownUrl }, 'gateway ready');

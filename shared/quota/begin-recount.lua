@@ -7,7 +7,7 @@
 --
 -- returns {code, used, leased}, both in records
 --    1 begun                     -2 unknown counter          -8 the lock is lost
--- KEYS[2] begins with `<token> <run of Redis>`. settle.lua adds `+<records> <call id>` to it, release.lua
+-- KEYS[2] begins with `<token> <run of Redis> <used>`. settle.lua adds `+<records> <call id>` to it, release.lua
 -- `-<records> <call id>`, for as long as it is there.
 
 local usage = redis.call('HMGET', KEYS[1], 'used', 'leased')
@@ -17,7 +17,7 @@ if redis.call('GET', KEYS[3]) == ARGV[1] then
   code = 1
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or ''
   redis.call('DEL', KEYS[2])
-  redis.call('RPUSH', KEYS[2], ARGV[1] .. ' ' .. run)
+  redis.call('RPUSH', KEYS[2], table.concat({ARGV[1], run, usage[1]}, ' '))
   redis.call('PEXPIRE', KEYS[2], ARGV[2])
 end
 return {code, tonumber(usage[1]), tonumber(usage[2])}

@@ -66,22 +66,27 @@ async function recountOnce(
   const { code } = await commands.recount({
     counter,
     token,
-    records: withEnded(snapshot, ended),
-    endedCalls: 1 + ended.length,
+    entries: 1 + ended.length,
     mayBeHeld: snapshot.recent.filter((call) => held.has(call.callId)),
+    ...withEnded(snapshot, ended),
   });
   return code;
 }
 
 /**
  * The ledger's sum, with the calls that were settled without being in it, and without those that were released though they
- * are. A call of a lease that has not run out is one of the recent ones, when it is in the ledger at all.
+ * are; and what was settled in all. A call of a lease that has not run out is one of the recent ones, when it is in the
+ * ledger at all.
  */
-function withEnded({ records, recent }: CounterSnapshot, ended: readonly string[]): number {
+function withEnded({ records, recent }: CounterSnapshot, ended: readonly string[]) {
   const inSum = new Set(recent.map(({ callId }) => callId));
-  return ended.reduce((sum, entry) => {
+  const counts = { records, settledRecords: 0 };
+  for (const entry of ended) {
     const space = entry.indexOf(' ');
+    const change = Number(entry.slice(0, space));
     const isSettled = entry.startsWith('+');
-    return isSettled === inSum.has(entry.slice(space + 1)) ? sum : sum + Number(entry.slice(0, space));
-  }, records);
+    if (isSettled) counts.settledRecords += change;
+    if (isSettled !== inSum.has(entry.slice(space + 1))) counts.records += change;
+  }
+  return counts;
 }

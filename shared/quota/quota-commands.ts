@@ -72,8 +72,9 @@ export interface QuotaCommands {
     readonly token: string;
     /** The ledger's sum, with what had ended since. */
     readonly records: number;
-    /** How much of what has ended since is in `records`. */
-    readonly endedCalls: number;
+    /** How many entries of what has ended since are in `records`, and what was settled by these. */
+    readonly entries: number;
+    readonly settledRecords: number;
     readonly mayBeHeld: readonly RecordedCall[];
   }): Promise<QuotaReply>;
   read(counter: UsageCounter): Promise<QuotaReply>;
@@ -130,10 +131,16 @@ export function quotaCommands(redis: Redis): QuotaCommands {
         keys: [usageKey(counter), endedCallsKey(counter), rebuildLockKey(counter)],
         args: [token, keepMs],
       }),
-    recount: ({ counter, token, records, endedCalls, mayBeHeld }) =>
+    recount: ({ counter, token, records, entries, settledRecords, mayBeHeld }) =>
       recount({
         keys: [...counterKeys(counter), endedCallsKey(counter)],
-        args: [token, records, endedCalls, ...mayBeHeld.flatMap((call) => [call.callId, call.records])],
+        args: [
+          token,
+          records,
+          entries,
+          settledRecords,
+          ...mayBeHeld.flatMap((call) => [call.callId, call.records]),
+        ],
       }),
     read: (counter) => read({ keys: [usageKey(counter)], args: [] }),
     expiredLeases: (counter, limit) => expired({ keys: [leasesKey(counter)], args: [limit] }),

@@ -4,14 +4,15 @@
 --
 -- KEYS[1] usage hash of (organisation, bucket, month)   KEYS[2] leases, sorted by expiry   KEYS[3] lock
 -- KEYS[4] calls that have ended since the recount began
--- ARGV[1] the lock's token   ARGV[2] the ledger's sum in records, with what had ended by then   ARGV[3] entries of KEYS[4]
--- that were read   ARGV[4..] id and records, in turn, of the calls that are in the sum and held a lease
+-- ARGV[1] the lock's token   ARGV[2] the ledger's sum in records, with what had ended by then
+-- ARGV[3] entries of KEYS[4] that were read   ARGV[4] records that were settled by these
+-- ARGV[5..] id and records, in turn, of the calls that are in the sum and held a lease
 --
 -- returns {code, used, leased}, both in records, after the command
 --    1 recounted: used is the sum without the calls whose lease is open (settle adds those), with those that were settled
 --      since KEYS[4] was read and are not in the sum, without those that were released since and are in it
 --   -2 unknown counter          -8 the lock is lost
---   -9 what has ended since the beginning is not known, or Redis was restarted since: begin again
+--   -9 it is not known, or not whole, what has ended since the beginning, or Redis was restarted since: begin again
 -- The lock is gone after 1. `recount_at` is cleared unless it asks for a later recount.
 
 local usage = redis.call('HMGET', KEYS[1], 'used', 'leased', 'recount_at')
@@ -19,19 +20,25 @@ if not usage[1] then return {-2, 0, 0} end
 local leased = tonumber(usage[2])
 if redis.call('GET', KEYS[3]) ~= ARGV[1] then return {-8, tonumber(usage[1]), leased} end
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or ''
-if redis.call('LINDEX', KEYS[4], 0) ~= ARGV[1] .. ' ' .. run then return {-9, tonumber(usage[1]), leased} end
+local begun = redis.call('LINDEX', KEYS[4], 0) or ''
+local as_begun = ARGV[1] .. ' ' .. run .. ' '
+local used_before = string.sub(begun, 1, #as_begun) == as_begun and tonumber(string.sub(begun, #as_begun + 1))
+if not used_before then return {-9, tonumber(usage[1]), leased} end
 
-local used, in_sum = tonumber(ARGV[2]), {}
-for index = 4, #ARGV, 2 do
+local used, settled, in_sum = tonumber(ARGV[2]), tonumber(ARGV[4]), {}
+for index = 5, #ARGV, 2 do
   local id, records = ARGV[index], tonumber(ARGV[index + 1])
   in_sum[id] = true
   if redis.call('ZSCORE', KEYS[2], id) then used = used - records end
 end
 for _, entry in ipairs(redis.call('LRANGE', KEYS[4], ARGV[3], -1)) do
   local sign, records, id = string.match(entry, '^([+-])(%d+) (.*)$')
+  if sign == '+' then settled = settled + records end
   if sign == '+' and not in_sum[id] then used = used + records end
   if sign == '-' and in_sum[id] then used = used - records end
 end
+
+if tonumber(usage[1]) ~= used_before + settled then return {-9, tonumber(usage[1]), leased} end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -6,6 +6,7 @@ import { statuses, timed } from '../support/fault-load.js';
 import { slowBundle } from '../support/fault-models.js';
 import { type FaultService, faultService } from '../support/fault-service.js';
 import { httpCall } from '../support/http-call.js';
+import { RawConnection } from '../support/raw-connection.js';
 import { scored } from '../support/score-reply.js';
 import { startTimeoutMs } from '../support/service.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
@@ -66,6 +67,33 @@ describe('SIGTERM', () => {
     tellFigures({ fault: 'a gateway stopped with SIGTERM, calls in hand', answers: statuses(outcomes) });
     expect(statuses(outcomes)).to.deep.equal({ 200: calls.length });
     expect(await expectExact(slow, 5_000)).to.equal(1 + 2 * calls.length);
+  });
+
+  it('to a gateway whose callers neither send on nor read: it cuts them off when every call has been answered', async function () {
+    this.timeout(startTimeoutMs);
+    const slot = await service.cluster.addGateway('direct', {
+      REQUEST_TIMEOUT_MS: '1000',
+      WEBHOOK_TIMEOUT_MS: '1000',
+    });
+    const { url = '' } = slot;
+    const sending = await RawConnection.open(url);
+    sending.send(
+      `POST /v1/score HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${own.live.secret}\r\nContent-Length: 100\r\n\r\n{`,
+    );
+    const reading = await RawConnection.open(url);
+    reading.socket.pause();
+    for (let call = 0; call < 200; call += 1)
+      reading.send('GET /openapi.json HTTP/1.1\r\nHost: gateway\r\n\r\n');
+    const beganMs = performance.now();
+    const how = await slot.terminate();
+    const tookMs = performance.now() - beganMs;
+    for (const connection of [sending, reading]) connection.destroy();
+    tellFigures({
+      fault: 'a gateway stopped with SIGTERM, callers that neither send on nor read',
+      ended_ms: tookMs,
+    });
+    expect(how).to.equal('exit code 0');
+    expect(tookMs).to.be.below(10_000);
   });
 
   it('to a gateway while Redis is away: it ends in good order all the same', async function () {

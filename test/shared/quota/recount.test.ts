@@ -33,10 +33,15 @@ describe('recount of a counter that is in use', () => {
       await rig.redis.set(rebuildLockKey(counter), lockToken, 'NX');
       return rig.quota.commands.beginRecount({ counter, token, keepMs: 60_000 });
     };
-    const finish = (
-      count: { records: number; endedCalls?: number; mayBeHeld?: readonly RecordedCall[] },
-      token = lockToken,
-    ) => rig.quota.commands.recount({ counter, token, endedCalls: 1, mayBeHeld: [], ...count });
+    interface Count {
+      readonly records: number;
+      readonly entries?: number;
+      readonly settledRecords?: number;
+      readonly mayBeHeld?: readonly RecordedCall[];
+    }
+    const nothingEnded = { entries: 1, settledRecords: 0, mayBeHeld: [] };
+    const finish = (count: Count, token = lockToken) =>
+      rig.quota.commands.recount({ counter, token, ...nothingEnded, ...count });
     const ended = async () => (await rig.redis.lrange(endedCallsKey(counter), 0, '-1')).slice(1);
     const recountAt = () => rig.redis.hget(usageKey(counter), 'recount_at');
 
@@ -74,7 +79,11 @@ describe('recount of a counter that is in use', () => {
         await settle(callId);
       }
       expect(await ended()).to.deep.equal(['+3 read', '+3 since']);
-      expect(await finish({ records: 100, endedCalls: 2 })).to.deep.equal({ code: 1, used: 103, leased: 0 });
+      expect(await finish({ records: 100, entries: 2, settledRecords: 3 })).to.deep.equal({
+        code: 1,
+        used: 103,
+        leased: 0,
+      });
     });
 
     it('notes what ends only while a recount is under way, each call once, and not for ever', async () => {
@@ -125,14 +134,17 @@ describe('recount of a counter that is in use', () => {
       expect(await finish({ records: 5 }, 'another token')).to.deep.equal(lost);
     });
 
-    it('-9: sets nothing when it is not known what has ended, or in which run of Redis', async () => {
+    it('-9: sets nothing when it is not known what has ended, not whole, or of another run of Redis', async () => {
       const unknown = { code: -9, used: 0, leased: 0 };
       await begin();
-      await rig.redis.lset(endedCallsKey(counter), 0, `${lockToken} another-run`);
+      await rig.redis.lset(endedCallsKey(counter), 0, `${lockToken} another-run 0`);
       expect(await finish({ records: 5 })).to.deep.equal(unknown);
       await begin();
       await rig.redis.del(endedCallsKey(counter));
       expect(await finish({ records: 5 })).to.deep.equal(unknown);
+      await begin();
+      await rig.redis.hincrby(usageKey(counter), 'used', 7); // as a gateway of an earlier release, which notes nothing
+      expect(await finish({ records: 5 })).to.deep.equal({ ...unknown, used: 7 });
     });
   });
 
