@@ -5,7 +5,7 @@ import { withinTime } from '../shared/within-time.js';
 /** How long callers are given to move to another gateway. */
 const graceMs = 2_000;
 /** So that the process ends in good order, and not by force 30 s after its signal. */
-const longestWaitMs = 20_000;
+const longestWaitMs = 25_000;
 /** For a reply to be written and read. */
 const replyMs = 1_000;
 

@@ -43,7 +43,7 @@ export class CounterRebuild {
 
   /**
    * Resolves once the counter is known to Redis. Calls for the same counter share one rebuild.
-   * @throws QuotaUnavailable when that takes more than 15 s; or what Redis or the ledger fails with
+   * @throws QuotaUnavailable when another process takes more than 15 s; or what Redis or the ledger fails with
    */
   rebuild(counter: UsageCounter): Promise<void> {
     const name = usageKey(counter);
@@ -72,7 +72,7 @@ export class CounterRebuild {
     throw new QuotaUnavailable('The usage counter could not be restored in time');
   }
 
-  /** Whether the counter is known now; false when the lock was lost on the way, or the counter moved too often. */
+  /** Whether the counter is known now; false when the lock was lost on the way, or what has ended meanwhile. */
   async #restore(counter: UsageCounter, lock: CounterLock): Promise<boolean> {
     const { redis, commands, ledger, busy, clock, leaseMs } = this.rooms;
     const found = await commands.read(counter);

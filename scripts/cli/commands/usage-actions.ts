@@ -114,7 +114,7 @@ const outcomeWords: Readonly<Record<Outcome, string>> = {
   agreed: 'agreed with the ledger',
   corrected: 'set to the ledger',
   restored: 'was not in Redis: restored from the ledger',
-  busy: 'NOT DONE: calls or another process kept it moving; try again',
+  busy: 'NOT DONE: another process is taking it from the ledger; try again',
 };
 
 async function reconcile(
