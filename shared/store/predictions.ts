@@ -35,8 +35,8 @@ export interface PastScore {
 /** The index by which the predictions of a lead are found, the newest first. */
 export const leadIndex = { org: 1, crm_ids: 1, model: 1, _id: -1 } as const;
 /**
- * Leads come in no order, so each entry changes a page of its own, which is written anew: small pages cost a third of usual
- * ones once the index is larger than what WiredTiger lets be dirty (a twentieth of its cache).
+ * Leads come in no order, so each entry changes a page of its own, which is written anew: small pages cost less than half
+ * of usual ones once the index is larger than what WiredTiger lets be dirty (a twentieth of its cache).
  */
 const smallPages = { storageEngine: { wiredTiger: { configString: 'leaf_page_max=4KB' } } };
 
