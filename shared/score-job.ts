@@ -6,22 +6,21 @@ import type { Cell } from './packed-cell.js';
  * long. Either way that key is there for as long as somebody waits for the reply.
  */
 
-/** Raised when the meaning of a message changes; a worker leaves a job with another number to a worker that knows it. */
-export const messageVersion = 2;
+/** Raised when the form or the meaning of a message changes: each version travels on queues of its own. */
+export const messageVersion = 3;
 
 /** The queues: a batch never stands before a single. */
 export const lanes = ['singles', 'batches'] as const;
 export type Lane = (typeof lanes)[number];
 
-/** Name of a lane's BullMQ queue. */
-export const laneQueueName = (lane: Lane): string => `score-${lane}`;
+/** Name of a lane's BullMQ queue, which only workers read that know this version of its messages. */
+export const laneQueueName = (lane: Lane, version = messageVersion): string => `score-${lane}-${version}`;
 
 /** Records of one job at most. */
 export const maxChunkRecords = 250;
 
 /** What BullMQ holds of a job. */
 export interface ChunkJob {
-  readonly v: number;
   /** Names the payload's key. */
   readonly chunk: string;
   /** The payload as JSON, when it is of at most `longestInJob` characters. */
@@ -33,7 +32,6 @@ export const longestInJob = 16 * 1024;
 
 /** Records of one model, from one call or, when singles were coalesced, from several. */
 export interface ChunkPayload {
-  readonly v: number;
   readonly chunk: string;
   /** Id of the gateway whose reply stream waits. */
   readonly gateway: string;

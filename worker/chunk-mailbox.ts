@@ -1,7 +1,7 @@
 import type { Logger } from '../shared/logger.js';
 import type { Redis } from '../shared/redis.js';
 import { modelStrikesKey, payloadKey, replyStreamKey } from '../shared/redis-keys.js';
-import { type ChunkPayload, type ChunkReply, messageVersion } from '../shared/score-job.js';
+import type { ChunkPayload, ChunkReply } from '../shared/score-job.js';
 import { inOneWrite } from '../shared/send-at-once.js';
 
 /** A stream that nobody reads any more goes away after this long. */
@@ -9,24 +9,12 @@ const replyStreamMs = 60_000;
 /** A gateway trims what it has read; this bounds the stream of one that has stopped reading. */
 const longestStream = 2_000;
 
-/** Thrown for a payload that a newer or older gateway wrote: it is for a worker that knows its form. */
-export class UnknownMessageVersion extends Error {
-  override name = 'UnknownMessageVersion';
-}
-
 /** A chunk that somebody waits for. */
 export interface AwaitedChunk {
   /** The payload as JSON; empty when the job holds it. */
   readonly text: string;
   /** What is known against all models: see `quarantine.ts`. */
   readonly strikes: Readonly<Record<string, string>>;
-}
-
-/** Reads the payload of a chunk. @throws UnknownMessageVersion */
-export function payloadOf(text: string): ChunkPayload {
-  const payload = JSON.parse(text) as ChunkPayload;
-  if (payload.v !== messageVersion) throw new UnknownMessageVersion(`message version ${payload.v}`);
-  return payload;
 }
 
 export interface MailboxConnections {
@@ -49,11 +37,6 @@ export class ChunkMailbox {
       commands.hgetall(modelStrikesKey),
     ]);
     return text === null ? undefined : { text, strikes };
-  }
-
-  /** Whether somebody still waits for a chunk, whatever the version of its messages: each keeps something under this key. */
-  async isWaitedFor(chunkId: string): Promise<boolean> {
-    return (await this.options.commands.exists(payloadKey(chunkId))) === 1;
   }
 
   /**

@@ -1,9 +1,9 @@
 import { DelayedError, type Job } from 'bullmq';
 import type { Logger } from '../shared/logger.js';
 import type { Redis } from '../shared/redis.js';
-import { type ChunkJob, type ChunkPayload, type ChunkReply, messageVersion } from '../shared/score-job.js';
+import type { ChunkJob, ChunkPayload, ChunkReply } from '../shared/score-job.js';
 import { inOneWrite } from '../shared/send-at-once.js';
-import { type AwaitedChunk, type ChunkMailbox, payloadOf, UnknownMessageVersion } from './chunk-mailbox.js';
+import type { AwaitedChunk, ChunkMailbox } from './chunk-mailbox.js';
 import { isQuarantined, isSuspect } from './quarantine.js';
 
 export interface ChunkRooms {
@@ -15,11 +15,8 @@ export interface ChunkRooms {
   readonly logger: Logger;
 }
 
-/** A job that this worker does not understand, or should leave alone, is put back for this long. */
+/** A job whose model holds up another worker is put back for this long: it is not known yet whether that will come back. */
 const putBackMs = 100;
-
-/** The model of the chunk holds up another worker: it is not known yet whether it will come back. */
-class SuspectModel extends Error {}
 
 /**
  * Scores the chunk of a job, when somebody waits for it, and replies. It returns as soon as the reply is on its way, so that
@@ -32,20 +29,16 @@ export async function handleChunk(
   rooms: ChunkRooms,
 ): Promise<void> {
   const { mailbox } = rooms;
-  try {
-    const chunk = await awaitedChunk(job.data, rooms);
-    if (chunk === undefined) return;
-    const { payload, strikes } = chunk;
-    const modelKey = `${payload.model}:${payload.version}`;
-    if (isQuarantined(strikes, modelKey)) return mailbox.reply(payload, quarantined(payload));
-    if (isSuspect(strikes, modelKey, Date.now())) throw new SuspectModel();
-    mailbox.reply(payload, await scoreOrFail(chunk, rooms));
-  } catch (error) {
-    if (!(error instanceof UnknownMessageVersion || error instanceof SuspectModel)) throw error;
-    if (!(await mailbox.isWaitedFor(job.data.chunk))) return;
+  const chunk = await awaitedChunk(job.data, rooms);
+  if (chunk === undefined) return;
+  const { payload, strikes } = chunk;
+  const modelKey = `${payload.model}:${payload.version}`;
+  if (isQuarantined(strikes, modelKey)) return mailbox.reply(payload, quarantined(payload));
+  if (isSuspect(strikes, modelKey, Date.now())) {
     await job.moveToDelayed(Date.now() + putBackMs, token);
     throw new DelayedError();
   }
+  mailbox.reply(payload, await scoreOrFail(chunk, rooms));
 }
 
 /** A chunk that somebody waits for, and what scores it. */
@@ -59,12 +52,11 @@ interface BegunChunk {
  * it is scored only afterwards.
  */
 async function awaitedChunk(
-  { v, chunk, payload }: ChunkJob,
+  { chunk, payload }: ChunkJob,
   { mailbox, begin, commands }: ChunkRooms,
 ): Promise<(BegunChunk & Pick<AwaitedChunk, 'strikes'>) | undefined> {
-  if (v !== messageVersion) throw new UnknownMessageVersion(`message version ${v}`);
   const begun = (text: string): BegunChunk => {
-    const read = payloadOf(text);
+    const read = JSON.parse(text) as ChunkPayload;
     return { payload: read, score: begin(read) };
   };
   inOneWrite(commands);

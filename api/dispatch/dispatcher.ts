@@ -6,7 +6,6 @@ import {
   type ExplainMethod,
   type Lane,
   maxChunkRecords,
-  messageVersion,
   type OutgoingPart,
   type OutgoingPayload,
   type PartReply,
@@ -133,7 +132,6 @@ export class Dispatcher {
   /** Rejects with an ApiError when there is no reply in time. */
   private async sendNow({ target, lane, parts, timeoutMs }: OutgoingChunk): Promise<readonly PartReply[]> {
     const payload: OutgoingPayload = {
-      v: messageVersion,
       chunk: randomUUID(),
       gateway: this.options.gatewayId,
       organisation: target.organisationId,

@@ -9,7 +9,6 @@ import {
   laneQueueName,
   lanes,
   longestInJob,
-  messageVersion,
   type OutgoingPayload,
 } from '../../shared/score-job.js';
 
@@ -44,7 +43,7 @@ export class LaneQueues {
     const { chunk } = payload;
     const text = encodePayload(payload);
     const isShort = text.length <= longestInJob;
-    const job: ChunkJob = { v: messageVersion, chunk, ...(isShort ? { payload: text } : {}) };
+    const job: ChunkJob = { chunk, ...(isShort ? { payload: text } : {}) };
     await Promise.all([
       this.redis.set(payloadKey(chunk), isShort ? '' : text, 'PX', timeoutMs),
       queue.add(jobName, job, { jobId: chunk }),

@@ -176,8 +176,11 @@ export class Cluster {
   /** Kills a pool on the spot; its workers see that it has gone and end. */
   async killPool(pool: ServiceProcess): Promise<void> {
     this.pools.splice(this.pools.indexOf(pool), 1);
+    const workers = childProcessIds(pool.pid);
     pool.process.kill('SIGKILL');
     await pool.ended;
+    // One that was stopped would see nothing, for ever.
+    for (const worker of workers) signal(worker, 'SIGCONT');
   }
 
   /** What gateways and pools have logged so far, as JSON lines. */

@@ -8,7 +8,7 @@ import type { CounterSnapshot, LedgerView } from './ledger-view.js';
 import { quotaCode } from './quota-codes.js';
 import type { QuotaCommands } from './quota-commands.js';
 
-/** It is begun again when Redis was restarted meanwhile, or the ledger took too long. */
+/** It is begun again when it is not known what has ended meanwhile. */
 const mostAttempts = 3;
 /** What ends is noted for no longer than this: a read of the ledger takes half a minute at most. */
 const longestRecountMs = 60_000;
@@ -25,7 +25,8 @@ export interface RecountRooms {
 /**
  * Sets a counter that is in use to what the ledger says, while calls go on. Leases that have run out are ended first; what
  * ends while the ledger is read is noted in Redis, and allowed for.
- * @returns whether it was done; false when another process holds the counter, or it is not known
+ * @returns whether it was done; false when another process holds the counter, when it is not known, and when what has ended
+ * meanwhile is not: Redis was restarted, or a gateway of a release that does not note it is at work
  * @throws what Redis or the ledger fails with
  */
 export async function recountCounter(counter: UsageCounter, rooms: RecountRooms): Promise<boolean> {

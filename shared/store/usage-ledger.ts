@@ -42,7 +42,7 @@ const everything = {
   ...sliceColumns,
 } as const;
 const readTimeoutMs = 10_000;
-/** A month's calls are read at one to two million a second. */
+/** A month's calls are read at half a million to a million a second. */
 const snapshotTimeoutMs = 30_000;
 const duplicateKey = 11_000;
 /** MaxTimeMSExpired. */

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { FaultProxy, RequestFate } from '../../scripts/chaos/fault-proxy.js';
 import type { GatewaySlot } from '../../scripts/chaos/gateway-slot.js';
 import { callIdGenerator } from '../../shared/identifiers.js';
+import { laneQueueName } from '../../shared/score-job.js';
 import { eventually } from '../support/eventually.js';
 import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
 import { AnswerClock, timed } from '../support/fault-load.js';
@@ -21,7 +22,7 @@ const redisRequests = {
   'the rate limit': scriptDigest('api/rate-limit/sliding-window.lua'),
   'the reservation': scriptDigest('shared/quota/reserve.lua'),
   'the payload': '}:payload:',
-  'the job': '}:score-batches:',
+  'the job': `}:${laneQueueName('batches')}:`,
   'the settling': scriptDigest('shared/quota/settle.lua'),
 };
 const mongoRequests = { 'the call': 'request_id' };

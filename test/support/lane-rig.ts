@@ -3,13 +3,7 @@ import { Redis } from 'ioredis';
 import type { Logger } from '../../shared/logger.js';
 import { createLogger } from '../../shared/logger.js';
 import { payloadKey, queuePrefix } from '../../shared/redis-keys.js';
-import {
-  type ChunkJob,
-  type ChunkReply,
-  encodePayload,
-  laneQueueName,
-  messageVersion,
-} from '../../shared/score-job.js';
+import { type ChunkJob, type ChunkReply, encodePayload, laneQueueName } from '../../shared/score-job.js';
 import type { ChunkRooms } from '../../worker/handle-chunk.js';
 import { startLaneWorker } from '../../worker/lane-worker.js';
 import { freshDatabases } from './servers.js';
@@ -20,8 +14,6 @@ const lane = 'singles';
 export const gateway = 'the-gateway-that-waits';
 
 export interface SentChunk {
-  readonly jobVersion?: number;
-  readonly payloadVersion?: number;
   /** Whether the job holds the payload. */
   readonly inJob?: boolean;
   /** Whether somebody waits for it. */
@@ -79,14 +71,11 @@ export async function laneRig(
     connection,
     commands,
     connect,
-    async send(
-      chunk,
-      { jobVersion = messageVersion, payloadVersion = messageVersion, inJob = true, isAwaited = true } = {},
-    ) {
-      const head = { v: payloadVersion, chunk, gateway, organisation: 'org', model: 'mdl', version: '1' };
+    async send(chunk, { inJob = true, isAwaited = true } = {}) {
+      const head = { chunk, gateway, organisation: 'org', model: 'mdl', version: '1' };
       const payload = encodePayload({ ...head, otherModels: [], parts: [] });
       if (isAwaited) await redis.set(payloadKey(chunk), inJob ? '' : payload, 'PX', 60_000);
-      const job: ChunkJob = { v: jobVersion, chunk, ...(inJob ? { payload } : {}) };
+      const job: ChunkJob = { chunk, ...(inJob ? { payload } : {}) };
       await queue.add('chunk', job, { jobId: chunk, removeOnComplete: true, removeOnFail: true });
     },
     async close() {

@@ -114,7 +114,7 @@ const outcomeWords: Readonly<Record<Outcome, string>> = {
   agreed: 'agreed with the ledger',
   corrected: 'set to the ledger',
   restored: 'was not in Redis: restored from the ledger',
-  busy: 'NOT DONE: another process is taking it from the ledger; try again',
+  busy: 'NOT DONE: another process is at it, or Redis was interrupted; try again',
 };
 
 async function reconcile(

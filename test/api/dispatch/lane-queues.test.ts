@@ -8,7 +8,6 @@ import {
   encodePayload,
   laneQueueName,
   longestInJob,
-  messageVersion,
   type OutgoingPayload,
 } from '../../../shared/score-job.js';
 import { eventually } from '../../support/eventually.js';
@@ -34,7 +33,7 @@ describe('a chunk in a lane', () => {
 
   /** A payload whose JSON has so many characters. */
   function payloadOf(characters: number): OutgoingPayload {
-    const head = { v: messageVersion, chunk, gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
+    const head = { chunk, gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
     const part = { now: 0, explain: false, firstRow: 0, crmIds: [null], rows: ['[""]'] };
     const payload = { ...head, otherModels: [], parts: [part] };
     const filler = 'x'.repeat(characters - encodePayload(payload).length);
@@ -47,7 +46,7 @@ describe('a chunk in a lane', () => {
   it('is in its job when it is short, and the mark that somebody waits goes away at the deadline', async () => {
     const payload = payloadOf(longestInJob);
     await queues.add(lane, payload, timeoutMs);
-    expect(await job()).to.deep.equal({ v: messageVersion, chunk, payload: encodePayload(payload) });
+    expect(await job()).to.deep.equal({ chunk, payload: encodePayload(payload) });
     expect(await redis.get(payloadKey(chunk))).to.equal('');
     expect(await redis.pttl(payloadKey(chunk))).to.be.within(1, timeoutMs);
   });
@@ -55,7 +54,7 @@ describe('a chunk in a lane', () => {
   it('is under the key that is the mark when it is long', async () => {
     const payload = payloadOf(longestInJob + 1);
     await queues.add(lane, payload, timeoutMs);
-    expect(await job()).to.deep.equal({ v: messageVersion, chunk });
+    expect(await job()).to.deep.equal({ chunk });
     expect(await redis.get(payloadKey(chunk))).to.equal(encodePayload(payload));
     expect(await redis.pttl(payloadKey(chunk))).to.be.within(1, timeoutMs);
   });

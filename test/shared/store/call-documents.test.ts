@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { callIdGenerator, newId } from '../../../shared/identifiers.js';
-import { CallDocuments, callDocuments, EarlierForm } from '../../../shared/store/call-documents.js';
+import { CallDocuments, EarlierForm } from '../../../shared/store/call-documents.js';
 import { callsCollection } from '../../../shared/store/calls-collection.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
-import { slicesOf } from '../../../shared/store/prediction-slice.js';
 import { prepareDatabase } from '../../../shared/store/prepare.js';
 import { UsageLedger } from '../../../shared/store/usage-ledger.js';
+import { documentsOfCall } from '../../support/documents-of-call.js';
 import { freshDatabases } from '../../support/servers.js';
 
 describe('the documents of calls', () => {
@@ -21,12 +21,14 @@ describe('the documents of calls', () => {
 
   function callOf(records: number) {
     const at = new Date();
-    const callId = newCallId(at.getTime());
-    const call = { org, model: 'mdl', version: '1', at };
-    const column = <Value>(value: Value) => Array.from({ length: records }, () => value);
-    const columns = { crmIds: column('L'), scores: column(50), likelihoods: column(1), fields: column('[]') };
-    const counted = { request_id: callId, key: 'key', bucket: 'live', month: '2026-01', records } as const;
-    return callDocuments({ ...call, ...counted, _id: callId }, slicesOf({ ...call, ...columns, callId }));
+    return documentsOfCall({
+      _id: newCallId(at.getTime()),
+      org,
+      bucket: 'live',
+      month: '2026-01',
+      records,
+      at,
+    });
   }
   const soon = () => AbortSignal.timeout(5_000);
   const ids = (documents: readonly { readonly _id: string }[]) => documents.map(({ _id }) => _id);

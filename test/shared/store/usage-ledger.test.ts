@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import { callIdGenerator, newId } from '../../../shared/identifiers.js';
 import type { UsageCounter } from '../../../shared/redis-keys.js';
-import { type CallDocument, callDocuments } from '../../../shared/store/call-documents.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
-import { slicesOf } from '../../../shared/store/prediction-slice.js';
 import { prepareDatabase } from '../../../shared/store/prepare.js';
+import { documentsOfCall } from '../../support/documents-of-call.js';
 import { freshDatabases } from '../../support/servers.js';
 import { type Stores, storesOn } from '../../support/stores.js';
 
@@ -29,15 +28,11 @@ describe('the ledger', () => {
 
   /** Records a call; gives its id. */
   async function record(call: { records: number; ageMs: number; on?: Partial<UsageCounter> }) {
-    const { organisationId: org, bucket, month } = { ...counter, ...call.on };
-    const at = new Date(nowMs - call.ageMs);
+    const { records, ageMs, on } = call;
+    const { organisationId: org, bucket, month } = { ...counter, ...on };
+    const at = new Date(nowMs - ageMs);
     const _id = newCallId(at.getTime());
-    const scored = { org, model: 'mdl', version: '1', at };
-    const column = <Value>(value: Value) => Array.from({ length: call.records }, () => value);
-    const columns = { crmIds: column('L'), scores: column(50), likelihoods: column(1), fields: column('[]') };
-    const row = { ...scored, _id, request_id: _id, key: 'key', bucket, month, records: call.records };
-    const documents: CallDocument[] = callDocuments(row, slicesOf({ ...scored, ...columns, callId: _id }));
-    await stores.calls.insertMany(documents);
+    await stores.calls.insertMany(documentsOfCall({ _id, org, bucket, month, records, at }));
     return _id;
   }
   const snapshot = () => stores.ledger.snapshot(counter, { recentMs: minuteMs, nowMs });
