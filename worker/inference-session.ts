@@ -1,5 +1,6 @@
 import { InferenceSession as OnnxSession, Tensor } from 'onnxruntime-node';
 import type { OnnxReference } from '../shared/bundle/manifest.js';
+import { silenceOnnxRuntime } from '../shared/config.js';
 
 /** Everything native goes through this: it may crash the process, or never come back. */
 export type RunGuard = <Result>(run: () => Promise<Result>) => Promise<Result>;
@@ -35,6 +36,7 @@ export class InferenceSession {
    * @throws Error when ONNX cannot load or run it, or when its output has not the form that the manifest says
    */
   static async load(onnx: Uint8Array, options: SessionOptions): Promise<InferenceSession> {
+    silenceOnnxRuntime();
     const create = () =>
       OnnxSession.create(onnx, {
         intraOpNumThreads: 1,

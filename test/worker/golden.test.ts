@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { silenceOnnxRuntime } from '../../shared/config.js';
 import { compileKnownFields } from '../../shared/known-fields.js';
 import { compileLikelihood, positiveProbability } from '../../worker/calibrated-likelihood.js';
 import { compileFeatureRow } from '../../worker/feature-row/feature-row.js';
@@ -88,6 +89,7 @@ function inputRows({ manifest, records }: GoldenBundle): Float32Array {
 async function inferRaws(bundle: GoldenBundle): Promise<number[]> {
   const { input, output, file, kind, positive_class: positiveClass } = bundle.manifest.onnx;
   const graph = readFileSync(join(bundle.directory, file));
+  silenceOnnxRuntime();
   const session = await InferenceSession.create(graph, { intraOpNumThreads: 1, interOpNumThreads: 1 });
   const rows = bundle.records.length;
   const tensor = new Tensor('float32', inputRows(bundle), [rows, bundle.manifest.width]);

@@ -11,10 +11,10 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-import onnxruntime
 import shap
 
 from leadscore_export.featurizer import Featurizer
+from leadscore_export.quiet_onnxruntime import onnxruntime
 from leadscore_export.serving_figures import conversion_likelihood, is_steady, percentile_score
 from untidy_record import Record, untidy_record
 

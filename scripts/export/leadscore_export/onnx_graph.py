@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper
+
+from leadscore_export.quiet_onnxruntime import onnxruntime
 
 INPUT_NAME = "input"
 OUTPUT_NAME = "probabilities"
