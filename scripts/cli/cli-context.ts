@@ -12,6 +12,8 @@ export interface CliContext {
   readonly connections: Connections;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
+  /** Whether a person who is asked says yes; yes where there is nobody to ask. */
+  confirm(question: string): Promise<boolean>;
   /** Prints what a command has to say once its work is done, in the form asked for, and keeps its exit code. */
   present(options: { readonly json?: boolean }, work: Promise<CommandResult>): Promise<void>;
 }

@@ -30,6 +30,10 @@ export class CliError extends Error {
 export const usageError = (message: string): CliError =>
   new CliError(message, { code: 'usage', exitCode: exitCodes.usage });
 
+/** A person who was asked did not say yes. */
+export const declined = (nothingHappened: string): CliError =>
+  new CliError(nothingHappened, { code: 'declined' });
+
 /** Something that is named but is not there. `hint` is the command that shows what is. */
 export const notFound = (what: string, hint: string): CliError =>
   new CliError(`There is no ${what}. See: npx leadscore ${hint}`, { code: 'not_found' });

@@ -1,16 +1,19 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { BundleError } from '../../shared/bundle/bundle-error.js';
 import { type Clock, machineClock } from '../../shared/clock.js';
 import { type Config, ConfigError } from '../../shared/config.js';
 import { messageOf } from '../../shared/errors.js';
 import type { CliContext, CommandResult, OutputStream } from './cli-context.js';
 import { CliError, exitCodes } from './cli-error.js';
+import { confirm, type InputStream } from './confirm.js';
 import { Connections } from './connections.js';
 import { createProgram } from './program.js';
 
 export interface CliProcess {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
+  /** Where a person types; left out where none is asked. */
+  readonly stdin?: InputStream;
   /** Reads the settings; may throw ConfigError. */
   readonly readConfig: () => Config;
 }
@@ -22,7 +25,7 @@ export interface CliProcess {
  */
 export async function runCli(
   words: readonly string[],
-  { stdout, stderr, readConfig }: CliProcess,
+  { stdout, stderr, stdin, readConfig }: CliProcess,
 ): Promise<number> {
   const json = words.includes('--json');
   let connections: Connections | undefined;
@@ -37,14 +40,32 @@ export async function runCli(
       if (result.silent !== true) stdout.write(`${text}\n`);
       exitCode = result.exitCode ?? exitCodes.done;
     };
-    const program = createProgram({ config, clock, connections, stdout, stderr, present });
-    await program.parseAsync([...words], { from: 'user' });
+    const ask: CliContext['confirm'] = (question) => confirm(question, { stdin, stderr });
+    const program = createProgram({ config, clock, connections, stdout, stderr, present, confirm: ask });
+    await parse(program, words);
   } catch (error) {
     exitCode = reportFailure(error, { json, stderr });
   } finally {
     await connections?.close();
   }
   return exitCode;
+}
+
+/** Runs the command that the words name. A misspelt option is named, not the required one that it was to be. */
+async function parse(program: Command, words: readonly string[]): Promise<void> {
+  const { command, rest } = commandNamed(program, words);
+  if (command.parseOptions([...rest]).unknown.length > 0) {
+    for (const option of command.options) option.mandatory = false;
+  }
+  await program.parseAsync([...words], { from: 'user' });
+}
+
+function commandNamed(
+  program: Command,
+  words: readonly string[],
+): { readonly command: Command; readonly rest: readonly string[] } {
+  const command = program.commands.find((each) => each.name() === words[0]);
+  return command === undefined ? { command: program, rest: words } : commandNamed(command, words.slice(1));
 }
 
 /** Says on standard error why a command failed; gives the exit code. */

@@ -3,7 +3,7 @@ import type { CliContext } from '../cli-context.js';
 import { defineCommand, type JsonOption } from '../define-command.js';
 import { nonBlank, onOrOff } from '../option-values.js';
 import type { ImportOptions } from './model-import.js';
-import type { SetModelOptions } from './model-set.js';
+import type { DeleteModelOptions, SetModelOptions } from './model-set.js';
 
 /** Adds `model import`, `check`, `set`, `list`, `show` and `delete`. */
 export function addModelCommands(program: Command, context: CliContext): void {
@@ -34,10 +34,13 @@ export function addModelCommands(program: Command, context: CliContext): void {
     usage: 'delete <model>',
     description: 'Delete a model for ever: calls with it get 404; its past scores still tell known records',
     examples: ['model delete mdl_7Gx2dQpW0aZrTn5K'],
-  }).action(async (modelId: string, options: JsonOption) => {
-    const { deleteModel } = await import('./model-set.js');
-    await context.present(options, deleteModel(context, modelId));
-  });
+    notes: 'Asks before it does so, where there is somebody at a terminal to answer.',
+  })
+    .option('--yes', 'do not ask')
+    .action(async (modelId: string, options: DeleteModelOptions) => {
+      const { deleteModel } = await import('./model-set.js');
+      await context.present(options, deleteModel(context, modelId, options));
+    });
 }
 
 function addImport(models: Command, context: CliContext): void {

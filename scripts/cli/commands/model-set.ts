@@ -4,7 +4,7 @@ import { listVersions } from '../../../shared/store/model-versions.js';
 import { type Model, ModelStore } from '../../../shared/store/models.js';
 import { announceChange } from '../announce-change.js';
 import type { CliContext, CommandResult } from '../cli-context.js';
-import { CliError, usageError } from '../cli-error.js';
+import { CliError, declined, usageError } from '../cli-error.js';
 import { requireModel, showModel } from './model-show.js';
 
 /** What the options of `model set` hold after parsing. */
@@ -13,6 +13,13 @@ export interface SetModelOptions {
   readonly version?: string;
   readonly override?: boolean;
   readonly reason?: string;
+  readonly json?: boolean;
+}
+
+/** What the options of `model delete` hold after parsing. */
+export interface DeleteModelOptions {
+  /** Nobody is asked. */
+  readonly yes?: boolean;
   readonly json?: boolean;
 }
 
@@ -44,10 +51,20 @@ export async function setModel(
   return showModel(context, modelId, { withFieldTable: false });
 }
 
-/** Deletes a model. Its versions stay: what was scored with them still fills in fields of known records. */
-export async function deleteModel(context: CliContext, modelId: string): Promise<CommandResult> {
+/**
+ * Deletes a model, once whoever is at the terminal has said yes. Its versions stay: what was scored with them still fills
+ * in fields of known records.
+ */
+export async function deleteModel(
+  context: CliContext,
+  modelId: string,
+  { yes = false }: DeleteModelOptions,
+): Promise<CommandResult> {
   const models = new ModelStore(await context.connections.preparedDatabase());
   const model = await requireModel(models, modelId);
+  const question = `Delete ${modelId} (${model.name}) for ever? Calls with it will get 404.`;
+  if (!yes && !(await context.confirm(question)))
+    throw declined(`${modelId} (${model.name}) was not deleted.`);
   const now = new Date(context.clock.now());
   await models.update(modelId, { deleted_at: now });
   await announceChange(context, { kind: 'model', id: modelId });

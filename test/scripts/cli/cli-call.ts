@@ -6,14 +6,19 @@ import type { CliResult } from './cli-process.js';
 /**
  * Runs a command within this process, as `main.ts` does: many times faster than a process of its own.
  * @param settings the environment; nothing that is set where the tests run reaches the command
+ * @param typed what a person at a terminal types, to its end; without it there is no terminal
  */
 export async function callCli(
   words: readonly string[],
   settings: Readonly<Record<string, string>> = {},
+  typed?: string,
 ): Promise<CliResult> {
+  const isTTY = typed !== undefined;
+  const stdin = Object.assign(new PassThrough(), { isTTY });
+  stdin.end(typed);
   const stdout = new PassThrough();
-  const stderr = new PassThrough();
-  const exitCode = await runCli(words, { stdout, stderr, readConfig: () => readConfig(settings) });
+  const stderr = Object.assign(new PassThrough(), { isTTY });
+  const exitCode = await runCli(words, { stdin, stdout, stderr, readConfig: () => readConfig(settings) });
   return { exitCode, stdout: readAll(stdout), stderr: readAll(stderr) };
 }
 

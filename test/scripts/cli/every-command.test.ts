@@ -87,6 +87,15 @@ describe('every command', () => {
     expect(halfSet.stderr).to.include('MONGODB_URL is not set').and.include('npm start');
   });
 
+  it('an option that is misspelt is named, not the required one that it was to be', async () => {
+    const { exitCode, stderr } = await callCli(['model', 'import', './bundle', '--ogr', 'org_x']);
+    expect(exitCode).to.equal(2);
+    expect(stderr).to.include("Unknown option '--ogr'").and.include('Did you mean --org?');
+    const missing = await callCli(['model', 'import', './bundle']);
+    expect(missing.exitCode).to.equal(2);
+    expect(missing.stderr).to.include("Required option '--org <org>' not specified");
+  });
+
   it('a change without Redis is made all the same, with a warning', async () => {
     const id = await desk.newOrganisation();
     const { exitCode, stdout, stderr } = await callCli(['org', 'set', id, '--plan', 'free', '--json'], {

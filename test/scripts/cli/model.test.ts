@@ -148,6 +148,44 @@ describe('leadscore model', () => {
     expect((await desk.document('model', 'list', organisation)).models).to.deep.equal([]);
   });
 
+  describe('delete, of a person at a terminal,', () => {
+    let id: string;
+
+    before(async () => {
+      id = await newModel(await desk.newOrganisation());
+    });
+
+    const isThere = async () => (await desk.run('model', 'show', id)).exitCode === 0;
+
+    for (const [what, typed] of [
+      ['no', 'no\n'],
+      ['an empty line', '\n'],
+      ['the end of the input', ''],
+      ['Ctrl-C', '\u0003'],
+    ] as const) {
+      it(`asks, and does nothing after ${what}`, async () => {
+        const { exitCode, stdout, stderr } = await callCli(['model', 'delete', id], desk.settings, typed);
+        expect({ exitCode, stdout }).to.deep.equal({ exitCode: 1, stdout: '' });
+        expect(stderr).to.include(`Delete ${id}`).and.include('[y/N]').and.include('was not deleted');
+        expect(await isThere()).to.equal(true);
+      });
+    }
+
+    it('asks nothing when told --yes', async () => {
+      const { exitCode, stderr } = await callCli(['model', 'delete', id, '--yes'], desk.settings, '');
+      expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' });
+      expect(await isThere()).to.equal(false);
+    });
+
+    it('deletes after yes', async () => {
+      id = await newModel(await desk.newOrganisation());
+      const { exitCode, stdout } = await callCli(['model', 'delete', id], desk.settings, 'yes\n');
+      expect(exitCode).to.equal(0);
+      expect(stdout).to.include('is deleted');
+      expect(await isThere()).to.equal(false);
+    });
+  });
+
   it('check compares golden answers, of several bundles, without any server', async () => {
     const good = await desk.writeBundle();
     const bad = await desk.writeBundle();
