@@ -3,6 +3,7 @@ import { projectFile } from '../../shared/project-root.js';
 import { UsageError } from '../stack/run-to-end.js';
 import { bareRow, besideBareRow, floorRow, scenarios } from './scenarios.js';
 import { separateRowNames } from './separate-rows.js';
+import { sustainedRowNames } from './sustained-report.js';
 
 /** What one run of the benchmark does. */
 export interface BenchOptions {
@@ -22,6 +23,8 @@ export interface BenchOptions {
   readonly windowMs: number;
   /** Load before the first window of all, ms: time for V8 to compile what is hot. */
   readonly firstWarmUpMs: number;
+  /** How long a sustained row goes on. */
+  readonly minutes: number;
   /** Where CPU profiles of the gateway and of a worker go; undefined for none. */
   readonly profileDirectory: string | undefined;
 }
@@ -39,6 +42,7 @@ npm run bench -- [options]
   --only NAME      measure this row only; may be given several times: ${rowNames.join(', ')};
                    or, by themselves: ${separateRowNames.join(', ')}
   --repeats N      how often each row is measured
+  --minutes N      how long each of ${sustainedRowNames.join(', ')} goes on (2)
   --bundle PATH    another model bundle than the demo's; its golden records are sent
   --profile DIR    write CPU profiles of the gateway and of one worker, and name the hottest functions
   --json           print one JSON document
@@ -68,7 +72,8 @@ export function readBenchOptions(args: readonly string[]): BenchOptions | undefi
     json: values.json === true,
     bundlePath: values.bundle ?? projectFile('scripts/demo/bundle'),
     isDemoBundle: values.bundle === undefined,
-    repeats: repeatsOf(values.repeats ?? (quick ? '1' : '3')),
+    repeats: wholeNumber('repeats', values.repeats ?? (quick ? '1' : '3')),
+    minutes: wholeNumber('minutes', values.minutes ?? '2'),
     warmUpMs: quick ? 400 : 800,
     windowMs: quick ? 2_000 : 4_000,
     firstWarmUpMs: quick ? 2_500 : 8_000,
@@ -90,6 +95,7 @@ function parsed(args: readonly string[]) {
         quick: { type: 'boolean' },
         only: { type: 'string', multiple: true },
         repeats: { type: 'string' },
+        minutes: { type: 'string' },
         bundle: { type: 'string' },
         profile: { type: 'string' },
         json: { type: 'boolean' },
@@ -101,9 +107,9 @@ function parsed(args: readonly string[]) {
   }
 }
 
-function repeatsOf(text: string): number {
-  const repeats = Number(text);
-  if (!Number.isInteger(repeats) || repeats < 1 || repeats > 100)
-    throw new UsageError(`--repeats must be a whole number from 1 to 100, but is "${text}"`);
-  return repeats;
+function wholeNumber(option: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 100)
+    throw new UsageError(`--${option} must be a whole number from 1 to 100, but is "${text}"`);
+  return value;
 }

@@ -7,7 +7,7 @@ import { type GradingRow, measureGrading } from './grading.js';
 export const gradingRowName = 'grading';
 
 const predictions = 1_000_000;
-/** The same as the rest of the benchmark gives its MongoDB. */
+/** A quarter of what the rest of the benchmark gives its MongoDB. */
 const cacheSizeGB = 1;
 
 /** Measures grading a year of a million predictions, and what the days after it cost. */

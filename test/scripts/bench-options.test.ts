@@ -26,6 +26,8 @@ describe('the options of the benchmark', () => {
   it('measure every row of the service when none is named', () => {
     expect(only()).to.deep.equal([]);
     expect(readBenchOptions(['--json', '--only', 'grading'])).to.include({ json: true, repeats: 3 });
+    expect(readBenchOptions(['--only', 'sustained-batch', '--minutes', '5'])).to.include({ minutes: 5 });
+    expect(() => readBenchOptions(['--minutes', 'five'])).to.throw(UsageError, '--minutes must be');
     expect(readBenchOptions(['--help'])).to.equal(undefined);
   });
 });
