@@ -110,9 +110,19 @@ export function childEnvironment(changes: Environment): Record<string, string> {
   );
 }
 
+/** The settings that a worker process reads; it is given their variables and no others. */
+export type ChildConfig = Pick<WorkerConfig, keyof typeof variablesOfChild>;
+
+const variablesOfChild = {
+  redisUrl: 'REDIS_URL',
+  mongoUrl: 'MONGODB_URL',
+  logLevel: 'LOG_LEVEL',
+  retentionDays: 'RETENTION_DAYS',
+} as const satisfies Partial<Record<keyof WorkerConfig, string>>;
+
 /** What a worker process is given: what it reads itself, and what Node and the system need. */
 const namesForWorkers: ReadonlySet<string> = new Set([
-  ...['REDIS_URL', 'MONGODB_URL', 'LOG_LEVEL', 'CLOCK_OFFSET_MS'],
+  ...Object.values(variablesOfChild),
   ...['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'TZ', 'LANG', 'LC_ALL', 'SystemRoot', 'LD_LIBRARY_PATH'],
   ...['NODE_ENV', 'NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'NODE_V8_COVERAGE', 'SSL_CERT_FILE', 'SSL_CERT_DIR'],
 ]);

@@ -1,4 +1,4 @@
-import { readWorkerConfig, type WorkerConfig } from '../shared/config.js';
+import { type ChildConfig, readWorkerConfig } from '../shared/config.js';
 import { Lifecycle } from '../shared/lifecycle.js';
 import { createLogger, type Logger } from '../shared/logger.js';
 import { NewestScores } from '../shared/newest-scores/newest-scores.js';
@@ -7,7 +7,7 @@ import { lanes } from '../shared/score-job.js';
 import { connectMongo } from '../shared/store/connect.js';
 import { loadBundle, loadManifest } from '../shared/store/model-versions.js';
 import { PredictionStore } from '../shared/store/predictions.js';
-import { InHand, inHandFile } from './in-hand.js';
+import { InHand, noteDescriptor } from './in-hand.js';
 import { startLaneWorker } from './lane-worker.js';
 import { ModelRegistry } from './model-registry.js';
 import { aliveIntervalMs, type ChildMessage } from './pool-messages.js';
@@ -28,7 +28,7 @@ const laneConcurrency = {
   batches: { concurrency: 2, oneAtATime: false },
 } as const;
 
-async function start(config: WorkerConfig, logger: Logger, inHandPath: string): Promise<void> {
+async function start(config: ChildConfig, logger: Logger): Promise<void> {
   const { redisUrl, mongoUrl } = config;
   if (redisUrl === undefined || mongoUrl === undefined)
     throw new Error('a worker needs REDIS_URL and MONGODB_URL');
@@ -42,7 +42,7 @@ async function start(config: WorkerConfig, logger: Logger, inHandPath: string): 
   lifecycle.onStop('mongo', () => mongo.client.close());
   const commands = connect('commands', 'commands');
   await connectionReady(commands);
-  const inHand = new InHand(inHandPath);
+  const inHand = new InHand(noteDescriptor);
   const registry = new ModelRegistry(
     {
       loadBundle: (modelId, version) => loadBundle(mongo.database, modelId, version),
@@ -92,10 +92,9 @@ function reportToPool(registry: ModelRegistry): void {
   setInterval(() => tell(registry.loadCount >= loadsOfALife ? 'worn' : 'alive'), aliveIntervalMs).unref();
 }
 
-const config = readWorkerConfig();
+const config: ChildConfig = readWorkerConfig();
 const logger = createLogger(config.logLevel, 'worker');
-const [, , inHandPath = inHandFile(0)] = process.argv;
-start(config, logger, inHandPath).catch((error: unknown) => {
+start(config, logger).catch((error: unknown) => {
   logger.fatal({ error }, 'the worker could not start');
   process.exit(1);
 });

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -6,22 +6,48 @@ import { join } from 'node:path';
 const recordBytes = 512;
 const nothing = Buffer.alloc(recordBytes, ' ');
 
-/** Where the worker process of a slot of this pool notes what it has in hand. */
-export const inHandFile = (slot: number): string =>
-  join(tmpdir(), `leadscore-in-hand-${process.pid}-${slot}`);
+/** Where a worker process finds its note: after its three outputs and inputs and the channel to the pool. */
+export const noteDescriptor = 4;
 
 /**
- * Notes which model a worker process is running at this moment, where it can be read when the process has died: a file
- * outlives a crash and a kill, and a write to it takes microseconds.
+ * What a worker process notes, on the pool's side: it can be read when the process has died, however it died. The file has
+ * no name any more: whoever ends how, nothing of it is left, and nobody can put another in its place.
+ */
+export class InHandNote {
+  /** To be handed to the process as its `noteDescriptor`. */
+  readonly descriptor: number;
+
+  constructor() {
+    const directory = mkdtempSync(join(tmpdir(), 'leadscore-in-hand-'));
+    try {
+      this.descriptor = openSync(join(directory, 'note'), 'wx+', 0o600);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  }
+
+  /** The `<model>:<version>` that the process has in hand, if any. */
+  read(): string | undefined {
+    const bytes = Buffer.alloc(recordBytes);
+    const modelKey = bytes.toString('utf8', 0, readSync(this.descriptor, bytes, 0, recordBytes, 0)).trim();
+    return modelKey === '' ? undefined : modelKey;
+  }
+
+  close(): void {
+    closeSync(this.descriptor);
+  }
+}
+
+/**
+ * Notes which model a worker process is running at this moment, where the pool can read it when the process has died: a
+ * file outlives a crash and a kill, and a write to it takes microseconds.
  */
 export class InHand {
-  private readonly file: number;
   private last: Promise<unknown> = Promise.resolve();
   private readonly record = Buffer.alloc(recordBytes, ' ');
 
-  constructor(path: string) {
-    this.file = openSync(path, 'w');
-  }
+  /** @param file the descriptor of the note */
+  constructor(private readonly file: number) {}
 
   /**
    * Notes a model while `run` runs; the thread may never come back from it. One at a time: native code takes the whole
@@ -43,25 +69,4 @@ export class InHand {
       writeSync(this.file, nothing, 0, recordBytes, 0);
     }
   }
-
-  close(): void {
-    closeSync(this.file);
-  }
-}
-
-/** What a process has in hand, if anything. */
-export function readInHand(path: string): string | undefined {
-  try {
-    const modelKey = readFileSync(path, 'utf8').trim();
-    return modelKey === '' ? undefined : modelKey;
-  } catch {
-    return undefined;
-  }
-}
-
-/** What a dead process had in hand, if anything; the note is removed. */
-export function takeInHand(path: string): string | undefined {
-  const modelKey = readInHand(path);
-  rmSync(path, { force: true });
-  return modelKey;
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { workerEnvironment } from '../shared/config.js';
 import type { Logger } from '../shared/logger.js';
 import { cpuTimeMs } from './cpu-time.js';
-import { inHandFile, readInHand, takeInHand } from './in-hand.js';
+import { InHandNote } from './in-hand.js';
 import { isChildMessage } from './pool-messages.js';
 
 export interface PoolOptions {
@@ -20,6 +20,7 @@ export interface PoolOptions {
 
 interface Child {
   readonly process: ChildProcess;
+  readonly inHand: InHandNote;
   readonly startedMs: number;
   lastAliveMs: number;
   /** CPU time that it had used when it was first seen to be silent. */
@@ -113,15 +114,16 @@ export class WorkerPool {
 
   private spawn(slot: number): void {
     if (this.isStopping) return;
-    // A pool that was killed leaves its notes, and a container gives the next one the same process id.
-    takeInHand(inHandFile(slot));
-    const process = fork(fileURLToPath(new URL('./child.js', import.meta.url)), [inHandFile(slot)], {
+    const inHand = this.newNote(slot);
+    if (inHand === undefined) return;
+    const process = fork(fileURLToPath(new URL('./child.js', import.meta.url)), {
       env: workerEnvironment(),
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc', inHand.descriptor],
     });
     const now = Date.now();
     const child: Child = {
       process,
+      inHand,
       startedMs: now,
       lastAliveMs: now,
       cpuMsBefore: undefined,
@@ -132,8 +134,26 @@ export class WorkerPool {
     };
     this.children.set(slot, child);
     process.on('message', (message) => this.hear(child, message));
-    process.on('error', (error) => this.options.logger.error({ slot, error }, 'worker process error'));
+    process.on('error', (error) => {
+      this.options.logger.error({ slot, error }, 'worker process error');
+      // One that could not be started does not end either.
+      if (process.pid === undefined) this.replace(slot, child, { code: null, signal: null });
+    });
     process.on('exit', (code, signal) => this.replace(slot, child, { code, signal }));
+  }
+
+  /** A note for the next worker of a slot; where there is no place for one, that worker starts later. */
+  private newNote(slot: number): InHandNote | undefined {
+    try {
+      return new InHandNote();
+    } catch (error) {
+      this.options.logger.error(
+        { slot, error },
+        'a worker cannot start: there is no place in TMPDIR for its note',
+      );
+      setTimeout(() => this.spawn(slot), longestReplacementDelayMs);
+      return undefined;
+    }
   }
 
   private hear(child: Child, message: unknown): void {
@@ -153,7 +173,8 @@ export class WorkerPool {
 
   private replace(slot: number, child: Child, how: HowItEnded): void {
     this.children.delete(slot);
-    const modelKey = takeInHand(inHandFile(slot));
+    const modelKey = child.inHand.read();
+    child.inHand.close();
     if (this.isStopping) return;
     const { logger, onDeathOf } = this.options;
     const { pid } = child.process;
@@ -195,7 +216,7 @@ export class WorkerPool {
     const { pid } = child.process;
     // One that was stopped, or is not given any time, has nothing to do with what it has in hand.
     const isBusy = (cpuTimeMs(pid) ?? 0) - (child.cpuMsBefore ?? 0) >= busyMs;
-    const modelKey = isBusy ? readInHand(inHandFile(slot)) : undefined;
+    const modelKey = isBusy ? child.inHand.read() : undefined;
     logger.warn({ slot, pid, model: modelKey }, 'a worker is silent and gets a stand-in');
     child.silence = { modelKey };
     if (modelKey !== undefined) onSuspicion(modelKey, true);

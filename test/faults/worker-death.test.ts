@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
+import { noteDescriptor } from '../../worker/in-hand.js';
 import { eventually } from '../support/eventually.js';
 import { expectExact, expectNobodyElseDied, workerDeaths } from '../support/fault-checks.js';
 import { tellFigures } from '../support/fault-figures.js';
@@ -85,16 +84,15 @@ describe('a worker that dies in the middle of its work', () => {
 
 /** The process id of a worker that is running a model at this moment. */
 function busyWorker({ cluster }: FaultService): number {
-  const pids = cluster.workerPids().sort((one, other) => one - other);
-  const pid = pids.find((_, slot) => inHand(cluster.pool.pid, slot) !== '');
+  const pid = cluster.workerPids().find((each) => inHandOf(each) !== '');
   if (pid === undefined) throw new Error('no worker is running a model');
   return pid;
 }
 
-/** What the worker in a slot of a pool has noted that it runs. */
-function inHand(poolPid: number, slot: number): string {
+/** What a worker has noted that it runs. */
+function inHandOf(pid: number): string {
   try {
-    return readFileSync(join(tmpdir(), `leadscore-in-hand-${poolPid}-${slot}`), 'utf8').trim();
+    return readFileSync(`/proc/${pid}/fd/${noteDescriptor}`, 'utf8').trim();
   } catch {
     return '';
   }

@@ -2,8 +2,11 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { childProcessIds } from '../../scripts/bench/process-usage.js';
 import { ConfigError, readConfig, readWorkerConfig, workerEnvironment } from '../../shared/config.js';
+import { dayMs } from '../../shared/utc-day.js';
 import { leaveOut } from '../support/leave-out.js';
+import { scored, scoredRow } from '../support/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import { workspace } from '../support/workspace.js';
 
 const remote = { MONGODB_URL: 'mongodb://db.example.com/leadscore', REDIS_URL: 'redis://cache.example.com' };
 
@@ -33,7 +36,10 @@ describe('the environment of a worker process', () => {
       if (process.platform !== 'linux')
         leaveOut(this, 'only Linux tells the environment of a process', 'run it on Linux');
       this.timeout(startTimeoutMs);
-      service = await runningService({ gateways: 1, environment: { OTHER_SECRET: 'of somebody else' } });
+      service = await runningService({
+        gateways: 1,
+        environment: { OTHER_SECRET: 'of somebody else', RETENTION_DAYS: '2' },
+      });
     });
     after(async function () {
       this.timeout(startTimeoutMs);
@@ -44,6 +50,15 @@ describe('the environment of a worker process', () => {
       readFileSync(`/proc/${pid}/environ`, 'utf8')
         .split('\0')
         .map((line) => line.replace(/=.*/s, ''));
+
+    it('has the retention: a score that is to be forgotten is not told as the previous one', async () => {
+      const own = await workspace(service);
+      const lead = { crm_id: 'a lead', company_size: 120 };
+      const daysAgo = await service.startGateway({ CLOCK_OFFSET_MS: String(-5 * dayMs) });
+      scored(await own.score([lead], { url: daysAgo.url }));
+      expect(scoredRow(await own.score([lead]))).not.to.have.property('previous_score');
+      expect(scoredRow(await own.score([lead]))).to.have.property('previous_score');
+    });
 
     it('has no pepper and no other secret, and that of the pool has no pepper', () => {
       const { pool, gateways } = service.stack;
