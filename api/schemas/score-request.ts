@@ -1,7 +1,9 @@
+import { longestCrmId } from '../../shared/crm-id.js';
+
 /** A crm_id: 1-255 code points, compared as it is; an empty one counts as not sent. No NUL, no lone surrogate. */
 export const crmIdSchema = {
   type: 'string',
-  maxLength: 255,
+  maxLength: longestCrmId,
   pattern: '^[^\\u0000]*$',
   format: 'well-formed-text',
   description:

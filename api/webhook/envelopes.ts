@@ -1,4 +1,5 @@
 import { ApiError } from '../../shared/errors.js';
+import { isLongerThan } from '../../shared/text-length.js';
 import { fromEntries, isMembers, type Members, memberOf, someMember, without } from './members.js';
 
 /** A webhook's body, taken apart. */
@@ -47,7 +48,7 @@ function hubSpotAction(body: Members, inputFields: Members): Envelope {
   const callbackId = memberOf(body, 'callbackId');
   if (
     callbackId !== undefined &&
-    (typeof callbackId !== 'string' || [...callbackId].length > longestCallbackId)
+    (typeof callbackId !== 'string' || isLongerThan(callbackId, longestCallbackId))
   ) {
     throw new ApiError(
       'unreadableRequest',

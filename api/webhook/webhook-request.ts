@@ -1,5 +1,7 @@
+import { isCrmId, longestCrmId } from '../../shared/crm-id.js';
 import { ApiError } from '../../shared/errors.js';
-import { crmIdSchema, modelIdSchema } from '../schemas/score-request.js';
+import { isLongerThan } from '../../shared/text-length.js';
+import { modelIdSchema } from '../schemas/score-request.js';
 import { type Envelope, openEnvelope, settingNames } from './envelopes.js';
 import { fromEntries, isMembers, type Members, memberOf, someMember } from './members.js';
 
@@ -16,7 +18,6 @@ export interface WebhookRequest {
 /** The members that are not fields of the record in a flat body. */
 const fallbackIds = ['hs_object_id', 'vid', 'objectId', 'Id', 'id'] as const;
 const n8nItemNames: ReadonlySet<string> = new Set(['json', 'pairedItem', 'binary']);
-const { maxLength: longestCrmId } = crmIdSchema;
 const { maxLength: longestModelId } = modelIdSchema;
 
 /**
@@ -85,7 +86,7 @@ function modelIdOf({ settings }: Envelope, query: Readonly<Record<string, unknow
       'model_id is missing: put it in the body, or in the address as ?model_id=mdl_...',
     );
   }
-  if (typeof modelId === 'string' && [...modelId].length <= longestModelId) return modelId;
+  if (typeof modelId === 'string' && !isLongerThan(modelId, longestModelId)) return modelId;
   throw new ApiError('unreadableRequest', `model_id must be a string of 1-${longestModelId} characters.`);
 }
 
@@ -135,9 +136,6 @@ function idText(value: unknown): string | null {
   const text = Number.isSafeInteger(value) ? String(value) : value;
   return typeof text === 'string' && text !== '' && isCrmId(text) ? text : null;
 }
-
-const isCrmId = (text: string): boolean =>
-  [...text].length <= longestCrmId && !text.includes('\0') && text.isWellFormed();
 
 /** Tools send fields that they have no value for as null or as empty. */
 const isNotSent = (value: unknown): boolean => value === undefined || value === null || value === '';

@@ -1,3 +1,4 @@
+import { isCrmId, longestCrmId } from '../../../shared/crm-id.js';
 import { foldFieldName } from '../../../shared/field-name.js';
 import { isoInstant } from '../../../shared/iso-instant.js';
 import { isTooFarAhead, mostDaysAhead } from '../../../shared/outcome-date.js';
@@ -18,7 +19,6 @@ export type OutcomeRow = { readonly line: number; readonly endByte: number } & (
   | { readonly problem: string }
 );
 
-const longestCrmId = 255;
 const yes: ReadonlySet<string> = new Set(['1', 'true', 'yes', 'y', 't', 'on', 'won', 'converted']);
 const no: ReadonlySet<string> = new Set(['0', 'false', 'no', 'n', 'f', 'off', 'lost', 'open']);
 
@@ -81,7 +81,7 @@ function readRow(
   const crmId = record[places.crmId] ?? '';
   const name = (place: number): string => `"${places.names[place] ?? ''}"`;
   if (crmId === '') return { problem: `${name(places.crmId)} is empty` };
-  if ([...crmId].length > longestCrmId || !crmId.isWellFormed() || crmId.includes('\0'))
+  if (!isCrmId(crmId))
     return {
       problem: `${name(places.crmId)} is no crm_id: at most ${longestCrmId} characters, none of them NUL`,
     };
