@@ -8,7 +8,7 @@ export interface CallWriting {
   /** Writes documents, each by itself. */
   readonly insertEach: (documents: readonly CallDocument[], signal: AbortSignal) => Promise<WriteReport>;
   /** Which of these calls have a row that is not void. */
-  readonly standing: (callIds: readonly string[]) => Promise<ReadonlySet<string>>;
+  readonly recordedCalls: (callIds: readonly string[]) => Promise<ReadonlySet<string>>;
 }
 
 /** The server is about to stop, or is not the one that takes writes: InterruptedAtShutdown and its like. */
@@ -31,7 +31,7 @@ export class CallIsVoid extends Error {
  * @throws CommitUnknown when nobody knows whether they were written; otherwise what MongoDB says, and none was
  */
 export async function insertCalls(
-  { insertEach, standing }: CallWriting,
+  { insertEach, recordedCalls }: CallWriting,
   documents: readonly CallDocument[],
   { timeoutMs }: { readonly timeoutMs: number },
 ): Promise<(Error | undefined)[]> {
@@ -41,7 +41,7 @@ export async function insertCalls(
     try {
       const report = await untilAborted(signal, insertEach(documents, signal));
       mayBeWritten = true;
-      if (report.isConfirmed) return await untilAborted(signal, outcomes(documents, report, standing));
+      if (report.isConfirmed) return await untilAborted(signal, outcomes(documents, report, recordedCalls));
     } catch (cause) {
       if (signal.aborted) throw new CommitUnknown('the calls were not confirmed in time', { cause });
       mayBeWritten ||= !saysNothingDone(cause);
@@ -55,14 +55,14 @@ export async function insertCalls(
 async function outcomes(
   documents: readonly CallDocument[],
   { duplicates, refused }: WriteReport,
-  standing: CallWriting['standing'],
+  recordedCalls: CallWriting['recordedCalls'],
 ): Promise<(Error | undefined)[]> {
   const found = documents.map((_, index) => refused.get(index));
   if (duplicates.length === 0) return found;
   const callIdAt = (index: number): string => documents[index]?._id ?? '';
-  const standingIds = await standing(duplicates.map(callIdAt));
+  const recorded = await recordedCalls(duplicates.map(callIdAt));
   for (const index of duplicates)
-    if (!standingIds.has(callIdAt(index))) found[index] = new CallIsVoid('the call was taken back meanwhile');
+    if (!recorded.has(callIdAt(index))) found[index] = new CallIsVoid('the call was taken back meanwhile');
   return found;
 }
 

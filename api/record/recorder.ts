@@ -113,7 +113,7 @@ export class Recorder {
     const { calls, ledger } = this.options;
     const writing = {
       insertEach: calls.insertEach.bind(calls),
-      standing: ledger.standing.bind(ledger),
+      recordedCalls: ledger.recordedCalls.bind(ledger),
     };
     return insertCalls(writing, documentsOf(entries), { timeoutMs: longestTimeoutMs(entries) });
   }

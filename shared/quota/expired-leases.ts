@@ -34,10 +34,9 @@ export async function endExpiredLeases(
   for (;;) {
     const callIds = await commands.expiredLeases(counter, leasesPerBatch);
     if (callIds.length === 0) return ended;
-    const recorded = new Set(await ledger.recordedCalls(counter.organisationId, callIds));
+    const recorded = new Set(await ledger.recordedCalls(callIds));
     const others = callIds.filter((callId) => !recorded.has(callId));
-    if (others.length > 0)
-      for (const callId of await ledger.fenceCalls(counter.organisationId, others)) recorded.add(callId);
+    if (others.length > 0) for (const callId of await ledger.fenceCalls(others)) recorded.add(callId);
     if (recorded.size > 0) await beforeSettling?.(counter, [...recorded]);
     await Promise.all(
       callIds.map(async (callId) => {

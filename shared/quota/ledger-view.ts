@@ -27,13 +27,13 @@ export interface LedgerView {
     window: { readonly recentMs: number; readonly nowMs: number },
   ): Promise<CounterSnapshot>;
 
-  /** Which of these calls of an organisation have a row. */
-  recordedCalls(organisationId: string, callIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Which of these calls have a row that is not void. */
+  recordedCalls(callIds: readonly string[]): Promise<ReadonlySet<string>>;
 
   /**
    * Keeps calls that have no row from ever getting one: a commit that is still under way fails from now on. Only a
    * transaction that is open at this moment, as that of a gateway that died, is not waited for.
    * @returns those that have a row all the same
    */
-  fenceCalls(organisationId: string, callIds: readonly string[]): Promise<ReadonlySet<string>>;
+  fenceCalls(callIds: readonly string[]): Promise<ReadonlySet<string>>;
 }

@@ -124,13 +124,8 @@ export class UsageLedger implements LedgerView {
     };
   }
 
-  /** Which of these calls have a row. */
-  recordedCalls(_organisationId: string, callIds: readonly string[]): Promise<Set<string>> {
-    return this.standing(callIds);
-  }
-
   /** Which of these calls have a row that is not void, by what a majority has. */
-  async standing(callIds: readonly string[]): Promise<Set<string>> {
+  async recordedCalls(callIds: readonly string[]): Promise<Set<string>> {
     const rows = await inTime(readTimeoutMs, (signal) =>
       this.collection
         .find(
@@ -159,13 +154,13 @@ export class UsageLedger implements LedgerView {
    * Puts a void row in the place of each call that has none. A transaction that is about to write the same row is waited
    * for, but not for long: MongoDB keeps that of a gateway that died open for a minute.
    */
-  async fenceCalls(_organisationId: string, callIds: readonly string[]): Promise<Set<string>> {
+  async fenceCalls(callIds: readonly string[]): Promise<Set<string>> {
     const rows = callIds.map((callId) => ({ _id: callId, voided_at: new Date() }) as LedgerRow);
     const options = { ordered: false, writeConcern: { w: 'majority' }, maxTimeMS: longestFenceMs } as const;
     await inTime(readTimeoutMs, () => this.collection.insertMany(rows, options)).catch((error: unknown) => {
       if (!isExpected(error)) throw error;
     });
-    return await this.standing(callIds);
+    return await this.recordedCalls(callIds);
   }
 }
 

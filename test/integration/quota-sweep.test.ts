@@ -62,12 +62,12 @@ describe('a lease that nobody ends', () => {
       }),
     );
     try {
-      const fencing = ledger.fenceCalls(own.id, [committed, aborted]);
+      const fencing = ledger.fenceCalls([committed, aborted]);
       await Promise.all([sessions[0]?.commitTransaction(), sessions[1]?.abortTransaction()]);
       expect([...(await fencing)]).to.deep.equal([committed]);
       const late = ledgerRows.insertOne(rowOf(own, aborted, 3)).catch((error: unknown) => error);
       expect(await late).to.include({ code: 11_000 });
-      expect([...(await ledger.fenceCalls(own.id, [aborted, committed]))]).to.deep.equal([committed]);
+      expect([...(await ledger.fenceCalls([aborted, committed]))]).to.deep.equal([committed]);
     } finally {
       await Promise.all(sessions.map((session) => session.endSession()));
     }
@@ -82,7 +82,7 @@ describe('a lease that nobody ends', () => {
     await ledgerRows.insertOne(rowOf(own, callIds[1] ?? '', 3), { session });
     try {
       const startMs = performance.now();
-      expect([...(await ledger.fenceCalls(own.id, callIds))]).to.deep.equal([]);
+      expect([...(await ledger.fenceCalls(callIds))]).to.deep.equal([]);
       expect(performance.now() - startMs).to.be.below(5_000);
     } finally {
       await session.endSession(); // aborts the transaction

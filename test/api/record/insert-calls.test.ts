@@ -13,7 +13,11 @@ const stoppingCode = 11_600;
 const serverError = (code: number) => new MongoServerError({ message: `code ${code}`, code });
 
 /** Has MongoDB answer attempts in turn. */
-async function written(attempts: readonly Attempt[], standing: readonly string[] = [], timeoutMs = 2_000) {
+async function written(
+  attempts: readonly Attempt[],
+  recordedCalls: readonly string[] = [],
+  timeoutMs = 2_000,
+) {
   const left = [...attempts];
   const insertEach = (): Promise<WriteReport> => {
     const attempt = left.shift();
@@ -21,7 +25,7 @@ async function written(attempts: readonly Attempt[], standing: readonly string[]
     if (attempt === 'never answered') return new Promise(() => undefined);
     return attempt instanceof Error ? Promise.reject(attempt) : Promise.resolve(attempt);
   };
-  const writing = { insertEach, standing: async () => new Set(standing) };
+  const writing = { insertEach, recordedCalls: async () => new Set(recordedCalls) };
   const outcome = await insertCalls(writing, documents, { timeoutMs }).catch((error: unknown) => error);
   expect(left, 'attempts that were not made').to.deep.equal([]);
   return outcome;

@@ -56,15 +56,15 @@ export class MemoryLedger implements LedgerView {
     return { records, recent };
   }
 
-  async recordedCalls(_organisationId: string, callIds: readonly string[]): Promise<Set<string>> {
+  async recordedCalls(callIds: readonly string[]): Promise<Set<string>> {
     await this.beforeRead();
     const recorded = new Set(callIds.filter((callId) => this.rows.has(callId)));
     await this.afterRead();
     return recorded;
   }
 
-  async fenceCalls(organisationId: string, callIds: readonly string[]): Promise<Set<string>> {
+  async fenceCalls(callIds: readonly string[]): Promise<Set<string>> {
     for (const callId of callIds) if (!this.rows.has(callId)) this.fenced.add(callId);
-    return this.recordedCalls(organisationId, callIds);
+    return this.recordedCalls(callIds);
   }
 }

@@ -48,7 +48,7 @@ describe('the documents of calls', () => {
       duplicates: [1],
       isConfirmed: true,
     });
-    const standing = await new UsageLedger(mongo.database).standing(ids([one, two]));
+    const standing = await new UsageLedger(mongo.database).recordedCalls(ids([one, two]));
     expect([...standing]).to.have.members(ids([one, two]));
   });
 
@@ -65,7 +65,7 @@ describe('the documents of calls', () => {
     const stored = mongo.database.collection<{ readonly _id: string }>(callsCollection);
     const left = await stored.find({ _id: { $gte: callId, $lt: `${callId}/` } }).toArray();
     expect(left.map((each) => Object.keys(each))).to.deep.equal([['_id', 'voided_at']]);
-    expect([...(await ledger.standing([callId, otherId]))]).to.deep.equal([otherId]);
+    expect([...(await ledger.recordedCalls([callId, otherId]))]).to.deep.equal([otherId]);
     expect(await stored.countDocuments({ _id: { $gte: otherId, $lt: `${otherId}/` } })).to.equal(3);
   });
 
