@@ -95,7 +95,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const { database } = mongo;
   const keySettings = { brand: config.keyBrand, pepper: config.keyPepper };
   await noteKeySettings(new KeySettingsStore(database), keySettings, logger);
-  const ledger = new UsageLedger(database);
+  const ledger = new UsageLedger(database, clock);
   const predictions = new PredictionStore(database);
   const idempotency = new IdempotencyStore(database);
   const keys = new KeyStore({

@@ -10,6 +10,9 @@ export const machineClock = (offsetMs = 0): Clock => ({ now: () => Date.now() + 
 /** The UTC month of an instant, as `YYYY-MM`. */
 export const monthOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 7);
 
+/** The instant, in ms, at which a month (`YYYY-MM`, UTC) begins. */
+export const monthStartMs = (month: string): number => Date.parse(`${month}-01T00:00:00Z`);
+
 /** The instant, in ms, at which the month after that of `atMs` begins (UTC): when usage resets. */
 export function monthEndMs(atMs: number): number {
   const date = new Date(atMs);

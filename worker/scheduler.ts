@@ -12,6 +12,7 @@ import { connectionReady, connectRedis } from '../shared/redis.js';
 import { connectMongo } from '../shared/store/connect.js';
 import { prepareDatabase } from '../shared/store/prepare.js';
 import { UsageLedger } from '../shared/store/usage-ledger.js';
+import { addUpOlderCalls } from './add-up-older-calls.js';
 import { startGradingLane } from './grading/grading-lane.js';
 import { removeOldPredictions } from './retention.js';
 import { startSweeper } from './sweeper.js';
@@ -20,13 +21,14 @@ import { startUpkeep, type UpkeepJob } from './upkeep.js';
 /** What a lease held is free again five seconds after its end: a sweep takes some time itself. */
 const sweepEveryMs = 4_000;
 const removeOldEveryMs = 60_000;
+const addUpEveryMs = 10 * 60_000;
 
 type SchedulerConfig = WorkerConfig & { readonly redisUrl: string; readonly mongoUrl: string };
 
 /**
- * Upkeep, done once however many pools there are: the sweep of expired leases, and room where Redis is short of it,
- * every four seconds; as repeated BullMQ jobs,
- * each on a lane of its own, the removal of old predictions, every minute, and the grading of models.
+ * Upkeep, done once however many pools there are: the sweep of expired leases, and room where Redis is short of it, every
+ * four seconds; as repeated BullMQ jobs, the removal of old predictions, every minute, and the sums of older calls, every
+ * ten; on a lane of its own, the grading of models.
  */
 export async function startScheduler(
   config: SchedulerConfig,
@@ -39,8 +41,8 @@ export async function startScheduler(
   await connectionReady(commands);
   const mongo = await connectMongo(config.mongoUrl, { name: 'leadscore-upkeep', maxPoolSize: 5 });
   await prepareDatabase(mongo.database);
-  const ledger = new UsageLedger(mongo.database);
   const clock = machineClock(config.clockOffsetMs);
+  const ledger = new UsageLedger(mongo.database, clock);
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
   const beforeSettling = forgettingScores({ ledger, newest: new NewestScores(commands) });
 
@@ -69,6 +71,11 @@ export async function startScheduler(
         });
         if (removed > 0) logger.info({ removed, retentionDays }, 'old predictions removed');
       },
+    },
+    {
+      name: 'usage-sums',
+      when: { every: addUpEveryMs },
+      run: () => addUpOlderCalls({ busy: quota.busy, ledger, logger }),
     },
   ];
   const upkeep = await startUpkeep({ redis: blocking, jobs, logger });

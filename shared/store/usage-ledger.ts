@@ -1,10 +1,12 @@
 import { type Collection, type Db, MongoBulkWriteError, MongoServerError } from 'mongodb';
+import { type Clock, machineClock } from '../clock.js';
 import type { CounterSnapshot, LedgerView } from '../quota/ledger-view.js';
 import type { UsageBucket, UsageCounter } from '../redis-keys.js';
 import { callsCollection } from './calls-collection.js';
 import type { WriteOptions } from './connect.js';
 import { inTime } from './in-time.js';
 import { furtherSlicesOf, sliceColumns } from './prediction-slice.js';
+import { UsageSums } from './usage-sums.js';
 
 /**
  * One call that was answered with 200: a document of `calls`, which holds its first predictions too (see
@@ -52,9 +54,14 @@ const longestFenceMs = 300;
 /** The ledger of counted calls. */
 export class UsageLedger implements LedgerView {
   private readonly collection: Collection<LedgerRow>;
+  private readonly sums: UsageSums;
 
-  constructor(database: Db) {
+  constructor(
+    database: Db,
+    private readonly clock: Clock = machineClock(),
+  ) {
     this.collection = database.collection<LedgerRow>(callsCollection);
+    this.sums = new UsageSums(database);
   }
 
   async prepare(): Promise<void> {
@@ -75,11 +82,21 @@ export class UsageLedger implements LedgerView {
    * after an hour.
    */
   async voidCall(callId: string, options: WriteOptions): Promise<void> {
-    await this.collection.updateOne(
+    const row = await this.collection.findOneAndUpdate(
       { _id: callId },
       { $set: { voided_at: new Date() }, $unset: everything },
-      { ...options, upsert: true },
+      {
+        ...options,
+        upsert: true,
+        returnDocument: 'before',
+        projection: { org: 1, bucket: 1, month: 1, at: 1 },
+      },
     );
+    // Of a row that was void already, only the id is there.
+    if (row?.at !== undefined) {
+      const counter = { organisationId: row.org, bucket: row.bucket, month: row.month };
+      await this.sums.noteVoid(counter, { atMs: row.at.getTime(), nowMs: this.clock.now() }, options);
+    }
     await this.collection.deleteMany({ _id: furtherSlicesOf(callId) }, options);
   }
 
@@ -97,21 +114,28 @@ export class UsageLedger implements LedgerView {
     return total?.records ?? 0;
   }
 
+  /** Adds the older calls of a counter to what is known of their sum, so that `snapshot` need not read them. */
+  async advanceSum(counter: UsageCounter): Promise<void> {
+    await this.sums.advance(counter, { nowMs: this.clock.now() });
+  }
+
   /**
    * The sum and, from the same read, the calls of the last `recentMs` before `nowMs`.
-   * One aggregation, so that no call can be in one part and not in the other.
+   * One aggregation, so that no call can be in one part and not in the other; but for those in the sum of older ones.
    */
   async snapshot(
-    { organisationId, bucket, month }: UsageCounter,
+    counter: UsageCounter,
     { recentMs, nowMs }: { readonly recentMs: number; readonly nowMs: number },
   ): Promise<CounterSnapshot> {
+    const { organisationId, bucket, month } = counter;
     const recent = { $gte: ['$at', new Date(nowMs - recentMs)] };
+    const older = await inTime(readTimeoutMs, (signal) => this.sums.read(counter, signal));
     // Each recent call is a document of its own: together, those of a busy organisation are more than one can hold.
     const sums = await inTime(snapshotTimeoutMs, (signal) =>
       this.collection
         .aggregate<{ readonly _id: string | null; readonly records: number }>(
           [
-            { $match: { org: organisationId, bucket, month } },
+            { $match: { org: organisationId, bucket, month, at: { $gte: older.before } } },
             { $group: { _id: { $cond: [recent, '$_id', null] }, records: { $sum: '$records' } } },
           ],
           { readConcern: 'majority', signal },
@@ -119,7 +143,7 @@ export class UsageLedger implements LedgerView {
         .toArray(),
     );
     return {
-      records: sums.reduce((total, { records }) => total + records, 0),
+      records: sums.reduce((total, { records }) => total + records, older.records),
       recent: sums.flatMap(({ _id, records }) => (_id === null ? [] : { callId: _id, records })),
     };
   }

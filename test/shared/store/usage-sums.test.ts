@@ -1,0 +1,142 @@
+import { expect } from 'chai';
+import type { ClientSession } from 'mongodb';
+import { seededRandom } from '../../../scripts/demo/seeded-random.js';
+import type { Clock } from '../../../shared/clock.js';
+import { callIdGenerator, newId } from '../../../shared/identifiers.js';
+import type { UsageCounter } from '../../../shared/redis-keys.js';
+import { callsCollection } from '../../../shared/store/calls-collection.js';
+import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
+import { prepareDatabase } from '../../../shared/store/prepare.js';
+import { UsageLedger } from '../../../shared/store/usage-ledger.js';
+import { UsageSums } from '../../../shared/store/usage-sums.js';
+import { documentsOfCall } from '../../support/documents-of-call.js';
+import { eventually } from '../../support/eventually.js';
+import { freshDatabases } from '../../support/servers.js';
+
+const hourMs = 60 * 60 * 1000;
+const month = '2026-02';
+const monthStart = Date.UTC(2026, 1, 1);
+
+describe('sums of older calls', () => {
+  let mongo: Mongo;
+  let counter: UsageCounter;
+  let nowMs: number;
+  let ledger: UsageLedger;
+  let sums: UsageSums;
+  const clock: Clock = { now: () => nowMs };
+  const newCallId = callIdGenerator();
+
+  before(async () => {
+    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
+    await prepareDatabase(mongo.database);
+    ledger = new UsageLedger(mongo.database, clock);
+    sums = new UsageSums(mongo.database);
+  });
+  after(() => mongo.client.close());
+  beforeEach(() => {
+    counter = { organisationId: newId('org'), bucket: 'live', month };
+    nowMs = monthStart;
+  });
+
+  async function record(records: number): Promise<string> {
+    const _id = newCallId(nowMs);
+    const { organisationId: org, bucket } = counter;
+    const documents = documentsOfCall({ _id, org, bucket, month, records, at: new Date(nowMs) });
+    await mongo.database.collection<{ _id: string }>(callsCollection).insertMany(documents);
+    return _id;
+  }
+  const calls = () => mongo.database.collection<{ _id: string; org: string }>(callsCollection);
+  const advance = (leastCalls = 1) => sums.advance(counter, { nowMs, leastCalls });
+  const snapshot = async () => (await ledger.snapshot(counter, { recentMs: 60_000, nowMs })).records;
+  const sumUntil = async () => (await sums.read(counter, AbortSignal.timeout(5_000))).before.getTime();
+  const takeBack = (callId: string, session: ClientSession) =>
+    ledger.voidCall(callId, { session, signal: AbortSignal.timeout(5_000) });
+  const takenBack = (callId: string) =>
+    mongo.client.withSession((session) => session.withTransaction(() => takeBack(callId, session)));
+
+  const sumsBeingWritten = async (): Promise<number> => {
+    const ns = `${mongo.database.databaseName}.usage_sums`;
+    const { inprog } = await mongo.client
+      .db('admin')
+      .command({ currentOp: 1, active: true, op: 'update', ns });
+    return inprog.length;
+  };
+
+  it('hold calls of more than 26 hours ago, which are not read again', async () => {
+    await record(5);
+    nowMs += hourMs / 2;
+    await record(3);
+    nowMs += hourMs / 2;
+    await record(4);
+    nowMs = monthStart + 26.5 * hourMs;
+    await record(11);
+    await advance();
+    expect(await sumUntil()).to.equal(monthStart + hourMs / 2);
+    expect(await snapshot()).to.equal(23);
+    await calls().deleteMany({ org: counter.organisationId, at: new Date(monthStart) });
+    expect(await snapshot(), 'with the row of a call that is in the sum away').to.equal(23);
+  });
+
+  it('are none where calls are few, or young', async () => {
+    for (let count = 0; count < 3; count += 1) await record(1);
+    nowMs += 100 * hourMs;
+    await advance(4);
+    expect(await sumUntil()).to.equal(0);
+    await advance(3);
+    expect(await sumUntil()).to.equal(nowMs - 26 * hourMs);
+    counter = { ...counter, organisationId: newId('org') };
+    await record(1);
+    await advance();
+    expect(await sumUntil()).to.equal(0);
+  });
+
+  it('begin anew when a call of theirs is taken back after all', async () => {
+    const first = await record(5);
+    await record(7);
+    nowMs += 48 * hourMs;
+    await advance();
+    await takenBack(first);
+    expect(await snapshot()).to.equal(7);
+    expect(await sumUntil()).to.equal(0);
+    await advance();
+    expect(await snapshot()).to.equal(7);
+    expect(await sumUntil()).to.equal(nowMs - 26 * hourMs);
+  });
+
+  for (const isThere of [true, false])
+    it(`are thrown away when a call is taken back while they are made, where ${isThere ? 'there was one' : 'there was none'}`, async () => {
+      if (isThere) await record(3);
+      nowMs += 40 * hourMs;
+      if (isThere) await advance();
+      const callId = await record(5);
+      await record(7);
+      nowMs += 48 * hourMs;
+      await mongo.client.withSession(async (session) => {
+        session.startTransaction({ writeConcern: { w: 'majority' } });
+        await takeBack(callId, session);
+        // It has been added up with the call in it, and waits to be written.
+        const advancing = advance();
+        await eventually(async () => expect(await sumsBeingWritten()).to.equal(1));
+        await session.commitTransaction();
+        await advancing;
+      });
+      expect(await snapshot()).to.equal(await ledger.sum(counter));
+    });
+
+  it('never change what a counter adds up to, whatever happens in whatever order', async () => {
+    const random = seededRandom(31);
+    const recorded: { readonly id: string; readonly atMs: number }[] = [];
+    for (let step = 0; step < 250; step += 1) {
+      const what = random.uniform();
+      if (what < 0.5) recorded.push({ id: await record(1 + Math.floor(random.uniform() * 9)), atMs: nowMs });
+      else if (what < 0.7) nowMs += Math.floor(random.uniform() * 20 * hourMs);
+      else if (what < 0.85) await advance();
+      else if (recorded.length > 0) {
+        const [call] = recorded.splice(Math.floor(random.uniform() * recorded.length), 1);
+        if (call !== undefined) await takenBack(call.id);
+      }
+      if (step % 5 === 0) expect(await snapshot(), `step ${step}`).to.equal(await ledger.sum(counter));
+    }
+    expect(await sumUntil()).to.be.above(monthStart);
+  });
+});
