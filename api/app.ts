@@ -3,6 +3,7 @@ import Koa from 'koa';
 import { ApiError } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
 import type { NewestScores } from '../shared/newest-scores/newest-scores.js';
+import type { ErasureStore } from '../shared/store/erasures.js';
 import type { IdempotencyStore } from '../shared/store/idempotency.js';
 import type { OutcomeStore } from '../shared/store/outcomes.js';
 import type { PredictionStore } from '../shared/store/predictions.js';
@@ -33,6 +34,7 @@ export interface AppOptions extends DocumentationOptions {
   readonly outcomes: OutcomeStore;
   readonly daily: ValidationDailyStore;
   readonly idempotency: IdempotencyStore;
+  readonly erasures: ErasureStore;
   readonly legacyAliases: 'serve' | 'gone';
   readonly logger: Logger;
   readonly metrics: CallMetrics;
@@ -69,7 +71,14 @@ export function createApp(options: AppOptions): Koa {
   );
   router.get('/v1/scores/:crm_id', scoreHistoryRoute(reading, options.predictions));
   router.delete('/v1/scores/:crm_id', eraseScoresRoute(reading, options));
-  router.post('/v1/outcomes', outcomesRoute(reading, options.outcomes, options.score.receiving.limits));
+  router.post(
+    '/v1/outcomes',
+    outcomesRoute(reading, {
+      store: options.outcomes,
+      heavyCalls: options.score.heavyCalls,
+      limits: options.score.receiving.limits,
+    }),
+  );
 
   addDocumentation(router, options);
 

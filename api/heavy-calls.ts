@@ -26,7 +26,8 @@ const pausesMs = 2_000;
 const mostWaiting = 64;
 
 /** What the gateway's rooms have to know of a call to give it its turn. */
-export type CallToWait = Pick<ReceivedCall, 'body' | 'deadline' | 'hasHungUp'> & {
+export type CallToWait = Pick<ReceivedCall, 'body' | 'hasHungUp'> & {
+  readonly deadline: Pick<ReceivedCall['deadline'], 'monotonicMs'>;
   readonly apiKey: Pick<ReceivedCall['apiKey'], 'organisation_id'>;
 };
 

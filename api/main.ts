@@ -16,6 +16,7 @@ import { connectionReady, connectRedis } from '../shared/redis.js';
 import { ApiKeyStore } from '../shared/store/api-keys.js';
 import { CallDocuments } from '../shared/store/call-documents.js';
 import { connectMongo } from '../shared/store/connect.js';
+import { ErasureStore } from '../shared/store/erasures.js';
 import { IdempotencyStore } from '../shared/store/idempotency.js';
 import { KeySettingsStore } from '../shared/store/key-settings.js';
 import { ValidationStore } from '../shared/store/model-validation.js';
@@ -178,6 +179,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
     outcomes: new OutcomeStore(database),
     daily: new ValidationDailyStore(database),
     idempotency,
+    erasures: new ErasureStore(database),
     legacyAliases: config.legacyAliases,
     logger,
     metrics: new CallMetrics(metrics),

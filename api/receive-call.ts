@@ -45,21 +45,23 @@ export async function receiveCall(
 ): Promise<ReceivedCall> {
   const arrivedMs = performance.now();
   const apiKey = await options.authenticate();
-  const callId = rooms.newCallId(rooms.clock.now());
+  // Of its own: the call's id is made with its date, so that the order of ids is that of what was scored when.
+  const slotId = rooms.newCallId(rooms.clock.now());
   // To find the key may have taken a while.
   const leftMs = Math.max(1, arrivedMs + options.timeoutMs - performance.now());
-  const slot = { apiKey, callId, window: 'scoring', timeoutMs: leftMs } as const;
+  const slot = { apiKey, slotId, window: 'scoring', timeoutMs: leftMs } as const;
   const decision = await takeSlot(context, rooms.rateLimit, slot);
   const decidedMs = performance.now();
   const body = await readBody(context.req, rooms.limits);
   // The body's last byte may have come while key and rate were checked: what that took is part of the time.
   const endMs = performance.now() + options.timeoutMs - (decidedMs - arrivedMs);
   const { socket } = context.req;
+  const atMs = rooms.clock.now();
   return {
-    callId,
+    callId: rooms.newCallId(atMs),
     apiKey,
     body,
-    atMs: rooms.clock.now(),
+    atMs,
     deadline: { monotonicMs: endMs, redisMs: decision.redisNowMs + (endMs - decidedMs) },
     idempotency: idempotencyOf(context, options.route, body),
     // Node ends its side of a connection as soon as the caller has closed theirs.
@@ -77,15 +79,15 @@ export async function takeSlot(
   rateLimit: RateLimit,
   slot: {
     readonly apiKey: ApiKey;
-    readonly callId: string;
+    readonly slotId: string;
     readonly window: 'scoring' | 'reading';
     readonly timeoutMs?: number;
   },
 ): Promise<RateDecision> {
-  const { apiKey, callId, window, timeoutMs } = slot;
+  const { apiKey, slotId, window, timeoutMs } = slot;
   const rate = window === 'scoring' ? apiKey.rate_per_second : 10 * apiKey.rate_per_second;
   const { organisation_id: organisationId, _id: keyId } = apiKey;
-  const request = { organisationId, keyId, window, rate, callId };
+  const request = { organisationId, keyId, window, rate, slotId };
   const decision = await rateLimit.take(request, timeoutMs).catch((cause: unknown) => {
     throw new ApiError('internalError', 'The rate limit could not be read.', {
       cause,

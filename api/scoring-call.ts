@@ -48,7 +48,7 @@ export interface Deadline {
 }
 
 /** Milliseconds until a deadline; at least 1, so that it can serve as a timeout. */
-export const msUntil = (deadline: Deadline): number =>
+export const msUntil = (deadline: Pick<Deadline, 'monotonicMs'>): number =>
   Math.max(1, Math.floor(deadline.monotonicMs - performance.now()));
 
 /** Each step of a call has the call's deadline as its own limit; the fence that answers come what may stands behind them. */

@@ -49,8 +49,8 @@ export function callIdGenerator(): (nowMs: number) => string {
 }
 
 /**
- * By how much a call's id may be older than the instant at which its records are recorded: the id is made before the body
- * has arrived, which may take ten minutes (BODY_TIMEOUT_MS at most).
+ * By how much a call's id may be older than the date of its records. The two are made together, but in what was recorded
+ * before that was so, the id had been made before the body arrived.
  */
 export const longestArrivalMs = 11 * 60 * 1000;
 

@@ -10,9 +10,15 @@ import { Quota } from '../shared/quota/quota.js';
 import { type SweepCounts, sweepLeases } from '../shared/quota/sweep.js';
 import { connectionReady, connectRedis } from '../shared/redis.js';
 import { connectMongo } from '../shared/store/connect.js';
+import { ErasureStore } from '../shared/store/erasures.js';
+import { IdempotencyStore } from '../shared/store/idempotency.js';
+import { OutcomeStore } from '../shared/store/outcomes.js';
+import { PredictionStore } from '../shared/store/predictions.js';
 import { prepareDatabase } from '../shared/store/prepare.js';
 import { UsageLedger } from '../shared/store/usage-ledger.js';
+import { ValidationDailyStore } from '../shared/store/validation-daily.js';
 import { addUpOlderCalls } from './add-up-older-calls.js';
+import { eraseAgain } from './erase-again.js';
 import { startGradingLane } from './grading/grading-lane.js';
 import { removeOldPredictions } from './retention.js';
 import { startSweeper } from './sweeper.js';
@@ -21,6 +27,7 @@ import { startUpkeep, type UpkeepJob } from './upkeep.js';
 /** What a lease held is free again five seconds after its end: a sweep takes some time itself. */
 const sweepEveryMs = 4_000;
 const removeOldEveryMs = 60_000;
+const eraseAgainEveryMs = 60_000;
 const addUpEveryMs = 10 * 60_000;
 
 type SchedulerConfig = WorkerConfig & { readonly redisUrl: string; readonly mongoUrl: string };
@@ -44,6 +51,13 @@ export async function startScheduler(
   const clock = machineClock(config.clockOffsetMs);
   const ledger = new UsageLedger(mongo.database, clock);
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
+  const erasing = {
+    erasures: new ErasureStore(mongo.database),
+    predictions: new PredictionStore(mongo.database),
+    outcomes: new OutcomeStore(mongo.database),
+    daily: new ValidationDailyStore(mongo.database),
+    idempotency: new IdempotencyStore(mongo.database),
+  };
   const beforeSettling = forgettingScores({ ledger, newest: new NewestScores(commands) });
 
   const sweeper = startSweeper({
@@ -70,6 +84,13 @@ export async function startScheduler(
           retentionDays,
         });
         if (removed > 0) logger.info({ removed, retentionDays }, 'old predictions removed');
+      },
+    },
+    {
+      name: 'erasures',
+      when: { every: eraseAgainEveryMs },
+      run: async () => {
+        await eraseAgain(erasing, { nowMs: clock.now(), leaseMs: leaseMsOf(config) });
       },
     },
     {

@@ -15,7 +15,8 @@ export interface RateRequest {
   readonly window: 'scoring' | 'reading';
   /** Calls that the key may make in any second. */
   readonly rate: number;
-  readonly callId: string;
+  /** Unique: the same id again is the same slot. */
+  readonly slotId: string;
 }
 
 export interface RateDecision {
@@ -52,7 +53,7 @@ export class RateLimit {
     this.#calls = new TurnGroups((calls, first) =>
       slidingWindow({
         keys: [windowKey(first)],
-        args: [first.rate, windowUs, ...calls.map(({ callId }) => callId)],
+        args: [first.rate, windowUs, ...calls.map(({ slotId }) => slotId)],
       }),
     );
   }

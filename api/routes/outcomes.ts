@@ -3,6 +3,7 @@ import { ApiError } from '../../shared/errors.js';
 import { isoInstant } from '../../shared/iso-instant.js';
 import { isTooFarAhead, mostDaysAhead } from '../../shared/outcome-date.js';
 import type { Outcome, OutcomeStore } from '../../shared/store/outcomes.js';
+import type { HeavyCalls } from '../heavy-calls.js';
 import { parseJson } from '../parse-json.js';
 import { type BodyLimits, bodyText, readBody } from '../read-body.js';
 import { type OutcomesRequest, outcomesRequestSchema } from '../schemas/outcomes.js';
@@ -11,14 +12,35 @@ import { type ReadingRooms, receivingRoute } from './reading.js';
 
 const mostOutcomes = outcomesRequestSchema.properties.outcomes.maxItems;
 
+/** What outcomes pass through. */
+export interface OutcomesRooms {
+  readonly store: OutcomeStore;
+  readonly heavyCalls: HeavyCalls;
+  readonly limits: BodyLimits;
+}
+
 /**
  * `POST /v1/outcomes`: what became of leads. Free of charge, in every state of the organisation; sending a call again
  * changes nothing. A test key's call is checked and answered, and nothing of it is kept.
  */
-export function outcomesRoute(rooms: ReadingRooms, store: OutcomeStore, limits: BodyLimits): Middleware {
+export function outcomesRoute(rooms: ReadingRooms, { store, heavyCalls, limits }: OutcomesRooms): Middleware {
   const check = compileCheck<OutcomesRequest>(outcomesRequestSchema);
   return receivingRoute(rooms, {
-    receive: async (context) => outcomesOf(check(await jsonBody(context, limits)), rooms.clock.now()),
+    receive: async (context, { apiKey }) => {
+      const body = await jsonBody(context, limits);
+      const { socket } = context.req;
+      const call = {
+        body,
+        apiKey,
+        deadline: { monotonicMs: performance.now() + rooms.timeoutMs },
+        hasHungUp: () => socket.destroyed,
+      };
+      return await heavyCalls.inTurn(call, async ({ breathe }) => {
+        const parsed = parseJson(bodyText(body));
+        await breathe();
+        return outcomesOf(check(parsed), rooms.clock.now());
+      });
+    },
     answer: async (_context, { organisation, apiKey }, outcomes) => {
       if (apiKey.kind === 'test') return { accepted: outcomes.length, test: true };
       const receivedAt = new Date(rooms.clock.now());
@@ -33,7 +55,7 @@ export function outcomesRoute(rooms: ReadingRooms, store: OutcomeStore, limits: 
   });
 }
 
-async function jsonBody(context: Context, limits: BodyLimits): Promise<unknown> {
+async function jsonBody(context: Context, limits: BodyLimits): Promise<Buffer> {
   const body = await readBody(context.req, limits);
   const type = context.is('application/json');
   if (type === null) throw new ApiError('unreadableRequest', 'The body is empty: send a JSON object.');
@@ -43,7 +65,7 @@ async function jsonBody(context: Context, limits: BodyLimits): Promise<unknown> 
       'Send JSON: the Content-Type must be application/json, in UTF-8.',
     );
   }
-  return parseJson(bodyText(body));
+  return body;
 }
 
 /** @throws ApiError naming the first entry that is wrong */

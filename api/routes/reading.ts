@@ -44,7 +44,7 @@ export const readingRoute = (
 export function receivingRoute<Received>(
   rooms: ReadingRooms,
   steps: {
-    readonly receive: (context: Context) => Promise<Received>;
+    readonly receive: (context: Context, reader: Reader) => Promise<Received>;
     readonly answer: (context: Context, reader: Reader, received: Received) => Promise<ReadAnswer>;
   },
 ): Middleware {
@@ -52,7 +52,7 @@ export function receivingRoute<Received>(
     const beganMs = performance.now();
     const reader = await answered(rooms.timeoutMs, identify(context, rooms));
     const leftMs = rooms.timeoutMs - (performance.now() - beganMs);
-    const received = await steps.receive(context);
+    const received = await steps.receive(context, reader);
     const body = await answered(leftMs, steps.answer(context, reader, received));
     if (body === undefined) {
       context.status = 204;
@@ -65,8 +65,8 @@ export function receivingRoute<Received>(
 
 async function identify(context: Context, rooms: ReadingRooms): Promise<Reader> {
   const apiKey = await rooms.keys.authenticate(context.req);
-  const callId = rooms.newCallId(rooms.clock.now());
-  await takeSlot(context, rooms.rateLimit, { apiKey, callId, window: 'reading' });
+  const slotId = rooms.newCallId(rooms.clock.now());
+  await takeSlot(context, rooms.rateLimit, { apiKey, slotId, window: 'reading' });
   const workspace = await rooms.directory.workspace(apiKey.organisation_id);
   if (workspace === undefined)
     throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');

@@ -2,10 +2,9 @@ import type { Context, Middleware } from 'koa';
 import { ApiError } from '../../shared/errors.js';
 import { longestArrivalMs } from '../../shared/identifiers.js';
 import type { NewestScores } from '../../shared/newest-scores/newest-scores.js';
-import { type IdempotencyStore, idempotencyMs } from '../../shared/store/idempotency.js';
-import type { OutcomeStore } from '../../shared/store/outcomes.js';
+import { type ErasingStores, type ErasureStore, eraseLead } from '../../shared/store/erasures.js';
+import { idempotencyMs } from '../../shared/store/idempotency.js';
 import type { PredictionStore } from '../../shared/store/predictions.js';
-import type { ValidationDailyStore } from '../../shared/store/validation-daily.js';
 import { historyLimitSchema } from '../schemas/score-history.js';
 import { pathParameter, queryParameter, type ReadingRooms, readingRoute } from './reading.js';
 
@@ -44,37 +43,32 @@ export function scoreHistoryRoute(rooms: ReadingRooms, predictions: PredictionSt
 }
 
 /** The rooms from which a lead is erased. */
-export interface ErasingRooms {
-  readonly predictions: PredictionStore;
+export interface ErasingRooms extends ErasingStores {
+  readonly erasures: ErasureStore;
   readonly newest: NewestScores;
-  readonly outcomes: OutcomeStore;
-  readonly daily: ValidationDailyStore;
-  readonly idempotency: IdempotencyStore;
 }
 
 /**
- * `DELETE /v1/scores/{crm_id}`: predictions lose the lead's id and fields, replies that wait to be replayed its id, and
- * its outcome goes; what was counted stays counted.
+ * `DELETE /v1/scores/{crm_id}`: takes a lead out of all that is stored (see `eraseLead`), now and once more when the calls
+ * that are under way have ended. A test key erases nothing: what there is belongs to live keys.
  */
-export function eraseScoresRoute(
-  rooms: ReadingRooms,
-  { predictions, newest, outcomes, daily, idempotency }: ErasingRooms,
-): Middleware {
-  return readingRoute(rooms, async (context, { organisation, models }) => {
-    const crmId = pathParameter(context, 'crm_id');
-    const since = rooms.clock.now() - idempotencyMs - longestArrivalMs;
-    const callIds = await predictions.callsOf(organisation._id, crmId, since);
-    await idempotency.eraseLead({ organisationId: organisation._id, crmId, callIds });
-    const days = await predictions.daysOf(organisation._id, crmId);
-    const wasScored = await predictions.erase(organisation._id, crmId);
-    const hadOutcome = await outcomes.erase(organisation._id, crmId);
-    // Afterwards: a grader that reads the days once more then finds them without the lead.
-    await daily.markStale(organisation._id, days);
+export function eraseScoresRoute(rooms: ReadingRooms, stores: ErasingRooms): Middleware {
+  const { erasures, newest } = stores;
+  return readingRoute(rooms, async (context, { apiKey, organisation, models }) => {
+    if (apiKey.kind === 'test')
+      throw new ApiError('refusedRequest', 'A test key erases nothing: ask for it with a live key.');
+    const lead = { organisationId: organisation._id, crmId: pathParameter(context, 'crm_id') };
+    const beganMs = rooms.clock.now();
+    const erasure = await erasures.begin({ ...lead, nowMs: beganMs });
+    const wasThere = await eraseLead(stores, {
+      ...lead,
+      repliesSinceMs: beganMs - idempotencyMs - longestArrivalMs,
+    });
     // Last of all, and for whoever asks again because it failed, too: the rest is not done twice.
-    const modelIds = models.map((model) => model._id);
     const nowMs = rooms.clock.now();
-    await newest.erase({ organisationId: organisation._id, modelIds, crmId, nowMs });
-    if (!wasScored && !hadOutcome) throw unknownLead();
+    await newest.erase({ ...lead, modelIds: models.map((model) => model._id), nowMs });
+    await erasures.end(erasure, nowMs);
+    if (!wasThere) throw unknownLead();
     return undefined;
   });
 }

@@ -1,5 +1,6 @@
 import type { Context, Middleware } from 'koa';
 import { answerInTime } from '../answer-in-time.js';
+import type { CallTurn } from '../heavy-calls.js';
 import { bodyHashOf, type ReceivedCall, receiveCall } from '../receive-call.js';
 import type { Reply } from '../replays.js';
 import { scoreRecords } from '../score-records.js';
@@ -18,16 +19,20 @@ export function webhookScoreRoute(rooms: ScoreRouteRooms, likelihoodName: Likeli
     const received = await receiveCall(context, rooms.receiving, {
       authenticate: () => authenticateWebhook(context.req, rooms.keys),
       timeoutMs: rooms.webhookTimeoutMs,
-      route: `${context._matchedRoute}?${context.querystring}`,
+      route: routeOf(context),
     });
-    sendReply(context, await rooms.heavyCalls.inTurn(received, () => answer(context, received)));
+    const reply = await rooms.heavyCalls.inTurn(received, (turn) => answer(context, received, turn));
+    sendReply(context, reply);
   };
 
-  async function answer(context: Context, received: ReceivedCall): Promise<Reply> {
-    const request = readWebhook(parseWebhookBody(context, received.body), context.query);
+  async function answer(context: Context, received: ReceivedCall, { breathe }: CallTurn): Promise<Reply> {
+    const parsed = parseWebhookBody(context, received.body);
+    await breathe();
+    const request = readWebhook(parsed, context.query);
+    await breathe();
     const call = callOf(received, request, {
       requestId: String(context.state.requestId),
-      route: String(context._matchedRoute),
+      route: routeOf(context),
     });
     const writeReply = webhookReplyWriter({
       likelihoodName,
@@ -36,6 +41,9 @@ export function webhookScoreRoute(rooms: ScoreRouteRooms, likelihoodName: Likeli
     return await answerInTime(call, () => scoreRecords(call, writeReply, rooms.scoring));
   }
 }
+
+/** Where a call goes: its query says how to score, too. */
+const routeOf = (context: Context): string => `${context._matchedRoute}?${context.querystring}`;
 
 function callOf(
   received: ReceivedCall,

@@ -1,11 +1,15 @@
 import type { Context } from 'koa';
 import { ApiError } from '../../shared/errors.js';
-import { parseJson } from '../parse-json.js';
+import { hasMoreMembers, parseJson } from '../parse-json.js';
 import { bodyText } from '../read-body.js';
 import { fromEntries } from './members.js';
 
 /** Far above what a tool sends; each takes a hundred times as long to read as to send. */
 const mostFormFields = 10_000;
+
+/** Of one record, however a tool describes its fields. A body of this size or less cannot have as many. */
+const mostMembers = 100_000;
+const bytesOfMembers = 5 * mostMembers;
 
 /** JSON that was sent as a form, as curl does unless told otherwise: in a form these characters are percent-encoded. */
 const isJson = /^\s*[[{]/;
@@ -29,6 +33,12 @@ export function parseWebhookBody(context: Context, body: Buffer): unknown {
     throw new ApiError(
       'unreadableRequest',
       'Send the record as application/json, application/x-www-form-urlencoded, or JSON in text/plain, in UTF-8.',
+    );
+  }
+  if (body.length > bytesOfMembers && hasMoreMembers(body, mostMembers)) {
+    throw new ApiError(
+      'refusedRequest',
+      `The body has more than ${mostMembers} members: send the fields of one record.`,
     );
   }
   const text = bodyText(body);

@@ -18,6 +18,8 @@ export interface WebhookRequest {
 /** The members that are not fields of the record in a flat body. */
 const fallbackIds = ['hs_object_id', 'vid', 'objectId', 'Id', 'id'] as const;
 const n8nItemNames: ReadonlySet<string> = new Set(['json', 'pairedItem', 'binary']);
+/** An item that holds what was received; one more for a node that wraps its item again. */
+const mostWrappings = 3;
 const { maxLength: longestModelId } = modelIdSchema;
 
 /**
@@ -61,15 +63,29 @@ function onlyElement(body: unknown): Members {
 
 /**
  * Takes off what n8n puts around a record when an item is sent on as it is: `json` (and `pairedItem`, `binary`), or
- * `headers`, `params`, `query` and `body` of what its Webhook node received. The settings beside it still count.
+ * `headers`, `params`, `query` and `body` of what its Webhook node received. The settings beside it still count, the
+ * outermost first. Copies once at most: a body may have half a million members.
  */
 function withoutWrapping(body: Members): Members {
-  const isItem = !someMember(body, (_, name) => !n8nItemNames.has(name) && !settingNames.has(name));
-  const isReceived = isMembers(memberOf(body, 'headers'));
-  const inner = isItem ? memberOf(body, 'json') : isReceived ? memberOf(body, 'body') : undefined;
-  if (!isMembers(inner)) return body;
-  const settings = Object.entries(body).filter(([name]) => settingNames.has(name));
-  return fromEntries([...Object.entries(isItem ? withoutWrapping(inner) : inner), ...settings]);
+  const settings = new Map<string, unknown>();
+  let record = body;
+  for (let wrappings = 0; wrappings < mostWrappings; wrappings += 1) {
+    const inner = wrappedIn(record);
+    if (inner === undefined) break;
+    for (const name of settingNames)
+      if (!settings.has(name) && Object.hasOwn(record, name)) settings.set(name, record[name]);
+    record = inner;
+  }
+  return settings.size === 0 ? record : fromEntries([...Object.entries(record), ...settings]);
+}
+
+/** What is inside an n8n item, or inside what its Webhook node received; undefined where there is no such wrapping. */
+function wrappedIn(body: Members): Members | undefined {
+  const json = memberOf(body, 'json');
+  const isItem =
+    isMembers(json) && !someMember(body, (_, name) => !n8nItemNames.has(name) && !settingNames.has(name));
+  const inner = isItem ? json : isMembers(memberOf(body, 'headers')) ? memberOf(body, 'body') : undefined;
+  return isMembers(inner) ? inner : undefined;
 }
 
 const isHubSpotEvent = (body: unknown): boolean =>

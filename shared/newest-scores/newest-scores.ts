@@ -110,10 +110,10 @@ export class NewestScores {
   }
 }
 
+/** Of a lead that was erased, Redis does not know what calls have left that were under way then: MongoDB is asked. */
 function knownScore(entry: string): KnownScore {
-  if (entry === '?') return undefined;
+  if (entry === '-') return null;
   const space = entry.indexOf(' ');
-  return space < 0 || space === entry.length - 1
-    ? null
-    : { id: entry.slice(0, space), score: Number(entry.slice(space + 1)) };
+  if (space < 0 || space === entry.length - 1) return undefined;
+  return { id: entry.slice(0, space), score: Number(entry.slice(space + 1)) };
 }

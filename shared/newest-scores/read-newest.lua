@@ -10,6 +10,7 @@
 -- fill-newest; of each crm_id there is one entry, with a line feed between them. An entry is
 --   <id of the prediction> <score>
 --   -                               the model has not scored the lead
+--   <id>, a space and no score      the lead was erased; see erase-newest.lua
 --   ?                               Redis does not know
 
 local crm_ids = cjson.decode(ARGV[3])

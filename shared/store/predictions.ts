@@ -180,11 +180,15 @@ export class PredictionStore {
     return found !== null;
   }
 
-  /** The calls since an instant that scored a lead. */
-  async callsOf(organisationId: string, crmId: string, sinceMs: number): Promise<string[]> {
+  /** The calls since an instant that scored a lead; those of smaller ids than `beforeId`, where that is given. */
+  async callsOf(
+    organisationId: string,
+    crmId: string,
+    { sinceMs, beforeId }: { readonly sinceMs: number; readonly beforeId?: string | undefined },
+  ): Promise<string[]> {
     const found = await this.collection
       .find(
-        { org: organisationId, crm_ids: crmId, _id: { $gte: callIdFloor(sinceMs) } },
+        { org: organisationId, crm_ids: crmId, _id: { $gte: callIdFloor(sinceMs), ...before(beforeId) } },
         { projection: { _id: 1 } },
       )
       .toArray();
@@ -192,24 +196,33 @@ export class PredictionStore {
   }
 
   /** The UTC days of a lead's predictions, by their numbers (see utc-day.ts). */
-  async daysOf(organisationId: string, crmId: string): Promise<number[]> {
+  async daysOf(organisationId: string, crmId: string, beforeId?: string): Promise<number[]> {
     const found = await this.collection
-      .find({ org: organisationId, crm_ids: crmId }, { projection: { _id: 0, at: 1 } })
+      .find(ofLead(organisationId, crmId, beforeId), { projection: { _id: 0, at: 1 } })
       .toArray();
     return [...new Set(found.map(({ at }) => dayNumber(at.getTime())))];
   }
 
   /**
    * Takes a lead's id and fields out of its predictions, the one change that a prediction ever sees.
+   * @param beforeId leaves alone what calls of this id and greater ones have recorded
    * @returns whether there were any
    */
-  async erase(organisationId: string, crmId: string): Promise<boolean> {
-    const erased = await this.collection.updateMany({ org: organisationId, crm_ids: crmId }, erasure(crmId), {
+  async erase(organisationId: string, crmId: string, beforeId?: string): Promise<boolean> {
+    const lead = ofLead(organisationId, crmId, beforeId);
+    const erased = await this.collection.updateMany(lead, erasure(crmId), {
       writeConcern: { w: 'majority' },
     });
     return erased.matchedCount > 0;
   }
 }
+
+const before = (id: string | undefined) => (id === undefined ? {} : { $lt: id });
+
+const ofLead = (org: string, crmId: string, beforeId: string | undefined) => ({
+  ...{ org, crm_ids: crmId },
+  ...(beforeId === undefined ? {} : { _id: before(beforeId) }),
+});
 
 /** A lead's predictions in one slice, newest first. */
 function scoresOf(slice: Omit<PredictionSlice, 'fields' | 'org'>, crmId: string): PastScore[] {

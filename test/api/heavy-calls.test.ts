@@ -14,7 +14,7 @@ const callOf = (
 ): CallToWait => ({
   apiKey: { organisation_id: organisation },
   body,
-  deadline: { monotonicMs: performance.now() + timeoutMs, redisMs: 0 },
+  deadline: { monotonicMs: performance.now() + timeoutMs },
   hasHungUp: () => hasHungUp,
 });
 

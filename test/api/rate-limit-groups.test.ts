@@ -12,7 +12,7 @@ const windowUs = 3_600_000_000;
 /** Calls that are sent in one turn, and how long the slots that were taken before have been taken then. */
 const turn = fc.record({
   rate: fc.integer({ min: 1, max: 12 }),
-  callIds: fc.array(
+  slotIds: fc.array(
     fc.nat({ max: 30 }).map((number) => `call ${number}`),
     { minLength: 1, maxLength: 15 },
   ),
@@ -33,19 +33,19 @@ describe('rate limit of calls of one turn', () => {
     return rateWindowKey('org', `key ${keys}`, 'scoring');
   };
   const age = async (key: string, byUs: number) => {
-    for (const callId of await redis.zrange(key, 0, '-1')) await redis.zincrby(key, -byUs, callId);
+    for (const slotId of await redis.zrange(key, 0, '-1')) await redis.zincrby(key, -byUs, slotId);
   };
 
   it('decides each in order, in one script call for each key, window and rate', async () => {
     const rateLimit = new RateLimit(redis);
     const call = { organisationId: 'org', keyId: 'one', window: 'scoring', rate: 3 } as const;
-    await rateLimit.take({ ...call, keyId: 'none', callId: 'the script is loaded' });
+    await rateLimit.take({ ...call, keyId: 'none', slotId: 'the script is loaded' });
     await redis.config('RESETSTAT');
     const requests: RateRequest[] = [
-      ...['a', 'b', 'a', 'c', 'd', 'b', 'e'].map((callId) => ({ ...call, callId })),
-      { ...call, keyId: 'other', callId: 'a' },
-      { ...call, window: 'reading', callId: 'a' },
-      { ...call, rate: 5, callId: 'f' },
+      ...['a', 'b', 'a', 'c', 'd', 'b', 'e'].map((slotId) => ({ ...call, slotId })),
+      { ...call, keyId: 'other', slotId: 'a' },
+      { ...call, window: 'reading', slotId: 'a' },
+      { ...call, rate: 5, slotId: 'f' },
     ];
     const decisions = await Promise.all(requests.map((request) => rateLimit.take(request)));
     expect(decisions.map(({ accepted, remaining }) => (accepted ? remaining : 'refused'))).to.deep.equal([
@@ -66,9 +66,9 @@ describe('rate limit of calls of one turn', () => {
     const call = { organisationId: 'org', keyId: 'broken', window: 'scoring', rate: 3 } as const;
     await redis.set(rateWindowKey('org', 'broken', 'scoring'), 'not a sorted set');
     const outcomes = await Promise.allSettled([
-      rateLimit.take({ ...call, callId: 'a' }),
-      rateLimit.take({ ...call, callId: 'b' }),
-      rateLimit.take({ ...call, keyId: 'whole', callId: 'c' }),
+      rateLimit.take({ ...call, slotId: 'a' }),
+      rateLimit.take({ ...call, slotId: 'b' }),
+      rateLimit.take({ ...call, keyId: 'whole', slotId: 'c' }),
     ]);
     expect(outcomes.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected', 'fulfilled']);
   });
@@ -76,10 +76,10 @@ describe('rate limit of calls of one turn', () => {
   it('decides as it would one after the other, whatever was taken before', async () => {
     const script = luaCommand(redis, { file: 'api/rate-limit/sliding-window.lua', reply: integersReply });
     /** Accepted and remaining of each call; a call that is refused is told when the one in its way leaves the window. */
-    const take = async (key: string, rate: number, callIds: readonly string[]) => {
-      const [, ...numbers] = await script({ keys: [key], args: [rate, windowUs, ...callIds] });
+    const take = async (key: string, rate: number, slotIds: readonly string[]) => {
+      const [, ...numbers] = await script({ keys: [key], args: [rate, windowUs, ...slotIds] });
       const scoresUs = (await redis.zrange(key, 0, '-1', 'WITHSCORES')).filter((_, at) => at % 2).map(Number);
-      return callIds.map((_, index) => {
+      return slotIds.map((_, index) => {
         const [accepted, remaining, retryAfterUs = 0, resetUs = 0, acceptedAtUs = 0] = numbers.slice(
           5 * index,
         );
@@ -96,11 +96,11 @@ describe('rate limit of calls of one turn', () => {
       fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 8 }), async (turns) => {
         const together = freshKey();
         const alone = freshKey();
-        for (const { rate, callIds, ageUs } of turns) {
+        for (const { rate, slotIds, ageUs } of turns) {
           await Promise.all([age(together, ageUs), age(alone, ageUs)]);
           const oneByOne = [];
-          for (const callId of callIds) oneByOne.push(...(await take(alone, rate, [callId])));
-          expect(await take(together, rate, callIds)).to.deep.equal(oneByOne);
+          for (const slotId of slotIds) oneByOne.push(...(await take(alone, rate, [slotId])));
+          expect(await take(together, rate, slotIds)).to.deep.equal(oneByOne);
           const taken = (key: string) => redis.zrange(key, 0, '-1').then((ids) => ids.sort());
           expect(await taken(together)).to.deep.equal(await taken(alone));
         }

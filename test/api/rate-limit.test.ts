@@ -33,14 +33,14 @@ describe('rate limit', () => {
   });
 
   const windowKey = () => rateWindowKey('org', keyId, 'scoring');
-  const take = (callId: string, rate = 3, connection = 0): Promise<RateDecision> => {
+  const take = (slotId: string, rate = 3, connection = 0): Promise<RateDecision> => {
     const limit = limits[connection] ?? new RateLimit(redis);
-    return limit.take({ organisationId: 'org', keyId, window: 'scoring', rate, callId });
+    return limit.take({ organisationId: 'org', keyId, window: 'scoring', rate, slotId });
   };
   /** Makes every accepted call older. */
   const age = async (byUs: number) => {
-    for (const callId of await redis.zrange(windowKey(), 0, '-1'))
-      await redis.zincrby(windowKey(), -byUs, callId);
+    for (const slotId of await redis.zrange(windowKey(), 0, '-1'))
+      await redis.zincrby(windowKey(), -byUs, slotId);
   };
 
   it('accepts as many calls as the rate, then refuses, and says when to come back', async () => {
@@ -55,7 +55,7 @@ describe('rate limit', () => {
   });
 
   it('accepts again after exactly the time that it told', async () => {
-    for (const callId of ['a', 'b', 'c']) await take(callId);
+    for (const slotId of ['a', 'b', 'c']) await take(slotId);
     const { retryAfterMs } = await take('refused');
     await age(retryAfterMs * 1_000);
     expect(await take('d')).to.include({ accepted: true });
@@ -83,13 +83,13 @@ describe('rate limit', () => {
   });
 
   it('uses no slot for a refused call', async () => {
-    for (const callId of ['a', 'b', 'c', 'd', 'e']) await take(callId);
+    for (const slotId of ['a', 'b', 'c', 'd', 'e']) await take(slotId);
     expect(await redis.zrange(windowKey(), 0, '-1')).to.deep.equal(['a', 'b', 'c']);
   });
 
   it('has a window of its own for reading, and for each key', async () => {
-    for (const callId of ['a', 'b', 'c']) await take(callId);
-    const reading = { organisationId: 'org', keyId, window: 'reading', rate: 3, callId: 'd' } as const;
+    for (const slotId of ['a', 'b', 'c']) await take(slotId);
+    const reading = { organisationId: 'org', keyId, window: 'reading', rate: 3, slotId: 'd' } as const;
     expect(await limits[0]?.take(reading)).to.include({ accepted: true, remaining: 2 });
     expect(await limits[0]?.take({ ...reading, window: 'scoring', keyId: 'another key' })).to.include({
       accepted: true,
@@ -97,9 +97,9 @@ describe('rate limit', () => {
   });
 
   it('follows a rate that was lowered or raised', async () => {
-    for (const callId of ['a', 'b', 'c']) await take(callId);
+    for (const slotId of ['a', 'b', 'c']) await take(slotId);
     await age(400_000);
-    for (const callId of ['d', 'e']) await take(callId, 5);
+    for (const slotId of ['d', 'e']) await take(slotId, 5);
     const refused = await take('f', 1);
     expect(refused).to.include({ accepted: false, remaining: 0 });
     expect(refused.retryAfterMs).to.be.within(900, 1_001); // until all five have gone
@@ -187,8 +187,8 @@ describe('rate limit', () => {
       luaCommand(connection, { file: 'api/rate-limit/sliding-window.lua', reply: integersReply }),
     );
     return {
-      take: async (callId: string, connection = 0) => {
-        const reply = await scripts[connection]?.({ keys: [key], args: [rate, windowUs, callId] });
+      take: async (slotId: string, connection = 0) => {
+        const reply = await scripts[connection]?.({ keys: [key], args: [rate, windowUs, slotId] });
         const [, accepted, , retryAfterUs = 0, resetUs = 0, acceptedAtUs = 0] = reply ?? [];
         const newestUs = Number((await redis.zrange(key, -1, '-1', 'WITHSCORES'))[1]);
         return {

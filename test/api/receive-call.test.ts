@@ -10,7 +10,7 @@ describe('takeSlot', () => {
   const headers = new Map<string, string>();
   const context = { set: (name: string, value: string) => headers.set(name, value) } as unknown as Context;
   const apiKey = { _id: 'key', organisation_id: 'org', rate_per_second: 10 } as ApiKey;
-  const slot = { apiKey, callId: 'call', window: 'scoring', timeoutMs: 60 } as const;
+  const slot = { apiKey, slotId: 'slot', window: 'scoring', timeoutMs: 60 } as const;
   const limit = (take: () => Promise<Partial<RateDecision>>) => ({ take }) as unknown as RateLimit;
 
   it('says what is left of the rate', async () => {

@@ -129,6 +129,14 @@ describe('POST /v1/webhooks/score: the answer', () => {
       expect(await own.ledgerSum()).to.equal(1);
     });
 
+    it('is refused with 422 when a callbackId comes for another model, or asks for more', async () => {
+      const [callbackId, other] = [randomUUID(), await own.addModel()];
+      const to = (query: string) => own.call(`${path}?${query}`, { body: action(callbackId) });
+      scoredWebhook(await to(`model_id=${own.model._id}`));
+      refused(await to(`model_id=${other._id}`), '422 bad_request');
+      refused(await to(`model_id=${own.model._id}&explain=1`), '422 bad_request');
+    });
+
     it('is refused with 422 when a callbackId comes with another body', async () => {
       const callbackId = randomUUID();
       scoredWebhook(await send(action(callbackId)));

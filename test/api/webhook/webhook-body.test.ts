@@ -32,6 +32,14 @@ function refusalOf(work: () => unknown): string {
 }
 
 describe('parse the body of a webhook', () => {
+  it('refuses more members than a record has, however they are nested, and no fewer', () => {
+    const members = (count: number, of: string) =>
+      Array.from({ length: count }, (_, index) => `"${index}\\"" :${of}`).join(',');
+    expect(parse('application/json', `{${members(100_000, '":"')}}`)).to.have.property('99999"', ':');
+    for (const body of [`{${members(100_001, '1')}}`, `[{"a":{${members(50_000, '{"b":1}')}}}]`])
+      expect(refusalOf(() => parse('application/json', body))).to.match(/^400 .*more than 100000 members/);
+  });
+
   for (const type of [
     'application/json',
     'APPLICATION/JSON; charset="UTF-8"',

@@ -150,7 +150,7 @@ describe('newest scores', () => {
     expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${second}.0000`, score: 20 }]);
   });
 
-  it('of an erased lead are none, also when a call from before is settled afterwards; later ones count', async () => {
+  it('of an erased lead are not known, also when a call from before is settled afterwards; later ones are', async () => {
     const [before = ''] = callIds(1);
     await rig.record(before, [
       ['L-1', 70],
@@ -159,7 +159,10 @@ describe('newest scores', () => {
     await rig.erase('L-1', nowMs);
     await rig.warm('L-1', 'L-2');
     await rig.settle(before);
-    expect((await rig.read('L-1', 'L-2')).scores).to.deep.equal([null, { id: `${before}.0001`, score: 30 }]);
+    expect((await rig.read('L-1', 'L-2')).scores).to.deep.equal([
+      undefined,
+      { id: `${before}.0001`, score: 30 },
+    ]);
     const after = newCallId(nowMs + 1);
     await rig.score(after, [['L-1', 5]]);
     expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${after}.0000`, score: 5 }]);

@@ -85,8 +85,8 @@ describe('quota when Redis fails', () => {
 
     it('the rate limit fails, and uses no slot', async () => {
       const rateLimit = new RateLimit(rig.redis);
-      const take = (callId: string) =>
-        rateLimit.take({ organisationId: 'org', keyId: 'key', window: 'scoring', rate: 1, callId });
+      const take = (slotId: string) =>
+        rateLimit.take({ organisationId: 'org', keyId: 'key', window: 'scoring', rate: 1, slotId });
       expect(await failureOf(take('refused'))).to.be.instanceOf(Error);
       await rig.redis.config('SET', 'maxmemory', '0');
       expect(await take('call')).to.include({ accepted: true });

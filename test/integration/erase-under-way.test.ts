@@ -1,0 +1,115 @@
+import { expect } from 'chai';
+import { childProcessIds } from '../../scripts/bench/process-usage.js';
+import { ErasureStore } from '../../shared/store/erasures.js';
+import { IdempotencyStore } from '../../shared/store/idempotency.js';
+import { OutcomeStore } from '../../shared/store/outcomes.js';
+import { PredictionStore } from '../../shared/store/predictions.js';
+import { ValidationDailyStore } from '../../shared/store/validation-daily.js';
+import { eraseAgain } from '../../worker/erase-again.js';
+import { eventually } from '../support/eventually.js';
+import { freeze } from '../support/freeze.js';
+import { RawConnection } from '../support/raw-connection.js';
+import { refused, scored, scoredRow } from '../support/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+
+const leaseMs = 30_000;
+const scores = '/v1/scores/L-1';
+const lead = { company_size: 120, lead_source: 'Referral', crm_id: 'L-1' };
+
+describe('a call that is under way when its lead is erased', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+  });
+  beforeEach(async () => {
+    own = await workspace(service);
+  });
+
+  const history = async () => JSON.parse((await own.call(scores)).text).scores as { scored_at: string }[];
+  const erased = async () => (await own.call(scores, { method: 'DELETE' })).status;
+
+  /** Has a call wait for the workers while `meanwhile` is done. */
+  async function during(call: () => Promise<unknown>, meanwhile: () => Promise<unknown>): Promise<void> {
+    const workers = childProcessIds(service.stack.pool.pid);
+    await Promise.all(workers.map(freeze));
+    try {
+      const underWay = call();
+      const leases = `*${own.id}*leases*`;
+      await eventually(async () => expect(await service.redis.keys(leases)).to.have.length(1));
+      await meanwhile();
+      for (const pid of workers) process.kill(pid, 'SIGCONT');
+      await underWay;
+    } finally {
+      for (const pid of workers) process.kill(pid, 'SIGCONT');
+    }
+  }
+
+  /** What pools do when a lease is over. */
+  function eraseLater(): Promise<number> {
+    const { database } = service.stores;
+    const stores = {
+      erasures: new ErasureStore(database),
+      predictions: new PredictionStore(database),
+      outcomes: new OutcomeStore(database),
+      daily: new ValidationDailyStore(database),
+      idempotency: new IdempotencyStore(database),
+    };
+    return eraseAgain(stores, { nowMs: service.clock.now() + leaseMs, leaseMs });
+  }
+
+  it('is known afterwards, until it is erased as well', async () => {
+    scored(await own.score([lead]));
+    await during(
+      async () => scored(await own.score([lead])),
+      async () => expect(await erased()).to.equal(204),
+    );
+    expect(await history()).to.have.length(1);
+    expect(scoredRow(await own.score([{ ...lead, company_size: 5 }]))).to.include.keys('previous_score');
+    expect(await history()).to.have.length(2);
+
+    expect(await eraseLater()).to.be.at.least(1);
+    expect(await history(), 'what was scored after the erasure').to.have.length(1);
+    const kept = (await own.predictions()).map(({ fields }) => fields ?? null);
+    expect(kept.filter((fields) => fields !== null)).to.have.length(1);
+    expect(await eraseLater()).to.equal(0);
+  });
+
+  it('is known when there was nothing to erase before it', async () => {
+    await during(
+      async () => scored(await own.score([lead])),
+      async () => expect(await erased()).to.equal(404),
+    );
+    expect(scoredRow(await own.score([{ crm_id: 'L-1' }]))).to.include({ enriched: true });
+  });
+
+  it('of a test key erases nothing, and says so', async () => {
+    scored(await own.score([lead]));
+    const reply = await own.call(scores, { method: 'DELETE', key: own.test });
+    expect(refused(reply, '400 bad_request').error.message).to.include('live key');
+    expect(await history()).to.have.length(1);
+  });
+
+  it('that began to arrive first and was scored last is the newest', async () => {
+    const body = JSON.stringify({ model_id: own.model._id, records: [lead] });
+    const connection = await RawConnection.open(service.url());
+    connection.send(
+      `POST /v1/score HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${own.live.secret}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 20)}`,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const quick = scoredRow(await own.score([{ ...lead, company_size: 5 }]));
+    connection.send(body.slice(20));
+    const slow = scoredRow(await connection.reply());
+    connection.socket.destroy();
+    expect(slow.previous_score).to.equal(quick.score);
+    expect(scoredRow(await own.score([lead])).previous_score)
+      .to.equal(slow.score)
+      .and.not.equal(quick.score);
+    const dates = (await history()).map(({ scored_at }) => scored_at);
+    expect(dates).to.deep.equal([...dates].sort().reverse());
+  });
+});
