@@ -6,6 +6,7 @@ import { machineClock } from '../shared/clock.js';
 import { type Config, readConfig } from '../shared/config.js';
 import { messageOf } from '../shared/errors.js';
 import { callIdGenerator } from '../shared/identifiers.js';
+import { claimRedis } from '../shared/installation.js';
 import { Lifecycle } from '../shared/lifecycle.js';
 import { createLogger, type Logger } from '../shared/logger.js';
 import { NewestScores } from '../shared/newest-scores/newest-scores.js';
@@ -18,6 +19,7 @@ import { CallDocuments } from '../shared/store/call-documents.js';
 import { connectMongo } from '../shared/store/connect.js';
 import { ErasureStore } from '../shared/store/erasures.js';
 import { IdempotencyStore } from '../shared/store/idempotency.js';
+import { installationId } from '../shared/store/installation-id.js';
 import { KeySettingsStore } from '../shared/store/key-settings.js';
 import { ValidationStore } from '../shared/store/model-validation.js';
 import { loadManifest } from '../shared/store/model-versions.js';
@@ -94,6 +96,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   await prepareDatabase(mongo.database);
 
   const { database } = mongo;
+  await claimRedis(commands, await installationId(database));
   const keySettings = { brand: config.keyBrand, pepper: config.keyPepper };
   await noteKeySettings(new KeySettingsStore(database), keySettings, logger);
   const ledger = new UsageLedger(database, clock);

@@ -58,6 +58,9 @@ export const redisRunKey = 'leadscore:redis-run';
 /** Held by the pool that has begun the newest sweep, for as long as no other need begin one. */
 export const sweepTurnKey = 'leadscore:sweep-turn';
 
+/** The database that this Redis counts for; see shared/installation.ts. */
+export const installationKey = 'leadscore:installation';
+
 /** Sorted set of the accepted calls of one key in its last second, scored by Redis time in microseconds. */
 export const rateWindowKey = (organisationId: string, keyId: string, window: 'scoring' | 'reading'): string =>
   `{${organisationId}}:rate:${window}:${keyId}`;

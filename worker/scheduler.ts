@@ -1,5 +1,6 @@
 import { machineClock } from '../shared/clock.js';
 import type { WorkerConfig } from '../shared/config.js';
+import { claimRedis, OtherInstallation } from '../shared/installation.js';
 import type { Stoppable } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
 import { forgettingScores } from '../shared/newest-scores/forget-settled.js';
@@ -12,6 +13,7 @@ import { connectionReady, connectRedis } from '../shared/redis.js';
 import { connectMongo } from '../shared/store/connect.js';
 import { ErasureStore } from '../shared/store/erasures.js';
 import { IdempotencyStore } from '../shared/store/idempotency.js';
+import { installationId } from '../shared/store/installation-id.js';
 import { OutcomeStore } from '../shared/store/outcomes.js';
 import { PredictionStore } from '../shared/store/predictions.js';
 import { prepareDatabase } from '../shared/store/prepare.js';
@@ -29,6 +31,11 @@ const sweepEveryMs = 4_000;
 const removeOldEveryMs = 60_000;
 const eraseAgainEveryMs = 60_000;
 const addUpEveryMs = 10 * 60_000;
+
+/** A Redis that is full cannot be claimed; it is asked again with every sweep. */
+function unlessOther(error: unknown): void {
+  if (error instanceof OtherInstallation) throw error;
+}
 
 type SchedulerConfig = WorkerConfig & { readonly redisUrl: string; readonly mongoUrl: string };
 
@@ -48,6 +55,8 @@ export async function startScheduler(
   await connectionReady(commands);
   const mongo = await connectMongo(config.mongoUrl, { name: 'leadscore-upkeep', maxPoolSize: 5 });
   await prepareDatabase(mongo.database);
+  const installation = await installationId(mongo.database);
+  await claimRedis(commands, installation).catch(unlessOther);
   const clock = machineClock(config.clockOffsetMs);
   const ledger = new UsageLedger(mongo.database, clock);
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
@@ -64,6 +73,7 @@ export async function startScheduler(
     redis: commands,
     everyMs: sweepEveryMs,
     sweep: async () => {
+      await claimRedis(commands, installation).catch(unlessOther);
       const dropped = await makeRoom(commands);
       if (dropped > 0) logger.warn({ models: dropped }, 'newest scores given up: Redis is short of memory');
       const swept = await sweepLeases({ redis: commands, quota, ledger, beforeSettling });
