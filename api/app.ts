@@ -76,7 +76,7 @@ export function createApp(options: AppOptions): Koa {
     outcomesRoute(reading, {
       store: options.outcomes,
       heavyCalls: options.score.heavyCalls,
-      limits: options.score.receiving.limits,
+      ...options.score.receiving,
     }),
   );
 

@@ -32,6 +32,7 @@ import { UsageLedger } from '../shared/store/usage-ledger.js';
 import { ValidationDailyStore } from '../shared/store/validation-daily.js';
 import { Admission } from './admission.js';
 import { createApp } from './app.js';
+import { BodiesUnderWay } from './bodies-under-way.js';
 import { CallMetrics } from './call-metrics.js';
 import { callerAddressBehind } from './caller-address.js';
 import { Directory } from './directory.js';
@@ -163,7 +164,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const app = createApp({
     score: {
       keys,
-      receiving: { rateLimit, clock, newCallId, limits: config },
+      receiving: { rateLimit, clock, newCallId, limits: config, bodies: new BodiesUnderWay(config) },
       heavyCalls: new HeavyCalls(),
       scoring: {
         admission: new Admission({ directory, verdicts, clock }),

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { ApiError } from '../shared/errors.js';
+import type { BodyAccount } from './bodies-under-way.js';
 
 /*
  * The body of a request, read here and not by koa-bodyparser: that one turns a corrupt gzip body into a 500, never ends
@@ -25,17 +26,22 @@ const inflate = promisify(gunzip);
 
 /**
  * Reads a whole body, inflated.
+ * @param account is told what arrives, and refuses what is too much
  * @throws ApiError refusedRequest when it is too large or too slow, unreadableRequest when its encoding is unknown or it
  * does not inflate; CallerGone
  */
-export async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+export async function readBody(
+  request: IncomingMessage,
+  limits: BodyLimits,
+  account: BodyAccount,
+): Promise<Buffer> {
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   const isGzip = encoding === 'gzip' || encoding === 'x-gzip';
   if (!isGzip && encoding !== 'identity' && encoding !== '') {
     throw unreadable(`The Content-Encoding must be gzip or absent, not "${encoding.slice(0, 40)}".`);
   }
   if (Number(request.headers['content-length'] ?? 0) > limits.maxBodyBytes) throw tooLarge(limits);
-  const sent = await collect(request, limits);
+  const sent = await collect(request, limits, account);
   return isGzip ? await inflated(sent, limits) : sent;
 }
 
@@ -49,7 +55,7 @@ export function bodyText(body: Buffer): string {
   return body.toString('utf8', hasMark ? 3 : 0);
 }
 
-function collect(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+function collect(request: IncomingMessage, limits: BodyLimits, account: BodyAccount): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // Hung up while the key was looked up: neither 'end' nor 'close' will come any more.
     if (request.destroyed) {
@@ -60,14 +66,23 @@ function collect(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> 
     let length = 0;
     const end = (finish: () => void) => {
       clearTimeout(timer);
+      account.end();
       request.off('data', take).off('end', done).off('close', gone).off('error', gone);
       finish();
     };
     const timer = setTimeout(() => end(() => reject(tooSlow(limits))), limits.bodyTimeoutMs);
     const take = (chunk: Buffer) => {
       length += chunk.length;
-      if (length > limits.maxBodyBytes) end(() => reject(tooLarge(limits)));
-      else chunks.push(chunk);
+      if (length > limits.maxBodyBytes) {
+        end(() => reject(tooLarge(limits)));
+        return;
+      }
+      chunks.push(chunk);
+      try {
+        account.add(chunk.length);
+      } catch (error) {
+        end(() => reject(error));
+      }
     };
     const done = () =>
       end(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)));

@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import type { Clock } from '../shared/clock.js';
 import { ApiError } from '../shared/errors.js';
 import type { ApiKey } from '../shared/store/api-keys.js';
+import type { BodiesUnderWay } from './bodies-under-way.js';
 import type { RateDecision, RateLimit } from './rate-limit/rate-limit.js';
 import { type BodyLimits, readBody } from './read-body.js';
 import type { Deadline, Idempotency } from './scoring-call.js';
@@ -13,6 +14,7 @@ export interface ReceivingRooms {
   readonly clock: Clock;
   readonly newCallId: (nowMs: number) => string;
   readonly limits: BodyLimits;
+  readonly bodies: BodiesUnderWay;
 }
 
 /** A call whose key and rate were checked and whose body has arrived. */
@@ -52,7 +54,7 @@ export async function receiveCall(
   const slot = { apiKey, slotId, window: 'scoring', timeoutMs: leftMs } as const;
   const decision = await takeSlot(context, rooms.rateLimit, slot);
   const decidedMs = performance.now();
-  const body = await readBody(context.req, rooms.limits);
+  const body = await readBody(context.req, rooms.limits, rooms.bodies.begin(apiKey.organisation_id));
   // The body's last byte may have come while key and rate were checked: what that took is part of the time.
   const endMs = performance.now() + options.timeoutMs - (decidedMs - arrivedMs);
   const { socket } = context.req;

@@ -3,6 +3,7 @@ import { ApiError } from '../../shared/errors.js';
 import { isoInstant } from '../../shared/iso-instant.js';
 import { isTooFarAhead, mostDaysAhead } from '../../shared/outcome-date.js';
 import type { Outcome, OutcomeStore } from '../../shared/store/outcomes.js';
+import type { BodiesUnderWay, BodyAccount } from '../bodies-under-way.js';
 import type { HeavyCalls } from '../heavy-calls.js';
 import { parseJson } from '../parse-json.js';
 import { type BodyLimits, bodyText, readBody } from '../read-body.js';
@@ -17,17 +18,21 @@ export interface OutcomesRooms {
   readonly store: OutcomeStore;
   readonly heavyCalls: HeavyCalls;
   readonly limits: BodyLimits;
+  readonly bodies: BodiesUnderWay;
 }
 
 /**
  * `POST /v1/outcomes`: what became of leads. Free of charge, in every state of the organisation; sending a call again
  * changes nothing. A test key's call is checked and answered, and nothing of it is kept.
  */
-export function outcomesRoute(rooms: ReadingRooms, { store, heavyCalls, limits }: OutcomesRooms): Middleware {
+export function outcomesRoute(
+  rooms: ReadingRooms,
+  { store, heavyCalls, limits, bodies }: OutcomesRooms,
+): Middleware {
   const check = compileCheck<OutcomesRequest>(outcomesRequestSchema);
   return receivingRoute(rooms, {
     receive: async (context, { apiKey }) => {
-      const body = await jsonBody(context, limits);
+      const body = await jsonBody(context, limits, bodies.begin(apiKey.organisation_id));
       const { socket } = context.req;
       const call = {
         body,
@@ -55,8 +60,8 @@ export function outcomesRoute(rooms: ReadingRooms, { store, heavyCalls, limits }
   });
 }
 
-async function jsonBody(context: Context, limits: BodyLimits): Promise<Buffer> {
-  const body = await readBody(context.req, limits);
+async function jsonBody(context: Context, limits: BodyLimits, account: BodyAccount): Promise<Buffer> {
+  const body = await readBody(context.req, limits, account);
   const type = context.is('application/json');
   if (type === null) throw new ApiError('unreadableRequest', 'The body is empty: send a JSON object.');
   if (type !== 'application/json' || !/^(utf-?8)?$/i.test(context.request.charset)) {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import { BodiesUnderWay } from '../../api/bodies-under-way.js';
 import { bodyText, CallerGone, readBody } from '../../api/read-body.js';
 import { ApiError } from '../../shared/errors.js';
 import { type RawCall, RawConnection, requestBytes } from '../support/raw-connection.js';
@@ -9,6 +10,7 @@ import { type RawCall, RawConnection, requestBytes } from '../support/raw-connec
 const limits = { maxBodyBytes: 1_000, bodyTimeoutMs: 200 };
 
 describe('read a body', () => {
+  const bodies = new BodiesUnderWay(limits);
   let server: Server;
   let url: string;
 
@@ -33,7 +35,7 @@ describe('read a body', () => {
     try {
       connection.send(requestBytes({ path: '/', ...call }));
       const [request] = (await once(server, 'request')) as [IncomingMessage];
-      const reading = readBody(request, limits).catch((error: unknown) => error);
+      const reading = readBody(request, limits, bodies.begin('org')).catch((error: unknown) => error);
       await meanwhile({ connection, request });
       const result = await reading;
       expect(request.listenerCount('data'), 'listeners left').to.equal(0);
@@ -130,7 +132,7 @@ describe('read a body', () => {
     connection.destroy();
     await isClosed;
     const startMs = performance.now();
-    const error = await readBody(request, limits).catch((thrown: unknown) => thrown);
+    const error = await readBody(request, limits, bodies.begin('org')).catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(CallerGone);
     expect(performance.now() - startMs).to.be.below(limits.bodyTimeoutMs);
   });
