@@ -1,4 +1,4 @@
-import type { HttpReply } from './http-post.js';
+import type { HttpReply } from './http-connections.js';
 
 /** One row of an answer, as the API gives it; further members are kept. */
 export interface ScoreRow {
@@ -80,7 +80,8 @@ export function headerOf(reply: HttpReply, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function parse(text: string): unknown {
+/** The value of a JSON text; undefined where it is none. */
+export function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -88,7 +89,8 @@ function parse(text: string): unknown {
   }
 }
 
-function member(value: unknown, name: string): unknown {
+/** A member that a value has itself; undefined where it has none, or is no object. */
+export function member(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return Object.getOwnPropertyDescriptor(value, name)?.value;
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../../shared/errors.js';
 import { type ApiFailure, headerOf, readReply, type ScoreReply } from './api-reply.js';
 import { CallPace } from './call-pace.js';
-import type { HttpPost } from './http-post.js';
+import type { HttpPost } from './http-connections.js';
 
 /** A call that is not going to pass by being sent again. */
 export class CallRefused extends Error {

@@ -1,4 +1,4 @@
-import { httpConnections } from './http-post.js';
+import { httpConnections } from './http-connections.js';
 import { openInput } from './input-file.js';
 import { openRun } from './open-run.js';
 import { BatchScorer } from './score-batch.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { CallPace } from '../../../scripts/cli/score/call-pace.js';
-import type { HttpPost, HttpReply } from '../../../scripts/cli/score/http-post.js';
+import type { HttpPost, HttpReply } from '../../../scripts/cli/score/http-connections.js';
 import { CallRefused, delayMs, ScoreClient } from '../../../scripts/cli/score/score-client.js';
 import { sendInOrder } from '../../../scripts/cli/score/send-in-order.js';
 

@@ -1,4 +1,9 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 
 /** What came back: the status, the headers in lower case, and the body as text. */
@@ -14,14 +19,21 @@ export type HttpPost = (
   sent: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
 ) => Promise<HttpReply>;
 
+/** Reads by GET; ended when the signal is aborted. Fails as a POST does. */
+export type HttpGet = (
+  url: URL,
+  asked: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
+) => Promise<HttpReply>;
+
 export interface HttpConnections {
   readonly post: HttpPost;
+  readonly get: HttpGet;
   /** Ends the connections that are kept open. */
   close(): void;
 }
 
 /**
- * Makes POST calls over connections that are kept open between calls.
+ * Makes calls over connections that are kept open between calls.
  * @param options `connections`: how many at most; `idleMs`: without a byte for this long a call has failed
  */
 export function httpConnections({
@@ -34,25 +46,26 @@ export function httpConnections({
   const kept = { keepAlive: true, maxSockets: connections };
   const http = new HttpAgent(kept);
   const https = new HttpsAgent(kept);
-  const post: HttpPost = (url, { headers, body }) =>
+  const call = (url: URL, options: RequestOptions, body: Buffer | undefined): Promise<HttpReply> =>
     new Promise((resolve, reject) => {
-      const bytes = Buffer.from(body);
-      const options = {
-        method: 'POST',
-        headers: { ...headers, 'content-length': bytes.length },
-        timeout: idleMs,
-      };
+      const sent = { ...options, timeout: idleMs };
       const request =
         url.protocol === 'https:'
-          ? httpsRequest(url, { ...options, agent: https })
-          : httpRequest(url, { ...options, agent: http });
+          ? httpsRequest(url, { ...sent, agent: https })
+          : httpRequest(url, { ...sent, agent: http });
       request.on('timeout', () => request.destroy(new Error(`no answer within ${idleMs / 1000} s`)));
       request.on('error', reject);
       request.on('response', (response) => readReply(response).then(resolve, reject));
-      request.end(bytes);
+      request.end(body);
     });
+  const post: HttpPost = (url, { headers, body }) => {
+    const bytes = Buffer.from(body);
+    return call(url, { method: 'POST', headers: { ...headers, 'content-length': bytes.length } }, bytes);
+  };
+  const get: HttpGet = (url, { headers, signal }) => call(url, { method: 'GET', headers, signal }, undefined);
   return {
     post,
+    get,
     close: () => {
       http.destroy();
       https.destroy();
