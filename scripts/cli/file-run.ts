@@ -1,10 +1,13 @@
 import type { ProgressState } from '../terminal/pace.js';
 import { Progress } from '../terminal/progress.js';
 import { readableCount } from '../terminal/readable-numbers.js';
-import type { CliContext } from './cli-context.js';
+import { wrapText } from '../terminal/wrap-text.js';
+import { type CliContext, lineWidth } from './cli-context.js';
 
 /** What a command that goes through a file, row by row, says while it does. */
 export interface FileListener {
+  /** Before it is started: something that a person may want to stop for. */
+  notice?(text: string): void;
   /** Before the first row: rows that an earlier run has done. */
   started(rowsDone: number): void;
   progress(state: ProgressState): void;
@@ -36,6 +39,10 @@ export async function runThroughFile<Result>(
   process.once('SIGTERM', onInterrupt);
   const progress = json === true ? undefined : new Progress({ stream: stderr, label, unit });
   const listener: FileListener = {
+    notice: (text) => {
+      if (json !== true)
+        stderr.write(`${stderr.isTTY === true ? wrapText(text, lineWidth(stderr)) : text}\n`);
+    },
     started: (rowsDone) => {
       if (rowsDone > 0 && progress !== undefined)
         stderr.write(`Going on after row ${readableCount(rowsDone)}, where the last run stopped.\n`);

@@ -38,6 +38,11 @@ means missing. Columns without a name are left out, rows without a value passed
 over. CSV output has crm_id, row (1 is the first record), score,
 conversion_likelihood, enriched, previous_score, delta and warnings.
 
+Fields that the model knows and the file does not have are named before anything
+is sent and again at the end, and so are columns that the model does not know (of
+JSONL at the end only). Names match without regard to case, spaces, _ and -.
+Without a crm_id, scores can be neither found again nor graded.
+
 Stopped (Ctrl-C, a lost connection, an exhausted quota), it goes on when the same
 command is given again: FILE.resume.json beside the output says from where.
 Records that were sent but not written are not counted twice (within 24 hours).`;

@@ -49,11 +49,11 @@ function readHeader(
   const wanted = options.crmIdField ?? 'crm_id';
   const crmIdColumn = named.find((column) => column.name === wanted)?.index;
   if (crmIdColumn === undefined && options.crmIdField !== undefined) throw noSuchColumn(input, wanted, names);
+  // A column called crm_id beside the one that was named would be a second crm_id.
+  const fields = named.filter(({ name, index }) => index !== crmIdColumn && name !== 'crm_id');
+  options.onNames?.([...fields.map(({ name }) => name), ...(crmIdColumn === undefined ? [] : ['crm_id'])]);
   return {
-    // A column called crm_id beside the one that was named would be a second crm_id.
-    columns: named
-      .filter(({ name, index }) => index !== crmIdColumn && name !== 'crm_id')
-      .map(({ name, index }) => ({ index, key: `${JSON.stringify(name)}:` })),
+    columns: fields.map(({ name, index }) => ({ index, key: `${JSON.stringify(name)}:` })),
     crmIdColumn,
     leastCells: (named.at(-1)?.index ?? 0) + 1,
     cells: cells.length,

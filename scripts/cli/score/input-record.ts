@@ -14,4 +14,9 @@ export interface InputRecord {
 export interface RecordOptions {
   /** Column or field that holds the crm_id; undefined: `crm_id` when there is one. */
   readonly crmIdField: string | undefined;
+  /**
+   * Told the names under which values are sent, `crm_id` among them: a CSV's columns once, before the first record; in
+   * JSONL those of each record, when it is read.
+   */
+  readonly onNames?: ((names: readonly string[]) => void) | undefined;
 }

@@ -18,7 +18,9 @@ export async function* jsonlRecords(input: InputFile, options: RecordOptions): A
     if (text === '') continue;
     row += 1;
     const record = parse(text, `${input.name}, line ${line}`);
-    yield { row, line, text: withCrmId(record, text, options), endByte };
+    const sent = withCrmId(record, text, options);
+    options.onNames?.(sent.names);
+    yield { row, line, text: sent.text, endByte };
   }
 }
 
@@ -43,14 +45,19 @@ function parse(text: string, place: string): object {
   throw badInput(`${place} is not a JSON object. Each line must be one record, such as {"field": "value"}`);
 }
 
-function withCrmId(record: object, text: string, { crmIdField }: RecordOptions): string {
-  if (crmIdField === undefined) return text;
-  const fields = new Map(Object.entries(record));
-  const id: unknown = fields.get(crmIdField);
+/** A record as it is sent, and the names of its members. */
+function withCrmId(
+  record: object,
+  text: string,
+  { crmIdField }: RecordOptions,
+): { readonly text: string; readonly names: readonly string[] } {
+  if (crmIdField === undefined) return { text, names: Object.keys(record) };
+  const fields = new Map<string, unknown>(Object.entries(record));
+  const id = fields.get(crmIdField);
   fields.delete(crmIdField);
   fields.delete('crm_id');
   const isId = (typeof id === 'string' && id !== '') || typeof id === 'number';
+  if (isId) fields.set('crm_id', String(id));
   const members = [...fields].map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
-  if (isId) members.push(`"crm_id":${JSON.stringify(String(id))}`);
-  return `{${members.join(',')}}`;
+  return { text: `{${members.join(',')}}`, names: [...fields.keys()] };
 }

@@ -9,6 +9,8 @@ export interface RunFigures {
   readonly emptyRows: number;
   readonly enriched: number;
   readonly warned: number;
+  /** Records that had a crm_id; undefined where an older version has begun the run. */
+  readonly withCrmId?: number;
   /** Scores 0-9, 10-19, …, 90-100. */
   readonly histogram: readonly number[];
   /** Time spent, all runs together. */
@@ -47,7 +49,7 @@ export const newRun = (begun: Pick<RunState, 'input' | 'options' | 'digest'>): R
   ...begun,
   rows: 0,
   outputBytes: 0,
-  figures: { records: 0, emptyRows: 0, enriched: 0, warned: 0, histogram: [], elapsedMs: 0 },
+  figures: { records: 0, emptyRows: 0, enriched: 0, warned: 0, withCrmId: 0, histogram: [], elapsedMs: 0 },
 });
 
 /** The file beside an output that holds its run's state. */

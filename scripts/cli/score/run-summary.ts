@@ -1,6 +1,8 @@
 import { renderHistogram, ScoreHistogram } from '../../terminal/histogram.js';
 import { readableCount, readableDuration } from '../../terminal/readable-numbers.js';
 import { renderFields } from '../../terminal/table.js';
+import type { FieldReport } from './field-match.js';
+import { missingFields, unknownNames, withoutCrmId } from './noticed.js';
 import type { RunReport } from './score-run.js';
 
 /** The summary of a run as one JSON document. */
@@ -19,11 +21,19 @@ export function summaryDocument(report: RunReport): Record<string, unknown> {
     records_per_second: seconds > 0 ? Math.round(figures.records / seconds) : 0,
     enriched: figures.enriched,
     with_warnings: figures.warned,
+    ...(figures.withCrmId === undefined ? {} : { with_crm_id: figures.withCrmId }),
+    ...(report.fields === undefined ? {} : { fields: fieldsDocument(report.fields) }),
     histogram: new ScoreHistogram(figures.histogram).bins(),
     ...(figures.usage === undefined ? {} : { usage: figures.usage }),
     ...(figures.validation === undefined ? {} : { validation: figures.validation }),
   };
 }
+
+const fieldsDocument = ({ known, notInFile, unknown }: FieldReport): Record<string, unknown> => ({
+  known,
+  not_in_file: notInFile,
+  not_known_to_model: unknown,
+});
 
 /** The summary of a run for people: figures, then the histogram of the scores. */
 export function summaryText(report: RunReport, { width }: { readonly width: number }): string {
@@ -37,6 +47,8 @@ export function summaryText(report: RunReport, { width }: { readonly width: numb
       'Warnings',
       figures.warned === 0 ? undefined : `${readableCount(figures.warned)} records, see the output`,
     ],
+    ['Fields', fieldsText(report)],
+    ['crm_id', crmIdText(report)],
     ['Usage', usageText(report)],
     ['Validation', figures.validation?.summary],
     ['Results', report.output === '-' ? undefined : report.output],
@@ -47,6 +59,18 @@ export function summaryText(report: RunReport, { width }: { readonly width: numb
   return [fields, figures.records === 0 ? '' : `Scores\n${histogram}`, complete ? '' : stopped]
     .filter((part) => part !== '')
     .join('\n\n');
+}
+
+function fieldsText({ fields, format }: RunReport): string | undefined {
+  if (fields === undefined) return undefined;
+  const sentences = [missingFields(fields), unknownNames(fields, format)];
+  return sentences.filter((each) => each !== undefined).join('\n') || undefined;
+}
+
+function crmIdText({ format, figures: { records, withCrmId } }: RunReport): string | undefined {
+  if (withCrmId === undefined || withCrmId === records) return undefined;
+  if (withCrmId === 0) return `None of the records has one. ${withoutCrmId(format)}`;
+  return `${readableCount(records - withCrmId)} of ${readableCount(records)} records have none: they can be neither found again nor graded`;
 }
 
 function usageText({ figures: { usage } }: RunReport): string | undefined {

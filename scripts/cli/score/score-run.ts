@@ -3,9 +3,12 @@ import { ScoreHistogram } from '../../terminal/histogram.js';
 import { readableCount } from '../../terminal/readable-numbers.js';
 import { CliError } from '../cli-error.js';
 import type { FileListener } from '../file-run.js';
-import type { ReplyUsage, ReplyValidation } from './api-reply.js';
+import type { ReplyUsage, ReplyValidation, ScoreRow } from './api-reply.js';
+import { beginReading } from './begin-reading.js';
 import { csvRecords } from './csv-records.js';
-import type { InputFile } from './input-file.js';
+import type { FieldReport } from './field-match.js';
+import type { InputFile, RecordFormat } from './input-file.js';
+import type { InputNames } from './input-names.js';
 import { jsonlRecords } from './jsonl-records.js';
 import type { OpenRun, OutputChoice } from './open-run.js';
 import { type Batch, recordBatches } from './record-batches.js';
@@ -44,7 +47,10 @@ export interface RunReport {
   readonly rows: number;
   /** Rows of these that earlier runs had done. */
   readonly resumedAfterRow: number;
+  readonly format: RecordFormat;
   readonly figures: RunFigures;
+  /** What the file has of the fields that the model knows; undefined when it is not known. */
+  readonly fields: FieldReport | undefined;
 }
 
 export interface RunParts {
@@ -52,6 +58,7 @@ export interface RunParts {
   readonly input: InputFile;
   readonly opened: OpenRun;
   readonly scorer: BatchScorer;
+  readonly names: InputNames;
 }
 
 /** One pass over a file: what is sent, what is kept, and how far it has come. */
@@ -68,11 +75,15 @@ export class ScoreRun {
 
   /** Sends and writes everything; false when told to stop before. */
   async toTheEnd(): Promise<boolean> {
-    const { options, input, scorer } = this.parts;
-    const records =
-      input.format === 'csv'
-        ? csvRecords(input, { crmIdField: options.crmIdField })
-        : jsonlRecords(input, { crmIdField: options.crmIdField });
+    const { options, input, scorer, names } = this.parts;
+    const reading = {
+      crmIdField: options.crmIdField,
+      onNames: (seen: readonly string[]) => names.see(seen),
+    };
+    const records = await beginReading(
+      input.format === 'csv' ? csvRecords(input, reading) : jsonlRecords(input, reading),
+    );
+    for (const notice of names.notices()) options.listener.notice?.(notice);
     const remaining = recordsAfter(records, this.parts.opened.state, this.digest);
     options.listener.started(this.state.rows);
     let isFirst = true;
@@ -89,12 +100,20 @@ export class ScoreRun {
 
   /** Ends a run that was not broken off: a complete one leaves nothing to go on with. */
   async finish(complete: boolean): Promise<RunReport> {
-    const { options, opened, input } = this.parts;
+    const { options, opened, input, names } = this.parts;
     if (complete && opened.statePath !== undefined) await removeState(opened.statePath);
     if (!complete && this.state.rows === 0) await this.leaveNothing();
     const { rows, figures } = this.state;
-    const resumedAfterRow = opened.state.rows;
-    return { input: input.path, output: options.output.path, complete, rows, resumedAfterRow, figures };
+    return {
+      input: input.path,
+      output: options.output.path,
+      complete,
+      rows,
+      resumedAfterRow: opened.state.rows,
+      format: input.format,
+      figures,
+      fields: names.report(complete),
+    };
   }
 
   /** Leaves things so that the run can go on; the error says how. A run that has done nothing leaves nothing. */
@@ -157,6 +176,7 @@ export class ScoreRun {
       records: before.records + rows.length,
       emptyRows: before.emptyRows + batch.emptyRows,
       enriched: before.enriched + rows.filter((row) => row.enriched).length,
+      ...countedCrmIds(before, rows),
       warned: before.warned + rows.filter((row) => (row.warnings ?? []).length > 0).length,
       histogram: this.histogram.toCounts(),
       elapsedMs: this.parts.opened.state.figures.elapsedMs + (performance.now() - this.startMs),
@@ -164,6 +184,15 @@ export class ScoreRun {
     };
   }
 }
+
+/** A run that an older version began has not counted them: then nothing is known. */
+const countedCrmIds = (
+  { withCrmId }: RunFigures,
+  rows: readonly ScoreRow[],
+): Pick<RunFigures, 'withCrmId'> =>
+  withCrmId === undefined
+    ? {}
+    : { withCrmId: withCrmId + rows.filter((row) => row.crm_id !== undefined).length };
 
 /** Calls do not end in the order of the file: the highest usage is the latest, unless a month ended in between. */
 function laterUsage(before: ReplyUsage | undefined, usage: ReplyUsage | undefined): ReplyUsage | undefined {

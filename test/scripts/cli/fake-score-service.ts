@@ -39,6 +39,10 @@ export class FakeScoreService {
   /** Records counted. */
   used = 0;
   answering: Answering = () => undefined;
+  /** What `GET /v1/models/{id}` answers; undefined: 404, as a service that does not know it. */
+  model: unknown;
+  /** The paths that were read by GET. */
+  readonly read: string[] = [];
   private readonly arrivals = new EventEmitter();
   private readonly replies = new Map<string, string>();
   private readonly server = createServer((request, response) => {
@@ -70,6 +74,12 @@ export class FakeScoreService {
   }
 
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method === 'GET') {
+      this.read.push(`${request.url}`);
+      if (this.model === undefined) refuse(response, { status: 404, code: 'not_found' });
+      else response.end(JSON.stringify(this.model));
+      return;
+    }
     const body: { model_id: string; explain?: boolean; records: Record<string, unknown>[] } = JSON.parse(
       await text(request),
     );

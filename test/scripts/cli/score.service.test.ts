@@ -31,7 +31,12 @@ describe('leadscore score, through the service', () => {
     await writeFile(join(directory, 'leads.csv'), `crm_id,company_size,demo_requested\n${rows.join('\n')}\n`);
     const first = await score('leads.csv', '--json');
     expect(first.exitCode, first.stderr).to.equal(0);
-    expect(JSON.parse(first.stdout)).to.deep.include({ records: 2_500, enriched: 0 });
+    expect(JSON.parse(first.stdout)).to.deep.include({
+      records: 2_500,
+      enriched: 0,
+      with_crm_id: 2_500,
+      fields: { known: 3, not_in_file: ['lead_source'], not_known_to_model: [] },
+    });
     expect(await own.ledgerSum()).to.equal(2_500);
 
     const again = JSON.parse((await score('leads.csv', '--restart', '--json')).stdout);

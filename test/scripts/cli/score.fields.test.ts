@@ -1,0 +1,130 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import { csvOf, ScoreDesk } from './score-desk.js';
+
+const model = {
+  fields: [
+    { field: 'n', label: 'Number' },
+    { field: 'Lead Source', label: 'Lead source', aliases: ['Origin'] },
+    { field: 'Total Visits', label: 'Visits' },
+  ],
+  recency: { field: 'Last Activity', max_age_days: 30 },
+};
+
+describe('leadscore score, what it says of the columns', () => {
+  let desk: ScoreDesk;
+
+  beforeEach(async () => {
+    desk = await ScoreDesk.open();
+    desk.service.model = model;
+  });
+
+  afterEach(() => desk.leave());
+
+  it('names fields that are not in the file before anything is sent, and again at the end; asks once', async () => {
+    const rows = csvOf(2_500)
+      .replace('n,crm_id', 'n,crm_id,Lead Src,Total-Visits')
+      .replace(/(crm-\d+)/g, '$1,x,3');
+    await writeFile(desk.file('leads.csv'), rows);
+    const missing = 'Not in the file: "Lead Source", "Last Activity" (of 4 fields that the model knows)';
+    const running = desk.startScore('leads.csv');
+    let saidBefore = '';
+    running.process.stderr?.on('data', (bytes) => {
+      saidBefore += String(bytes);
+    });
+    const wereSaid: boolean[] = [];
+    desk.service.answering = async () => {
+      for (let tries = 0; tries < 100 && !saidBefore.includes(missing); tries += 1)
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      wereSaid.push(saidBefore.includes(missing));
+      return undefined;
+    };
+    const { stdout, stderr, exitCode } = await running.ended;
+    expect(exitCode).to.equal(0);
+    expect(wereSaid).to.deep.equal([true, true, true]);
+    expect(stderr).to.equal(`${missing}\nNot known to the model: 1 column, "Lead Src"\n`);
+    expect(stdout.replace(/\s+/g, ' '))
+      .to.include(`Fields ${missing} Not known to the model: 1 column, "Lead Src" Usage`)
+      .and.not.include('crm_id');
+    expect(desk.service.read).to.deep.equal(['/v1/models/mdl_a']);
+  });
+
+  it('has the lists in the document of --json, and says nothing beside it', async () => {
+    await writeFile(desk.file('leads.csv'), 'n,Id,ORIGIN,total_visits\n1,a,x,2\n2,b,x,2\n');
+    const { stdout, stderr } = await desk.score('leads.csv', '--json', '--crm-id', 'Id');
+    expect(stderr).to.equal('');
+    expect(JSON.parse(stdout)).to.deep.include({
+      with_crm_id: 2,
+      fields: { known: 4, not_in_file: ['Last Activity'], not_known_to_model: [] },
+    });
+  });
+
+  it('knows the keys of JSONL at the end, and only there', async () => {
+    const lines = ['{"n":"1","crm_id":"a","Origin":"x"}', '{"n":"2","crm_id":"b","other":null}'];
+    await writeFile(desk.file('leads.jsonl'), `${lines.join('\n')}\n`);
+    const { stdout, stderr } = await desk.score('leads.jsonl', '--out', desk.file('a.jsonl'));
+    expect(stderr).to.equal('');
+    expect(stdout.replace(/\s+/g, ' '))
+      .to.include('Not in the file: "Total Visits", "Last Activity" (of 4 fields')
+      .and.include('Not known to the model: 1 key, "other"');
+    desk.service.model = { fields: [{ field: 'n' }] };
+    await writeFile(desk.file('more.jsonl'), '{"n":"1","crm_id":"a","other":1}\n');
+    const more = await desk.score('more.jsonl', '--out', desk.file('b.jsonl'));
+    expect(more.stdout, 'where none is missing').to.match(/Fields +Not known to the model: 1 key, "other"/);
+  });
+
+  it('says nothing of fields where all are there, or the model cannot be read', async () => {
+    await writeFile(desk.file('leads.csv'), 'n,crm_id,origin,Total Visits,LAST_ACTIVITY\n1,a,b,c,d\n');
+    for (const answer of [model, undefined, { fields: 'none' }, { fields: [{}] }]) {
+      desk.service.model = answer;
+      const { stdout, stderr, exitCode } = await desk.score('leads.csv', '--restart');
+      expect(exitCode).to.equal(0);
+      expect(stderr).to.equal('');
+      expect(stdout).to.not.include('Fields').and.not.include('Not ');
+    }
+  });
+
+  it('shortens long lists and long names, and lets no name reach the terminal as it is', async () => {
+    const fields = Array.from({ length: 15 }, (_, index) => ({ field: `field ${index}` }));
+    desk.service.model = { fields };
+    const names = ['n', '"a\u001b[31m\nb"', 'x'.repeat(90), 'c', 'd', 'e', 'f'];
+    await writeFile(desk.file('leads.csv'), `${names.join(',')},crm_id\n1,2,3,4,5,6,7,8\n`);
+    const { stderr } = await desk.score('leads.csv');
+    expect(stderr)
+      .to.include('"field 11" and 3 more (all 15 fields that the model knows)')
+      .and.include(`7 columns, "n", "a\\u001b[31m\\nb", "${'x'.repeat(59)}…", "c", "d" and 2 more`);
+  });
+
+  it('says that records without a crm_id are lost to grades, and how to name the column', async () => {
+    await writeFile(desk.file('leads.csv'), 'n,Lead ID\n1,a\n2,b\n');
+    const without = await desk.score('leads.csv');
+    const advice =
+      'They can be neither found again nor graded. Name the column that identifies a lead, such as --crm-id "Lead ID"';
+    expect(without.stderr).to.include(`Records have no crm_id. ${advice}`);
+    expect(without.stdout.replace(/\s+/g, ' ')).to.include(`crm_id None of the records has one. ${advice}`);
+    await writeFile(desk.file('some.csv'), 'n,crm_id\n1,a\n2,\n');
+    const some = await desk.score('some.csv');
+    expect(some.stderr).to.not.include('crm_id');
+    expect(some.stdout).to.match(
+      /crm_id +1 of 2 records have none: they can be neither found again nor graded/,
+    );
+    const { with_crm_id } = JSON.parse((await desk.score('some.csv', '--json', '--restart')).stdout);
+    expect(with_crm_id).to.equal(1);
+  });
+
+  it('says nothing of crm_id at the end of a run that an older version began', async () => {
+    await desk.writeRows('leads.csv', 2_000);
+    desk.service.answering = (call) =>
+      call.number === 1 ? { status: 402, code: 'expired_read_only' } : undefined;
+    await desk.score('leads.csv');
+    const statePath = desk.file('leads.scored.csv.resume.json');
+    const state = JSON.parse(await readFile(statePath, 'utf8'));
+    delete state.figures.withCrmId;
+    await writeFile(statePath, JSON.stringify(state));
+    desk.service.answering = () => undefined;
+    const { stdout } = await desk.score('leads.csv');
+    expect(stdout)
+      .to.match(/Records +2,000/)
+      .and.not.include('crm_id');
+  });
+});
