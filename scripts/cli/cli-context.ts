@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/clock.js';
 import type { Config } from '../../shared/config.js';
+import { wrapText } from '../terminal/wrap-text.js';
 import type { Connections } from './connections.js';
 
 /** Where a command writes: standard output and standard error. */
@@ -33,6 +34,10 @@ export interface CommandResult {
 /** Characters of a line: the terminal's, 80 where there is none, never more than 120. */
 export const lineWidth = (stream: OutputStream): number =>
   stream.isTTY === true ? Math.min(120, Math.max(60, stream.columns || 80)) : 80;
+
+/** A sentence for a stream: on a terminal broken at spaces, further lines set in; else one line. */
+export const wrappedFor = (stream: OutputStream, text: string): string =>
+  stream.isTTY === true ? wrapText(text, lineWidth(stream) - 2).replaceAll('\n', '\n  ') : text;
 
 /** The exit code of a command that did its work and whose answer may be no. */
 export const exitWhen = (failed: boolean): Pick<CommandResult, 'exitCode'> => (failed ? { exitCode: 1 } : {});

@@ -1,8 +1,7 @@
 import type { ProgressState } from '../terminal/pace.js';
 import { Progress } from '../terminal/progress.js';
 import { readableCount } from '../terminal/readable-numbers.js';
-import { wrapText } from '../terminal/wrap-text.js';
-import { type CliContext, lineWidth } from './cli-context.js';
+import { type CliContext, wrappedFor } from './cli-context.js';
 
 /** What a command that goes through a file, row by row, says while it does. */
 export interface FileListener {
@@ -40,8 +39,7 @@ export async function runThroughFile<Result>(
   const progress = json === true ? undefined : new Progress({ stream: stderr, label, unit });
   const listener: FileListener = {
     notice: (text) => {
-      if (json !== true)
-        stderr.write(`${stderr.isTTY === true ? wrapText(text, lineWidth(stderr)) : text}\n`);
+      if (json !== true) stderr.write(`${wrappedFor(stderr, text)}\n`);
     },
     started: (rowsDone) => {
       if (rowsDone > 0 && progress !== undefined)

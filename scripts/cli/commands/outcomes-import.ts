@@ -3,10 +3,11 @@ import { OrganisationStore } from '../../../shared/store/organisations.js';
 import { OutcomeStore } from '../../../shared/store/outcomes.js';
 import { readableCount } from '../../terminal/readable-numbers.js';
 import { renderFields } from '../../terminal/table.js';
-import { type CliContext, lineWidth } from '../cli-context.js';
+import { type CliContext, lineWidth, wrappedFor } from '../cli-context.js';
 import { exitCodes, usageError } from '../cli-error.js';
 import { runThroughFile } from '../file-run.js';
 import { type ImportReport, importOutcomes } from '../outcomes/import-run.js';
+import { mistakeSentences } from '../outcomes/mistakes.js';
 import { openInput } from '../score/input-file.js';
 import { requireOrganisation } from './organisation-actions.js';
 
@@ -40,7 +41,7 @@ export async function importOutcomesFile(
       listener,
     });
     const isAsked = report.complete && (await askForGrades(context, organisationId));
-    return resultOf(report, { organisationId, isAsked, context });
+    return resultOf(report, { organisationId, fileName: input.name, isAsked, context });
   });
   await context.present(options, Promise.resolve(result));
 }
@@ -57,9 +58,16 @@ async function askForGrades({ connections }: CliContext, organisationId: string)
 
 function resultOf(
   report: ImportReport,
-  of: { readonly organisationId: string; readonly isAsked: boolean; readonly context: CliContext },
+  of: {
+    readonly organisationId: string;
+    readonly fileName: string;
+    readonly isAsked: boolean;
+    readonly context: CliContext;
+  },
 ) {
-  const { accepted, converted, refused, problems, rows, complete } = report;
+  const { accepted, converted, refused, mistakes, rows, complete } = report;
+  const { stdout } = of.context;
+  const problems = mistakeSentences(mistakes, of.fileName);
   const fields = renderFields(
     [
       ['Rows', readableCount(rows)],
@@ -71,14 +79,13 @@ function resultOf(
       ],
       ['', complete ? undefined : 'Interrupted: give the same command again to go on.'],
     ],
-    { width: lineWidth(of.context.stdout) },
+    { width: lineWidth(stdout) },
   );
-  const more = refused > problems.length ? [`… and ${readableCount(refused - problems.length)} more`] : [];
-  const listed = problems.length === 0 ? '' : `\n\n${[...problems, ...more].join('\n')}`;
+  const listed = problems.map((problem) => wrappedFor(stdout, problem)).join('\n');
   const failed = refused > 0 ? exitCodes.failed : exitCodes.done;
   return {
     document: { org_id: of.organisationId, rows, accepted, converted, refused, problems, complete },
-    text: fields + listed,
+    text: listed === '' ? fields : `${fields}\n\n${listed}`,
     exitCode: complete ? failed : exitCodes.interrupted,
   };
 }

@@ -2,10 +2,10 @@ import type { Outcome, OutcomeStore } from '../../../shared/store/outcomes.js';
 import type { FileListener } from '../file-run.js';
 import type { InputFile } from '../score/input-file.js';
 import { type ImportFigures, ImportProgressFile } from './import-state.js';
-import { type OutcomeColumns, outcomeRows } from './outcome-rows.js';
+import { withMistake } from './mistakes.js';
+import { type OutcomeColumns, type OutcomeRow, outcomeRows } from './outcome-rows.js';
 
 const rowsAtOnce = 1_000;
-const problemsKept = 20;
 
 export interface ImportRun {
   readonly input: InputFile;
@@ -51,7 +51,7 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
     rows += 1;
     endByte = row.endByte;
     if (rows <= before.rows) continue;
-    figures = withRow(figures, row, input.name);
+    figures = withRow(figures, row);
     if ('outcome' in row) pending.push(row.outcome);
     if (rows % rowsAtOnce !== 0) continue;
     await flush(endByte);
@@ -62,18 +62,13 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
   return { ...figures, rows, complete: true };
 }
 
-function withRow(
-  figures: ImportFigures,
-  row: { readonly line: number } & ({ readonly outcome: Outcome } | { readonly problem: string }),
-  fileName: string,
-): ImportFigures {
+function withRow(figures: ImportFigures, row: OutcomeRow): ImportFigures {
   if ('outcome' in row)
     return {
       ...figures,
       accepted: figures.accepted + 1,
       converted: figures.converted + (row.outcome.converted ? 1 : 0),
     };
-  const problem = `${fileName}, line ${row.line}: ${row.problem}`;
-  const problems = figures.refused < problemsKept ? [...figures.problems, problem] : figures.problems;
-  return { ...figures, refused: figures.refused + 1, problems };
+  const mistakes = withMistake(figures.mistakes, row.mistake, row.line);
+  return { ...figures, refused: figures.refused + 1, mistakes };
 }

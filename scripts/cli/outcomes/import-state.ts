@@ -1,18 +1,19 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import type { InputFile } from '../score/input-file.js';
+import type { MistakeGroup } from './mistakes.js';
 
 /** What was found in the rows that are done. */
 export interface ImportFigures {
   readonly accepted: number;
   readonly converted: number;
   readonly refused: number;
-  /** What is wrong with the first refused rows, one sentence each. */
-  readonly problems: readonly string[];
+  /** What is wrong with the refused rows. */
+  readonly mistakes: readonly MistakeGroup[];
 }
 
 /** How far an import has come: kept beside the file until it is complete. */
 interface ImportState {
-  readonly format: 1;
+  readonly format: 2;
   /** What was imported where: an import of anything else begins anew. */
   readonly of: ImportIdentity;
   /** Rows that are done, from the first. */
@@ -27,7 +28,7 @@ interface ImportIdentity {
   readonly columns: readonly (string | null)[];
 }
 
-export const nothingImported: ImportFigures = { accepted: 0, converted: 0, refused: 0, problems: [] };
+export const nothingImported: ImportFigures = { accepted: 0, converted: 0, refused: 0, mistakes: [] };
 
 /** Keeps how far an import has come, in a file beside the one that is imported; without, where that cannot be written. */
 export class ImportProgressFile {
@@ -44,7 +45,7 @@ export class ImportProgressFile {
   async read(): Promise<{ readonly rows: number; readonly figures: ImportFigures }> {
     try {
       const state = JSON.parse(await readFile(this.path, 'utf8')) as Partial<ImportState>;
-      const isSame = state.format === 1 && JSON.stringify(state.of) === JSON.stringify(this.identity);
+      const isSame = state.format === 2 && JSON.stringify(state.of) === JSON.stringify(this.identity);
       if (isSame && state.rows !== undefined && state.figures !== undefined)
         return { rows: state.rows, figures: state.figures };
     } catch {
@@ -56,7 +57,7 @@ export class ImportProgressFile {
   /** Takes down that so many rows are done. */
   async write(rows: number, figures: ImportFigures): Promise<void> {
     if (!this.isWritable) return;
-    const state: ImportState = { format: 1, of: this.identity, rows, figures };
+    const state: ImportState = { format: 2, of: this.identity, rows, figures };
     try {
       await writeFile(`${this.path}.part`, `${JSON.stringify(state)}\n`);
       await rename(`${this.path}.part`, this.path);

@@ -5,6 +5,8 @@ import { isTooFarAhead, mostDaysAhead } from '../../../shared/outcome-date.js';
 import type { Outcome } from '../../../shared/store/outcomes.js';
 import { csvRows, emptyCsv } from '../score/csv-rows.js';
 import { badInput, type InputFile } from '../score/input-file.js';
+import { convertedWords, readConverted } from './converted-words.js';
+import type { Mistake } from './mistakes.js';
 
 /** Which columns say what became of a lead; undefined: the usual name, `at` only when there is such a column. */
 export interface OutcomeColumns {
@@ -13,14 +15,11 @@ export interface OutcomeColumns {
   readonly at: string | undefined;
 }
 
-/** One row of the file: what it says, or why it says nothing. */
+/** One row of the file: what it says, or what is wrong with it. */
 export type OutcomeRow = { readonly line: number; readonly endByte: number } & (
   | { readonly outcome: Outcome }
-  | { readonly problem: string }
+  | { readonly mistake: Mistake }
 );
-
-const yes: ReadonlySet<string> = new Set(['1', 'true', 'yes', 'y', 't', 'on', 'won', 'converted']);
-const no: ReadonlySet<string> = new Set(['0', 'false', 'no', 'n', 'f', 'off', 'lost', 'open']);
 
 interface Places {
   readonly crmId: number;
@@ -77,23 +76,23 @@ function readRow(
   record: readonly string[],
   places: Places,
   now: Date,
-): { readonly outcome: Outcome } | { readonly problem: string } {
+): { readonly outcome: Outcome } | { readonly mistake: Mistake } {
   const crmId = record[places.crmId] ?? '';
   const name = (place: number): string => `"${places.names[place] ?? ''}"`;
-  if (crmId === '') return { problem: `${name(places.crmId)} is empty` };
-  if (!isCrmId(crmId))
-    return {
-      problem: `${name(places.crmId)} is no crm_id: at most ${longestCrmId} characters, none of them NUL`,
-    };
-  const word = (record[places.converted] ?? '').trim().toLowerCase();
-  const converted = yes.has(word) ? true : no.has(word) ? false : undefined;
+  if (crmId === '') return { mistake: { what: `${name(places.crmId)} is empty` } };
+  if (!isCrmId(crmId)) {
+    const must = `at most ${longestCrmId} characters, none of them NUL`;
+    return { mistake: { what: `${name(places.crmId)} is no crm_id: ${must}` } };
+  }
+  const value = (record[places.converted] ?? '').trim();
+  const converted = readConverted(value);
   if (converted === undefined)
-    return { problem: `${name(places.converted)} must be 1 or 0, yes or no, but is "${word.slice(0, 40)}"` };
+    return { mistake: { what: `${name(places.converted)} must say ${convertedWords}`, value } };
   const text = places.at === undefined ? '' : (record[places.at] ?? '').trim();
   if (text === '') {
     if (places.at === undefined || !converted)
       return { outcome: { crmId, converted, at: now, isUndated: true } };
-    return { problem: `${name(places.at)} is empty, but the lead has converted` };
+    return { mistake: { what: `${name(places.at)} is empty, but the lead has converted` } };
   }
   const at = isoInstant(text);
   if (at !== undefined && !isTooFarAhead({ converted, at }, now.getTime()))
@@ -102,5 +101,5 @@ function readRow(
     at === undefined
       ? 'must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z'
       : `must not be more than ${mostDaysAhead} days ahead for a lead that has converted`;
-  return { problem: `${name(places.at ?? 0)} ${must}, but is "${text.slice(0, 40)}"` };
+  return { mistake: { what: `${name(places.at ?? 0)} ${must}`, value: text } };
 }

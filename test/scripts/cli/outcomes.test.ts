@@ -9,6 +9,9 @@ import type { StoredOutcome } from '../../../shared/store/outcomes.js';
 import { dayMs } from '../../../shared/utc-day.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
+/** What is accepted, as it is told. */
+const words = 'yes (1, true, yes, y, t, on, won, converted) or no (0, false, no, n, f, off, lost, open)';
+
 describe('leadscore outcomes import', () => {
   let desk: OperatorDesk;
   let organisation: string;
@@ -97,13 +100,65 @@ describe('leadscore outcomes import', () => {
     expect(report).to.include({ rows: 6, accepted: 2, refused: 4 });
     expect(report.problems).to.deep.equal([
       'mixed.csv, line 3: "crm_id" is empty',
-      'mixed.csv, line 4: "converted" must be 1 or 0, yes or no, but is "maybe"',
+      `mixed.csv, line 4: "converted" must say ${words}, but is "maybe"`,
       'mixed.csv, line 5: "at" is empty, but the lead has converted',
       'mixed.csv, line 6: "at" must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z, but is "01/02/2026"',
     ]);
     expect((await stored()).map(([crmId]) => crmId)).to.deep.equal(['L1', 'L6']);
     const readable = await desk.run('outcomes', 'import', organisation, path);
     expect(readable.stdout).to.include('Left out').and.include('line 5');
+  });
+
+  it('tells many rows with the same mistake in one sentence, a few each by its line', async () => {
+    const stages = ['Nurture', 'Qualified', '', 'Nurture'];
+    const rows = [
+      'L0,perhaps,',
+      ...Array.from({ length: 300 }, (_, index) => `L${index},1,0${(index % 9) + 1}/02/2026`),
+      ...stages.map((stage, index) => `M${index},${stage},`),
+      'L9,1,',
+      'L9,1,',
+      'L9,1,',
+    ];
+    const path = await write('leads.csv', `crm_id,converted,at\n${rows.join('\n')}\n`);
+    const { stdout } = await desk.run('outcomes', 'import', organisation, path, '--json');
+    const undated = '"at" is empty, but the lead has converted';
+    const problems = [
+      `leads.csv, 5 rows, first in line 2: "converted" must say ${words}, but is "perhaps", "Nurture", "Qualified" or empty`,
+      'leads.csv, 300 rows, first in line 3: "at" must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z, but is "01/02/2026", "02/02/2026", "03/02/2026", "04/02/2026", "05/02/2026" or another',
+      ...[307, 308, 309].map((line) => `leads.csv, line ${line}: ${undated}`),
+    ];
+    expect(JSON.parse(stdout)).to.deep.include({ refused: 308, accepted: 0, problems });
+    const readable = await desk.run('outcomes', 'import', organisation, path);
+    expect(readable.stdout).to.match(/Left out +308/);
+    expect(readable.stdout.trimEnd().split('\n\n')[1]?.split('\n')).to.deep.equal(problems);
+  });
+
+  it('remembers over a stop what was wrong before it', async () => {
+    const rows = Array.from({ length: 1_002 }, (_, index) => `L${index},maybe`);
+    const path = await write('many.csv', `crm_id,converted\n${rows.join('\n')}\n`);
+    const before = (await desk.run('outcomes', 'import', organisation, path, '--json')).stdout;
+    const state = JSON.parse(await stateAfter(path, { organisation, rows: 1_000 }));
+    const first = [2, 3, 4].map((line) => ({ line, value: 'maybe' }));
+    const what = `"converted" must say ${words}`;
+    const mistakes = [{ what, rows: 1_000, first, values: ['maybe'] }];
+    state.figures = { accepted: 0, converted: 0, refused: 1_000, mistakes };
+    await writeFile(`${path}.import.json`, JSON.stringify(state));
+    const after = (await desk.run('outcomes', 'import', organisation, path, '--json')).stdout;
+    expect(JSON.parse(after)).to.deep.equal(JSON.parse(before));
+    expect(after).to.include('1,002 rows, first in line 2');
+  });
+
+  it('takes 1.0 and 0.0, as pandas writes a column with gaps; nothing else between', async () => {
+    const cells = ['1.0', '0.0', '1.00', '0.5', '10', '1.'];
+    const rows = cells.map((cell, index) => `L${index},${cell}`);
+    const path = await write('pandas.csv', `crm_id,converted\n${rows.join('\n')}\n`);
+    const { stdout } = await desk.run('outcomes', 'import', organisation, path, '--json');
+    expect(JSON.parse(stdout)).to.include({ accepted: 3, converted: 2, refused: 3 });
+    expect((await stored()).map((row) => row.slice(0, 2))).to.deep.equal([
+      ['L0', true],
+      ['L1', false],
+      ['L2', true],
+    ]);
   });
 
   it('leaves out a conversion more than 180 days ahead; an open deal may be expected to close whenever', async () => {
@@ -190,7 +245,7 @@ async function stateAfter(
   const { stat } = await import('node:fs/promises');
   const { size, mtime } = await stat(path);
   return JSON.stringify({
-    format: 1,
+    format: 2,
     of: {
       organisation,
       columns: [null, null, null],
@@ -198,6 +253,6 @@ async function stateAfter(
       modified_at: mtime.toISOString(),
     },
     rows,
-    figures: { accepted: rows, converted: 0, refused: 0, problems: [] },
+    figures: { accepted: rows, converted: 0, refused: 0, mistakes: [] },
   });
 }
