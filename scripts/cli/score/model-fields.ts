@@ -3,9 +3,6 @@ import { compileKnownFields, type KnownFields } from '../../../shared/known-fiel
 import { member, parse } from './api-reply.js';
 import type { HttpGet } from './http-connections.js';
 
-/** A run is not held up for longer by a question that it can do without. */
-const longestMs = 5_000;
-
 /** Which model, and how to ask for it. */
 export interface ModelQuestion {
   /** Where the service is, without `/v1`. */
@@ -14,6 +11,8 @@ export interface ModelQuestion {
   readonly apiKey: string;
   readonly get: HttpGet;
   readonly signal: AbortSignal;
+  /** For the answer. A run is not held up for longer by a question that it can do without. */
+  readonly limitMs?: number;
 }
 
 /**
@@ -22,9 +21,9 @@ export interface ModelQuestion {
  *   works all the same
  */
 export async function readModelFields(question: ModelQuestion): Promise<KnownFields | undefined> {
-  const { baseUrl, modelId, apiKey, get } = question;
+  const { baseUrl, modelId, apiKey, get, limitMs = 5_000 } = question;
   const url = new URL(`${baseUrl.replace(/\/+$/, '')}/v1/models/${encodeURIComponent(modelId)}`);
-  const signal = AbortSignal.any([question.signal, AbortSignal.timeout(longestMs)]);
+  const signal = AbortSignal.any([question.signal, AbortSignal.timeout(limitMs)]);
   const headers = { authorization: `Bearer ${apiKey}`, accept: 'application/json' };
   try {
     const { status, body } = await get(url, { headers, signal });

@@ -38,6 +38,7 @@ const fieldsDocument = ({ known, notInFile, unknown }: FieldReport): Record<stri
 /** The summary of a run for people: figures, then the histogram of the scores. */
 export function summaryText(report: RunReport, { width }: { readonly width: number }): string {
   const { figures, complete } = report;
+  const isNothing = !complete && report.rows === 0;
   const rate = readableCount(Math.round((1000 * figures.records) / Math.max(1, figures.elapsedMs)));
   const lines: [string, string | undefined][] = [
     ['Records', `${readableCount(figures.records)} in ${readableDuration(figures.elapsedMs)} (${rate}/s)`],
@@ -51,11 +52,13 @@ export function summaryText(report: RunReport, { width }: { readonly width: numb
     ['crm_id', crmIdText(report)],
     ['Usage', usageText(report)],
     ['Validation', figures.validation?.summary],
-    ['Results', report.output === '-' ? undefined : report.output],
+    ['Results', report.output === '-' || isNothing ? undefined : report.output],
   ];
   const fields = renderFields(lines, { width });
   const histogram = renderHistogram(new ScoreHistogram(figures.histogram).bins(), { width });
-  const stopped = `Stopped after row ${readableCount(report.rows)}. The same command again goes on from there.`;
+  const stopped = isNothing
+    ? 'Stopped before anything was scored.'
+    : `Stopped after row ${readableCount(report.rows)}. The same command again goes on from there.`;
   return [fields, figures.records === 0 ? '' : `Scores\n${histogram}`, complete ? '' : stopped]
     .filter((part) => part !== '')
     .join('\n\n');

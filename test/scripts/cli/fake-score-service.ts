@@ -41,6 +41,8 @@ export class FakeScoreService {
   answering: Answering = () => undefined;
   /** What `GET /v1/models/{id}` answers; undefined: 404, as a service that does not know it. */
   model: unknown;
+  /** What is waited for before a GET is answered. */
+  reading: () => Promise<void> = async () => undefined;
   /** The paths that were read by GET. */
   readonly read: string[] = [];
   private readonly arrivals = new EventEmitter();
@@ -76,6 +78,7 @@ export class FakeScoreService {
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method === 'GET') {
       this.read.push(`${request.url}`);
+      await this.reading();
       if (this.model === undefined) refuse(response, { status: 404, code: 'not_found' });
       else response.end(JSON.stringify(this.model));
       return;

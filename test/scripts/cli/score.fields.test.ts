@@ -1,5 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
+import type { HttpGet } from '../../../scripts/cli/score/http-connections.js';
+import { InputNames } from '../../../scripts/cli/score/input-names.js';
+import { readModelFields } from '../../../scripts/cli/score/model-fields.js';
+import { compileKnownFields } from '../../../shared/known-fields.js';
 import { csvOf, ScoreDesk } from './score-desk.js';
 
 const model = {
@@ -82,6 +86,45 @@ describe('leadscore score, what it says of the columns', () => {
       expect(stderr).to.equal('');
       expect(stdout).to.not.include('Fields').and.not.include('Not ');
     }
+  });
+
+  it('does not wait for a model that is not told within the limit, nor when it is to stop', async () => {
+    const asked: string[] = [];
+    const get: HttpGet = (url, { signal }) => {
+      asked.push(url.href);
+      return new Promise((_resolve, reject) => {
+        if (signal.aborted) reject(signal.reason);
+        signal.addEventListener('abort', () => reject(signal.reason));
+      });
+    };
+    const question = { baseUrl: 'http://x/', modelId: 'a/b', apiKey: 'k', get };
+    const never = new AbortController().signal;
+    expect(await readModelFields({ ...question, signal: never, limitMs: 20 })).to.equal(undefined);
+    expect(await readModelFields({ ...question, signal: AbortSignal.abort() })).to.equal(undefined);
+    expect(asked).to.deep.equal(['http://x/v1/models/a%2Fb', 'http://x/v1/models/a%2Fb']);
+  });
+
+  it('says nothing of the fields of JSONL that was not read to its end', () => {
+    const fields = compileKnownFields({
+      features: [{ type: 'number', field: 'n', label: 'n', columns: [0] }],
+    });
+    const names = new InputNames('jsonl', fields);
+    names.see(['other']);
+    expect([names.notices(), names.report(false)]).to.deep.equal([[], undefined]);
+    expect(names.report(true)).to.deep.equal({ known: 1, notInFile: ['n'], unknown: ['other'] });
+  });
+
+  it('leaves nothing, and says so, when stopped before anything was scored', async () => {
+    await desk.writeRows('leads.csv', 5);
+    desk.service.reading = () => {
+      running.process.kill('SIGINT');
+      return new Promise(() => undefined);
+    };
+    const running = desk.startScore('leads.csv');
+    const { exitCode, stdout } = await running.ended;
+    expect(exitCode).to.equal(130);
+    expect(stdout).to.include('Stopped before anything was scored.').and.not.include('Results');
+    expect(await desk.files()).to.deep.equal(['leads.csv']);
   });
 
   it('shortens long lists and long names, and lets no name reach the terminal as it is', async () => {
