@@ -1,6 +1,11 @@
 import type { Clock } from '../shared/clock.js';
 import type { Logger } from '../shared/logger.js';
-import type { StoredGrade, StoredVerdict, ValidationStore } from '../shared/store/model-validation.js';
+import {
+  isAhead,
+  type StoredGrade,
+  type StoredVerdict,
+  type ValidationStore,
+} from '../shared/store/model-validation.js';
 import type { Model } from '../shared/store/models.js';
 import { notApplicable, notYetGraded, unresolved, type Verdict } from '../shared/verdict.js';
 import { ShortCache } from './short-cache.js';
@@ -69,7 +74,9 @@ export class Verdicts {
     try {
       const stored = await this.cache.get(`${model._id}:${model.version}`);
       if (stored === undefined) return { verdict: notYetGraded };
-      if (this.options.clock.now() - stored.graded_at.getTime() > staleMs) return { verdict: unresolved };
+      const nowMs = this.options.clock.now();
+      const isStale = nowMs - stored.graded_at.getTime() > staleMs;
+      if (isStale || isAhead(stored, nowMs)) return { verdict: unresolved };
       const { state, failing_gate, summary } = stored;
       return { verdict: { state, failing_gate, summary }, stored };
     } catch (error) {

@@ -36,6 +36,15 @@ export interface StoredGrade {
 }
 
 const duplicateKey = 11_000;
+/** Clocks of machines differ: a verdict of one that is ahead by less is taken as of now. */
+const clockDifferenceMs = 60 * 60 * 1000;
+
+/**
+ * Whether a verdict is of an instant that has not come yet: one from before grades as of a later date were only shown, or
+ * from a process whose clock was moved on. It says nothing about now.
+ */
+export const isAhead = ({ graded_at, grade }: StoredVerdict, nowMs: number): boolean =>
+  Math.max(graded_at.getTime(), grade?.as_of.getTime() ?? 0) > nowMs + clockDifferenceMs;
 
 /** The verdicts. */
 export class ValidationStore {

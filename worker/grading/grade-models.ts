@@ -2,7 +2,7 @@ import { publishChange } from '../../shared/changes.js';
 import type { Clock } from '../../shared/clock.js';
 import type { Redis } from '../../shared/redis.js';
 import type { Db } from '../../shared/store/connect.js';
-import { type StoredVerdict, ValidationStore } from '../../shared/store/model-validation.js';
+import { isAhead, ValidationStore } from '../../shared/store/model-validation.js';
 import { listVersions, loadManifest } from '../../shared/store/model-versions.js';
 import type { Model } from '../../shared/store/models.js';
 import { dayMs } from '../../shared/utc-day.js';
@@ -11,8 +11,6 @@ import { type Graded, gradeVersion } from './grade-version.js';
 const readTimeoutMs = 10_000;
 /** Grades are due every night at this hour, UTC. */
 const nightlyHourMs = 2 * 60 * 60 * 1000;
-/** A verdict as of a later date than today is a rehearsal; it is left alone for as long as it says anything. */
-const rehearsalMs = 3 * dayMs;
 
 export interface GradingRooms {
   readonly database: Db;
@@ -51,8 +49,8 @@ export async function versionsToGrade(
 }
 
 /**
- * Grades a version and tells the gateways.
- * @param options `asOfMs`: the clock of the grade, the service's own by default
+ * Grades a version and tells the gateways, unless it is a rehearsal.
+ * @param options `asOfMs`: the clock of the grade, the service's own by default; a later one makes it a rehearsal
  * @throws Error when the version is not stored; what MongoDB says
  */
 export async function gradeAndTell(
@@ -73,12 +71,12 @@ export async function gradeAndTell(
     nowMs,
     rebuild: options.rebuild ?? false,
   });
-  if (redis !== undefined)
+  if (redis !== undefined && !graded.isRehearsal)
     await publishChange(redis, { kind: 'validation', id: model._id }).catch(() => undefined);
   return graded;
 }
 
-/** Of some versions, those that have not been graded since last night. */
+/** Of all versions, those that have not been graded since last night, and those whose verdict is not about now. */
 export async function dueVersions(database: Db, clock: Clock): Promise<readonly VersionToGrade[]> {
   const nowMs = clock.now();
   const store = new ValidationStore(database);
@@ -86,16 +84,10 @@ export async function dueVersions(database: Db, clock: Clock): Promise<readonly 
   for (const candidate of await versionsToGrade(database)) {
     const stored = await store.find(`${candidate.model._id}:${candidate.version}`, readTimeoutMs);
     const sinceMs = Math.max(stored?.graded_at.getTime() ?? 0, candidate.importedAt.getTime());
-    if (sinceMs < lastNightMs(nowMs)) due.push(candidate);
+    const saysNothing = stored !== undefined && isAhead(stored, nowMs);
+    if (saysNothing || sinceMs < lastNightMs(nowMs)) due.push(candidate);
   }
   return due;
-}
-
-/** Whether a verdict is a rehearsal (`--as-of` a later date) that a grade by itself should not undo. */
-export function isRehearsal(stored: StoredVerdict | undefined, nowMs: number): boolean {
-  if (stored?.grade === undefined) return false;
-  const isAhead = stored.grade.as_of.getTime() > Math.max(nowMs, stored.graded_at.getTime());
-  return isAhead && nowMs - stored.graded_at.getTime() < rehearsalMs;
 }
 
 /** The last moment at which all grades fell due. */

@@ -4,7 +4,7 @@ import type { Manifest } from '../../shared/bundle/manifest.js';
 import { monthOf } from '../../shared/clock.js';
 import { callsCollection } from '../../shared/store/calls-collection.js';
 import type { Db } from '../../shared/store/connect.js';
-import { type StoredVerdict, ValidationStore } from '../../shared/store/model-validation.js';
+import { isAhead, type StoredVerdict, ValidationStore } from '../../shared/store/model-validation.js';
 import { OutcomeStore } from '../../shared/store/outcomes.js';
 import { RetentionStore } from '../../shared/store/retention.js';
 import { ValidationDailyStore } from '../../shared/store/validation-daily.js';
@@ -31,7 +31,7 @@ export interface GradeOptions {
   readonly version: string;
   /** What the version's bundle says of itself. */
   readonly facts: Manifest['validation'];
-  /** The clock of the grade. */
+  /** The clock of the grade; later than the service's it makes it a rehearsal, which is not stored. */
   readonly asOfMs: number;
   /** The service's clock, by which a verdict grows old. */
   readonly nowMs: number;
@@ -44,13 +44,15 @@ export interface GradeOptions {
 /** A verdict and what it took. */
 export interface Graded {
   readonly verdict: StoredVerdict;
+  /** Whether it is as of an instant that has not come yet: the verdict is then not stored, and nobody goes by it. */
+  readonly isRehearsal: boolean;
   readonly refreshed: Refreshed;
 }
 
 /**
  * Grades one version of a model: brings its daily figures up to date, sums them, tries the gates, weighs the result
- * against the verdict before, and stores it. Nothing is taken from what an earlier grade counted but days that have not
- * changed since.
+ * against the verdict before, and stores it unless it is a rehearsal. Nothing is taken from what an earlier grade counted
+ * but days that have not changed since. Days are stored by a rehearsal too: they are the same as of any instant.
  * @throws what MongoDB says; the verdict is then as it was
  */
 export async function gradeVersion(options: GradeOptions): Promise<Graded> {
@@ -64,8 +66,9 @@ export async function gradeVersion(options: GradeOptions): Promise<Graded> {
   const store = new ValidationStore(database);
   for (;;) {
     const previous = await store.find(gradedKey(graded), readTimeoutMs);
-    const result = await inSnapshot(database, (session) => compute(options, { graded, previous, session }));
-    if (await store.replaceIfUnchanged(result.verdict, previous)) return result;
+    const computed = await inSnapshot(database, (session) => compute(options, { graded, previous, session }));
+    const result = { ...computed, isRehearsal: options.asOfMs > options.nowMs };
+    if (result.isRehearsal || (await store.replaceIfUnchanged(result.verdict, previous))) return result;
   }
 }
 
@@ -75,7 +78,10 @@ interface Attempt {
   readonly session: ClientSession;
 }
 
-async function compute(options: GradeOptions, { graded, previous, session }: Attempt): Promise<Graded> {
+async function compute(
+  options: GradeOptions,
+  { graded, previous, session }: Attempt,
+): Promise<Omit<Graded, 'isRehearsal'>> {
   const { database, asOfMs, nowMs, facts } = options;
   const { horizonDays } = graded;
   const { localTime: readAt }: { localTime?: Date } = await database.command({ hello: 1 });
@@ -112,7 +118,7 @@ async function compute(options: GradeOptions, { graded, previous, session }: Att
         isNothingStored && (await countedForADay({ database, session }, graded, { fromDay, asOfMs })),
     }),
   );
-  const standing = settledState(grade, standingOf(previous));
+  const standing = settledState(grade, standingOf(previous, nowMs));
   const rebuiltAt = refreshed.isRebuild ? readAt : (before?.rebuilt_at ?? readAt);
   return {
     refreshed,
@@ -151,9 +157,9 @@ const storedGrade = (grade: Grade, { failingGrades, barrier }: Standing) => ({
   ...(barrier === undefined ? {} : { barrier }),
 });
 
-/** A verdict that was stored without a grade is as good as none. */
-function standingOf(previous: StoredVerdict | undefined): Standing | undefined {
-  if (previous?.grade === undefined) return undefined;
+/** A verdict that was stored without a grade, or that is of an instant to come, is as good as none. */
+function standingOf(previous: StoredVerdict | undefined, nowMs: number): Standing | undefined {
+  if (previous?.grade === undefined || isAhead(previous, nowMs)) return undefined;
   const { state, failing_gate: failingGate, summary, grade } = previous;
   if (state === 'unresolved' || state === 'not_applicable') return undefined;
   const { failing_grades: failingGrades, barrier } = grade;

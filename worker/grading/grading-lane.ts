@@ -9,20 +9,17 @@ import type { Stoppable } from '../../shared/lifecycle.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Redis } from '../../shared/redis.js';
 import { queuePrefix } from '../../shared/redis-keys.js';
-import { ValidationStore } from '../../shared/store/model-validation.js';
 import { keepSchedules } from '../kept-schedules.js';
 import { restWhileRefused } from '../rest-while-refused.js';
 import {
   dueVersions,
   type GradingRooms,
   gradeAndTell,
-  isRehearsal,
   type VersionToGrade,
   versionsToGrade,
 } from './grade-models.js';
 
 const lookEveryMs = 15 * 60 * 1000;
-const readTimeoutMs = 10_000;
 
 export interface GradingLaneOptions extends GradingRooms {
   /** A connection that waits inside Redis. */
@@ -36,7 +33,7 @@ export interface GradingLaneOptions extends GradingRooms {
  * 1. Every quarter of an hour it looks which versions have not been graded since last night: so each is graded every
  *    night, and after a night in which nothing ran, as soon as a pool is up.
  * 2. After an import of outcomes it grades the organisation's models.
- * 3. One version is one job; a verdict as of a later date than today is left alone until it is stale.
+ * 3. One version is one job.
  */
 export async function startGradingLane(options: GradingLaneOptions): Promise<Stoppable> {
   const { blocking, logger } = options;
@@ -78,8 +75,6 @@ async function work(job: GradingJob, lane: Lane): Promise<void> {
   const found = wanted.find((candidate) => candidate.version === version);
   // Deleted meanwhile.
   if (found === undefined) return;
-  const stored = await new ValidationStore(lane.database).find(`${modelId}:${version}`, readTimeoutMs);
-  if (isRehearsal(stored, lane.clock.now())) return;
   const startMs = performance.now();
   const { verdict, refreshed } = await gradeAndTell(lane, found);
   const { state, failing_gate } = verdict;

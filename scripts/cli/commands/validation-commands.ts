@@ -13,13 +13,13 @@ export function addValidationCommands(program: Command, context: CliContext): vo
 
   defineCommand(validation, {
     usage: 'run [model]',
-    description: 'Grade a model, or all, now; running gateways answer with the new verdict at once',
+    description: 'Grade a model, or all; running gateways answer with the new verdict at once',
     examples: ['validation run mdl_7Gx2dQpW0aZrTn5K', 'validation run --as-of 2027-03-01'],
     notes: runNotes.trim(),
   })
     .option(
       '--as-of <date>',
-      'grade as if it were then: an ISO 8601 date, or date and time with zone',
+      'grade as if it were then, an ISO 8601 date, or date and time with zone; a later one than now is only shown',
       isoDate,
     )
     .option('--rebuild', 'compute every day anew, also those that are not known to have changed')
@@ -72,5 +72,9 @@ needed for them.`;
 
 const runNotes = `
 Models are graded every night by the worker pool; this does it now, in this
-process. With --as-of the horizon of predictions is counted to that moment; the
-verdict grows old from when it was computed.`;
+process. With --as-of the horizon of predictions is counted to that moment.
+
+As of a moment that has not come yet the grade is a rehearsal: it is shown and
+not stored, so that neither API callers nor the policy "block" go by it. As of
+an earlier moment the verdict is stored like any other, until the next grade; it
+grows old from when it was computed.`;

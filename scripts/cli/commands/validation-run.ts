@@ -9,6 +9,7 @@ import {
 } from '../../../worker/grading/grade-models.js';
 import { Progress } from '../../terminal/progress.js';
 import { renderTable } from '../../terminal/table.js';
+import { wrapText } from '../../terminal/wrap-text.js';
 import { type CliContext, type CommandResult, lineWidth } from '../cli-context.js';
 import { requireModel } from './model-show.js';
 import { describeValidation } from './validation-show.js';
@@ -22,6 +23,7 @@ export interface RunValidationOptions {
 
 interface GradedVersion extends VersionToGrade {
   readonly verdict: StoredVerdict;
+  readonly isRehearsal: boolean;
 }
 
 /** Grades every version of one model, or of all models that are graded. */
@@ -35,7 +37,7 @@ export async function runValidation(
   const graded = await gradeAll(context, database, { modelId, options });
   return {
     document: { graded: graded.map(documentOf) },
-    text: await describe(context, { graded, model }),
+    text: describe(context, { graded, model, asOf: options.asOf }),
   };
 }
 
@@ -56,24 +58,25 @@ async function gradeAll(
   const graded: GradedVersion[] = [];
   try {
     for (const version of versions) {
-      const { verdict } = await gradeAndTell(rooms, version, {
+      const { verdict, isRehearsal } = await gradeAndTell(rooms, version, {
         ...(options.asOf === undefined ? {} : { asOfMs: options.asOf.getTime() }),
         rebuild: options.rebuild === true,
       });
-      graded.push({ ...version, verdict });
+      graded.push({ ...version, verdict, isRehearsal });
       progress?.update({ done: graded.length, fraction: graded.length / versions.length });
     }
   } finally {
     progress?.stop();
   }
-  if (redis === undefined)
+  if (redis === undefined && graded.some((each) => !each.isRehearsal))
     stderr.write('Warning: Redis did not answer; running gateways notice new verdicts within a minute.\n');
   return graded;
 }
 
-const documentOf = ({ model, version, verdict }: GradedVersion): Record<string, unknown> => ({
+const documentOf = ({ model, version, verdict, isRehearsal }: GradedVersion): Record<string, unknown> => ({
   model_id: model._id,
   version,
+  stored: !isRehearsal,
   validation: {
     state: verdict.state,
     failing_gate: verdict.failing_gate,
@@ -89,10 +92,33 @@ const documentOf = ({ model, version, verdict }: GradedVersion): Record<string, 
   },
 });
 
-async function describe(
+function describe(
+  context: CliContext,
+  of: {
+    readonly graded: readonly GradedVersion[];
+    readonly model: Model | undefined;
+    readonly asOf: Date | undefined;
+  },
+): string {
+  const { graded, model, asOf } = of;
+  const shown = describeGrades(context, { graded, model });
+  const [first] = graded;
+  if (asOf === undefined || first === undefined) return shown;
+  return `${wrapText(whatBecomesOf(asOf, first), lineWidth(context.stdout))}\n\n${shown}`;
+}
+
+/** Who goes by a grade as of another time than now. */
+const whatBecomesOf = (asOf: Date, { isRehearsal }: GradedVersion): string =>
+  isRehearsal
+    ? `A rehearsal as of ${asOf.toISOString()}, which has not come yet: shown here and not stored. Callers and the deploy ` +
+      'policy go by the verdict as of now, which "validation show" tells.'
+    : `As of ${asOf.toISOString()}, with the outcomes that are known today. It is stored: callers and the deploy policy go ` +
+      'by it until the next grade, which is made tonight.';
+
+function describeGrades(
   context: CliContext,
   { graded, model }: { readonly graded: readonly GradedVersion[]; readonly model: Model | undefined },
-): Promise<string> {
+): string {
   if (graded.length === 0)
     return model === undefined
       ? 'There is no model to grade: models of the timing family are not graded.'

@@ -1,9 +1,11 @@
 import { expect } from 'chai';
+import type { ServiceProcess } from '../../../scripts/stack/service-process.js';
 import { dayMs } from '../../../shared/utc-day.js';
 import { gradeAndTell } from '../../../worker/grading/grade-models.js';
 import { eventually } from '../../support/eventually.js';
 import { httpCall } from '../../support/http-call.js';
 import { scored } from '../../support/score-reply.js';
+import type { RunningService } from '../../support/service.js';
 import type { TestWorkspace } from '../../support/workspace.js';
 
 /** Company sizes that the model of `sampleBundle()` scores 10, 30, 50, 70 and 90: one for each band. */
@@ -30,20 +32,37 @@ export function leadsOf({ perBand, conversions }: LeadPlan): PlannedLead[] {
   });
 }
 
-/** Scores leads in one call. */
-export async function scoreLeads(own: TestWorkspace, leads: readonly PlannedLead[]): Promise<void> {
+/** How long ago the leads of these tests are scored: their horizon is over. */
+const scoredDaysAgo = 92;
+
+/** When the leads are scored. */
+export const thenMs = ({ clock }: RunningService): number => clock.now() - scoredDaysAgo * dayMs;
+
+/** Starts a gateway whose clock is that of then: what it scores has matured. */
+export const gatewayOfThen = (service: RunningService): Promise<ServiceProcess> =>
+  service.startGateway({ CLOCK_OFFSET_MS: String(Math.round(thenMs(service) - Date.now())) });
+
+/**
+ * Scores leads in one call.
+ * @param url of the gateway that does: one of then, unless they are not to mature
+ */
+export async function scoreLeads(
+  own: TestWorkspace,
+  leads: readonly PlannedLead[],
+  { url }: { readonly url: string | undefined },
+): Promise<void> {
   const records = leads.map(({ crmId, band }) => ({ crm_id: crmId, company_size: sizeOfBand[band] }));
-  const { scores } = scored(await own.score(records));
+  const { scores } = scored(await own.score(records, { url }));
   expect(scores.map(({ score }) => Math.floor(score / 20))).to.deep.equal(leads.map(({ band }) => band));
 }
 
-/** Sends what became of leads, as of so many days from now. */
+/** Sends what became of leads, as of so many days after then. */
 export async function sendOutcomes(
   own: TestWorkspace,
   leads: readonly PlannedLead[],
   { afterDays = 30 }: { readonly afterDays?: number } = {},
 ): Promise<void> {
-  const at = new Date(own.service.clock.now() + afterDays * dayMs).toISOString();
+  const at = new Date(thenMs(own.service) + afterDays * dayMs).toISOString();
   for (let start = 0; start < leads.length; start += 1000) {
     const outcomes = leads
       .slice(start, start + 1000)
@@ -57,14 +76,17 @@ export async function sendOutcomes(
   }
 }
 
-/** Grades the workspace's model, as `leadscore validation run --as-of` does. */
+/**
+ * Grades the workspace's model as of so many days after then, as `leadscore validation run --as-of` does. More than 92
+ * make it a rehearsal.
+ */
 export async function gradeAfter(own: TestWorkspace, days: number): Promise<void> {
   const { stores, clock, redis } = own.service;
   const { database } = stores;
   await gradeAndTell(
     { database, clock, redis },
     { model: own.model, version: own.model.version },
-    { asOfMs: clock.now() + days * dayMs },
+    { asOfMs: thenMs(own.service) + days * dayMs },
   );
 }
 

@@ -10,7 +10,7 @@ import { leaveOut } from '../../support/leave-out.js';
 import { scored } from '../../support/score-reply.js';
 import { runningService, startTimeoutMs } from '../../support/service.js';
 import { type SentRecord, type TestWorkspace, workspace } from '../../support/workspace.js';
-import { figuresOf, gradeAfter, validationOf } from './graded-leads.js';
+import { figuresOf, gatewayOfThen, gradeAfter, thenMs, validationOf } from './graded-leads.js';
 
 const leadsFile = projectFile('../shared/data/x-education-leads.csv.gz');
 const bundleDirectory = projectFile('../shared/models/x-education');
@@ -28,7 +28,8 @@ describe('validation of real leads', () => {
     const service = await runningService();
     const bundle = await readBundle(bundleDirectory);
     own = await workspace(service, { bundle, limit: 20_000 });
-    leads = await scoreFile(own);
+    const earlier = await gatewayOfThen(service);
+    leads = await scoreFile(own, earlier.url).finally(() => earlier.stop());
   });
 
   it('the model that was trained on them passes, with rates that rise from band to band', async function () {
@@ -39,7 +40,7 @@ describe('validation of real leads', () => {
       store: new OutcomeStore(service.stores.database),
       organisationId: own.id,
       columns: { crmId: leadId, converted: 'Converted', at: undefined },
-      now: new Date(service.clock.now()),
+      now: new Date(thenMs(service)),
       signal: new AbortController().signal,
       listener: { started: () => undefined, progress: () => undefined },
     });
@@ -79,11 +80,11 @@ describe('validation of real leads', () => {
 });
 
 /** Scores the whole file, without what became of the leads; gives how many there are. */
-async function scoreFile(own: TestWorkspace): Promise<number> {
+async function scoreFile(own: TestWorkspace, url: string | undefined): Promise<number> {
   let batch: SentRecord[] = [];
   let count = 0;
   const send = async (): Promise<void> => {
-    if (batch.length > 0) count += scored(await own.score(batch)).scores.length;
+    if (batch.length > 0) count += scored(await own.score(batch, { url })).scores.length;
     batch = [];
   };
   for await (const { text } of csvRecords(await openInput(leadsFile), { crmIdField: leadId })) {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { ServiceProcess } from '../../../scripts/stack/service-process.js';
 import { dayMs } from '../../../shared/utc-day.js';
 import { eventually } from '../../support/eventually.js';
 import { httpCall } from '../../support/http-call.js';
@@ -8,6 +9,7 @@ import { type RunningService, runningService, startTimeoutMs } from '../../suppo
 import { workspace } from '../../support/workspace.js';
 import {
   figuresOf,
+  gatewayOfThen,
   gradeAfter,
   leadsOf,
   scoreLeads,
@@ -19,17 +21,21 @@ import { flat, rising, stateCases } from './state-cases.js';
 
 describe('validation, from scores and outcomes to the verdict', () => {
   let service: RunningService;
+  /** The gateway that scores leads, 92 days ago. */
+  let earlier: ServiceProcess;
 
   before(async function () {
     this.timeout(startTimeoutMs);
     service = await runningService();
+    earlier = await gatewayOfThen(service);
   });
+  after(() => earlier?.stop());
 
   for (const { title, plan, options = {}, named, afterDays = 90.01, harm, expected } of stateCases) {
     it(title, async () => {
       const own = await workspace(service, options);
       const leads = leadsOf(plan);
-      await scoreLeads(own, leads);
+      await scoreLeads(own, leads, earlier);
       await sendOutcomes(own, named === undefined ? leads : leads.slice(0, named));
       await harm?.(own);
       await gradeAfter(own, afterDays);
@@ -44,7 +50,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
 
   it('answers a webhook with the same verdict', async () => {
     const own = await workspace(service);
-    await scoreLeads(own, leadsOf(rising));
+    await scoreLeads(own, leadsOf(rising), earlier);
     await sendOutcomes(own, leadsOf(rising));
     await gradeAfter(own, 91);
     const reply = await httpCall(`${service.url()}/v1/webhooks/score`, {
@@ -59,7 +65,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
 
   it('not_applicable: timing models have no gates, whatever became of their leads', async () => {
     const own = await workspace(service, { bundle: sampleBundle({ family: 'timing' }), policy: 'block' });
-    await scoreLeads(own, leadsOf(flat));
+    await scoreLeads(own, leadsOf(flat), earlier);
     await sendOutcomes(own, leadsOf(flat));
     const shown = await validationOf(own);
     expect(shown).to.deep.equal({
@@ -73,7 +79,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
     it('a model is refused until it passes, and the refusal names the gate and the way past it', async () => {
       const own = await workspace(service, { policy: 'warn' });
       const leads = leadsOf(rising);
-      await scoreLeads(own, leads);
+      await scoreLeads(own, leads, earlier);
       await sendOutcomes(own, leads);
       await own.change({ policy: 'block' });
       await gradeAfter(own, 30);
@@ -89,7 +95,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
 
     it('unresolved: a verdict that is older than 72 hours claims nothing, and refuses', async () => {
       const own = await workspace(service, { policy: 'warn' });
-      await scoreLeads(own, leadsOf(rising));
+      await scoreLeads(own, leadsOf(rising), earlier);
       await sendOutcomes(own, leadsOf(rising));
       await gradeAfter(own, 91);
       await own.change({ policy: 'block' });
@@ -112,7 +118,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
 
   it('a passed model fails only at the second failing grade in a row', async () => {
     const own = await workspace(service);
-    await scoreLeads(own, leadsOf(rising));
+    await scoreLeads(own, leadsOf(rising), earlier);
     await sendOutcomes(own, leadsOf(rising));
     await gradeAfter(own, 91);
     await sendOutcomes(own, leadsOf(flat)); // corrections: the newest word wins
@@ -128,7 +134,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
 
   it('a failed model passes again only with a fifth more conversions', async () => {
     const own = await workspace(service);
-    await scoreLeads(own, leadsOf(flat));
+    await scoreLeads(own, leadsOf(flat), earlier);
     await sendOutcomes(own, leadsOf(flat));
     await gradeAfter(own, 91);
     expect(await validationOf(own)).to.include({ state: 'failed' });
@@ -146,10 +152,10 @@ describe('validation, from scores and outcomes to the verdict', () => {
     const own = await workspace(service);
     const leads = leadsOf(rising);
     await sendOutcomes(own, [{ crmId: 'lead-0-0', band: 0, converts: true }], { afterDays: -1 }); // before it was scored
-    await scoreLeads(own, leads);
-    await scoreLeads(own, leads.slice(5, 12)); // seven repeats
-    scored(await own.score([{ company_size: 1 }, { company_size: 2 }])); // without crm_id
-    scored(await own.score([{ crm_id: 'tested', company_size: 1 }], { key: own.test })); // not at all
+    await scoreLeads(own, leads, earlier);
+    await scoreLeads(own, leads.slice(5, 12), earlier); // seven repeats
+    scored(await own.score([{ company_size: 1 }, { company_size: 2 }], { url: earlier.url })); // without crm_id
+    scored(await own.score([{ crm_id: 'tested', company_size: 1 }], { key: own.test, url: earlier.url })); // not at all
     const erased = await httpCall(`${service.url()}/v1/scores/lead-4-49`, {
       method: 'DELETE',
       secret: own.live.secret,
@@ -183,7 +189,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
 
   it('forgets at the next grade a lead that was erased since, and its outcome', async () => {
     const own = await workspace(service);
-    await scoreLeads(own, leadsOf(rising));
+    await scoreLeads(own, leadsOf(rising), earlier);
     await sendOutcomes(own, leadsOf(rising));
     await gradeAfter(own, 91);
     await httpCall(`${service.url()}/v1/scores/lead-4-0`, { method: 'DELETE', secret: own.live.secret });

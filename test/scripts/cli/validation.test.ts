@@ -61,12 +61,37 @@ describe('leadscore validation', () => {
     await liveAWhile();
     const asOf = new Date(Date.now() - 50 * dayMs).toISOString();
     const { graded } = await desk.document('validation', 'run', model, '--as-of', asOf);
-    const [first] = graded as { validation: Record<string, unknown> }[];
+    const [first] = graded as { stored: boolean; validation: Record<string, unknown> }[];
     expect(first?.validation).to.include({
       state: 'too_early_to_grade',
       failing_gate: 'matured_cohort',
       as_of: asOf,
     });
+    expect(first?.stored).to.equal(true);
+    const { validation } = await desk.document('validation', 'show', model);
+    expect(validation).to.include({ as_of: asOf });
+    const { stdout } = await desk.run('validation', 'run', model, '--as-of', asOf);
+    expect(stdout.replace(/\s+/g, ' ')).to.include('It is stored').and.include('until the next grade');
+  });
+
+  it('run --as-of a later date shows what the verdict would be, and says that it is not stored', async () => {
+    await liveAWhile();
+    await desk.run('validation', 'run', model, '--as-of', new Date(Date.now() - 50 * dayMs).toISOString());
+    const { validation: before } = await desk.document('validation', 'show', model);
+    const asOf = new Date(Date.now() + dayMs).toISOString();
+    const { graded } = await desk.document('validation', 'run', model, '--as-of', asOf);
+    const [first] = graded as { stored: boolean; validation: Record<string, unknown> }[];
+    expect(first).to.include({ stored: false });
+    expect(first?.validation).to.include({ state: 'passed', as_of: asOf });
+    const { stdout } = await desk.run('validation', 'run', model, '--as-of', asOf);
+    expect(stdout.replace(/\s+/g, ' '))
+      .to.include(`A rehearsal as of ${asOf}`)
+      .and.include('not stored')
+      .and.include('Passed: all six');
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).to.be.at.most(80);
+    expect((await desk.document('validation', 'show', model)).validation).to.deep.equal(before);
+    const help = await desk.run('validation', 'run', '--help');
+    expect(help.stdout).to.include('not stored');
   });
 
   it('run without a model grades all that are graded', async () => {

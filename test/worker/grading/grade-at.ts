@@ -32,7 +32,7 @@ export function gradingDatabase(): Mongo {
 export const newIds = (): WorldIds => ({ organisationId: newId('org'), modelId: newId('mdl'), version: '1' });
 
 /**
- * How a version is graded at a date, which is also taken for now.
+ * How a version is graded at a date, which is also taken for now unless told otherwise.
  * @param mongo asked for its database at each grade: tests open theirs before they begin
  */
 export const gradesIn =
@@ -40,7 +40,7 @@ export const gradesIn =
   (
     ids: WorldIds,
     asOfMs: number,
-    options: { readonly rebuild?: boolean; readonly leadsAPass?: number } = {},
+    options: { readonly nowMs?: number; readonly rebuild?: boolean; readonly leadsAPass?: number } = {},
   ): Promise<Graded> =>
     gradeVersion({
       database: mongo.database,

@@ -109,20 +109,40 @@ describe('the grading lane', () => {
     expect(await verdictOf(foreign)).to.equal(undefined);
   });
 
-  it('leaves a verdict as of a later date alone until it is stale', async () => {
-    const organisation = newId('org');
-    const [rehearsed, plain] = [await newModel(organisation), await newModel(organisation)];
+  it('stores no verdict as of a later date, and tells nobody of one', async () => {
+    const changes: Change[] = [];
+    const subscriber = redis.duplicate();
+    stops.push(() => subscriber.disconnect());
+    await subscribeToChanges(subscriber, {
+      onChange: (change) => changes.push(change),
+      onGap: () => undefined,
+    });
     const rooms = { database: mongo.database, clock, redis };
-    const asOfMs = nowMs + 100 * dayMs;
-    await gradeAndTell(rooms, { model: rehearsed, version: rehearsed.version }, { asOfMs });
+    const [rehearsed, plain] = [await newModel(), await newModel()];
+    const one = { model: rehearsed, version: rehearsed.version };
+    const rehearsal = await gradeAndTell(rooms, one, { asOfMs: nowMs + 1 });
+    expect(rehearsal).to.include({ isRehearsal: true });
+    expect(rehearsal.verdict.grade?.as_of.getTime()).to.equal(nowMs + 1);
+    expect(await verdictOf(rehearsed)).to.equal(undefined);
+
+    const { verdict } = await gradeAndTell(rooms, one, { asOfMs: nowMs - 1 });
+    expect(await verdictOf(rehearsed)).to.deep.equal(verdict);
+    await gradeAndTell(rooms, one, { asOfMs: nowMs + 100 * dayMs });
+    expect(await verdictOf(rehearsed)).to.deep.equal(verdict);
+
+    await gradeAndTell(rooms, { model: plain, version: plain.version });
+    await eventually(() => {
+      expect(changes.map(({ id }) => id)).to.deep.equal([rehearsed._id, plain._id]);
+    });
+  });
+
+  it('grades at once what has a verdict of a later date', async () => {
+    const model = await newModel();
+    const movedOn = { database: mongo.database, clock: { now: () => nowMs + 100 * dayMs }, redis };
+    await gradeAndTell(movedOn, { model, version: model.version });
     await startLane();
-    await requestGrading(redis, organisation);
-    await graded(plain);
-    expect((await verdictOf(rehearsed))?.grade?.as_of.getTime()).to.equal(asOfMs);
-    nowMs += 3 * dayMs + 1;
-    await requestGrading(redis, organisation);
     await eventually(async () => {
-      expect((await verdictOf(rehearsed))?.grade?.as_of.getTime()).to.equal(nowMs);
+      expect((await verdictOf(model))?.grade?.as_of.getTime()).to.equal(nowMs);
     }, 10_000);
   });
 
