@@ -2,6 +2,7 @@ import type { Collection, Db } from 'mongodb';
 import type { UsageBucket } from '../redis-keys.js';
 import type { WriteOptions } from './connect.js';
 import { inTime } from './in-time.js';
+import { replyWithoutLead } from './reply-without-lead.js';
 
 /** One document of `idempotency`: the 200 that a call with an Idempotency-Key was answered with. */
 export interface IdempotentReply {
@@ -16,6 +17,8 @@ export interface IdempotentReply {
   readonly expires_at: Date;
   /** When it was first given again. The call that it answers can then not be taken back any more. */
   readonly replayed_at?: Date;
+  /** Set when a lead was erased from it. */
+  readonly erased?: true;
 }
 
 /** How long a reply can be had again. */
@@ -58,9 +61,11 @@ export class IdempotencyStore {
     await this.database.command({ insert: 'idempotency', documents: replies, ordered: true }, options);
   }
 
-  /** Puts another text in the place of a reply that is kept. */
+  /** Puts another text in the place of a reply that is kept, unless a lead was erased from it, which the text may name. */
   async amend(id: string, reply: string, timeoutMs: number): Promise<void> {
-    await inTime(timeoutMs, () => this.collection.updateOne({ _id: id }, { $set: { reply } }));
+    await inTime(timeoutMs, () =>
+      this.collection.updateOne({ _id: id, erased: { $exists: false } }, { $set: { reply } }),
+    );
   }
 
   /**
@@ -79,7 +84,7 @@ export class IdempotencyStore {
   }
 
   /**
-   * Takes a lead's id out of the replies that are kept; the scores in them stay, as nobody's.
+   * Takes a lead's id, and what was made of its fields, out of the replies that are kept; the scores stay, as nobody's.
    * @param lead.callIds live calls that scored it; calls of test keys leave no predictions and are all looked through
    */
   async eraseLead(lead: {
@@ -90,11 +95,28 @@ export class IdempotencyStore {
     const { organisationId, crmId, callIds } = lead;
     const named = `,"crm_id":${JSON.stringify(crmId)}`; // as a row of a reply has it
     const ofTestKeys = { $gte: idempotencyId(organisationId, 'test', ''), $lt: `${organisationId}:test;` };
-    await this.collection.updateMany(
-      { $or: [{ call_id: { $in: [...callIds] } }, { _id: ofTestKeys }] },
-      [{ $set: { reply: { $replaceAll: { input: '$reply', find: { $literal: named }, replacement: '' } } } }],
-      { writeConcern: { w: 'majority' } },
-    );
+    const place = { $indexOfBytes: ['$reply', { $literal: named }] };
+    const naming = {
+      $or: [{ call_id: { $in: [...callIds] } }, { _id: ofTestKeys }],
+      $expr: { $gte: [place, 0] },
+    };
+    const found = await this.collection.find(naming, { projection: { _id: 1 } }).toArray();
+    // One at a time: a reply may have megabytes.
+    for (const { _id } of found) await this.eraseFrom(_id, crmId);
+  }
+
+  private async eraseFrom(id: string, crmId: string): Promise<void> {
+    for (;;) {
+      const kept = await this.collection.findOne({ _id: id }, { projection: { reply: 1 } });
+      if (kept === null) return;
+      const { matchedCount } = await this.collection.updateOne(
+        { _id: id, reply: kept.reply },
+        { $set: { reply: replyWithoutLead(kept.reply, crmId), erased: true } },
+        { writeConcern: { w: 'majority' } },
+      );
+      // Otherwise it was changed meanwhile: by its own call, or because another of its leads was erased.
+      if (matchedCount > 0) return;
+    }
   }
 
   /**

@@ -66,8 +66,9 @@ export function eraseScoresOperation(options: ErrorResponseOptions): Operation {
     operationId: 'eraseScores',
     summary: 'Erase what is kept of a record',
     description:
-      'Takes the `crm_id` and the fields out of every score that was recorded for it, for good. What was counted stays ' +
-      'counted. What calls leave that are under way meanwhile is erased some minutes later. A test key erases nothing.',
+      'Takes the `crm_id` and the fields out of every score that was recorded for it, for good, and out of replies that ' +
+      'are kept to be replayed: these give the score alone. What was counted stays counted. What calls leave that are ' +
+      'under way meanwhile is erased some minutes later. A test key erases nothing.',
     tags: ['Score history'],
     parameters: [parameters.crmId, parameters.requestId],
     responses: {
