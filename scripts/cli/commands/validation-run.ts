@@ -113,7 +113,7 @@ const whatBecomesOf = (asOf: Date, { isRehearsal }: GradedVersion): string =>
     ? `A rehearsal as of ${asOf.toISOString()}, which has not come yet: shown here and not stored. Callers and the deploy ` +
       'policy go by the verdict as of now, which "validation show" tells.'
     : `As of ${asOf.toISOString()}, with the outcomes that are known today. It is stored: callers and the deploy policy go ` +
-      'by it until the next grade, which is made tonight.';
+      'by it until the next grade, that of the coming night at the latest.';
 
 function describeGrades(
   context: CliContext,
