@@ -21,15 +21,11 @@ const namesOfFlatMembers = Object.keys(flatMembers);
 /** What HubSpot's custom actions read: the flat members, and that the action has succeeded. */
 function outputFieldsSchema(likelihoodName: LikelihoodName) {
   const { drivers: _drivers, warnings: _warnings, ...scalars } = rowProperties(likelihoodName);
-  const reason = { type: 'string', description: 'A reason in words, where there is one.' } as const;
   return {
     type: 'object',
     required: [...requiredOfRow(likelihoodName), ...namesOfFlatMembers, 'hs_execution_state'],
     properties: {
       ...scalars,
-      top_reason_1: reason,
-      top_reason_2: reason,
-      top_reason_3: reason,
       test: testSchema,
       ...flatMembers,
       hs_execution_state: {

@@ -29,5 +29,8 @@ export function webhookReplyWriter(form: {
   };
 }
 
+/** What a member of `outputFields` can be: a text, a number, true or false, or null where there is no reason to tell. */
 const scalars = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value !== 'object'));
+  Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value === null || typeof value !== 'object'),
+  );

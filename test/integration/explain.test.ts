@@ -121,7 +121,7 @@ describe('explain: true', () => {
     ]);
   });
 
-  it('adds them flat to the answer of a webhook, by the body or the address, and to outputFields the texts', async () => {
+  it('adds them flat to the answer of a webhook, by the body or the address, and to outputFields the reasons', async () => {
     const body = { model_id: own.model._id, explain: true, ...lead };
     expect(flat(await own.call('/v1/webhooks/score', { body }))).to.deep.include(explainsLead);
     const inAddress = await own.call('/v1/webhooks/score?explain=1', {
@@ -134,6 +134,16 @@ describe('explain: true', () => {
     expect(answer).to.deep.include(explainsLead);
     expect(outputFields).to.include({ top_reason_1: explainsLead.top_reason_1 });
     expect(outputFields).to.not.have.property('drivers');
+    const sparse = {
+      ...action,
+      callbackId: 'cb-2',
+      object: { objectId: 8 },
+      inputFields: { company_size: 0 },
+    };
+    const { drivers: _drivers, ...texts } = explainsNothingSent;
+    const { outputFields: withNulls, ...alike } = flat(await own.call(path, { body: sparse }));
+    expect(alike).to.deep.include(explainsNothingSent);
+    expect(withNulls).to.include(texts);
     const plain = flat(await own.call('/v1/webhooks/score', { body: { ...body, explain: false } }));
     expect(plain).to.not.have.any.keys(...members);
   });
