@@ -208,6 +208,8 @@ async function start(config: Config, logger: Logger): Promise<void> {
     },
     app.callback(),
   );
+  // Node would drop every header behind the thousandth without a word; their bytes are limited anyway.
+  server.maxHeadersCount = 0;
   answerTransportErrors(server, docsUrl);
   await listen(server, config.host, config.port);
   const address = server.address();

@@ -161,6 +161,20 @@ describe('transport:', () => {
     });
   });
 
+  it('a key behind two thousand other headers is read', async () => {
+    const { Authorization, ...others } = call().headers as Record<string, string>;
+    const many = { A: Array.from({ length: 2_000 }, () => '1'), ...others };
+    refused(await rawCall(url, { ...call(), headers: many }), '401 invalid_api_key');
+    scored(await rawCall(url, { ...call(), headers: { ...many, Authorization: Authorization ?? '' } }));
+    await expectCounted(1);
+  });
+
+  it('chunked in capitals is read as chunked', async () => {
+    const body = goodBody();
+    const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    scored(await rawCall(url, call({ 'Transfer-Encoding': 'Chunked' }, chunks)));
+  });
+
   describe('a connection that is kept', () => {
     it('serves on after a refusal: 401, 404, 405, 422 and 400 are no reason to close', async () => {
       const connection = await RawConnection.open(url);
