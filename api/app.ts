@@ -12,7 +12,7 @@ import type { CallMetrics } from './call-metrics.js';
 import { ExplainMethods } from './explain-methods.js';
 import { deprecatedAlias, isAlias, markDeprecated } from './middleware/deprecated-alias.js';
 import { errorReply } from './middleware/error-reply.js';
-import { checkRequestTarget } from './middleware/request-target.js';
+import { checkRequestHead } from './middleware/request-head.js';
 import { boundUnreadBody } from './middleware/unread-body.js';
 import { addDocumentation, type DocumentationOptions } from './routes/documentation.js';
 import { modelRoute, modelsRoute } from './routes/models.js';
@@ -98,7 +98,7 @@ export function createApp(options: AppOptions): Koa {
   });
   app.use(boundUnreadBody(options.score.receiving.limits.bodyTimeoutMs));
   app.use(errorReply(options));
-  app.use(checkRequestTarget());
+  app.use(checkRequestHead());
   app.use(router.routes());
   app.use(refuseUnknown(router, options.legacyAliases));
   app.on('error', (error: Error) =>

@@ -10,6 +10,7 @@ export interface Malformed {
 
 const notHttp = /not valid HTTP/;
 const tooLarge = /headers are too large/;
+const otherCoding = /Transfer-Encoding must be chunked or absent.*Content-Encoding: gzip/;
 const json = 'Host: test\r\nContent-Type: application/json\r\n';
 
 /** The head of a call that would be read, but for `lines`. */
@@ -71,6 +72,16 @@ const rows: [string, Malformed['bytes'], RegExp][] = [
   ['two Hosts', usage('/v1/usage', 'Host: a\r\nHost: b\r\n'), /one Host header/],
   ['a whole address that is broken', usage('http://['), /address in the request line is not valid/],
   ['a whole address with a broken port', usage('http://test:99999/v1/usage'), /address in the request line/],
+  [
+    'a body that is compressed by Transfer-Encoding',
+    score('Transfer-Encoding: gzip, chunked\r\n', '2\r\n{}\r\n0\r\n\r\n'),
+    otherCoding,
+  ],
+  [
+    'the same in two headers',
+    score('Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n', '2\r\n{}\r\n0\r\n\r\n'),
+    otherCoding,
+  ],
   ['CONNECT', bytes('CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n'), /CONNECT/],
 ];
 
