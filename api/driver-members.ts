@@ -50,7 +50,8 @@ function driversOf(packed: readonly (number | string)[]): Driver[] {
     drivers.push({
       place: Number(packed[at]),
       contribution: Number(packed[at + 1]),
-      value: String(packed[at + 2]),
+      // Many readers of JSON refuse half of a surrogate pair, even escaped.
+      value: String(packed[at + 2]).toWellFormed(),
     });
   return drivers;
 }

@@ -14,8 +14,10 @@ export const requestIdOf = (sent: string | undefined): string =>
 /** The V1Error envelope of an error. */
 export function errorEnvelope(error: ApiError, docsUrl: string): Record<string, unknown> {
   const { code } = error.entry;
+  // What it quotes of the call may have half of a surrogate pair in it, which many readers of JSON refuse.
+  const message = withoutSecrets(error.message).toWellFormed();
   return {
-    error: { code, message: withoutSecrets(error.message), docs_url: `${docsUrl}/errors#${code}` },
+    error: { code, message, docs_url: `${docsUrl}/errors#${code}` },
     ...error.options.beside,
   };
 }

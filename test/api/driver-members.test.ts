@@ -93,6 +93,12 @@ describe('the members that explain a row', () => {
     expect(members.top_reason_1).to.equal(`A "note" is ${oneLine}… (raises the score)`);
   });
 
+  it('have the replacement character in the place of half a surrogate pair, which strict readers refuse', () => {
+    const { drivers, top_reason_1 } = membersOf(0, 5000, '\ud800x 🦊');
+    expect((drivers as { value: string }[])[0]?.value).to.equal('\ufffdx 🦊');
+    expect(top_reason_1).to.equal('Lead Source is \ufffdx 🦊 (raises the score)');
+  });
+
   it('are not there when nobody asked', () => {
     expect(driverMembers(undefined)(0)).to.equal('');
   });
