@@ -86,10 +86,13 @@ export class Verdicts {
   }
 }
 
-/** Says behind the summary who has overridden the deploy policy, when and why. */
+/** Says in the summary, which stays one sentence, who has overridden the deploy policy, when and why. */
 function withOverride(verdict: Verdict, { override }: Model): Verdict {
   if (override === undefined) return verdict;
   const { by, at, reason } = override;
-  const said = `The deploy policy is overridden by ${by} since ${at.toISOString().slice(0, 10)}: ${reason}`;
-  return { ...verdict, summary: `${verdict.summary} ${said.replace(/[.\s]+$/, '')}.` };
+  const since = at.toISOString().slice(0, 10);
+  const said = `; the deploy policy is overridden by ${inOneLine(by)} since ${since}: "${inOneLine(reason)}".`;
+  return { ...verdict, summary: verdict.summary.replace(/\.$/, '') + said };
 }
+
+const inOneLine = (text: string): string => text.trim().replace(/\s+/g, ' ').replace(/\.+$/, '');

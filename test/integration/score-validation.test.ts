@@ -137,14 +137,16 @@ describe('POST /v1/score: the validation verdict', () => {
       expect((await answerOf({ policy: 'block', bundle })).validation).to.deep.equal(notApplicable);
     });
 
-    it('lets a model score under an override, which the summary tells', async () => {
+    it('lets a model score under an override, which the summary tells in one sentence', async () => {
       const own = await workspace(service, { policy: 'block', verdict: failed });
-      const override = { by: 'ada', at: new Date(service.clock.now()), reason: 'a pilot' };
+      const at = new Date('2026-11-22T12:00:00Z');
+      const override = { by: 'ada', at, reason: ' A pilot.\r\n\tSee ticket 7. ' };
       await service.stores.models.update(own.model._id, { override });
       const { validation } = scored(await own.score([lead]));
       expect(validation).to.include({ state: 'failed', failing_gate: 'rate_rises_with_band' });
-      expect(validation.summary.startsWith(failed.summary)).to.equal(true);
-      expect(validation.summary).to.match(/overrid/);
+      expect(validation.summary).to.equal(
+        `${failed.summary.slice(0, -1)}; the deploy policy is overridden by ada since 2026-11-22: "A pilot. See ticket 7".`,
+      );
     });
 
     it('refuses again once the override is taken back', async () => {
