@@ -1,7 +1,10 @@
 const form =
   /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?\s?(Z|[+-]\d{2}:?\d{2})?)?$/i;
-const earliestMs = Date.UTC(1970, 0, 1);
-const afterLatestMs = Date.UTC(2101, 0, 1);
+/** The years from which an instant may be; what names another is a mistake. */
+export const firstYear = 1970;
+export const lastYear = 2100;
+const earliestMs = Date.UTC(firstYear, 0, 1);
+const afterLatestMs = Date.UTC(lastYear + 1, 0, 1);
 
 /**
  * The instant that a text names: an ISO 8601 date (midnight UTC), or date and time (UTC unless it names a zone).

@@ -1,6 +1,6 @@
 import type { Context, Middleware } from 'koa';
 import { ApiError } from '../../shared/errors.js';
-import { isoInstant } from '../../shared/iso-instant.js';
+import { firstYear, isoInstant, lastYear } from '../../shared/iso-instant.js';
 import { isTooFarAhead, mostDaysAhead } from '../../shared/outcome-date.js';
 import type { Outcome, OutcomeStore } from '../../shared/store/outcomes.js';
 import type { BodiesUnderWay, BodyAccount } from '../bodies-under-way.js';
@@ -88,7 +88,7 @@ function outcomesOf({ outcomes }: OutcomesRequest, nowMs: number): Outcome[] {
     if (at !== undefined && !isTooFarAhead({ converted, at }, nowMs)) return { crmId: crm_id, converted, at };
     const must =
       at === undefined
-        ? 'must be an ISO 8601 date or date and time such as 2026-11-21T14:05:00Z'
+        ? `must be an ISO 8601 date or date and time of the years ${firstYear} to ${lastYear}, such as 2026-11-21T14:05:00Z`
         : `must not be more than ${mostDaysAhead} days ahead for a lead that has converted`;
     throw new ApiError('refusedRequest', `outcomes[${index}].at ${must}, but is "${text}".`);
   });

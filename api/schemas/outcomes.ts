@@ -1,3 +1,4 @@
+import { firstYear, lastYear } from '../../shared/iso-instant.js';
 import { mostDaysAhead } from '../../shared/outcome-date.js';
 import { crmIdSchema } from './score-request.js';
 
@@ -17,7 +18,7 @@ export const outcomeSchema = {
       maxLength: 40,
       description:
         'When it converted or, if it has not, as of when that is known: an ISO 8601 date (midnight UTC) or date and time ' +
-        `(UTC unless it names a zone). A conversion may lie at most ${mostDaysAhead} days ahead.`,
+        `(UTC unless it names a zone), of the years ${firstYear} to ${lastYear}. A conversion may lie at most ${mostDaysAhead} days ahead.`,
       examples: ['2026-11-21T14:05:00Z'],
     },
   },

@@ -132,6 +132,13 @@ describe('POST /v1/outcomes', () => {
       ['at as a number', { ...entry, at: 1_767_000_000 }, '422 bad_request', 'outcomes[1].at'],
       ['at that is no date', { ...entry, at: 'yesterday' }, '400 bad_request', 'outcomes[1].at'],
       ['a day that no month has', { ...entry, at: '2026-02-30' }, '400 bad_request', 'outcomes[1].at'],
+      [
+        'a day before 1970',
+        { ...entry, at: '1900-01-01' },
+        '400 bad_request',
+        'outcomes[1].at must be an ISO 8601 date or date and time of the years 1970 to 2100',
+      ],
+      ['at with half a surrogate pair', { ...entry, at: '\ud800' }, '400 bad_request', 'but is "\ufffd"'],
       ['an entry that is no object', 'L2', '422 bad_request', 'outcomes[1]'],
       ['null', null, '422 bad_request', 'outcomes[1]'],
     ];
