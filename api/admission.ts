@@ -1,5 +1,4 @@
 import type { Clock } from '../shared/clock.js';
-import { monthEndMs } from '../shared/clock.js';
 import { ApiError } from '../shared/errors.js';
 import type { KnownFields } from '../shared/known-fields.js';
 import { hasLiveApi, isReadOnly } from '../shared/plans.js';
@@ -66,8 +65,7 @@ export class Admission {
   }
 
   private checkPlan(organisation: Organisation, call: ScoringCall): void {
-    const nowMs = this.options.clock.now();
-    if (isReadOnly(organisation, nowMs)) {
+    if (isReadOnly(organisation, this.options.clock.now())) {
       throw new ApiError(
         'expiredReadOnly',
         'The trial has ended and there is no subscription: scoring resumes on a paid plan. Reading still works.',
@@ -76,18 +74,11 @@ export class Admission {
     if (call.bucket === 'live' && !hasLiveApi(organisation)) {
       throw new ApiError(
         'quotaExceeded',
-        'The Free plan has no Live API: live keys score on Pro and above.',
-        {
-          retryAfterSeconds: secondsToMonthEnd(nowMs),
-        },
+        'The Free plan has no Live API: live keys score on Pro and above. An upgrade clears this, the next month does not.',
       );
     }
   }
 }
-
-/** Seconds until usage resets: the Retry-After of quota_exceeded. */
-export const secondsToMonthEnd = (nowMs: number): number =>
-  Math.max(1, Math.ceil((monthEndMs(nowMs) - nowMs) / 1000));
 
 /**
  * The model with an id in a workspace.

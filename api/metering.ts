@@ -1,4 +1,4 @@
-import { type Clock, monthOf } from '../shared/clock.js';
+import { type Clock, monthEndMs, monthOf } from '../shared/clock.js';
 import { ApiError } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
 import { type Allowance, allowanceOf, type UsageReport, usageReport } from '../shared/plans.js';
@@ -8,7 +8,6 @@ import { QuotaLeaseLost, QuotaWouldCrossStop } from '../shared/quota/quota-error
 import type { UsageCounter } from '../shared/redis-keys.js';
 import type { Organisation } from '../shared/store/organisations.js';
 import { withinTime } from '../shared/within-time.js';
-import { secondsToMonthEnd } from './admission.js';
 import type { ScoredRows } from './dispatch/dispatcher.js';
 import type { CallOfModel, TakeBacks } from './record/take-backs.js';
 import { isPastFence, msUntil, type ScoringCall } from './scoring-call.js';
@@ -193,3 +192,7 @@ function wouldCrossStop(
     { retryAfterSeconds: secondsToMonthEnd(nowMs) },
   );
 }
+
+/** Seconds until usage resets. */
+const secondsToMonthEnd = (nowMs: number): number =>
+  Math.max(1, Math.ceil((monthEndMs(nowMs) - nowMs) / 1000));

@@ -68,7 +68,8 @@ export const errorTable = {
     retryable: false,
     meaning:
       'Scoring is paused for the month: the call would pass the backstop, or the plan has no API scoring.',
-    remedy: 'It clears at the start of the next month (UTC), or on an upgrade.',
+    remedy:
+      'It clears at the start of the next month (UTC), or on an upgrade. Without API scoring in the plan, only on an upgrade.',
   },
   modelNotFound: {
     code: 'model_not_found',

@@ -38,7 +38,7 @@ function errorResponse(status: number, names: readonly ErrorName[], options: Err
     description: names
       .map((name) => `\`${errorTable[name].code}\`: ${errorTable[name].meaning}`)
       .join('\n\n'),
-    headers: { 'X-Request-Id': headers.requestId, ...headersOf(status, options) },
+    headers: { 'X-Request-Id': headers.requestId, ...headersOf(status, names, options) },
     content: {
       'application/json': { schema: status === 409 ? deployBlockedSchema : errorSchema, examples },
     },
@@ -46,7 +46,11 @@ function errorResponse(status: number, names: readonly ErrorName[], options: Err
 }
 
 /** What a status carries beside X-Request-Id. */
-function headersOf(status: number, options: ErrorResponseOptions): Record<string, Header> {
+function headersOf(
+  status: number,
+  names: readonly ErrorName[],
+  options: ErrorResponseOptions,
+): Record<string, Header> {
   const { headers: others = {}, isBeforeKey = false } = options;
   if (status === 405) return { Allow: headers.allow };
   if (isBeforeKey) return { ...others };
@@ -56,6 +60,11 @@ function headersOf(status: number, options: ErrorResponseOptions): Record<string
   if (status === 500)
     return { ...optional({ ...rateHeaders, 'Retry-After': headers.retryAfter }), ...others };
   // An address that tried too many unknown keys has no key whose rate could be told.
-  if (status === 429) return { ...optional(rateHeaders), 'Retry-After': headers.retryAfter, ...others };
+  if (status === 429) {
+    const retryAfter = { 'Retry-After': headers.retryAfter };
+    // A plan without API scoring is not cleared by waiting.
+    const mayWait = names.includes('quotaExceeded') ? optional(retryAfter) : retryAfter;
+    return { ...optional(rateHeaders), ...mayWait, ...others };
+  }
   return { ...rateHeaders, ...others };
 }

@@ -25,7 +25,7 @@ export const headers = {
   retryAfter: {
     description:
       'After how many seconds the call may pass: for `rate_limited` the next free slot, for `quota_exceeded` the end of ' +
-      'the month (UTC).',
+      'the month (UTC), where that clears it.',
     required: true,
     schema: { type: 'integer', minimum: 1 },
     example: 1,
