@@ -1,3 +1,4 @@
+import { ApiError } from '../../shared/errors.js';
 import type { ApiKey } from '../../shared/store/api-keys.js';
 import type { Addressed } from '../caller-address.js';
 import type { KeyStore } from '../key-store.js';
@@ -16,7 +17,19 @@ export async function authenticateWebhook(request: Addressed, keys: KeyStore): P
   const apiKey = headers['x-api-key'];
   if (typeof apiKey === 'string' && apiKey !== '') return await keys.find(apiKey.trim(), request);
   const credentials = basic.exec(authorization)?.[1];
-  if (credentials === undefined) return await keys.authenticate(request);
+  if (credentials === undefined) throw noKey(authorization);
   const [user = ''] = Buffer.from(credentials, 'base64').toString('utf8').split(':');
   return await keys.find(user, request);
+}
+
+/** What is wrong where a webhook came without a key, with all the ways in which it may send one. */
+function noKey(authorization: string): ApiError {
+  const ways =
+    '"Authorization: Bearer <API_KEY>", "X-API-Key: <API_KEY>", or HTTP Basic with the key as the user name';
+  return new ApiError(
+    'invalidApiKey',
+    authorization === ''
+      ? `There is no API key: send ${ways}.`
+      : `There is no API key that can be read in the Authorization header: send ${ways}.`,
+  );
 }

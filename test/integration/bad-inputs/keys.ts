@@ -27,6 +27,8 @@ const toWebhook =
   });
 
 const mistyped = (secret: string): string => secret.slice(0, -1) + (secret.endsWith('0') ? '1' : '0');
+const webhookWays =
+  /There is no API key: send "Authorization: Bearer <API_KEY>", "X-API-Key: <API_KEY>", or HTTP Basic with the key as/;
 const longKey = 'k'.repeat(10_000);
 
 /** 401: whatever is not a key that is in use. */
@@ -83,8 +85,8 @@ export const badKeys: readonly BadInput[] = (
       ({ secret }) => ({ method: 'GET', path: '/v1/usage', headers: { Authorization: basic(secret) } }),
       /must be "Bearer <API_KEY>"/,
     ],
-    ['a webhook without a key', toWebhook(() => ({})), /no API key/],
-    ['a webhook with an empty X-API-Key', toWebhook(() => ({ 'X-API-Key': '' })), /no API key/],
+    ['a webhook without a key', toWebhook(() => ({})), webhookWays],
+    ['a webhook with an empty X-API-Key', toWebhook(() => ({ 'X-API-Key': '' })), webhookWays],
     [
       'a webhook with a bad Bearer and a good X-API-Key',
       toWebhook(({ secret }) => ({ Authorization: 'Bearer no', 'X-API-Key': secret })),
@@ -113,7 +115,7 @@ export const badKeys: readonly BadInput[] = (
     [
       'a webhook with Basic that is not base64',
       toWebhook(() => ({ Authorization: 'Basic %%%' })),
-      /must be "Bearer <API_KEY>"/,
+      /no API key that can be read in the Authorization header: send .*"X-API-Key: <API_KEY>"/,
     ],
     ['a webhook with a key of 10 kB', toWebhook(() => ({ 'X-API-Key': longKey })), /malformed/],
   ] satisfies [string, BadInput['call'], RegExp][]
