@@ -51,9 +51,10 @@ function onlyElement(body: unknown): Members {
   }
   const value = elements.length === 1 ? elements[0] : body;
   if (Array.isArray(value)) {
+    const what = value === body ? `an array of ${value.length}` : 'an array within an array';
     throw new ApiError(
       'unreadableRequest',
-      `The body is an array of ${value.length}: a webhook scores one record; send batches to POST /v1/score.`,
+      `The body is ${what}: a webhook scores one record, an object or an array of one object; send batches to POST /v1/score.`,
     );
   }
   if (!isMembers(value))

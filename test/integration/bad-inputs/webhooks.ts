@@ -45,7 +45,11 @@ export const badWebhooks: readonly BadInput[] = (
     ['a text', sent('"{}"'), /must be an object/],
     ['an empty list', sent('[]'), /array of 0/],
     ['a list of two', sent('[{"model_id":"m"},{"model_id":"m"}]'), /array of 2: a webhook scores one record/],
-    ['a list of a list', sent('[[{"model_id":"m"}]]'), /array of 1/],
+    [
+      'a list of a list',
+      sent('[[{"model_id":"m"}]]'),
+      /an array within an array: a webhook scores one record, an object or/,
+    ],
     ['a list of null', sent('[null]'), /must be an object/],
     ['no model_id', sent('{"company_size":5}'), /model_id is missing: put it in the body, or in the address/],
     ['model_id a number', flat({ model_id: 5 }), /model_id must be a string/],
