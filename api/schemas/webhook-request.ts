@@ -52,7 +52,9 @@ export const hubSpotActionSchema = {
     ...settings,
     callbackId: {
       type: 'string',
-      maxLength: 255,
+      maxLength: crmIdSchema.maxLength,
+      pattern: crmIdSchema.pattern,
+      format: crmIdSchema.format,
       description:
         'Acts as the `Idempotency-Key` when none is sent: HubSpot repeats a call under the same id.',
     },

@@ -1,5 +1,5 @@
+import { isCrmId, longestCrmId } from '../../shared/crm-id.js';
 import { ApiError } from '../../shared/errors.js';
-import { isLongerThan } from '../../shared/text-length.js';
 import { fromEntries, isMembers, type Members, memberOf, someMember, without } from './members.js';
 
 /** A webhook's body, taken apart. */
@@ -16,7 +16,6 @@ export interface Envelope {
 
 /** Members that say how to score; they are never fields of the record. */
 export const settingNames: ReadonlySet<string> = new Set(['model_id', 'crm_id', 'explain']);
-const longestCallbackId = 255;
 
 /**
  * Takes a body apart by its form: canonical (`record`), HubSpot custom action (`inputFields`), HubSpot workflow
@@ -48,11 +47,12 @@ function hubSpotAction(body: Members, inputFields: Members): Envelope {
   const callbackId = memberOf(body, 'callbackId');
   if (
     callbackId !== undefined &&
-    (typeof callbackId !== 'string' || isLongerThan(callbackId, longestCallbackId))
+    // Stored, one half of a surrogate pair is the same as another: a call would be answered with another's score.
+    (typeof callbackId !== 'string' || !isCrmId(callbackId))
   ) {
     throw new ApiError(
       'unreadableRequest',
-      `callbackId must be a string of at most ${longestCallbackId} characters.`,
+      `callbackId must be a string of at most ${longestCrmId} characters, without NUL or half of a surrogate pair.`,
     );
   }
   const record = fromEntries([...objectProperties(body), ...Object.entries(inputFields)]);

@@ -93,6 +93,11 @@ export const badWebhooks: readonly BadInput[] = (
       sent(`{"model_id":"{{model_id}}","inputFields":{},"callbackId":"${'c'.repeat(256)}"}`),
       /callbackId must be/,
     ],
+    [
+      'callbackId with half a surrogate pair',
+      sent('{"model_id":"{{model_id}}","inputFields":{},"callbackId":"\\udc00"}'),
+      /callbackId must be .*without NUL or half of a surrogate pair/,
+    ],
     ['depth 33', sent(`${'{"a":'.repeat(33)}1${'}'.repeat(33)}`), /deeper than 32/],
     ['NUL in a key', sent('{"a\\u0000":1}'), /key in the body contains a NUL/],
   ] satisfies [string, BadInput['call'], RegExp][]
