@@ -86,9 +86,8 @@ export class Replays {
       if ((await this.options.redis.set(claim, call.id, 'PX', claimMs, 'NX')) === 'OK') return undefined;
       const remainingMs = msUntil(call.deadline);
       if (remainingMs <= 1) {
-        throw new ApiError('internalError', 'Another call with this Idempotency-Key is still running.', {
-          retryAfterSeconds: 1,
-        });
+        const message = `Another call with this ${nameOfKey(call.idempotency)} is still running.`;
+        throw new ApiError('internalError', message, { retryAfterSeconds: 1 });
       }
       await wait(Math.min(pollMs, remainingMs));
       const reply = await this.replay(call);
@@ -118,10 +117,14 @@ export class Replays {
 
 const isIdempotent = (call: ScoringCall): call is IdempotentCall => call.idempotency !== undefined;
 
-function replayOf(stored: IdempotentReply, { bodyHash }: Idempotency): Reply {
-  if (stored.body_hash === bodyHash) return { body: stored.reply, isReplay: true };
+function replayOf(stored: IdempotentReply, idempotency: Idempotency): Reply {
+  if (stored.body_hash === idempotency.bodyHash) return { body: stored.reply, isReplay: true };
   throw new ApiError(
     'unreadableRequest',
-    'This Idempotency-Key was used for a call with another body, or to another address: use a new key for each new call.',
+    `This ${nameOfKey(idempotency)} was used for a call with another body, or to another address: use a new one for each new call.`,
   );
 }
+
+/** What the caller calls the key: HubSpot's custom actions send none, and repeat a call under its callbackId. */
+const nameOfKey = ({ key }: Idempotency): string =>
+  key.startsWith('callback:') ? 'callbackId' : 'Idempotency-Key';

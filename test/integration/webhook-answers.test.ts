@@ -140,7 +140,8 @@ describe('POST /v1/webhooks/score: the answer', () => {
     it('is refused with 422 when a callbackId comes with another body', async () => {
       const callbackId = randomUUID();
       scoredWebhook(await send(action(callbackId)));
-      refused(await send(action(callbackId, { company_size: 5 })), '422 bad_request');
+      const { error } = refused(await send(action(callbackId, { company_size: 5 })), '422 bad_request');
+      expect(error.message).to.match(/^This callbackId was used for a call with another body/);
       expect(await own.ledgerSum()).to.equal(1);
     });
 
