@@ -22,6 +22,8 @@ export interface KnownFields {
    * @param record a parsed JSON object; keys such as `__proto__` are ordinary when they are its own
    */
   pack(record: Readonly<Record<string, unknown>>): Cell[];
+  /** The key of a record that feeds a field, as `pack` would take it; undefined when none does. */
+  keyOf(record: Readonly<Record<string, unknown>>, field: string): string | undefined;
   /**
    * Fills the slots that were not sent with the cells of an earlier prediction; a sent null stays.
    * @param cells of `pack`, changed in place
@@ -128,6 +130,19 @@ class CompiledFields implements KnownFields {
       }
     }
     return cells;
+  }
+
+  keyOf(record: Readonly<Record<string, unknown>>, field: string): string | undefined {
+    let best: string | undefined;
+    let bestRank = 0;
+    for (const key in record) {
+      for (const { slot, rank } of this.#targets.get(key) ?? this.#resolve(key)) {
+        if (rank <= bestRank || this.slotNames[slot] !== field) continue;
+        best = key;
+        bestRank = rank;
+      }
+    }
+    return best;
   }
 
   mergeStored({ cells, stored }: { readonly cells: Cell[]; readonly stored: StoredFields }): boolean {

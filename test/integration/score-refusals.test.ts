@@ -163,6 +163,22 @@ describe('POST /v1/score: what is refused', () => {
       expect(refused(reply, '400 bad_request').error.message).to.include('records[0].company_size');
     });
 
+    it('naming a field as it was sent too, where the model calls it otherwise', async () => {
+      const [size, ...rest] = sampleFeatures;
+      if (size === undefined) throw new Error('the sample bundle has no features');
+      const bundle = sampleBundle({ features: [{ ...size, aliases: ['Head count'] }, ...rest] });
+      const named = await workspace(service, { bundle });
+      const bad = [{ 'Company Size': {} }, { 'HEAD-COUNT': {} }, { company_size: {}, headcount: 1 }];
+      const { message } = refused(await named.score(bad), '400 bad_request').error;
+      const came = 'company_size: expected a number, came an object';
+      expect(message).to.equal(
+        `records[0].${came} (sent as "Company Size"); records[1].${came} (sent as "HEAD-COUNT"); records[2].${came}. ` +
+          'Nothing of the call was counted.',
+      );
+      const long = await named.score([{ [`${' '.repeat(3_000)}company_size`]: {} }]);
+      expect(refused(long, '400 bad_request').error.message).to.have.length.below(300);
+    });
+
     it('quoting a field name that is no identifier', async () => {
       const [size, ...rest] = sampleFeatures;
       if (size === undefined) throw new Error('the sample bundle has no features');

@@ -96,6 +96,15 @@ describe('pack', () => {
     expect(oneField().pack({ 'Lead Source': null, lead_source: 2 })).to.deep.equal([[]]);
   });
 
+  it('tells which key that is', () => {
+    const keyOf = (record: Record<string, unknown>) => oneField().keyOf(record, 'Lead Source');
+    expect(keyOf({ 'Lead Source': 1, lead_source: 2, source: 3 })).to.equal('Lead Source');
+    expect(keyOf({ SOURCE: 3, lead_source: 2, 'LEAD SOURCE': 4 })).to.equal('lead_source');
+    expect(keyOf({ 'Origin of lead': 1, source: 2 })).to.equal('Origin of lead');
+    expect(keyOf({ 'lead.source': 5 })).to.equal(undefined);
+    expect(oneField().keyOf({ source: 1 }, 'source')).to.equal(undefined);
+  });
+
   it('feeds several slots from one key', () => {
     const fields = compileKnownFields({ features: [numberFeature('job', ['work']), numberFeature('work')] });
     expect(fields.pack({ work: 'x' })).to.deep.equal(['x', 'x']);
