@@ -77,11 +77,11 @@ export class KeyStore {
     const lookUp = () => this.cache.get(hash);
     try {
       // A key that was in use of late is never held up by what else comes from its address.
-      const key = await (this.cache.has(hash) ? lookUp() : unknownKeys.inTurn(request, lookUp));
+      const key = await (this.cache.has(hash) ? lookUp() : unknownKeys.inTurn(request, hash, lookUp));
       if (key.revoked_at === undefined) return key;
     } catch (error) {
       if (!(error instanceof UnknownKey)) throw error;
-      throw unknownKeys.refusalOf(request, invalid('The API key is unknown.'));
+      throw unknownKeys.refusalOf(request, hash, invalid('The API key is unknown.'));
     }
     throw invalid('The API key has been revoked.');
   }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { UnknownKeys, unknownKeysAllowed } from '../../api/unknown-keys.js';
 import { ApiError } from '../../shared/errors.js';
@@ -18,8 +19,11 @@ describe('unknown keys', () => {
     });
   });
 
+  /** Tries so many keys, each another one. */
   const tryOften = (address: string, times: number): ApiError[] =>
-    Array.from({ length: times }, () => unknownKeys.refusalOf(from(address), otherwise));
+    Array.from({ length: times }, () => again(address, randomUUID()));
+  const again = (address: string, hash: string): ApiError =>
+    unknownKeys.refusalOf(from(address), hash, otherwise);
 
   it('are refused as such up to the limit, and then with when to come back', () => {
     for (const error of tryOften('203.0.113.7', unknownKeysAllowed)) expect(error).to.equal(otherwise);
@@ -34,6 +38,31 @@ describe('unknown keys', () => {
     nowMs += minuteMs;
     const names = tryOften('203.0.113.7', unknownKeysAllowed + 1).map(({ errorName }) => errorName);
     expect(names.indexOf('rateLimited')).to.equal(unknownKeysAllowed);
+  });
+
+  it('count once when the same one comes again and again, and twice when another came in between', () => {
+    for (let time = 0; time < 3 * unknownKeysAllowed; time += 1)
+      expect(again('203.0.113.7', 'same')).to.equal(otherwise);
+    for (const error of tryOften('203.0.113.7', unknownKeysAllowed - 1)) expect(error).to.equal(otherwise);
+    expect(again('203.0.113.7', 'same').errorName).to.equal('rateLimited');
+    expect(again('203.0.113.7', 'same')).to.equal(otherwise);
+    expect(tryOften('203.0.113.7', 1)[0]?.errorName).to.equal('rateLimited');
+  });
+
+  it('that come again are looked up four at a time, as often as they come', async () => {
+    again('203.0.113.7', 'same');
+    let atOnce = 0;
+    let most = 0;
+    const lookUp = async () => {
+      atOnce += 1;
+      most = Math.max(most, atOnce);
+      await new Promise((resolve) => setImmediate(resolve));
+      atOnce -= 1;
+    };
+    await Promise.all(
+      Array.from({ length: 100 }, () => unknownKeys.inTurn(from('203.0.113.7'), 'same', lookUp)),
+    );
+    expect(most).to.equal(4);
   });
 
   it('of one address are not held against another, but are against its neighbours in an IPv6 network', () => {
@@ -62,11 +91,15 @@ describe('unknown keys', () => {
       atOnce -= 1;
       return 'key';
     };
-    const flood = Array.from({ length: 4 + 256 }, () => unknownKeys.inTurn(from('203.0.113.7'), lookUp));
-    const tooMany = await unknownKeys.inTurn(from('203.0.113.7'), lookUp).catch((error: unknown) => error);
+    const flood = Array.from({ length: 4 + 256 }, () =>
+      unknownKeys.inTurn(from('203.0.113.7'), 'hash', lookUp),
+    );
+    const tooMany = await unknownKeys
+      .inTurn(from('203.0.113.7'), 'hash', lookUp)
+      .catch((error: unknown) => error);
     expect(tooMany).to.be.instanceOf(ApiError).and.to.include({ errorName: 'rateLimited' });
     expect(most).to.equal(4);
-    expect(await unknownKeys.inTurn(from('203.0.113.8'), async () => 'at once')).to.equal('at once');
+    expect(await unknownKeys.inTurn(from('203.0.113.8'), 'hash', async () => 'at once')).to.equal('at once');
     const all = Promise.all(flood);
     while (ends.length > 0) {
       for (const end of ends.splice(0)) end();
@@ -80,7 +113,7 @@ describe('unknown keys', () => {
     tryOften('203.0.113.7', unknownKeysAllowed);
     const failure = new Error('no primary');
     const error = await unknownKeys
-      .inTurn(from('203.0.113.7'), () => Promise.reject(failure))
+      .inTurn(from('203.0.113.7'), 'hash', () => Promise.reject(failure))
       .catch((thrown: unknown) => thrown);
     expect(error).to.equal(failure);
   });

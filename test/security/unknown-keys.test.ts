@@ -77,6 +77,20 @@ describe('an address that tries keys', () => {
         refused(await own.score([lead], { url, key: { ...revoked, secret } }), '401 invalid_api_key');
   });
 
+  it('is told what is wrong with an unknown key as often as it sends the same one: it is set up badly, and does not guess', async () => {
+    const { url = '' } = await service.startGateway();
+    const key = { ...own.live, secret: newSecret('leadscore', 'live') };
+    for (let time = 0; time <= 2 * unknownKeysAllowed; time += 1)
+      refused(await own.score([lead], { url, key }), '401 invalid_api_key');
+    expect(await statusesOf(Array.from({ length: 50 }, () => own.score([lead], { url, key })))).to.deep.equal(
+      { 401: 50 },
+    );
+    const guesses = Array.from({ length: 2 * unknownKeysAllowed }, () => guess(url));
+    expect(await statusesOf(guesses))
+      .to.have.property('401')
+      .below(unknownKeysAllowed + 5);
+  });
+
   it('is not another one because it says so, unless a trusted balancer does', async () => {
     const [untrusting, trusting] = await Promise.all([
       service.startGateway(),
