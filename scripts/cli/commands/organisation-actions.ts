@@ -69,7 +69,8 @@ export async function setOrganisation(
   const absent = limit === 'plan' ? (['limit'] as const) : [];
   const organisation = (await store.update(organisationId, fields, absent)) ?? before;
   await announceChange(context, { kind: 'organisation', id: organisationId });
-  return { document: documentOf(organisation), text: describe(organisation, clock.now()) };
+  const note = plan !== undefined && limit === undefined ? ownLimitNote(organisation) : '';
+  return { document: documentOf(organisation), text: describe(organisation, clock.now()) + note };
 }
 
 /** Shows one organisation. */
@@ -152,6 +153,7 @@ function documentOf(organisation: Organisation): Record<string, unknown> {
 
 function describe(organisation: Organisation, nowMs: number): string {
   const { limit, backstop } = allowanceOf(organisation, 'live');
+  const isOwn = organisation.limit !== undefined && hasLiveApi(organisation);
   const trialEnds = organisation.plan === 'trial' ? organisation.trial_ends_at : undefined;
   return renderFields([
     ['Organisation', organisation._id],
@@ -162,10 +164,20 @@ function describe(organisation: Organisation, nowMs: number): string {
       trialEnds &&
         `${readableDate(trialEnds)} UTC${isReadOnly(organisation, nowMs) ? ' (over: read-only, live and test calls get 402)' : ''}`,
     ],
-    ['Live records', `${readableCount(limit)} a month included, stop at ${readableCount(backstop ?? limit)}`],
+    [
+      'Live records',
+      `${readableCount(limit)} a month included${isOwn ? ' (own limit)' : ''}, stop at ${readableCount(backstop ?? limit)}`,
+    ],
     ['Deploy policy', policyWords[organisation.policy]],
     ['Created', `${readableDate(organisation.created_at)} UTC`],
   ]);
+}
+
+/** Says of another plan that the organisation's own limit outlives the change: who buys a plan expects that plan's. */
+function ownLimitNote({ _id, limit, plan }: Organisation): string {
+  if (limit === undefined) return '';
+  const stays = hasLiveApi({ plan }) ? 'records a month stays' : 'counts again on a plan with live records';
+  return `\n\nIts own limit of ${readableCount(limit)} ${stays}.\nTo end it: npx leadscore org set ${_id} --limit plan`;
 }
 
 const policyWords = {

@@ -59,6 +59,25 @@ describe('leadscore org', () => {
       expect((await callCli(['org', ...words], desk.settings)).exitCode, words.join(' ')).to.equal(2);
   });
 
+  it('set --plan says that an own limit stays, and how to end it', async () => {
+    const id = await desk.newOrganisation('--limit', '123456789');
+    const moved = await desk.run('org', 'set', id, '--plan', 'enterprise');
+    expect(moved.stdout).to.include('123,456,789 a month included (own limit), stop at 246,913,578');
+    expect(moved.stdout).to.include(
+      `Its own limit of 123,456,789 records a month stays.\nTo end it: npx leadscore org set ${id} --limit plan`,
+    );
+    expect(await desk.document('org', 'show', id)).to.include({ plan: 'enterprise', limit: 123_456_789 });
+    const free = await desk.run('org', 'set', id, '--plan', 'free');
+    expect(free.stdout).to.include('Its own limit of 123,456,789 counts again on a plan with live records.');
+    for (const { stdout } of [moved, free])
+      expect(stdout.split('\n').filter((line) => line.length > 80)).to.deep.equal([]);
+    const ended = await desk.run('org', 'set', id, '--plan', 'enterprise', '--limit', 'plan');
+    const plain = await desk.run('org', 'set', await desk.newOrganisation(), '--plan', 'enterprise');
+    const named = await desk.run('org', 'set', await desk.newOrganisation('--limit', '5'), '--name', 'N');
+    for (const { stdout } of [ended, plain, named]) expect(stdout).to.not.include('Its own limit');
+    expect(ended.stdout).to.not.include('(own limit)');
+  });
+
   it('a limit on the plan free is refused: it has no live records to limit', async () => {
     const expectRefused = async (...words: string[]): Promise<void> => {
       const { exitCode, stderr } = await desk.run('org', ...words);
