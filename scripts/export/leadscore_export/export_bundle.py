@@ -14,6 +14,7 @@ from leadscore_export.calibration import CalibrationKind, chosen_calibration, fi
 from leadscore_export.check_training import check_agreement, check_missing_values, checked_training_data
 from leadscore_export.convert_model import convert_model
 from leadscore_export.converted_model import ConvertedModel
+from leadscore_export.early_stopping import kept_trees
 from leadscore_export.export_error import ExportError
 from leadscore_export.export_report import ExportReport
 from leadscore_export.feature_types import Feature
@@ -21,13 +22,13 @@ from leadscore_export.featurizer import Featurizer, Moment
 from leadscore_export.golden_records import golden_lines
 from leadscore_export.out_of_fold import out_of_fold
 from leadscore_export.plain_record import Record
+from leadscore_export.report_notes import report_notes
 from leadscore_export.training_figures import area_under_curve, quantiles_of, top_lift
 from leadscore_export.write_bundle import write_bundle
 
 Vector = npt.NDArray[np.float64]
 
 _MOST_ONNX_BYTES = 64 * 1024 * 1024
-_FEW_ROWS = 300
 
 
 def export_bundle(
@@ -111,7 +112,15 @@ def export_bundle(
         calibration=f"{kind}: {reason}",
         contributions=_contributions_text(onnx),
         golden_records=len(golden),
-        notes=tuple(_notes(raw, converted, has_golden=bool(golden), has_holdout=holdout is not None)),
+        notes=tuple(
+            report_notes(
+                raw=raw,
+                converted=converted,
+                stopped=kept_trees(model) if oof_raw is None else None,
+                has_golden=bool(golden),
+                has_holdout=holdout is not None,
+            )
+        ),
     )
 
 
@@ -148,13 +157,3 @@ def _contributions_text(model: ConvertedModel) -> str:
     if model.trees is not None:
         return "exact (trees)"
     return "exact (linear)" if model.linear is not None else "by occlusion, against the baseline row"
-
-
-def _notes(raw: Vector, converted: Vector, *, has_golden: bool, has_holdout: bool) -> list[str]:
-    notes = {
-        f"{len(raw)} rows: scores and likelihoods are rough": len(raw) < _FEW_ROWS,
-        "out of fold the model hardly ranks better than chance": area_under_curve(raw, converted) < 0.55,
-        "no golden records: `model check` can only see that the model runs; give golden_records": not has_golden,
-        "no holdout: base rate and lift come from out-of-fold scores": not has_holdout,
-    }
-    return [note for note, holds in notes.items() if holds]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leadscore_export.early_stopping import untrained_copy
 from leadscore_export.export_error import ExportError
 
 Vector = npt.NDArray[np.float64]
@@ -15,13 +16,13 @@ Vector = npt.NDArray[np.float64]
 def out_of_fold(
     model: Any, X: npt.ArrayLike, y: npt.ArrayLike, *, folds: int = 5, groups: Any = None, seed: int = 0
 ) -> Vector:
-    """The probability of each row by a copy of the model trained on the other folds.
+    """The probability of each row by a copy of the model trained on the other folds. Raises ExportError.
 
     model: any classifier with scikit-learn's interface (LGBMClassifier, XGBClassifier, CatBoostClassifier, pipelines).
+        Copies of one that stopped early have as many trees as it kept.
     groups: which rows belong together, such as the account of each lead; they stay in one fold.
     """
     try:
-        from sklearn.base import clone
         from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
     except ImportError as problem:
         raise ExportError(
@@ -39,8 +40,9 @@ def out_of_fold(
     splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     raw = np.empty(len(rows))
     for training, unseen in splitter(folds, shuffle=True, random_state=seed).split(rows, converted, groups):
+        copy = untrained_copy(model)
         try:
-            fitted = clone(model).fit(rows[training], converted[training])
+            fitted = copy.fit(rows[training], converted[training])
         except Exception as problem:  # early stopping without a set to watch, and whatever else a trainer asks for
             raise ExportError(
                 f"a copy of the model could not be trained for out-of-fold scores ({problem}); give oof_raw: for each "

@@ -1,0 +1,94 @@
+"""Models of which early stopping kept the first trees: copies of them must have as many, and no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from leadscore_export.export_error import ExportError
+
+# Each trainer takes the number of trees under several names.
+_TREE_COUNTS = {
+    "n_estimators", "num_iterations", "num_iteration", "iterations", "n_iter", "num_tree", "num_trees", "num_round",
+    "num_rounds", "nrounds", "num_boost_round", "max_iter",
+}  # fmt: skip
+# What stops a training early, or asks for a set to watch.
+_STOPS = {
+    "early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change", "early_stopping_min_delta",
+    "od_type", "od_wait", "od_pval", "use_best_model", "eval_fraction", "best_model_min_trees",
+}  # fmt: skip
+# Unless they are given, CatBoost chooses these by how many trees it is told, and by whether a set is watched.
+_CATBOOST_CHOOSES = (
+    "learning_rate", "leaf_estimation_iterations", "leaf_estimation_method", "boosting_type", "boost_from_average",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class KeptTrees:
+    """How many trees are served, and how many the trainer was told to grow."""
+
+    kept: int
+    told: int
+
+
+def kept_trees(model: Any) -> KeptTrees | None:
+    """What early stopping left of a LightGBM or CatBoost classifier, or of the last step of a pipeline; else None.
+
+    XGBoost is not among them: with early stopping its copies refuse to be trained at all.
+    """
+    fitted = _last_step(model)
+    library = _library(fitted)
+    if library == "lightgbm":
+        best = getattr(fitted, "best_iteration_", None)  # 0 without early stopping
+        parameters = fitted.get_params()
+        told = next((parameters[name] for name in _TREE_COUNTS - {"n_estimators"} if name in parameters), None)
+        told = parameters["n_estimators"] if told is None else told  # another name goes before it
+    elif library == "catboost":
+        best = getattr(fitted, "tree_count_", None)
+        told = fitted.get_all_params().get("iterations") if best else None
+    else:
+        return None
+    return KeptTrees(int(best), int(told)) if best and told and best < told else None
+
+
+def untrained_copy(model: Any) -> Any:
+    """A copy to be trained on other rows: with the trees that early stopping left, and without early stopping.
+
+    model: a classifier with scikit-learn's interface. Raises ExportError when the copy does not take that.
+    """
+    from sklearn.base import clone
+
+    trees = kept_trees(model)
+    if trees is None:
+        return clone(model)
+    try:
+        fitted = _last_step(model)
+        last = type(fitted)(**_parameters(fitted, trees.kept))
+        if not hasattr(model, "steps"):
+            return last
+        copy = clone(model)
+        copy.steps[-1] = (copy.steps[-1][0], last)
+        return copy
+    except Exception as problem:  # whatever a trainer says of its parameters
+        raise ExportError(
+            f"early stopping kept {trees.kept} of {trees.told} trees, and no copy can be told to grow as many "
+            f"({problem}); give oof_raw: for each row of X the probability by a model that was not trained on it"
+        ) from problem
+
+
+def _parameters(fitted: Any, kept: int) -> dict[str, Any]:
+    parameters = {name: value for name, value in fitted.get_params().items() if name not in _TREE_COUNTS | _STOPS}
+    if _library(fitted) == "catboost":
+        parameters.pop("eta", None)
+        used = fitted.get_all_params()
+        return {**parameters, **{name: used[name] for name in _CATBOOST_CHOOSES if name in used}, "iterations": kept}
+    return {**parameters, "n_estimators": kept}
+
+
+def _last_step(model: Any) -> Any:
+    return model.steps[-1][1] if hasattr(model, "steps") else model
+
+
+def _library(model: Any) -> str | None:
+    libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
+    return next((name for name in ("lightgbm", "catboost") if name in libraries and hasattr(model, "get_params")), None)

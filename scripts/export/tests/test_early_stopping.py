@@ -1,0 +1,92 @@
+"""Copies of a model that stopped early have the trees that it kept, so that likelihoods are true of unseen rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import catboost
+import lightgbm
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from leadscore_export import Number, export_bundle
+from leadscore_export.early_stopping import kept_trees, untrained_copy
+from leadscore_export.serving_figures import conversion_likelihood, percentile_score
+
+DRAW = np.random.default_rng(1)
+X = DRAW.normal(size=(9000, 4)).astype(np.float32)
+Y = (X[:, 0] + DRAW.logistic(size=len(X)) > 2.5).astype(int)
+TRAINED, WATCHED, UNSEEN = slice(0, 1500), slice(1500, 2500), slice(2500, None)
+FEATURES = [Number(name, impute=0) for name in "abcd"]
+QUIET: dict[str, Any] = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}
+
+
+def stopped(name: str) -> Any:
+    """A model told to grow 400 trees, of which a set that it watched kept a few."""
+    watched = (X[WATCHED], Y[WATCHED])
+    if name.startswith("lightgbm"):
+        told = {"num_boost_round": 400} if "other name" in name else {"n_estimators": 400}
+        model = lightgbm.LGBMClassifier(**told, early_stopping_round=5, verbose=-1, n_jobs=1)
+        return model.fit(X[TRAINED], Y[TRAINED], eval_set=[watched])
+    told = {"num_trees": 400, "use_best_model": True} if "other name" in name else {"iterations": 400}
+    model = catboost.CatBoostClassifier(**told, early_stopping_rounds=20, learning_rate=0.3, **QUIET)
+    return model.fit(X[TRAINED], Y[TRAINED], eval_set=watched)
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "lightgbm, other name", "catboost", "catboost, other name"])
+def test_copies_have_the_trees_that_were_kept(name: str) -> None:
+    model = stopped(name)
+    trees = kept_trees(model)
+    assert trees is not None and 0 < trees.kept < 60 and trees.told == 400
+    copy = untrained_copy(model).fit(X[TRAINED], Y[TRAINED])
+    count = copy.booster_.num_trees() if name.startswith("lightgbm") else copy.tree_count_
+    assert count == trees.kept
+    assert kept_trees(copy) is None
+
+
+def test_catboost_copies_learn_as_the_model_did() -> None:
+    model = catboost.CatBoostClassifier(iterations=400, early_stopping_rounds=20, **QUIET)
+    model.fit(X[TRAINED], Y[TRAINED], eval_set=(X[WATCHED], Y[WATCHED]))
+    copy = untrained_copy(model).fit(X[TRAINED], Y[TRAINED])
+    # The same trees of the same rows: whatever CatBoost had chosen for 400 trees holds for fewer.
+    np.testing.assert_allclose(copy.predict_proba(X[UNSEEN]), model.predict_proba(X[UNSEEN]), atol=1e-6)
+
+
+def test_the_last_step_of_a_pipeline_may_have_stopped_early() -> None:
+    pipeline = make_pipeline(StandardScaler(), lightgbm.LGBMClassifier(n_estimators=400, verbose=-1, n_jobs=1))
+    step = "lgbmclassifier__"
+    stop = [lightgbm.early_stopping(5, verbose=False)]
+    watched = [(X[WATCHED], Y[WATCHED])]
+    pipeline.fit(X[TRAINED], Y[TRAINED], **{f"{step}eval_set": watched, f"{step}callbacks": stop})
+    trees = kept_trees(pipeline)
+    assert trees is not None
+    copy = untrained_copy(pipeline).fit(X[TRAINED], Y[TRAINED])
+    assert copy[-1].booster_.num_trees() == trees.kept
+
+
+def test_a_model_that_did_not_stop_early_is_copied_as_it_is() -> None:
+    model = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1).fit(X[TRAINED], Y[TRAINED])
+    assert kept_trees(model) is None and kept_trees(object()) is None
+    assert untrained_copy(model).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "catboost"])
+def test_likelihoods_are_true_of_rows_that_nobody_saw(name: str, tmp_path: Path) -> None:
+    model = stopped(name)
+    report = export_bundle(model, FEATURES, tmp_path, name="n", version="1", X=X[TRAINED], y=Y[TRAINED])
+    trees = kept_trees(model)
+    assert trees is not None
+    assert any(f"early stopping kept {trees.kept} of 400 trees" in note for note in report.notes)
+    manifest = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
+    raw = model.predict_proba(X[UNSEEN])[:, 1].tolist()
+    likelihoods = np.array([conversion_likelihood(value, manifest["calibration"]) for value in raw])
+    scores = np.array([percentile_score(value, manifest["quantiles"]) for value in raw])
+    # With copies of 400 trees likelihoods are 40 to 70 % too high, and the mean score is above 80.
+    assert likelihoods.mean() == pytest.approx(Y[UNSEEN].mean(), rel=0.1)
+    assert scores.mean() == pytest.approx(50, abs=5)
+    top = scores >= 80
+    assert likelihoods[top].mean() == pytest.approx(Y[UNSEEN][top].mean(), rel=0.2)
