@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from leadscore_export.bundle_manifest import explanation, onnx_reference, recency_guard, training_time
 from leadscore_export.calibration import CalibrationKind, chosen_calibration, fitted_calibration
+from leadscore_export.check_scores import check_lift, check_not_own_scores, check_ranking
 from leadscore_export.check_training import check_agreement, check_missing_values, checked_training_data
 from leadscore_export.convert_model import convert_model
 from leadscore_export.converted_model import ConvertedModel
@@ -76,10 +77,13 @@ def export_bundle(
     check_agreement(onnx, rows)
     check_missing_values(onnx, featurizer, rows)
 
-    raw = _out_of_fold(model, rows, converted, oof_raw, groups)
+    served = onnx.raw(rows)
+    raw = _out_of_fold(model, served, rows, converted, oof_raw, groups)
+    check_ranking(served, raw, converted, are_given=oof_raw is not None)
     kind, reason = chosen_calibration(converted) if calibration == "auto" else (calibration, "as asked")
     held_raw, held_converted = (raw, converted) if holdout is None else _held_out(onnx, featurizer, holdout)
-    lift = top_lift(held_raw, held_converted)
+    lift = round(top_lift(held_raw, held_converted), 4)
+    check_lift(lift)
     manifest: dict[str, Any] = {
         "schema_version": 1,
         "name": name,
@@ -97,7 +101,7 @@ def export_bundle(
         "validation": {
             "horizon_days": horizon_days,
             "base_rate": round(float(held_converted.mean()), 6),
-            "holdout_top_lift": round(lift, 4),
+            "holdout_top_lift": lift,
         },
     }
     golden = [] if golden_records is None else golden_lines(onnx, featurizer, manifest, golden_records, now)
@@ -117,6 +121,7 @@ def export_bundle(
                 raw=raw,
                 converted=converted,
                 stopped=kept_trees(model) if oof_raw is None else None,
+                lift=lift,
                 has_golden=bool(golden),
                 has_holdout=holdout is not None,
             )
@@ -137,7 +142,7 @@ def _check_file(model: ConvertedModel, featurizer: Featurizer) -> None:
         )
 
 
-def _out_of_fold(model: Any, rows: Vector, converted: Vector, oof_raw: Any, groups: Any) -> Vector:
+def _out_of_fold(model: Any, served: Vector, rows: Vector, converted: Vector, oof_raw: Any, groups: Any) -> Vector:
     if oof_raw is None:
         return out_of_fold(model, rows, converted, groups=groups)
     raw = np.asarray(oof_raw, dtype=np.float64)
@@ -145,6 +150,7 @@ def _out_of_fold(model: Any, rows: Vector, converted: Vector, oof_raw: Any, grou
         raise ExportError(f"oof_raw has the shape {raw.shape} for {len(rows)} rows of X; give one probability for each")
     if not (np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1):
         raise ExportError("oof_raw must be probabilities, 0 to 1, before any calibration")
+    check_not_own_scores(served, raw)
     return raw
 
 

@@ -14,16 +14,18 @@ _FEW_ROWS = 300
 
 
 def report_notes(
-    *, raw: Vector, converted: Vector, stopped: KeptTrees | None, has_golden: bool, has_holdout: bool
+    *, raw: Vector, converted: Vector, stopped: KeptTrees | None, lift: float, has_golden: bool, has_holdout: bool
 ) -> list[str]:
     """The notes that hold.
 
     raw, converted: out-of-fold probabilities and outcomes of X.
     stopped: what early stopping left of a model whose copies were trained here.
+    lift: of the holdout, or else out of fold.
     """
     notes = {
         f"{len(raw)} rows: scores and likelihoods are rough": len(raw) < _FEW_ROWS,
         "out of fold the model hardly ranks better than chance": area_under_curve(raw, converted) < 0.55,
+        f"the top fifth converts no better than the others (a lift of {lift:.2f})": lift <= 1,
         "no golden records: `model check` can only see that the model runs; give golden_records": not has_golden,
         "no holdout: base rate and lift come from out-of-fold scores": not has_holdout,
     }

@@ -193,6 +193,7 @@ def test_a_baseline_may_be_a_record(tmp_path: Path) -> None:
     network = make_pipeline(StandardScaler(), MLPClassifier((3,), max_iter=20, random_state=0))
     network.fit(data.rows[TRAINED], data.converted[TRAINED])
     record = {"Lead Source": "Partner", "Visits": 7}
-    export(network, tmp_path / "bundle", data, oof_raw=some_out_of_fold(data), baseline=record)
+    raw = out_of_fold(network, data.rows[TRAINED], data.converted[TRAINED], folds=2)
+    export(network, tmp_path / "bundle", data, oof_raw=raw, baseline=record)
     values = manifest_of(tmp_path, "bundle")["explain"]["values"]
     assert values == data.featurizer.rows([record], NOW)[0].tolist()

@@ -1,0 +1,102 @@
+"""A model is compared with X and y: those that were trained on something else are refused, honest ones are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import numpy.typing as npt
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from leadscore_export import ExportError, ExportReport, Number, export_bundle, out_of_fold
+from leadscore_export.check_scores import check_ranking
+
+Rows = npt.NDArray[np.float32]
+FEATURES = [Number(name, impute=0) for name in "abcde"]
+HONEST: dict[str, Callable[[], Any]] = {
+    "lightgbm": lambda: lightgbm.LGBMClassifier(n_estimators=5, num_leaves=4, reg_lambda=50, verbose=-1, n_jobs=1),
+    "forest": lambda: RandomForestClassifier(10, max_depth=2, min_samples_leaf=10, random_state=0),
+    "stump": lambda: DecisionTreeClassifier(max_depth=1),
+    "line": lambda: LogisticRegression(),
+    "hardly a line": lambda: LogisticRegression(C=1e-5),
+    "bayes": lambda: GaussianNB(),
+    "network": lambda: make_pipeline(StandardScaler(), MLPClassifier((5,), max_iter=10, random_state=0)),
+}
+
+
+def drawn(count: int, *, seed: int = 0, signal: float = 1.0, rate: float = 0.3) -> tuple[Rows, Any]:
+    """Rows of which the first two columns matter, and what became of them."""
+    draw = np.random.default_rng(seed)
+    rows = draw.normal(size=(count, 5)).astype(np.float32)
+    strength = signal * (rows[:, 0] + rows[:, 1] / 2) + draw.logistic(size=count)
+    return rows, (strength > np.quantile(strength, 1 - rate)).astype(int)
+
+
+def exported(model: Any, out: Path, rows: Rows, converted: Any, **more: Any) -> ExportReport:
+    return export_bundle(model, FEATURES, out, name="n", version="1", X=rows, y=converted, **more)
+
+
+@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize("count", [100, 400, 2000])
+def test_honest_models_pass(name: str, count: int) -> None:
+    for seed in range(3):
+        for signal in (0.0, 0.5, 2.0):
+            rows, converted = drawn(count, seed=seed, signal=signal, rate=0.2)
+            model = HONEST[name]().fit(rows, converted)
+            served = model.predict_proba(rows)[:, 1]
+            raw = out_of_fold(HONEST[name](), rows, converted, seed=seed)
+            check_ranking(served, raw, converted.astype(float), are_given=False)
+
+
+@pytest.mark.parametrize("count", [150, 2000])
+@pytest.mark.parametrize("name", ["lightgbm", "line", "forest"])
+def test_columns_in_another_order_are_refused(name: str, count: int, tmp_path: Path) -> None:
+    rows, converted = drawn(count, signal=2)
+    model = HONEST[name]().fit(rows[:, [2, 3, 0, 1, 4]], converted)
+    with pytest.raises(ExportError, match=r"worse \(AUC .* than copies .*order of columns"):
+        exported(model, tmp_path / "b", rows, converted)
+    assert not (tmp_path / "b").exists()
+
+
+def test_another_target_is_refused(tmp_path: Path) -> None:
+    rows, converted = drawn(600)
+    model = LogisticRegression().fit(rows, rows[:, 4] > 1)
+    model.classes_ = np.array([0, 1])
+    with pytest.raises(ExportError, match="y is another target"):
+        exported(model, tmp_path, rows, converted)
+    good = out_of_fold(LogisticRegression(), rows, converted)
+    with pytest.raises(ExportError, match="oof_raw is another model's"):
+        exported(model, tmp_path, rows, converted, oof_raw=good)
+
+
+def test_the_models_own_scores_are_not_out_of_fold(tmp_path: Path) -> None:
+    rows, converted = drawn(400)
+    forest = RandomForestClassifier(10, min_samples_leaf=3, random_state=0).fit(rows, converted)
+    with pytest.raises(ExportError, match="what the model itself says of X"):
+        exported(forest, tmp_path, rows, converted, oof_raw=forest.predict_proba(rows)[:, 1])
+    exported(forest, tmp_path, rows, converted, oof_raw=out_of_fold(forest, rows, converted))
+
+
+def test_a_lift_that_helps_nobody(tmp_path: Path) -> None:
+    rows, converted = drawn(400)
+    line = LogisticRegression().fit(rows, converted)
+    order = np.argsort(line.predict_proba(rows)[:, 1])
+    worst_first = np.zeros(400, dtype=int)
+    worst_first[order[:100]] = 1
+    with pytest.raises(ExportError, match="a lift of 0"):
+        exported(line, tmp_path, rows, converted, holdout=(rows, worst_first))
+    worst_first[order[-10:]] = 1
+    report = exported(line, tmp_path, rows, converted, holdout=(rows, worst_first))
+    assert any("converts no better than the others" in note for note in report.notes)
+    honest = exported(line, tmp_path, rows, converted, holdout=drawn(400, seed=1))
+    assert not any("no better" in note for note in honest.notes)
