@@ -21,9 +21,9 @@ from leadscore_export.export_report import ExportReport
 from leadscore_export.feature_types import Feature
 from leadscore_export.featurizer import Featurizer, Moment
 from leadscore_export.golden_records import golden_lines
-from leadscore_export.out_of_fold import out_of_fold
+from leadscore_export.out_of_fold import checked_weights, out_of_fold
 from leadscore_export.plain_record import Record
-from leadscore_export.report_notes import report_notes
+from leadscore_export.report_notes import Exported, report_notes
 from leadscore_export.training_figures import area_under_curve, quantiles_of, top_lift
 from leadscore_export.write_bundle import write_bundle
 
@@ -43,6 +43,7 @@ def export_bundle(
     y: Any,
     oof_raw: Any = None,
     groups: Any = None,
+    sample_weight: Any = None,
     holdout: tuple[Any, Any] | None = None,
     golden_records: Any = None,
     now: Moment | Sequence[Moment] | None = None,
@@ -61,7 +62,8 @@ def export_bundle(
     name, version: what people call the score, and the author's version; a version once imported cannot change.
     X, y: the rows it was trained on, as `Featurizer.rows` makes them, and 1 for each that converted, else 0.
     oof_raw: for each row of X the probability by a model that was not trained on it. Without it, copies of the model
-        are trained on five folds (`groups`: which rows must stay together).
+        are trained on five folds (`groups`: which rows must stay together; `sample_weight`: the weight that each had
+        when the model was trained).
     holdout: rows and outcomes that were not trained on, for the lift that validation expects; else out-of-fold rows.
     golden_records, now: records with their answers for `model check`, best held out, and when they were scored.
     calibration: "auto" goes by the number of rows, see calibration.py.
@@ -72,13 +74,17 @@ def export_bundle(
     """
     featurizer = features if isinstance(features, Featurizer) else Featurizer(features)
     rows, converted = checked_training_data(X, y, featurizer)
+    checked_weights(sample_weight, len(rows))
     onnx = convert_model(model, featurizer.width)
     _check_file(onnx, featurizer)
     check_agreement(onnx, rows)
     check_missing_values(onnx, featurizer, rows)
 
     served = onnx.raw(rows)
-    raw = _out_of_fold(model, served, rows, converted, oof_raw, groups)
+    if oof_raw is None:
+        raw = out_of_fold(model, rows, converted, groups=groups, sample_weight=sample_weight)
+    else:
+        raw = _given_scores(oof_raw, served)
     check_ranking(served, raw, converted, are_given=oof_raw is not None)
     kind, reason = chosen_calibration(converted) if calibration == "auto" else (calibration, "as asked")
     held_raw, held_converted = (raw, converted) if holdout is None else _held_out(onnx, featurizer, holdout)
@@ -116,14 +122,17 @@ def export_bundle(
         calibration=f"{kind}: {reason}",
         contributions=_contributions_text(onnx),
         golden_records=len(golden),
-        notes=tuple(
-            report_notes(
+        notes=report_notes(
+            Exported(
                 raw=raw,
                 converted=converted,
+                held_converted=None if holdout is None else held_converted,
+                column_names=featurizer.column_names,
+                rows=rows,
+                calibration=kind,
                 stopped=kept_trees(model) if oof_raw is None else None,
                 lift=lift,
                 has_golden=bool(golden),
-                has_holdout=holdout is not None,
             )
         ),
     )
@@ -142,12 +151,13 @@ def _check_file(model: ConvertedModel, featurizer: Featurizer) -> None:
         )
 
 
-def _out_of_fold(model: Any, served: Vector, rows: Vector, converted: Vector, oof_raw: Any, groups: Any) -> Vector:
-    if oof_raw is None:
-        return out_of_fold(model, rows, converted, groups=groups)
+def _given_scores(oof_raw: Any, served: Vector) -> Vector:
+    """`oof_raw`, once it is seen to fit the rows. `served`: what the model itself says of them."""
     raw = np.asarray(oof_raw, dtype=np.float64)
-    if raw.shape != (len(rows),):
-        raise ExportError(f"oof_raw has the shape {raw.shape} for {len(rows)} rows of X; give one probability for each")
+    if raw.shape != served.shape:
+        raise ExportError(
+            f"oof_raw has the shape {raw.shape} for {len(served)} rows of X; give one probability for each"
+        )
     if not (np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1):
         raise ExportError("oof_raw must be probabilities, 0 to 1, before any calibration")
     check_not_own_scores(served, raw)

@@ -2,37 +2,108 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
+from leadscore_export.best_column import best_column
+from leadscore_export.calibration import CalibrationKind
 from leadscore_export.early_stopping import KeptTrees
 from leadscore_export.training_figures import area_under_curve
 
 Vector = npt.NDArray[np.float64]
 
 _FEW_ROWS = 300
+# No honest model of who buys is so good.
+_TOO_GOOD = 0.98
+# Rates that differ by so much, and by more errors of the smaller sample than chance gives, are noted.
+_TIMES = 1.3
+_ERRORS = 2.5
 
 
-def report_notes(
-    *, raw: Vector, converted: Vector, stopped: KeptTrees | None, lift: float, has_golden: bool, has_holdout: bool
-) -> list[str]:
-    """The notes that hold.
+@dataclass(frozen=True)
+class Exported:
+    """What is known once a bundle is made.
 
-    raw, converted: out-of-fold probabilities and outcomes of X.
-    stopped: what early stopping left of a model whose copies were trained here.
-    lift: of the holdout, or else out of fold.
+    rows, converted, raw: X, its outcomes and its out-of-fold probabilities; held_converted: the outcomes of a holdout.
+    lift: of the holdout, or else out of fold. stopped: what early stopping left of a model that was copied here.
     """
-    notes = {
-        f"{len(raw)} rows: scores and likelihoods are rough": len(raw) < _FEW_ROWS,
-        "out of fold the model hardly ranks better than chance": area_under_curve(raw, converted) < 0.55,
-        f"the top fifth converts no better than the others (a lift of {lift:.2f})": lift <= 1,
-        "no golden records: `model check` can only see that the model runs; give golden_records": not has_golden,
-        "no holdout: base rate and lift come from out-of-fold scores": not has_holdout,
-    }
-    early = []
-    if stopped is not None:
-        early = [
-            f"early stopping kept {stopped.kept} of {stopped.told} trees: the copies for out-of-fold scores were "
-            "trained with as many, and without early stopping"
-        ]
-    return early + [note for note, holds in notes.items() if holds]
+
+    column_names: list[str]
+    rows: Vector
+    converted: Vector
+    raw: Vector
+    held_converted: Vector | None
+    calibration: CalibrationKind
+    stopped: KeptTrees | None
+    lift: float
+    has_golden: bool
+
+
+def report_notes(exported: Exported) -> tuple[str, ...]:
+    """The notes that hold."""
+    auc = area_under_curve(exported.raw, exported.converted)
+    count = len(exported.raw)
+    notes = [
+        _stopped_note(exported.stopped),
+        f"{count} rows: scores and likelihoods are rough" if count < _FEW_ROWS else None,
+        "out of fold the model hardly ranks better than chance" if auc < 0.55 else None,
+        _leak_note(exported, auc) if auc >= _TOO_GOOD else None,
+        f"the top fifth converts no better than the others (a lift of {exported.lift:.2f})"
+        if exported.lift <= 1
+        else None,
+        _uncalibrated_note(exported.raw, exported.converted) if exported.calibration == "identity" else None,
+        None
+        if exported.has_golden
+        else "no golden records: `model check` can only see that the model runs; give golden_records",
+        _holdout_note(exported.converted, exported.held_converted),
+    ]
+    return tuple(note for note in notes if note is not None)
+
+
+def _stopped_note(stopped: KeptTrees | None) -> str | None:
+    if stopped is None:
+        return None
+    return (
+        f"early stopping kept {stopped.kept} of {stopped.told} trees: the copies for out-of-fold scores were trained "
+        "with as many, and without early stopping"
+    )
+
+
+def _leak_note(exported: Exported, auc: float) -> str:
+    column, alone = best_column(exported.rows, exported.converted)
+    return (
+        f"out of fold the AUC is {auc:.3f}, too good for leads: the column that ranks best by itself is "
+        f'"{exported.column_names[column]}" (AUC {alone:.3f}): was it known when the leads were scored?'
+    )
+
+
+def _uncalibrated_note(raw: Vector, converted: Vector) -> str | None:
+    expected, rate = float(raw.mean()), float(converted.mean())
+    if not _is_far(expected, rate, len(raw)):
+        return None
+    return (
+        f"likelihoods are not calibrated, and out of fold they average {expected:.1%} where {rate:.1%} converted: give "
+        'calibration="platt", or more rows, or train without class weights'
+    )
+
+
+def _holdout_note(converted: Vector, held: Vector | None) -> str | None:
+    if held is None:
+        return "no holdout: base rate and lift come from out-of-fold scores"
+    trained, natural = float(converted.mean()), float(held.mean())
+    if not _is_far(trained, natural, min(len(converted), len(held))):
+        return None
+    return (
+        f"{trained:.1%} of X converted, and {natural:.1%} of the holdout: likelihoods calibrate on X, so that they are "
+        "true only where leads convert at its rate; calibrate on data with the natural rate (train on leads as they "
+        "come, with weights if need be, instead of leaving some out or doubling others)"
+    )
+
+
+def _is_far(one: float, other: float, count: int) -> bool:
+    """Whether two rates differ by more than 1.3 times, and by more than chance, in so many rows."""
+    low, high = sorted([one, other])
+    middle = (low + high) / 2
+    return high > _TIMES * low and high - low > _ERRORS * float(np.sqrt(middle * (1 - middle) / count))

@@ -43,7 +43,9 @@ TRAINERS: dict[str, tuple[Trainer, bool, str]] = {
     "histogram": (lambda: HistGradientBoostingClassifier(max_iter=15), True, "tree"),
     "logistic": (lambda: make_pipeline(StandardScaler(), LogisticRegression()), False, "linear"),
     "network": (
-        lambda: make_pipeline(StandardScaler(), MLPClassifier((6,), max_iter=40, random_state=0)),
+        lambda: make_pipeline(
+            StandardScaler(), MLPClassifier((6,), max_iter=40, learning_rate_init=0.02, random_state=0)
+        ),
         False,
         "baseline",
     ),

@@ -1,0 +1,95 @@
+"""What is noted of weights, rates, leaks, and that honest models are spared it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from leadscore_export import Category, ExportError, ExportReport, Number, export_bundle, out_of_fold
+from leadscore_export.best_column import best_column
+from leadscore_export.feature_types import Feature
+
+FEATURES: list[Feature] = [Number("Balance", impute=0), Category("Stage", ["open", "closed"])]
+
+
+def drawn(count: int, *, rate: float, seed: int = 0) -> tuple[Any, Any]:
+    """Three columns of which the first matters, and what became of the rows."""
+    draw = np.random.default_rng(seed)
+    rows = draw.normal(size=(count, 3)).astype(np.float32)
+    strength = rows[:, 0] + draw.logistic(size=count)
+    return rows, (strength > np.quantile(strength, 1 - rate)).astype(int)
+
+
+def exported(model: Any, out: Path, rows: Any, converted: Any, **more: Any) -> ExportReport:
+    return export_bundle(model, FEATURES, out, name="n", version="1", X=rows, y=converted, **more)
+
+
+def has_note(report: ExportReport, text: str) -> bool:
+    return any(text in note for note in report.notes)
+
+
+def test_copies_are_trained_with_the_weights() -> None:
+    rows, converted = drawn(600, rate=0.2)
+    weights = np.where(converted == 1, 4.0, 1.0)
+    line = make_pipeline(StandardScaler(), LogisticRegression())
+    even, weighted = (out_of_fold(line, rows, converted, sample_weight=each) for each in (None, weights))
+    assert even.mean() == pytest.approx(0.2, abs=0.02)
+    assert weighted.mean() == pytest.approx(0.48, abs=0.04)
+    trees = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1)
+    doubled = out_of_fold(trees, rows, converted, sample_weight=weights)
+    assert doubled.mean() > out_of_fold(trees, rows, converted).mean() + 0.05
+
+
+def test_weights_that_do_not_fit(tmp_path: Path) -> None:
+    rows, converted = drawn(300, rate=0.3)
+    line = LogisticRegression().fit(rows, converted)
+    for weights, advice in ((np.ones(5), "one for each"), (-np.ones(300), "none below 0"), (["x"] * 300, "numbers")):
+        with pytest.raises(ExportError, match=advice):
+            exported(line, tmp_path, rows, converted, sample_weight=weights)
+
+
+def test_weights_reach_the_bundle(tmp_path: Path) -> None:
+    rows, converted = drawn(300, rate=0.1)
+    weights = np.where(converted == 1, 9.0, 1.0)
+    line = LogisticRegression().fit(rows, converted, sample_weight=weights)
+    weighted = exported(line, tmp_path, rows, converted, sample_weight=weights)
+    assert has_note(weighted, "likelihoods are not calibrated, and out of fold they average")
+    # Without them the copies do not show that the model says too much.
+    assert not has_note(exported(line, tmp_path, rows, converted), "not calibrated")
+    asked = exported(line, tmp_path, rows, converted, sample_weight=weights, calibration="platt")
+    assert not has_note(asked, "not calibrated")
+
+
+def test_a_holdout_of_another_rate_is_noted(tmp_path: Path) -> None:
+    rows, converted = drawn(1000, rate=0.4)
+    line = LogisticRegression().fit(rows, converted)
+    rare = exported(line, tmp_path, rows, converted, holdout=drawn(1000, rate=0.1, seed=1))
+    assert has_note(rare, "40.0% of X converted, and 10.0% of the holdout: likelihoods calibrate on X")
+    alike = exported(line, tmp_path, rows, converted, holdout=drawn(1000, rate=0.36, seed=1))
+    assert not has_note(alike, "of the holdout")
+    chance = exported(line, tmp_path, rows, converted, holdout=drawn(30, rate=0.3, seed=1))
+    assert not has_note(chance, "of the holdout")
+
+
+def test_a_leak_is_noted_by_its_column(tmp_path: Path) -> None:
+    rows, converted = drawn(1000, rate=0.3)
+    honest = exported(LogisticRegression().fit(rows, converted), tmp_path, rows, converted)
+    assert not has_note(honest, "too good")
+    rows[:, 2] = 2 - 4 * converted + rows[:, 2] / 4
+    report = exported(LogisticRegression().fit(rows, converted), tmp_path, rows, converted)
+    assert has_note(report, '"Stage = closed" (AUC 1.000): was it known when the leads were scored?')
+
+
+def test_the_best_column_may_say_most_by_what_is_missing() -> None:
+    draw = np.random.default_rng(0)
+    converted = np.repeat([0.0, 1.0], 6000)
+    rows = draw.normal(size=(12000, 2))
+    rows[:, 1] = np.where(converted == 1, np.nan, rows[:, 1])
+    assert best_column(rows, converted) == (1, 1.0)
