@@ -9,8 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from leadscore_export.export_error import ExportError
 from leadscore_export.feature_types import Boolean, Category, Date, Feature, Multi, Number
 from leadscore_export.featurizer import Moment, unix_ms
+from leadscore_export.nearest_name import nearest_text
 from leadscore_export.plain_record import plain_records
 from leadscore_export.read_cell import (
     NoValue,
@@ -59,7 +61,7 @@ class _LeftOut(Exception):
 def infer_features(
     records: Any,
     *,
-    skip: Iterable[str] = (),
+    skip: str | Iterable[str] = (),
     missing_tokens: Sequence[str] = (),
     now: Moment | None = None,
     takes_nan: bool = True,
@@ -68,7 +70,8 @@ def infer_features(
     """Proposes a feature for each field that can be one.
 
     records: training records, a DataFrame or mappings.
-    skip: the outcome, and all that becomes known only later.
+    skip: the outcome, and all that becomes known only later: fields, or one. Raises ExportError for one that no record
+        has.
     now: when they were scored, for the ages of dates; without it the latest of a field's dates.
     takes_nan: False for linear models and networks: numbers are imputed with their median, beside a missing_column.
     Numbers that are never missing get their median as impute, since no model learns about NaN from them.
@@ -77,7 +80,7 @@ def infer_features(
     fields = list(dict.fromkeys(field for record in plain for field in record))
     missing = missing_texts(missing_tokens)
     proposal = _Proposal(None if now is None else unix_ms(now), takes_nan, most_categories)
-    left_out, features, skipped = set(skip), [], {}
+    left_out, features, skipped = _left_out(skip, fields), [], {}
     for field in fields:
         if field in left_out:
             continue
@@ -87,6 +90,16 @@ def infer_features(
         except _LeftOut as reason:
             skipped[field] = str(reason)
     return InferredFeatures(features, skipped)
+
+
+def _left_out(skip: str | Iterable[str], fields: Sequence[str]) -> set[str]:
+    """The fields to pass over, all of which must be there: a misspelt outcome would become a feature."""
+    names = {skip} if isinstance(skip, str) else set(skip)
+    unknown = sorted(names - set(fields), key=str)
+    if unknown and fields:
+        texts = [f'"{name}"{nearest_text(str(name), fields)}' for name in unknown]
+        raise ExportError(f"skip: no record has {', '.join(texts)}; write it as the records do, or leave it out")
+    return names
 
 
 class _Values:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 from lead_table import LEVELS, NOW, PRODUCTS, leads
 
-from leadscore_export import Boolean, Category, Date, Featurizer, Multi, Number, infer_features
+from leadscore_export import Boolean, Category, Date, ExportError, Featurizer, Multi, Number, infer_features
 
 
 def test_fields_become_features_of_their_types() -> None:
@@ -52,3 +53,12 @@ def test_identifiers_and_free_text_are_left_out() -> None:
     assert list(inferred.skipped) == ["Lead ID", "Note", "Rare"]
     assert "identifier" in inferred.skipped["Lead ID"] and "only 3 records" in inferred.skipped["Rare"]
     assert inferred.features == [Category("Source", ["Web", "Partner"])]
+
+
+def test_what_is_skipped_is_one_name_or_several_that_are_there() -> None:
+    records = [{"stage": "won" if index % 2 else "lost", "e": index, "Lead Score": index % 5} for index in range(40)]
+    assert [feature.field for feature in infer_features(records, skip="stage").features] == ["e", "Lead Score"]
+    with pytest.raises(ExportError, match=r'no record has "Stage" \(did you mean "stage"\?\), "lead_scroe" \(.*Score'):
+        infer_features(records, skip=["lead_scroe", "Stage"])
+    with pytest.raises(ExportError, match='no record has "zzz"; write it'):
+        infer_features(records, skip="zzz")
