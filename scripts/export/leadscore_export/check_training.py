@@ -67,13 +67,19 @@ def check_agreement(model: ConvertedModel, rows: Vector) -> None:
 
 
 def check_missing_values(model: ConvertedModel, featurizer: Featurizer, rows: Vector) -> None:
-    """A column that can hold NaN at scoring must have held some in training, else the answer to NaN is an accident."""
+    """A column that can hold NaN at scoring must have held some in training, else the answer to NaN is an accident.
+
+    Raises ExportError that names all features for which that is not so.
+    """
     sets = category_columns(model.trees) if model.trees else set()
+    unseen = []
     for feature in featurizer.features:
         column = feature["columns"][0]
         if not _can_be_nan(feature) or column in sets or np.isnan(rows[:, column]).any():
             continue
-        raise ExportError(_unseen_missing_text(feature, rows[:, column]))
+        unseen.append(_unseen_missing_text(feature, rows[:, column]))
+    if unseen:
+        raise ExportError("; ".join(unseen))
     if not np.isfinite(model.raw([featurizer.missing_row()])).all():
         raise ExportError(
             "a record of which every value is missing gives NaN; give the features an impute, and train on their rows"

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from leadscore_export.bundle_manifest import explanation, onnx_reference, recency_guard, training_time
 from leadscore_export.calibration import CalibrationKind, chosen_calibration, fitted_calibration
+from leadscore_export.check_fields import check_fields
 from leadscore_export.check_scores import check_lift, check_not_own_scores, check_ranking
 from leadscore_export.check_training import check_agreement, check_missing_values, checked_training_data
 from leadscore_export.convert_model import convert_model
@@ -78,6 +79,7 @@ def export_bundle(
     onnx = convert_model(model, featurizer.width)
     _check_file(onnx, featurizer)
     check_agreement(onnx, rows)
+    check_fields(featurizer, rows)
     check_missing_values(onnx, featurizer, rows)
 
     served = onnx.raw(rows)
@@ -127,7 +129,7 @@ def export_bundle(
                 raw=raw,
                 converted=converted,
                 held_converted=None if holdout is None else held_converted,
-                column_names=featurizer.column_names,
+                featurizer=featurizer,
                 rows=rows,
                 calibration=kind,
                 stopped=kept_trees(model) if oof_raw is None else None,

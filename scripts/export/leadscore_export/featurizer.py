@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from leadscore_export.feature_reader import FeatureReader, UnusableRecord
 from leadscore_export.feature_types import Feature, manifest_features
+from leadscore_export.nearest_name import nearest_text
 from leadscore_export.plain_record import Record, plain_records
 from leadscore_export.read_cell import missing_texts
 from leadscore_export.record_text import folded_name
@@ -20,6 +22,8 @@ Rows = npt.NDArray[np.float64]
 Moment = datetime | str | int | float
 
 _LONGEST_FOLDED_NAME = 4096
+# From so many records on it is no chance that none of them has a value.
+_MANY_RECORDS = 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -70,32 +74,50 @@ class Featurizer:
 
         records: a pandas DataFrame, or mappings from field to value.
         now: when each record was scored: one time for all, or one per record; datetime, ISO 8601 or Unix ms, UTC where
-            no zone is given. Needed when a feature is a date. Raises UnusableRecord, with the record's place.
+            no zone is given. Needed when a feature is a date.
+        Raises UnusableRecord, with the record's place. Warns of features that find no value in any of many records.
         """
         plain = plain_records(records)
         if now is None and any(feature["type"] == "date" for feature in self.features):
             raise UnusableRecord("a feature is a date: say with now= when the records were scored")
         times = request_times(0 if now is None else now, len(plain))
         rows = np.empty((len(plain), self.width))
+        found: set[int] = set()
         for index, (record, time_ms) in enumerate(zip(plain, times, strict=True)):
             try:
-                rows[index] = self._row(record, time_ms)
+                rows[index] = self._row(record, time_ms, found)
             except UnusableRecord as problem:
                 raise UnusableRecord(f"record {index + 1}: {problem}") from None
+        if len(plain) >= _MANY_RECORDS and len(found) < len(self._readers):
+            warnings.warn(self._not_found_text(plain, found), stacklevel=2)
         return rows
 
     def missing_row(self) -> Rows:
         """The row of a record of which every value is missing."""
         return np.asarray(self._missing_row)
 
-    def _row(self, record: Record, now_ms: float) -> list[float]:
+    def _not_found_text(self, records: Sequence[Record], found: set[int]) -> str:
+        """What is said of the features that read nothing; `found`: the places of the others."""
+        keys: dict[str, Any] = {key: None for record in records for key in record}
+        folded = _first_by_folded_name(keys)
+        texts = []
+        for reader in [reader for place, reader in enumerate(self._readers) if place not in found]:
+            if reader.key_in(keys, folded) is None:
+                texts.append(f'"{reader.field}"{nearest_text(reader.field, list(keys))}')
+            else:
+                texts.append(f'a readable value of "{reader.field}"')
+        return f"no record has {', or '.join(texts)}: is it spelt so, and its feature of the right type?"
+
+    def _row(self, record: Record, now_ms: float, found: set[int]) -> list[float]:
         row = self._missing_row.copy()
         folded = _first_by_folded_name(record)
         is_known = False
-        for reader in self._readers:
+        for place, reader in enumerate(self._readers):
             key = reader.key_in(record, folded)
             is_known = is_known or key is not None
-            if not reader.fill(row, None if key is None else record[key], now_ms) and reader.is_required:
+            if reader.fill(row, None if key is None else record[key], now_ms):
+                found.add(place)
+            elif reader.is_required:
                 raise UnusableRecord(f"{reader.field} is required and has no readable value")
         if not is_known:
             raise UnusableRecord("none of its fields is one that the model knows")

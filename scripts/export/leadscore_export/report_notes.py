@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from leadscore_export.best_column import best_column
 from leadscore_export.calibration import CalibrationKind
+from leadscore_export.check_fields import constant_notes
 from leadscore_export.early_stopping import KeptTrees
+from leadscore_export.featurizer import Featurizer
 from leadscore_export.training_figures import area_under_curve
 
 Vector = npt.NDArray[np.float64]
@@ -30,7 +32,7 @@ class Exported:
     lift: of the holdout, or else out of fold. stopped: what early stopping left of a model that was copied here.
     """
 
-    column_names: list[str]
+    featurizer: Featurizer
     rows: Vector
     converted: Vector
     raw: Vector
@@ -47,6 +49,7 @@ def report_notes(exported: Exported) -> tuple[str, ...]:
     count = len(exported.raw)
     notes = [
         _stopped_note(exported.stopped),
+        *constant_notes(exported.featurizer, exported.rows),
         f"{count} rows: scores and likelihoods are rough" if count < _FEW_ROWS else None,
         "out of fold the model hardly ranks better than chance" if auc < 0.55 else None,
         _leak_note(exported, auc) if auc >= _TOO_GOOD else None,
@@ -75,7 +78,7 @@ def _leak_note(exported: Exported, auc: float) -> str:
     column, alone = best_column(exported.rows, exported.converted)
     return (
         f"out of fold the AUC is {auc:.3f}, too good for leads: the column that ranks best by itself is "
-        f'"{exported.column_names[column]}" (AUC {alone:.3f}): was it known when the leads were scored?'
+        f'"{exported.featurizer.column_names[column]}" (AUC {alone:.3f}): was it known when the leads were scored?'
     )
 
 
