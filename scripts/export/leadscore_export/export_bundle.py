@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from leadscore_export.bundle_manifest import explanation, onnx_reference, recency_guard, training_time
 from leadscore_export.calibration import CalibrationKind, chosen_calibration, fitted_calibration
+from leadscore_export.check_arguments import check_arguments, whole_days
+from leadscore_export.check_features import check_features
 from leadscore_export.check_fields import check_fields
 from leadscore_export.check_scores import check_lift, check_not_own_scores, check_ranking
 from leadscore_export.check_training import check_agreement, check_missing_values, checked_training_data
@@ -73,7 +75,10 @@ def export_bundle(
         manifest's own form.
     baseline: the reference row, or record, for models that are neither trees nor linear.
     """
+    check_arguments(name=name, version=version, family=family, calibration=calibration, recency=recency)
+    days, trained = whole_days(horizon_days), training_time(trained_at)
     featurizer = features if isinstance(features, Featurizer) else Featurizer(features)
+    check_features(featurizer)
     rows, converted = checked_training_data(X, y, featurizer)
     checked_weights(sample_weight, len(rows))
     onnx = convert_model(model, featurizer.width)
@@ -97,7 +102,7 @@ def export_bundle(
         "name": name,
         "version": version,
         "family": family,
-        "trained_at": training_time(trained_at),
+        "trained_at": trained,
         "onnx": onnx_reference(onnx),
         "width": featurizer.width,
         "features": featurizer.features,
@@ -107,7 +112,7 @@ def export_bundle(
         **recency_guard(recency, featurizer, rows),
         "explain": explanation(onnx, featurizer, rows, baseline),
         "validation": {
-            "horizon_days": horizon_days,
+            "horizon_days": days,
             "base_rate": round(float(held_converted.mean()), 6),
             "holdout_top_lift": lift,
         },

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leadscore_export.export_error import ExportError
 from leadscore_export.feature_reader import FeatureReader, UnusableRecord
 from leadscore_export.feature_types import Feature, manifest_features
 from leadscore_export.nearest_name import nearest_text
@@ -146,13 +147,18 @@ def request_times(now: Moment | Sequence[Moment], count: int) -> list[float]:
         return [unix_ms(now)] * count
     times = [unix_ms(moment) for moment in now]
     if len(times) != count:
-        raise ValueError(f"now has {len(times)} times for {count} records")
+        raise ExportError(f"now has {len(times)} times for {count} records; give one for each, or one for all")
     return times
 
 
 def unix_ms(moment: Moment) -> float:
-    """A time as Unix ms; UTC where it has no zone."""
+    """A time as Unix ms; UTC where it has no zone. Raises ExportError for what is no time."""
     if isinstance(moment, int | float):
         return float(moment)
-    at = datetime.fromisoformat(moment.replace("Z", "+00:00")) if isinstance(moment, str) else moment
-    return ((at if at.tzinfo else at.replace(tzinfo=timezone.utc)) - _EPOCH) / timedelta(milliseconds=1)
+    try:
+        at = datetime.fromisoformat(moment.replace("Z", "+00:00")) if isinstance(moment, str) else moment
+        return ((at if at.tzinfo else at.replace(tzinfo=timezone.utc)) - _EPOCH) / timedelta(milliseconds=1)
+    except (AttributeError, TypeError, ValueError) as problem:
+        raise ExportError(
+            f"{moment!r} is no time; give a datetime, ISO 8601 (2026-11-20T00:00:00Z) or Unix milliseconds"
+        ) from problem

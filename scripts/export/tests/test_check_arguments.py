@@ -1,0 +1,68 @@
+"""What the service would refuse in a manifest is refused before anything is trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leadscore_export import Category, Date, ExportError, Multi, Number, export_bundle
+from leadscore_export.check_arguments import whole_days
+from leadscore_export.feature_types import Feature
+
+
+def refused(advice: str, features: list[Feature] | None = None, **changes: Any) -> None:
+    given: dict[str, Any] = {"name": "n", "version": "1", "X": [[0]], "y": [0], **changes}
+    # The model is not even looked at.
+    with pytest.raises(ExportError, match=advice):
+        export_bundle(None, features or [Number("a")], "never-written", **given)
+    assert not Path("never-written").exists()
+
+
+def test_names_and_versions() -> None:
+    refused("name has 201 characters; at most 200", name="x" * 201)
+    refused("name is blank", name=" \t")
+    refused(r"name is 'a\\nb': take away line breaks", name="a\nb")
+    refused("version is 1.5; write it as a text: '1.5'", version=1.5)
+    refused("version has 65 characters; at most 64", version="1" * 65)
+    refused("spaces at its ends", version="1 ")
+
+
+def test_kinds() -> None:
+    refused(
+        'calibration is \'sigmoid\'; it is one of "auto", "identity", "platt", "isotonic".*"platt" here',
+        calibration="sigmoid",
+    )
+    refused("calibration is None", calibration=None)
+    refused('family is \'backward\'; it is one of "forward", "timing"', family="backward")
+
+
+@pytest.mark.parametrize("days", [0, -5, 90.5, "90", True, None])
+def test_horizons(days: Any) -> None:
+    refused("horizon_days is .*whole number of days", horizon_days=days)
+
+
+def test_a_horizon_of_numpy_is_as_good() -> None:
+    assert whole_days(np.int64(30)) == 30 and type(whole_days(np.int64(30))) is int
+
+
+def test_times_and_recency() -> None:
+    refused("'last week' is no time; give a datetime", trained_at="last week")
+    refused("unknown key 'max_days'", recency={"field": "a", "max_days": 5})
+    refused("max_age_days is 0", recency={"field": "a", "max_age_days": 0})
+    refused("future_tolerance_days is -1", recency={"field": "a", "max_age_days": 5, "future_tolerance_days": -1})
+    refused("recency's field is None", recency={"max_age_days": 5})
+
+
+def test_limits_of_features() -> None:
+    refused(r'fill 10,001 columns.*"c" has 10,000', [Number("a"), Category("c", [str(n) for n in range(10_000)])])
+    refused("the field of a feature has 256", [Number("a" * 256)])
+    refused("a: label is", [Number("a", label="x\x00")])
+    refused("a: an alias has 0 characters", [Number("a", aliases=[""])])
+    refused("c: a category has 1,001", [Category("c", ["x" * 1001])])
+    refused("m: separator has 17", [Multi("m", ["x"], separator="-" * 17)])
+    refused("a: unit has 65", [Number("a", unit="x" * 65)])
+    refused("a: impute is nan; leave it out", [Number("a", impute=float("nan"))])
+    refused('d: date_order is \'ymd\'; it is "dmy" or "mdy"', [Date("d", date_order="ymd")])  # type: ignore[arg-type]
