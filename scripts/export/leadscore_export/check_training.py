@@ -11,33 +11,32 @@ import numpy.typing as npt
 from leadscore_export.converted_model import ConvertedModel
 from leadscore_export.export_error import ExportError
 from leadscore_export.featurizer import Featurizer
+from leadscore_export.training_data import training_outcomes, training_rows
 from leadscore_export.tree_model import Split, TreeModel, nodes_of
 
 Vector = npt.NDArray[np.float64]
 
 # How far ONNX, which computes in float32, may be from the trainer's own probability.
 _TOLERANCE = 1e-4
+# From here on it is no matter of digits.
+_WRONG = 0.01
+# Where float32 has less than a tenth between one number and the next.
+_LARGE = 1e6
 _MOST_ROWS = 5000
 
 
 def checked_training_data(X: Any, y: Any, featurizer: Featurizer) -> tuple[Vector, Vector]:
     """The rows and 0 or 1 for each. Raises ExportError when they are not what a model was trained on."""
-    rows = np.asarray(X, dtype=np.float64)
+    rows = training_rows(X)
     if rows.ndim != 2 or rows.shape[1] != featurizer.width:
         raise ExportError(
             f"X has the shape {rows.shape}, but the features fill {featurizer.width} columns; make X with "
             "Featurizer(features).rows(records, now)"
         )
-    converted = np.asarray(y)
-    if converted.shape != (len(rows),):
-        raise ExportError(f"y has the shape {converted.shape} for {len(rows)} rows of X")
-    if not set(np.unique(converted).tolist()) <= {0, 1}:
-        raise ExportError("y must be 1 for a lead that converted and 0 for one that did not")
-    if len(np.unique(converted)) < 2:
-        raise ExportError("y holds one class only; there must be leads that converted and leads that did not")
+    converted = training_outcomes(y, len(rows))
     if not np.isfinite(rows[~np.isnan(rows)]).all():
         raise ExportError("X holds infinite numbers; the service never sends any")
-    return rows, converted.astype(np.float64)
+    return rows, converted
 
 
 def check_agreement(model: ConvertedModel, rows: Vector) -> None:
@@ -58,12 +57,19 @@ def check_agreement(model: ConvertedModel, rows: Vector) -> None:
         return
     expected = model.predict(rows32[:_MOST_ROWS])
     worst = int(np.argmax(np.abs(raw[:_MOST_ROWS] - expected)))
-    if not abs(raw[worst] - expected[worst]) <= _TOLERANCE:
-        raise ExportError(
-            f"on row {worst} of X, ONNX gives {raw[worst]:.6f} where the trainer gives {expected[worst]:.6f}: the "
-            "model computes with more digits than float32 has. Scale large inputs (a pipeline with StandardScaler), or "
-            "train on X.astype('float32')"
-        )
+    difference = abs(raw[worst] - expected[worst])
+    if difference <= _TOLERANCE:
+        return
+    found = f"on row {worst} of X, ONNX gives {raw[worst]:.6f} where the trainer gives {expected[worst]:.6f}"
+    scaling = "Scale large inputs (a pipeline with StandardScaler), or train on X.astype('float32')"
+    if difference < _WRONG:
+        raise ExportError(f"{found}: the model computes with more digits than float32 has. {scaling}")
+    largest = float(np.nanmax(np.abs(rows)))
+    also = f". Or X is too large for float32 (it holds {largest:.3g}). {scaling}" if largest > _LARGE else ""
+    raise ExportError(
+        f"{found}: the conversion is wrong for this model. Convert it yourself, and give OnnxFile(path) with "
+        f"oof_raw{also}"
+    )
 
 
 def check_missing_values(model: ConvertedModel, featurizer: Featurizer, rows: Vector) -> None:

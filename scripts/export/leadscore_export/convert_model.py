@@ -23,6 +23,7 @@ def convert_model(model: Any, width: int) -> ConvertedModel:
         model = OnnxFile(model)
     if isinstance(model, OnnxFile):
         return read_onnx_file(model)
+    _check_found(model)
     _check_classes(model)
     libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
     converters: dict[str, Callable[[Any, int], ConvertedModel]] = {
@@ -33,11 +34,33 @@ def convert_model(model: Any, width: int) -> ConvertedModel:
     }
     for library, convert in converters.items():
         if library in libraries:
+            _check_trained(model)
             return convert(model, width)
     raise ExportError(
         f"{type(model).__name__} is no model of LightGBM, XGBoost, CatBoost or scikit-learn; convert it to ONNX "
         "and give OnnxFile(path)"
     )
+
+
+def _check_found(model: Any) -> None:
+    """Refuses a search over models."""
+    if any(cls.__name__ == "BaseSearchCV" for cls in type(model).__mro__):
+        name = type(model).__name__
+        raise ExportError(f"{name} is a search for a model: give .best_estimator_, the model that it found")
+
+
+def _check_trained(model: Any) -> None:
+    """Refuses a classifier that was not trained."""
+    if not (hasattr(model, "fit") and hasattr(model, "predict_proba")):
+        return
+    try:
+        classes = model.classes_
+    except Exception:  # each library says in its own way that there is none
+        classes = None
+    if classes is None or len(classes) == 0:
+        raise ExportError(
+            f"the {type(model).__name__} is not trained yet; call fit(X, y) first, and export what was trained"
+        )
 
 
 def _check_classes(model: Any) -> None:

@@ -23,6 +23,7 @@ _TREES: dict[str, Callable[[Any], TreeModel]] = {
     "HistGradientBoostingClassifier": histogram_trees,
 }
 _LINEAR = {"LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis", "SGDClassifier"}
+_LONGEST_PROBLEM = 200
 
 
 def convert_sklearn_model(model: Any, width: int) -> ConvertedModel:
@@ -50,6 +51,12 @@ def convert_sklearn_model(model: Any, width: int) -> ConvertedModel:
             file=network_onnx(last, scalings), width=int(last.n_features_in_), predict=_predict(model)
         )
     return _convert_any(model, width)
+
+
+def short_text(problem: Exception) -> str:
+    """What another library says, in one line that can be read."""
+    text = " ".join(str(problem).split())
+    return text if len(text) <= _LONGEST_PROBLEM else f"{text[:_LONGEST_PROBLEM]}..."
 
 
 def _taken_apart(model: Any) -> tuple[list[Scaling] | None, Any]:
@@ -81,10 +88,15 @@ def _convert_any(model: Any, width: int) -> ConvertedModel:
             target_opset={"": 15, "ai.onnx.ml": 3},
         )
     except Exception as problem:  # skl2onnx raises whatever its converters do
+        if name == "CalibratedClassifierCV":
+            raise ExportError(
+                "CalibratedClassifierCV could not be converted: export the classifier inside (trained by itself on X "
+                "and y); the exporter calibrates by itself"
+            ) from problem
         raise ExportError(
-            f"skl2onnx could not convert {name} ({problem}). Put imputing and encoding into the features and export "
-            "the classifier alone (a pipeline of scalers and a classifier is fine), or convert it yourself and give "
-            "OnnxFile(path)"
+            f"skl2onnx could not convert {name} ({short_text(problem)}). Put imputing and encoding into the features "
+            "and export the classifier alone (a pipeline of scalers and a classifier is fine), or convert it yourself "
+            "and give OnnxFile(path)"
         ) from problem
     described = described_file(proto.SerializeToString(), proto, OnnxFile(name))
     return dataclasses.replace(described, predict=_predict(model))

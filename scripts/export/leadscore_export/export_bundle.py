@@ -25,7 +25,7 @@ from leadscore_export.feature_types import Feature
 from leadscore_export.featurizer import Featurizer, Moment
 from leadscore_export.golden_records import golden_lines
 from leadscore_export.out_of_fold import checked_weights, out_of_fold
-from leadscore_export.plain_record import Record
+from leadscore_export.plain_record import Record, plain_records
 from leadscore_export.report_notes import Exported, report_notes
 from leadscore_export.training_figures import area_under_curve, quantiles_of, top_lift
 from leadscore_export.write_bundle import write_bundle
@@ -117,7 +117,8 @@ def export_bundle(
             "holdout_top_lift": lift,
         },
     }
-    golden = [] if golden_records is None else golden_lines(onnx, featurizer, manifest, golden_records, now)
+    asked = None if golden_records is None else plain_records(golden_records)
+    golden = golden_lines(onnx, featurizer, manifest, asked, now) if asked else []
     # Everything is known by now, so that nothing half-made is left when something is wrong.
     write_bundle(Path(out), manifest, onnx, golden)
     return ExportReport(
@@ -139,7 +140,9 @@ def export_bundle(
                 calibration=kind,
                 stopped=kept_trees(model) if oof_raw is None else None,
                 lift=lift,
-                has_golden=bool(golden),
+                golden_given=None if asked is None else len(asked),
+                golden_kept=len(golden),
+                model_kind=type(model).__name__,
             )
         ),
     )

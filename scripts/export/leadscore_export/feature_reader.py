@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from leadscore_export.export_error import ExportError
 from leadscore_export.plain_record import Record
 from leadscore_export.read_cell import (
     MISSING,
@@ -28,7 +29,7 @@ Writer = Callable[[list[float], Scalar, float], NoValue | None]
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
-class UnusableRecord(ValueError):
+class UnusableRecord(ExportError):
     """The record cannot become a row at all: the service would refuse the whole call."""
 
 

@@ -79,6 +79,7 @@ class Category(_Printed):
     missing_column: bool = False
 
     def __post_init__(self) -> None:
+        _take_list(self)
         _check_categories(self.field, self.categories)
         _check_aliases(self.field, self.categories, self.category_aliases)
         if self.encoding == "onehot" and (self.other_value is not None or self.impute is not None):
@@ -105,6 +106,7 @@ class Multi(_Printed):
     separator: str = ";"
 
     def __post_init__(self) -> None:
+        _take_list(self)
         _check_categories(self.field, self.categories)
 
 
@@ -182,11 +184,24 @@ def _number_or_text(value: Any) -> Any:
     return value if isinstance(value, str) else float(value)
 
 
+def _take_list(feature: Category | Multi) -> None:
+    """Categories may be an array, or a column of a table."""
+    if hasattr(feature.categories, "tolist"):
+        object.__setattr__(feature, "categories", feature.categories.tolist())
+
+
 def _check_categories(field_name: str, categories: Sequence[str]) -> None:
-    if isinstance(categories, str) or not categories:
+    if isinstance(categories, set | frozenset):
+        raise ExportError(f"{field_name}: categories are a set, which has no order; write sorted(...)")
+    if isinstance(categories, str) or not isinstance(categories, Sequence) or not categories:
         raise ExportError(f"{field_name}: categories must be a list with at least one text")
     seen: dict[str, str] = {}
     for category in categories:
+        if category is None or type(category).__name__ == "NAType" or category != category:
+            raise ExportError(
+                f"{field_name}: {category!r} is among the categories; leave it out: a missing value is no category "
+                "(missing_column=True says when it is missing)"
+            )
         if not isinstance(category, str):
             raise ExportError(f"{field_name}: the category {category!r} is not a text; write it as {str(category)!r}")
         known = seen.setdefault(folded_text(category), category)

@@ -13,7 +13,7 @@ from leadscore_export.converted_model import ConvertedModel
 from leadscore_export.export_error import ExportError
 from leadscore_export.feature_reader import UnusableRecord
 from leadscore_export.featurizer import Featurizer, Moment, request_times
-from leadscore_export.plain_record import plain_records
+from leadscore_export.plain_record import Record
 from leadscore_export.serving_figures import conversion_likelihood, is_steady, logit, percentile_score
 from leadscore_export.tree_contributions import leaf_count, tree_contributions
 
@@ -28,14 +28,14 @@ def golden_lines(
     model: ConvertedModel,
     featurizer: Featurizer,
     manifest: Mapping[str, Any],
-    records: Any,
+    plain: Sequence[Record],
     now: Moment | Sequence[Moment] | None,
 ) -> list[dict[str, Any]]:
     """Up to 200 records with their answers, no two with the same row.
 
     Taken are those for which a shift of 2e-6 in `raw`, as ONNX runtimes differ, changes neither score nor likelihood.
+    plain: records as `plain_records` makes them.
     """
-    plain = plain_records(records)
     try:
         times = None if now is None else [float(round(time)) for time in request_times(now, len(plain))]
         rows = featurizer.rows(plain, times)
@@ -43,6 +43,8 @@ def golden_lines(
         raise ExportError(f"golden_records: {problem}; the service would refuse it, so leave it out") from problem
     raw = model.raw(rows)
     chosen = _chosen(rows, raw, manifest)
+    if not chosen:
+        return []
     answers = _contributions(model, featurizer, manifest, rows[chosen])
     own = model.predict(rows[chosen].astype(np.float32)) if model.predict else raw[chosen]
     return [

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from leadscore_export.early_stopping import untrained_copy
 from leadscore_export.export_error import ExportError
+from leadscore_export.training_data import training_outcomes, training_rows
 
 Vector = npt.NDArray[np.float64]
 
@@ -36,7 +37,8 @@ def out_of_fold(
         raise ExportError(
             "out-of-fold scores need scikit-learn: pip install scikit-learn, or give oof_raw"
         ) from problem
-    rows, converted = np.asarray(X, dtype=np.float32), np.asarray(y)
+    rows = training_rows(X).astype(np.float32)
+    converted = training_outcomes(y, len(rows))
     if not (hasattr(model, "fit") and hasattr(model, "predict_proba") and hasattr(model, "get_params")):
         raise ExportError(
             f"a {type(model).__module__.partition('.')[0]} {type(model).__name__} cannot be trained again from here; "

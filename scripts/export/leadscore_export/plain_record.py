@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timezone
+from pathlib import Path
 from typing import Any
+
+from leadscore_export.export_error import ExportError
 
 Record = Mapping[str, Any]
 
@@ -13,11 +16,32 @@ Record = Mapping[str, Any]
 def plain_records(table: Any) -> list[dict[str, Any]]:
     """The rows of a table as records. `table`: a pandas DataFrame, or mappings from field to value.
 
-    NaN, NaT and NA become null, dates ISO 8601, numpy's numbers Python's own.
+    NaN, NaT and NA become null, dates ISO 8601, numpy's numbers Python's own. Raises ExportError for anything else.
     """
     if hasattr(table, "to_dict") and hasattr(table, "columns"):
         table = table.to_dict(orient="records")
-    return [plain_record(record) for record in table]
+    elif problem := _no_table(table):
+        raise ExportError(f"records: {problem}")
+    return [plain_record(_mapping(record, place)) for place, record in enumerate(table)]
+
+
+def _no_table(table: Any) -> str | None:
+    """What to do instead, when it is known that these are no records."""
+    if isinstance(table, Mapping):
+        return "this is one record; give a list of records: [record]"
+    if isinstance(table, str | Path):
+        return f"{str(table)!r} is a text or path; read the file first, for example with pandas.read_csv"
+    if hasattr(table, "to_frame") and hasattr(table, "index"):
+        return "this is a pandas Series; give a DataFrame (for one record: series.to_frame().T)"
+    if not isinstance(table, Iterable):
+        return f"a {type(table).__name__} holds none; give a DataFrame, or mappings from field to value"
+    return None
+
+
+def _mapping(record: Any, place: int) -> Record:
+    if isinstance(record, Mapping):
+        return record
+    raise ExportError(f"record {place + 1} is {record!r:.80}; each is a mapping from field to value: a dict")
 
 
 def plain_record(record: Record) -> dict[str, Any]:

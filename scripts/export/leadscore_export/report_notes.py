@@ -30,6 +30,7 @@ class Exported:
 
     rows, converted, raw: X, its outcomes and its out-of-fold probabilities; held_converted: the outcomes of a holdout.
     lift: of the holdout, or else out of fold. stopped: what early stopping left of a model that was copied here.
+    golden_given: the number of golden records, None when there were none to begin with.
     """
 
     featurizer: Featurizer
@@ -40,7 +41,9 @@ class Exported:
     calibration: CalibrationKind
     stopped: KeptTrees | None
     lift: float
-    has_golden: bool
+    golden_given: int | None
+    golden_kept: int
+    model_kind: str
 
 
 def report_notes(exported: Exported) -> tuple[str, ...]:
@@ -57,9 +60,8 @@ def report_notes(exported: Exported) -> tuple[str, ...]:
         if exported.lift <= 1
         else None,
         _uncalibrated_note(exported.raw, exported.converted) if exported.calibration == "identity" else None,
-        None
-        if exported.has_golden
-        else "no golden records: `model check` can only see that the model runs; give golden_records",
+        _golden_note(exported.golden_given, exported.golden_kept),
+        _own_calibration_note(exported.model_kind),
         _holdout_note(exported.converted, exported.held_converted),
     ]
     return tuple(note for note in notes if note is not None)
@@ -71,6 +73,28 @@ def _stopped_note(stopped: KeptTrees | None) -> str | None:
     return (
         f"early stopping kept {stopped.kept} of {stopped.told} trees: the copies for out-of-fold scores were trained "
         "with as many, and without early stopping"
+    )
+
+
+def _golden_note(given: int | None, kept: int) -> str | None:
+    if kept:
+        return None
+    seen = "`model check` can only see that the model runs"
+    if not given:
+        return (
+            f"no golden records {'are given' if given is None else '(the list is empty)'}: {seen}; give golden_records"
+        )
+    return (
+        f"{given:,} golden records given, 0 kept: {seen}. Of each the score or likelihood changes with the last "
+        "digits of raw, as where many leads have almost the same probability; give others, or more"
+    )
+
+
+def _own_calibration_note(model_kind: str) -> str | None:
+    if model_kind != "CalibratedClassifierCV":
+        return None
+    return (
+        "CalibratedClassifierCV: export the classifier inside; the exporter calibrates by itself, and drivers are exact"
     )
 
 
