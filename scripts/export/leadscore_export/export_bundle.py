@@ -142,6 +142,8 @@ def export_bundle(
                 lift=lift,
                 golden_given=None if asked is None else len(asked),
                 golden_kept=len(golden),
+                golden_explained=sum("contributions" in line for line in golden),
+                is_exact=onnx.trees is not None or onnx.linear is not None,
                 model_kind=type(model).__name__,
             )
         ),

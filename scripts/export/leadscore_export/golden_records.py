@@ -15,13 +15,14 @@ from leadscore_export.feature_reader import UnusableRecord
 from leadscore_export.featurizer import Featurizer, Moment, request_times
 from leadscore_export.plain_record import Record
 from leadscore_export.serving_figures import conversion_likelihood, is_steady, logit, percentile_score
-from leadscore_export.tree_contributions import leaf_count, tree_contributions
+from leadscore_export.tree_contributions import rows_within, tree_contributions
 
 Vector = npt.NDArray[np.float64]
 
 MOST_RECORDS = 200
-# Working out contributions goes through every leaf.
-_MOST_LEAVES = 200_000
+# Working out contributions goes through every leaf: of a model that takes longer only the first records have them.
+_MOST_SECONDS = 20.0
+_LEAST_EXPLAINED = 10
 
 
 def golden_lines(
@@ -76,15 +77,19 @@ def _chosen(rows: Vector, raw: Vector, manifest: Mapping[str, Any]) -> list[int]
 def _contributions(
     model: ConvertedModel, featurizer: Featurizer, manifest: Mapping[str, Any], rows: Vector
 ) -> list[dict[str, Any]]:
-    """Contributions by field and their base, where the method is exact; nothing where it is not."""
-    if model.trees is not None and leaf_count(model.trees) <= _MOST_LEAVES:
-        columns, base = tree_contributions(model.trees, rows)
+    """Contributions by field and their base, where the method is exact; nothing where it is not, or takes too long."""
+    if model.trees is not None:
+        count = min(len(rows), rows_within(model.trees, _MOST_SECONDS))
+        if count < min(len(rows), _LEAST_EXPLAINED):
+            return [{}] * len(rows)
+        columns, base = tree_contributions(model.trees, rows[:count])
     elif model.linear is not None:
         means = np.asarray(manifest["explain"]["means"])
         columns, base = model.linear.contributions(rows.astype(np.float32), means)
     else:
         return [{}] * len(rows)
-    return [{"contributions": _by_field(featurizer, row), "base": base} for row in columns]
+    explained: list[dict[str, Any]] = [{"contributions": _by_field(featurizer, row), "base": base} for row in columns]
+    return explained + [{}] * (len(rows) - len(explained))
 
 
 def _by_field(featurizer: Featurizer, contributions: Vector) -> dict[str, float]:

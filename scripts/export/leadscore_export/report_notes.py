@@ -30,7 +30,8 @@ class Exported:
 
     rows, converted, raw: X, its outcomes and its out-of-fold probabilities; held_converted: the outcomes of a holdout.
     lift: of the holdout, or else out of fold. stopped: what early stopping left of a model that was copied here.
-    golden_given: the number of golden records, None when there were none to begin with.
+    golden_given: the number of golden records, None when there were none to begin with; golden_explained: those with
+    contributions, which is_exact says that the model has.
     """
 
     featurizer: Featurizer
@@ -43,6 +44,8 @@ class Exported:
     lift: float
     golden_given: int | None
     golden_kept: int
+    golden_explained: int
+    is_exact: bool
     model_kind: str
 
 
@@ -61,6 +64,7 @@ def report_notes(exported: Exported) -> tuple[str, ...]:
         else None,
         _uncalibrated_note(exported.raw, exported.converted) if exported.calibration == "identity" else None,
         _golden_note(exported.golden_given, exported.golden_kept),
+        _explained_note(exported) if exported.is_exact else None,
         _own_calibration_note(exported.model_kind),
         _holdout_note(exported.converted, exported.held_converted),
     ]
@@ -87,6 +91,17 @@ def _golden_note(given: int | None, kept: int) -> str | None:
     return (
         f"{given:,} golden records given, 0 kept: {seen}. Of each the score or likelihood changes with the last "
         "digits of raw, as where many leads have almost the same probability; give others, or more"
+    )
+
+
+def _explained_note(exported: Exported) -> str | None:
+    explained, kept = exported.golden_explained, exported.golden_kept
+    if explained == kept:
+        return None
+    first = f"the first {explained} of {kept}" if explained else "none of the"
+    return (
+        f"{first} golden records have contributions to compare: the trees have too many leaves for more; fewer or "
+        "smaller ones (min_samples_leaf, max_depth) often rank better, and are scored faster"
     )
 
 

@@ -10,18 +10,22 @@ Gauss-Legendre quadrature with half as many points as columns is exact.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from leadscore_export.serving_figures import logit
-from leadscore_export.tree_model import Leaf, Node, Split, TreeModel, nodes_of
+from leadscore_export.tree_model import Leaf, Node, Split, TreeModel
 
 Values = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 # A probability so close to the mean output says nothing about the scale.
 _SAME = 1e-7
+# Measured: what a leaf takes, and in it each row for each pair of columns on its path.
+_SECONDS_OF_A_LEAF = 8e-5
+_SECONDS_OF_A_PAIR = 7e-9
 
 
 @dataclass(frozen=True)
@@ -48,9 +52,20 @@ def tree_contributions(model: TreeModel, rows: npt.ArrayLike) -> tuple[Values, f
     return _in_log_odds(walk.contributions, base), logit(base)
 
 
-def leaf_count(model: TreeModel) -> int:
-    """How many leaves the trees have together."""
-    return sum(isinstance(node, Leaf) for tree in model.trees for node in nodes_of(tree))
+def rows_within(model: TreeModel, seconds: float) -> int:
+    """For how many rows contributions are worked out in about so much time, on one core of an ordinary machine."""
+    leaves, pairs = 0, 0
+    waiting: list[tuple[Node, frozenset[int]]] = [(tree, frozenset()) for tree in model.trees]
+    while waiting:
+        node, columns = waiting.pop()
+        if isinstance(node, Leaf):
+            leaves += 1
+            pairs += len(columns) ** 2
+        else:
+            below = columns | {node.column}
+            waiting += [(node.when_true, below), (node.when_false, below)]
+    left = seconds - leaves * _SECONDS_OF_A_LEAF
+    return max(0, int(left / max(pairs * _SECONDS_OF_A_PAIR, 1e-12)))
 
 
 class _Walk:
@@ -79,12 +94,20 @@ class _Walk:
             return
         shares = np.array([step.share for step in path.values()])[:, None]
         difference = np.array([step.goes for step in path.values()], dtype=np.float64) - shares
-        nodes, weights = np.polynomial.legendre.leggauss((len(path) + 1) // 2)
-        for point, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
-            factors = shares + point * difference
-            for place, column in enumerate(path):
-                others = np.delete(factors, place, axis=0).prod(axis=0)
-                self.contributions[:, column] += value * weight * difference[place] * others
+        points, weights = _quadrature((len(path) + 1) // 2)
+        # By point, column and row.
+        factors = shares + points[:, None, None] * difference
+        others = np.ones_like(factors)
+        np.cumprod(factors[:, :-1], axis=1, out=others[:, 1:])
+        others[:, :-1] *= np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
+        self.contributions[:, list(path)] += (difference * np.tensordot(value * weights, others, axes=1)).T
+
+
+@cache
+def _quadrature(count: int) -> tuple[Values, Values]:
+    """Points and weights of Gauss and Legendre's quadrature over (0, 1)."""
+    points, weights = np.polynomial.legendre.leggauss(count)
+    return (points + 1) / 2, weights / 2
 
 
 def _answers(split: Split, values: npt.NDArray[np.float32]) -> Mask:

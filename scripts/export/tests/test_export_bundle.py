@@ -23,7 +23,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from leadscore_export import OnnxFile, export_bundle, out_of_fold
+from leadscore_export import ExportReport, OnnxFile, export_bundle, golden_records, out_of_fold
 from leadscore_export.training_figures import area_under_curve, quantiles_of
 
 CLI = Path(__file__).parents[3] / "dist" / "scripts" / "cli" / "main.js"
@@ -70,8 +70,8 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def export(model: Any, out: Path, data: Leads, **more: Any) -> None:
-    export_bundle(
+def export(model: Any, out: Path, data: Leads, **more: Any) -> ExportReport:
+    return export_bundle(
         model,
         data.featurizer,
         out,
@@ -176,6 +176,21 @@ def test_a_second_export_leaves_nothing_of_the_first(tmp_path: Path) -> None:
         model.fit(data.rows[TRAINED], data.converted[TRAINED])
         export(model, tmp_path, data, oof_raw=some_out_of_fold(data))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["golden.jsonl", "manifest.json", "model.onnx"]
+
+
+def test_contributions_that_take_too_long_are_of_the_first_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = leads(takes_nan=True)
+    forest = RandomForestClassifier(15, min_samples_leaf=4, random_state=0)
+    forest.fit(data.rows[TRAINED], data.converted[TRAINED])
+    for count, explained in ((20, 20), (5, 0)):
+        monkeypatch.setattr(golden_records, "rows_within", lambda trees, seconds, count=count: count)
+        report = export(forest, tmp_path / "bundle", data, oof_raw=some_out_of_fold(data))
+        lines = golden_of(tmp_path, "bundle")
+        assert ["contributions" in line for line in lines] == [place < explained for place in range(len(lines))]
+        first = f"the first {explained} of {len(lines)}" if explained else "none of the"
+        assert any(note.startswith(f"{first} golden records have contributions") for note in report.notes)
 
 
 def test_what_contributions_are_measured_from(bundles: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +24,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 
 from leadscore_export.convert_model import convert_model
-from leadscore_export.tree_contributions import tree_contributions
+from leadscore_export.tree_contributions import rows_within, tree_contributions
 from leadscore_export.tree_model import float32_below
 
 Rows = npt.NDArray[np.float32]
@@ -124,6 +125,20 @@ def test_contributions_of_a_forest_are_those_of_shap() -> None:
     trees = convert_model(forest, WIDTH).trees
     assert trees is not None
     np.testing.assert_allclose(tree_contributions(trees, rows)[0], scaled, atol=1e-6)
+
+
+def test_as_many_rows_are_explained_as_there_is_time_for() -> None:
+    rows, converted = table(has_nan=False)
+    small = convert_model(RandomForestClassifier(5, max_depth=3, random_state=0).fit(rows, converted), WIDTH).trees
+    large = convert_model(RandomForestClassifier(40, random_state=0).fit(rows, converted), WIDTH).trees
+    assert small is not None and large is not None
+    assert rows_within(small, 20) > 10_000
+    assert rows_within(large, 20) / 3 < rows_within(large, 10) < rows_within(small, 10) / 20
+    assert rows_within(large, 1e-3) == 0
+    started = time.perf_counter()
+    tree_contributions(large, rows[: rows_within(large, 1.0)])
+    # With room for a slow and busy machine.
+    assert time.perf_counter() - started < 10
 
 
 def test_early_stopping_leaves_the_best_trees() -> None:
