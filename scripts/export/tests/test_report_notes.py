@@ -89,7 +89,9 @@ def test_a_leak_is_noted_by_its_column(tmp_path: Path) -> None:
 
 def test_the_best_column_may_say_most_by_what_is_missing() -> None:
     draw = np.random.default_rng(0)
-    converted = np.repeat([0.0, 1.0], 6000)
+    # Of every third row, so that taking every third would leave one class.
+    converted = np.tile([1.0, 0.0, 0.0], 4000)
     rows = draw.normal(size=(12000, 2))
-    rows[:, 1] = np.where(converted == 1, np.nan, rows[:, 1])
+    # What is missing goes with what is large.
+    rows[:, 1] = np.where(converted == 1, np.where(draw.random(12000) < 0.5, np.nan, 9), rows[:, 1])
     assert best_column(rows, converted) == (1, 1.0)
