@@ -10,7 +10,9 @@ import pytest
 
 from leadscore_export import Category, Date, ExportError, Multi, Number, export_bundle
 from leadscore_export.check_arguments import whole_days
+from leadscore_export.converted_model import ConvertedModel
 from leadscore_export.feature_types import Feature
+from leadscore_export.write_bundle import write_bundle
 
 
 def refused(advice: str, features: list[Feature] | None = None, **changes: Any) -> None:
@@ -54,6 +56,17 @@ def test_times_and_recency() -> None:
     refused("max_age_days is 0", recency={"field": "a", "max_age_days": 0})
     refused("future_tolerance_days is -1", recency={"field": "a", "max_age_days": 5, "future_tolerance_days": -1})
     refused("recency's field is None", recency={"max_age_days": 5})
+
+
+def test_members_that_are_too_large(tmp_path: Path) -> None:
+    model = ConvertedModel(b"", 1)
+    with pytest.raises(
+        ExportError, match=r"manifest.json has 9.0 MiB, and a bundle's may have 8; give fewer categories"
+    ):
+        write_bundle(tmp_path / "b", {"name": "x" * 9 * 2**20}, model, [])
+    with pytest.raises(ExportError, match=r"golden.jsonl has 6\d.\d MiB, and a bundle's may have 64; give golden"):
+        write_bundle(tmp_path / "b", {}, model, [{"record": "x" * 2**20}] * 65)
+    assert not (tmp_path / "b").exists()
 
 
 def test_limits_of_features() -> None:
