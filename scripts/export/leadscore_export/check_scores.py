@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,7 +19,20 @@ _TOLERANCE = 0.05
 _ERRORS = 1.0
 
 
-def check_not_own_scores(served: Vector, oof_raw: Vector) -> None:
+def given_scores(oof_raw: Any, served: Vector) -> Vector:
+    """`oof_raw`, once it is seen to fit the rows. `served`: what the model itself says of them. Raises ExportError."""
+    raw = np.asarray(oof_raw, dtype=np.float64)
+    if raw.shape != served.shape:
+        raise ExportError(
+            f"oof_raw has the shape {raw.shape} for {len(served)} rows of X; give one probability for each"
+        )
+    if not (np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1):
+        raise ExportError("oof_raw must be probabilities, 0 to 1, before any calibration")
+    _check_not_own_scores(served, raw)
+    return raw
+
+
+def _check_not_own_scores(served: Vector, oof_raw: Vector) -> None:
     """Refuses out-of-fold scores that are what the model itself says of X. `served`: its probabilities of X."""
     if np.allclose(served, oof_raw, rtol=1e-5, atol=1e-6):
         raise ExportError(

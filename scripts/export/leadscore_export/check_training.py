@@ -39,8 +39,11 @@ def checked_training_data(X: Any, y: Any, featurizer: Featurizer) -> tuple[Vecto
     return rows, converted
 
 
-def check_agreement(model: ConvertedModel, rows: Vector) -> None:
-    """Compares ONNX with the trainer on training rows, as float32 like the service sends them."""
+def check_agreement(model: ConvertedModel, rows: Vector) -> Vector:
+    """The probabilities of training rows by ONNX, sent as float32 like the service does.
+
+    Raises ExportError when they are none, or not those of the trainer.
+    """
     rows32 = rows.astype(np.float32)
     try:
         raw = model.raw(rows32)
@@ -54,12 +57,12 @@ def check_agreement(model: ConvertedModel, rows: Vector) -> None:
             'OnnxFile(path, kind="logit"), and impute what is missing in the features if it cannot take NaN'
         )
     if model.predict is None:
-        return
+        return raw
     expected = model.predict(rows32[:_MOST_ROWS])
     worst = int(np.argmax(np.abs(raw[:_MOST_ROWS] - expected)))
     difference = abs(raw[worst] - expected[worst])
     if difference <= _TOLERANCE:
-        return
+        return raw
     found = f"on row {worst} of X, ONNX gives {raw[worst]:.6f} where the trainer gives {expected[worst]:.6f}"
     scaling = "Scale large inputs (a pipeline with StandardScaler), or train on X.astype('float32')"
     if difference < _WRONG:

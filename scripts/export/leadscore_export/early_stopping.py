@@ -36,7 +36,12 @@ def kept_trees(model: Any) -> KeptTrees | None:
 
     XGBoost is not among them: with early stopping its copies refuse to be trained at all.
     """
-    fitted = _last_step(model)
+    trees = _trees(_last_step(model))
+    return trees if trees is not None and trees.kept < trees.told else None
+
+
+def _trees(fitted: Any) -> KeptTrees | None:
+    """The trees of a LightGBM classifier with early stopping, and of any CatBoost classifier."""
     library = _library(fitted)
     if library == "lightgbm":
         best = getattr(fitted, "best_iteration_", None)  # 0 without early stopping
@@ -48,7 +53,7 @@ def kept_trees(model: Any) -> KeptTrees | None:
         told = fitted.get_all_params().get("iterations") if best else None
     else:
         return None
-    return KeptTrees(int(best), int(told)) if best and told and best < told else None
+    return KeptTrees(int(best), int(told)) if best and told else None
 
 
 def untrained_copy(model: Any) -> Any:
@@ -58,11 +63,12 @@ def untrained_copy(model: Any) -> Any:
     """
     from sklearn.base import clone
 
-    trees = kept_trees(model)
-    if trees is None:
+    fitted = _last_step(model)
+    trees = _trees(fitted)
+    # Early stopping that kept all trees would ask the copies for a set to watch.
+    if trees is None or (trees.kept >= trees.told and not _STOPS & set(fitted.get_params())):
         return clone(model)
     try:
-        fitted = _last_step(model)
         last = type(fitted)(**_parameters(fitted, trees.kept))
         if not hasattr(model, "steps"):
             return last

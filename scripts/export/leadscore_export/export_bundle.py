@@ -14,7 +14,7 @@ from leadscore_export.calibration import CalibrationKind, chosen_calibration, fi
 from leadscore_export.check_arguments import check_arguments, whole_days
 from leadscore_export.check_features import check_features
 from leadscore_export.check_fields import check_fields
-from leadscore_export.check_scores import check_lift, check_not_own_scores, check_ranking
+from leadscore_export.check_scores import check_lift, check_ranking, given_scores
 from leadscore_export.check_training import check_agreement, check_missing_values, checked_training_data
 from leadscore_export.convert_model import convert_model
 from leadscore_export.converted_model import ConvertedModel
@@ -83,18 +83,22 @@ def export_bundle(
     checked_weights(sample_weight, len(rows))
     onnx = convert_model(model, featurizer.width)
     _check_file(onnx, featurizer)
-    check_agreement(onnx, rows)
+    served = check_agreement(onnx, rows)
     check_fields(featurizer, rows)
     check_missing_values(onnx, featurizer, rows)
+    guard = recency_guard(recency, featurizer, rows)
+    explained = explanation(onnx, featurizer, rows, baseline)
+    held = None if holdout is None else _held_out(onnx, featurizer, holdout)
+    asked = None if golden_records is None else plain_records(golden_records)
 
-    served = onnx.raw(rows)
+    # Only from here on does it take time.
     if oof_raw is None:
         raw = out_of_fold(model, rows, converted, groups=groups, sample_weight=sample_weight)
     else:
-        raw = _given_scores(oof_raw, served)
+        raw = given_scores(oof_raw, served)
     check_ranking(served, raw, converted, are_given=oof_raw is not None)
     kind, reason = chosen_calibration(converted) if calibration == "auto" else (calibration, "as asked")
-    held_raw, held_converted = (raw, converted) if holdout is None else _held_out(onnx, featurizer, holdout)
+    held_raw, held_converted = (raw, converted) if held is None else held
     lift = round(top_lift(held_raw, held_converted), 4)
     check_lift(lift)
     manifest: dict[str, Any] = {
@@ -109,15 +113,14 @@ def export_bundle(
         "calibration": fitted_calibration(kind, raw, converted),
         "quantiles": quantiles_of(raw),
         **({"missing_tokens": featurizer.missing_tokens} if featurizer.missing_tokens else {}),
-        **recency_guard(recency, featurizer, rows),
-        "explain": explanation(onnx, featurizer, rows, baseline),
+        **guard,
+        "explain": explained,
         "validation": {
             "horizon_days": days,
             "base_rate": round(float(held_converted.mean()), 6),
             "holdout_top_lift": lift,
         },
     }
-    asked = None if golden_records is None else plain_records(golden_records)
     golden = golden_lines(onnx, featurizer, manifest, asked, now) if asked else []
     # Everything is known by now, so that nothing half-made is left when something is wrong.
     write_bundle(Path(out), manifest, onnx, golden)
@@ -161,19 +164,6 @@ def _check_file(model: ConvertedModel, featurizer: Featurizer) -> None:
             f"the ONNX file has {len(model.file) / 2**20:.0f} MiB, and a bundle's may have 64; train fewer or smaller "
             "trees (min_samples_leaf, max_depth)"
         )
-
-
-def _given_scores(oof_raw: Any, served: Vector) -> Vector:
-    """`oof_raw`, once it is seen to fit the rows. `served`: what the model itself says of them."""
-    raw = np.asarray(oof_raw, dtype=np.float64)
-    if raw.shape != served.shape:
-        raise ExportError(
-            f"oof_raw has the shape {raw.shape} for {len(served)} rows of X; give one probability for each"
-        )
-    if not (np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1):
-        raise ExportError("oof_raw must be probabilities, 0 to 1, before any calibration")
-    check_not_own_scores(served, raw)
-    return raw
 
 
 def _held_out(model: ConvertedModel, featurizer: Featurizer, holdout: tuple[Any, Any]) -> tuple[Vector, Vector]:

@@ -109,7 +109,8 @@ def _own_calibration_note(model_kind: str) -> str | None:
     if model_kind != "CalibratedClassifierCV":
         return None
     return (
-        "CalibratedClassifierCV: export the classifier inside; the exporter calibrates by itself, and drivers are exact"
+        "CalibratedClassifierCV: export the classifier inside; the exporter calibrates by itself, and drivers of "
+        "trees are exact"
     )
 
 

@@ -68,6 +68,17 @@ def test_the_last_step_of_a_pipeline_may_have_stopped_early() -> None:
     assert copy[-1].booster_.num_trees() == trees.kept
 
 
+def test_early_stopping_that_kept_all_trees_asks_no_set_of_the_copies() -> None:
+    watched = (X[WATCHED], Y[WATCHED])
+    boosted = lightgbm.LGBMClassifier(n_estimators=2, early_stopping_round=50, verbose=-1, n_jobs=1)
+    boosted.fit(X[TRAINED], Y[TRAINED], eval_set=[watched])
+    other = catboost.CatBoostClassifier(iterations=2, use_best_model=True, **QUIET)
+    other.fit(X[TRAINED], Y[TRAINED], eval_set=watched)
+    for model in (boosted, other):
+        assert kept_trees(model) is None
+        untrained_copy(model).fit(X[TRAINED], Y[TRAINED])
+
+
 def test_a_model_that_did_not_stop_early_is_copied_as_it_is() -> None:
     model = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1).fit(X[TRAINED], Y[TRAINED])
     assert kept_trees(model) is None and kept_trees(object()) is None
