@@ -35,7 +35,7 @@ export class FairWindow {
   /** Ms between two turns while there was a line; undefined until two have come. */
   private turnEveryMs: number | undefined;
   private lastTurnMs: number | undefined;
-  /** Ms that what was run took; undefined until something has ended. */
+  /** Ms that what was run and did not fail took; undefined until something has ended. */
   private runMs: number | undefined;
   private readonly nowMs: () => number;
 
@@ -55,19 +55,27 @@ export class FairWindow {
    * `timeoutMs`; what `send` throws
    */
   async run<Result>(organisationId: string, timeoutMs: number, send: () => Promise<Result>): Promise<Result> {
-    if (this.running >= this.options.size() || this.waitingCount > 0)
-      await this.turn(organisationId, timeoutMs);
-    this.running += 1;
+    // Its size may have grown since the last turn. Where there is room after this, nobody waits.
+    this.fill();
+    if (this.hasRoom) this.running += 1;
+    else await this.turn(organisationId, timeoutMs);
     const beganMs = this.nowMs();
+    let result: Result;
     try {
-      return await send();
-    } finally {
-      this.running -= 1;
-      this.runMs = blended(this.runMs, this.nowMs() - beganMs);
-      this.startNext();
+      result = await send();
+    } catch (error) {
+      this.end(undefined);
+      throw error;
     }
+    this.end(this.nowMs() - beganMs);
+    return result;
   }
 
+  private get hasRoom(): boolean {
+    return this.running < this.options.size();
+  }
+
+  /** Waits for a turn; its place is taken then. */
   private async turn(organisationId: string, timeoutMs: number): Promise<void> {
     if (this.expectedMs(organisationId) > timeoutMs) throw overloaded();
     if (this.waitingCount >= this.options.mostWaiting) this.makeRoomFor(organisationId);
@@ -111,27 +119,47 @@ export class FairWindow {
     else line.push(waiting);
   }
 
-  /** The organisation whose turn it was goes to the end of the line. */
-  private startNext(): void {
-    while (this.running < this.options.size()) {
-      const [turn] = this.waiting;
-      if (turn === undefined) {
-        this.lastTurnMs = undefined;
-        return;
-      }
-      const [organisationId, line] = turn;
-      this.waiting.delete(organisationId);
-      const next = line.shift();
-      if (line.length > 0) this.waiting.set(organisationId, line);
-      if (next === undefined) continue;
-      this.waitingCount -= 1;
-      if (next.isOver()) continue;
-      this.noteTurn();
-      next.start();
-      return;
-    }
+  /**
+   * Something has ended: the next have their turn.
+   * @param tookMs undefined when it failed. That tells nothing of the next: after servers were away for a while, what failed
+   * at its deadline would have the first that come refused
+   */
+  private end(tookMs: number | undefined): void {
+    this.running -= 1;
+    if (tookMs !== undefined) this.runMs = blended(this.runMs, tookMs);
+    const turns = this.fill();
+    if (tookMs === undefined) this.lastTurnMs = undefined;
+    else if (turns > 0) this.noteTurn();
+    else if (this.waitingCount === 0) this.lastTurnMs = undefined;
   }
 
+  /** Gives turns while there is room. */
+  private fill(): number {
+    let turns = 0;
+    while (this.hasRoom) {
+      const next = this.next();
+      if (next === undefined) return turns;
+      if (next.isOver()) continue;
+      turns += 1;
+      this.running += 1;
+      next.start();
+    }
+    return turns;
+  }
+
+  /** Takes the next out of the line; the organisation whose turn it was goes to its end. */
+  private next(): Waiting | undefined {
+    const [turn] = this.waiting;
+    if (turn === undefined) return undefined;
+    const [organisationId, line] = turn;
+    const next = line.shift();
+    this.waiting.delete(organisationId);
+    if (line.length > 0) this.waiting.set(organisationId, line);
+    if (next !== undefined) this.waitingCount -= 1;
+    return next;
+  }
+
+  /** Those that come to their turn beside it, because there is more room, say nothing of how often one comes. */
   private noteTurn(): void {
     const nowMs = this.nowMs();
     if (this.lastTurnMs !== undefined) this.turnEveryMs = blended(this.turnEveryMs, nowMs - this.lastTurnMs);

@@ -127,6 +127,57 @@ describe('FairWindow', () => {
     await Promise.all([...running, inTime, ofAnother]);
   });
 
+  it('runs as many as its size has grown to while there is a line, with the next that ends or comes', async () => {
+    let size = 1;
+    const window = new FairWindow({ size: () => size, mostWaiting: 100 });
+    const ends: (() => void)[] = [];
+    const send = () => {
+      const { done, end } = held();
+      ends.push(end);
+      return done;
+    };
+    const all = Array.from({ length: 12 }, () => window.run('org', 1_000, send));
+    size = 4;
+    ends[0]?.();
+    await turnOfTheLoop();
+    expect(ends, 'begun, one has ended').to.have.length(5);
+    size = 6;
+    all.push(window.run('org', 1_000, send));
+    await turnOfTheLoop();
+    expect(ends, 'begun').to.have.length(7);
+    expect(window.depth).to.equal(6);
+    while (window.depth > 0) {
+      for (const end of ends) end();
+      await turnOfTheLoop();
+    }
+    for (const end of ends) end();
+    await Promise.all(all);
+  });
+
+  it('learns nothing of how long work takes from what fails, nor of how often turns come', async () => {
+    let nowMs = 0;
+    const window = new FairWindow({ size: () => 1, mostWaiting: 100, nowMs: () => nowMs });
+    const ends: (() => void)[] = [];
+    const failing = () => {
+      const { done, end } = held();
+      ends.push(end);
+      return done.then(() => Promise.reject(new Error('not in time')));
+    };
+    const failed = Array.from({ length: 6 }, () => window.run('org', 60_000, failing).catch(() => 'failed'));
+    for (let turn = 0; turn < 6; turn += 1) {
+      nowMs += 10_000;
+      ends[turn]?.();
+      await turnOfTheLoop();
+    }
+    await Promise.all(failed);
+    const first = held();
+    const running = window.run('org', 9_900, () => first.done);
+    const waiting = Array.from({ length: 40 }, () => window.run('org', 9_900, async () => 'scored'));
+    first.end();
+    await running;
+    expect(new Set(await Promise.all(waiting))).to.deep.equal(new Set(['scored']));
+  });
+
   it('gives the place of the last of whoever waits with most to one that waits with less', async () => {
     const window = new FairWindow({ size: () => 1, mostWaiting: 3 });
     const first = held();
