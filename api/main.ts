@@ -14,6 +14,7 @@ import { leaseMsOf } from '../shared/quota/lease.js';
 import { Quota } from '../shared/quota/quota.js';
 import { readSettings } from '../shared/read-settings.js';
 import { connectionReady, connectRedis } from '../shared/redis.js';
+import { RedisPulse } from '../shared/redis-pulse.js';
 import { ApiKeyStore } from '../shared/store/api-keys.js';
 import { CallDocuments } from '../shared/store/call-documents.js';
 import { connectMongo } from '../shared/store/connect.js';
@@ -59,6 +60,9 @@ const longestHeadersMs = 10_000;
 /** For Redis to answer one command. */
 const longestCommandMs = 2_000;
 
+/** Replies are waited for inside Redis, two seconds at a time (reply-stream.ts); changes come by themselves. */
+const longestBlockMs = 2_000;
+
 /* The gateway: settings, connections, rooms, routes, start; stopped in reverse. */
 
 async function start(config: Config, logger: Logger): Promise<void> {
@@ -83,6 +87,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
       logger,
       pipelined,
       commandTimeoutMs: longestStepMs,
+      longestBlockMs,
     });
     lifecycle.onStop(`redis ${name}`, async () => redis.disconnect());
     return redis;
@@ -154,7 +159,9 @@ async function start(config: Config, logger: Logger): Promise<void> {
 
   const metrics = createMetrics();
   observeGateway(metrics, { dispatcher, takeBacks });
-  const readiness = async () => (commands.status === 'ready' ? undefined : 'no connection to Redis');
+  const pulse = lifecycle.add(new RedisPulse(commands));
+  lifecycle.add(new RedisPulse(subscriber));
+  const readiness = async () => pulse.complaint;
   let drain: Drain | undefined;
   let ownUrl = '';
   const baseUrl = () => config.baseUrl ?? ownUrl;

@@ -17,15 +17,24 @@ export interface RedisConnectionOptions {
    */
   readonly kind: 'commands' | 'blocking';
   readonly commandTimeoutMs?: number;
+  /** The longest that a command of a `blocking` connection waits inside Redis; BullMQ's ten seconds by default. */
+  readonly longestBlockMs?: number;
   /** Whether commands of one turn of the event loop are written together; not for connections whose order matters. */
   readonly pipelined?: boolean;
 }
 
 const longestReconnectDelayMs = 500;
+const bullmqBlockMs = 10_000;
+/** What is late by this much is not waited for on the same connection any more. */
+const leastPatienceMs = 4_000;
 
 /**
  * A connection to Redis that reconnects for ever, quickly, and never makes an `error` event an uncaught exception.
  * Connecting starts at once; await `connectionReady` where a process must not start without Redis.
+ *
+ * One on which nothing comes while a command waits, for twice as long as commands may take or four seconds longer than they
+ * may block, is given up for a new one: connections are lost without a sign, and the kernel would wait for a quarter of an
+ * hour. One on which no command waits is left alone.
  */
 export function connectRedis({
   url,
@@ -33,6 +42,7 @@ export function connectRedis({
   logger,
   kind,
   commandTimeoutMs = 2_000,
+  longestBlockMs = bullmqBlockMs,
   pipelined = false,
 }: RedisConnectionOptions): Redis {
   const shared: RedisOptions = {
@@ -47,9 +57,10 @@ export function connectRedis({
           enableOfflineQueue: false,
           maxRetriesPerRequest: 1,
           commandTimeout: commandTimeoutMs,
+          socketTimeout: Math.max(2 * commandTimeoutMs, leastPatienceMs),
           enableAutoPipelining: pipelined,
         }
-      : { maxRetriesPerRequest: null };
+      : { maxRetriesPerRequest: null, socketTimeout: longestBlockMs + leastPatienceMs };
   const redis = connect(url, { ...shared, ...perKind });
   redis.on('error', (error) =>
     logger.warn({ connection: name, error: error.message }, 'redis connection error'),

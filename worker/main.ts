@@ -6,6 +6,7 @@ import { Lifecycle } from '../shared/lifecycle.js';
 import { createLogger, type Logger } from '../shared/logger.js';
 import { readSettings } from '../shared/read-settings.js';
 import { connectRedis } from '../shared/redis.js';
+import { RedisPulse } from '../shared/redis-pulse.js';
 import { WorkerPool } from './pool.js';
 import { observePool, sweepCounter } from './pool-metrics.js';
 import { acquit, strikeCommand, strikesToQuarantine, suspect } from './quarantine.js';
@@ -30,6 +31,7 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   lifecycle.add(await startScheduler({ ...config, redisUrl, mongoUrl }, logger, sweepCounter(metrics)));
   const redis = connectRedis({ url: redisUrl, name: 'leadscore-pool', kind: 'commands', logger });
   lifecycle.onStop('redis', async () => redis.disconnect());
+  const pulse = lifecycle.add(new RedisPulse(redis));
   const strike = strikeCommand(redis);
   const onDeathOf = (modelKey: string) => {
     strike(modelKey, Date.now()).then(
@@ -51,7 +53,7 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
       host: config.host,
       port: config.workerAdminPort,
       registry: metrics,
-      readiness: async () => (pool.readyCount > 0 ? undefined : 'no worker process is ready'),
+      readiness: async () => (pool.readyCount > 0 ? pulse.complaint : 'no worker process is ready'),
     }),
   );
   await pool.start();

@@ -1,0 +1,108 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { forgivenMs } from '../../scripts/chaos/watch-processors.js';
+import { type ServiceProcess, startService } from '../../scripts/stack/service-process.js';
+import { DeafProxy } from '../support/deaf-proxy.js';
+import { eventually } from '../support/eventually.js';
+import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
+import { tellFigures } from '../support/fault-figures.js';
+import {
+  AnswerClock,
+  type CallOutcome,
+  recordsAnswered,
+  recoveryMs,
+  statuses,
+  timed,
+  underLoad,
+} from '../support/fault-load.js';
+import {
+  type FaultService,
+  sharedDeadlineMs,
+  sharedFaultService,
+  sharedLeaseMs,
+} from '../support/fault-service.js';
+import { ProcessorWatch } from '../support/processor-watch.js';
+import { scored } from '../support/score-reply.js';
+import { startTimeoutMs } from '../support/service.js';
+import { workspace } from '../support/workspace.js';
+
+const leads = [{ company_size: 120 }, { company_size: 3 }];
+/** Replies are waited for inside Redis for two seconds; four seconds later their connection is given up. */
+const recoveredWithinMs = 8_000;
+const exactWithinMs = 2 * (sharedLeaseMs + 6_000);
+
+describe('connections of a gateway to Redis', () => {
+  let service: FaultService;
+  let proxy: DeafProxy;
+  let gateway: ServiceProcess;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await sharedFaultService();
+    proxy = await DeafProxy.start(Number(new URL(service.cluster.redisUrl).port));
+    gateway = await startService({
+      kind: 'gateway',
+      environment: {
+        ...{ PORT: '0', ADMIN_PORT: '0', HOST: undefined, LOG_LEVEL: 'warn', KEY_PEPPER: service.keyPepper },
+        REDIS_URL: `redis://127.0.0.1:${proxy.port}`,
+        MONGODB_URL: service.cluster.mongoUrl,
+        CLOCK_OFFSET_MS: String(Math.round(service.clock.now() - Date.now())),
+        REQUEST_TIMEOUT_MS: String(sharedDeadlineMs),
+        WEBHOOK_TIMEOUT_MS: String(sharedDeadlineMs),
+      },
+      log: 'ignore',
+    });
+  });
+  after(async function () {
+    this.timeout(startTimeoutMs);
+    await gateway?.stop();
+    await proxy?.stop();
+  });
+  afterEach(() => expectNobodyElseDied(service));
+
+  it('are lost without a sign: they are given up for new ones, and it is not ready meanwhile', async function () {
+    this.timeout(startTimeoutMs);
+    const { url } = gateway;
+    if (url === undefined) throw new Error('a gateway has an address');
+    const own = await workspace(service);
+    const score = () => own.score(leads, { url });
+    const single = async (): Promise<CallOutcome> => {
+      const outcome = await timed(score);
+      scored(outcome.reply ?? expect.fail('no answer'));
+      return outcome;
+    };
+    await eventually(single, 5_000);
+    const counted = await expectExact(own, exactWithinMs);
+    let lostMs = 0;
+    const reasons = new Set<string>();
+    const work = async (): Promise<void> => {
+      await pause(300);
+      proxy.deafen();
+      lostMs = performance.now();
+      while (performance.now() < lostMs + recoveredWithinMs + 2_000) {
+        reasons.add((await (await fetch(`${url}/readyz`)).text()).trim());
+        await pause(100);
+      }
+    };
+    const [clock, [processors, outcomes]] = await AnswerClock.during(service, sharedDeadlineMs, () =>
+      ProcessorWatch.during(service, 'all', () => underLoad(score, work)),
+    );
+    const recovered = recoveryMs(outcomes, lostMs);
+    const withoutProcessorMs = processors.longestWaitMs(lostMs, lostMs + recovered);
+    tellFigures({
+      fault: 'connections to Redis lost without a sign',
+      answers: statuses(outcomes),
+      slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),
+      recovered_ms: recovered,
+      within_ms: recoveredWithinMs,
+      without_processor_ms: withoutProcessorMs,
+    });
+    clock.expectInTime(outcomes);
+    expect([...reasons]).to.include('Redis does not answer');
+    expect((await fetch(`${url}/readyz`)).status).to.equal(200);
+    expect(recovered, 'ms until all was normal again').to.be.below(
+      recoveredWithinMs + forgivenMs(withoutProcessorMs, recoveredWithinMs),
+    );
+    await expectExact(own, exactWithinMs, counted + recordsAnswered(outcomes, leads.length));
+  });
+});

@@ -1,0 +1,92 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { createLogger } from '../../shared/logger.js';
+import { connectionReady, connectRedis, type RedisConnectionOptions } from '../../shared/redis.js';
+import { RedisPulse } from '../../shared/redis-pulse.js';
+import { DeafProxy } from '../support/deaf-proxy.js';
+import { eventually } from '../support/eventually.js';
+import { freshDatabases } from '../support/servers.js';
+
+/** A connection is given up after four seconds, or four longer than it may block. */
+const patienceMs = 4_000;
+const marginMs = 1_500;
+
+describe('connections to Redis', () => {
+  let proxy: DeafProxy;
+  const connections: Redis[] = [];
+
+  beforeEach(async () => {
+    proxy = await DeafProxy.start(Number(new URL((await freshDatabases()).redisUrl).port));
+  });
+  afterEach(async () => {
+    for (const redis of connections.splice(0)) redis.disconnect();
+    await proxy.stop();
+  });
+
+  async function connected(options: Partial<RedisConnectionOptions>): Promise<Redis> {
+    const redis = connectRedis({
+      url: `redis://127.0.0.1:${proxy.port}`,
+      name: 'test',
+      kind: 'commands',
+      logger: createLogger('silent', 'test'),
+      ...options,
+    });
+    connections.push(redis);
+    await connectionReady(redis);
+    return redis;
+  }
+
+  it('are left alone while nothing is asked, or as long as a command may block', async function () {
+    this.timeout(30_000);
+    const idle = await connected({});
+    const blocking = await connected({ kind: 'blocking', longestBlockMs: 2 * patienceMs });
+    const subscriber = await connected({ kind: 'blocking', longestBlockMs: 0 });
+    await subscriber.subscribe('changes');
+    const taken = proxy.taken;
+    expect(await blocking.blpop('nothing', (2 * patienceMs) / 1_000)).to.equal(null);
+    await Promise.all([pause(patienceMs + marginMs), blocking.xread('BLOCK', 100, 'STREAMS', 'none', '0')]);
+    expect([idle, blocking, subscriber].map(({ status }) => status)).to.deep.equal([
+      'ready',
+      'ready',
+      'ready',
+    ]);
+    expect(proxy.taken).to.equal(taken);
+  });
+
+  it('that were lost without a sign are given up for new ones, and a pulse tells of them meanwhile', async function () {
+    this.timeout(30_000);
+    const commands = await connected({});
+    const blocking = await connected({ kind: 'blocking', longestBlockMs: 1_000 });
+    const subscriber = await connected({ kind: 'blocking', longestBlockMs: 0 });
+    const heard: string[] = [];
+    subscriber.on('message', (_channel, text) => heard.push(text));
+    await subscriber.subscribe('changes');
+    const pulses = [new RedisPulse(commands), new RedisPulse(subscriber)];
+    const [pulse] = pulses;
+    await pause(1_100);
+    expect(pulse?.complaint).to.equal(undefined);
+    proxy.deafen();
+    const blocked = blocking.blpop('list', 1);
+    const failed = await commands.ping().catch((error: Error) => error.message);
+    expect(failed).to.equal('Command timed out');
+    await eventually(() => expect(pulse?.complaint).to.equal('Redis does not answer'), patienceMs);
+    await eventually(() => expect(pulse?.complaint).to.equal(undefined), patienceMs);
+    expect(await commands.ping()).to.equal('PONG');
+    expect(await blocked).to.equal(null);
+    await eventually(async () => {
+      await commands.publish('changes', 'one');
+      expect(heard).to.include('one');
+    }, patienceMs + marginMs);
+    await Promise.all(pulses.map((each) => each.stop()));
+  });
+
+  it('a pulse says when there is none', async () => {
+    const redis = await connected({});
+    const pulse = new RedisPulse(redis);
+    expect(pulse.complaint).to.equal(undefined);
+    redis.disconnect();
+    await eventually(() => expect(pulse.complaint).to.equal('no connection to Redis'));
+    await pulse.stop();
+  });
+});
