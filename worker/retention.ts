@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from '../shared/store/connect.js';
 import { inTime } from '../shared/store/in-time.js';
 import { firstKeptId } from '../shared/store/prediction-slice.js';
@@ -7,36 +8,60 @@ import { dayNumber } from '../shared/utc-day.js';
 
 /** Up to a hundred predictions each. */
 const slicesAtOnce = 50;
-/** What is left goes with the next run. */
+/** MongoDB has work for others: after two seconds it is given half a one. */
 const longestRunMs = 2_000;
+const restMs = 500;
+/** What is left goes with the next job, a minute after this one began. */
+const longestJobMs = 45_000;
 /** A frozen MongoDB must not keep the lane for ever. */
 const longestCallMs = 10_000;
 
+export interface RetentionOptions {
+  readonly database: Db;
+  readonly nowMs: number;
+  /** Predictions of this many days before today, and of today, are kept. */
+  readonly retentionDays: number;
+  /** The longest that each call to MongoDB may take. */
+  readonly timeoutMs?: number;
+  /** How long it removes without a rest. */
+  readonly runMs?: number;
+  /** Ends it early, with what it has in hand. */
+  readonly signal?: AbortSignal;
+}
+
 /**
- * Removes predictions that are older than they are to be kept, the oldest first, for at most two seconds. What was
- * counted stays in the ledger.
- * @param options.retentionDays predictions of this many days before today, and of today, are kept
- * @param options.timeoutMs the longest that each call to MongoDB may take
+ * Removes predictions that are older than they are to be kept, the oldest first: until none is left, for at most three
+ * quarters of a minute, with rests. What was counted stays in the ledger.
  * @returns how many slices, of up to a hundred predictions, were removed
  * @throws what MongoDB says; a TimeoutError when it says nothing; can be run again
  */
-export async function removeOldPredictions({
+export async function removeOldPredictions(options: RetentionOptions): Promise<number> {
+  const { signal } = options;
+  const endMs = performance.now() + longestJobMs;
+  let removed = 0;
+  for (;;) {
+    const run = await removeForAWhile(options);
+    removed += run.removed;
+    if (run.isLast || signal?.aborted || performance.now() > endMs) return removed;
+    await pause(restMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** One run; notes how far it has come. */
+async function removeForAWhile({
   database,
   nowMs,
   retentionDays,
   timeoutMs = longestCallMs,
-}: {
-  readonly database: Db;
-  readonly nowMs: number;
-  readonly retentionDays: number;
-  readonly timeoutMs?: number;
-}): Promise<number> {
+  runMs = longestRunMs,
+  signal,
+}: RetentionOptions): Promise<{ readonly removed: number; readonly isLast: boolean }> {
   const keptFromDay = dayNumber(nowMs) - retentionDays;
   const predictions = new PredictionStore(database);
   const retention = new RetentionStore(database);
   const call = <Result>(work: () => Promise<Result>): Promise<Result> => inTime(timeoutMs, work);
   const beforeId = firstKeptId(nowMs, retentionDays);
-  const endMs = performance.now() + longestRunMs;
+  const endMs = performance.now() + runMs;
   let fromId = await call(() => retention.removedBeforeId());
   for (let removed = 0; ; ) {
     const ids = await call(() => predictions.oldest({ fromId, beforeId, most: slicesAtOnce }));
@@ -45,8 +70,8 @@ export async function removeOldPredictions({
     removed += ids.length;
     fromId = ids.at(-1) ?? fromId;
     const isLast = ids.length < slicesAtOnce;
-    if (!isLast && performance.now() <= endMs) continue;
+    if (!isLast && !signal?.aborted && performance.now() <= endMs) continue;
     if (removed > 0) await call(() => retention.noteRemoved(isLast ? beforeId : fromId));
-    return removed;
+    return { removed, isLast };
   }
 }

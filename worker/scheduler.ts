@@ -82,6 +82,7 @@ export async function startScheduler(
     },
     logger,
   });
+  const stopping = new AbortController();
   const jobs: UpkeepJob[] = [
     {
       name: 'retention',
@@ -92,6 +93,7 @@ export async function startScheduler(
           database: mongo.database,
           nowMs: clock.now(),
           retentionDays,
+          signal: stopping.signal,
         });
         if (removed > 0) logger.info({ removed, retentionDays }, 'old predictions removed');
       },
@@ -115,6 +117,7 @@ export async function startScheduler(
   return {
     name: 'scheduler',
     stop: async () => {
+      stopping.abort();
       await grading.stop();
       await upkeep.stop();
       await sweeper.stop();

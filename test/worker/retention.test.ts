@@ -8,7 +8,7 @@ import { connectMongo, type Mongo } from '../../shared/store/connect.js';
 import type { PredictionSlice } from '../../shared/store/prediction-slice.js';
 import { prepareDatabase } from '../../shared/store/prepare.js';
 import { dayMs } from '../../shared/utc-day.js';
-import { removeOldPredictions } from '../../worker/retention.js';
+import { type RetentionOptions, removeOldPredictions } from '../../worker/retention.js';
 import { freeze } from '../support/freeze.js';
 import { freshDatabases } from '../support/servers.js';
 import { gradesIn, newIds } from './grading/grade-at.js';
@@ -33,8 +33,8 @@ describe('retention', () => {
   });
   afterEach(() => mongo.client.close());
 
-  const remove = (atMs = nowMs) =>
-    removeOldPredictions({ database: mongo.database, nowMs: atMs, retentionDays });
+  const remove = (options: Partial<RetentionOptions> = {}) =>
+    removeOldPredictions({ database: mongo.database, nowMs, retentionDays, ...options });
   const left = async () =>
     (
       await mongo.database
@@ -65,12 +65,32 @@ describe('retention', () => {
     expect(await remove()).to.equal(0);
   });
 
-  it('removes as many as there are, some thousand at a time', async () => {
+  const scoreElevenThousand = async () => {
     const rows = Array.from({ length: 1_000 }, (_, row) => ({ crmId: `L-${row}`, score: 50 }));
     for (let call = 0; call < 11; call += 1) await world.call(startOfDay(90) + call, rows);
+  };
+
+  it('removes as many as there are, some thousand at a time', async () => {
+    await scoreElevenThousand();
     await score('new', nowMs);
     expect(await remove(), 'documents').to.equal(110);
     expect(await left()).to.deep.equal(['new']);
+  });
+
+  it('goes on after a rest while there is more than it could remove without one', async () => {
+    await scoreElevenThousand();
+    await score('new', nowMs);
+    expect(await remove({ runMs: 0 }), 'documents').to.equal(110);
+    expect(await left()).to.deep.equal(['new']);
+  });
+
+  it('ends early when it is told to, and goes on from there the next time', async () => {
+    await scoreElevenThousand();
+    const stopping = new AbortController();
+    const removal = remove({ runMs: 0, signal: stopping.signal });
+    stopping.abort();
+    expect(await removal, 'documents').to.equal(50);
+    expect(await remove()).to.equal(60);
   });
 
   it('gives up when MongoDB says nothing', async () => {
