@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { messageOf } from './errors.js';
 import type { Stoppable } from './lifecycle.js';
 
 export interface AdminServerOptions {
@@ -9,6 +10,8 @@ export interface AdminServerOptions {
   /** Whether the process can do its work now; a reason when it cannot. */
   readonly readiness: () => Promise<string | undefined>;
 }
+
+const text = 'text/plain; charset=utf-8';
 
 /** A registry of metrics with those of Node itself. */
 export function createMetrics(): Registry {
@@ -25,9 +28,12 @@ export async function startAdminServer(
   options: AdminServerOptions,
 ): Promise<Stoppable & { readonly port: number }> {
   const server = createServer((request, response) => {
-    void respond(request.url ?? '/', options).then(({ status, type, body }) => {
-      response.writeHead(status, { 'content-type': type }).end(body);
-    });
+    void respond(request.url ?? '/', options)
+      // What a collector throws must end neither the process nor the wait of whoever asks.
+      .catch((error: unknown) => ({ status: 500, type: text, body: `${messageOf(error)}\n` }))
+      .then(({ status, type, body }) => {
+        response.writeHead(status, { 'content-type': type }).end(body);
+      });
   });
   await listen(server, options.host, options.port);
   const address = server.address();
@@ -58,7 +64,6 @@ async function respond(
   url: string,
   { registry, readiness }: AdminServerOptions,
 ): Promise<{ status: number; type: string; body: string }> {
-  const text = 'text/plain; charset=utf-8';
   if (url === '/healthz') return { status: 200, type: text, body: 'ok\n' };
   if (url === '/metrics') return { status: 200, type: registry.contentType, body: await registry.metrics() };
   if (url !== '/readyz') return { status: 404, type: text, body: 'try /healthz, /readyz or /metrics\n' };

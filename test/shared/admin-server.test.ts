@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+import { Gauge, Registry } from 'prom-client';
+import { startAdminServer } from '../../shared/admin-server.js';
+
+describe('the port for operators', () => {
+  const started = (registry: Registry, readiness: () => Promise<string | undefined>) =>
+    startAdminServer({ host: '127.0.0.1', port: 0, registry, readiness });
+
+  it('answers 500 when a metric cannot be collected or readiness cannot be told, and goes on', async () => {
+    const registry = new Registry();
+    let isBroken = true;
+    const breakWhen = () => {
+      if (isBroken) throw new Error('nothing to collect');
+    };
+    new Gauge({ name: 'leadscore_test', help: 'A test.', registers: [registry], collect: breakWhen });
+    const server = await started(registry, async () => {
+      breakWhen();
+      return undefined;
+    });
+    const get = async (path: string) => {
+      const reply = await fetch(`http://127.0.0.1:${server.port}${path}`, {
+        signal: AbortSignal.timeout(1_000),
+      });
+      return `${reply.status} ${(await reply.text()).trim()}`;
+    };
+    try {
+      expect(await get('/metrics')).to.equal('500 nothing to collect');
+      expect(await get('/readyz')).to.equal('500 nothing to collect');
+      expect(await get('/healthz')).to.equal('200 ok');
+      isBroken = false;
+      expect(await get('/metrics'))
+        .to.include('200 ')
+        .and.include('leadscore_test');
+      expect(await get('/readyz')).to.equal('200 ready');
+    } finally {
+      await server.stop();
+    }
+  });
+});
