@@ -63,8 +63,12 @@ export class Directory {
   }
 
   /** A version's manifest; undefined when it is not stored. */
-  manifest(modelId: string, version: string): Promise<CompiledManifest | undefined> {
-    return this.manifests.get(`${modelId}:${version}`);
+  async manifest(modelId: string, version: string): Promise<CompiledManifest | undefined> {
+    const key = `${modelId}:${version}`;
+    const manifest = await this.manifests.get(key);
+    // It may be stored later.
+    if (manifest === undefined) this.manifests.forget(key);
+    return manifest;
   }
 
   /** Forgets organisations and models; manifests never change. */
