@@ -1,4 +1,4 @@
-import type { Calibration, Manifest, OnnxReference } from '../shared/bundle/manifest.js';
+import type { Calibration, Manifest } from '../shared/bundle/manifest.js';
 
 /** Platt scaling keeps raw so far from 0 and 1, where the logit is infinite. */
 const EDGE = 1e-7;
@@ -8,15 +8,6 @@ const sigmoid = (logit: number): number => {
   const decayed = Math.exp(-Math.abs(logit));
   return logit >= 0 ? 1 / (1 + decayed) : decayed / (1 + decayed);
 };
-
-/**
- * How a model's ONNX output becomes the probability `raw`.
- * @param kind of the manifest's `onnx`
- * @returns a function from the positive class's output to its probability, NaN for NaN
- */
-export function positiveProbability(kind: OnnxReference['kind']): (output: number) => number {
-  return kind === 'logit' ? sigmoid : (output) => output;
-}
 
 /**
  * The conversion likelihood of a raw probability under a model's calibration.

@@ -1,7 +1,5 @@
 /** The element types of ONNX tensors that the checks and the explainer tell apart (`TensorProto.DataType`). */
 export const ONNX_FLOAT = 1;
-export const ONNX_UINT8 = 2;
-export const ONNX_INT64 = 7;
 export const ONNX_STRING = 8;
 export const ONNX_DOUBLE = 11;
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Calibration } from '../../shared/bundle/manifest.js';
-import { compileLikelihood, positiveProbability } from '../../worker/calibrated-likelihood.js';
+import { compileLikelihood } from '../../worker/calibrated-likelihood.js';
 
 const likelihoods = (calibration: Calibration, raws: readonly number[]) =>
   raws.map(compileLikelihood({ calibration }));
@@ -64,14 +64,5 @@ describe('compileLikelihood', () => {
       { kind: 'isotonic', x: [0, 1], y: [0, 1] },
     ];
     for (const calibration of kinds) expect(likelihoods(calibration, [Number.NaN])[0]).to.be.NaN;
-  });
-});
-
-describe('positiveProbability', () => {
-  it('leaves a probability as it is', () => expect(positiveProbability('probability')(0.3)).to.equal(0.3));
-  it('takes the sigmoid of a logit, however large', () => {
-    const raws = [0, Math.log(3), -Math.log(3), 800, -800].map(positiveProbability('logit'));
-    for (const [index, expected] of [0.5, 0.75, 0.25, 1, 0].entries())
-      expect(raws[index]).to.be.closeTo(expected, 1e-15);
   });
 });

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { silenceOnnxRuntime } from '../../shared/config.js';
 import { compileKnownFields } from '../../shared/known-fields.js';
-import { compileLikelihood, positiveProbability } from '../../worker/calibrated-likelihood.js';
+import { compileLikelihood } from '../../worker/calibrated-likelihood.js';
 import { compileFeatureRow } from '../../worker/feature-row/feature-row.js';
 import { compilePercentileScore } from '../../worker/percentile-score.js';
 import {
@@ -97,7 +97,7 @@ async function inferRaws(bundle: GoldenBundle): Promise<number[]> {
   await session.release();
   const values = Array.from(answer?.data as Float32Array);
   const classes = values.length / rows;
-  const probability = positiveProbability(kind);
+  const probability = (value: number) => (kind === 'logit' ? 1 / (1 + Math.exp(-value)) : value);
   const column = classes === 1 ? 0 : positiveClass;
   return Array.from({ length: rows }, (_, row) => probability(values[row * classes + column] ?? Number.NaN));
 }

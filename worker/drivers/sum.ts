@@ -21,8 +21,6 @@ export interface SumColumn {
   readonly isLogistic: boolean;
 }
 
-export const constantSum = (constant: number): Sum => ({ constant, weights: new Map(), trees: [] });
-
 export const columnSum = (column: number): Sum => ({
   constant: 0,
   weights: new Map([[column, 1]]),
