@@ -1,6 +1,7 @@
 import type { Manifest } from './bundle/manifest.js';
 import { foldFieldName } from './field-name.js';
-import { type Cell, isAbsent, packCell } from './packed-cell.js';
+import { cutFilledList, cutList, cutValue } from './longest-texts.js';
+import { type Cell, cutTexts, isAbsent, isLongText, packCell } from './packed-cell.js';
 
 /**
  * The fields that a model knows, as slots: one for each distinct pair of a field and its aliases among the
@@ -18,7 +19,8 @@ export interface KnownFields {
   readonly recencySlot: number | undefined;
   /**
    * The cells of a record, by slot. A slot takes the key that is exactly its field, else the first that folds to
-   * it, else the first that folds to one of its aliases; one key may feed several slots.
+   * it, else the first that folds to one of its aliases; one key may feed several slots. A text that no feature of the slot
+   * could read for its length is cut to one that none can read either.
    * @param record a parsed JSON object; keys such as `__proto__` are ordinary when they are its own
    */
   pack(record: Readonly<Record<string, unknown>>): Cell[];
@@ -77,7 +79,8 @@ export function compileKnownFields(manifest: Pick<Manifest, 'features' | 'recenc
     return slotOfFeature[ofDate] ?? slotOfFeature[reads.indexOf(true)] ?? slotOf(field, []);
   };
   const recencySlot = manifest.recency && recencySlotOf(manifest.recency.field);
-  return new CompiledFields({ slots, scoredSlotCount, slotOfFeature, recencySlot });
+  const listSlots = new Set(slotOfFeature.filter((_, index) => manifest.features[index]?.type === 'multi'));
+  return new CompiledFields({ slots, scoredSlotCount, slotOfFeature, recencySlot, listSlots });
 }
 
 class CompiledFields implements KnownFields {
@@ -91,6 +94,8 @@ class CompiledFields implements KnownFields {
   readonly #aliases = new Map<string, number[]>();
   readonly #targets = new Map<string, readonly Target[]>();
   readonly #noCells: readonly Cell[];
+  /** Slots that some feature reads several values from. */
+  readonly #listSlots: ReadonlySet<number>;
   /** How well each slot of the record in hand is matched so far. */
   readonly #ranks: Uint8Array;
 
@@ -99,12 +104,14 @@ class CompiledFields implements KnownFields {
     scoredSlotCount: number;
     slotOfFeature: readonly number[];
     recencySlot: number | undefined;
+    listSlots: ReadonlySet<number>;
   }) {
     this.slotNames = shape.slots.map((slot) => slot.field);
     this.slotCount = shape.slots.length;
     this.scoredSlotCount = shape.scoredSlotCount;
     this.slotOfFeature = shape.slotOfFeature;
     this.recencySlot = shape.recencySlot;
+    this.#listSlots = shape.listSlots;
     this.#noCells = new Array<Cell>(this.slotCount).fill(undefined);
     this.#ranks = new Uint8Array(this.slotCount);
     for (const [slot, { field, aliases }] of shape.slots.entries()) {
@@ -126,7 +133,7 @@ class CompiledFields implements KnownFields {
       for (const target of targets) {
         if (target.rank <= (ranks[target.slot] ?? TAKEN)) continue;
         ranks[target.slot] = target.rank;
-        cells[target.slot] = cell;
+        cells[target.slot] = isLongText(cell) ? this.#cut(cell, target.slot, cutList) : cell;
       }
     }
     return cells;
@@ -154,7 +161,7 @@ class CompiledFields implements KnownFields {
     for (let slot = 0; slot < this.slotCount; slot += 1) {
       const cell = stored[slot];
       if (isAbsent(cell) || !isAbsent(cells[slot])) continue;
-      cells[slot] = cell;
+      cells[slot] = this.#filled(cell, slot, cutList);
       filled = true;
     }
     return filled;
@@ -173,11 +180,21 @@ class CompiledFields implements KnownFields {
       for (const target of this.#targets.get(name) ?? this.#resolve(name)) {
         if (target.rank <= (ranks[target.slot] ?? TAKEN)) continue;
         ranks[target.slot] = target.rank;
-        cells[target.slot] = cell;
+        cells[target.slot] = this.#filled(cell, target.slot, cutFilledList);
         filled = true;
       }
     }
     return filled;
+  }
+
+  /** A stored cell, which an earlier release or another model may have kept longer than this one does. */
+  #filled(cell: Cell, slot: number, asList: (text: string) => string): Cell {
+    if (isLongText(cell)) return this.#cut(cell, slot, asList);
+    return Array.isArray(cell) ? cutTexts(cell) : cell;
+  }
+
+  #cut(text: string, slot: number, asList: (text: string) => string): string {
+    return this.#listSlots.has(slot) ? asList(text) : cutValue(text);
   }
 
   #resolve(key: string): readonly Target[] {

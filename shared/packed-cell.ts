@@ -1,3 +1,5 @@
+import { cutList, longestList, longestValue } from './longest-texts.js';
+
 /** A JSON value that a feature can be read from. */
 export type Scalar = string | number | boolean;
 
@@ -27,7 +29,7 @@ export function isAbsent(cell: Cell): cell is undefined | null {
 }
 
 /**
- * The cell of a value of a record.
+ * The cell of a value of a record. The texts of an array are cut as lists: as values, they are refused together.
  * @param value anything that `JSON.parse` gives; undefined counts as not sent
  */
 export function packCell(value: unknown): Cell {
@@ -47,10 +49,26 @@ export function packCell(value: unknown): Cell {
 function packArray(values: readonly unknown[]): Cell {
   if (values.length === 0) return SENT_NULL;
   let overflow = false;
+  let isLong = false;
   for (const value of values) {
-    if (typeof value === 'number') overflow ||= !Number.isFinite(value);
-    else if (value !== null && typeof value !== 'string' && typeof value !== 'boolean') return NESTED_ARRAY;
+    if (typeof value === 'string') isLong ||= value.length > longestList;
+    else if (typeof value === 'number') overflow ||= !Number.isFinite(value);
+    else if (value !== null && typeof value !== 'boolean') return NESTED_ARRAY;
   }
   if (overflow) return OVERFLOW;
-  return values.length === 1 ? packCell(values[0]) : (values as readonly (Scalar | null)[]);
+  if (values.length === 1) return packCell(values[0]);
+  const cell = values as readonly (Scalar | null)[];
+  return isLong ? cutTexts(cell) : cell;
+}
+
+/** Whether a cell is a text that is too long for a single value. */
+export const isLongText = (cell: Cell): cell is string =>
+  typeof cell === 'string' && cell.length > longestValue;
+
+/** An array with its texts cut; the same one where none is too long. */
+export function cutTexts<Value>(values: readonly Value[]): readonly (Value | string)[] {
+  for (const value of values)
+    if (typeof value === 'string' && value.length > longestList)
+      return values.map((each) => (typeof each === 'string' ? cutList(each) : each));
+  return values;
 }

@@ -1,12 +1,10 @@
 import type { MultiFeature } from '../../shared/bundle/manifest.js';
+import { longestList } from '../../shared/longest-texts.js';
 import { foldedText } from '../../shared/normal-text.js';
 import { compileVocabulary } from './category-value.js';
 import type { FeatureWriter } from './feature-writer.js';
 import { MISSING, READ, type Reading, UNREADABLE } from './missing-value.js';
 import { rememberTexts } from './remembered-texts.js';
-
-/** Longer than what any CRM keeps in a field of several values. */
-const LONGEST_LIST = 65_536;
 
 /** What a text says: the columns that it sets, and how it was read. */
 interface Listed {
@@ -37,7 +35,7 @@ function compileListReader(
   const separator = (feature.separator ?? ';').normalize('NFKC');
 
   return (text) => {
-    if (text.length > LONGEST_LIST) return TOO_LONG;
+    if (text.length > longestList) return TOO_LONG;
     const isOne = separator === '' || vocabulary.has(foldedText(text));
     const parts = isOne
       ? [text]

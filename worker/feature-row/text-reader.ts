@@ -1,8 +1,6 @@
+import { longestValue } from '../../shared/longest-texts.js';
 import { foldedText } from '../../shared/normal-text.js';
 import { LONGEST_REMEMBERED_TEXT, rememberTexts } from './remembered-texts.js';
-
-/** A longer text is no single value. NFKC can make megabytes eighteen times as long, so they never get there. */
-const LONGEST_VALUE = 4096;
 
 /**
  * A reader of texts that folds them and remembers its answers, within bounded memory.
@@ -16,6 +14,6 @@ export function compileTextReader(
   return rememberTexts((text) => {
     if (text.length <= LONGEST_REMEMBERED_TEXT) return read(foldedText(text));
     const trimmed = text.trim();
-    return trimmed.length > LONGEST_VALUE ? tooLong : read(foldedText(trimmed));
+    return trimmed.length > longestValue ? tooLong : read(foldedText(trimmed));
   });
 }
