@@ -10,7 +10,15 @@ export interface KnownLead {
   /** Id of the newest prediction under any model. */
   readonly newestId: string;
   /** The fields of that prediction; undefined when nobody asked for them or they cannot be read any more. */
-  readonly readFields: (() => StoredFields | undefined) | undefined;
+  readonly stored: StoredLead | undefined;
+}
+
+/** The stored fields of a lead. */
+export interface StoredLead {
+  /** Characters of their text. */
+  readonly length: number;
+  /** Parses the text, once; undefined when it holds no fields. */
+  readonly read: () => StoredFields | undefined;
 }
 
 export interface LookupRooms {
@@ -82,7 +90,7 @@ export async function findKnownLeads(
     if (known === undefined) continue;
     const own = scores[0]?.[place];
     const previousScore = own && own.id > rooms.keptFromId ? own.score : null;
-    leads.set(crmId, { previousScore, newestId: known.id, readFields: fields.get(known.id) });
+    leads.set(crmId, { previousScore, newestId: known.id, stored: fields.get(known.id) });
   }
   return { byCrmId: leads, generation: noted[0]?.generation ?? '' };
 }
@@ -125,18 +133,18 @@ async function completed(
   return crmIds.map((crmId, place) => scores[place] ?? byCrmId.get(crmId) ?? null);
 }
 
-/** How the fields of each newest prediction that is wanted are read, by its id. */
+/** The fields of each newest prediction that is wanted, by its id. */
 async function readFields(
   chunk: ChunkPayload,
   of: { readonly newest: ReadonlyMap<string, Newest>; readonly needsFields: ReadonlySet<string> },
   { predictions, fieldsOf, timeoutMs }: LookupRooms,
-): Promise<ReadonlyMap<string, () => StoredFields | undefined>> {
+): Promise<ReadonlyMap<string, StoredLead>> {
   const wanted = [...of.needsFields].flatMap((crmId) => of.newest.get(crmId) ?? []);
   const stored = await predictions.storedRecords(
     wanted.map(({ id }) => id),
     timeoutMs,
   );
-  const readers = new Map<string, () => StoredFields | undefined>();
+  const leads = new Map<string, StoredLead>();
   const namesOf = new Map<string, Promise<readonly string[] | undefined>>();
   const slotNames = (modelId: string, version: string) => {
     const key = `${modelId}:${version}`;
@@ -149,15 +157,23 @@ async function readFields(
     if (record === undefined) continue;
     const isOwn = modelId === chunk.model && record.version === chunk.version;
     const names = isOwn ? undefined : await slotNames(modelId, record.version);
-    if (isOwn || names !== undefined) readers.set(id, () => readStored(record, names));
+    if (isOwn || names !== undefined) leads.set(id, storedLead(record, names));
   }
-  return readers;
+  return leads;
 }
 
-function readStored(
-  { fields }: StoredRecord,
-  names: readonly string[] | undefined,
-): StoredFields | undefined {
+function storedLead({ fields }: StoredRecord, names: readonly string[] | undefined): StoredLead {
+  let read: { readonly fields: StoredFields | undefined } | undefined;
+  return {
+    length: fields.length,
+    read: () => {
+      read ??= { fields: parsedFields(fields, names) };
+      return read.fields;
+    },
+  };
+}
+
+function parsedFields(fields: string, names: readonly string[] | undefined): StoredFields | undefined {
   const cells: unknown = JSON.parse(fields);
   if (!Array.isArray(cells)) return undefined;
   return names === undefined ? { slots: cells } : { names, cells };

@@ -12,6 +12,8 @@ import {
 import { firstKeptId } from '../shared/store/prediction-slice.js';
 import type { PredictionStore } from '../shared/store/predictions.js';
 import { explainPart } from './drivers/explain-part.js';
+import type { FieldProblem } from './feature-row/feature-row.js';
+import { FillIn } from './fill-in.js';
 import { type LoadedModel, type ModelRegistry, ModelUnavailable } from './model-registry.js';
 import { type AskedLeads, askOfLeads, findKnownLeads, type KnownLead } from './previous-scores.js';
 
@@ -75,9 +77,10 @@ async function scoreWith(
   const recordCount = chunk.parts.reduce((count, part) => count + part.rows.length, 0);
   const rows = new Float32Array(recordCount * model.manifest.width);
   const featurized: FeaturizedPart[] = [];
+  const fillIn = new FillIn(model.knownFields);
   let row = 0;
   for (const part of chunk.parts) {
-    const done = featurize(part, { model, leads, rows, firstRow: row });
+    const done = featurize(part, { model, leads, fillIn, rows, firstRow: row });
     featurized.push(done);
     if ('part' in done) row += part.rows.length;
   }
@@ -123,36 +126,64 @@ function lacksFields(cells: readonly Cell[], slotCount: number): boolean {
   return false;
 }
 
-function featurize(
+/** What a part is featurized with. */
+interface FeaturizeWith {
+  readonly model: LoadedModel;
+  readonly leads: ReadonlyMap<string, KnownLead>;
+  readonly fillIn: FillIn;
+  readonly rows: Float32Array;
+  readonly firstRow: number;
+}
+
+function featurize(part: ChunkPart, by: FeaturizeWith): FeaturizedPart {
+  const { featureRow } = by.model;
+  const problems = new Problems(part.firstRow);
+  const filled = fillPart(part, by, problems);
+  // What is refused already is not worth the time that long fields take to read.
+  if (problems.count > 0) return { refused: problems.reply };
+  let offset = by.firstRow * featureRow.width;
+  for (const [index, cells] of part.rows.entries()) {
+    const found = featureRow.write({ cells, nowMs: part.now, out: by.rows, offset });
+    offset += featureRow.width;
+    for (const problem of found ?? []) problems.add(index, problem);
+  }
+  return problems.count > 0 ? { refused: problems.reply } : { part, firstRow: by.firstRow, filled };
+}
+
+/** Fills in the records of a part, in place; tells those that something was filled into. */
+function fillPart(
   part: ChunkPart,
-  to: {
-    readonly model: LoadedModel;
-    readonly leads: ReadonlyMap<string, KnownLead>;
-    readonly rows: Float32Array;
-    readonly firstRow: number;
-  },
-): FeaturizedPart {
-  const { knownFields, featureRow } = to.model;
-  const problems: RecordProblem[] = [];
+  { model, leads, fillIn }: FeaturizeWith,
+  problems: Problems,
+): [row: number, fields: string][] {
   const filled: [number, string][] = [];
-  let problemCount = 0;
-  let offset = to.firstRow * featureRow.width;
   for (const [index, sent] of part.rows.entries()) {
     const cells = sent as Cell[];
-    const readFields = leadOf(part, index, to.leads)?.readFields;
+    const stored = leadOf(part, index, leads)?.stored;
     // Most records of a chunk lack nothing, even where some do: what is stored of them need not be parsed.
-    const stored = readFields && lacksFields(cells, knownFields.slotCount) ? readFields() : undefined;
-    if (stored !== undefined && knownFields.mergeStored({ cells, stored })) {
-      filled.push([index, JSON.stringify(cells)]);
-    }
-    const found = featureRow.write({ cells, nowMs: part.now, out: to.rows, offset });
-    offset += featureRow.width;
-    for (const problem of found ?? []) {
-      problemCount += 1;
-      if (problems.length < maxProblemsNamed) problems.push({ record: part.firstRow + index, ...problem });
-    }
+    if (stored === undefined || !lacksFields(cells, model.knownFields.slotCount)) continue;
+    const { text, problem } = fillIn.fill(cells, stored);
+    if (text !== undefined) filled.push([index, text]);
+    if (problem !== undefined) problems.add(index, problem);
   }
-  return problemCount > 0 ? { refused: { problems, problemCount } } : { part, firstRow: to.firstRow, filled };
+  return filled;
+}
+
+/** Collects why records of a part are refused. */
+class Problems {
+  count = 0;
+  private readonly named: RecordProblem[] = [];
+
+  constructor(private readonly firstRow: number) {}
+
+  get reply(): PartReply {
+    return { problems: this.named, problemCount: this.count };
+  }
+
+  add(index: number, problem: FieldProblem): void {
+    this.count += 1;
+    if (this.named.length < maxProblemsNamed) this.named.push({ record: this.firstRow + index, ...problem });
+  }
 }
 
 function scoredPart(

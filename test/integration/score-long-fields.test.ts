@@ -1,0 +1,49 @@
+import { expect } from 'chai';
+import type { Feature } from '../../shared/bundle/manifest.js';
+import { sampleAnswer } from '../support/sample-answer.js';
+import { sampleBundle, sampleFeatures } from '../support/sample-bundle.js';
+import { refused, scored, scoredRow } from '../support/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import { type TestWorkspace, workspace } from '../support/workspace.js';
+
+const lead = { company_size: 150, demo_requested: true };
+const tagsFeature: Feature = {
+  ...{ type: 'multi', field: 'tags', label: 'Tags', categories: ['hot'], columns: [6] },
+};
+const times = (count: number) => Array.from({ length: count }, () => ({ crm_id: 'L-1' }));
+
+describe('POST /v1/score: fields that are very long', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+  });
+  beforeEach(async () => {
+    own = await workspace(service, { bundle: sampleBundle({ features: [...sampleFeatures, tagsFeature] }) });
+  });
+  const storedLengths = async (): Promise<number[]> =>
+    (await own.predictions()).map(({ fields }) => fields?.length ?? 0);
+
+  it('are kept no longer than they are read, and change nothing in any score', async () => {
+    const long = { ...lead, lead_source: 'x'.repeat(1_000_000) };
+    const first = scoredRow(await own.score([{ ...long, crm_id: 'L-1' }]));
+    expect(first.score).to.equal(sampleAnswer({ ...lead, lead_source: 'Fair' }).score);
+    const { scores } = scored(await own.score(times(1_000)));
+    expect(new Set(scores.map(({ score }) => score))).to.deep.equal(new Set([first.score]));
+    expect(Math.max(...(await storedLengths()))).to.be.below(4_200);
+  });
+
+  it('are filled in up to 4 MiB; beyond, the records and their field are named', async () => {
+    const tags = Array.from({ length: 200 }, (_, index) => `${index}${'x'.repeat(9_000)}`);
+    const first = scoredRow(await own.score([{ ...lead, tags, crm_id: 'L-1' }]));
+    const { scores } = scored(await own.score(times(2)));
+    expect(scores.map(({ score }) => score)).to.deep.equal([first.score, first.score]);
+    const { error } = refused(await own.score(times(1_000)), '400 bad_request');
+    expect(error.message).to.match(
+      /^records\[2\]\.tags: expected the field to be sent, or fewer records at once, came nothing: .* 4 MiB together; records\[3\]\.tags: .*; and 987 more\. Nothing of the call was counted\.$/,
+    );
+    scored(await own.score(times(1_000).map((record) => ({ ...record, tags: 'hot' }))));
+  });
+});
