@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { MongoError, MongoServerError, MongoServerSelectionError } from 'mongodb';
 import type { CallDocument, WriteReport } from '../../shared/store/call-documents.js';
+import { inCommands } from '../../shared/store/document-bytes.js';
 import { untilAborted } from '../../shared/store/in-time.js';
 import { CommitUnknown } from './transaction.js';
 
@@ -13,8 +14,8 @@ export interface CallWriting {
 
 /** The server is about to stop, or is not the one that takes writes: InterruptedAtShutdown and its like. */
 const comesBack = new Set([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436]);
-/** Of these, the ones with which it takes up nothing. */
-const nothingDone = new Set([10_107, 13_435]);
+/** With these it takes up nothing: it is not the one that takes writes, or the command is too large to be read at all. */
+const nothingDone = new Set([10_107, 13_435, 10_334]);
 const firstDelayMs = 5;
 const longestDelayMs = 100;
 
@@ -26,16 +27,30 @@ export class CallIsVoid extends Error {
 /**
  * Writes calls that are one document each, with `w: majority` and without a transaction; again for as long as MongoDB does
  * not say what became of them and there is time. A document that is there already is the same one, written by an attempt
- * whose answer was lost, or a void row.
- * @returns of each, in order, what it was refused with; undefined where it stands
- * @throws CommitUnknown when nobody knows whether they were written; otherwise what MongoDB says, and none was
+ * whose answer was lost, or a void row. What is too large for one command is written by several.
+ * @returns of each, in order, what it was refused with, or its command failed with; undefined where it stands
+ * @throws CommitUnknown when nobody knows whether they were written; otherwise what MongoDB says, and none was. Only where
+ * one command was enough
  */
 export async function insertCalls(
-  { insertEach, recordedCalls }: CallWriting,
+  writing: CallWriting,
   documents: readonly CallDocument[],
   { timeoutMs }: { readonly timeoutMs: number },
 ): Promise<(Error | undefined)[]> {
   const signal = AbortSignal.timeout(timeoutMs);
+  const commands = inCommands(documents);
+  if (commands.length === 1) return await insertAtOnce(writing, documents, signal);
+  const found = commands.map((command) =>
+    insertAtOnce(writing, command, signal).catch((error: Error) => command.map(() => error)),
+  );
+  return (await Promise.all(found)).flat();
+}
+
+async function insertAtOnce(
+  { insertEach, recordedCalls }: CallWriting,
+  documents: readonly CallDocument[],
+  signal: AbortSignal,
+): Promise<(Error | undefined)[]> {
   let mayBeWritten = false;
   for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, longestDelayMs)) {
     try {

@@ -1,6 +1,7 @@
 import { type Db, MongoServerError } from 'mongodb';
 import { callsCollection } from './calls-collection.js';
 import type { WriteOptions } from './connect.js';
+import { inCommands } from './document-bytes.js';
 import type { PredictionSlice } from './prediction-slice.js';
 import type { LedgerRow } from './usage-ledger.js';
 
@@ -91,11 +92,11 @@ export class CallDocuments {
 
   /** Writes documents inside a transaction; it fails where one of them is there already. */
   async insert(documents: readonly CallDocument[], options: WriteOptions): Promise<void> {
-    await this.database.command(insertion(documents), options);
+    for (const command of inCommands(documents)) await this.database.command(insertion(command), options);
   }
 
   /**
-   * Writes documents, each by itself, with `w: majority`.
+   * Writes documents, each by itself, with `w: majority`: no more than one command can hold (see `inCommands`).
    * @throws what MongoDB or the connection says: any of them may have been written
    */
   async insertEach(documents: readonly CallDocument[], signal: AbortSignal): Promise<WriteReport> {

@@ -1,0 +1,97 @@
+import { expect } from 'chai';
+import type { MongoServerError } from 'mongodb';
+import { CallIsVoid, insertCalls } from '../../../api/record/insert-calls.js';
+import { CommitUnknown, inTransaction } from '../../../api/record/transaction.js';
+import { callIdGenerator, newId } from '../../../shared/identifiers.js';
+import { type CallDocument, CallDocuments } from '../../../shared/store/call-documents.js';
+import { callsCollection } from '../../../shared/store/calls-collection.js';
+import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
+import { documentBytes, mostDocumentBytes } from '../../../shared/store/document-bytes.js';
+import { prepareDatabase } from '../../../shared/store/prepare.js';
+import { UsageLedger } from '../../../shared/store/usage-ledger.js';
+import { documentsOfCall } from '../../support/documents-of-call.js';
+import { freshDatabases } from '../../support/servers.js';
+
+const mebibyte = 1024 * 1024;
+
+describe('documents that are too large for one command', function () {
+  this.timeout(60_000);
+  let mongo: Mongo;
+  let calls: CallDocuments;
+  let ledger: UsageLedger;
+  const org = newId('org');
+  const newCallId = callIdGenerator();
+
+  before(async () => {
+    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
+    await prepareDatabase(mongo.database);
+    calls = new CallDocuments(mongo.database);
+    ledger = new UsageLedger(mongo.database);
+  });
+  after(() => mongo.client.close());
+
+  /** A call of one document of so many bytes, as they are estimated. */
+  function documentOf(bytes: number): CallDocument {
+    const at = new Date();
+    const call = {
+      _id: newCallId(at.getTime()),
+      org,
+      bucket: 'live',
+      month: '2026-01',
+      records: 1,
+      at,
+    } as const;
+    const [document] = documentsOfCall(call);
+    if (document === undefined) throw new Error('a call has no document');
+    const rest = documentBytes({ ...document, fields: [''] });
+    return { ...document, fields: ['é'.repeat((bytes - rest) / 2)] };
+  }
+  const written = (documents: readonly CallDocument[]) =>
+    mongo.database
+      .collection<CallDocument>(callsCollection)
+      .countDocuments({ _id: { $in: documents.map(({ _id }) => _id) } });
+  const writing = () => ({
+    insertEach: calls.insertEach.bind(calls),
+    recordedCalls: ledger.recordedCalls.bind(ledger),
+  });
+  const insert = (documents: readonly CallDocument[]) =>
+    insertCalls(writing(), documents, { timeoutMs: 20_000 });
+  const sizes = [6 * mebibyte, 2_000, 6 * mebibyte, 2_000, mostDocumentBytes];
+
+  it('are written by several, and what became of each is told by its place', async () => {
+    const documents = sizes.map(documentOf);
+    const third = documents[2];
+    const voided = third?._id ?? '';
+    await inTransaction(mongo.client, (options) => ledger.voidCall(voided, options), { timeoutMs: 5_000 });
+    await calls.insertEach(documents.slice(3, 4), AbortSignal.timeout(5_000));
+    const [one, two, three, four, five] = await insert(documents);
+    expect([one, two, four, five]).to.deep.equal([undefined, undefined, undefined, undefined]);
+    expect(three).to.be.instanceOf(CallIsVoid);
+    expect(await written(documents)).to.equal(5);
+  });
+
+  it('are written in one transaction', async () => {
+    const documents = sizes.map(documentOf);
+    await inTransaction(mongo.client, (options) => calls.insert(documents, options), { timeoutMs: 20_000 });
+    expect(await written(documents)).to.equal(5);
+  });
+
+  it('are not written at all when they are sent in one, which is known then', async () => {
+    const documents = [documentOf(2_000), documentOf(8.2 * mebibyte), documentOf(8.2 * mebibyte)];
+    const refusal: MongoServerError = await calls.insertEach(documents, AbortSignal.timeout(5_000)).then(
+      () => expect.fail('written'),
+      (error) => error,
+    );
+    expect(refusal.code).to.equal(10_334);
+    expect(await written(documents)).to.equal(0);
+    const tooLarge = await insert([documentOf(16.4 * mebibyte)]).catch((error: unknown) => error);
+    expect(tooLarge).to.be.an('error').and.not.instanceOf(CommitUnknown);
+  });
+
+  it('fail each by itself where one is larger than MongoDB takes', async () => {
+    const documents = [documentOf(2_000), documentOf(16.4 * mebibyte), documentOf(2_000)];
+    const [one, two, three] = await insert(documents);
+    expect([one, three]).to.deep.equal([undefined, undefined]);
+    expect(two).to.be.an('error').and.not.instanceOf(CommitUnknown);
+  });
+});
