@@ -1,3 +1,5 @@
+import { mostTogetherBytes } from '../../shared/store/document-bytes.js';
+
 /** One call's writes on their way to a commit. */
 interface Waiting<Entry> {
   readonly entry: Entry;
@@ -9,12 +11,15 @@ export interface GroupCommitOptions<Entry> {
   /** Writes entries together. Gives of each, in order, what it alone failed with, undefined where it is written. */
   readonly commit: (entries: readonly Entry[]) => Promise<readonly (Error | undefined)[]>;
   readonly weightOf: (entry: Entry) => number;
+  /** How much of a command an entry takes up. */
+  readonly bytesOf: (entry: Entry) => number;
   /** Whether entries of a group that failed as a whole may pass when each is committed alone. */
   readonly mayPassAlone: (error: unknown) => boolean;
 }
 
 /** Entries at least this heavy gain nothing from company. */
 const heavyWeight = 200;
+const heavyBytes = 1024 * 1024;
 const heaviestGroup = 1_000;
 /** Groups of light entries under way at once: while they are, the next one gathers. */
 const groupsUnderWay = 2;
@@ -32,7 +37,8 @@ export class GroupCommit<Entry> {
 
   /** Resolves when the entry is committed; rejects with what its commit failed with. */
   async commit(entry: Entry): Promise<void> {
-    if (this.options.weightOf(entry) >= heavyWeight) return await this.commitAlone(entry);
+    const { weightOf, bytesOf } = this.options;
+    if (weightOf(entry) >= heavyWeight || bytesOf(entry) >= heavyBytes) return await this.commitAlone(entry);
     await new Promise<void>((resolve, reject) => {
       this.waiting.push({ entry, resolve, reject });
       this.schedule();
@@ -54,11 +60,14 @@ export class GroupCommit<Entry> {
   }
 
   private takeGroup(): Waiting<Entry>[] {
+    const { weightOf, bytesOf } = this.options;
     let weight = 0;
+    let bytes = 0;
     let count = 0;
     for (const { entry } of this.waiting) {
-      weight += this.options.weightOf(entry);
-      if (count > 0 && weight > heaviestGroup) break;
+      weight += weightOf(entry);
+      bytes += bytesOf(entry);
+      if (count > 0 && (weight > heaviestGroup || bytes > mostTogetherBytes)) break;
       count += 1;
     }
     return this.waiting.splice(0, count);

@@ -17,6 +17,7 @@ import { RecordedElsewhere } from '../replays.js';
 import { msUntil, type ScoringCall } from '../scoring-call.js';
 import { GroupCommit } from './group-commit.js';
 import { insertCalls } from './insert-calls.js';
+import { bytesOfDocuments } from './too-large.js';
 import { CommitUnknown, inTransaction } from './transaction.js';
 
 export interface RecorderOptions {
@@ -39,6 +40,7 @@ export interface ScoredCall {
 interface Entry {
   readonly timeoutMs: number;
   readonly records: number;
+  readonly bytes: number;
   readonly documents: readonly CallDocument[];
   readonly reply: IdempotentReply | undefined;
 }
@@ -58,6 +60,7 @@ export class Recorder {
   constructor(private readonly options: RecorderOptions) {
     const common = {
       weightOf: (entry: Entry) => entry.records,
+      bytesOf: (entry: Entry) => entry.bytes,
       mayPassAlone: (error: unknown) => !(error instanceof CommitUnknown),
     };
     this.inserts = new GroupCommit({ ...common, commit: (entries) => this.insert(entries) });
@@ -68,7 +71,8 @@ export class Recorder {
    * Records a call.
    * @returns the reply that was kept to be replayed, if any
    * @throws RecordedInVain when it is not certain in time whether it was recorded; RecordedElsewhere when another call
-   * was recorded under the same Idempotency-Key; ApiError internalError when it was not recorded
+   * was recorded under the same Idempotency-Key; ApiError refusedRequest when it is too large to be recorded, internalError
+   * when it was not recorded
    */
   async record(scored: ScoredCall): Promise<string | undefined> {
     const entry = entryOf(scored);
@@ -160,11 +164,16 @@ function entryOf({ call, model, rows, reservation, writeWith }: ScoredCall): Ent
     at,
   };
   const slices = call.bucket === 'live' ? predictionsOf(call, { model, rows, at }) : [];
+  const documents = callDocuments(row, slices);
+  const bytes = bytesOfDocuments(documents, call.nameOfRecord);
+  const reply = replyOf(call, () => writeWith(reservation.usageIfSettled));
   return {
     timeoutMs: msUntil(call.deadline),
     records: call.records.length,
-    documents: callDocuments(row, slices),
-    reply: replyOf(call, () => writeWith(reservation.usageIfSettled)),
+    // A character of a reply may be several bytes; most are one.
+    bytes: bytes + (reply?.reply.length ?? 0),
+    documents,
+    reply,
   };
 }
 

@@ -47,3 +47,40 @@ describe('POST /v1/score: fields that are very long', () => {
     scored(await own.score(times(1_000).map((record) => ({ ...record, tags: 'hot' }))));
   });
 });
+
+describe('POST /v1/score: bodies of more than MongoDB takes in a document', function () {
+  this.timeout(60_000);
+  let service: RunningService;
+  let own: TestWorkspace;
+
+  before(async () => {
+    service = await runningService({ gateways: 1, environment: { MAX_BODY_BYTES: '67108864' } });
+  });
+  beforeEach(async () => {
+    own = await workspace(service, { bundle: sampleBundle({ features: [...sampleFeatures, tagsFeature] }) });
+  });
+  after(() => service.stop());
+  const long = (index: number, count: number) => ({
+    ...{ ...lead, crm_id: `L-${index}` },
+    tags: Array.from({ length: count }, () => 'x'.repeat(60_000)),
+  });
+
+  it('are recorded where each document has room', async () => {
+    const records = Array.from({ length: 300 }, (_, index) => long(index, index % 100 === 0 ? 20 : 1));
+    scored(await own.score(records));
+    expect(await own.predictions()).to.have.length(300);
+  });
+
+  it('are refused where one has not, and the calls beside them are answered', async () => {
+    const records = Array.from({ length: 150 }, (_, index) => long(index, index < 100 ? 0 : 6));
+    const small = Array.from({ length: 10 }, () => own.score([lead]));
+    const { error } = refused(await own.score(records), '400 bad_request');
+    expect(error.message).to.equal(
+      'records[100] to records[149]: the fields that the model knows, with what is stored of them, come to 17.17 MiB; ' +
+        'of up to a hundred records at most 15.94 MiB can be recorded. Send shorter fields. Nothing of the call was counted.',
+    );
+    for (const reply of await Promise.all(small)) scored(reply);
+    expect(await own.predictions()).to.have.length(10);
+    expect(await own.ledgerSum()).to.equal(10);
+  });
+});

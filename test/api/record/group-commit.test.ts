@@ -4,6 +4,7 @@ import { GroupCommit } from '../../../api/record/group-commit.js';
 interface Entry {
   readonly name: string;
   readonly weight: number;
+  readonly bytes?: number;
 }
 
 const light = (name: string): Entry => ({ name, weight: 1 });
@@ -20,6 +21,7 @@ function recorder(
       return commit(names);
     },
     weightOf: (entry) => entry.weight,
+    bytesOf: (entry) => entry.bytes ?? 0,
     mayPassAlone: (error) => (error as Error).message !== 'unknown',
   });
   return { groups, commits };
@@ -60,6 +62,24 @@ describe('GroupCommit', () => {
     const heavy = commits.commit({ name: 'heavy', weight: 1_000 });
     expect(groups).to.deep.equal([['heavy']]);
     await heavy;
+  });
+
+  it('commits an entry of many bytes at once and alone', async () => {
+    const { groups, commits } = recorder();
+    const large = commits.commit({ name: 'large', weight: 1, bytes: 1_100_000 });
+    expect(groups).to.deep.equal([['large']]);
+    await large;
+  });
+
+  it('ends a group before it is more than 8 MiB', async () => {
+    const { groups, commits } = recorder();
+    const entries = Array.from({ length: 20 }, (_, index) => ({
+      name: `${index}`,
+      weight: 1,
+      bytes: 1_000_000,
+    }));
+    await Promise.all(entries.map((entry) => commits.commit(entry)));
+    expect(groups.map(({ length }) => length)).to.deep.equal([8, 8, 4]);
   });
 
   it("lets a group's members pass or fail each on its own when the group fails", async () => {
