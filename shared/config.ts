@@ -42,7 +42,22 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Used where KEY_PEPPER is not set and the database is on this machine: enough to try things, not to run them. */
 const developmentPepper = 'leadscore-development-pepper';
-const loopbackHost = /^(mongodb|redis)(\+srv|s)?:\/\/([^@/]*@)?(localhost|127\.\d+\.\d+\.\d+|\[::1\])[:/,?]?/;
+
+/** Hosts with commas, each with its port or not: names, IPv4, [IPv6], or paths of sockets (%2Ftmp%2F...). */
+const oneHost = String.raw`(?:\[[\da-f:.]+\]|(?:[^\s/?#@,:[\]%]|%[\da-f]{2})+)(?::\d{1,5})?`;
+const hosts = `(?<hosts>${oneHost}(?:,${oneHost})*)`;
+const userInfo = (reserved: string) => {
+  const part = `(?:[^${reserved}%]|%[\\da-f]{2})*`;
+  return `${part}(?::${part})?@`;
+};
+/** As the driver takes it apart, so that it cannot see other hosts. Azure's addresses have an @ in their options. */
+const mongoAddress = [
+  new RegExp(`^mongodb(\\+srv)?://${userInfo(':/?#@[\\]')}${hosts}([/?].*)?$`, 'i'),
+  new RegExp(`^mongodb(\\+srv)?://${hosts}([/?][^@]*)?$`, 'i'),
+];
+const clusterAddress = new RegExp(`^rediss?-cluster://(${userInfo(':/@')})?${hosts}/?$`, 'i');
+const loopbackHost = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
+const encodeReserved = 'in its user and password, write : / ? # [ ] @ % as %3A %2F %3F %23 %5B %5D %40 %25';
 
 /** A setting that cannot be used; the message names the variable and what it must be. */
 export class ConfigError extends Error {
@@ -68,10 +83,10 @@ export function readWorkerConfig(environment: Environment = process.env, cores =
     port: read.integer('PORT', 8080, 0, 65535),
     adminPort: read.integer('ADMIN_PORT', 9464, 0, 65535),
     workerAdminPort: read.integer('WORKER_ADMIN_PORT', 9465, 0, 65535),
-    redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:', 'redis-cluster:', 'rediss-cluster:', 'unix:']),
-    mongoUrl: read.url('MONGODB_URL', ['mongodb:', 'mongodb+srv:']),
-    baseUrl: read.url('BASE_URL', ['http:', 'https:'])?.replace(/\/+$/, ''),
-    docsUrl: read.url('DOCS_URL', ['http:', 'https:'])?.replace(/\/+$/, ''),
+    redisUrl: read.url('REDIS_URL', redisAddresses),
+    mongoUrl: read.url('MONGODB_URL', mongoAddresses),
+    baseUrl: read.url('BASE_URL', webAddresses)?.replace(/\/+$/, ''),
+    docsUrl: read.url('DOCS_URL', webAddresses)?.replace(/\/+$/, ''),
     keyBrand: read.matching(
       'KEY_BRAND',
       'leadscore',
@@ -144,8 +159,58 @@ export function silenceOnnxRuntime(): void {
   process.env.ORT_DISABLE_TELEMETRY = '1';
 }
 
-/** Whether a database address is on this machine. */
-export const isLoopbackUrl = (url: string): boolean => loopbackHost.test(url) || url.startsWith('unix:');
+/** What an address may be, and how to write it. */
+interface AddressKind {
+  readonly protocols: readonly string[];
+  readonly isRight: (text: string) => boolean;
+  readonly form: string;
+}
+
+const redisAddresses: AddressKind = {
+  protocols: ['redis:', 'rediss:', 'redis-cluster:', 'rediss-cluster:', 'unix:'],
+  isRight: isRedisAddress,
+  form: `as redis://user:password@host:port, redis-cluster://host:port,host:port or unix:/path; ${encodeReserved}`,
+};
+const mongoAddresses: AddressKind = {
+  protocols: ['mongodb:', 'mongodb+srv:'],
+  isRight: (text) => mongoHosts(text)?.every(hasPort) === true,
+  form: `as mongodb://user:password@host:port,host:port/database?replicaSet=name; ${encodeReserved}`,
+};
+const webAddresses: AddressKind = {
+  protocols: ['http:', 'https:'],
+  isRight: (text) => /^https?:\/\/[^?#]+$/.test(text) && parsed(text) !== undefined,
+  form: 'as https://host/path, without ? and #',
+};
+
+function isRedisAddress(text: string): boolean {
+  if (text.startsWith('unix:')) return /^unix:\/+[^/]/.test(text);
+  const cluster = clusterAddress.exec(text.replace(/,\s+/g, ','))?.groups?.hosts;
+  if (/^rediss?-cluster:/.test(text)) return cluster?.split(',').every(hasPort) === true;
+  const url = /^rediss?:\/\/[^#]*$/.test(text) ? parsed(text) : undefined;
+  if (url === undefined || url.hostname === '' || !/^(\/\d*)?$/.test(url.pathname)) return false;
+  return !url.search.includes('@') && !/%(?![\da-f]{2})/i.test(url.username + url.password);
+}
+
+/** The hosts of an address of MongoDB; undefined when it cannot be read. */
+function mongoHosts(text: string): string[] | undefined {
+  for (const address of mongoAddress) {
+    const found = address.exec(text)?.groups?.hosts;
+    if (found !== undefined) return found.split(',');
+  }
+  return undefined;
+}
+
+/** Whether the port of a host, if it names one, can be one. */
+const hasPort = (host: string): boolean => Number(/:(\d+)$/.exec(host)?.[1] ?? 0) <= 65_535;
+
+function parsed(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+/** Whether an address names this machine and no other. One of `mongodb+srv:` names hosts that only the DNS knows. */
+const isOnThisMachine = (mongoUrl: string): boolean =>
+  !mongoUrl.startsWith('mongodb+srv:') &&
+  mongoHosts(mongoUrl)?.every((host) => loopbackHost.test(host)) === true;
 
 class Reader {
   constructor(private readonly environment: Environment) {}
@@ -158,7 +223,7 @@ class Reader {
   integer(name: string, fallback: number, least: number, most: number): number {
     const text = this.text(name, String(fallback));
     const value = Number(text);
-    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    if (/^-?\d+$/.test(text) && value >= least && value <= most) return value;
     throw new ConfigError(`${name} must be a whole number from ${least} to ${most}, but is "${text}"`);
   }
 
@@ -175,11 +240,14 @@ class Reader {
     throw new ConfigError(`${name} must be ${description}, but is "${text}"`);
   }
 
-  url(name: string, protocols: readonly string[]): string | undefined {
+  /** The message does not show the address: it may hold a password. */
+  url(name: string, { protocols, isRight, form }: AddressKind): string | undefined {
     const text = this.text(name, '');
     if (text === '') return undefined;
-    if (protocols.some((protocol) => text.startsWith(protocol))) return text;
-    throw new ConfigError(`${name} must be an address that starts with ${protocols.join(' or ')}`);
+    if (!protocols.some((protocol) => text.startsWith(protocol)))
+      throw new ConfigError(`${name} must be an address that starts with ${protocols.join(' or ')}`);
+    if (isRight(text)) return text;
+    throw new ConfigError(`${name} cannot be read: it must be ${form}`);
   }
 
   addresses(name: string): string[] {
@@ -199,9 +267,10 @@ class Reader {
 
   pepper(mongoUrl: string | undefined): string {
     const pepper = this.text('KEY_PEPPER', '');
-    if (pepper.length >= 16) return pepper;
-    if (pepper !== '') throw new ConfigError('KEY_PEPPER must have at least 16 characters');
-    if (mongoUrl === undefined || isLoopbackUrl(mongoUrl)) return developmentPepper;
+    if (pepper.trim().length >= 16) return pepper;
+    if (pepper !== '')
+      throw new ConfigError('KEY_PEPPER must have at least 16 characters, without spaces at its ends');
+    if (mongoUrl === undefined || isOnThisMachine(mongoUrl)) return developmentPepper;
     throw new ConfigError(
       'KEY_PEPPER must be set: API keys are stored as hashes made with it (16 characters or more)',
     );
