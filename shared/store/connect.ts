@@ -1,4 +1,13 @@
-import { type ClientSession, type Db, MongoClient } from 'mongodb';
+import {
+  type ClientSession,
+  type Db,
+  type Document,
+  MongoClient,
+  MongoServerError,
+  MongoServerSelectionError,
+  ReadPreference,
+} from 'mongodb';
+import { messageOf } from '../errors.js';
 
 export type { ClientSession, Db, MongoClient } from 'mongodb';
 
@@ -15,37 +24,111 @@ export interface Mongo {
   readonly database: Db;
 }
 
+export interface MongoConnectionOptions {
+  /** What the connection is for, as MongoDB's log shows it. */
+  readonly name: string;
+  /** Connections of this process. */
+  readonly maxPoolSize?: number;
+  /** How long to wait for a server that takes writes. */
+  readonly longestWaitMs?: number;
+}
+
 const defaultDatabaseName = 'leadscore';
 
+const noReplicaSet =
+  'MONGODB_URL names a MongoDB that is no replica set: start it with --replSet and run rs.initiate()';
+const notInitiated = 'MONGODB_URL names a MongoDB whose replica set does not exist yet: run rs.initiate()';
+const anotherReplicaSet =
+  'MongoDB answered, but is no member of the replica set that MONGODB_URL names: check replicaSet=, and that the server ' +
+  'is started with --replSet and rs.initiate() was run';
+
 /**
- * Connects to MongoDB and makes sure that it answers. The database is the one that the address names, else `leadscore`.
+ * Connects to MongoDB and makes sure that it answers and has transactions. The database is the one that the address
+ * names, else `leadscore`. Reads go to the primary, whatever the address says: a transaction cannot read elsewhere.
  * @param url MONGODB_URL
- * @param options.maxPoolSize connections of this process
- * @throws Error saying what to check when the server does not answer within ten seconds
+ * @throws Error saying what to check, and never a password
  */
 export async function connectMongo(
   url: string,
-  { name, maxPoolSize = 20 }: { readonly name: string; readonly maxPoolSize?: number },
+  { name, maxPoolSize = 20, longestWaitMs = 10_000 }: MongoConnectionOptions,
 ): Promise<Mongo> {
-  const client = new MongoClient(url, {
-    appName: name,
-    maxPoolSize,
-    serverSelectionTimeoutMS: 10_000,
-    ignoreUndefined: true,
-    retryWrites: true,
-  });
+  const client = clientOf(url, { name, maxPoolSize, longestWaitMs });
   try {
     await client.connect();
+    const hello = () =>
+      client.db('admin').command({ hello: 1 }, { signal: AbortSignal.timeout(longestWaitMs) });
+    // Once more: the driver does not repeat a command whose connection breaks.
+    requireTransactions(await hello().catch(hello));
   } catch (error) {
     await client.close();
-    throw new Error(
-      'MongoDB did not answer: check MONGODB_URL, and that the server is running as a replica set',
-      {
-        cause: error,
-      },
-    );
+    throw error instanceof UnfitServer ? error : new Error(explained(error, url), { cause: error });
   }
   return { client, database: client.db(databaseName(client)) };
+}
+
+/** The server answers, and cannot be used. */
+class UnfitServer extends Error {
+  override name = 'UnfitServer';
+}
+
+function clientOf(
+  url: string,
+  { name, maxPoolSize, longestWaitMs }: Required<MongoConnectionOptions>,
+): MongoClient {
+  try {
+    return new MongoClient(url, {
+      appName: name,
+      maxPoolSize,
+      serverSelectionTimeoutMS: longestWaitMs,
+      ignoreUndefined: true,
+      retryWrites: true,
+      readPreference: ReadPreference.primary,
+    });
+  } catch (error) {
+    // Without its cause: what the driver says of an address may show it.
+    throw new Error(`MONGODB_URL cannot be used: ${withoutSecrets(messageOf(error), url)}`);
+  }
+}
+
+function requireTransactions({ setName, msg, isreplicaset }: Document): void {
+  if (setName !== undefined || msg === 'isdbgrid') return;
+  throw new UnfitServer(isreplicaset === true ? notInitiated : noReplicaSet);
+}
+
+/** What went wrong, and what to do about it. */
+function explained(error: unknown, url: string): string {
+  const reason = withoutSecrets(messageOf(error), url);
+  if (error instanceof MongoServerError)
+    return `MongoDB did not let this process in: check the user and the password in MONGODB_URL (${reason})`;
+  const topology = error instanceof MongoServerSelectionError ? error.reason : undefined;
+  const servers = [...(topology?.servers.values() ?? [])];
+  // The driver drops a server that is of no replica set, or of another.
+  if (topology?.type === 'ReplicaSetNoPrimary' && servers.length === 0) return anotherReplicaSet;
+  if (servers.some(({ type }) => type === 'RSGhost')) return notInitiated;
+  if (servers.some(({ type }) => type.startsWith('RS')))
+    return `MongoDB answered, but has no primary that takes writes: check its replica set (${reason})`;
+  return `MongoDB did not answer: check MONGODB_URL, and that the server is running as a replica set (${reason})`;
+}
+
+/** A message without the password and the values of options that an address holds, where they stand as words. */
+function withoutSecrets(message: string, url: string): string {
+  const password = /^[^:]*:\/\/[^:@]*:([^@]*)@/.exec(url)?.[1] ?? '';
+  const values = [...url.matchAll(/[?&][^=&]*=([^&]*)/g)].map(([, value = '']) => value);
+  return [password, ...values]
+    .flatMap((value) => [value, decoded(value)])
+    .filter((value) => value !== '')
+    .sort((one, other) => other.length - one.length)
+    .reduce((text, value) => text.split(new RegExp(`(?<!\\w)${escaped(value)}(?!\\w)`)).join('...'), message);
+}
+
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function databaseName(client: MongoClient): string {

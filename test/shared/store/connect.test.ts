@@ -1,0 +1,117 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { findMongod } from '../../../scripts/local-servers/find-server-program.js';
+import { acceptsConnections } from '../../../scripts/local-servers/loopback-port.js';
+import { type LocalServer, startServer } from '../../../scripts/local-servers/server-process.js';
+import { connectMongo } from '../../../shared/store/connect.js';
+import { freshDatabases } from '../../support/servers.js';
+
+const password = 'hunter2';
+
+describe('a connection to MongoDB', () => {
+  let directory: string;
+  let standalone: LocalServer;
+  let uninitiated: LocalServer;
+  let replicaSetUrl: string;
+
+  before(async function () {
+    this.timeout(60_000);
+    directory = await mkdtemp(join(tmpdir(), 'leadscore-connect-'));
+    standalone = await mongodWith([]);
+    uninitiated = await mongodWith(['--replSet', 'rs0']);
+    replicaSetUrl = (await freshDatabases()).mongoUrl;
+  });
+  after(async function () {
+    this.timeout(60_000);
+    await Promise.all([standalone?.stop(), uninitiated?.stop()]);
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  async function mongodWith(options: readonly string[]): Promise<LocalServer> {
+    const dataDirectory = await mkdtemp(join(directory, 'db-'));
+    const kind = {
+      program: await findMongod(),
+      commandLine: (port: number) => [
+        ...['--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket', '--dbpath', dataDirectory],
+        ...['--wiredTigerCacheSizeGB', '0.25', '--quiet', ...options],
+      ],
+      logFile: `${dataDirectory}.log`,
+      ready: async ({ port, signal }: { port: number; signal: AbortSignal }) => {
+        while (!(await acceptsConnections(port))) await pause(20, undefined, { signal });
+        return `mongodb://127.0.0.1:${port}/leadscore`;
+      },
+    };
+    return startServer(kind, undefined);
+  }
+
+  /** Why a connection is refused; it is closed when it is not. */
+  async function refusal(url: string): Promise<string> {
+    try {
+      const { client } = await connectMongo(url, { name: 'leadscore-test', longestWaitMs: 500 });
+      await client.close();
+      return 'nothing: it is used';
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  it('is refused to a server without transactions, which is told how to get them', async () => {
+    const how =
+      'MONGODB_URL names a MongoDB that is no replica set: start it with --replSet and run rs.initiate()';
+    expect(await refusal(standalone.url)).to.equal(how);
+    expect(await refusal(`${standalone.url}?directConnection=true`)).to.equal(how);
+    expect(await refusal(`${standalone.url}?replicaSet=rs0`)).to.include('no member of the replica set');
+  });
+
+  it('is refused to a replica set that nobody has begun', async () => {
+    for (const options of ['', '?replicaSet=rs0', '?directConnection=true'])
+      expect(await refusal(`${uninitiated.url}${options}`), options).to.include('run rs.initiate()');
+  });
+
+  it('is refused to a server of another replica set', async () => {
+    const url = replicaSetUrl.replace('replicaSet=rs0', 'replicaSet=rs1');
+    expect(await refusal(url)).to.include('no member of the replica set');
+  });
+
+  it('says so when the server does not let it in, and does not show the password', async () => {
+    const said = await refusal(replicaSetUrl.replace('://', `://user:${password}@`));
+    expect(said).to.include('check the user and the password').and.include('Authentication failed');
+    expect(said).to.not.include('did not answer').and.not.include(password);
+  });
+
+  it('says what the driver last saw when nothing answers', async () => {
+    const said = await refusal(`mongodb://user:${password}@127.0.0.1:1/`);
+    expect(said)
+      .to.match(/^MongoDB did not answer: .*ECONNREFUSED/)
+      .and.not.include(password);
+  });
+
+  it('names MONGODB_URL when the driver does not take an option, and shows no value', async () => {
+    expect(await refusal('mongodb://127.0.0.1/?foo=1')).to.equal(
+      'MONGODB_URL cannot be used: option foo is not supported',
+    );
+    const said = await refusal(`mongodb://user:${password}@127.0.0.1/?authMechanism=${password}`);
+    expect(said)
+      .to.match(/^MONGODB_URL cannot be used: authMechanism /)
+      .and.not.include(password);
+  });
+
+  it('reads from the primary whatever the address says: a transaction can read nowhere else', async () => {
+    const url = `${replicaSetUrl}&readPreference=secondaryPreferred`;
+    const { client, database } = await connectMongo(url, { name: 'leadscore-test' });
+    try {
+      const calls = database.collection('calls');
+      await client.withSession((session) =>
+        session.withTransaction(async () => {
+          await calls.insertOne({ records: 1 }, { session });
+          expect(await calls.countDocuments({}, { session })).to.equal(1);
+        }),
+      );
+    } finally {
+      await client.close();
+    }
+  });
+});
