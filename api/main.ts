@@ -104,7 +104,6 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const { database } = mongo;
   await claimRedis(commands, await installationId(database));
   const keySettings = { brand: config.keyBrand, pepper: config.keyPepper };
-  await noteKeySettings(new KeySettingsStore(database), keySettings, logger);
   const ledger = new UsageLedger(database, clock);
   const predictions = new PredictionStore(database);
   const idempotency = new IdempotencyStore(database);
@@ -226,6 +225,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   drain = lifecycle.add(new Drain(server, longestCallMs));
   lifecycle.listenForSignals();
   lifecycle.followParent();
+  await noteKeySettings(new KeySettingsStore(database), keySettings, logger);
   logger.info({ url: ownUrl }, 'gateway ready');
   process.send?.({ kind: 'ready', url: ownUrl });
 }

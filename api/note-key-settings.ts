@@ -4,7 +4,7 @@ import type { KeySettings, KeySettingsStore } from '../shared/store/key-settings
 /**
  * Takes down what this gateway knows keys by, so that `leadscore key create` notices when it has other settings. Warns when
  * they were others before: that is how an operator changes them, or finds out that one gateway is set up wrongly. Never
- * throws: a gateway serves without it.
+ * throws: a gateway serves without it. To be called once it listens: one that does not start knows no keys.
  */
 export async function noteKeySettings(
   store: KeySettingsStore,

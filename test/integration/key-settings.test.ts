@@ -18,6 +18,16 @@ describe('a changed KEY_PEPPER', () => {
     await service?.stop();
   });
 
+  it('of a gateway that does not start is not taken down: the others still make the keys', async function () {
+    this.timeout(startTimeoutMs);
+    const environment = { KEY_PEPPER: 'a pepper of nobody', PORT: new URL(service.url()).port };
+    const failure = await service.startGateway(environment).catch(String);
+    expect(failure).to.include('ended before it was ready');
+    expect(await service.log()).to.include('is something else running there?');
+    await service.startGateway();
+    expect(await service.log()).to.not.include(warning);
+  });
+
   it('does not keep a gateway from starting, which warns that it does not know the keys made before', async function () {
     this.timeout(startTimeoutMs);
     const own = await workspace(service);
