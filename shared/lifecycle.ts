@@ -8,8 +8,8 @@ export interface Stoppable {
 
 /**
  * Holds what a process has started, and stops it in reverse order, once.
- * On SIGTERM or SIGINT it stops everything and ends the process with 0; the same signal again, or `hardLimitMs`, ends it
- * with 1. (A terminal's Ctrl-C reaches parent and children; the parent's SIGTERM that follows is not a second one.)
+ * On SIGTERM, SIGINT or SIGHUP it stops everything and ends the process with 0; the same signal again, or `hardLimitMs`,
+ * ends it with 1. (A terminal's Ctrl-C reaches parent and children; the parent's SIGTERM that follows is not a second one.)
  */
 export class Lifecycle {
   private readonly started: Stoppable[] = [];
@@ -42,7 +42,7 @@ export class Lifecycle {
     return this.stopping;
   }
 
-  /** Listens for SIGTERM and SIGINT. */
+  /** Listens for SIGTERM, SIGINT, and SIGHUP, which comes when a terminal is closed. */
   listenForSignals(): void {
     const received = new Set<NodeJS.Signals>();
     const end = (signal: NodeJS.Signals) => {
@@ -56,8 +56,7 @@ export class Lifecycle {
       }, this.hardLimitMs).unref();
       void this.stop().then(() => process.exit(0));
     };
-    process.on('SIGTERM', end);
-    process.on('SIGINT', end);
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end);
   }
 
   /** A process that was started by another one of ours stops when that one has gone, however it went. */
