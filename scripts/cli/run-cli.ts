@@ -40,7 +40,7 @@ export async function runCli(
       if (result.silent !== true) stdout.write(`${text}\n`);
       exitCode = result.exitCode ?? exitCodes.done;
     };
-    const ask: CliContext['confirm'] = (question) => confirm(question, { stdin, stderr });
+    const ask: CliContext['confirm'] = (question) => confirm(question, { stdin, stderr, stdout });
     const program = createProgram({ config, clock, connections, stdout, stderr, present, confirm: ask });
     await parse(program, words);
   } catch (error) {

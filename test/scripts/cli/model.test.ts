@@ -161,7 +161,6 @@ describe('leadscore model', () => {
       ['no', 'no\n'],
       ['an empty line', '\n'],
       ['the end of the input', ''],
-      ['Ctrl-C', '\u0003'],
     ] as const) {
       it(`asks, and does nothing after ${what}`, async () => {
         const { exitCode, stdout, stderr } = await callCli(['model', 'delete', id], desk.settings, typed);
@@ -170,6 +169,29 @@ describe('leadscore model', () => {
         expect(await isThere()).to.equal(true);
       });
     }
+
+    it('asks, and does nothing after Ctrl-C, which is told apart from a no', async () => {
+      const { exitCode, stdout, stderr } = await callCli(['model', 'delete', id], desk.settings, '\u0003');
+      expect({ exitCode, stdout }).to.deep.equal({ exitCode: 130, stdout: '' });
+      expect(stderr)
+        .to.include('[y/N]')
+        .and.match(/\nError: Interrupted: nothing was changed\.\n$/);
+      expect(await isThere()).to.equal(true);
+    });
+
+    it('asks on standard output when standard error is a file', async () => {
+      const call = await callCli(['model', 'delete', id], desk.settings, 'no\n', ['stdout']);
+      expect(call.exitCode).to.equal(1);
+      expect(call.stdout).to.include('[y/N]');
+      expect(await isThere()).to.equal(true);
+    });
+
+    it('refuses when it could not be read what is asked, and names --yes', async () => {
+      const { exitCode, stderr } = await callCli(['model', 'delete', id], desk.settings, 'yes\n', []);
+      expect(exitCode).to.equal(2);
+      expect(stderr).to.include('Add --yes');
+      expect(await isThere()).to.equal(true);
+    });
 
     it('asks nothing when told --yes', async () => {
       const { exitCode, stderr } = await callCli(['model', 'delete', id, '--yes'], desk.settings, '');
