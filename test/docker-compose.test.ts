@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { projectFile } from '../shared/project-root.js';
+
+const contents = (path: string): string => readFileSync(projectFile(path), 'utf8');
+const found = (text: string, pattern: RegExp): string[] =>
+  [...text.matchAll(pattern)].map(([, group = '']) => group);
+
+/** What the containers have to agree on. */
+const fixed = ['REDIS_URL', 'MONGODB_URL', 'HOST', 'ADMIN_PORT', 'WORKER_ADMIN_PORT'];
+
+describe('docker-compose.yml', () => {
+  const compose = contents('docker-compose.yml');
+
+  it('takes every other setting of .env.example from .env, and says which it does not take', () => {
+    const settings = found(contents('.env.example'), /^#?([A-Z][A-Z_]+)=/gm);
+    expect(settings).to.have.length.above(15).and.include.members(fixed);
+    const taken = new Set(found(compose, /\$\{([A-Z_]+):[-?]/g));
+    expect([...taken].sort()).to.deep.equal(
+      [...settings.filter((name) => !fixed.includes(name)), 'WORKER_MEMORY'].sort(),
+    );
+    const head = compose.slice(0, compose.indexOf('\nx-'));
+    for (const name of fixed) expect(head).to.include(name);
+  });
+
+  it('bounds the logs of each container, and the memory of the one that runs models', () => {
+    const images = found(compose, /^ +(image|build): /gm).length;
+    expect(found(compose, /^ +(logging): \*logging$/gm)).to.have.length(images - 1); // x-service has both
+    expect(compose).to.match(/^ {2}worker:\n(?: {4}.*\n)* {4}mem_limit: /m);
+  });
+
+  it('has workers outlast the gateways, which need them for their last calls', () => {
+    expect(compose).to.match(/^x-gateway:[^\n]*\n(?: .*\n)* {2}depends_on:\n(?: {4}.*\n)* {4}worker: /m);
+  });
+
+  it('has the command line call the balancer', () => {
+    expect(compose).to.match(/^ {2}cli:\n(?: {4}.*\n)* {6}BASE_URL: http:\/\/balancer:8080/m);
+  });
+});
