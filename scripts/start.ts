@@ -5,7 +5,7 @@ import { Lifecycle } from '../shared/lifecycle.js';
 import { createLogger } from '../shared/logger.js';
 import { projectFile } from '../shared/project-root.js';
 import { readSettings } from '../shared/read-settings.js';
-import { privateServers } from './local-servers/private-servers.js';
+import { type PrivateServers, privateServers } from './local-servers/private-servers.js';
 import { startStack } from './stack/stack.js';
 
 /*
@@ -17,9 +17,11 @@ const config = readSettings('start', () => readConfig(undefined, availableParall
 const logger = createLogger(config.logLevel, 'start');
 const lifecycle = new Lifecycle(logger, 45_000);
 
-async function databases(): Promise<{ redisUrl: string; mongoUrl: string }> {
+/** `ended` resolves when one of them ends that this process runs. */
+async function databases(): Promise<Pick<PrivateServers, 'redisUrl' | 'mongoUrl' | 'ended'>> {
   const { redisUrl, mongoUrl } = config;
-  if (redisUrl !== undefined && mongoUrl !== undefined) return { redisUrl, mongoUrl };
+  if (redisUrl !== undefined && mongoUrl !== undefined)
+    return { redisUrl, mongoUrl, ended: new Promise(() => undefined) };
   if (redisUrl !== undefined || mongoUrl !== undefined) {
     throw new Error('set both REDIS_URL and MONGODB_URL, or neither to run private servers');
   }
@@ -31,7 +33,8 @@ async function databases(): Promise<{ redisUrl: string; mongoUrl: string }> {
 
 async function start(): Promise<void> {
   lifecycle.listenForSignals();
-  const starting = startStack(await databases());
+  const servers = await databases();
+  const starting = startStack(servers);
   // Told to stop while it comes up, it stops before the servers that it needs.
   lifecycle.onStop('gateway and pool', () =>
     starting.then(
@@ -39,12 +42,17 @@ async function start(): Promise<void> {
       () => undefined,
     ),
   );
-  const stack = await starting;
+  const serverEnded = servers.ended.then((how) => {
+    throw new Error(how);
+  });
+  const stack = await Promise.race([starting, serverEnded]);
   logger.info({ url: stack.url }, 'ready');
-  const how = await stack.ended;
+  const how = await Promise.race([stack.ended, servers.ended]);
   if (lifecycle.isStopping) return;
   logger.fatal(how);
   await lifecycle.stop();
+  // Again, below all that the others said meanwhile.
+  logger.fatal(`stopped, because ${how}`);
   process.exit(1);
 }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { projectFile } from '../../shared/project-root.js';
@@ -33,6 +34,8 @@ export interface DatabaseUrls {
 
 /** Servers that belong to this process. */
 export interface PrivateServers extends DatabaseUrls {
+  /** Resolves when one of those that were started ends, also by `stop`: with its name and how it ended. */
+  readonly ended: Promise<string>;
   /** Stops those that were started, in good order. Idempotent. */
   stop(): Promise<void>;
 }
@@ -48,9 +51,11 @@ export async function privateServers(options: PrivateServersOptions): Promise<Pr
   await clearLeftovers(directory);
 
   const servers: LocalServer[] = [];
-  const started = async (starting: Promise<LocalServer>): Promise<string> => {
+  const endings: Promise<string>[] = [];
+  const started = async (name: string, starting: Promise<LocalServer>): Promise<string> => {
     const server = await starting;
     servers.push(server);
+    endings.push(endOf(name, server));
     return server.url;
   };
   const stopServers = async (): Promise<void> => {
@@ -59,8 +64,10 @@ export async function privateServers(options: PrivateServersOptions): Promise<Pr
 
   try {
     // mongod first: it locks its directory, so of two processes that start at once the second ends here
-    const mongoUrl = options.mongoUrl ?? (await started(startMongo({ directory: join(directory, 'mongo') })));
-    const redisUrl = options.redisUrl ?? (await started(startRedis({ directory: join(directory, 'redis') })));
+    const mongoUrl =
+      options.mongoUrl ?? (await started('MongoDB', startMongo({ directory: join(directory, 'mongo') })));
+    const redisUrl =
+      options.redisUrl ?? (await started('Redis', startRedis({ directory: join(directory, 'redis') })));
     const serverPids = servers.map((server) => server.pid);
     const record = { redisUrl, mongoUrl, ownerPid: process.pid, serverPids, startedAtMs: Date.now() };
     if (servers.length > 0) await writeServerRecord(directory, record);
@@ -73,6 +80,7 @@ export async function privateServers(options: PrivateServersOptions): Promise<Pr
     return {
       redisUrl,
       mongoUrl,
+      ended: Promise.race(endings),
       stop: () => {
         stopped ??= stop();
         return stopped;
@@ -93,6 +101,12 @@ export async function privateServers(options: PrivateServersOptions): Promise<Pr
 export async function readPrivateServers(folder = projectFile('.local')): Promise<DatabaseUrls | undefined> {
   const [newest] = await runningServerRecords(folder);
   return newest && { redisUrl: newest.redisUrl, mongoUrl: newest.mongoUrl };
+}
+
+/** Resolves with how a server ended, also when that is already so. */
+async function endOf(name: string, { process: child }: LocalServer): Promise<string> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return `the private ${name} ended: ${child.signalCode ?? `exit code ${child.exitCode}`}`;
 }
 
 async function clearLeftovers(directory: string): Promise<void> {

@@ -162,6 +162,14 @@ describe('local servers', () => {
     expect(await exists(data)).to.equal(false);
   });
 
+  it('privateServers says which of them ended', async () => {
+    const servers = await kept(privateServers({ directory, keep: true }));
+    const redisPid = (await readServerRecord(directory))?.serverPids[1] ?? 0;
+    process.kill(redisPid, 'SIGKILL');
+    expect(await servers.ended).to.equal('the private Redis ended: SIGKILL');
+    await servers.stop();
+  });
+
   it('privateServers starts only the server that it is given no URL for', async () => {
     const mongoUrl = 'mongodb://127.0.0.1:1/';
     const servers = await kept(privateServers({ directory, keep: true, mongoUrl }));
