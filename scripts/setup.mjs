@@ -8,10 +8,14 @@
  * 3. There is a redis-server to use.
  * 4. There is a mongod to use.
  * 5. The TypeScript sources are compiled to dist/.
+ *
+ * `node scripts/setup.mjs --check-build` changes nothing: it fails when there is nothing to start yet, and says so when
+ * the sources have changed since they were compiled. `npm start` asks this first.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { prepareBuild } from './setup/build.mjs';
+import { checkBuild } from './setup/check-build.mjs';
 import { prepareMongod } from './setup/install-mongod.mjs';
 import { prepareRedis } from './setup/install-redis.mjs';
 import { alone } from './setup/lock.mjs';
@@ -21,7 +25,19 @@ import { SetupProblem, step } from './setup/step.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 
+const isCheck = process.argv.includes('--check-build');
+
 try {
+  if (isCheck) await checkBuild({ root, say: (line) => console.error(line) });
+  else await setUp();
+} catch (error) {
+  console.error(
+    error instanceof SetupProblem ? `${isCheck ? '' : '\nSet-up failed. '}${error.message}` : error,
+  );
+  process.exitCode = 1;
+}
+
+async function setUp() {
   console.error('Setting up');
   await alone(join(root, '.local'), async () => {
     await step('node', () => checkNode(root));
@@ -30,7 +46,4 @@ try {
     await step('mongod', (say) => prepareMongod({ root, say }));
     await step('build', (say) => prepareBuild({ root, say }));
   });
-} catch (error) {
-  console.error(error instanceof SetupProblem ? `\nSet-up failed. ${error.message}` : error);
-  process.exitCode = 1;
 }

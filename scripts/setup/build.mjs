@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { chmod, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { runCommand } from './run-command.mjs';
 import { SetupProblem } from './step.mjs';
 
 const SOURCE_FOLDERS = ['api', 'worker', 'shared', 'scripts', 'test'];
+const COMMAND_LINE = join('dist', 'scripts', 'cli', 'main.js');
 const COMPILED = /\.(js|js\.map)$/;
 
 /**
@@ -18,6 +19,7 @@ export async function prepareBuild({ root, say }) {
   const stampFile = join(root, 'dist', '.sources');
   const sources = await fingerprint(root);
   const built = await readFile(stampFile, 'utf8').catch(() => undefined);
+  await linkCommandLine(root);
   if (built === sources.fingerprint) return 'dist/ is up to date';
 
   say('compiling with tsc');
@@ -33,8 +35,7 @@ export async function prepareBuild({ root, say }) {
 
 /** The source files and a hash of their names, sizes and times. */
 async function fingerprint(root) {
-  const lists = await Promise.all(SOURCE_FOLDERS.map((folder) => filesUnder(join(root, folder))));
-  const files = lists.flat().filter((file) => /\.m?ts$/.test(file));
+  const files = await sourceFilesOf(root, SOURCE_FOLDERS);
   const inputs = [...files, join(root, 'tsconfig.json'), join(root, 'package-lock.json')].sort();
   const lines = await Promise.all(
     inputs.map(async (file) => {
@@ -43,6 +44,16 @@ async function fingerprint(root) {
     }),
   );
   return { files, fingerprint: createHash('sha256').update(lines.join('\n')).digest('hex') };
+}
+
+/**
+ * @param {string} root
+ * @param {string[]} folders
+ * @returns {Promise<string[]>} the paths of the TypeScript sources in them
+ */
+export async function sourceFilesOf(root, folders) {
+  const lists = await Promise.all(folders.map((folder) => filesUnder(join(root, folder))));
+  return lists.flat().filter((file) => /\.m?ts$/.test(file));
 }
 
 async function filesUnder(folder) {
@@ -63,7 +74,20 @@ async function removeOrphans({ root, sourceFiles }) {
 
 /** Lets `npx leadscore` run the operator's command line. */
 async function makeCliExecutable(root) {
-  await chmod(join(root, 'dist', 'scripts', 'cli', 'main.js'), 0o755).catch((error) => {
+  await chmod(join(root, COMMAND_LINE), 0o755).catch((error) => {
     if (error.code !== 'ENOENT') throw error;
+  });
+}
+
+/**
+ * Puts `leadscore` where npx finds it. Where npx was asked for it before there was a `dist/`, it keeps an empty folder of
+ * its own for it and never looks again.
+ * @param {string} root
+ */
+export async function linkCommandLine(root) {
+  const folder = join(root, 'node_modules', '.bin');
+  await mkdir(folder, { recursive: true });
+  await symlink(join('..', '..', COMMAND_LINE), join(folder, 'leadscore')).catch((error) => {
+    if (error.code !== 'EEXIST') throw error;
   });
 }

@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, rm, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect } from 'chai';
+import { isAlive } from '../../scripts/local-servers/process-command.js';
+import { readServerRecord } from '../../scripts/local-servers/server-record.js';
+import { childEnvironment } from '../../shared/config.js';
+import { eventually } from '../support/eventually.js';
+import { type ProjectCopy, projectCopy } from '../support/project-copy.js';
+import { startTimeoutMs } from '../support/service.js';
+
+/** `npm start`, or what it says when it does not come up. */
+interface Started {
+  readonly process: ChildProcess;
+  /** What it has printed, on both outputs, and its exit code or the signal that ended it. */
+  readonly ended: Promise<{ readonly how: unknown; readonly output: string }>;
+  /** Resolves when calls are answered, with the ids of its private servers. */
+  readonly ready: () => Promise<readonly number[]>;
+}
+
+describe('npm start', () => {
+  let copy: ProjectCopy;
+  const children: ChildProcess[] = [];
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    copy = await projectCopy();
+  });
+  after(async function () {
+    this.timeout(startTimeoutMs);
+    for (const child of children.filter((each) => each.exitCode === null && each.signalCode === null)) {
+      child.kill();
+      await once(child, 'exit');
+    }
+    await copy?.remove();
+  });
+
+  /** Runs a script of package.json as npm does. */
+  async function started(script: string): Promise<Started> {
+    const { scripts } = JSON.parse(await readFile(join(copy.directory, 'package.json'), 'utf8'));
+    const anyPort = { PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', WORKERS: '1' };
+    const child = spawn('sh', ['-c', scripts[script]], {
+      cwd: copy.directory,
+      env: childEnvironment({
+        ...anyPort,
+        REDIS_URL: undefined,
+        MONGODB_URL: undefined,
+        LOG_LEVEL: undefined,
+      }),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    children.push(child);
+    let soFar = '';
+    child.stdout.on('data', (piece) => {
+      soFar += piece;
+    });
+    const output = Promise.all([text(child.stdout), text(child.stderr)]);
+    const ended = once(child, 'exit').then(async ([exitCode, signal]) => ({
+      how: exitCode ?? signal,
+      output: (await output).join(''),
+    }));
+    const ready = async () => {
+      await eventually(() => expect(soFar).to.include('"msg":"ready"'), 30_000, 50);
+      return (await readServerRecord(join(copy.directory, '.local/data')))?.serverPids ?? [];
+    };
+    return { process: child, ended, ready };
+  }
+
+  it('ends everything when its own MongoDB ends, and names it', async function () {
+    this.timeout(2 * startTimeoutMs);
+    const start = await started('start');
+    const pids = await start.ready();
+    expect(pids).to.have.length(2);
+    process.kill(pids[0] ?? 0, 'SIGKILL');
+    const { how, output } = await start.ended;
+    expect(how, output).to.equal(1);
+    const said = output.split('\n').filter((line) => line.includes('"process":"start"'));
+    const why = 'the private MongoDB ended: SIGKILL';
+    expect(said.at(-2), output).to.include('"level":"fatal"').and.include(`"msg":"${why}"`);
+    expect(said.at(-1), output).to.include(`"msg":"stopped, because ${why}"`);
+    expect(pids.filter(isAlive)).to.deep.equal([]);
+  });
+
+  it('stops in good order on SIGHUP: its servers when nobody needs them any more', async function () {
+    this.timeout(startTimeoutMs);
+    const start = await started('start');
+    const pids = await start.ready();
+    start.process.kill('SIGHUP');
+    const { how, output } = await start.ended;
+    expect(how, output).to.equal(0);
+    expect(output).to.not.match(/"level":"(warn|error|fatal)"/);
+    expect(pids.filter(isAlive)).to.deep.equal([]);
+  });
+
+  it('says that the sources have changed since they were compiled', async function () {
+    this.timeout(startTimeoutMs);
+    const line = 'The sources have changed since dist/ was compiled';
+    const first = await started('start:gateway');
+    expect((await first.ended).output).to.not.include(line);
+    const later = new Date(Date.now() + 60_000);
+    await utimes(join(copy.directory, 'api', 'main.ts'), later, later);
+    const again = await started('start:gateway');
+    expect((await again.ended).output)
+      .to.include(line)
+      .and.include('REDIS_URL and MONGODB_URL must be set');
+  });
+
+  it('says what to run first where nothing was compiled yet, each of its parts too', async () => {
+    await rm(join(copy.directory, 'dist'), { recursive: true });
+    for (const script of ['start', 'start:gateway', 'start:worker']) {
+      const { how, output } = await (await started(script)).ended;
+      expect(output, script).to.equal('Leadscore is not set up yet: run "npm run setup" first.\n');
+      expect(how, script).to.equal(1);
+    }
+  });
+});
