@@ -1,3 +1,4 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Logger } from './logger.js';
 
 /** Something that was started and must be stopped. */
@@ -46,6 +47,8 @@ export class Lifecycle {
   listenForSignals(): void {
     const received = new Set<NodeJS.Signals>();
     const end = (signal: NodeJS.Signals) => {
+      // Not on SIGHUP alone: a child gets its parent's SIGTERM when the terminal of both is closed.
+      leaveClosedTerminal();
       if (received.has(signal)) process.exit(1);
       received.add(signal);
       if (this.stopping !== undefined) return;
@@ -72,6 +75,23 @@ export class Lifecycle {
       } catch (error) {
         this.logger.error({ part: part.name, error }, 'could not be stopped cleanly');
       }
+    }
+  }
+}
+
+/**
+ * Lets be lost what is written to a terminal that has been closed. The logger would otherwise end the process at its next
+ * line, and then try for ever to write that; and Node crashes at its end over a standard input that is no more.
+ */
+function leaveClosedTerminal(): void {
+  for (const descriptor of [0, 1, 2]) {
+    try {
+      writeSync(descriptor, '');
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EIO')) continue;
+      closeSync(descriptor);
+      // What is opened gets the lowest descriptor that is free.
+      openSync('/dev/null', 'r+');
     }
   }
 }
