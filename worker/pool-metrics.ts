@@ -34,7 +34,7 @@ export function observePool(registry: Registry, { pool, workers, redis }: PoolMe
   });
   new Counter({
     name: 'leadscore_worker_deaths_total',
-    help: 'Worker processes of this pool that ended and were replaced.',
+    help: 'Worker processes of this pool that died and were replaced.',
     registers,
     collect() {
       this.reset();

@@ -41,8 +41,8 @@ type SchedulerConfig = WorkerConfig & { readonly redisUrl: string; readonly mong
 
 /**
  * Upkeep, done once however many pools there are: the sweep of expired leases, and room where Redis is short of it, every
- * four seconds; as repeated BullMQ jobs, the removal of old predictions, every minute, and the sums of older calls, every
- * ten; on a lane of its own, the grading of models.
+ * four seconds; as repeated BullMQ jobs, the removal of old predictions and what erased leads have left, every minute, and the
+ * sums of older calls, every ten; on a lane of its own, the grading of models.
  */
 export async function startScheduler(
   config: SchedulerConfig,

@@ -34,7 +34,7 @@ export function addModelCommands(program: Command, context: CliContext): void {
     usage: 'delete <model>',
     description: 'Delete a model for ever: calls with it get 404; its past scores still tell known records',
     examples: ['model delete mdl_7Gx2dQpW0aZrTn5K'],
-    notes: 'Asks before it does so, where there is somebody at a terminal to answer.',
+    notes: 'Asks before it does so when standard input is a terminal; without one it does not ask.',
   })
     .option('--yes', 'do not ask')
     .action(async (modelId: string, options: DeleteModelOptions) => {
