@@ -1,6 +1,9 @@
 import type { Middleware } from 'koa';
 import { Counter, Histogram, type Registry } from 'prom-client';
 
+/** What balancers ask all the time is no call. */
+const probes: ReadonlySet<unknown> = new Set(['/healthz', '/readyz']);
+
 /** What the gateway counts of its calls, for Prometheus. No key, body, or field value is ever a label. */
 export class CallMetrics {
   private readonly calls: Counter<'path' | 'status' | 'code'>;
@@ -22,12 +25,13 @@ export class CallMetrics {
     });
   }
 
-  /** Counts and times every call. Paths that match no route are counted as one. */
+  /** Counts and times every call but probes. Paths that match no route are counted as one. */
   middleware(): Middleware {
     return async (context, next) => {
       const startMs = performance.now();
       await next();
       const matched: unknown = context._matchedRoute;
+      if (probes.has(matched)) return;
       const path = typeof matched === 'string' ? matched : 'other';
       const code = typeof context.state.errorCode === 'string' ? context.state.errorCode : 'ok';
       this.calls.inc({ path, status: String(context.status), code });

@@ -1,4 +1,5 @@
 import { Redis, type RedisOptions } from 'ioredis';
+import { logConnection } from './error-log.js';
 import type { Logger } from './logger.js';
 import { clusterAddressOf, connectCluster } from './redis-cluster.js';
 
@@ -62,9 +63,7 @@ export function connectRedis({
         }
       : { maxRetriesPerRequest: null, socketTimeout: longestBlockMs + leastPatienceMs };
   const redis = connect(url, { ...shared, ...perKind });
-  redis.on('error', (error) =>
-    logger.warn({ connection: name, error: error.message }, 'redis connection error'),
-  );
+  logConnection(redis, name, logger);
   return redis;
 }
 

@@ -61,17 +61,19 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
     retentionDays: config.retentionDays,
   };
   for (const lane of lanes) {
+    const connection = connect(lane, 'blocking');
     const worker = startLaneWorker({
       lane,
       ...laneConcurrency[lane],
-      connection: connect(lane, 'blocking'),
+      connection,
       commands,
       begin: (chunk) => beginChunk(chunk, scoring),
       logger,
     });
     await worker.waitUntilReady();
     void worker.run();
-    lifecycle.onStop(`lane ${lane}`, () => worker.close());
+    // Without Redis there is nothing to wait for: what is in hand is done again elsewhere.
+    lifecycle.onStop(`lane ${lane}`, () => worker.close(connection.status !== 'ready'));
   }
   lifecycle.listenForSignals();
   lifecycle.followParent();

@@ -1,5 +1,6 @@
 import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { errorLog } from '../shared/error-log.js';
 import { queuePrefix } from '../shared/redis-keys.js';
 import { type ChunkJob, type Lane, laneQueueName } from '../shared/score-job.js';
 import { ChunkMailbox } from './chunk-mailbox.js';
@@ -50,7 +51,7 @@ export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
       autorun: false,
     },
   );
-  worker.on('error', (error) => logger.warn({ lane: options.lane, error: error.message }, 'lane error'));
+  worker.on('error', errorLog(logger, 'lane error', { lane: options.lane }));
   restWhileRefused(worker);
   if (options.oneAtATime) oneAtATime.govern(worker);
   return worker;

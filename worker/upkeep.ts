@@ -1,5 +1,6 @@
 import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { errorLog } from '../shared/error-log.js';
 import type { Stoppable } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
 import { queuePrefix } from '../shared/redis-keys.js';
@@ -23,7 +24,7 @@ const queueName = 'upkeep';
 /** Runs the jobs of upkeep on a BullMQ lane of their own, and puts their schedules back when Redis has lost them. */
 export async function startUpkeep({ redis, jobs, logger }: UpkeepOptions): Promise<Stoppable> {
   const queue = new Queue(queueName, { connection: redis, prefix: queuePrefix });
-  queue.on('error', (error) => logger.warn({ error: error.message }, 'upkeep queue error'));
+  queue.on('error', errorLog(logger, 'upkeep queue error'));
   const endSchedules = await keepSchedules(queue, jobs, { redis, logger });
   const worker = new Worker(
     queueName,
@@ -32,7 +33,7 @@ export async function startUpkeep({ redis, jobs, logger }: UpkeepOptions): Promi
     },
     { connection: redis, prefix: queuePrefix, lockDuration: 30_000, runRetryDelay: 250 },
   );
-  worker.on('error', (error) => logger.warn({ error: error.message }, 'upkeep error'));
+  worker.on('error', errorLog(logger, 'upkeep error'));
   restWhileRefused(worker);
   worker.on('failed', (job, error) => logger.warn({ job: job?.name, error }, 'upkeep failed'));
   return {

@@ -1,5 +1,6 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { errorLog } from '../../shared/error-log.js';
 import type { Logger } from '../../shared/logger.js';
 import { payloadKey, queuePrefix } from '../../shared/redis-keys.js';
 import {
@@ -98,7 +99,7 @@ export class LaneQueues {
       streams: { events: { maxLen: eventsKept } },
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
-    queue.on('error', (error) => this.logger.warn({ lane, error: error.message }, 'lane error'));
+    queue.on('error', errorLog(this.logger, 'lane error', { lane }));
     return queue;
   }
 }

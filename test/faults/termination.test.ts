@@ -110,4 +110,19 @@ describe('SIGTERM', () => {
     expect(tookMs).to.be.below(10_000);
     await eventually(async () => scored(await own.score(leads(1))), 10_000);
   });
+
+  it('to a pool while Redis is away: it ends in good order all the same', async function () {
+    this.timeout(startTimeoutMs);
+    const { cluster } = service;
+    const pool = await cluster.startPool();
+    await cluster.kill('redis');
+    const beganMs = performance.now();
+    const how = await cluster.stopPool(pool);
+    const tookMs = performance.now() - beganMs;
+    await cluster.revive('redis');
+    tellFigures({ fault: 'a pool stopped with SIGTERM while Redis is away', ended_ms: tookMs });
+    expect(how).to.equal('exit code 0');
+    expect(tookMs).to.be.below(10_000);
+    await eventually(async () => scored(await own.score(leads(1))), 10_000);
+  });
 });

@@ -49,6 +49,9 @@ describe('metrics', () => {
     for (const lane of ['singles', 'batches'])
       expect(await read(gatewayUrl, `leadscore_chunks_waiting{lane="${lane}"}`)).to.equal(0);
     expect(await read(gatewayUrl, 'leadscore_calls_to_take_back')).to.equal(0);
+    await own.call('/readyz');
+    const { text } = await httpCall(gatewayUrl, { method: 'GET' });
+    expect(text, 'the probes of balancers').to.not.match(/path="\/(readyz|healthz)"/);
   });
 
   it('of a pool say how many processes there are and how many died, what waits, and what is quarantined', async () => {

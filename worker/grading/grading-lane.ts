@@ -1,4 +1,5 @@
 import { type Job, Queue, Worker } from 'bullmq';
+import { errorLog } from '../../shared/error-log.js';
 import {
   type GradingJob,
   type GradingJobs,
@@ -38,7 +39,7 @@ export interface GradingLaneOptions extends GradingRooms {
 export async function startGradingLane(options: GradingLaneOptions): Promise<Stoppable> {
   const { blocking, logger } = options;
   const queue = new Queue(gradingQueueName, { connection: blocking, prefix: queuePrefix });
-  queue.on('error', (error) => logger.warn({ error: error.message }, 'grading queue error'));
+  queue.on('error', errorLog(logger, 'grading queue error'));
   const findDue = { name: 'find-due', when: { every: lookEveryMs } };
   const endSchedules = await keepSchedules(queue, [findDue], { redis: blocking, logger });
   const worker = new Worker(
@@ -46,7 +47,7 @@ export async function startGradingLane(options: GradingLaneOptions): Promise<Sto
     (job: Job) => work(job as Job & GradingJob, { ...options, queue }),
     { connection: blocking, prefix: queuePrefix, lockDuration: 30_000, runRetryDelay: 250 },
   );
-  worker.on('error', (error) => logger.warn({ error: error.message }, 'grading error'));
+  worker.on('error', errorLog(logger, 'grading error'));
   restWhileRefused(worker);
   worker.on('failed', (job, error) =>
     logger.warn({ job: job?.name, data: job?.data, error: error.message }, 'grading failed'),
