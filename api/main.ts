@@ -39,7 +39,7 @@ import { callerAddressBehind } from './caller-address.js';
 import { Directory } from './directory.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
 import { LaneQueues } from './dispatch/lane-queues.js';
-import { ReplyStream } from './dispatch/reply-stream.js';
+import { blockMs, ReplyStream } from './dispatch/reply-stream.js';
 import { Drain } from './drain.js';
 import { observeGateway } from './gateway-metrics.js';
 import { HeavyCalls } from './heavy-calls.js';
@@ -59,9 +59,6 @@ const longestHeadersMs = 10_000;
 
 /** For Redis to answer one command. */
 const longestCommandMs = 2_000;
-
-/** Replies are waited for inside Redis, two seconds at a time (reply-stream.ts); changes come by themselves. */
-const longestBlockMs = 2_000;
 
 /* The gateway: settings, connections, rooms, routes, start; stopped in reverse. */
 
@@ -87,7 +84,8 @@ async function start(config: Config, logger: Logger): Promise<void> {
       logger,
       pipelined,
       commandTimeoutMs: longestStepMs,
-      longestBlockMs,
+      // Changes come by themselves.
+      longestBlockMs: blockMs,
     });
     lifecycle.onStop(`redis ${name}`, async () => redis.disconnect());
     return redis;

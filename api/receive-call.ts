@@ -116,7 +116,7 @@ function idempotencyOf(context: Context, route: string, body: Buffer): Idempoten
       `The Idempotency-Key is longer than ${longestIdempotencyKey} characters.`,
     );
   }
-  return { key, bodyHash: bodyHashOf(route, body) };
+  return { key, name: 'Idempotency-Key', bodyHash: bodyHashOf(route, body) };
 }
 
 /** What tells two calls under one Idempotency-Key apart: SHA-256 of where the call went and its body, hex. */

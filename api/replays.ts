@@ -86,7 +86,7 @@ export class Replays {
       if ((await this.options.redis.set(claim, call.id, 'PX', claimMs, 'NX')) === 'OK') return undefined;
       const remainingMs = msUntil(call.deadline);
       if (remainingMs <= 1) {
-        const message = `Another call with this ${nameOfKey(call.idempotency)} is still running.`;
+        const message = `Another call with this ${call.idempotency.name} is still running.`;
         throw new ApiError('internalError', message, { retryAfterSeconds: 1 });
       }
       await wait(Math.min(pollMs, remainingMs));
@@ -117,14 +117,10 @@ export class Replays {
 
 const isIdempotent = (call: ScoringCall): call is IdempotentCall => call.idempotency !== undefined;
 
-function replayOf(stored: IdempotentReply, idempotency: Idempotency): Reply {
-  if (stored.body_hash === idempotency.bodyHash) return { body: stored.reply, isReplay: true };
+function replayOf(stored: IdempotentReply, { bodyHash, name }: Idempotency): Reply {
+  if (stored.body_hash === bodyHash) return { body: stored.reply, isReplay: true };
   throw new ApiError(
     'unreadableRequest',
-    `This ${nameOfKey(idempotency)} was used for a call with another body, or to another address: use a new one for each new call.`,
+    `This ${name} was used for a call with another body, or to another address: use a new one for each new call.`,
   );
 }
-
-/** What the caller calls the key: HubSpot's custom actions send none, and repeat a call under its callbackId. */
-const nameOfKey = ({ key }: Idempotency): string =>
-  key.startsWith('callback:') ? 'callbackId' : 'Idempotency-Key';

@@ -2,7 +2,6 @@ import type { UsageReport } from '../shared/plans.js';
 import type { Verdict } from '../shared/verdict.js';
 import type { Admission } from './admission.js';
 import type { Dispatcher, ScoredRows } from './dispatch/dispatcher.js';
-import { withSentNames } from './dispatch/refusal.js';
 import type { Metering } from './metering.js';
 import { CallerGone } from './read-body.js';
 import type { Recorder } from './record/recorder.js';
@@ -49,10 +48,7 @@ export async function scoreRecords(
   const { admission, replays, metering, dispatcher, recorder } = rooms;
   const story = async (ended: Promise<void>): Promise<Reply> => {
     const { organisation, model, verdict } = await admission.admit(call);
-    const score = () =>
-      dispatcher.score(call, model, ended).catch((error: unknown) => {
-        throw withSentNames(error, call, model.knownFields);
-      });
+    const score = () => dispatcher.score(call, model, ended);
     const goesAhead = call.lane === 'singles' && metering.isFarFromStop(call, organisation);
     const ahead = goesAhead ? begun(score()) : undefined;
     const reservation = await metering.reserve(call, organisation);

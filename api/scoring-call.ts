@@ -8,9 +8,11 @@ export interface CallRecord {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A caller's Idempotency-Key and what it was sent with. */
+/** A caller's Idempotency-Key, or what stands for it, and what it was sent with. */
 export interface Idempotency {
   readonly key: string;
+  /** What the caller calls it: HubSpot's custom actions repeat a call under its callbackId. */
+  readonly name: 'Idempotency-Key' | 'callbackId';
   /** SHA-256 of route and body, hex. */
   readonly bodyHash: string;
 }

@@ -25,7 +25,7 @@ export const errorTable = {
     status: 429,
     retryable: true,
     meaning:
-      'Too many requests per second for the key, too much of them arriving at once, or too many different unknown keys from ' +
+      'Too many requests per second for the key, too many bytes of them arriving at once, or too many different unknown keys from ' +
       'one address.',
     remedy:
       'Wait for the seconds in Retry-After, then send the call again. Up to 1000 records fit into one call.',

@@ -1,6 +1,5 @@
 import { callIdFloor } from '../shared/identifiers.js';
 import { type ErasingStores, type ErasureStore, eraseLead } from '../shared/store/erasures.js';
-import { idempotencyMs } from '../shared/store/idempotency.js';
 
 /**
  * Erases leads once more from what calls have recorded that were under way when that was asked for.
@@ -16,7 +15,7 @@ export async function eraseAgain(
   for (const erasure of due) {
     const { org: organisationId, crm_id: crmId, at } = erasure;
     const beforeId = callIdFloor(at.getTime() + 1);
-    await eraseLead(rooms, { organisationId, crmId, repliesSinceMs: nowMs - idempotencyMs, beforeId });
+    await eraseLead(rooms, { organisationId, crmId, nowMs, beforeId });
     await rooms.erasures.forget(erasure);
   }
   return due.length;

@@ -86,7 +86,7 @@ export class Dispatcher {
     }
     const replies = await Promise.all(underWay);
     const refused = replies.filter((reply): reply is RefusedPart => 'problems' in reply);
-    if (refused.length > 0) throw refusal(refused, call.nameOfRecord);
+    if (refused.length > 0) throw refusal(refused, call, model.knownFields);
     const scored = replies.filter((reply): reply is ScoredPart => 'scores' in reply);
     return { parts: scored, fields: fieldsOf(parts, scored) };
   }

@@ -19,7 +19,8 @@ interface Waiter {
   readonly timer: NodeJS.Timeout;
 }
 
-const blockMs = 2_000;
+/** The longest that it waits inside Redis at once. */
+export const blockMs = 2_000;
 const mostRepliesAtOnce = 64;
 const retryMs = 100;
 const trimEvery = 64;

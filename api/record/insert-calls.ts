@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { MongoError, MongoServerError, MongoServerSelectionError } from 'mongodb';
 import type { CallDocument, WriteReport } from '../../shared/store/call-documents.js';
-import { inCommands } from '../../shared/store/document-bytes.js';
 import { untilAborted } from '../../shared/store/in-time.js';
 import { CommitUnknown } from './transaction.js';
 
@@ -27,30 +26,17 @@ export class CallIsVoid extends Error {
 /**
  * Writes calls that are one document each, with `w: majority` and without a transaction; again for as long as MongoDB does
  * not say what became of them and there is time. A document that is there already is the same one, written by an attempt
- * whose answer was lost, or a void row. What is too large for one command is written by several.
- * @returns of each, in order, what it was refused with, or its command failed with; undefined where it stands
- * @throws CommitUnknown when nobody knows whether they were written; otherwise what MongoDB says, and none was. Only where
- * one command was enough
+ * whose answer was lost, or a void row.
+ * @param documents no more than one command can hold; `GroupCommit` sees to that
+ * @returns of each, in order, what it was refused with; undefined where it stands
+ * @throws CommitUnknown when nobody knows whether they were written; otherwise what MongoDB says, and none was
  */
 export async function insertCalls(
-  writing: CallWriting,
+  { insertEach, recordedCalls }: CallWriting,
   documents: readonly CallDocument[],
   { timeoutMs }: { readonly timeoutMs: number },
 ): Promise<(Error | undefined)[]> {
   const signal = AbortSignal.timeout(timeoutMs);
-  const commands = inCommands(documents);
-  if (commands.length === 1) return await insertAtOnce(writing, documents, signal);
-  const found = commands.map((command) =>
-    insertAtOnce(writing, command, signal).catch((error: Error) => command.map(() => error)),
-  );
-  return (await Promise.all(found)).flat();
-}
-
-async function insertAtOnce(
-  { insertEach, recordedCalls }: CallWriting,
-  documents: readonly CallDocument[],
-  signal: AbortSignal,
-): Promise<(Error | undefined)[]> {
   let mayBeWritten = false;
   for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, longestDelayMs)) {
     try {

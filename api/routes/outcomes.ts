@@ -1,12 +1,13 @@
-import type { Context, Middleware } from 'koa';
+import type { Middleware } from 'koa';
 import { ApiError } from '../../shared/errors.js';
 import { firstYear, isoInstant, lastYear } from '../../shared/iso-instant.js';
 import { isTooFarAhead, mostDaysAhead } from '../../shared/outcome-date.js';
 import type { Outcome, OutcomeStore } from '../../shared/store/outcomes.js';
-import type { BodiesUnderWay, BodyAccount } from '../bodies-under-way.js';
+import type { BodiesUnderWay } from '../bodies-under-way.js';
 import type { HeavyCalls } from '../heavy-calls.js';
 import { parseJson } from '../parse-json.js';
 import { type BodyLimits, bodyText, readBody } from '../read-body.js';
+import { requireJson } from '../require-json.js';
 import { type OutcomesRequest, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { compileCheck } from '../schemas/validator.js';
 import { type ReadingRooms, receivingRoute } from './reading.js';
@@ -32,7 +33,8 @@ export function outcomesRoute(
   const check = compileCheck<OutcomesRequest>(outcomesRequestSchema);
   return receivingRoute(rooms, {
     receive: async (context, { apiKey }) => {
-      const body = await jsonBody(context, limits, bodies.begin(apiKey.organisation_id));
+      const body = await readBody(context.req, limits, bodies.begin(apiKey.organisation_id));
+      requireJson(context);
       const { socket } = context.req;
       const call = {
         body,
@@ -58,19 +60,6 @@ export function outcomesRoute(
       return { accepted: outcomes.length };
     },
   });
-}
-
-async function jsonBody(context: Context, limits: BodyLimits, account: BodyAccount): Promise<Buffer> {
-  const body = await readBody(context.req, limits, account);
-  const type = context.is('application/json');
-  if (type === null) throw new ApiError('unreadableRequest', 'The body is empty: send a JSON object.');
-  if (type !== 'application/json' || !/^(utf-?8)?$/i.test(context.request.charset)) {
-    throw new ApiError(
-      'unreadableRequest',
-      'Send JSON: the Content-Type must be application/json, in UTF-8.',
-    );
-  }
-  return body;
 }
 
 /** @throws ApiError naming the first entry that is wrong */

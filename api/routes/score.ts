@@ -6,6 +6,7 @@ import type { KeyStore } from '../key-store.js';
 import { parseJson } from '../parse-json.js';
 import { bodyText } from '../read-body.js';
 import { type ReceivedCall, type ReceivingRooms, receiveCall } from '../receive-call.js';
+import { requireJson } from '../require-json.js';
 import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.js';
 import { compileCheck } from '../schemas/validator.js';
 import { type ScoringRooms, scoreRecords, type WriteReply } from '../score-records.js';
@@ -33,14 +34,7 @@ export function scoreRoute(rooms: ScoreRouteRooms, writeReply: WriteReply): Midd
       timeoutMs: rooms.requestTimeoutMs,
       route: String(context._matchedRoute),
     });
-    const type = context.is('application/json');
-    if (type === null) throw new ApiError('unreadableRequest', 'The body is empty: send a JSON object.');
-    if (type !== 'application/json' || !isUtf8Charset(context.request.charset)) {
-      throw new ApiError(
-        'unreadableRequest',
-        'Send JSON: the Content-Type must be application/json, in UTF-8.',
-      );
-    }
+    requireJson(context);
     const reply = await rooms.heavyCalls.inTurn(received, async ({ breathe, chunksAtOnce }) => {
       const parsed = parseJson(bodyText(received.body));
       await breathe();
@@ -52,8 +46,6 @@ export function scoreRoute(rooms: ScoreRouteRooms, writeReply: WriteReply): Midd
     sendReply(context, reply);
   };
 }
-
-const isUtf8Charset = (charset: string): boolean => charset === '' || /^utf-?8$/i.test(charset);
 
 function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string): ScoringCall {
   const { length } = request.records;

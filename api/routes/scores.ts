@@ -1,9 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import { ApiError } from '../../shared/errors.js';
-import { longestArrivalMs } from '../../shared/identifiers.js';
 import type { NewestScores } from '../../shared/newest-scores/newest-scores.js';
 import { type ErasingStores, type ErasureStore, eraseLead } from '../../shared/store/erasures.js';
-import { idempotencyMs } from '../../shared/store/idempotency.js';
 import type { PredictionStore } from '../../shared/store/predictions.js';
 import { historyLimitSchema } from '../schemas/score-history.js';
 import { pathParameter, queryParameter, type ReadingRooms, readingRoute } from './reading.js';
@@ -58,12 +56,9 @@ export function eraseScoresRoute(rooms: ReadingRooms, stores: ErasingRooms): Mid
     if (apiKey.kind === 'test')
       throw new ApiError('refusedRequest', 'A test key erases nothing: ask for it with a live key.');
     const lead = { organisationId: organisation._id, crmId: pathParameter(context, 'crm_id') };
-    const beganMs = rooms.clock.now();
-    const erasure = await erasures.begin({ ...lead, nowMs: beganMs });
-    const wasThere = await eraseLead(stores, {
-      ...lead,
-      repliesSinceMs: beganMs - idempotencyMs - longestArrivalMs,
-    });
+    const asked = { ...lead, nowMs: rooms.clock.now() };
+    const erasure = await erasures.begin(asked);
+    const wasThere = await eraseLead(stores, asked);
     // Last of all, and for whoever asks again because it failed, too: the rest is not done twice.
     const nowMs = rooms.clock.now();
     await newest.erase({ ...lead, modelIds: models.map((model) => model._id), nowMs });

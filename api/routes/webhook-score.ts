@@ -75,5 +75,6 @@ function repeatedCallback(
   route: string,
 ): Idempotency | undefined {
   if (hubSpotCallbackId === undefined || hubSpotCallbackId === '') return undefined;
-  return { key: `callback:${hubSpotCallbackId}`, bodyHash: bodyHashOf(route, received.body) };
+  const bodyHash = bodyHashOf(route, received.body);
+  return { key: `callback:${hubSpotCallbackId}`, name: 'callbackId', bodyHash };
 }

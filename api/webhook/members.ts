@@ -11,7 +11,7 @@ export const memberOf = (members: Members, name: string): unknown =>
 
 /**
  * An object without some of its members; the object itself when it has none of them. `__proto__` is a member like any
- * other. Written as a loop, since a body may have half a million members, and lists of them take seconds.
+ * other. Written as a loop, without lists of members: a body may have a hundred thousand.
  */
 export function without(members: Members, names: ReadonlySet<string>): Members {
   if (![...names].some((name) => Object.hasOwn(members, name))) return members;

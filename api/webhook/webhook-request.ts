@@ -65,7 +65,7 @@ function onlyElement(body: unknown): Members {
 /**
  * Takes off what n8n puts around a record when an item is sent on as it is: `json` (and `pairedItem`, `binary`), or
  * `headers`, `params`, `query` and `body` of what its Webhook node received. The settings beside it still count, the
- * outermost first. Copies once at most: a body may have half a million members.
+ * outermost first. Copies once at most: a body may have a hundred thousand members.
  */
 function withoutWrapping(body: Members): Members {
   const settings = new Map<string, unknown>();

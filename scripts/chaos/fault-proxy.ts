@@ -84,6 +84,11 @@ export class FaultProxy {
     for (const pipe of this.pipes) holdBack(pipe);
   }
 
+  /** Loses the connections that are open without a sign: nothing goes through them any more, and neither end is told. */
+  loseAll(): void {
+    for (const pipe of this.pipes) holdBack(pipe);
+  }
+
   /** Lets through what was held back, and all that comes. */
   release(): void {
     this.isHolding = false;

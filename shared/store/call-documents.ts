@@ -96,7 +96,7 @@ export class CallDocuments {
   }
 
   /**
-   * Writes documents, each by itself, with `w: majority`: no more than one command can hold (see `inCommands`).
+   * Writes documents, each by itself, with `w: majority`: no more than one command can hold.
    * @throws what MongoDB or the connection says: any of them may have been written
    */
   async insertEach(documents: readonly CallDocument[], signal: AbortSignal): Promise<WriteReport> {

@@ -1,5 +1,6 @@
 import { type Collection, type Db, ObjectId } from 'mongodb';
-import type { IdempotencyStore } from './idempotency.js';
+import { longestArrivalMs } from '../identifiers.js';
+import { type IdempotencyStore, idempotencyMs } from './idempotency.js';
 import type { OutcomeStore } from './outcomes.js';
 import type { PredictionStore } from './predictions.js';
 import type { ValidationDailyStore } from './validation-daily.js';
@@ -16,22 +17,23 @@ export interface ErasingStores {
 export interface LeadToErase {
   readonly organisationId: string;
   readonly crmId: string;
-  /** Replies of calls since this instant may still be kept. */
-  readonly repliesSinceMs: number;
+  readonly nowMs: number;
   /** Only what calls of smaller ids have left; everything when left out, outcomes too. */
   readonly beforeId?: string;
 }
 
 /**
- * Takes a lead out of all that is stored: predictions lose its id and fields, replies that wait to be replayed its id, and
- * its outcome goes; what was counted stays counted.
+ * Takes a lead out of all that is stored: predictions lose its id and fields, replies that wait to be replayed its id and
+ * what was made of its fields, and its outcome goes; what was counted stays counted.
  * @returns whether there was anything
  */
 export async function eraseLead(
   { predictions, outcomes, daily, idempotency }: ErasingStores,
-  { organisationId, crmId, repliesSinceMs, beforeId }: LeadToErase,
+  { organisationId, crmId, nowMs, beforeId }: LeadToErase,
 ): Promise<boolean> {
-  const callIds = await predictions.callsOf(organisationId, crmId, { sinceMs: repliesSinceMs, beforeId });
+  // Those whose replies may still be kept.
+  const sinceMs = nowMs - idempotencyMs - longestArrivalMs;
+  const callIds = await predictions.callsOf(organisationId, crmId, { sinceMs, beforeId });
   await idempotency.eraseLead({ organisationId, crmId, callIds });
   const days = await predictions.daysOf(organisationId, crmId, beforeId);
   const wasScored = await predictions.erase(organisationId, crmId, beforeId);

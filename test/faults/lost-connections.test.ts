@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
+import { FaultProxy } from '../../scripts/chaos/fault-proxy.js';
 import { forgivenMs } from '../../scripts/chaos/watch-processors.js';
 import { type ServiceProcess, startService } from '../../scripts/stack/service-process.js';
-import { DeafProxy } from '../support/deaf-proxy.js';
 import { eventually } from '../support/eventually.js';
 import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
 import { tellFigures } from '../support/fault-figures.js';
@@ -33,13 +33,13 @@ const exactWithinMs = 2 * (sharedLeaseMs + 6_000);
 
 describe('connections of a gateway to Redis', () => {
   let service: FaultService;
-  let proxy: DeafProxy;
+  let proxy: FaultProxy;
   let gateway: ServiceProcess;
 
   before(async function () {
     this.timeout(startTimeoutMs);
     service = await sharedFaultService();
-    proxy = await DeafProxy.start(Number(new URL(service.cluster.redisUrl).port));
+    proxy = await FaultProxy.start(() => Number(new URL(service.cluster.redisUrl).port));
     gateway = await startService({
       kind: 'gateway',
       environment: {
@@ -77,7 +77,7 @@ describe('connections of a gateway to Redis', () => {
     const reasons = new Set<string>();
     const work = async (): Promise<void> => {
       await pause(300);
-      proxy.deafen();
+      proxy.loseAll();
       lostMs = performance.now();
       while (performance.now() < lostMs + recoveredWithinMs + 2_000) {
         reasons.add((await (await fetch(`${url}/readyz`)).text()).trim());

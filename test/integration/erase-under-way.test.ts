@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { childProcessIds } from '../../scripts/bench/process-usage.js';
+import { rateWindowKey } from '../../shared/redis-keys.js';
 import { ErasureStore } from '../../shared/store/erasures.js';
 import { IdempotencyStore } from '../../shared/store/idempotency.js';
 import { OutcomeStore } from '../../shared/store/outcomes.js';
@@ -100,7 +101,9 @@ describe('a call that is under way when its lead is erased', () => {
       `POST /v1/score HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${own.live.secret}\r\n` +
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 20)}`,
     );
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    // Its slot of the rate is taken before its body is read.
+    const slots = rateWindowKey(own.id, own.live.key._id, 'scoring');
+    await eventually(async () => expect(await service.redis.zcard(slots)).to.equal(1));
     const quick = scoredRow(await own.score([{ ...lead, company_size: 5 }]));
     connection.send(body.slice(20));
     const slow = scoredRow(await connection.reply());

@@ -4,6 +4,7 @@ import type { HttpGet } from '../../../scripts/cli/score/http-connections.js';
 import { InputNames } from '../../../scripts/cli/score/input-names.js';
 import { readModelFields } from '../../../scripts/cli/score/model-fields.js';
 import { compileKnownFields } from '../../../shared/known-fields.js';
+import { eventually } from '../../support/eventually.js';
 import { csvOf, ScoreDesk } from './score-desk.js';
 
 const model = {
@@ -38,8 +39,7 @@ describe('leadscore score, what it says of the columns', () => {
     });
     const wereSaid: boolean[] = [];
     desk.service.answering = async () => {
-      for (let tries = 0; tries < 100 && !saidBefore.includes(missing); tries += 1)
-        await new Promise((resolve) => setTimeout(resolve, 10));
+      await eventually(() => expect(saidBefore).to.include(missing)).catch(() => undefined);
       wereSaid.push(saidBefore.includes(missing));
       return undefined;
     };
