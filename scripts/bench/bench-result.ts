@@ -24,6 +24,12 @@ export interface BenchRow {
 /** What identifies a row. */
 export type RowLabel = Pick<BenchRow, 'name' | 'concurrency' | 'callsPerSecond'>;
 
+/** Is told how far a run has come. */
+export interface BenchProgress {
+  doing(what: string): void;
+  measured(label: RowLabel, report: LoadReport): void;
+}
+
 /** Puts the repeats of a row together. Throws RangeError when there are none. */
 export function benchRow(label: RowLabel, reports: readonly LoadReport[]): BenchRow {
   const spread = (value: (report: LoadReport) => number): Spread => spreadOf(reports.map(value));

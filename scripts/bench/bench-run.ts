@@ -1,5 +1,5 @@
 import type { BenchOptions } from './bench-options.js';
-import { type BenchRow, benchRow, type RowLabel } from './bench-result.js';
+import { type BenchProgress, type BenchRow, benchRow, type RowLabel } from './bench-result.js';
 import type { BenchService } from './bench-service.js';
 import type { FloorScorer } from './floor-scorer.js';
 import type { LoadPlan, LoadReport, MeasuredTarget } from './load-messages.js';
@@ -22,12 +22,6 @@ export interface BenchRunParts {
   readonly progress: BenchProgress;
   /** Called around each window of a scenario. */
   readonly aroundWindow: (scenario: Scenario, window: () => Promise<LoadReport>) => Promise<LoadReport>;
-}
-
-/** Is told how far a run has come. */
-export interface BenchProgress {
-  doing(what: string): void;
-  measured(label: RowLabel, report: LoadReport): void;
 }
 
 /** What a run came to. */

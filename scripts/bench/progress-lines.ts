@@ -1,8 +1,7 @@
 import type { WriteStream } from 'node:tty';
 import { readableCount, readableDuration } from '../terminal/readable-numbers.js';
 import { loadText } from './bench-report.js';
-import { cpuMsPer1000, type RowLabel } from './bench-result.js';
-import type { BenchProgress } from './bench-run.js';
+import { type BenchProgress, cpuMsPer1000, type RowLabel } from './bench-result.js';
 import type { LoadReport } from './load-messages.js';
 
 type Output = Pick<WriteStream, 'write'> & Partial<Pick<WriteStream, 'isTTY'>>;

@@ -13,6 +13,7 @@ import { MeasuringProcess } from './measuring-process.js';
 import { nameProfiles, profiledProcesses, profileTables } from './profiling.js';
 import { ProgressLines } from './progress-lines.js';
 import { endpointOf, floorRow, type Scenario, scenarios } from './scenarios.js';
+import { recordSourceOf } from './workload-records.js';
 
 const workers = 2;
 
@@ -72,15 +73,10 @@ async function failed(service: BenchService): Promise<never> {
   throw new Error(await service.ended);
 }
 
-async function measuringParts(
-  { bundlePath, isDemoBundle }: BenchOptions,
-  service: BenchService,
-  onEnd: OnEnd,
-) {
+async function measuringParts(options: BenchOptions, service: BenchService, onEnd: OnEnd) {
+  const { bundlePath } = options;
   const { gateway, modelId } = service;
-  const source = isDemoBundle
-    ? ({ kind: 'leads', nowMs: Date.now() } as const)
-    : ({ kind: 'golden', bundlePath } as const);
+  const source = recordSourceOf(options);
   const start = (name: Parameters<typeof MeasuringProcess.start>[0], address: typeof gateway | undefined) => {
     const load = { source, modelId, bundlePath, gateway: address };
     return stoppedAtEnd(onEnd, MeasuringProcess.start(name, load));

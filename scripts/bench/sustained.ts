@@ -1,9 +1,10 @@
 import { type OnEnd, stoppedAtEnd } from '../stack/run-to-end.js';
-import { cpuMsPer1000, type Part, parts } from './bench-result.js';
+import { type BenchProgress, cpuMsPer1000, type Part, parts } from './bench-result.js';
 import { startBenchService } from './bench-service.js';
 import type { LoadReport } from './load-messages.js';
 import { MeasuringProcess } from './measuring-process.js';
 import type { CallShape } from './scenarios.js';
+import { recordSourceOf } from './workload-records.js';
 
 /** A load that does not stop: what grows with what is stored, or comes round once a minute, is seen in no window of seconds. */
 export interface SustainedLoad {
@@ -42,8 +43,10 @@ export interface SustainedOptions {
   readonly minutes: number;
   /** Load before the first stretch, ms: time for V8 to compile what is hot. */
   readonly firstWarmUpMs: number;
-  /** Told how far the run has come, a line at a time. */
+  /** Told what is being done, a line at a time. */
   readonly say: (line: string) => void;
+  /** Shows how far a row of so many stretches has come. */
+  readonly progressOf: (stretches: number) => BenchProgress;
 }
 
 const workers = 2;
@@ -60,20 +63,20 @@ export async function measureSustained(
   options: SustainedOptions,
   onEnd: OnEnd,
 ): Promise<SustainedRow> {
-  const { bundlePath, isDemoBundle, minutes, firstWarmUpMs, say } = options;
+  const { bundlePath, minutes, firstWarmUpMs, say } = options;
   say(`${name}: starting Redis, MongoDB, a gateway and two workers`);
   const service = await startBenchService({ bundlePath, workers, profileDirectory: undefined }, onEnd);
   const { gateway, groups, modelId } = service;
-  const source = isDemoBundle
-    ? ({ kind: 'leads', nowMs: Date.now() } as const)
-    : ({ kind: 'golden', bundlePath } as const);
-  const preparation = { source, modelId, bundlePath, gateway };
+  const preparation = { source: recordSourceOf(options), modelId, bundlePath, gateway };
   const generator = await stoppedAtEnd(onEnd, MeasuringProcess.start('load-generator', preparation));
   await generator.introduce();
 
   const stretches: SustainedStretch[] = [];
   const count = Math.max(1, Math.round((minutes * 60_000) / stretchMs));
+  const progress = options.progressOf(count);
+  const label = { name, concurrency: load.callers, callsPerSecond: undefined };
   for (let index = 0; index < count; index += 1) {
+    progress.doing(name);
     const report = await generator.run({
       shape: load.shape,
       leads: 'known',
@@ -82,12 +85,8 @@ export async function measureSustained(
       windowMs: stretchMs,
       target: { gateway, groups },
     });
-    const stretch = stretchOf(report, stretches.at(-1));
-    stretches.push(stretch);
-    say(
-      `[${index + 1}/${count}] ${Math.round(stretch.recordsPerS)} records/s  p99 ${stretch.p99Ms.toFixed(1)} ms  ` +
-        `${stretch.cpuMsPer1000.total.toFixed(1)} CPU-ms/1000`,
-    );
+    stretches.push(stretchOf(report, stretches.at(-1)));
+    progress.measured(label, report);
   }
   return { name, ...load, stretches };
 }

@@ -10,6 +10,15 @@ export type RecordSource =
   | { readonly kind: 'leads'; readonly nowMs: number }
   | { readonly kind: 'golden'; readonly bundlePath: string };
 
+/** Made-up leads for the demo's bundle, which the demo makes up as well; the golden records of any other. */
+export const recordSourceOf = ({
+  bundlePath,
+  isDemoBundle,
+}: {
+  readonly bundlePath: string;
+  readonly isDemoBundle: boolean;
+}): RecordSource => (isDemoBundle ? { kind: 'leads', nowMs: Date.now() } : { kind: 'golden', bundlePath });
+
 /** Leads that are known to the organisation, each with a crm_id of its own. */
 export const knownLeadCount = 20_000;
 
