@@ -51,6 +51,10 @@ export class FillIn {
   private fillMuch(cells: Cell[], lead: StoredLead): FilledRecord {
     // Nobody reads the names of those beyond, so that what is stored of them need not be parsed.
     if (this.refusedCount >= maxProblemsNamed) return { problem: problemOf('') };
+    if (lead.length === Number.POSITIVE_INFINITY) {
+      this.refusedCount += 1;
+      return { problem: unreadProblem };
+    }
     const stored = lead.read();
     const sent = cells.slice();
     if (stored === undefined || !this.knownFields.mergeStored({ cells, stored })) return nothingFilled;
@@ -85,3 +89,9 @@ const problemOf = (field: string): FieldProblem => ({
   expected: 'the field to be sent, or fewer records at once',
   came: `nothing: the stored fields to be filled in are more than ${mostFilledBytes / 1024 / 1024} MiB together`,
 });
+
+const unreadProblem: FieldProblem = {
+  field: '',
+  expected: 'all fields to be sent, or fewer records at once',
+  came: 'not all: more is stored of this lead than is read for so many',
+};

@@ -1,7 +1,8 @@
 import type { KnownFields, StoredFields } from '../shared/known-fields.js';
 import type { KnownScore, NewestScores, NewestUnderModel } from '../shared/newest-scores/newest-scores.js';
 import type { ChunkPayload } from '../shared/score-job.js';
-import type { PredictionStore, StoredRecord } from '../shared/store/predictions.js';
+import type { PredictionStore } from '../shared/store/predictions.js';
+import type { StoredRecord } from '../shared/store/stored-records.js';
 
 /** What the organisation already knows of one lead. */
 export interface KnownLead {
@@ -15,7 +16,7 @@ export interface KnownLead {
 
 /** The stored fields of a lead. */
 export interface StoredLead {
-  /** Characters of their text. */
+  /** Characters of their text; infinite when that is too long to be read with those of so many others. */
   readonly length: number;
   /** Parses the text, once; undefined when it holds no fields. */
   readonly read: () => StoredFields | undefined;
@@ -163,6 +164,7 @@ async function readFields(
 }
 
 function storedLead({ fields }: StoredRecord, names: readonly string[] | undefined): StoredLead {
+  if (fields === undefined) return { length: Number.POSITIVE_INFINITY, read: () => undefined };
   let read: { readonly fields: StoredFields | undefined } | undefined;
   return {
     length: fields.length,

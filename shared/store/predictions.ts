@@ -5,21 +5,8 @@ import { callsCollection } from './calls-collection.js';
 import { inTime } from './in-time.js';
 import { erasure } from './lead-erasure.js';
 import { type NewestPrediction, type NewestSlice, newestOf, newestPipeline } from './newest-predictions.js';
-import {
-  callIdOf,
-  type PredictionSlice,
-  placeOf,
-  predictionId,
-  rowOf,
-  sliceColumns,
-} from './prediction-slice.js';
-
-/** What a record was scored from. */
-export interface StoredRecord {
-  readonly version: string;
-  /** Cells by slot of (model, version), as JSON. */
-  readonly fields: string;
-}
+import { callIdOf, type PredictionSlice, predictionId, rowOf, sliceColumns } from './prediction-slice.js';
+import { readStoredRecords, type StoredRecord } from './stored-records.js';
 
 /** One prediction of a lead's history. */
 export interface PastScore {
@@ -110,32 +97,9 @@ export class PredictionStore {
     });
   }
 
-  /**
-   * What records were scored from.
-   * @param ids of predictions
-   * @returns by id; those that were erased or removed are missing
-   */
-  async storedRecords(ids: readonly string[], timeoutMs: number): Promise<Map<string, StoredRecord>> {
-    const found = new Map<string, StoredRecord>();
-    if (ids.length === 0) return found;
-    const sliceIds = [...new Set(ids.map((id) => placeOf(id).sliceId))];
-    const slices = await inTime(timeoutMs, (signal) =>
-      this.collection
-        .find(
-          { _id: { $in: sliceIds }, scores: { $exists: true } },
-          { projection: { version: 1, fields: 1 }, signal },
-        )
-        .toArray(),
-    );
-    const byId = new Map(slices.map((slice) => [slice._id, slice]));
-    for (const id of ids) {
-      const { sliceId, index } = placeOf(id);
-      const slice = byId.get(sliceId);
-      const fields = slice?.fields[index];
-      if (slice !== undefined && typeof fields === 'string')
-        found.set(id, { version: slice.version, fields });
-    }
-    return found;
+  /** What records were scored from, by the ids of their predictions: see stored-records.ts. */
+  storedRecords(ids: readonly string[], timeoutMs: number): Promise<Map<string, StoredRecord>> {
+    return readStoredRecords(this.collection, ids, timeoutMs);
   }
 
   /**

@@ -61,6 +61,18 @@ describe('FillIn', () => {
       expect(fillIn.fill([undefined, 'a'], lead)).to.deep.equal({ text: '[5,"a"]' });
   });
 
+  it('refuses a lead of which too much is stored to be read', () => {
+    const fillIn = newFillIn();
+    const unread: StoredLead = { length: Number.POSITIVE_INFINITY, read: () => undefined };
+    const problem = {
+      field: '',
+      expected: 'all fields to be sent, or fewer records at once',
+      came: 'not all: more is stored of this lead than is read for so many',
+    };
+    expect(fillIn.fill(asked(), unread)).to.deep.equal({ problem });
+    expect(fillIn.fill(asked(), leadWith(15_000))).to.have.all.keys('text');
+  });
+
   it('fills in a lead of which little is stored, whatever its neighbours are', () => {
     const fillIn = newFillIn();
     const small = leadWith(15_000);

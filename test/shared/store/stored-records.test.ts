@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import { BSON, MongoClient } from 'mongodb';
+import { callIdGenerator, newId } from '../../../shared/identifiers.js';
+import { callsCollection } from '../../../shared/store/calls-collection.js';
+import { type PredictionSlice, predictionId, slicesOf } from '../../../shared/store/prediction-slice.js';
+import { PredictionStore } from '../../../shared/store/predictions.js';
+import { freshDatabases } from '../../support/servers.js';
+
+const mebibyte = 1024 * 1024;
+
+describe('what records were scored from', () => {
+  let client: MongoClient;
+  let replyBytes: number;
+  const newCallId = callIdGenerator();
+
+  before(async () => {
+    client = new MongoClient((await freshDatabases()).mongoUrl, { monitorCommands: true });
+    client.on('commandSucceeded', ({ reply }) => {
+      replyBytes += BSON.calculateObjectSize(reply as BSON.Document);
+    });
+  });
+  beforeEach(() => {
+    replyBytes = 0;
+  });
+  after(() => client.close());
+
+  const read = (ids: readonly string[]) => new PredictionStore(client.db()).storedRecords(ids, 5_000);
+  const collection = () => client.db().collection<PredictionSlice>(callsCollection);
+
+  /** Records a call with these fields, and gives the ids of its predictions. */
+  async function record(fields: readonly string[], version = 'v1'): Promise<string[]> {
+    const [at, callId] = [new Date(), newCallId(Date.now())];
+    const zeros = fields.map(() => 0);
+    const columns = { scores: zeros, likelihoods: zeros, crmIds: fields.map((_, row) => `L-${row}`), fields };
+    await collection().insertMany(
+      slicesOf({ callId, org: newId('org'), model: 'm', version, at, ...columns }),
+    );
+    return fields.map((_, row) => predictionId(callId, row));
+  }
+
+  it('is given of any rows of any calls', async () => {
+    const fieldsOf = (call: number) => Array.from({ length: 120 }, (_, row) => `["${call}.${row}"]`);
+    const calls: string[][] = [];
+    for (let call = 0; call < 40; call += 1) calls.push(await record(fieldsOf(call), `v${call}`));
+    const wanted = calls.flatMap((ids, call) =>
+      [119 - call, call, 100].map((row) => ({
+        id: ids[row] ?? '',
+        version: `v${call}`,
+        text: `["${call}.${row}"]`,
+      })),
+    );
+    const found = await read(wanted.map(({ id }) => id));
+    expect(found.size).to.equal(new Set(wanted.map(({ id }) => id)).size);
+    for (const { id, version, text } of wanted)
+      expect(found.get(id), text).to.deep.equal({ version, fields: text });
+  });
+
+  it('is missing where it was erased, removed, or never there', async () => {
+    const ids = await record(['["a"]', '["b"]']);
+    const [gone = ''] = await record(['["c"]']);
+    await collection().updateOne({ _id: ids[0]?.split('.')[0] ?? '' }, { $set: { 'fields.1': null } });
+    await new PredictionStore(client.db()).remove([gone.split('.')[0] ?? '']);
+    const found = await read([...ids, gone, predictionId(newCallId(0), 3)]);
+    expect([...found]).to.deep.equal([[ids[0], { version: 'v1', fields: '["a"]' }]]);
+  });
+
+  it('is read without that of its neighbours', async () => {
+    const long = JSON.stringify(['x'.repeat(100_000)]);
+    const ids = await record(Array.from({ length: 100 }, (_, row) => (row === 41 ? '["a"]' : long)));
+    replyBytes = 0;
+    expect((await read([ids[41] ?? ''])).get(ids[41] ?? '')?.fields).to.equal('["a"]');
+    expect(replyBytes).to.be.within(1, 10_000);
+  });
+
+  it('is read up to 64 MiB, shared by all that are asked for: those that are longer are told as such', async () => {
+    const long = JSON.stringify(['x'.repeat(6 * mebibyte)]);
+    const short = '["a"]';
+    const ids: string[] = [];
+    for (let call = 0; call < 12; call += 1) ids.push(...(await record([long, short])));
+    const few = await read(ids.slice(0, 10));
+    expect(ids.slice(0, 10).map((id) => few.get(id)?.fields?.length)).to.deep.equal(
+      Array.from({ length: 5 }, () => [long.length, short.length]).flat(),
+    );
+    replyBytes = 0;
+    const many = await read(ids);
+    expect(ids.map((id) => many.get(id)?.fields)).to.deep.equal(
+      Array.from({ length: 12 }, () => [undefined, short]).flat(),
+    );
+    expect([...many.keys()]).to.have.members(ids);
+    expect(replyBytes).to.be.below(mebibyte);
+  }).timeout(30_000);
+});
