@@ -3,81 +3,125 @@ import { Redis } from 'ioredis';
 import { freePort } from '../../scripts/local-servers/loopback-port.js';
 import { startRedis } from '../../scripts/local-servers/redis-server.js';
 import type { LocalServer } from '../../scripts/local-servers/server-process.js';
+import type { Certificate } from './certificate.js';
 import { eventually } from './eventually.js';
+
+export interface RedisClusterOptions {
+  readonly directory: string;
+  /** Whether each node has a replica, which takes its place some seconds after it has gone. */
+  readonly withReplicas?: boolean;
+  /** With one, each node listens on a port with TLS too, and replicas talk to masters by it. */
+  readonly certificate?: Certificate;
+}
 
 /** Three Redis servers that are one cluster. */
 export interface RedisCluster {
   /** Names all nodes. */
   readonly url: string;
+  /** The same, with TLS; undefined without a certificate. */
+  readonly tlsUrl: string | undefined;
   readonly nodes: readonly LocalServer[];
   /** Kills a node and starts it again, with nothing but its place in the cluster. */
   restart(index: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-const nodeCount = 3;
+const masterCount = 3;
+/** After so long without a sign a node is taken for gone. */
+const nodeTimeoutMs = 2_000;
 const slotCount = 16_384;
 const formedWithinMs = 20_000;
 
 /** Starts a cluster of three masters on loopback, and waits until each of them knows the others and takes commands. */
-export async function startRedisCluster({
-  directory,
-}: {
-  readonly directory: string;
-}): Promise<RedisCluster> {
-  const busPorts = await Promise.all(Array.from({ length: nodeCount }, freePort));
+export async function startRedisCluster(options: RedisClusterOptions): Promise<RedisCluster> {
+  const { directory, withReplicas = false, certificate } = options;
+  const indexes = Array.from({ length: withReplicas ? 2 * masterCount : masterCount }, (_, index) => index);
+  const busPorts = await Promise.all(indexes.map(freePort));
+  const tlsPorts = certificate === undefined ? [] : await Promise.all(indexes.map(freePort));
   const startNode = (index: number, port?: number) =>
     startRedis({
       directory: join(directory, `node-${index}`),
       port,
       appendOnly: false,
-      extraArguments: ['--cluster-enabled', 'yes', '--cluster-port', String(busPorts[index])],
+      extraArguments: [
+        ...['--cluster-enabled', 'yes', '--cluster-port', String(busPorts[index])],
+        ...['--cluster-node-timeout', String(nodeTimeoutMs)],
+        ...(certificate === undefined ? [] : tlsArguments(certificate, tlsPorts[index])),
+      ],
     });
-  const nodes = await Promise.all(busPorts.map((_, index) => startNode(index)));
-  const connections = nodes.map(({ url }) => new Redis(url));
+  const all = await Promise.all(indexes.map((index) => startNode(index)));
+  const connections = all.map(({ url }) => new Redis(url));
   const stop = async () => {
-    await Promise.all(nodes.map((node) => node.stop()));
+    await Promise.all(all.map((node) => node.stop()));
   };
   try {
-    await form(connections, { nodes, busPorts });
+    await form(connections, { nodes: all, busPorts });
   } catch (error) {
     await stop();
     throw error;
   } finally {
     for (const connection of connections) connection.disconnect();
   }
-  const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
   const restart = async (index: number) => {
-    const node = nodes[index];
+    const node = all[index];
     if (node === undefined) throw new RangeError(`there is no node ${index}`);
     node.process.kill('SIGKILL');
     await node.stop();
-    nodes[index] = await startNode(index, node.port);
+    all[index] = await startNode(index, node.port);
   };
-  return { url: `redis-cluster://${hosts}`, nodes, restart, stop };
+  return {
+    url: `redis-cluster://${hosts(all.map(({ port }) => port))}`,
+    tlsUrl: certificate === undefined ? undefined : `rediss-cluster://${hosts(tlsPorts)}`,
+    nodes: all.slice(0, masterCount),
+    restart,
+    stop,
+  };
+}
+
+const hosts = (ports: readonly number[]): string => ports.map((port) => `127.0.0.1:${port}`).join(',');
+
+const tlsArguments = ({ certFile, keyFile }: Certificate, port: number | undefined): string[] => [
+  ...['--tls-port', String(port), '--tls-cert-file', certFile, '--tls-key-file', keyFile],
+  ...['--tls-ca-cert-file', certFile, '--tls-auth-clients', 'no'],
+  ...['--tls-replication', 'yes', '--tls-cluster', 'yes'],
+];
+
+/** Which of the cluster's nodes had a key before any of them went: each has its third of the slots. */
+export async function nodeOfKey({ nodes }: RedisCluster, redis: Redis, key: string): Promise<LocalServer> {
+  const slot = await redis.cluster('KEYSLOT', key);
+  const node = nodes[Math.floor((slot * masterCount) / slotCount)];
+  if (node === undefined) throw new Error(`no node has slot ${slot}`);
+  return node;
 }
 
 async function form(
   connections: readonly Redis[],
   { nodes, busPorts }: { readonly nodes: readonly LocalServer[]; readonly busPorts: readonly number[] },
 ): Promise<void> {
-  for (const [index, connection] of connections.entries()) {
-    const [first, end] = [index, index + 1].map((part) => Math.floor((part * slotCount) / nodeCount));
+  for (const [index, connection] of connections.slice(0, masterCount).entries()) {
+    const [first, end] = [index, index + 1].map((part) => Math.floor((part * slotCount) / masterCount));
     await connection.call('CLUSTER', 'ADDSLOTSRANGE', String(first), String((end ?? slotCount) - 1));
     await connection.call('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
   }
   for (const [index, { port }] of nodes.entries())
     if (index > 0)
       await connections[0]?.call('CLUSTER', 'MEET', '127.0.0.1', String(port), String(busPorts[index]));
+  const knowEachOther = [
+    'cluster_state:ok',
+    `cluster_known_nodes:${nodes.length}`,
+    `cluster_slots_ok:${slotCount}`,
+  ];
+  for (const connection of connections) await told(() => connection.call('CLUSTER', 'INFO'), knowEachOther);
+  for (const [index, replica] of connections.slice(masterCount).entries()) {
+    await replica.call('CLUSTER', 'REPLICATE', String(await connections[index]?.call('CLUSTER', 'MYID')));
+    await told(() => replica.info('replication'), ['role:slave', 'master_link_status:up']);
+  }
+}
+
+/** Waits until a server tells all of these facts. */
+async function told(ask: () => Promise<unknown>, facts: readonly string[]): Promise<void> {
   await eventually(async () => {
-    for (const connection of connections) {
-      const state = String(await connection.call('CLUSTER', 'INFO'));
-      for (const fact of [
-        'cluster_state:ok',
-        `cluster_known_nodes:${nodeCount}`,
-        `cluster_slots_ok:${slotCount}`,
-      ])
-        if (!state.includes(fact)) throw new Error(`not ${fact} yet:\n${state}`);
-    }
+    const state = String(await ask());
+    for (const fact of facts) if (!state.includes(fact)) throw new Error(`not ${fact} yet:\n${state}`);
   }, formedWithinMs);
 }

@@ -3,7 +3,7 @@ import { startRedis } from '../../scripts/local-servers/redis-server.js';
 import type { LocalServer } from '../../scripts/local-servers/server-process.js';
 import { createLogger } from '../../shared/logger.js';
 import { connectionReady, connectRedis } from '../../shared/redis.js';
-import { startRedisCluster } from './redis-cluster.js';
+import { type RedisCluster, startRedisCluster } from './redis-cluster.js';
 
 /** The Redis of one running service. */
 export interface ServiceRedis {
@@ -30,7 +30,7 @@ export async function startServiceRedis({
 }: {
   readonly directory: string;
 }): Promise<ServiceRedis> {
-  if (onCluster) return startOnCluster(directory);
+  if (onCluster) return serviceRedisOn(await startRedisCluster({ directory }));
   const server = await startRedis({ directory, appendOnly: false });
   const redis = new Redis(server.url);
   const stop = async () => {
@@ -40,11 +40,12 @@ export async function startServiceRedis({
   return { url: server.url, server, redis, nodes: [redis], stop };
 }
 
-async function startOnCluster(directory: string): Promise<ServiceRedis> {
-  const cluster = await startRedisCluster({ directory });
+/** A cluster, for a service, which reaches it with TLS where it has that; it is stopped with the service. */
+export async function serviceRedisOn(cluster: RedisCluster): Promise<ServiceRedis> {
   const logger = createLogger('silent', 'test');
   const redis = connectRedis({ url: cluster.url, name: 'leadscore-tests', kind: 'commands', logger });
   const nodes = cluster.nodes.map(({ url }) => new Redis(url));
+  for (const node of nodes) node.on('error', () => undefined); // some tests kill them
   const stop = async () => {
     for (const connection of [redis, ...nodes]) connection.disconnect();
     await cluster.stop();
@@ -52,5 +53,5 @@ async function startOnCluster(directory: string): Promise<ServiceRedis> {
   const [server] = cluster.nodes;
   if (server === undefined) throw new Error('a cluster has nodes');
   await connectionReady(redis);
-  return { url: cluster.url, server, redis, nodes, stop };
+  return { url: cluster.tlsUrl ?? cluster.url, server, redis, nodes, stop };
 }

@@ -20,6 +20,8 @@ export interface ServiceOptions {
   readonly gateways?: number;
   /** Settings that differ from those of the shared service. */
   readonly environment?: Settings;
+  /** Starts its Redis, where that is to be another than the shared service has. */
+  readonly startRedis?: typeof startServiceRedis;
 }
 
 /**
@@ -88,17 +90,19 @@ export async function stopSharedService(): Promise<void> {
   );
 }
 
-async function startRunningService({ gateways = 2, environment }: ServiceOptions): Promise<RunningService> {
+async function startRunningService(options: ServiceOptions): Promise<RunningService> {
   const stops = new StopList();
   try {
-    return await startParts(stops, gateways, { ...settingsOfTests(), ...environment });
+    return await startParts(stops, options);
   } catch (error) {
     await stops.run();
     throw error;
   }
 }
 
-async function startParts(stops: StopList, gateways: number, settings: Settings): Promise<RunningService> {
+async function startParts(stops: StopList, options: ServiceOptions): Promise<RunningService> {
+  const { gateways = 2, environment, startRedis = startServiceRedis } = options;
+  const settings = { ...settingsOfTests(), ...environment };
   const directory = await mkdtemp(join(tmpdir(), 'leadscore-service-'));
   stops.add(() => rm(directory, { recursive: true, force: true }));
   const logFile = join(directory, 'service.log');
@@ -106,7 +110,7 @@ async function startParts(stops: StopList, gateways: number, settings: Settings)
   stops.add(() => closeSync(log));
 
   const servers = await testServers();
-  const redis = await startServiceRedis({ directory: join(directory, 'redis') });
+  const redis = await startRedis({ directory: join(directory, 'redis') });
   stops.add(() => redis.stop());
   const urls = { redisUrl: redis.url, mongoUrl: freshMongoUrl(servers.mongoUrl) };
   const stack = await startStack({ ...urls, gateways, environment: settings, log }).catch(
