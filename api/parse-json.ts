@@ -1,7 +1,7 @@
 import { ApiError } from '../shared/errors.js';
 
-const deepest = 32;
-const [colon, quote, backslash] = [0x3a, 0x22, 0x5c];
+/** Levels of objects and lists in a body, itself included. */
+export const mostLevels = 32;
 const escapedNul = '\\u0000';
 
 /**
@@ -14,32 +14,13 @@ export function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw unreadable(`The body is not valid JSON: ${reason(error)}.`);
+    throw invalidJson(reason(error));
   }
-  if (isDeeper(value, deepest)) throw unreadable(`The body is nested deeper than ${deepest} levels.`);
+  if (isDeeper(value, mostLevels)) throw tooDeep();
   // A NUL can only be written escaped, so most bodies need no second look at their keys.
   if (text.includes(escapedNul) && hasNulKey(value))
     throw unreadable('A key in the body contains a NUL character.');
   return value;
-}
-
-/**
- * Whether a body has more members than `most`, in all its objects together: by the colons between its texts, which costs some
- * milliseconds a megabyte, where to parse a million members takes a second.
- */
-export function hasMoreMembers(body: Buffer, most: number): boolean {
-  let members = 0;
-  let isInText = false;
-  for (let at = 0; at < body.length; at += 1) {
-    const byte = body[at];
-    if (byte === quote) isInText = !isInText;
-    else if (isInText && byte === backslash) at += 1;
-    else if (!isInText && byte === colon) {
-      members += 1;
-      if (members > most) return true;
-    }
-  }
-  return false;
 }
 
 /** Whether a value nests deeper than `levels`; only arrays and objects are walked into. */
@@ -61,7 +42,10 @@ function isDeeper(value: unknown, levels: number): boolean {
 function hasNulKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return value.some(hasNulKey);
-  return Object.entries(value).some(([key, member]) => key.includes('\0') || hasNulKey(member));
+  const members = value as Record<string, unknown>;
+  // Without a list of members, which takes five times as long where there are many.
+  for (const key in members) if (key.includes('\0') || hasNulKey(members[key])) return true;
+  return false;
 }
 
 /** What JSON.parse says, without the caller's text that newer engines quote. */
@@ -69,7 +53,14 @@ function reason(error: unknown): string {
   const message = error instanceof Error ? error.message : '';
   const position = /at position \d+( \(line \d+ column \d+\))?/.exec(message)?.[0];
   if (position !== undefined) return `unexpected text ${position}`;
-  return /end of JSON/i.test(message) ? 'it ends too early' : 'unexpected text';
+  return /end of JSON/i.test(message) ? tooEarly : 'unexpected text';
 }
+
+const tooEarly = 'it ends too early';
+const invalidJson = (reason: string): ApiError => unreadable(`The body is not valid JSON: ${reason}.`);
+
+/** What a body gets that ends too early, or is nested too deep, whether that is seen before it is parsed or after. */
+export const endsTooEarly = (): ApiError => invalidJson(tooEarly);
+export const tooDeep = (): ApiError => unreadable(`The body is nested deeper than ${mostLevels} levels.`);
 
 const unreadable = (message: string): ApiError => new ApiError('unreadableRequest', message);

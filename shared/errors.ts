@@ -44,7 +44,7 @@ export const errorTable = {
     status: 400,
     retryable: false,
     meaning:
-      'The request was read and is refused: no records, too many bytes, or a record the model could not featurize.',
+      'The request was read and is refused: no records, too many bytes or values, or a record the model could not featurize.',
     remedy:
       'Mend the records that the message names, then send the call again. Nothing of the call was counted.',
   },

@@ -4,6 +4,7 @@ import { firstYear, isoInstant, lastYear } from '../../shared/iso-instant.js';
 import { isTooFarAhead, mostDaysAhead } from '../../shared/outcome-date.js';
 import type { Outcome, OutcomeStore } from '../../shared/store/outcomes.js';
 import type { BodiesUnderWay } from '../bodies-under-way.js';
+import { boundValues, mostValues } from '../body-values.js';
 import type { HeavyCalls } from '../heavy-calls.js';
 import { parseJson } from '../parse-json.js';
 import { type BodyLimits, bodyText, readBody } from '../read-body.js';
@@ -43,7 +44,9 @@ export function outcomesRoute(
         hasHungUp: () => socket.destroyed,
       };
       return await heavyCalls.inTurn(call, async ({ breathe }) => {
-        const parsed = parseJson(bodyText(body));
+        const text = bodyText(body);
+        boundValues(body, { most: mostValues.ofOutcomes, advice: 'send only what became of each lead' });
+        const parsed = parseJson(text);
         await breathe();
         return outcomesOf(check(parsed), rooms.clock.now());
       });

@@ -1,6 +1,7 @@
 import type { Middleware } from 'koa';
 import { ApiError } from '../../shared/errors.js';
 import { answerInTime } from '../answer-in-time.js';
+import { boundValues, mostValues } from '../body-values.js';
 import type { HeavyCalls } from '../heavy-calls.js';
 import type { KeyStore } from '../key-store.js';
 import { parseJson } from '../parse-json.js';
@@ -36,7 +37,13 @@ export function scoreRoute(rooms: ScoreRouteRooms, writeReply: WriteReply): Midd
     });
     requireJson(context);
     const reply = await rooms.heavyCalls.inTurn(received, async ({ breathe, chunksAtOnce }) => {
-      const parsed = parseJson(bodyText(received.body));
+      const text = bodyText(received.body);
+      boundValues(received.body, {
+        most: mostValues.ofBatch,
+        advice: 'send fewer records in each call, or fewer fields of each',
+        refuse: ({ longestList }) => checkRecordCount(longestList),
+      });
+      const parsed = parseJson(text);
       await breathe();
       const request = check(parsed);
       await breathe();
@@ -51,12 +58,7 @@ function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string
   const { length } = request.records;
   if (length === 0)
     throw new ApiError('refusedRequest', `There are no records: send between 1 and ${mostRecords}.`);
-  if (length > mostRecords) {
-    throw new ApiError(
-      'recordLimitExceeded',
-      `The call has ${length} records; at most ${mostRecords} are scored in one call.`,
-    );
-  }
+  checkRecordCount(length);
   const { callId, apiKey, atMs, deadline, idempotency, hasHungUp } = received;
   return {
     id: callId,
@@ -73,6 +75,14 @@ function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string
     deadline,
     hasHungUp,
   };
+}
+
+function checkRecordCount(count: number): void {
+  if (count <= mostRecords) return;
+  throw new ApiError(
+    'recordLimitExceeded',
+    `The call has ${count} records; at most ${mostRecords} are scored in one call.`,
+  );
 }
 
 /** The schema has made sure that a crm_id is a string; an empty one counts as not sent. */

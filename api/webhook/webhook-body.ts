@@ -1,23 +1,20 @@
 import type { Context } from 'koa';
 import { ApiError } from '../../shared/errors.js';
-import { hasMoreMembers, parseJson } from '../parse-json.js';
+import { boundValues, mostValues } from '../body-values.js';
+import { parseJson } from '../parse-json.js';
 import { bodyText } from '../read-body.js';
 import { fromEntries } from './members.js';
 
 /** Far above what a tool sends; each takes a hundred times as long to read as to send. */
 const mostFormFields = 10_000;
 
-/** Of one record, however a tool describes its fields. A body of this size or less cannot have as many. */
-const mostMembers = 100_000;
-const bytesOfMembers = 5 * mostMembers;
-
 /** JSON that was sent as a form, as curl does unless told otherwise: in a form these characters are percent-encoded. */
 const isJson = /^\s*[[{]/;
 
 /**
  * Parses the body of a webhook: JSON, JSON that was sent as text/plain, or a form.
- * @throws ApiError unreadableRequest for any other content type, and for what does not parse; refusedRequest for a form of
- * too many fields
+ * @throws ApiError unreadableRequest for any other content type, and for what does not parse; refusedRequest for too
+ * many fields or values
  */
 export function parseWebhookBody(context: Context, body: Buffer): unknown {
   const type = context.is(
@@ -35,16 +32,10 @@ export function parseWebhookBody(context: Context, body: Buffer): unknown {
       'Send the record as application/json, application/x-www-form-urlencoded, or JSON in text/plain, in UTF-8.',
     );
   }
-  if (body.length > bytesOfMembers && hasMoreMembers(body, mostMembers)) {
-    throw new ApiError(
-      'refusedRequest',
-      `The body has more than ${mostMembers} members: send the fields of one record.`,
-    );
-  }
   const text = bodyText(body);
-  return type === 'application/x-www-form-urlencoded' && !isJson.test(text)
-    ? parseForm(text)
-    : parseJson(text);
+  if (type === 'application/x-www-form-urlencoded' && !isJson.test(text)) return parseForm(text);
+  boundValues(body, { most: mostValues.ofRecord, advice: 'send the fields of one record' });
+  return parseJson(text);
 }
 
 /** The members of a form; a name that comes several times holds an array, as multi-selects do. */

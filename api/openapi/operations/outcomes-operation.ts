@@ -1,3 +1,4 @@
+import { mostValues } from '../../body-values.js';
 import { outcomesReplySchema, outcomesRequestSchema } from '../../schemas/outcomes.js';
 import { type ErrorResponseOptions, errorResponses } from '../error-responses.js';
 import type { Operation } from '../openapi-types.js';
@@ -17,7 +18,8 @@ export function outcomesOperation(options: ErrorResponseOptions): Operation {
     description:
       'Takes down which leads have converted, and which have not: by this the models are graded. Name every lead that was ' +
       'scored, also those that have not converted, and send a lead again when something changes; the newest word counts. ' +
-      'Sending a call twice changes nothing. A test key checks a call without keeping any of it.',
+      'Sending a call twice changes nothing. A test key checks a call without keeping any of it. A body has at most ' +
+      `${mostValues.ofOutcomes} values.`,
     tags: ['Outcomes'],
     parameters: [parameters.requestId],
     requestBody: {

@@ -1,4 +1,5 @@
 import type { ErrorName } from '../../../shared/errors.js';
+import { mostValues } from '../../body-values.js';
 import { scoreRequestSchema } from '../../schemas/score-request.js';
 import { scoreResponseSchema } from '../../schemas/score-response.js';
 import { type ErrorResponseOptions, errorResponses } from '../error-responses.js';
@@ -100,7 +101,8 @@ export function scoreOperation(options: ErrorResponseOptions): Operation {
     description:
       'Scores up to 1000 records with one model. The answer has one row for each record, in the order of the request. ' +
       'Each record counts one towards the month; a call that fails counts nothing.\n\nThe body is JSON in UTF-8, at ' +
-      'most 8 MiB unless the operator has set another limit; it may be sent with `Content-Encoding: gzip`.',
+      'most 8 MiB unless the operator has set another limit; it may be sent with `Content-Encoding: gzip`. All records together ' +
+      `have at most ${mostValues.ofBatch} values.`,
     tags: ['Scoring'],
     parameters: [parameters.idempotencyKey, parameters.requestId],
     requestBody: {

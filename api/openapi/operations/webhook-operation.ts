@@ -1,3 +1,4 @@
+import { mostValues } from '../../body-values.js';
 import { webhookReplySchema } from '../../schemas/webhook-reply.js';
 import { webhookFormSchema, webhookRequestSchema } from '../../schemas/webhook-request.js';
 import { type ErrorResponseOptions, errorResponses } from '../error-responses.js';
@@ -51,7 +52,7 @@ export function webhookOperation(options: ErrorResponseOptions): Operation {
       'plain form), `inputFields` (a custom action of HubSpot), `properties` (a workflow of HubSpot), `meta` and `data` ' +
       '(Pipedrive), else flat: `model_id`, `crm_id` and `explain` are settings, everything else is a field. One form as ' +
       "the single element of an array is fine too, and so is what n8n puts around one. HubSpot's app events do not hold the record's fields: they are " +
-      'refused with a message that says what to send instead.',
+      `refused with a message that says what to send instead. A body has at most ${mostValues.ofRecord} values.`,
     tags: ['Scoring'],
     security: webhookSecurity,
     parameters: [

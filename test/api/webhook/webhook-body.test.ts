@@ -32,12 +32,17 @@ function refusalOf(work: () => unknown): string {
 }
 
 describe('parse the body of a webhook', () => {
-  it('refuses more members than a record has, however they are nested, and no fewer', () => {
+  it('refuses more values than a record has, however they are nested, and no fewer', () => {
     const members = (count: number, of: string) =>
       Array.from({ length: count }, (_, index) => `"${index}\\"" :${of}`).join(',');
     expect(parse('application/json', `{${members(100_000, '":"')}}`)).to.have.property('99999"', ':');
-    for (const body of [`{${members(100_001, '1')}}`, `[{"a":{${members(50_000, '{"b":1}')}}}]`])
-      expect(refusalOf(() => parse('application/json', body))).to.match(/^400 .*more than 100000 members/);
+    const lists = `{"a":[${'[],'.repeat(99_999)}[]]}`;
+    for (const body of [`{${members(100_001, '1')}}`, `[{"a":{${members(50_000, '{"b":1}')}}}]`, lists]) {
+      for (const type of ['application/json', 'text/plain', form])
+        expect(refusalOf(() => parse(type, body))).to.match(
+          /^400 .*more than 100000 values: send the fields/,
+        );
+    }
   });
 
   for (const type of [

@@ -27,6 +27,13 @@ const record =
   (rig) =>
     scoreCall(rig, `{"model_id":"${rig.own.model._id}","records":[${json}]}`);
 
+/** A lead with two hundred fields that the model does not know, many of them a list. */
+const wideLead = {
+  ...lead,
+  ...Object.fromEntries(Array.from({ length: 100 }, (_, field) => [`custom_field_${field}`, 'a, {b}'])),
+  ...Object.fromEntries(Array.from({ length: 95 }, (_, field) => [`custom_list_${field}`, ['a']])),
+};
+
 const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 const chunked = (body: string): string => {
   const half = Math.floor(body.length / 2);
@@ -191,6 +198,11 @@ export const oddInputs: readonly OddInput[] = (
     [
       '1000 records',
       (rig) => scoreCall(rig, { ...goodBody(rig), records: Array.from({ length: 1000 }, () => lead) }),
+      Array.from({ length: 1000 }, () => sampleAnswer(lead)),
+    ],
+    [
+      '1000 records of 200 fields',
+      (rig) => scoreCall(rig, { ...goodBody(rig), records: Array.from({ length: 1000 }, () => wideLead) }),
       Array.from({ length: 1000 }, () => sampleAnswer(lead)),
     ],
     [

@@ -17,6 +17,7 @@ const padded = (rig: BadInputRig, bytes: number): string => {
   return text + ' '.repeat(bytes - text.length);
 };
 const several = (count: number): unknown[] => Array.from({ length: count }, () => lead);
+const many = (count: number): number[] => Array.from({ length: count }, () => 1);
 const tooLarge = /larger than 8388608 bytes/;
 
 /** 400: what is read and refused. */
@@ -87,6 +88,11 @@ export const badRecords: readonly BadInput[] = (
         }),
       /^records\[500\]\.company_size: expected a number, came an object\. Nothing of the call was counted\.$/,
     ],
+    [
+      'more values than 1000 records of 300 fields have',
+      withRecord({ numbers: many(300_000) }),
+      /^The body has more than 300000 values: send fewer records in each call, or fewer fields of each\.$/,
+    ],
     ['a body over the limit', (rig) => scoreCall(rig, padded(rig, 8 * megabyte + 1)), tooLarge],
     [
       'a body over the limit, as announced',
@@ -107,6 +113,13 @@ export const tooManyRecords: readonly BadInput[] = [
   {
     name: '1001 records',
     call: (rig) => scoreCall(rig, { ...goodBody(rig), records: several(1001) }),
+    as: '400 record_limit_exceeded',
+    says: /1001 records; at most 1000/,
+  },
+  {
+    name: '1001 records, and more values than a batch may have',
+    call: (rig) =>
+      scoreCall(rig, { ...goodBody(rig), records: several(1001).map(() => ({ numbers: many(400) })) }),
     as: '400 record_limit_exceeded',
     says: /1001 records; at most 1000/,
   },

@@ -176,6 +176,7 @@ describe('POST /v1/outcomes', () => {
     const cases: readonly [body: unknown, as: `${number} ${string}`][] = [
       [{ outcomes: [] }, '400 bad_request'],
       [{ outcomes: Array.from({ length: 1001 }, () => entry) }, '400 bad_request'],
+      [{ outcomes: [{ ...entry, seen: Array.from({ length: 100_000 }, () => 1) }] }, '400 bad_request'],
       [{}, '422 bad_request'],
       [{ outcomes: {} }, '422 bad_request'],
       [[entry], '422 bad_request'],
