@@ -46,6 +46,7 @@ import { HeavyCalls } from './heavy-calls.js';
 import { KeyStore } from './key-store.js';
 import { Metering } from './metering.js';
 import { noteKeySettings } from './note-key-settings.js';
+import { ownUrlOf } from './own-url.js';
 import { RateLimit } from './rate-limit/rate-limit.js';
 import { Recorder } from './record/recorder.js';
 import { TakeBacks } from './record/take-backs.js';
@@ -218,7 +219,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   await listen(server, config.host, config.port);
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : config.port;
-  ownUrl = `http://${config.host}:${port}`;
+  ownUrl = ownUrlOf(config.host, port);
   const longestCallMs = Math.max(config.requestTimeoutMs, config.webhookTimeoutMs);
   drain = lifecycle.add(new Drain(server, longestCallMs));
   lifecycle.listenForSignals();
