@@ -65,7 +65,7 @@ function onlyElement(body: unknown): Members {
 /**
  * Takes off what n8n puts around a record when an item is sent on as it is: `json` (and `pairedItem`, `binary`), or
  * `headers`, `params`, `query` and `body` of what its Webhook node received. The settings beside it still count, the
- * outermost first. Copies once at most: a body may have a hundred thousand members.
+ * outermost first, unless it is an id that counts as not sent. Copies once at most: a body may have a hundred thousand members.
  */
 function withoutWrapping(body: Members): Members {
   const settings = new Map<string, unknown>();
@@ -74,11 +74,15 @@ function withoutWrapping(body: Members): Members {
     const inner = wrappedIn(record);
     if (inner === undefined) break;
     for (const name of settingNames)
-      if (!settings.has(name) && Object.hasOwn(record, name)) settings.set(name, record[name]);
+      if (!settings.has(name) && isSetting(record, name)) settings.set(name, record[name]);
     record = inner;
   }
   return settings.size === 0 ? record : fromEntries([...Object.entries(record), ...settings]);
 }
+
+/** Whether a member says how to score; beside a wrapping too, null and an empty text say nothing where an id is meant. */
+const isSetting = (members: Members, name: string): boolean =>
+  Object.hasOwn(members, name) && (name === 'explain' || !isNotSent(members[name]));
 
 /** What is inside an n8n item, or inside what its Webhook node received; undefined where there is no such wrapping. */
 function wrappedIn(body: Members): Members | undefined {

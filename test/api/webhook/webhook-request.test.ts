@@ -107,6 +107,8 @@ describe('read a webhook', () => {
 
     it('past places where it is null or empty', () => {
       expect(read({ model_id: null, record: { model_id: '' } }, { model_id: 'm' }).modelId).to.equal('m');
+      for (const model_id of [null, ''])
+        expect(read({ model_id, headers: {}, body: { json: { model_id: 'm' } } }).modelId).to.equal('m');
       for (const query of [{}, { model_id: '' }])
         expect(() => read({ model_id: '' }, query)).to.throw(ApiError, 'model_id is missing');
     });
@@ -179,7 +181,11 @@ describe('read a webhook', () => {
     });
 
     it('not where it is null or empty, nor an id that cannot be one', () => {
-      for (const crm_id of [null, '']) expect(withModel({ crm_id, id: 'x' }).crmId).to.equal('x');
+      for (const crm_id of [null, '']) {
+        expect(withModel({ crm_id, id: 'x' }).crmId).to.equal('x');
+        expect(withModel({ crm_id, json: { crm_id: 'x' } }).crmId).to.equal('x');
+        expect(withModel({ crm_id, headers: {}, body: { id: 'x' } }).crmId).to.equal('x');
+      }
       for (const id of ['', 'x'.repeat(256), 'a\0', '\ud800'])
         expect(withModel({ id, Id: id }).crmId).to.equal(null);
     });
