@@ -16,18 +16,25 @@ const lingerMs = 2_000;
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** The answer to the call before it. */
+  readonly before: ServerResponse | undefined;
 }
 
 /**
  * Answers what never becomes a request with 400 in the envelope, and closes the connection; others are not touched:
  * 1. what the HTTP parser refuses: bad framing, headers too large or too slow; when calls that came before it on the same
  *    connection are still under way, after their answers, so that no caller takes it for the answer to another call;
- * 2. `CONNECT`, which Node would leave without an answer.
+ * 2. `CONNECT`, which Node would leave without an answer; likewise.
  * An `Expect` that is not `100-continue` is passed over, where Node would answer 417 with an empty body.
  */
 export function answerTransportErrors(server: Server, docsUrl: () => string): void {
   const newest = new WeakMap<Duplex, Exchange>();
-  server.prependListener('request', (request, response) => newest.set(request.socket, { request, response }));
+  /** What is on them still is thrown away: were they cut at once, a caller who still sends could not read the answer. */
+  const refused = new WeakSet<Duplex>();
+  server.prependListener('request', (request, response) => {
+    const before = newest.get(request.socket)?.response;
+    newest.set(request.socket, { request, response, before });
+  });
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 
   const refuse = (socket: Duplex, message: string) => {
@@ -43,19 +50,29 @@ export function answerTransportErrors(server: Server, docsUrl: () => string): vo
       socket.destroy();
       return;
     }
+    // Comes again with all that is sent after it.
+    if (refused.has(socket)) return;
+    refused.add(socket);
     const message = reasons[error.code ?? ''] ?? 'The request is not valid HTTP.';
-    const { request, response } = newest.get(socket) ?? {};
+    const { request, response, before } = newest.get(socket) ?? {};
     const isOwnBody = request?.complete === false;
-    // The body of a call that has had its answer: there is nothing more to say.
-    if (isOwnBody && response?.headersSent === true) endSoon(socket);
-    else if (isOwnBody || response?.writableFinished !== false) refuse(socket, message);
-    else response.once('finish', () => refuse(socket, message));
+    afterAnswer(isOwnBody ? before : response, () => {
+      // The body of a call that has had its answer: there is nothing more to say.
+      if (isOwnBody && response?.headersSent === true) afterAnswer(response, () => endSoon(socket));
+      else refuse(socket, message);
+    });
   });
 
   server.on('connect', (_request, socket) => {
     socket.on('error', () => socket.destroy());
-    refuse(socket, 'CONNECT is not served here.');
+    afterAnswer(newest.get(socket)?.response, () => refuse(socket, 'CONNECT is not served here.'));
   });
+}
+
+/** Does something when an answer has been sent, or there is none to wait for. */
+function afterAnswer(response: ServerResponse | undefined, act: () => void): void {
+  if (response === undefined || response.writableFinished) act();
+  else response.once('finish', act);
 }
 
 /** Ends a connection, and cuts it when its caller does not. */

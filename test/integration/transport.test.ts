@@ -206,6 +206,36 @@ describe('transport:', () => {
       await expectCounted(2);
     });
 
+    it('answers what came before a call whose body is no HTTP, or before CONNECT, and only then refuses that', async () => {
+      const good = requestBytes(call());
+      const broken = call({ 'Transfer-Encoding': 'chunked' }, 'no chunk\r\n');
+      for (const last of [broken, { ...broken, path: '/nothing' }, { method: 'CONNECT', path: 'test:443' }]) {
+        const connection = await RawConnection.open(url);
+        connection.send(Buffer.concat([good, good, requestBytes(last)]));
+        scored(await connection.reply());
+        scored(await connection.reply());
+        expect((await connection.reply()).status).to.be.oneOf([400, 404]);
+        await connection.closed;
+        expect(connection.unread()).to.equal('');
+        connection.destroy();
+      }
+      await expectCounted(6);
+    });
+
+    it('has its refusal to be read, also by a caller who goes on sending', async () => {
+      const connection = await RawConnection.open(url);
+      connection.socket.pause();
+      connection.send(`GET /v1/usage HTTP/1.1\r\nX: ${'x'.repeat(20_000)}`);
+      for (let piece = 0; piece < 5; piece += 1) {
+        await answersHealth(url);
+        connection.send('x'.repeat(20_000));
+      }
+      connection.socket.resume();
+      const { message } = refused(await connection.reply(), '400 bad_request').error;
+      expect(message).to.equal('The headers are too large.');
+      connection.destroy();
+    });
+
     it('reads to its end a body over the limit before it answers to what follows', async () => {
       const connection = await RawConnection.open(url);
       connection.send(requestBytes(call({}, 'x'.repeat(20 * 1024 * 1024))));
