@@ -36,6 +36,7 @@ describe('docs/integrations', () => {
   function callIn({ text }: MarkdownBlock): RawCall {
     const filled = { modelId: own.model._id, secret: own.live.secret };
     const template = text
+      .trimEnd()
       .replaceAll('mdl_YOUR_MODEL', '{{model_id}}')
       .replaceAll('BASE64_OF_YOUR_API_KEY_AND_COLON', '{{basic}}')
       .replaceAll('YOUR_API_KEY', '{{api_key}}');
@@ -63,11 +64,15 @@ describe('docs/integrations', () => {
 
       for (const { block, result } of calls) {
         it(`the call in line ${block.line} is answered as shown`, async () => {
-          const reply = await rawCall(service.url(), callIn(block));
+          const call = callIn(block);
+          // What is read was scored by the first call of the page.
+          if (call.method === 'GET' && calls[0]) await rawCall(service.url(), callIn(calls[0].block));
+          const reply = await rawCall(service.url(), call);
           expect(reply.status, reply.text).to.equal(200);
           expect(jsonForm(JSON.parse(reply.text))).to.deep.equal(jsonForm(JSON.parse(result.text)));
           const { crm_id, enriched } = JSON.parse(result.text) as { crm_id?: string; enriched?: boolean };
-          if (crm_id !== undefined) expect(JSON.parse(reply.text)).to.include({ crm_id, enriched });
+          if (crm_id !== undefined) expect(JSON.parse(reply.text)).to.include({ crm_id });
+          if (enriched !== undefined) expect(JSON.parse(reply.text)).to.include({ enriched });
         });
       }
 
