@@ -14,6 +14,7 @@ import { deprecatedAlias, isAlias, markDeprecated } from './middleware/deprecate
 import { errorReply } from './middleware/error-reply.js';
 import { checkRequestHead } from './middleware/request-head.js';
 import { boundUnreadBody } from './middleware/unread-body.js';
+import { boundUnreadReply } from './middleware/unread-reply.js';
 import { addDocumentation, type DocumentationOptions } from './routes/documentation.js';
 import { modelRoute, modelsRoute } from './routes/models.js';
 import { outcomesRoute } from './routes/outcomes.js';
@@ -96,6 +97,8 @@ export function createApp(options: AppOptions): Koa {
     await next();
     if (options.isDraining()) context.set('Connection', 'close');
   });
+  // The way of a reply is as long as that of a body.
+  app.use(boundUnreadReply(options.score.receiving.limits.bodyTimeoutMs));
   app.use(boundUnreadBody(options.score.receiving.limits.bodyTimeoutMs));
   app.use(errorReply(options));
   app.use(checkRequestHead());
