@@ -152,7 +152,7 @@ describe('pack', () => {
   it('is right after endlessly many keys of callers', () => {
     const fields = oneField();
     for (let key = 0; key < 25_000; key += 1) fields.pack({ [`unknown ${key}`]: 1 });
-    expect(fields.pack({ [`Lead${' '.repeat(3_000)}Source`]: 1, unknown: 2 })).to.deep.equal([1]);
+    expect(fields.pack({ [`Lead${' '.repeat(300)}Source`]: 1, unknown: 2 })).to.deep.equal([1]);
     expect(fields.pack({ [`Lead${' '.repeat(5_000_000)}Source`]: 1 })).to.deep.equal([undefined]);
     expect(fields.pack({ lead_source: 2, 'Lead Source': 3 })).to.deep.equal([3]);
   });
