@@ -22,9 +22,15 @@ def quantiles_of(raw: Vector) -> list[float]:
 
 
 def top_lift(raw: Vector, converted: Vector) -> float:
-    """Conversion rate of the fifth of rows with the highest raw probability, over that of all rows."""
-    top = np.argsort(-raw, kind="stable")[: max(1, round(len(raw) * TOP_SHARE))]
-    return float(converted[top].mean() / converted.mean())
+    """Conversion rate of the fifth of rows with the highest raw probability, over that of all rows.
+
+    Of equal rows that do not all belong to it each counts with the same share: their order must not matter.
+    """
+    count = max(1, round(len(raw) * TOP_SHARE))
+    lowest = np.sort(raw)[-count]
+    above, equal = raw > lowest, raw == lowest
+    conversions = converted[above].sum() + (count - above.sum()) * converted[equal].mean()
+    return float(conversions / count / converted.mean())
 
 
 def area_under_curve(raw: Vector, converted: Vector) -> float:

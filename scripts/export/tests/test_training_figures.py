@@ -42,3 +42,11 @@ def test_figures_by_hand() -> None:
     assert area_under_curve(raw, converted) == pytest.approx((1 + 0.5 + 0 + 3) / 6)
     assert top_lift(raw, converted) == pytest.approx(1 / 0.4)
     assert quantiles_of(raw)[0] == 0.1 and quantiles_of(raw)[100] == 0.9
+
+
+def test_the_lift_of_equal_scores_does_not_depend_on_the_order_of_rows() -> None:
+    # The top fifth, 4 of 20 rows, is the first row and three of nine equal ones, of which two converted.
+    raw = np.array([0.9, *[0.5] * 9, *[0.1] * 10])
+    converted = np.array([1.0, 1, 1, *[0] * 7, 1, *[0] * 9])
+    for order in (np.arange(20), np.argsort(-converted), np.argsort(converted)):
+        assert top_lift(raw[order], converted[order]) == pytest.approx((1 + 3 * 2 / 9) / 4 / (4 / 20))
