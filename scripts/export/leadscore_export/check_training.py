@@ -33,6 +33,8 @@ def checked_training_data(X: Any, y: Any, featurizer: Featurizer) -> tuple[Vecto
             f"X has the shape {rows.shape}, but the features fill {featurizer.width} columns; make X with "
             "Featurizer(features).rows(records, now)"
         )
+    if len(rows) == 0:
+        raise ExportError("X has no rows")
     converted = training_outcomes(y, len(rows))
     if not np.isfinite(rows[~np.isnan(rows)]).all():
         raise ExportError("X holds infinite numbers; the service never sends any")

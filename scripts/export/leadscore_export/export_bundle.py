@@ -24,6 +24,7 @@ from leadscore_export.export_report import ExportReport
 from leadscore_export.feature_types import Feature
 from leadscore_export.featurizer import Featurizer, Moment
 from leadscore_export.golden_records import golden_lines
+from leadscore_export.held_out import held_out
 from leadscore_export.out_of_fold import checked_weights, out_of_fold
 from leadscore_export.plain_record import Record, plain_records
 from leadscore_export.report_notes import Exported, report_notes
@@ -88,7 +89,7 @@ def export_bundle(
     check_missing_values(onnx, featurizer, rows)
     guard = recency_guard(recency, featurizer, rows)
     explained = explanation(onnx, featurizer, rows, baseline)
-    held = None if holdout is None else _held_out(onnx, featurizer, holdout)
+    held = None if holdout is None else held_out(onnx, featurizer, holdout)
     asked = None if golden_records is None else plain_records(golden_records)
 
     # Only from here on does it take time.
@@ -164,11 +165,6 @@ def _check_file(model: ConvertedModel, featurizer: Featurizer) -> None:
             f"the ONNX file has {len(model.file) / 2**20:.0f} MiB, and a bundle's may have 64; train fewer or smaller "
             "trees (min_samples_leaf, max_depth)"
         )
-
-
-def _held_out(model: ConvertedModel, featurizer: Featurizer, holdout: tuple[Any, Any]) -> tuple[Vector, Vector]:
-    rows, converted = checked_training_data(*holdout, featurizer)
-    return model.raw(rows), converted
 
 
 def _contributions_text(model: ConvertedModel) -> str:

@@ -126,6 +126,22 @@ def test_outcomes_that_are_not_1_and_0(y: Any, advice: str) -> None:
         training_outcomes(y, 3)
 
 
+@pytest.mark.parametrize(
+    ("holdout", "advice"),
+    [
+        ((X[:3], ["yes", "no", "no"]), r"^in holdout=\(X, y\): y holds 'yes', 'no'"),
+        ((X[:3], [1, 0]), r"^in holdout=\(X, y\): y has the shape \(2,\) for 3 rows of X"),
+        ((X[:3, :1], [1, 0, 0]), r"^in holdout=\(X, y\): X has the shape \(3, 1\)"),
+        ((X[:0], []), r"^in holdout=\(X, y\): X has no rows"),
+        ((np.where(X > 1, np.nan, X), Y), r"^in holdout=\(X, y\): .* is not a probability on every row of X"),
+        (X[:3], r"holdout is a pair, \(X, y\)"),
+    ],
+)
+def test_a_holdout_that_is_none(holdout: Any, advice: str, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=advice):
+        export_bundle(LINE, FEATURES, tmp_path, name="n", version="1", X=X, y=Y, holdout=holdout)
+
+
 def test_outcomes_as_people_have_them() -> None:
     for y in ([True, False], np.array([1, 0], dtype=object), pd.Series([1, 0], dtype="Int64"), [1.0, 0.0]):
         assert training_outcomes(y, 2).tolist() == [1.0, 0.0]
