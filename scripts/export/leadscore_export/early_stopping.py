@@ -1,4 +1,7 @@
-"""Models of which early stopping kept the first trees: copies of them must have as many, and no more."""
+"""Models that have other trees than their parameters tell: copies of them must have as many, and no more.
+
+Early stopping keeps the first trees; training on from another model (`init_model`, `xgb_model`) adds to its trees.
+"""
 
 from __future__ import annotations
 
@@ -25,29 +28,33 @@ _CATBOOST_CHOOSES = (
 
 @dataclass(frozen=True)
 class KeptTrees:
-    """How many trees are served, and how many the trainer was told to grow."""
+    """How many trees are served, and how many the trainer was told to grow: fewer where it went on from a model."""
 
     kept: int
     told: int
 
 
 def kept_trees(model: Any) -> KeptTrees | None:
-    """What early stopping left of a LightGBM or CatBoost classifier, or of the last step of a pipeline; else None.
+    """What a boosted classifier, or the last step of a pipeline, has where it was told another number; else None.
 
-    XGBoost is not among them: with early stopping its copies refuse to be trained at all.
+    XGBoost that stopped early is not among them: its copies refuse to be trained at all.
     """
     trees = _trees(_last_step(model))
-    return trees if trees is not None and trees.kept < trees.told else None
+    return trees if trees is not None and trees.kept != trees.told else None
 
 
 def _trees(fitted: Any) -> KeptTrees | None:
-    """The trees of a LightGBM classifier with early stopping, and of any CatBoost classifier."""
+    """The trees of a CatBoost classifier, and of another that stopped early or was trained on from a model."""
     library = _library(fitted)
     if library == "lightgbm":
         best = getattr(fitted, "best_iteration_", None)  # 0 without early stopping
         parameters = fitted.get_params()
         told = next((parameters[name] for name in _TREE_COUNTS - {"n_estimators"} if name in parameters), None)
         told = parameters["n_estimators"] if told is None else told  # another name goes before it
+        best = best or _grown_beyond(told, getattr(fitted, "n_iter_", 0))
+    elif library == "xgboost":
+        told = fitted.get_num_boosting_rounds()
+        best = _grown_beyond(told, _xgboost_rounds(fitted))
     elif library == "catboost":
         best = getattr(fitted, "tree_count_", None)
         told = fitted.get_all_params().get("iterations") if best else None
@@ -56,8 +63,21 @@ def _trees(fitted: Any) -> KeptTrees | None:
     return KeptTrees(int(best), int(told)) if best and told else None
 
 
+def _grown_beyond(told: int, grown: int) -> int:
+    """The trees of a model that was trained on from another; 0 for any other, which may have run out of splits."""
+    return grown if grown > told else 0
+
+
+def _xgboost_rounds(fitted: Any) -> int:
+    """The rounds of an XGBoost classifier that did not stop early; what a forest of XGBoost's is told are no rounds."""
+    is_forest = any(cls.__name__ == "XGBRFClassifier" for cls in type(fitted).__mro__)
+    if is_forest or not fitted.__sklearn_is_fitted__() or hasattr(fitted, "best_iteration"):
+        return 0
+    return int(fitted.get_booster().num_boosted_rounds())
+
+
 def untrained_copy(model: Any) -> Any:
-    """A copy to be trained on other rows: with the trees that early stopping left, and without early stopping.
+    """A copy to be trained on other rows: with as many trees as are served, and without early stopping.
 
     model: a classifier with scikit-learn's interface. Raises ExportError when the copy does not take that.
     """
@@ -66,7 +86,7 @@ def untrained_copy(model: Any) -> Any:
     fitted = _last_step(model)
     trees = _trees(fitted)
     # Early stopping that kept all trees would ask the copies for a set to watch.
-    if trees is None or (trees.kept >= trees.told and not _STOPS & set(fitted.get_params())):
+    if trees is None or (trees.kept == trees.told and not _STOPS & set(fitted.get_params())):
         return clone(model)
     try:
         last = type(fitted)(**_parameters(fitted, trees.kept))
@@ -77,7 +97,7 @@ def untrained_copy(model: Any) -> Any:
         return copy
     except Exception as problem:  # whatever a trainer says of its parameters
         raise ExportError(
-            f"early stopping kept {trees.kept} of {trees.told} trees, and no copy can be told to grow as many "
+            f"the model has {trees.kept} trees where it was told {trees.told}, and no copy can be told to grow as many "
             f"({problem}); give oof_raw: for each row of X the probability by a model that was not trained on it"
         ) from problem
 
@@ -96,5 +116,7 @@ def _last_step(model: Any) -> Any:
 
 
 def _library(model: Any) -> str | None:
+    if not hasattr(model, "get_params"):
+        return None
     libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
-    return next((name for name in ("lightgbm", "catboost") if name in libraries and hasattr(model, "get_params")), None)
+    return next((name for name in ("lightgbm", "catboost", "xgboost") if name in libraries), None)

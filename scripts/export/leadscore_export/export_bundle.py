@@ -142,7 +142,7 @@ def export_bundle(
                 featurizer=featurizer,
                 rows=rows,
                 calibration=kind,
-                stopped=kept_trees(model) if oof_raw is None else None,
+                trees=kept_trees(model) if oof_raw is None else None,
                 lift=lift,
                 golden_given=None if asked is None else len(asked),
                 golden_kept=len(golden),

@@ -29,7 +29,8 @@ class Exported:
     """What is known once a bundle is made.
 
     rows, converted, raw: X, its outcomes and its out-of-fold probabilities; held_converted: the outcomes of a holdout.
-    lift: of the holdout, or else out of fold. stopped: what early stopping left of a model that was copied here.
+    lift: of the holdout, or else out of fold. trees: of a model that was copied here, where it has other ones than
+    it was told.
     golden_given: the number of golden records, None when there were none to begin with; golden_explained: those with
     contributions, which is_exact says that the model has.
     """
@@ -40,7 +41,7 @@ class Exported:
     raw: Vector
     held_converted: Vector | None
     calibration: CalibrationKind
-    stopped: KeptTrees | None
+    trees: KeptTrees | None
     lift: float
     golden_given: int | None
     golden_kept: int
@@ -54,7 +55,7 @@ def report_notes(exported: Exported) -> tuple[str, ...]:
     auc = area_under_curve(exported.raw, exported.converted)
     count = len(exported.raw)
     notes = [
-        _stopped_note(exported.stopped),
+        _trees_note(exported.trees),
         *constant_notes(exported.featurizer, exported.rows),
         f"{count} rows: scores and likelihoods are rough" if count < _FEW_ROWS else None,
         "out of fold the model hardly ranks better than chance" if auc < 0.55 else None,
@@ -71,11 +72,16 @@ def report_notes(exported: Exported) -> tuple[str, ...]:
     return tuple(note for note in notes if note is not None)
 
 
-def _stopped_note(stopped: KeptTrees | None) -> str | None:
-    if stopped is None:
+def _trees_note(trees: KeptTrees | None) -> str | None:
+    if trees is None:
         return None
+    if trees.kept > trees.told:
+        return (
+            f"the model was trained on from another one, to {trees.kept} trees: the copies for out-of-fold scores grow "
+            "as many, all on X and as the model was told; give oof_raw if the other one was trained differently"
+        )
     return (
-        f"early stopping kept {stopped.kept} of {stopped.told} trees: the copies for out-of-fold scores were trained "
+        f"early stopping kept {trees.kept} of {trees.told} trees: the copies for out-of-fold scores were trained "
         "with as many, and without early stopping"
     )
 

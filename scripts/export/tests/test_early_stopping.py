@@ -1,4 +1,4 @@
-"""Copies of a model that stopped early have the trees that it kept, so that likelihoods are true of unseen rows."""
+"""Copies of a model have as many trees as it has, so that likelihoods are true of unseen rows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import catboost
 import lightgbm
 import numpy as np
 import pytest
+import xgboost
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -77,6 +79,39 @@ def test_early_stopping_that_kept_all_trees_asks_no_set_of_the_copies() -> None:
     for model in (boosted, other):
         assert kept_trees(model) is None
         untrained_copy(model).fit(X[TRAINED], Y[TRAINED])
+
+
+def trained_on(name: str, count: int = 20) -> Any:
+    """A model that adds trees to those of another."""
+    models: dict[str, tuple[Any, str]] = {
+        "lightgbm": (lightgbm.LGBMClassifier(n_estimators=count, verbose=-1, n_jobs=1), "init_model"),
+        "xgboost": (xgboost.XGBClassifier(n_estimators=count, n_jobs=1), "xgb_model"),
+        "catboost": (catboost.CatBoostClassifier(iterations=count, learning_rate=0.3, **QUIET), "init_model"),
+    }
+    model, name_of_other = models[name]
+    other = clone(model).fit(X[TRAINED], Y[TRAINED])
+    return model.fit(X[TRAINED], Y[TRAINED], **{name_of_other: other})
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost", "catboost"])
+def test_copies_of_a_model_that_was_trained_on_have_all_its_trees(name: str, tmp_path: Path) -> None:
+    model = trained_on(name)
+    trees = kept_trees(model)
+    assert trees is not None and (trees.kept, trees.told) == (40, 20)
+    copy = untrained_copy(model).fit(X[TRAINED], Y[TRAINED])
+    np.testing.assert_allclose(copy.predict_proba(X[UNSEEN]), model.predict_proba(X[UNSEEN]), atol=2e-3)
+    report = export_bundle(model, FEATURES, tmp_path, name="n", version="1", X=X[TRAINED], y=Y[TRAINED])
+    assert any("trained on from another one, to 40 trees" in note for note in report.notes)
+
+
+def test_forests_and_models_that_ran_out_of_splits_are_copied_as_they_are() -> None:
+    one_value = np.zeros((1500, 4), dtype=np.float32)
+    short = lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1).fit(one_value, Y[TRAINED])
+    forest = xgboost.XGBRFClassifier(n_estimators=20, n_jobs=1).fit(X[TRAINED], Y[TRAINED])
+    plain = xgboost.XGBClassifier(n_estimators=20, n_jobs=1)
+    for model in (short, forest, plain, clone(plain).fit(X[TRAINED], Y[TRAINED])):
+        assert kept_trees(model) is None
+        assert untrained_copy(model).get_params()["n_estimators"] == 20
 
 
 def test_a_model_that_did_not_stop_early_is_copied_as_it_is() -> None:
