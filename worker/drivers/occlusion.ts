@@ -1,17 +1,13 @@
 import type { Explainer, InputRows } from './contributions.js';
 import { logOdds } from './log-odds.js';
+import { type Compared, Mixtures } from './mixtures.js';
 import { Slices } from './slices.js';
 
 /** What runs the model: raw probabilities of `count` rows, as `InferenceSession.run`. */
 export type RunModel = (rows: Float32Array, count: number) => Promise<Float64Array>;
 
-export interface OcclusionModel {
+export interface OcclusionModel extends Compared {
   readonly run: RunModel;
-  readonly width: number;
-  /** The row that stands for an ordinary record. */
-  readonly baseline: Float32Array;
-  readonly fields: number;
-  readonly fieldOfColumn: Int32Array;
 }
 
 /** Rows of one run: few at first, as nobody knows yet how slow the model is. */
@@ -27,71 +23,27 @@ const runGoalMs = 10;
  * the two mixtures, the other one counts alone.
  */
 export function explainByOcclusion(model: OcclusionModel): Explainer {
-  const columnsOf = Array.from({ length: model.fields }, (_, field) =>
-    Array.from(model.fieldOfColumn.keys()).filter((column) => model.fieldOfColumn[column] === field),
-  );
+  const mixtures = new Mixtures(model);
   const runs = new PacedRuns(model);
   return {
     method: 'occlusion',
     contributions: async ({ rows, count }: InputRows) => {
       const out = new Float64Array(count * model.fields);
       const [ofBaseline = 0] = await runs.logOdds(model.baseline, 1);
-      const recordsAtOnce = Math.max(1, Math.floor(mostRows / (2 * model.fields + 1)));
-      for (let first = 0; first < count; first += recordsAtOnce) {
-        const records = Math.min(recordsAtOnce, count - first);
-        const ofRecords = rows.subarray(first * model.width, (first + records) * model.width);
-        const mixed = mixtures(ofRecords, { model, columnsOf });
-        const values = await runs.logOdds(mixed.rows, mixed.count);
-        for (const { record, field, without, alone } of mixed.pairs) {
-          const whole = values[record] ?? Number.NaN;
-          out[(first + record) * model.fields + field] = meanChange(
-            whole - (values[without] ?? Number.NaN),
-            (values[alone] ?? Number.NaN) - ofBaseline,
+      const ofRecords = await runs.logOdds(rows, count);
+      for (const differences of mixtures.differences(rows, count)) {
+        const values = await runs.logOdds(mixtures.rows(rows, differences), 2 * differences.length);
+        for (const [index, { record, field }] of differences.entries()) {
+          const whole = ofRecords[record] ?? Number.NaN;
+          out[record * model.fields + field] = meanChange(
+            whole - (values[2 * index] ?? Number.NaN),
+            (values[2 * index + 1] ?? Number.NaN) - ofBaseline,
           );
         }
       }
       return out;
     },
   };
-}
-
-/** Where the two mixtures of one field of one record are among the rows. */
-interface Pair {
-  readonly record: number;
-  readonly field: number;
-  /** The record with the baseline's field. */
-  readonly without: number;
-  /** The baseline with the record's field. */
-  readonly alone: number;
-}
-
-/** The records themselves, then two mixtures for each field of theirs that differs from the baseline's. */
-function mixtures(
-  records: Float32Array,
-  by: { readonly model: OcclusionModel; readonly columnsOf: readonly (readonly number[])[] },
-): { rows: Float32Array; count: number; pairs: Pair[] } {
-  const { width, baseline, fields } = by.model;
-  const recordCount = records.length / width;
-  const rows = new Float32Array(recordCount * (2 * fields + 1) * width);
-  rows.set(records);
-  let count = recordCount;
-  const pairs: Pair[] = [];
-  for (let record = 0; record < recordCount; record += 1) {
-    const own = records.subarray(record * width, (record + 1) * width);
-    for (const [field, columns] of by.columnsOf.entries()) {
-      if (columns.every((column) => Object.is(own[column], baseline[column]))) continue;
-      const [without, alone] = [count, count + 1];
-      count += 2;
-      rows.set(own, without * width);
-      rows.set(baseline, alone * width);
-      for (const column of columns) {
-        rows[without * width + column] = baseline[column] ?? Number.NaN;
-        rows[alone * width + column] = own[column] ?? Number.NaN;
-      }
-      pairs.push({ record, field, without, alone });
-    }
-  }
-  return { rows: rows.subarray(0, count * width), count, pairs };
 }
 
 function meanChange(one: number, other: number): number {

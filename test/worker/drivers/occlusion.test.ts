@@ -98,6 +98,24 @@ describe('contributions by occlusion', () => {
     expect(calls.reduce((sum, count) => sum + count, 0)).to.equal(1 + 3 + 2 + 4);
   });
 
+  it('put few rows of a wide model together at once', async () => {
+    const width = 2_000;
+    const rows = Float32Array.from({ length: 2 * width }, (_, column) => column + 1);
+    let largestBytes = 0;
+    let total = 0;
+    const run: RunModel = async (some, count) => {
+      if (some.buffer !== rows.buffer) largestBytes = Math.max(largestBytes, some.buffer.byteLength);
+      total += count;
+      return new Float64Array(count).fill(0.5);
+    };
+    const fieldOfColumn = Int32Array.from({ length: width }, (_, column) => column);
+    const compared = { width, baseline: new Float32Array(width), fields: width, fieldOfColumn };
+    await explainByOcclusion({ run, ...compared }).contributions({ rows, count: 2 });
+    expect(total).to.equal(1 + 2 + 2 * 2 * width);
+    // All mixtures of one record are 32 MB.
+    expect(largestBytes).to.be.at.most(4 * 1024 * 1024);
+  });
+
   it('count one of the two alone where the model gives no number for the other, nothing where for neither', async () => {
     const picky = ([a = 0, b = 0]: readonly number[]) => (a === 1 && b === 0 ? Number.NaN : 2 * a + b);
     const { contributions } = await occluded(picky, { baseline: [0, 0], rows: [[1, 1]] });
