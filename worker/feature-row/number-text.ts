@@ -23,12 +23,11 @@ const POWER_OF_SUFFIX: Readonly<Record<string, number>> = { '': 0, k: 3, m: 6, b
  * @returns a function from a folded text (see `foldedText`) to its number, NaN when it is not one
  */
 export function compileNumberText({ percentIsFraction }: { readonly percentIsFraction: boolean }) {
-  const codes = currencyCodes();
   /** At most one sign and one code ("$5 USD"). */
   const isOneCurrency = (names: readonly (string | undefined)[]): boolean => {
     const [inLetters, signs] = [[] as string[], [] as string[]];
     for (const name of names) if (name) (/^[a-z]{3}$/.test(name) ? inLetters : signs).push(name);
-    return signs.length <= 1 && inLetters.length <= 1 && inLetters.every((name) => codes.has(name));
+    return signs.length <= 1 && inLetters.length <= 1 && inLetters.every((name) => currencyCodes.has(name));
   };
 
   return (text: string): number => {
