@@ -1,5 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { type ClientSession, MongoServerError } from 'mongodb';
+import type { ClientSession } from 'mongodb';
 import type { Manifest } from '../../shared/bundle/manifest.js';
 import { monthOf } from '../../shared/clock.js';
 import { callsCollection } from '../../shared/store/calls-collection.js';
@@ -11,6 +10,7 @@ import { ValidationDailyStore } from '../../shared/store/validation-daily.js';
 import { dayMs, dayStartMs } from '../../shared/utc-day.js';
 import { type Grade, gradeCohort } from './grade-cohort.js';
 import { type GradedVersion, gradedKey, type Snapshot } from './graded-version.js';
+import { inSnapshot } from './in-snapshot.js';
 import { leadsAPass } from './lead-passes.js';
 import { type Refreshed, refreshDays } from './refresh-days.js';
 import { defaultLift } from './required-conversions.js';
@@ -21,8 +21,6 @@ export const defaultHorizonDays = 90;
 /** Days that are not known to have changed are computed again all the same when they were last so long ago. */
 const rebuildAfterMs = 7 * dayMs;
 const readTimeoutMs = 10_000;
-const snapshotTries = 5;
-const snapshotUnavailable = 246;
 
 export interface GradeOptions {
   readonly database: Db;
@@ -185,24 +183,4 @@ async function countedForADay(
     { projection: { _id: 1 }, session },
   );
   return row !== null;
-}
-
-/** Runs reads that all see the database at one instant; again when MongoDB cannot give one just then. */
-async function inSnapshot<Result>(
-  database: Db,
-  read: (session: ClientSession) => Promise<Result>,
-): Promise<Result> {
-  for (let attempt = 1; ; attempt += 1) {
-    const session = database.client.startSession({ snapshot: true });
-    try {
-      return await read(session);
-    } catch (error) {
-      // A collection or an index was made a moment ago.
-      const mayRetry = error instanceof MongoServerError && error.code === snapshotUnavailable;
-      if (!mayRetry || attempt === snapshotTries) throw error;
-      await pause(200);
-    } finally {
-      await session.endSession();
-    }
-  }
 }
