@@ -84,7 +84,8 @@ export class InferenceSession {
     const isLogit = this.reference.kind === 'logit';
     for (let row = 0; row < count; row += 1) {
       const value = values[row * classes + column] ?? Number.NaN;
-      raw[row] = isLogit ? 1 / (1 + Math.exp(-value)) : value;
+      // The shares of a forest add up to 1.0000001 in float32.
+      raw[row] = isLogit ? 1 / (1 + Math.exp(-value)) : Math.min(Math.max(value, 0), 1);
     }
     return raw;
   }

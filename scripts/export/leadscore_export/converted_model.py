@@ -18,6 +18,9 @@ Rows32 = npt.NDArray[np.float32]
 Probabilities = npt.NDArray[np.float64]
 Predict = Callable[[Rows32], Probabilities]
 
+# How far a probability may be beyond 0 or 1 by rounding: ten times 0.1 is 1.0000001 in float32.
+_ROUNDING = 1e-4
+
 
 @dataclass(frozen=True)
 class ConvertedModel:
@@ -44,7 +47,10 @@ class ConvertedModel:
         output = run_onnx(self.file, rows, input_name=self.input, output_name=self.output)
         values = output.reshape(len(output), -1).astype(np.float64)
         column = values[:, 0 if values.shape[1] == 1 else self.positive_class]
-        return 1 / (1 + np.exp(-column)) if self.kind == "logit" else column
+        if self.kind == "logit":
+            return 1 / (1 + np.exp(-column))
+        within = np.clip(column, 0, 1)
+        return np.where(np.abs(column - within) <= _ROUNDING, within, column)
 
 
 def converted_trees(trees: TreeModel, predict: Predict) -> ConvertedModel:

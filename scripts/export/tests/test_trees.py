@@ -23,6 +23,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
+from leadscore_export.check_training import check_agreement
 from leadscore_export.convert_model import convert_model
 from leadscore_export.tree_contributions import rows_within, tree_contributions
 from leadscore_export.tree_model import float32_below
@@ -66,6 +67,15 @@ TRAINERS: dict[str, Callable[[], Any]] = {
 def test_onnx_agrees_with_the_trainer_and_contributions_add_up(name: str) -> None:
     rows, converted = table(has_nan=True)
     agree(TRAINERS[name]().fit(rows, converted), rows)
+
+
+@pytest.mark.parametrize("trees", [10, 30, 300])
+def test_the_shares_of_a_forest_that_is_certain_add_up_to_1(trees: int) -> None:
+    rows, converted = table(has_nan=False)
+    forest = ExtraTreesClassifier(trees, random_state=0).fit(rows, converted)
+    # In float32 ten times 0.1 is 1.0000001.
+    raw = check_agreement(convert_model(forest, WIDTH), rows.astype(np.float64))
+    assert raw.min() == 0 and 1 - 1e-5 < raw.max() <= 1
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "exponential"])
