@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from leadscore_export.as_served import as_served
 from leadscore_export.bundle_manifest import explanation, onnx_reference, recency_guard, training_time
 from leadscore_export.calibration import CalibrationKind, chosen_calibration, fitted_calibration
 from leadscore_export.check_arguments import check_arguments, whole_days
@@ -97,6 +98,7 @@ def export_bundle(
         raw = out_of_fold(model, rows, converted, groups=groups, sample_weight=sample_weight)
     else:
         raw = given_scores(oof_raw, served)
+    raw = as_served(raw, served)
     check_ranking(served, raw, converted, are_given=oof_raw is not None)
     kind, reason = chosen_calibration(converted) if calibration == "auto" else (calibration, "as asked")
     held_raw, held_converted = (raw, converted) if held is None else held

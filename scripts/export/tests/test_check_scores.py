@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from leadscore_export import ExportError, ExportReport, Number, export_bundle, out_of_fold
+from leadscore_export.as_served import as_served
 from leadscore_export.check_scores import check_ranking
+from leadscore_export.convert_model import convert_model
+from leadscore_export.serving_figures import percentile_score
+from leadscore_export.training_figures import quantiles_of
 
 Rows = npt.NDArray[np.float32]
 FEATURES = [Number(name, impute=0) for name in "abcde"]
@@ -85,6 +90,28 @@ def test_the_models_own_scores_are_not_out_of_fold(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="what the model itself says of X"):
         exported(forest, tmp_path, rows, converted, oof_raw=forest.predict_proba(rows)[:, 1])
     exported(forest, tmp_path, rows, converted, oof_raw=out_of_fold(forest, rows, converted))
+
+
+@pytest.mark.parametrize("trees", [5, 10])
+def test_leads_with_as_many_votes_stand_in_the_middle_of_them(trees: int, tmp_path: Path) -> None:
+    rows, converted = drawn(400)
+    model = RandomForestClassifier(trees, random_state=0).fit(rows, converted)
+    unseen = out_of_fold(model, rows, converted)
+    exported(model, tmp_path, rows, converted, oof_raw=unseen)
+    quantiles = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))["quantiles"]
+    others, _ = drawn(400, seed=1)
+    served = convert_model(model, rows.shape[1]).raw(others).tolist()
+    votes = model.predict_proba(others)[:, 1].tolist()
+    assert [percentile_score(raw, quantiles) for raw in served] == [
+        percentile_score(raw, quantiles_of(unseen)) for raw in votes
+    ]
+
+
+def test_scores_that_are_not_served_are_left_alone() -> None:
+    served = np.array([0.0, 0.25, np.float32(0.2), 0.9, 0.25], dtype=np.float64)
+    raw = np.array([0.0, 1e-9, 0.2, 0.2001, 0.25, 0.95, 1.0])
+    assert as_served(raw, served).tolist() == [0.0, 1e-9, float(np.float32(0.2)), 0.2001, 0.25, 0.95, 1.0]
+    assert as_served(raw, np.array([0.95])).tolist() == raw.tolist()
 
 
 def test_a_lift_that_helps_nobody(tmp_path: Path) -> None:
