@@ -43,10 +43,15 @@ def _check_not_own_scores(served: Vector, oof_raw: Vector) -> None:
 
 
 def check_ranking(served: Vector, raw: Vector, converted: Vector, *, are_given: bool) -> None:
-    """Refuses a model that ranks X clearly worse than the out-of-fold scores do.
+    """Refuses a model that ranks X not at all, or clearly worse than the out-of-fold scores do.
 
     served, raw: probabilities of X by the model, and out of fold; are_given: whether those came as oof_raw.
     """
+    if served.min() == served.max():
+        raise ExportError(
+            f"the model gives all rows of X the same probability ({served[0]:.4f}): it tells no lead from another. "
+            "Trees without a split come of too few rows for their settings (min_child_samples, min_samples_leaf, gamma)"
+        )
     own, unseen = area_under_curve(served, converted), area_under_curve(raw, converted)
     smaller = min(converted.sum(), len(converted) - converted.sum())
     error = float(np.sqrt(unseen * (1 - unseen) / smaller))

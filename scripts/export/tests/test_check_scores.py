@@ -114,6 +114,13 @@ def test_scores_that_are_not_served_are_left_alone() -> None:
     assert as_served(raw, np.array([0.95])).tolist() == raw.tolist()
 
 
+def test_a_model_that_tells_no_lead_from_another(tmp_path: Path) -> None:
+    rows, converted = drawn(400)
+    without_split = DecisionTreeClassifier(min_samples_leaf=300).fit(rows, converted)
+    with pytest.raises(ExportError, match=r"all rows of X the same probability \(0.3000\)"):
+        exported(without_split, tmp_path, rows, converted)
+
+
 def test_a_lift_that_helps_nobody(tmp_path: Path) -> None:
     rows, converted = drawn(400)
     line = LogisticRegression().fit(rows, converted)
