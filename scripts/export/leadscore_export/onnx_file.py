@@ -12,6 +12,8 @@ from onnx import TensorProto
 from leadscore_export.converted_model import ConvertedModel
 from leadscore_export.export_error import ExportError
 
+_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
+
 
 @dataclass(frozen=True)
 class OnnxFile:
@@ -40,6 +42,7 @@ def read_onnx_file(given: OnnxFile) -> ConvertedModel:
 
 def described_file(file: bytes, model: onnx.ModelProto, given: OnnxFile) -> ConvertedModel:
     """An ONNX model with its input and output found."""
+    _check_operators(model)
     name, width = _input(model.graph)
     return ConvertedModel(
         file=file,
@@ -49,6 +52,20 @@ def described_file(file: bytes, model: onnx.ModelProto, given: OnnxFile) -> Conv
         kind=given.kind,
         positive_class=given.positive_class,
     )
+
+
+def _check_operators(model: onnx.ModelProto) -> None:
+    """Refuses what a service never runs: graphs within the graph, functions, operators of one runtime alone."""
+    graphs = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+    for node in model.graph.node:
+        has_graph = any(attribute.type in graphs for attribute in node.attribute)
+        if has_graph or node.domain not in _DOMAINS:
+            raise ExportError(
+                f'the ONNX model needs the operator "{node.op_type}", which the service refuses; train another kind of '
+                "model (scripts/export/README.md lists them), or convert this one without it"
+            )
+    if model.functions:
+        raise ExportError("the ONNX model has functions of its own, which the service refuses; convert it without them")
 
 
 def _input(graph: onnx.GraphProto) -> tuple[str, int | None]:

@@ -16,6 +16,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -81,6 +82,10 @@ def test_what_skl2onnx_says_is_cut_short() -> None:
     with pytest.raises(ExportError, match="could not convert OfOurOwn") as caught:
         convert_model(OfOurOwn(), 2)
     assert len(str(caught.value)) < 500 and "\n" not in str(caught.value)
+
+
+def test_models_that_become_what_the_service_refuses() -> None:
+    refused(KNeighborsClassifier(5).fit(X, Y), 'needs the operator "Scan", which the service refuses; train another')
 
 
 def test_a_classifier_that_was_calibrated_by_somebody_else(tmp_path: Path) -> None:
