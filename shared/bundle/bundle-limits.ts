@@ -19,6 +19,9 @@ export const BUNDLE_LIMITS: BundleLimits = {
   entries: 1000,
 };
 
+/** The largest float32: beyond it an input column would be infinite, and a linear model's answer NaN or certain. */
+export const FLOAT32_MAX = 3.4028234663852886e38;
+
 /** The largest ONNX file accepted unless told otherwise, in bytes. */
 export const ONNX_LIMIT_BYTES = 64 * MEBIBYTE;
 

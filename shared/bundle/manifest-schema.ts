@@ -1,4 +1,5 @@
 import { PLAIN_FILE_NAME } from './bundle-files.js';
+import { FLOAT32_MAX } from './bundle-limits.js';
 
 /*
  * The JSON Schema of `manifest.json`, version 1: shapes and types. What one member says about another (columns,
@@ -11,6 +12,8 @@ import { PLAIN_FILE_NAME } from './bundle-files.js';
  */
 
 const number = { type: 'number' };
+/** What is written into an input column as it is. */
+const input = { type: 'number', minimum: -FLOAT32_MAX, maximum: FLOAT32_MAX };
 const column = { type: 'integer', minimum: 0 };
 const probability = { type: 'number', minimum: 0, maximum: 1 };
 const fileName = { type: 'string', pattern: PLAIN_FILE_NAME, description: 'a plain file name' };
@@ -59,7 +62,7 @@ function feature(
 }
 
 const single = { ...columns, maxItems: 1 };
-const filledIn = { impute: number, missing_column: column };
+const filledIn = { impute: input, missing_column: column };
 
 const features = [
   feature('number', {
@@ -73,7 +76,7 @@ const features = [
       categories,
       category_aliases: { type: 'object', additionalProperties: { type: 'string' } },
       other_column: column,
-      other_value: number,
+      other_value: input,
       ...filledIn,
     },
   }),
@@ -162,7 +165,8 @@ export const MANIFEST_SCHEMA = {
     validation: {
       type: 'object',
       properties: {
-        horizon_days: { type: 'integer', minimum: 1 },
+        // No date is more than some millions of days away, and no lead is waited for as long as this.
+        horizon_days: { type: 'integer', minimum: 1, maximum: 36_500 },
         base_rate: { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 1 },
         holdout_top_lift: { type: 'number', exclusiveMinimum: 0 },
       },

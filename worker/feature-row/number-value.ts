@@ -1,3 +1,4 @@
+import { FLOAT32_MAX } from '../../shared/bundle/bundle-limits.js';
 import type { NumberFeature } from '../../shared/bundle/manifest.js';
 import type { Scalar } from '../../shared/packed-cell.js';
 import { type FeatureWriter, NO_COLUMN } from './feature-writer.js';
@@ -5,9 +6,6 @@ import { MISSING_VALUE, READ, readingOf, UNREADABLE_VALUE } from './missing-valu
 import { compileNumberText } from './number-text.js';
 import { plainDecimal } from './plain-decimal.js';
 import { compileTextReader } from './text-reader.js';
-
-/** Beyond it a float32 would be infinite, and a linear model's answer NaN. */
-const FLOAT32_MAX = 3.4028234663852886e38;
 
 /**
  * A reader of number cells.

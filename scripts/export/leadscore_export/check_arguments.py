@@ -14,6 +14,7 @@ from leadscore_export.record_text import trimmed
 
 # As in shared/bundle/manifest-schema.ts.
 _LONGEST_NAME, _LONGEST_VERSION = 200, 64
+_MOST_DAYS = 36_500
 _FAMILIES = ("forward", "timing")
 
 
@@ -34,13 +35,15 @@ def check_arguments(*, name: Any, version: Any, family: Any, calibration: Any, r
 
 
 def whole_days(horizon_days: Any) -> int:
-    """`horizon_days` as a whole number. Raises ExportError when it is none, or less than 1."""
+    """`horizon_days` as a whole number. Raises ExportError when it is none, less than 1, or more than a century."""
     try:
         days = operator.index(horizon_days)
     except TypeError:
         days = 0
     if isinstance(horizon_days, bool) or days < 1:
         raise ExportError(f"horizon_days is {horizon_days!r}; it is a whole number of days, 1 or more")
+    if days > _MOST_DAYS:
+        raise ExportError(f"horizon_days is {days:,}; at most {_MOST_DAYS:,} are taken")
     return days
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from leadscore_export.featurizer import Featurizer
 
 _MOST_COLUMNS = 10_000
 _LONGEST_FIELD, _LONGEST_CATEGORY, _LONGEST_SEPARATOR, _LONGEST_UNIT = 255, 1000, 16, 64
+_FLOAT32_MAX = 3.4028234663852886e38
 _NUMBERS = ("impute", "other_value")
 
 
@@ -48,8 +48,8 @@ def _check_feature(feature: Mapping[str, Any]) -> None:
     if feature.get("encoding", "onehot") not in ("onehot", "ordinal"):
         raise ExportError(f'{name}: encoding is {feature["encoding"]!r}; it is "onehot" or "ordinal"')
     for key in _NUMBERS:
-        if key in feature and not math.isfinite(feature[key]):
-            raise ExportError(f"{name}: {key} is {feature[key]}; leave it out for NaN, or give a number")
+        if key in feature and not abs(feature[key]) <= _FLOAT32_MAX:
+            raise ExportError(f"{name}: {key} is {feature[key]}; leave it out for NaN, or give a number of float32")
 
 
 def _check_length(what: str, value: Any, longest: int, *, shortest: int = 0) -> None:

@@ -46,6 +46,10 @@ def test_horizons(days: Any) -> None:
     refused("horizon_days is .*whole number of days", horizon_days=days)
 
 
+def test_a_horizon_that_no_lead_is_waited_for() -> None:
+    refused("horizon_days is 1,000,000,000; at most 36,500", horizon_days=10**9)
+
+
 def test_a_horizon_of_numpy_is_as_good() -> None:
     assert whole_days(np.int64(30)) == 30 and type(whole_days(np.int64(30))) is int
 
@@ -78,4 +82,5 @@ def test_limits_of_features() -> None:
     refused("m: separator has 17", [Multi("m", ["x"], separator="-" * 17)])
     refused("a: unit has 65", [Number("a", unit="x" * 65)])
     refused("a: impute is nan; leave it out", [Number("a", impute=float("nan"))])
+    refused("a: impute is 1e\\+39; .*float32", [Number("a", impute=1e39)])
     refused('d: date_order is \'ymd\'; it is "dmy" or "mdy"', [Date("d", date_order="ymd")])  # type: ignore[arg-type]

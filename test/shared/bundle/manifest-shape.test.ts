@@ -55,6 +55,12 @@ const rows: readonly BadManifest[] = [
   ['aliases that are no list', 'features.0.aliases', 'size', 'features[0].aliases must be array, not "size"'],
   ['an empty alias', 'features.0.aliases', [''], /^features\[0\].aliases\[0\] must NOT have fewer than 1/],
   ['impute as text', 'features.0.impute', '0', 'features[0].impute must be number, not "0"'],
+  [
+    'impute beyond float32',
+    'features.0.impute',
+    1e39,
+    /^features\[0\].impute must be <= 3.4\d*e\+38, not 1e\+39/,
+  ],
   ['impute as null', 'features.0.impute', null, 'features[0].impute must be number, not null'],
   ['required as text', 'features.0.required', 'yes', 'features[0].required must be boolean, not "yes"'],
   [
@@ -157,6 +163,12 @@ const rows: readonly BadManifest[] = [
     'validation.horizon_days',
     0.5,
     /^validation.horizon_days must be (integer|>= 1)/,
+  ],
+  [
+    'a horizon that no lead is waited for',
+    'validation.horizon_days',
+    1e9,
+    'validation.horizon_days must be <= 36500, not 1000000000',
   ],
   ['a horizon of 0 days', 'validation.horizon_days', 0, 'validation.horizon_days must be >= 1, not 0'],
   ['a base rate of 0', 'validation.base_rate', 0, 'validation.base_rate must be > 0, not 0'],
