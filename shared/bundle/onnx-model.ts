@@ -100,7 +100,7 @@ function thriftyReader(bytes: Uint8Array): protobuf.Reader {
   const reader = new protobuf.Reader(bytes);
   const readLong = reader.int64.bind(reader);
   const readSize = reader.size.bind(reader);
-  const readText = reader.string.bind(reader);
+  const readText = reader.stringVerify.bind(reader);
   let spent = 0;
   const spend = (cost: number): void => {
     spent += cost;
@@ -117,7 +117,7 @@ function thriftyReader(bytes: Uint8Array): protobuf.Reader {
       spend(COST_OF_MESSAGE);
       return readSize();
     },
-    string: () => {
+    stringVerify: () => {
       spend(COST_OF_TEXT - COST_OF_MESSAGE);
       return readText();
     },

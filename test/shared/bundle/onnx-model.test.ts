@@ -2,10 +2,11 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { BundleError } from '../../../shared/bundle/bundle-error.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { countTreeNodes } from '../../../shared/bundle/check-covers.js';
 import { readOnnxModel } from '../../../shared/bundle/onnx-model.js';
 import { put, refusalOf } from '../../support/bundle-refusal.js';
 import { packSample, type SampleParts, sampleParts } from '../../support/sample-bundle.js';
-import { encodeOnnx, floatTensor, linearModel, tensorValue } from '../../support/sample-onnx.js';
+import { encodeOnnx, floatTensor, linearModel, tensorValue, treeModel } from '../../support/sample-onnx.js';
 
 const FLOAT = 1;
 const STRING = 8;
@@ -50,6 +51,19 @@ describe('bytes that are no ONNX model', () => {
 });
 
 describe('an ONNX file that is unusual and right', () => {
+  it('is read with hundreds of thousands of nodes, as a forest of 400 full trees has', () => {
+    const nodes = 300_000;
+    const model = treeModel(2);
+    const [ensemble] = model.graph.node;
+    for (const attribute of ensemble?.attribute ?? []) {
+      if (!attribute.name.startsWith('nodes_')) continue;
+      if (attribute.strings !== undefined) attribute.strings = new Array<string>(nodes).fill('BRANCH_LEQ');
+      if (attribute.ints !== undefined) attribute.ints = new Array<number>(nodes).fill(1);
+      if (attribute.floats !== undefined) attribute.floats = new Array<number>(nodes).fill(0.5);
+    }
+    expect(countTreeNodes(readOnnxModel(encodeOnnx(model)).graph)).to.equal(nodes);
+  });
+
   const accepted: readonly (readonly [title: string, change: (parts: SampleParts) => void])[] = [
     [
       'without a shape for its input',
