@@ -81,6 +81,25 @@ describe('newest scores', () => {
     ]);
   });
 
+  it('are not what a call scored that cannot be counted, beside one that is settled in the same turn', async () => {
+    const [first = '', lost = '', last = ''] = callIds(3);
+    await rig.warm('L-1', 'L-2', 'L-3');
+    await rig.record(first, [['L-1', 10]]);
+    await rig.record(lost, [
+      ['L-1', 20],
+      ['L-2', 30],
+    ]);
+    await rig.record(last, [['L-3', 40]]);
+    await rig.quota.quota.release(rig.counter, lost);
+    const ends = await Promise.allSettled([first, lost, last].map((call) => rig.settle(call)));
+    expect(ends.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled']);
+    expect((await rig.read('L-1', 'L-2', 'L-3')).scores).to.deep.equal([
+      { id: `${first}.0000`, score: 10 },
+      null,
+      { id: `${last}.0000`, score: 40 },
+    ]);
+  });
+
   it('are kept of all leads of large calls that are settled in one turn', async () => {
     const [earlier = '', later = ''] = callIds(2);
     const leads = Array.from({ length: 1_999 }, (_, row) => `L-${row}`);
@@ -216,9 +235,11 @@ describe('newest scores', () => {
 
   it('go away when nothing was settled for a week', async () => {
     const [call = ''] = callIds(1);
-    await rig.warm('L-1');
-    await rig.score(call, [['L-1', 70]]);
     const weekMs = 7 * 24 * 60 * 60 * 1_000;
+    await rig.warm('L-1');
+    expect(await rig.redis.pttl(rig.key)).to.be.within(weekMs - 10_000, weekMs);
+    await rig.redis.pexpire(rig.key, weekMs / 2);
+    await rig.score(call, [['L-1', 70]]);
     expect(await rig.redis.pttl(rig.key)).to.be.within(weekMs - 10_000, weekMs);
   });
 });
