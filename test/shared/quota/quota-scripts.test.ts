@@ -232,11 +232,17 @@ describe('quota scripts', () => {
       await restore({ records: 0 });
       await reserve('recorded', 50);
       await reserve('under way', 30);
+      await reserve('failing', 20);
       await forgetCounter();
       await restore({ records: 50, calls: [{ callId: 'recorded', records: 50 }] });
       expect(await redis.exists(leasesKey(counter))).to.equal(0);
       expect(await settle('recorded')).to.deep.equal({ code: 2, used: 50, leased: 0 });
       expect(await settle('under way')).to.deep.equal({ code: -6, used: 50, leased: 0 });
+      expect(await release('failing'), 'nothing of it is held').to.deep.equal({
+        code: -6,
+        used: 50,
+        leased: 0,
+      });
     });
   });
 
