@@ -33,9 +33,10 @@ export async function handleChunk(
   if (chunk === undefined) return;
   const { payload, strikes } = chunk;
   const modelKey = `${payload.model}:${payload.version}`;
-  if (isQuarantined(strikes, modelKey)) return mailbox.reply(payload, quarantined(payload));
-  if (isSuspect(strikes, modelKey, Date.now())) {
-    await job.moveToDelayed(Date.now() + putBackMs, token);
+  const nowMs = Date.now();
+  if (isQuarantined(strikes, modelKey, nowMs)) return mailbox.reply(payload, quarantined(payload));
+  if (isSuspect(strikes, modelKey, nowMs)) {
+    await job.moveToDelayed(nowMs + putBackMs, token);
     throw new DelayedError();
   }
   mailbox.reply(payload, await scoreOrFail(chunk, rooms));

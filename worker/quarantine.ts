@@ -43,9 +43,18 @@ export const isSuspect = (
 /** Versions of models (`<model>:<version>`) that are quarantined. */
 export async function quarantinedVersions(redis: Redis): Promise<string[]> {
   const strikes = await redis.hgetall(modelStrikesKey);
-  return Object.keys(strikes).filter((modelKey) => isQuarantined(strikes, modelKey));
+  return Object.keys(strikes).filter((modelKey) => isQuarantined(strikes, modelKey, Date.now()));
 }
 
-/** Whether a version is quarantined, by the strikes of all versions as Redis holds them. */
-export const isQuarantined = (strikes: Readonly<Record<string, string>>, modelKey: string): boolean =>
-  Number.parseInt(strikes[modelKey] ?? '0', 10) >= strikesToQuarantine;
+/**
+ * Whether a version is quarantined, by the strikes of all versions as Redis holds them. Their hash is kept for as long as
+ * something is said of any version, so each strike says itself how old it is.
+ */
+export function isQuarantined(
+  strikes: Readonly<Record<string, string>>,
+  modelKey: string,
+  nowMs: number,
+): boolean {
+  const [count = 0, lastMs = 0] = (strikes[modelKey] ?? '').split('@').map(Number);
+  return count >= strikesToQuarantine && nowMs - lastMs < quarantineMs;
+}

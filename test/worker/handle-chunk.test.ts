@@ -69,7 +69,7 @@ describe('the chunk of a job', () => {
       });
 
       it('is not scored when its model is quarantined, and is answered', async () => {
-        await rig.redis.hset(modelStrikesKey, 'mdl:1', '2');
+        await rig.redis.hset(modelStrikesKey, 'mdl:1', `2@${Date.now()}`);
         await ended('one', { inJob });
         expect(scored).to.deep.equal([]);
         const [[, [, reply]]] = (await rig.redis.xrange(replyStreamKey(gateway), '-', '+')) as [
