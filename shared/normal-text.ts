@@ -7,7 +7,7 @@ const MARKS_BEYOND_THIRTY = /(\p{M}{30})\p{M}+/gu;
  * A text as values are compared: NFKC, trimmed, runs of white space as one space. Of the marks of a letter, thirty count.
  * @param text any string, lone surrogates included
  */
-export function normalText(text: string): string {
+function normalText(text: string): string {
   if (isAlreadyNormal(text)) return text;
   return text.replace(MARKS_BEYOND_THIRTY, '$1').normalize('NFKC').replace(/\s+/g, ' ').trim();
 }

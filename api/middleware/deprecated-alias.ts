@@ -4,7 +4,7 @@ import { ApiError } from '../../shared/errors.js';
 const sunset = 'Mon, 19 Oct 2026 00:00:00 GMT';
 
 /** The unversioned aliases, and what each is an alias of. */
-export const successorOf = { '/score': '/v1/score', '/webhooks/score': '/v1/webhooks/score' } as const;
+const successorOf = { '/score': '/v1/score', '/webhooks/score': '/v1/webhooks/score' } as const;
 export type Alias = keyof typeof successorOf;
 
 /** Whether a route's path is that of an alias. */

@@ -6,7 +6,7 @@ import { crmIdSchema, modelIdSchema } from './score-request.js';
  */
 
 /** True or false, in the spellings that tools use. */
-export const webhookExplainSchema = {
+const webhookExplainSchema = {
   enum: [true, false, 1, 0, 'true', 'false', '1', '0'],
   description: 'Whether to add `drivers` and top reasons to the answer.',
 } as const;

@@ -30,7 +30,7 @@ export interface BenchOptions {
 }
 
 /** Names that `--only` takes. */
-export const rowNames: readonly string[] = [
+const rowNames: readonly string[] = [
   ...new Set([floorRow, ...scenarios.flatMap(({ row, id }) => [row, id])]),
 ];
 

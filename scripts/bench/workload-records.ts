@@ -20,7 +20,7 @@ export const recordSourceOf = ({
 }): RecordSource => (isDemoBundle ? { kind: 'leads', nowMs: Date.now() } : { kind: 'golden', bundlePath });
 
 /** Leads that are known to the organisation, each with a crm_id of its own. */
-export const knownLeadCount = 20_000;
+const knownLeadCount = 20_000;
 
 const seed = 20_261_101;
 

@@ -6,7 +6,7 @@ import { compileModel, type LoadedModel } from '../../worker/model-registry.js';
 import { contributionDifferences, contributionTolerance } from './golden-contributions.js';
 
 /** How far `raw` may be from what the author wrote: ONNX differs in the last bits between batch sizes and machines. */
-export const rawTolerance = 1e-6;
+const rawTolerance = 1e-6;
 
 /** Records that go through the model at once, as in the service. */
 const batchRecords = 250;

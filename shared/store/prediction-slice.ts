@@ -43,7 +43,7 @@ export const sliceColumns = {
 } as const;
 
 /** Records of one document at most: whoever asks for the fields of one record reads those of its neighbours. */
-export const maxSliceRecords = 100;
+const maxSliceRecords = 100;
 
 /** The id of a record's prediction: that of its call, and its row there (`<call id>.0107`). */
 export const predictionId = (callId: string, row: number): string =>

@@ -7,7 +7,7 @@ import type { Sum } from './sum.js';
 import { EQUAL, LEAF, type TreeEnsemble, UNEQUAL } from './tree-ensemble.js';
 
 /** Rows that an explanation is checked on. */
-export const checkedRows = 32;
+const checkedRows = 32;
 /** Lines of a golden file that are read for them: some are blank, or cannot be turned into a row. */
 const readLines = 4 * checkedRows;
 

@@ -17,7 +17,7 @@ import { defaultLift } from './required-conversions.js';
 import { type Standing, settledState } from './settled-state.js';
 import { firstGradedDay, sumDays } from './sum-days.js';
 
-export const defaultHorizonDays = 90;
+const defaultHorizonDays = 90;
 /** Days that are not known to have changed are computed again all the same when they were last so long ago. */
 const rebuildAfterMs = 7 * dayMs;
 const readTimeoutMs = 10_000;

@@ -108,7 +108,7 @@ export function topBandLiftGate(_figures: CohortFigures, merged: MergedBands): G
 }
 
 /** The top band and all others together. */
-export function topAndRest(merged: readonly BandCount[]): {
+function topAndRest(merged: readonly BandCount[]): {
   readonly top: BandCount;
   readonly rest: BandCount;
 } {

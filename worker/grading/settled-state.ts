@@ -51,7 +51,7 @@ export function settledState(grade: Judgement, previous: Standing | undefined): 
 }
 
 /** Conversions that a failed model must show to pass again. */
-export const neededAt = ({ conversions }: Barrier): number => Math.ceil(conversions * moreConversions - 1e-9);
+const neededAt = ({ conversions }: Barrier): number => Math.ceil(conversions * moreConversions - 1e-9);
 
 function afterFailingGrade(grade: Judgement, previous: Standing | undefined): Standing {
   const failingGrades = (previous?.failingGrades ?? 0) + 1;

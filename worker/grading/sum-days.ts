@@ -4,7 +4,7 @@ import { bandScores } from '../../shared/verdict.js';
 import type { CohortFigures } from './cohort-figures.js';
 
 /** Days that a grade looks back, by the day on which predictions matured. */
-export const windowDays = 365;
+const windowDays = 365;
 
 export interface SumOptions {
   readonly asOfMs: number;

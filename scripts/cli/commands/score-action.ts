@@ -57,7 +57,7 @@ async function present(context: CliContext, report: RunReport, options: ScoreOpt
 }
 
 /** `leads.csv.gz` becomes `leads.scored.csv`, beside it. */
-export function defaultOutput(path: string): string {
+function defaultOutput(path: string): string {
   const name = basename(path)
     .replace(/\.gz$/i, '')
     .replace(/\.(csv|tsv|jsonl|ndjson)$/i, '');

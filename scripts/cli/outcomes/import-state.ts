@@ -28,7 +28,7 @@ interface ImportIdentity {
   readonly columns: readonly (string | null)[];
 }
 
-export const nothingImported: ImportFigures = { accepted: 0, converted: 0, refused: 0, mistakes: [] };
+const nothingImported: ImportFigures = { accepted: 0, converted: 0, refused: 0, mistakes: [] };
 
 /** Keeps how far an import has come, in a file beside the one that is imported; without, where that cannot be written. */
 export class ImportProgressFile {

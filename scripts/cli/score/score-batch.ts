@@ -115,7 +115,7 @@ function refusal(failure: ApiFailure, records: readonly SentRecord[]): CliError 
 }
 
 /** Puts row, line and field of the file in the place of `records[17].annual_revenue`. */
-export function inTermsOfTheFile(message: string, records: readonly SentRecord[]): string {
+function inTermsOfTheFile(message: string, records: readonly SentRecord[]): string {
   const named = (place: string, index: string, name?: string, quoted?: string): string => {
     const record = records[Number(index)];
     if (record === undefined) return place;

@@ -4,7 +4,7 @@ import { lead, type Scene, usedUp, withHugeHeader } from './provoked-outcomes.js
 import type { Outcomes } from './scoring-outcomes.js';
 
 /** A lead that has been scored three times, to be read and erased. */
-export const knownId = 'lead/7 é';
+const knownId = 'lead/7 é';
 
 /** The calls that bring about every answer of a reading endpoint, but for those of its own. */
 export function readingOutcomes(

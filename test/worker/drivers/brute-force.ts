@@ -16,7 +16,7 @@ function expectedValue(node: TestNode, row: readonly number[], known: (column: n
  * Shapley values by their definition, over all subsets of the columns.
  * @param worthOf the game: what a set of known columns (as bits) is worth
  */
-export function shapleyValues(columns: number, worthOf: (known: number) => number): number[] {
+function shapleyValues(columns: number, worthOf: (known: number) => number): number[] {
   const values = Array.from({ length: 2 ** columns }, (_, known) => worthOf(known));
   const factorial = (n: number): number => (n <= 1 ? 1 : n * factorial(n - 1));
   return Array.from({ length: columns }, (_, column) => {

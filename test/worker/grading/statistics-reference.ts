@@ -32,7 +32,7 @@ export interface StatisticsReference {
 }
 
 /** Where the reference numbers are kept. */
-export const statisticsReferenceFile = (): string => projectFile('test/fixtures/statistics-reference.json');
+const statisticsReferenceFile = (): string => projectFile('test/fixtures/statistics-reference.json');
 
 /** The reference numbers that are kept with the tests. */
 export const statisticsReference = (): StatisticsReference =>
