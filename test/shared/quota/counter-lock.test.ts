@@ -1,0 +1,41 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { integerReply, luaCommand } from '../../../shared/lua-command.js';
+import { CounterLocks } from '../../../shared/quota/counter-lock.js';
+import { rebuildLockKey } from '../../../shared/redis-keys.js';
+import { freshDatabases } from '../../support/servers.js';
+import { freshCounter } from './quota-rig.js';
+
+describe('the lock of a counter', () => {
+  const counter = freshCounter();
+  const key = rebuildLockKey(counter);
+  let redis: Redis;
+
+  beforeEach(async () => {
+    redis = new Redis((await freshDatabases()).redisUrl);
+  });
+  afterEach(() => redis.disconnect());
+
+  it('is one holder’s at a time, and free when it is dropped', async () => {
+    const locks = new CounterLocks(redis);
+    const lock = await locks.take(counter);
+    expect(await redis.get(key)).to.equal(lock?.token);
+    expect(await locks.take(counter)).to.equal(undefined);
+    await lock?.drop();
+    const next = await locks.take(counter);
+    expect(next?.token).to.be.a('string').and.not.equal(lock?.token);
+    await next?.drop();
+  });
+
+  it('that was lost is neither ended nor prolonged by whoever had it', async () => {
+    const lost = await new CounterLocks(redis).take(counter);
+    await redis.set(key, 'another holder', 'PX', 60_000);
+    const extend = luaCommand(redis, { file: 'shared/quota/extend-lock.lua', reply: integerReply });
+    expect(await extend({ keys: [key], args: [lost?.token ?? '', 120_000] })).to.equal(0);
+    await lost?.drop();
+    expect(await redis.get(key)).to.equal('another holder');
+    expect(await redis.pttl(key)).to.be.within(1, 60_000);
+    expect(await extend({ keys: [key], args: ['another holder', 120_000] })).to.equal(1);
+    expect(await redis.pttl(key)).to.be.within(60_001, 120_000);
+  });
+});
