@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { modelStrikesKey, payloadKey, replyStreamKey } from '../../shared/redis-keys.js';
+import { acquit, suspect } from '../../worker/quarantine.js';
 import { eventually } from '../support/eventually.js';
 import { gateway, type LaneRig, laneRig } from '../support/lane-rig.js';
 
@@ -79,6 +80,18 @@ describe('the chunk of a job', () => {
       });
     });
   }
+
+  it('is put back while another worker may be stuck in its model, and is scored when that has come back', async () => {
+    await suspect(rig.redis, 'mdl:1', Date.now() + 60_000);
+    await rig.send('one');
+    await eventually(async () => expect(await rig.queue.getDelayedCount()).to.equal(1));
+    expect([scored, await replies()]).to.deep.equal([[], 0]);
+    const completed = once(rig.worker, 'completed');
+    await acquit(rig.redis, 'mdl:1');
+    await completed;
+    expect(scored).to.deep.equal(['one']);
+    expect(await replies()).to.equal(1);
+  });
 
   it('is begun with in the write that asks whether somebody waits', async () => {
     const writes = await writesOf(rig.commands, () => ended('one'));
