@@ -71,6 +71,13 @@ describe('GroupCommit', () => {
     await large;
   });
 
+  it('ends a group before it has more than a thousand records', async () => {
+    const { groups, commits } = recorder();
+    const entries = Array.from({ length: 12 }, (_, index) => ({ name: `${index}`, weight: 199 }));
+    await Promise.all(entries.map((entry) => commits.commit(entry)));
+    expect(groups.map(({ length }) => length)).to.deep.equal([5, 5, 2]);
+  });
+
   it('ends a group before it is more than 8 MiB', async () => {
     const { groups, commits } = recorder();
     const entries = Array.from({ length: 20 }, (_, index) => ({

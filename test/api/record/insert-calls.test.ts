@@ -79,6 +79,13 @@ describe('insertCalls', () => {
     expect(await written([serverError(14_031)])).to.be.instanceOf(CommitUnknown);
   });
 
+  it('does not know what became of calls that no majority has yet when it can no longer ask', async () => {
+    const unconfirmed = { ...confirmed, isConfirmed: false };
+    expect(await written([unconfirmed, new TypeError('the client is closed')])).to.be.instanceOf(
+      CommitUnknown,
+    );
+  });
+
   it('does not know what became of calls that it is told nothing of in time', async () => {
     expect(await written(['never answered'], [], 50)).to.be.instanceOf(CommitUnknown);
   });
