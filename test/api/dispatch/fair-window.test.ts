@@ -118,6 +118,9 @@ describe('FairWindow', () => {
     const refused = await window.run('org', 8_500, send).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(ApiError);
     const inTime = window.run('org', 9_500, send);
+    const tooSoon = window.run('other', 2_500, send).catch((error: unknown) => error);
+    expect(window.depth, 'it was refused at once').to.equal(8);
+    expect(await tooSoon).to.be.instanceOf(ApiError);
     const ofAnother = window.run('other', 3_500, send); // one of theirs before it
     expect(window.depth).to.equal(9);
     for (let turn = 4; turn < 14; turn += 1) {
