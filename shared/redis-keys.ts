@@ -18,7 +18,8 @@ export const queuePrefix = '{leadscore}';
 
 /**
  * Hash of one monthly counter: `used` and `leased`, in records; `counted_at`, the Redis ms at which `used` was last taken
- * from the ledger; `recount_at`, the Redis ms from which it should be taken again (absent when nothing asks for it).
+ * from the ledger; `recount_at`, the Redis ms from which it should be taken again (absent when nothing asks for it); `run`,
+ * the run of Redis in which it was taken from the ledger: in another one it is not believed.
  */
 export const usageKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:usage:${bucket}:${month}`;
@@ -36,8 +37,8 @@ export const callKey = (organisationId: string, callId: string): string =>
   `{${organisationId}}:call:${callId}`;
 
 /**
- * Hash of the newest score of each lead under one model, by crm_id, as far as Redis knows: `<id of the prediction> <score>`,
- * or `-` for a lead that the model has not scored. Its field without a name holds its generation.
+ * Hash of the newest score of each lead under one model, by crm_id, as far as Redis knows; read-newest.lua says what its
+ * entries are. Its field without a name holds its generation.
  */
 export const newestScoresKey = (organisationId: string, modelId: string): string =>
   `{${organisationId}}:newest:${modelId}`;
