@@ -76,6 +76,7 @@ export class SingleCoalescer {
 
   private gatheringFor(target: ChunkTarget): Gathering {
     const { id, version, otherModelIds } = target.model;
+    // Models are never removed, not even deleted ones: as many of them are the same ones.
     const key = `${id}:${version}:${otherModelIds.length}`;
     const known = this.gatherings.get(key);
     if (known !== undefined) return known;

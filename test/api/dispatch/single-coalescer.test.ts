@@ -162,6 +162,16 @@ describe('SingleCoalescer', () => {
     expect(rowsOf(chunks)).to.deep.equal([['1'], ['2']]);
   });
 
+  it('never mixes calls from before and after the organisation got another model, whose leads are known too', async () => {
+    const { chunks, coalescer } = heldCoalescer();
+    const { organisationId, model } = target('m');
+    void coalescer.score({ organisationId, model }, part('1'), call());
+    const after = { organisationId, model: { ...model, otherModelIds: ['n'] } };
+    void coalescer.score(after, part('2'), call());
+    await afterLooking();
+    expect(rowsOf(chunks)).to.deep.equal([['1'], ['2']]);
+  });
+
   it('fails the singles of a chunk that fails, and no others', async () => {
     const { chunks, coalescer } = heldCoalescer();
     const replies = [coalescer.score(target('m'), part('1'), call())];
