@@ -1,0 +1,100 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { RecordedElsewhere, Replays, type Reply } from '../../api/replays.js';
+import type { ScoringCall } from '../../api/scoring-call.js';
+import type { IdempotencyStore, IdempotentReply } from '../../shared/store/idempotency.js';
+import { freshDatabases } from '../support/servers.js';
+
+const leftMs = 5_000;
+const callOf = (id: string, body = 'the body') =>
+  ({
+    id,
+    apiKey: { organisation_id: 'org' },
+    bucket: 'live',
+    idempotency: { key: 'the key', name: 'Idempotency-Key', bodyHash: body },
+    deadline: { monotonicMs: performance.now() + leftMs },
+  }) as unknown as ScoringCall;
+
+describe('calls under an Idempotency-Key', () => {
+  let redis: Redis;
+  let kept: IdempotentReply | undefined;
+  let replays: Replays;
+
+  beforeEach(async () => {
+    redis = new Redis((await freshDatabases()).redisUrl, { replyMapping: 'legacy' });
+    kept = undefined;
+    const store = {
+      find: async () => kept,
+      markReplayed: async () => true,
+    } as unknown as IdempotencyStore;
+    replays = new Replays({ redis, store, clock: { now: Date.now } });
+  });
+  afterEach(() => redis.disconnect());
+
+  const keep = (reply: string, body_hash = 'the body') => {
+    kept = { _id: 'org:live:the key', body_hash, call_id: 'another', reply, expires_at: new Date() };
+  };
+  const claim = async () => {
+    const [key = ''] = await redis.keys('*claim*');
+    return { key, holder: await redis.get(key), ms: await redis.pttl(key) };
+  };
+  const fresh: Reply = { body: 'scored', isReplay: false };
+
+  it('are claimed while one of them runs, for a second longer than it may take, and free afterwards', async () => {
+    const call = callOf('one');
+    const reply = await replays.once(call, async () => {
+      const { holder, ms } = await claim();
+      expect(holder).to.equal('one');
+      expect(ms).to.be.above(call.deadline.monotonicMs - performance.now());
+      expect(ms).to.be.at.most(leftMs + 1_000);
+      return fresh;
+    });
+    expect(reply).to.equal(fresh);
+    const next = await replays.once(callOf('two'), async () => {
+      expect((await claim()).holder).to.equal('two');
+      return fresh;
+    });
+    expect(next).to.equal(fresh);
+  });
+
+  it('wait for the one that runs, and get its reply', async () => {
+    let end = (): void => undefined;
+    const running = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const first = replays.once(callOf('one'), async () => {
+      await running;
+      keep('scored');
+      return fresh;
+    });
+    const second = replays.once(callOf('two'), () => expect.fail('it was scored again'));
+    end();
+    expect(await first).to.equal(fresh);
+    expect(await second).to.deep.equal({ body: 'scored', isReplay: true });
+  });
+
+  it('leave the claim of another alone that came after theirs was lost', async () => {
+    await replays.once(callOf('one'), async () => {
+      await redis.set((await claim()).key, 'two', 'PX', 60_000);
+      return fresh;
+    });
+    await redis.ping(); // what was sent before has been carried out
+    expect((await claim()).holder).to.equal('two');
+  });
+
+  it('that were recorded by another meanwhile get that reply, or what is wrong with asking for it', async () => {
+    const elsewhere = async (): Promise<Reply> => {
+      keep('of another');
+      throw new RecordedElsewhere('the key was used meanwhile');
+    };
+    expect(await replays.once(callOf('one'), elsewhere)).to.deep.equal({
+      body: 'of another',
+      isReplay: true,
+    });
+    kept = undefined;
+    const other = await replays
+      .once(callOf('two', 'another body'), elsewhere)
+      .catch((error: unknown) => error);
+    expect(other).to.be.instanceOf(Error).with.property('message').that.includes('another body');
+  });
+});
