@@ -49,8 +49,8 @@ describe('a call that is under way when its lead is erased', () => {
     }
   }
 
-  /** What pools do when a lease is over. */
-  function eraseLater(): Promise<number> {
+  /** What pools do so long afterwards: when a lease is over, unless told otherwise. */
+  function eraseLater(afterMs = leaseMs): Promise<number> {
     const { database } = service.stores;
     const stores = {
       erasures: new ErasureStore(database),
@@ -59,7 +59,7 @@ describe('a call that is under way when its lead is erased', () => {
       daily: new ValidationDailyStore(database),
       idempotency: new IdempotencyStore(database),
     };
-    return eraseAgain(stores, { nowMs: service.clock.now() + leaseMs, leaseMs });
+    return eraseAgain(stores, { nowMs: service.clock.now() + afterMs, leaseMs });
   }
 
   it('is known afterwards, until it is erased as well', async () => {
@@ -72,6 +72,8 @@ describe('a call that is under way when its lead is erased', () => {
     expect(scoredRow(await own.score([{ ...lead, company_size: 5 }]))).to.include.keys('previous_score');
     expect(await history()).to.have.length(2);
 
+    await eraseLater(0);
+    expect(await history(), 'others may be under way yet').to.have.length(2);
     expect(await eraseLater()).to.be.at.least(1);
     expect(await history(), 'what was scored after the erasure').to.have.length(1);
     const kept = (await own.predictions()).map(({ fields }) => fields ?? null);
