@@ -156,53 +156,6 @@ describe('reading', () => {
       expect(read<History>(await own.call(scoresOf('L-1', '?model_id=mdl_none'))).scores).to.deep.equal([]);
     });
 
-    /** All pages of a lead's scores; `afterEach` is done between two of them. */
-    async function pagesOf(limit: number, afterEach: () => Promise<unknown> = async () => undefined) {
-      const pages: number[][] = [];
-      let query: string | undefined = `?limit=${limit}`;
-      while (query !== undefined) {
-        const page: History = read(await own.call(scoresOf('L-1', query)));
-        pages.push(page.scores.map(({ score }) => Number(score)));
-        query = page.next_cursor === undefined ? undefined : `?limit=${limit}&cursor=${page.next_cursor}`;
-        await afterEach();
-      }
-      return pages;
-    }
-
-    it('gives pages that neither repeat nor leave out, while new scores come in', async () => {
-      const sizes = Array.from({ length: 7 }, (_, index) => 10 * index);
-      await own.score(sizes.map((company_size) => ({ company_size, crm_id: 'L-1' })));
-      const pages = await pagesOf(3, () => scoreSizes('L-1', [500]));
-      const newestFirst = sizes.map((company_size) => sampleAnswer({ company_size }).score).reverse();
-      expect(pages).to.deep.equal([newestFirst.slice(0, 3), newestFirst.slice(3, 6), newestFirst.slice(6)]);
-    });
-
-    it('gives the same pages where each score is of another call', async () => {
-      const sizes = [0, 100, 200, 300, 400];
-      await scoreSizes('L-1', sizes);
-      const newestFirst = sizes.map((company_size) => sampleAnswer({ company_size }).score).reverse();
-      expect(await pagesOf(1)).to.deep.equal(newestFirst.map((score) => [score]));
-      expect(await pagesOf(2)).to.deep.equal([
-        newestFirst.slice(0, 2),
-        newestFirst.slice(2, 4),
-        newestFirst.slice(4),
-      ]);
-    });
-
-    it('gives 50 unless told otherwise, and no cursor after the last', async () => {
-      const some = (count: number) =>
-        Array.from({ length: count }, () => ({ company_size: 5, crm_id: 'L-1' }));
-      await own.score(some(50));
-      const full = read<History>(await own.call(scoresOf('L-1')));
-      expect([full.scores.length, full.next_cursor]).to.deep.equal([50, undefined]);
-      await own.score(some(151));
-      expect(read<History>(await own.call(scoresOf('L-1'))).scores).to.have.length(50);
-      const { scores, next_cursor } = read<History>(await own.call(scoresOf('L-1', '?limit=200')));
-      expect(scores).to.have.length(200);
-      const last = read<History>(await own.call(scoresOf('L-1', `?cursor=${next_cursor}`)));
-      expect([last.scores.length, last.next_cursor]).to.deep.equal([1, undefined]);
-    });
-
     it('finds a crm_id of any characters, exactly', async () => {
       for (const crmId of ['a/b', 'a b', '100%', 'ä?#&+', '🦊', '..', '%2F', 'a\\b', "'$ne"]) {
         await scoreSizes(crmId, [5]);
