@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
+import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { projectFile } from '../../shared/project-root.js';
@@ -12,13 +12,17 @@ const moduleOf = (name: string): string =>
 
 const limit = { timeout: 15_000, killSignal: 'SIGKILL' } as const;
 
-const programWith = (logLevel: string): string => `
+/** Its second part takes so long to stop, and says when it begins to. */
+const programWith = (logLevel: string, stopMs = 500): string => `
     import { Lifecycle } from ${moduleOf('lifecycle')};
     import { createLogger } from ${moduleOf('logger')};
     const lifecycle = new Lifecycle(createLogger('${logLevel}', 'test'));
-    const pause = () => new Promise((resolve) => setTimeout(resolve, 500));
+    const pause = () => new Promise((resolve) => setTimeout(resolve, ${stopMs}));
     lifecycle.onStop('first', async () => console.log('first stopped'));
-    lifecycle.onStop('second', () => pause().then(() => console.log('second stopped')));
+    lifecycle.onStop('second', () => {
+      console.log('stopping');
+      return pause().then(() => console.log('second stopped'));
+    });
     lifecycle.listenForSignals();
     setInterval(() => undefined, 1_000);
     console.log('ready');`;
@@ -38,31 +42,32 @@ for _ in range(100):
 else: os.kill(child, signal.SIGKILL)
 print(os.waitstatus_to_exitcode(status) if ended else 'it goes on')`;
 
-/** How a process ends that is sent these signals, and what it said. */
-async function endOf(...signals: NodeJS.Signals[]) {
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', programWith('silent')], limit);
-  const output = text(child.stdout);
-  child.stdout.once('data', async () => {
-    for (const signal of signals) {
-      child.kill(signal);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+/** How a process ends that is sent these signals, the second when it has begun to stop, and what it said. */
+async function endOf(signals: readonly NodeJS.Signals[], stopMs?: number) {
+  const program = programWith('silent', stopMs);
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], limit);
+  const said: string[] = [];
+  const left = [...signals];
+  const lines = createInterface(child.stdout).on('line', (line) => {
+    said.push(line);
+    if (line === 'ready' || line === 'stopping') child.kill(left.shift() ?? 0);
   });
-  const [exitCode, signal] = await once(child, 'exit');
-  return { how: exitCode ?? signal, said: (await output).trimEnd().split('\n') };
+  const [[exitCode, signal]] = await Promise.all([once(child, 'exit'), once(lines, 'close')]);
+  return { how: exitCode ?? signal, said };
 }
 
 describe('a process that is told to end', () => {
-  const all = ['ready', 'second stopped', 'first stopped'];
+  const all = ['ready', 'stopping', 'second stopped', 'first stopped'];
+  const longMs = 60_000;
 
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
     it(`stops what it has started, the last first, on ${signal}; at once when it comes again`, async () => {
-      expect(await endOf(signal)).to.deep.equal({ how: 0, said: all });
-      expect(await endOf(signal, signal)).to.deep.equal({ how: 1, said: ['ready'] });
+      expect(await endOf([signal])).to.deep.equal({ how: 0, said: all });
+      expect(await endOf([signal, signal], longMs)).to.deep.equal({ how: 1, said: ['ready', 'stopping'] });
     });
 
   it('stops in order when another of these signals comes meanwhile', async () => {
-    expect(await endOf('SIGHUP', 'SIGTERM')).to.deep.equal({ how: 0, said: all });
+    expect(await endOf(['SIGHUP', 'SIGTERM'])).to.deep.equal({ how: 0, said: all });
   });
 
   it('stops in order when its terminal is closed, and what it logs is lost', async function () {
