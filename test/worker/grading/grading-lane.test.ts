@@ -77,7 +77,8 @@ describe('the grading lane', () => {
       return verdict;
     }, 10_000);
 
-  it('grades what has not been graded since last night as soon as it runs, and tells the gateways', async () => {
+  /** What is published from now on, as a gateway hears it. */
+  async function heardChanges(): Promise<readonly Change[]> {
     const changes: Change[] = [];
     const subscriber = redis.duplicate();
     stops.push(() => subscriber.disconnect());
@@ -85,6 +86,11 @@ describe('the grading lane', () => {
       onChange: (change) => changes.push(change),
       onGap: () => undefined,
     });
+    return changes;
+  }
+
+  it('grades what has not been graded since last night as soon as it runs, and tells the gateways', async () => {
+    const changes = await heardChanges();
     const model = await newModel();
     nowMs += dayMs;
     await startLane();
@@ -110,13 +116,7 @@ describe('the grading lane', () => {
   });
 
   it('stores no verdict as of a later date, and tells nobody of one', async () => {
-    const changes: Change[] = [];
-    const subscriber = redis.duplicate();
-    stops.push(() => subscriber.disconnect());
-    await subscribeToChanges(subscriber, {
-      onChange: (change) => changes.push(change),
-      onGap: () => undefined,
-    });
+    const changes = await heardChanges();
     const rooms = { database: mongo.database, clock, redis };
     const [rehearsed, plain] = [await newModel(), await newModel()];
     const one = { model: rehearsed, version: rehearsed.version };
