@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { callsCollection } from '../../../shared/store/calls-collection.js';
 import { dayMs } from '../../../shared/utc-day.js';
 import { removePredictions } from '../../support/remove-predictions.js';
 import { gradesIn, gradingDatabase, newIds } from './grade-at.js';
@@ -60,6 +61,25 @@ describe('grading a version from what was recorded', () => {
     expect(await stateAt(dayMs)).to.include({ state: 'failed', failing_gate: 'predictions_recorded' });
     const gone = await stateAt((horizonDays + 365) * dayMs);
     expect(gone).to.include({ state: 'too_early_to_grade', failing_gate: 'predictions_recorded' });
+  });
+
+  it('calls of test keys, which leave no predictions, are none that a prediction should be of', async () => {
+    const ids = newIds();
+    const world = new RecordedWorld(mongo.database, ids);
+    await world.call(startMs, [{ crmId: 'a', score: 50 }]);
+    await removePredictions(mongo.database, ids.organisationId);
+    const calls = mongo.database.collection(callsCollection);
+    await calls.updateMany({ org: ids.organisationId }, { $set: { bucket: 'test' } });
+    const early = { state: 'too_early_to_grade', failing_gate: 'predictions_recorded' };
+    expect((await gradeAt(ids, startMs + 2 * dayMs)).verdict).to.include(early);
+    const rows = Array.from({ length: 200 }, (_, lead) => ({ crmId: `lead ${lead}`, score: 50 }));
+    await world.call(startMs, rows);
+    const graded = await gradeAt(ids, startMs + 2 * dayMs, { rebuild: true });
+    expect(graded.verdict, 'the ledger counts 200 as well').to.include({
+      ...early,
+      failing_gate: 'cohort_reconciles',
+    });
+    expect(figures(graded, 'cohort_reconciles')).to.include({ ledger_records: 200, stored_rows: 200 });
   });
 
   it('a repeat of a lead first scored before the window is still a repeat', async () => {
