@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Db } from 'mongodb';
 import { callIdGenerator, newId } from '../../../shared/identifiers.js';
 import { CallDocuments, EarlierForm } from '../../../shared/store/call-documents.js';
 import { callsCollection } from '../../../shared/store/calls-collection.js';
@@ -50,6 +51,16 @@ describe('the documents of calls', () => {
     });
     const standing = await new UsageLedger(mongo.database).recordedCalls(ids([one, two]));
     expect([...standing]).to.have.members(ids([one, two]));
+  });
+
+  it('are not confirmed where MongoDB says that a majority does not have them', async () => {
+    const reply = {
+      ok: 1,
+      n: 1,
+      writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' },
+    };
+    const calls = new CallDocuments({ command: async () => reply } as unknown as Db);
+    expect(await calls.insertEach(callOf(1), soon())).to.deep.include({ duplicates: [], isConfirmed: false });
   });
 
   it('of a large call all go when it is voided, and only a void row stays', async () => {
