@@ -98,6 +98,19 @@ describe('large calls', () => {
     expect(beats, 'of 50 ms').to.be.below((250 + tookMs) / 50);
   });
 
+  it('are followed by a quarter of a second at most, however long they took', async () => {
+    let nowMs = 0;
+    heavyCalls = new HeavyCalls({ nowMs: () => nowMs });
+    await heavyCalls.inTurn(callOf('c', small), async () => undefined);
+    const first = heavyCalls.inTurn(callOf('a', large), async () => {
+      await turnOfTheLoop();
+      nowMs += 1_000;
+    });
+    const second = heavyCalls.inTurn(callOf('a', large), async () => 'next');
+    await first;
+    expect(await beatsDuring(() => second), 'of 50 ms').to.be.below(10);
+  });
+
   it('hold their place no longer than their limit', async () => {
     heavyCalls = new HeavyCalls({ longestHoldMs: 20 });
     await heavyCalls.inTurn(callOf('c', small), async () => undefined);
