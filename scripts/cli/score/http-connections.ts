@@ -6,6 +6,9 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 
+/** Without a byte for this long a call has failed. */
+const idleMs = 60_000;
+
 /** What came back: the status, the headers in lower case, and the body as text. */
 export interface HttpReply {
   readonly status: number;
@@ -34,15 +37,9 @@ export interface HttpConnections {
 
 /**
  * Makes calls over connections that are kept open between calls.
- * @param options `connections`: how many at most; `idleMs`: without a byte for this long a call has failed
+ * @param options `connections`: how many at most
  */
-export function httpConnections({
-  connections,
-  idleMs = 60_000,
-}: {
-  readonly connections: number;
-  readonly idleMs?: number;
-}): HttpConnections {
+export function httpConnections({ connections }: { readonly connections: number }): HttpConnections {
   const kept = { keepAlive: true, maxSockets: connections };
   const http = new HttpAgent(kept);
   const https = new HttpsAgent(kept);
