@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import { type MongoClient, MongoNetworkError } from 'mongodb';
+import { CommitUnknown, inTransaction } from '../../../api/record/transaction.js';
+
+const labelled = (label: string): Error => {
+  const error = new MongoNetworkError('connection closed');
+  error.addErrorLabel(label);
+  return error;
+};
+const unknown = 'UnknownTransactionCommitResult';
+const transient = 'TransientTransactionError';
+
+type Answer = 'done' | 'never' | Error;
+
+/** Has each write and each commit answered in turn; gives what came of it, and what was done. */
+async function transacted(answers: {
+  readonly writes?: readonly Answer[];
+  readonly commits?: readonly Answer[];
+}) {
+  const [writes, commits] = [[...(answers.writes ?? ['done'])], [...(answers.commits ?? ['done'])]];
+  const steps: string[] = [];
+  const answered = async (name: string, answer: Answer = 'done'): Promise<void> => {
+    steps.push(name);
+    if (answer === 'never') await new Promise(() => undefined);
+    if (answer instanceof Error) throw answer;
+  };
+  const session = {
+    startTransaction: () => undefined,
+    commitTransaction: () => answered('commit', commits.shift()),
+    abortTransaction: () => answered('abort'),
+    endSession: async () => undefined,
+  };
+  const client = { startSession: () => session } as unknown as MongoClient;
+  const outcome = await inTransaction(client, () => answered('write', writes.shift()), {
+    timeoutMs: 200,
+  }).then(
+    () => 'committed',
+    (error: unknown) => error,
+  );
+  return { outcome, steps };
+}
+
+describe('a transaction', () => {
+  it('commits again until MongoDB says what became of it', async () => {
+    const { outcome, steps } = await transacted({ commits: [labelled(unknown), labelled(unknown), 'done'] });
+    expect([outcome, steps]).to.deep.equal(['committed', ['write', 'commit', 'commit', 'commit']]);
+  });
+
+  it('is not known to have failed when its commit was sent and not confirmed', async () => {
+    for (const commits of [['never'], [labelled(unknown), 'never'], [new Error('of its own')]] as const) {
+      const { outcome } = await transacted({ commits });
+      expect(outcome).to.be.instanceOf(CommitUnknown);
+    }
+  });
+
+  it('is done again where MongoDB says that this may help, also at its commit', async () => {
+    const written = await transacted({ writes: [labelled(transient), 'done'] });
+    expect([written.outcome, written.steps]).to.deep.equal([
+      'committed',
+      ['write', 'abort', 'write', 'commit'],
+    ]);
+    const committed = await transacted({ commits: [labelled(transient), 'done'] });
+    expect(committed.steps).to.deep.equal(['write', 'commit', 'write', 'commit']);
+  });
+
+  it('has written nothing when a write failed, and says with what', async () => {
+    const failure = new Error('of its own');
+    const { outcome, steps } = await transacted({ writes: [failure] });
+    expect([outcome, steps]).to.deep.equal([failure, ['write', 'abort']]);
+  });
+});
