@@ -1,22 +1,42 @@
 import { callIdFloor } from '../shared/identifiers.js';
+import type { Logger } from '../shared/logger.js';
 import { type ErasingStores, type ErasureStore, eraseLead } from '../shared/store/erasures.js';
 
+/** What erasing again needs. */
+export interface EraseAgainRooms extends ErasingStores {
+  readonly erasures: ErasureStore;
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
 /**
- * Erases leads once more from what calls have recorded that were under way when that was asked for.
+ * Erases leads once more from what calls have recorded that were under way when that was asked for. One that fails is passed
+ * over, so that the others do not wait for it; it is tried again the next time.
  * @param options.leaseMs how long a call may take
- * @returns how many leads there were
- * @throws what MongoDB fails with; what has been done by then is not done again
+ * @returns how many leads were erased
+ * @throws what MongoDB fails with when the list of leads cannot be read
  */
 export async function eraseAgain(
-  rooms: ErasingStores & { readonly erasures: ErasureStore },
+  { logger, ...rooms }: EraseAgainRooms,
   { nowMs, leaseMs }: { readonly nowMs: number; readonly leaseMs: number },
 ): Promise<number> {
   const due = await rooms.erasures.upTo(nowMs - leaseMs);
+  const failures: unknown[] = [];
   for (const erasure of due) {
     const { org: organisationId, crm_id: crmId, at } = erasure;
     const beforeId = callIdFloor(at.getTime() + 1);
-    await eraseLead(rooms, { organisationId, crmId, nowMs, beforeId });
-    await rooms.erasures.forget(erasure);
+    try {
+      await eraseLead(rooms, { organisationId, crmId, nowMs, beforeId });
+      await rooms.erasures.forget(erasure);
+    } catch (error) {
+      failures.push(error);
+    }
   }
-  return due.length;
+  if (failures.length > 0) {
+    const [error] = failures;
+    logger.warn(
+      { leads: failures.length, error },
+      'leads could not be erased once more; tried again in a minute',
+    );
+  }
+  return due.length - failures.length;
 }

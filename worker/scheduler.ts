@@ -66,6 +66,7 @@ export async function startScheduler(
     outcomes: new OutcomeStore(mongo.database),
     daily: new ValidationDailyStore(mongo.database),
     idempotency: new IdempotencyStore(mongo.database),
+    logger,
   };
   const beforeSettling = forgettingScores({ ledger, newest: new NewestScores(commands) });
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { childProcessIds } from '../../scripts/bench/process-usage.js';
+import { createLogger } from '../../shared/logger.js';
 import { rateWindowKey } from '../../shared/redis-keys.js';
 import { ErasureStore } from '../../shared/store/erasures.js';
 import { IdempotencyStore } from '../../shared/store/idempotency.js';
@@ -58,6 +59,7 @@ describe('a call that is under way when its lead is erased', () => {
       outcomes: new OutcomeStore(database),
       daily: new ValidationDailyStore(database),
       idempotency: new IdempotencyStore(database),
+      logger: createLogger('silent', 'test'),
     };
     return eraseAgain(stores, { nowMs: service.clock.now() + afterMs, leaseMs });
   }
