@@ -33,7 +33,7 @@ export interface RetentionOptions {
  * Removes predictions that are older than they are to be kept, the oldest first: until none is left, for at most three
  * quarters of a minute, with rests. What was counted stays in the ledger.
  * @returns how many slices, of up to a hundred predictions, were removed
- * @throws what MongoDB says; a TimeoutError when it says nothing; can be run again
+ * @throws what MongoDB says; MongoSilent when it says nothing; can be run again
  */
 export async function removeOldPredictions(options: RetentionOptions): Promise<number> {
   const { signal } = options;

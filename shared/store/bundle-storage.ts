@@ -44,7 +44,7 @@ export class BundleStorage {
 
   /**
    * Stores a file. Chunk after chunk, so that nothing is still being written after a failure.
-   * @throws what the driver throws, or a TimeoutError after the timeout
+   * @throws what the driver throws, or MongoSilent after the timeout
    */
   async upload({ id, filename, bytes }: FileToStore): Promise<void> {
     const chunks = Array.from({ length: Math.ceil(bytes.length / CHUNK_BYTES) }, (_, index) =>
@@ -57,7 +57,7 @@ export class BundleStorage {
   /**
    * @param id of the file
    * @returns its bytes
-   * @throws what the driver throws, also when there is no such file, or a TimeoutError after the timeout
+   * @throws what the driver throws, also when there is no such file, or MongoSilent after the timeout
    */
   download(id: ObjectId): Promise<Buffer> {
     return inTime(this.#timeoutMs, async (signal) => {
@@ -70,7 +70,7 @@ export class BundleStorage {
 
   /**
    * Removes files and whatever chunks an upload that failed has left of them; unknown ids are fine.
-   * @throws what the driver throws, or a TimeoutError after the timeout
+   * @throws what the driver throws, or MongoSilent after the timeout
    */
   async remove(ids: readonly ObjectId[]): Promise<void> {
     const files = this.#database.collection<GridFSFile>(`${BUCKET}.files`);

@@ -6,7 +6,7 @@ import { inTime } from './in-time.js';
  * Removes files, and chunks of files, that no version refers to: what is left of imports whose process was killed.
  * @param options `before`: only what was begun before this time (of the machines' own clocks) is looked at, so that
  *   an import in progress is left alone. `timeoutMs`: for each call
- * @throws what the driver throws, or a TimeoutError after the timeout
+ * @throws what the driver throws, or MongoSilent after the timeout
  */
 export async function removeUnfinishedImports({
   database,

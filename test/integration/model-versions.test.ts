@@ -251,8 +251,7 @@ describe('the files of a bundle', () => {
     const attempts = [storage.upload(another), storage.download(file.id), storage.remove([file.id])];
     const errors = await Promise.all(attempts.map(failure));
     expect(performance.now() - startedMs).to.be.within(300, 2500);
-    for (const error of errors)
-      expect(error.name).to.match(/^(AbortError|TimeoutError|MongoOperationTimeoutError)$/);
+    for (const error of errors) expect(error.message).to.include('MongoDB did not answer in time');
     process.kill(server.pid, 'SIGCONT');
   });
 });
