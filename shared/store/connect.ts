@@ -8,6 +8,7 @@ import {
   ReadPreference,
 } from 'mongodb';
 import { messageOf } from '../errors.js';
+import { missingRights } from './missing-rights.js';
 
 export type { ClientSession, Db, MongoClient } from 'mongodb';
 
@@ -43,8 +44,8 @@ const anotherReplicaSet =
   'is started with --replSet and rs.initiate() was run';
 
 /**
- * Connects to MongoDB and makes sure that it answers and has transactions. The database is the one that the address
- * names, else `leadscore`. Reads go to the primary, whatever the address says: a transaction cannot read elsewhere.
+ * Connects to MongoDB and makes sure that it answers, has transactions, and lets this process read. The database is the one
+ * that the address names, else `leadscore`. Reads go to the primary, whatever the address says: a transaction cannot read elsewhere.
  * @param url MONGODB_URL
  * @throws Error saying what to check, and never a password
  */
@@ -55,15 +56,18 @@ export async function connectMongo(
   const client = clientOf(url, { name, maxPoolSize, longestWaitMs });
   try {
     await client.connect();
-    const hello = () =>
-      client.db('admin').command({ hello: 1 }, { signal: AbortSignal.timeout(longestWaitMs) });
+    const signal = () => AbortSignal.timeout(longestWaitMs);
+    const hello = () => client.db('admin').command({ hello: 1 }, { signal: signal() });
     // Once more: the driver does not repeat a command whose connection breaks.
     requireTransactions(await hello().catch(hello));
+    const database = client.db(databaseName(client));
+    // It says hello to everybody.
+    await database.collection('settings').findOne({}, { projection: { _id: 1 }, signal: signal() });
+    return { client, database };
   } catch (error) {
     await client.close();
     throw error instanceof UnfitServer ? error : new Error(explained(error, url), { cause: error });
   }
-  return { client, database: client.db(databaseName(client)) };
 }
 
 /** The server answers, and cannot be used. */
@@ -98,6 +102,8 @@ function requireTransactions({ setName, msg, isreplicaset }: Document): void {
 /** What went wrong, and what to do about it. */
 function explained(error: unknown, url: string): string {
   const reason = withoutSecrets(messageOf(error), url);
+  const missing = missingRights(error);
+  if (missing !== undefined) return missing;
   if (error instanceof MongoServerError)
     return `MongoDB did not let this process in: check the user and the password in MONGODB_URL (${reason})`;
   const topology = error instanceof MongoServerSelectionError ? error.reason : undefined;

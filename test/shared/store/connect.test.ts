@@ -1,12 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { findMongod } from '../../../scripts/local-servers/find-server-program.js';
-import { acceptsConnections } from '../../../scripts/local-servers/loopback-port.js';
-import { type LocalServer, startServer } from '../../../scripts/local-servers/server-process.js';
+import type { LocalServer } from '../../../scripts/local-servers/server-process.js';
 import { connectMongo } from '../../../shared/store/connect.js';
+import { mongodWith } from '../../support/mongod-with.js';
 import { freshDatabases } from '../../support/servers.js';
 
 const password = 'hunter2';
@@ -20,8 +18,8 @@ describe('a connection to MongoDB', () => {
   before(async function () {
     this.timeout(60_000);
     directory = await mkdtemp(join(tmpdir(), 'leadscore-connect-'));
-    standalone = await mongodWith([]);
-    uninitiated = await mongodWith(['--replSet', 'rs0']);
+    standalone = await mongodWith(directory, []);
+    uninitiated = await mongodWith(directory, ['--replSet', 'rs0']);
     replicaSetUrl = (await freshDatabases()).mongoUrl;
   });
   after(async function () {
@@ -29,23 +27,6 @@ describe('a connection to MongoDB', () => {
     await Promise.all([standalone?.stop(), uninitiated?.stop()]);
     await rm(directory, { recursive: true, force: true });
   });
-
-  async function mongodWith(options: readonly string[]): Promise<LocalServer> {
-    const dataDirectory = await mkdtemp(join(directory, 'db-'));
-    const kind = {
-      program: await findMongod(),
-      commandLine: (port: number) => [
-        ...['--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket', '--dbpath', dataDirectory],
-        ...['--wiredTigerCacheSizeGB', '0.25', '--quiet', ...options],
-      ],
-      logFile: `${dataDirectory}.log`,
-      ready: async ({ port, signal }: { port: number; signal: AbortSignal }) => {
-        while (!(await acceptsConnections(port))) await pause(20, undefined, { signal });
-        return `mongodb://127.0.0.1:${port}/leadscore`;
-      },
-    };
-    return startServer(kind, undefined);
-  }
 
   /** Why a connection is refused; it is closed when it is not. */
   async function refusal(url: string): Promise<string> {

@@ -1,0 +1,75 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { MongoClient } from 'mongodb';
+import type { LocalServer } from '../../../scripts/local-servers/server-process.js';
+import { connectMongo } from '../../../shared/store/connect.js';
+import { prepareDatabase } from '../../../shared/store/prepare.js';
+import { eventually } from '../../support/eventually.js';
+import { mongodWith } from '../../support/mongod-with.js';
+
+const password = 'hunter2';
+const electedWithinMs = 20_000;
+
+describe('a MongoDB that asks for a password', () => {
+  let directory: string;
+  let server: LocalServer;
+
+  before(async function () {
+    this.timeout(60_000);
+    directory = await mkdtemp(join(tmpdir(), 'leadscore-rights-'));
+    const keyFile = join(directory, 'key');
+    await writeFile(keyFile, 'its members know each other by this', { mode: 0o400 });
+    server = await mongodWith(directory, ['--replSet', 'rs0', '--keyFile', keyFile]);
+    const members = [{ _id: 0, host: `127.0.0.1:${server.port}` }];
+    // Whoever is on its machine may do this much, until there is a user.
+    const nobody = new MongoClient(address('', '?directConnection=true'));
+    await nobody.db('admin').command({ replSetInitiate: { _id: 'rs0', members } });
+    await eventually(async () => {
+      const { isWritablePrimary } = await nobody.db('admin').command({ hello: 1 });
+      expect(isWritablePrimary).to.equal(true);
+    }, electedWithinMs);
+    await nobody.db('admin').command({ createUser: 'admin', pwd: password, roles: ['root'] });
+    await nobody.close();
+    const admin = new MongoClient(address(`admin:${password}@`, '?directConnection=true'));
+    for (const role of ['read', 'readWrite'])
+      await admin
+        .db('admin')
+        .command({ createUser: role, pwd: password, roles: [{ role, db: 'leadscore' }] });
+    await admin.db('admin').command({ createUser: 'elsewhere', pwd: password, roles: [] });
+    await admin.close();
+  });
+  after(async function () {
+    this.timeout(60_000);
+    await server?.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const address = (user: string, options: string) => `mongodb://${user}127.0.0.1:${server.port}/${options}`;
+
+  /** Why a process does not start on it. */
+  async function refusal(user: string): Promise<string> {
+    try {
+      const url = address(user, 'leadscore?replicaSet=rs0&authSource=admin');
+      const { client, database } = await connectMongo(url, { name: 'leadscore-test' });
+      await prepareDatabase(database).finally(() => client.close());
+      return 'nothing: it is used';
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  it('says so when the address has none', async () => {
+    expect(await refusal('')).to.include('MongoDB asks for a user and a password');
+  });
+
+  it('says which right a user lacks, to read or to write', async () => {
+    for (const user of ['elsewhere', 'read'])
+      expect(await refusal(`${user}:${password}@`), user).to.include('give it the role readWrite');
+  });
+
+  it('is used by one who has it', async () => {
+    expect(await refusal(`readWrite:${password}@`)).to.equal('nothing: it is used');
+  });
+});
