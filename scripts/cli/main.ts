@@ -8,9 +8,17 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-process.exitCode = await runCli(process.argv.slice(2), {
+const exitCode = await runCli(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   stdin: process.stdin,
   readConfig: () => readConfig(),
 });
+
+const written = (stream: NodeJS.WriteStream): Promise<void> =>
+  new Promise((resolve) => {
+    stream.write('', () => resolve());
+  });
+await Promise.all([process.stdout, process.stderr].map(written));
+// The driver of a MongoDB that takes connections and says nothing would keep the process for half a minute.
+process.exit(exitCode);

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect } from 'chai';
 import { freePort } from '../../../scripts/local-servers/loopback-port.js';
 import { callCli } from './cli-call.js';
@@ -105,6 +107,25 @@ describe('every command', () => {
     expect(exitCode).to.equal(0);
     expect(JSON.parse(stdout)).to.include({ plan: 'free' });
     expect(stderr).to.include('within 5 seconds');
+  });
+
+  it('a command ends once it has said that MongoDB does not answer', async function () {
+    this.timeout(60_000);
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    // The driver alone would wait for ever.
+    const url = `mongodb://127.0.0.1:${port}/?connectTimeoutMS=0`;
+    try {
+      const { exitCode, stderr } = await runCliProcess(['org', 'list'], {
+        ...desk.settings,
+        MONGODB_URL: url,
+      });
+      expect(exitCode).to.equal(1);
+      expect(stderr).to.include('MongoDB did not answer');
+    } finally {
+      silent.close();
+    }
   });
 
   it('every command has help with an example', async () => {
