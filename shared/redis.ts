@@ -1,6 +1,7 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import { logConnection } from './error-log.js';
 import type { Logger } from './logger.js';
+import { noConnection } from './no-connection.js';
 import { clusterAddressOf, connectCluster } from './redis-cluster.js';
 
 export type { Redis } from 'ioredis';
@@ -77,15 +78,20 @@ function connect(url: string, given: RedisOptions): Redis {
 /** Resolves when the connection can take commands. Fails with what to check after `timeoutMs`. */
 export async function connectionReady(redis: Redis, timeoutMs = 10_000): Promise<void> {
   if (redis.status === 'ready') return;
+  let last: Error | undefined;
+  const failed = (error: Error) => {
+    last = error;
+  };
+  redis.on('error', failed);
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => {
       redis.off('ready', ready);
-      reject(new Error('Redis did not answer: check REDIS_URL, and that the server is running'));
+      reject(noConnection(last));
     }, timeoutMs);
     const ready = () => {
       clearTimeout(timer);
       resolve();
     };
     redis.once('ready', ready);
-  });
+  }).finally(() => redis.off('error', failed));
 }

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { FaultProxy } from '../../scripts/chaos/fault-proxy.js';
+import { freePort } from '../../scripts/local-servers/loopback-port.js';
 import { createLogger } from '../../shared/logger.js';
 import { connectionReady, connectRedis, type RedisConnectionOptions } from '../../shared/redis.js';
 import { RedisPulse } from '../../shared/redis-pulse.js';
@@ -11,6 +12,7 @@ import { freshDatabases } from '../support/servers.js';
 /** A connection is given up after four seconds, or four longer than it may block. */
 const patienceMs = 4_000;
 const marginMs = 1_500;
+const password = 'hunter2';
 
 describe('connections to Redis', () => {
   let proxy: FaultProxy;
@@ -85,6 +87,39 @@ describe('connections to Redis', () => {
       expect(heard).to.include('one');
     }, patienceMs + marginMs);
     await Promise.all(pulses.map((each) => each.stop()));
+  });
+
+  it('that do not come about say why, and what to check', async function () {
+    this.timeout(30_000);
+    const { redisUrl } = await freshDatabases();
+    const host = new URL(redisUrl).host;
+    const control = await connected({});
+    await control.call('ACL', 'SETUSER', 'guest', 'on', `>${password}`);
+    /** What is said in the end. */
+    const refusal = async (url: string): Promise<string> => {
+      const redis = connectRedis({
+        url,
+        name: 'test',
+        kind: 'commands',
+        logger: createLogger('silent', 'test'),
+      });
+      connections.push(redis);
+      return connectionReady(redis, 1_500).then(
+        () => 'nothing: it is used',
+        (error: Error) => error.message,
+      );
+    };
+    const notLetIn =
+      /^Redis did not let this process in: check the user and the password in REDIS_URL \(WRONGPASS /;
+    expect(await refusal(`redis://guest:not-${password}@${host}`))
+      .to.match(notLetIn)
+      .and.not.include(password);
+    await control.call('ACL', 'DELUSER', 'guest');
+    expect(await refusal(`redis://127.0.0.1:${await freePort()}`)).to.match(
+      /^Redis did not answer: .*ECONNREFUSED/,
+    );
+    // Of a cluster, what its nodes say.
+    expect(await refusal(`redis-cluster://${host}`)).to.include('cluster support disabled');
   });
 
   it('a pulse says when there is none', async () => {
