@@ -5,6 +5,7 @@ import { subscribeToChanges } from '../shared/changes.js';
 import { machineClock } from '../shared/clock.js';
 import { type Config, readConfig } from '../shared/config.js';
 import { messageOf } from '../shared/errors.js';
+import { requireFitRedis } from '../shared/fit-redis.js';
 import { callIdGenerator } from '../shared/identifiers.js';
 import { claimRedis } from '../shared/installation.js';
 import { Lifecycle } from '../shared/lifecycle.js';
@@ -96,6 +97,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const replyReader = connect('replies', 'blocking');
   const subscriber = connect('changes', 'blocking');
   await Promise.all([commands, jobs, replyReader, subscriber].map((redis) => connectionReady(redis)));
+  await requireFitRedis(commands, logger);
   const mongo = await connectMongo(mongoUrl, { name: 'leadscore-gateway' });
   lifecycle.onStop('mongo', () => mongo.client.close());
   await prepareDatabase(mongo.database);

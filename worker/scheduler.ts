@@ -1,5 +1,6 @@
 import { machineClock } from '../shared/clock.js';
 import type { WorkerConfig } from '../shared/config.js';
+import { requireFitRedis } from '../shared/fit-redis.js';
 import { claimRedis, OtherInstallation } from '../shared/installation.js';
 import type { Stoppable } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
@@ -53,6 +54,7 @@ export async function startScheduler(
     connectRedis({ url: config.redisUrl, name: `leadscore-upkeep-${name}`, kind, logger });
   const [commands, blocking] = [connect('commands', 'commands'), connect('jobs', 'blocking')];
   await connectionReady(commands);
+  await requireFitRedis(commands, logger);
   const mongo = await connectMongo(config.mongoUrl, { name: 'leadscore-upkeep', maxPoolSize: 5 });
   await prepareDatabase(mongo.database);
   const installation = await installationId(mongo.database);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { readConfig } from '../../shared/config.js';
+import { requireFitRedis } from '../../shared/fit-redis.js';
 import { createLogger } from '../../shared/logger.js';
 import { connectionReady, connectRedis, type Redis } from '../../shared/redis.js';
 import { clusterAddressOf, mastersOf } from '../../shared/redis-cluster.js';
@@ -92,6 +93,22 @@ describe('the quota on a Redis Cluster', () => {
       const kept = await master.keys(usageKey({ ...(counters[0] as UsageCounter), organisationId: '*' }));
       expect(kept.length, 'counters on a node').to.be.above(0);
     }
+  });
+
+  it('is warned of when one of its nodes throws away what it holds; one node alone is no address', async () => {
+    const warnings: unknown[] = [];
+    const logger = { warn: (fields: unknown) => void warnings.push(fields) };
+    await requireFitRedis(redis, logger);
+    expect(warnings).to.deep.equal([]);
+    await mastersOf(redis)[1]?.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    await requireFitRedis(redis, logger);
+    expect(warnings).to.deep.equal([{ policy: 'allkeys-lru' }]);
+    const url = cluster.nodes[0]?.url ?? '';
+    const one = connectRedis({ url, name: 'test', kind: 'commands', logger: createLogger('silent', 'test') });
+    await connectionReady(one);
+    const refusal = await requireFitRedis(one, logger).catch(String);
+    one.disconnect();
+    expect(refusal).to.include('write it as redis-cluster://');
   });
 
   it('sweeps all of it, and takes no counter for wrong while no node has restarted', async () => {

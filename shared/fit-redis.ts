@@ -1,0 +1,47 @@
+import type { Logger } from './logger.js';
+import type { Redis } from './redis.js';
+import { mastersOf } from './redis-cluster.js';
+
+/** A Redis that answers, and cannot be used. */
+export class UnfitRedis extends Error {
+  override name = 'UnfitRedis';
+}
+
+const rightPolicy = 'noeviction';
+
+/**
+ * Makes sure, at start, that a Redis takes writes and keeps what it is given. It is asked by INFO, which managed servers
+ * allow where they forbid CONFIG; of one that does not allow it, nothing is known.
+ * @throws UnfitRedis saying what to name instead
+ */
+export async function requireFitRedis(redis: Redis, logger: Pick<Logger, 'warn'>): Promise<void> {
+  const masters = mastersOf(redis);
+  const told = await Promise.all(masters.map((master) => master.info().catch(() => '')));
+  const [first = ''] = told;
+  // A cluster's client knows by itself which nodes are masters.
+  if (masters.includes(redis)) requireMaster(first);
+  const policies = new Set(told.map((information) => factOf(information, 'maxmemory_policy')));
+  const wrong = [...policies].filter((policy) => policy !== undefined && policy !== rightPolicy);
+  if (wrong.length > 0)
+    logger.warn(
+      { policy: wrong.join(', ') },
+      `Redis throws away what it holds when it is full: set its maxmemory-policy to ${rightPolicy}`,
+    );
+}
+
+function requireMaster(information: string): void {
+  if (factOf(information, 'redis_mode') === 'cluster')
+    throw new UnfitRedis(
+      'REDIS_URL names one node of a Redis Cluster: write it as redis-cluster://host:port,host:port',
+    );
+  if (factOf(information, 'role') !== 'slave') return;
+  const master = `${factOf(information, 'master_host')}:${factOf(information, 'master_port')}`;
+  throw new UnfitRedis(
+    `REDIS_URL names a Redis that is a read-only replica of ${master}: name the one that takes writes, or an address ` +
+      'that follows it',
+  );
+}
+
+/** The value of a line of INFO. */
+const factOf = (information: string, name: string): string | undefined =>
+  new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(information)?.[1];
