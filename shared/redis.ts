@@ -26,6 +26,7 @@ export interface RedisConnectionOptions {
 }
 
 const longestReconnectDelayMs = 500;
+const readOnlyRetryMs = 5_000;
 const bullmqBlockMs = 10_000;
 /** What is late by this much is not waited for on the same connection any more. */
 const leastPatienceMs = 4_000;
@@ -51,6 +52,7 @@ export function connectRedis({
     connectionName: name,
     retryStrategy: (attempt) => Math.min(25 * attempt, longestReconnectDelayMs),
     enableReadyCheck: true,
+    reconnectOnError: whereReadOnly(),
     connectTimeout: 5_000,
   };
   const perKind: RedisOptions =
@@ -66,6 +68,25 @@ export function connectRedis({
   const redis = connect(url, { ...shared, ...perKind });
   logConnection(redis, name, logger);
   return redis;
+}
+
+/**
+ * A master that was made a replica keeps its connections: a new one finds what has taken its place, if that has happened
+ * already; if not, it is looked for again after a while.
+ */
+function whereReadOnly(): (error: Error) => boolean {
+  // By the options of each connection, on which this is called: BullMQ makes connections like the one that it is given.
+  const triedMs = new WeakMap<object, number>();
+  return function (this: object, { message }: Error): boolean {
+    const nowMs = performance.now();
+    if (
+      !message.startsWith('READONLY') ||
+      nowMs - (triedMs.get(this) ?? Number.NEGATIVE_INFINITY) < readOnlyRetryMs
+    )
+      return false;
+    triedMs.set(this, nowMs);
+    return true;
+  };
 }
 
 function connect(url: string, given: RedisOptions): Redis {
