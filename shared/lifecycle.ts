@@ -80,8 +80,8 @@ export class Lifecycle {
 }
 
 /**
- * Lets be lost what is written to a terminal that has been closed. The logger would otherwise end the process at its next
- * line, and then try for ever to write that; and Node crashes at its end over a standard input that is no more.
+ * Puts nothing in the place of a terminal that has been closed: Node crashes at its end over a standard input that is no more.
+ * (What is logged there is lost in any case; see log-output.ts.)
  */
 function leaveClosedTerminal(): void {
   for (const descriptor of [0, 1, 2]) {

@@ -1,5 +1,6 @@
 import { type Logger, pino } from 'pino';
 import { withoutSecrets } from './api-key.js';
+import { logOutput } from './log-output.js';
 
 export type { Logger } from 'pino';
 
@@ -10,18 +11,21 @@ export type { Logger } from 'pino';
  * @param process what this process is: `gateway`, `pool`, `worker`
  */
 export const createLogger = (level: string, process: string): Logger =>
-  pino({
-    level,
-    base: { process },
-    redact: {
-      paths: ['*.authorization', '*.headers.authorization', 'headers["x-api-key"]'],
-      censor: '[key]',
+  pino(
+    {
+      level,
+      base: { process },
+      redact: {
+        paths: ['*.authorization', '*.headers.authorization', 'headers["x-api-key"]'],
+        censor: '[key]',
+      },
+      hooks: { streamWrite: withoutSecrets },
+      serializers: { error: (thrown: unknown) => describeError(thrown) },
+      formatters: { level: (label) => ({ level: label }) },
+      timestamp: pino.stdTimeFunctions.isoTime,
     },
-    hooks: { streamWrite: withoutSecrets },
-    serializers: { error: (thrown: unknown) => describeError(thrown) },
-    formatters: { level: (label) => ({ level: label }) },
-    timestamp: pino.stdTimeFunctions.isoTime,
-  });
+    logOutput,
+  );
 
 const mostCauses = 5;
 
