@@ -1,3 +1,4 @@
+import { messageOf } from './errors.js';
 import type { Logger } from './logger.js';
 import type { Redis } from './redis.js';
 import { mastersOf } from './redis-cluster.js';
@@ -10,7 +11,7 @@ export class UnfitRedis extends Error {
 const rightPolicy = 'noeviction';
 
 /**
- * Makes sure, at start, that a Redis takes writes and keeps what it is given. It is asked by INFO, which managed servers
+ * Makes sure, at start, that a Redis takes writes, into the database that is named, and keeps what it is given. It is asked by INFO, which managed servers
  * allow where they forbid CONFIG; of one that does not allow it, nothing is known.
  * @throws UnfitRedis saying what to name instead
  */
@@ -19,7 +20,10 @@ export async function requireFitRedis(redis: Redis, logger: Pick<Logger, 'warn'>
   const told = await Promise.all(masters.map((master) => master.info().catch(() => '')));
   const [first = ''] = told;
   // A cluster's client knows by itself which nodes are masters.
-  if (masters.includes(redis)) requireMaster(first);
+  if (masters.includes(redis)) {
+    requireMaster(first);
+    await requireDatabase(redis);
+  }
   const policies = new Set(told.map((information) => factOf(information, 'maxmemory_policy')));
   const wrong = [...policies].filter((policy) => policy !== undefined && policy !== rightPolicy);
   if (wrong.length > 0)
@@ -40,6 +44,17 @@ function requireMaster(information: string): void {
     `REDIS_URL names a Redis that is a read-only replica of ${master}: name the one that takes writes, or an address ` +
       'that follows it',
   );
+}
+
+/** A connection whose database is refused works on the first one, and says no more than that there was an error. */
+async function requireDatabase(redis: Redis): Promise<void> {
+  const { db = 0 } = redis.options;
+  if (db === 0) return;
+  await redis.select(db).catch((error: unknown) => {
+    throw new UnfitRedis(
+      `REDIS_URL names database ${db}, which Redis does not let this process use (${messageOf(error)})`,
+    );
+  });
 }
 
 /** The value of a line of INFO. */

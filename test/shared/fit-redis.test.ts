@@ -64,6 +64,12 @@ describe('a Redis at start', () => {
     expect(warnings).to.deep.equal([]);
   });
 
+  it('that does not have the database that is named is refused', async () => {
+    await check(await connected(`${server.url}/3`));
+    const refusal = await check(await connected(`${server.url}/99`)).catch(String);
+    expect(refusal).to.include('REDIS_URL names database 99').and.include('out of range');
+  });
+
   it('that is a read-only replica is refused, and its master is named', async () => {
     const replica = await startRedis({
       directory: join(directory, 'replica'),
