@@ -7,6 +7,7 @@ import { lanes } from '../shared/score-job.js';
 import { connectMongo } from '../shared/store/connect.js';
 import { loadBundle, loadManifest } from '../shared/store/model-versions.js';
 import { PredictionStore } from '../shared/store/predictions.js';
+import { closeWorker } from './close-worker.js';
 import { InHand, noteDescriptor } from './in-hand.js';
 import { startLaneWorker } from './lane-worker.js';
 import { ModelRegistry } from './model-registry.js';
@@ -72,8 +73,7 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
     });
     await worker.waitUntilReady();
     void worker.run();
-    // Without Redis there is nothing to wait for: what is in hand is done again elsewhere.
-    lifecycle.onStop(`lane ${lane}`, () => worker.close(connection.status !== 'ready'));
+    lifecycle.onStop(`lane ${lane}`, () => closeWorker(worker, connection));
   }
   lifecycle.listenForSignals();
   lifecycle.followParent();

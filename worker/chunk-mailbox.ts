@@ -39,6 +39,11 @@ export class ChunkMailbox {
     return text === null ? undefined : { text, strikes };
   }
 
+  /** Whether somebody waits for a chunk still. */
+  async isAwaited(chunkId: string): Promise<boolean> {
+    return (await this.options.commands.exists(payloadKey(chunkId))) === 1;
+  }
+
   /**
    * Sends the reply and drops what is under the chunk's key, so that it is never scored again. Does not wait for Redis:
    * what the connection sends afterwards arrives later. A reply that Redis refuses is logged; nobody gets it.

@@ -5,13 +5,17 @@ import type { ChunkJob, ChunkPayload, ChunkReply } from '../shared/score-job.js'
 import { inOneWrite } from '../shared/send-at-once.js';
 import type { AwaitedChunk, ChunkMailbox } from './chunk-mailbox.js';
 import { isQuarantined, isSuspect } from './quarantine.js';
+import { NobodyWaits, whileAwaited } from './while-awaited.js';
 
 export interface ChunkRooms {
   readonly mailbox: ChunkMailbox;
   /** Over which both the mailbox and `begin` ask Redis. */
   readonly commands: Redis;
-  /** Begins with a chunk, without waiting for anything; what it gives scores the chunk. */
-  readonly begin: (chunk: ChunkPayload) => () => Promise<ChunkReply>;
+  /**
+   * Begins with a chunk, without waiting for anything; what it gives scores the chunk, and throws the reason of its signal
+   * where that is aborted before it is done.
+   */
+  readonly begin: (chunk: ChunkPayload) => (signal: AbortSignal) => Promise<ChunkReply>;
   readonly logger: Logger;
 }
 
@@ -39,13 +43,14 @@ export async function handleChunk(
     await job.moveToDelayed(nowMs + putBackMs, token);
     throw new DelayedError();
   }
-  mailbox.reply(payload, await scoreOrFail(chunk, rooms));
+  const reply = await scoreOrFail(chunk, rooms);
+  if (reply !== undefined) mailbox.reply(payload, reply);
 }
 
 /** A chunk that somebody waits for, and what scores it. */
 interface BegunChunk {
   readonly payload: ChunkPayload;
-  readonly score: () => Promise<ChunkReply>;
+  readonly score: (signal: AbortSignal) => Promise<ChunkReply>;
 }
 
 /**
@@ -75,11 +80,17 @@ const quarantined = ({ chunk, model, version }: ChunkPayload): ChunkReply => ({
   },
 });
 
-/** What cannot be scored is answered at once, not left to the caller's deadline. */
-async function scoreOrFail({ payload, score }: BegunChunk, { logger }: ChunkRooms): Promise<ChunkReply> {
+/**
+ * What cannot be scored is answered at once, not left to the caller's deadline. Gives undefined when nobody waits any more.
+ */
+async function scoreOrFail(
+  { payload, score }: BegunChunk,
+  { logger, mailbox }: ChunkRooms,
+): Promise<ChunkReply | undefined> {
   try {
-    return await score();
+    return await whileAwaited(() => mailbox.isAwaited(payload.chunk), score);
   } catch (error) {
+    if (error instanceof NobodyWaits) return undefined;
     logger.error({ chunk: payload.chunk, model: payload.model, error }, 'chunk could not be scored');
     return {
       chunk: payload.chunk,

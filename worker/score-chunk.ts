@@ -26,6 +26,11 @@ export interface ScoringParts {
   readonly retentionDays: number;
 }
 
+/** Explaining takes seconds with some models: it ends when the signal is aborted. */
+interface AbortableScoring extends ScoringParts {
+  readonly signal: AbortSignal | undefined;
+}
+
 /** A part whose records have been turned into feature rows, and where its rows begin; or why it could not be. */
 type FeaturizedPart =
   | { readonly part: ChunkPart; readonly firstRow: number; readonly filled: [row: number, fields: string][] }
@@ -35,17 +40,24 @@ type FeaturizedPart =
  * Begins with a chunk: Redis is asked what it knows of its leads. What this gives does the rest, when it is called: it scores
  * the chunk.
  */
-export function beginChunk(chunk: ChunkPayload, parts: ScoringParts): () => Promise<ChunkReply> {
+export function beginChunk(
+  chunk: ChunkPayload,
+  parts: ScoringParts,
+): (signal?: AbortSignal) => Promise<ChunkReply> {
   const asked = askOfLeads(chunk, parts.newest);
-  return () => scoreChunk(chunk, asked, parts);
+  return (signal) => scoreChunk(chunk, asked, { ...parts, signal });
 }
 
 /**
  * Scores one chunk: what is known of its leads, feature rows, one run of the model, scores, and what moved them.
  * Failures that concern the whole chunk are part of the reply.
- * @throws whatever MongoDB throws when it does not answer
+ * @throws whatever MongoDB throws when it does not answer; the reason of the signal, when that is aborted
  */
-async function scoreChunk(chunk: ChunkPayload, asked: AskedLeads, parts: ScoringParts): Promise<ChunkReply> {
+async function scoreChunk(
+  chunk: ChunkPayload,
+  asked: AskedLeads,
+  parts: AbortableScoring,
+): Promise<ChunkReply> {
   try {
     return await parts.registry.use(chunk.model, chunk.version, (model) =>
       scoreWith(model, chunk, asked, parts),
@@ -60,7 +72,7 @@ async function scoreWith(
   model: LoadedModel,
   chunk: ChunkPayload,
   asked: AskedLeads,
-  scoring: ScoringParts,
+  scoring: AbortableScoring,
 ): Promise<ChunkReply> {
   const { byCrmId: leads, generation } = await findKnownLeads(
     chunk,
@@ -91,7 +103,11 @@ async function scoreWith(
   const parts: PartReply[] = [];
   for (const part of featurized) {
     const reply = 'refused' in part ? part.refused : scoredPart(part, { model, leads, raw, generation });
-    parts.push('part' in part && 'scores' in reply ? await explained(part, reply, { model, rows }) : reply);
+    parts.push(
+      'part' in part && 'scores' in reply
+        ? await explained(part, reply, { model, rows, signal: scoring.signal })
+        : reply,
+    );
   }
   return { chunk: chunk.chunk, parts };
 }
@@ -100,12 +116,20 @@ async function scoreWith(
 async function explained(
   { part, firstRow }: Extract<FeaturizedPart, { part: ChunkPart }>,
   reply: ScoredPart,
-  { model, rows }: { readonly model: LoadedModel; readonly rows: Float32Array },
+  {
+    model,
+    rows,
+    signal,
+  }: {
+    readonly model: LoadedModel;
+    readonly rows: Float32Array;
+    readonly signal: AbortSignal | undefined;
+  },
 ): Promise<ScoredPart> {
   if (!part.explain) return reply;
   const { width } = model.manifest;
   const own = rows.subarray(firstRow * width, (firstRow + part.rows.length) * width);
-  const records = { cells: part.rows, rows: own, nowMs: part.now };
+  const records = { cells: part.rows, rows: own, nowMs: part.now, signal };
   return { ...reply, explained: await explainPart(await model.explanation(), records) };
 }
 

@@ -4,6 +4,7 @@ import { errorLog } from '../shared/error-log.js';
 import type { Stoppable } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
 import { queuePrefix } from '../shared/redis-keys.js';
+import { closeWorker } from './close-worker.js';
 import { keepSchedules, type Schedule } from './kept-schedules.js';
 import { restWhileRefused } from './rest-while-refused.js';
 
@@ -40,8 +41,7 @@ export async function startUpkeep({ redis, jobs, logger }: UpkeepOptions): Promi
     name: 'upkeep',
     stop: async () => {
       endSchedules();
-      // Without Redis there is nothing to wait for: a job that was running is done again elsewhere.
-      await worker.close(redis.status !== 'ready');
+      await closeWorker(worker, redis);
       await queue.close();
     },
   };

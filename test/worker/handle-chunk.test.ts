@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { modelStrikesKey, payloadKey, replyStreamKey } from '../../shared/redis-keys.js';
 import { acquit, suspect } from '../../worker/quarantine.js';
+import { NobodyWaits } from '../../worker/while-awaited.js';
 import { eventually } from '../support/eventually.js';
 import { gateway, type LaneRig, laneRig } from '../support/lane-rig.js';
 
@@ -13,9 +14,12 @@ describe('the chunk of a job', () => {
   let begun: string[];
   let scored: string[];
   let logged: string;
+  /** What a chunk is scored with, beside what is noted of it. */
+  let work: (signal: AbortSignal) => Promise<unknown>;
 
   beforeEach(async () => {
     [begun, scored, logged] = [[], [], ''];
+    work = async () => undefined;
     const log = new Writable({
       write(line, _encoding, done) {
         logged += String(line);
@@ -27,8 +31,9 @@ describe('the chunk of a job', () => {
       ({ chunk }: { readonly chunk: string }) => {
         begun.push(chunk);
         const asked = commands.echo(chunk);
-        return async () => {
+        return async (signal: AbortSignal) => {
           scored.push(await asked);
+          await work(signal);
           return { chunk, parts: [] };
         };
       };
@@ -91,6 +96,20 @@ describe('the chunk of a job', () => {
     await completed;
     expect(scored).to.deep.equal(['one']);
     expect(await replies()).to.equal(1);
+  });
+
+  it('is given up when nobody waits for it any more, and not answered', async () => {
+    let reason: unknown;
+    work = async (signal) => {
+      await rig.redis.del(payloadKey('one'));
+      await once(signal, 'abort');
+      reason = signal.reason;
+      throw reason;
+    };
+    await ended('one');
+    expect(reason).to.be.instanceOf(NobodyWaits);
+    expect(await replies()).to.equal(0);
+    expect(logged).not.to.include('could not be scored');
   });
 
   it('is begun with in the write that asks whether somebody waits', async () => {

@@ -3,7 +3,7 @@ import type { KnownFields } from '../../shared/known-fields.js';
 import type { NewestUnderModel } from '../../shared/newest-scores/newest-scores.js';
 import type { ChunkPayload } from '../../shared/score-job.js';
 import type { NewestPrediction } from '../../shared/store/newest-predictions.js';
-import type { StoredRecord } from '../../shared/store/predictions.js';
+import type { StoredRecord } from '../../shared/store/stored-records.js';
 import { askOfLeads, findKnownLeads, type LookupRooms } from '../../worker/previous-scores.js';
 
 const chunk = {

@@ -4,6 +4,8 @@ import type { ExplainMethod } from '../../shared/score-job.js';
 export interface InputRows {
   readonly rows: Float32Array;
   readonly count: number;
+  /** Ends the work early: it then throws the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Works out what each field adds to the log-odds of a record. */

@@ -8,16 +8,18 @@ export interface ExplainedRecords {
   readonly cells: readonly (readonly Cell[])[];
   readonly rows: Float32Array;
   readonly nowMs: number;
+  /** Ends the work early: it then throws the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What moved the scores of a part's records. */
 export async function explainPart(
   { explainer, writer }: Explanation,
-  { cells, rows, nowMs }: ExplainedRecords,
+  { cells, rows, nowMs, signal }: ExplainedRecords,
 ): Promise<ExplainedRows> {
-  const contributions = await explainer.contributions({ rows, count: cells.length });
+  const contributions = await explainer.contributions({ rows, count: cells.length, signal });
   const fields = writer.fields.length;
-  const slices = new Slices();
+  const slices = new Slices(signal);
   const drivers: ExplainedRows['drivers'][number][] = [];
   for (const [record, ofRecord] of cells.entries()) {
     const own = contributions.subarray(record * fields, (record + 1) * fields);

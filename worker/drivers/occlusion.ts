@@ -27,12 +27,13 @@ export function explainByOcclusion(model: OcclusionModel): Explainer {
   const runs = new PacedRuns(model);
   return {
     method: 'occlusion',
-    contributions: async ({ rows, count }: InputRows) => {
+    contributions: async ({ rows, count, signal }: InputRows) => {
       const out = new Float64Array(count * model.fields);
-      const [ofBaseline = 0] = await runs.logOdds(model.baseline, 1);
-      const ofRecords = await runs.logOdds(rows, count);
+      const [ofBaseline = 0] = await runs.logOdds(model.baseline, 1, signal);
+      const ofRecords = await runs.logOdds(rows, count, signal);
       for (const differences of mixtures.differences(rows, count)) {
-        const values = await runs.logOdds(mixtures.rows(rows, differences), 2 * differences.length);
+        const mixed = mixtures.rows(rows, differences);
+        const values = await runs.logOdds(mixed, 2 * differences.length, signal);
         for (const [index, { record, field }] of differences.entries()) {
           const whole = ofRecords[record] ?? Number.NaN;
           out[record * model.fields + field] = meanChange(
@@ -57,10 +58,10 @@ class PacedRuns {
 
   constructor(private readonly model: Pick<OcclusionModel, 'run' | 'width'>) {}
 
-  async logOdds(rows: Float32Array, count: number): Promise<Float64Array> {
+  async logOdds(rows: Float32Array, count: number, signal: AbortSignal | undefined): Promise<Float64Array> {
     const { run, width } = this.model;
     const out = new Float64Array(count);
-    const slices = new Slices();
+    const slices = new Slices(signal);
     for (let first = 0; first < count; ) {
       const size = Math.min(this.rowsAtOnce, count - first);
       const startedMs = performance.now();

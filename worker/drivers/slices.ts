@@ -7,14 +7,21 @@ const longestSliceMs = 12;
 export class Slices {
   private startedMs = performance.now();
 
+  /** @param signal ends the work between two slices */
+  constructor(private readonly signal?: AbortSignal) {}
+
   /** To be awaited between two small pieces of the work when it is set: the slice is over. */
   get isOver(): boolean {
     return performance.now() - this.startedMs > longestSliceMs;
   }
 
-  /** Lets other work run. */
+  /**
+   * Lets other work run.
+   * @throws the reason of the signal, when that is aborted
+   */
   async next(): Promise<void> {
     await nextTurn();
+    this.signal?.throwIfAborted();
     this.startedMs = performance.now();
   }
 }

@@ -33,10 +33,10 @@ class TreeExplainer implements ExactExplainer {
     this.walker = new TreeWalker({ largest, records: this.blockRecords });
   }
 
-  async contributions({ rows, count }: InputRows): Promise<Float64Array> {
+  async contributions({ rows, count, signal }: InputRows): Promise<Float64Array> {
     const { fields, width, isProbability, expected } = this.trees;
     const out = new Float64Array(count * fields);
-    const slices = new Slices();
+    const slices = new Slices(signal);
     for (let first = 0; first < count; first += this.blockRecords) {
       const records = Math.min(this.blockRecords, count - first);
       const ofBlock = rows.subarray(first * width, (first + records) * width);

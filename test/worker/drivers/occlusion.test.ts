@@ -116,6 +116,24 @@ describe('contributions by occlusion', () => {
     expect(largestBytes).to.be.at.most(4 * 1024 * 1024);
   });
 
+  it('are given up between two runs when their signal is aborted', async () => {
+    const abandoned = new AbortController();
+    let runs = 0;
+    const run: RunModel = async (_, count) => {
+      runs += 1;
+      if (runs === 3) abandoned.abort(new Error('nobody waits'));
+      return new Float64Array(count).fill(0.5);
+    };
+    const rows = Float32Array.from({ length: 500 }, (_, column) => column + 1);
+    const fieldOfColumn = Int32Array.from({ length: 500 }, (_, column) => column);
+    const compared = { width: 500, baseline: new Float32Array(500), fields: 500, fieldOfColumn };
+    const error = await explainByOcclusion({ run, ...compared })
+      .contributions({ rows, count: 1, signal: abandoned.signal })
+      .catch((thrown: unknown) => thrown);
+    expect(error).to.be.an('error').with.property('message', 'nobody waits');
+    expect(runs).to.equal(3);
+  });
+
   it('count one of the two alone where the model gives no number for the other, nothing where for neither', async () => {
     const picky = ([a = 0, b = 0]: readonly number[]) => (a === 1 && b === 0 ? Number.NaN : 2 * a + b);
     const { contributions } = await occluded(picky, { baseline: [0, 0], rows: [[1, 1]] });

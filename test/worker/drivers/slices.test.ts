@@ -71,6 +71,17 @@ describe('explaining many records', () => {
     }
   });
 
+  it('ends between two slices when its signal is aborted', async () => {
+    const explainer = await explained(manyTrees(60, 9));
+    const rows = new Float32Array(8 * 20_000);
+    const abandoned = new AbortController();
+    setImmediate(() => abandoned.abort(new Error('nobody waits')));
+    const error = await explainer
+      .contributions({ rows, count: 20_000, signal: abandoned.signal })
+      .catch((thrown: unknown) => thrown);
+    expect(error).to.be.an('error').with.property('message', 'nobody waits');
+  });
+
   it('gives each of two calls at the same time its own answer', async () => {
     const explainer = await explained(manyTrees(40, 7));
     const one = Float32Array.from({ length: 8 * 300 }, (_, at) => ((at * 13) % 97) / 97);
