@@ -1,9 +1,9 @@
 import { type Clock, monthEndMs, monthOf } from '../shared/clock.js';
 import { ApiError } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
+import type { ScoredLeads } from '../shared/newest-scores/notes-of-calls.js';
 import { type Allowance, allowanceOf, type UsageReport, usageReport } from '../shared/plans.js';
 import type { Quota, Usage } from '../shared/quota/quota.js';
-import type { ScoredLeads } from '../shared/quota/quota-commands.js';
 import { QuotaLeaseLost, QuotaWouldCrossStop } from '../shared/quota/quota-errors.js';
 import type { UsageCounter } from '../shared/redis-keys.js';
 import type { Organisation } from '../shared/store/organisations.js';

@@ -11,8 +11,8 @@ export class UnfitRedis extends Error {
 const rightPolicy = 'noeviction';
 
 /**
- * Makes sure, at start, that a Redis takes writes, into the database that is named, and keeps what it is given. It is asked by INFO, which managed servers
- * allow where they forbid CONFIG; of one that does not allow it, nothing is known.
+ * Makes sure, at start, that a Redis takes writes, into the database that is named, and keeps what it is given. It is asked by
+ * INFO, which managed servers allow where they forbid CONFIG; of one that does not allow it, nothing is known.
  * @throws UnfitRedis saying what to name instead
  */
 export async function requireFitRedis(redis: Redis, logger: Pick<Logger, 'warn'>): Promise<void> {

@@ -54,7 +54,7 @@ const NO_TARGETS: readonly Target[] = [];
 /** Callers may send endlessly many names; a cache that reaches this size is emptied. */
 const CACHED_KEYS = 10_000;
 const LONGEST_CACHED_KEY = 256;
-/** A longer key is compared as it is: names have 255 characters at most, and folding megabytes would hold up every other call. */
+/** A longer key is compared as it is: names have at most 255 characters, and to fold megabytes holds up every other call. */
 const LONGEST_FOLDED_KEY = 512;
 
 /**

@@ -1,6 +1,6 @@
 import type { KnownFields, StoredFields } from '../shared/known-fields.js';
 import type { KnownScore, NewestScores, NewestUnderModel } from '../shared/newest-scores/newest-scores.js';
-import type { ChunkPayload } from '../shared/score-job.js';
+import type { ChunkPart, ChunkPayload } from '../shared/score-job.js';
 import type { PredictionStore } from '../shared/store/predictions.js';
 import type { StoredRecord } from '../shared/store/stored-records.js';
 
@@ -179,4 +179,14 @@ function parsedFields(fields: string, names: readonly string[] | undefined): Sto
   const cells: unknown = JSON.parse(fields);
   if (!Array.isArray(cells)) return undefined;
   return names === undefined ? { slots: cells } : { names, cells };
+}
+
+/** What is known of the lead of a record; undefined where it names none. */
+export function leadOf(
+  part: ChunkPart,
+  index: number,
+  leads: ReadonlyMap<string, KnownLead>,
+): KnownLead | undefined {
+  const crmId = part.crmIds[index];
+  return crmId === null || crmId === undefined ? undefined : leads.get(crmId);
 }

@@ -1,21 +1,13 @@
 import type { NewestScores } from '../shared/newest-scores/newest-scores.js';
-import { type Cell, isAbsent } from '../shared/packed-cell.js';
-import {
-  type ChunkPart,
-  type ChunkPayload,
-  type ChunkReply,
-  maxProblemsNamed,
-  type PartReply,
-  type RecordProblem,
-  type ScoredPart,
-} from '../shared/score-job.js';
+import type { ChunkPayload, ChunkReply, PartReply, ScoredPart } from '../shared/score-job.js';
 import { firstKeptId } from '../shared/store/prediction-slice.js';
 import type { PredictionStore } from '../shared/store/predictions.js';
 import { explainPart } from './drivers/explain-part.js';
-import type { FieldProblem } from './feature-row/feature-row.js';
+import { type FeaturizedPart, featurize, lacksFields } from './featurize-part.js';
 import { FillIn } from './fill-in.js';
 import { type LoadedModel, type ModelRegistry, ModelUnavailable } from './model-registry.js';
-import { type AskedLeads, askOfLeads, findKnownLeads, type KnownLead } from './previous-scores.js';
+import { type AskedLeads, askOfLeads, findKnownLeads } from './previous-scores.js';
+import { scoredPart } from './scored-part.js';
 
 export interface ScoringParts {
   readonly registry: ModelRegistry;
@@ -30,11 +22,6 @@ export interface ScoringParts {
 interface AbortableScoring extends ScoringParts {
   readonly signal: AbortSignal | undefined;
 }
-
-/** A part whose records have been turned into feature rows, and where its rows begin; or why it could not be. */
-type FeaturizedPart =
-  | { readonly part: ChunkPart; readonly firstRow: number; readonly filled: [row: number, fields: string][] }
-  | { readonly refused: PartReply };
 
 /**
  * Begins with a chunk: Redis is asked what it knows of its leads. What this gives does the rest, when it is called: it scores
@@ -88,7 +75,7 @@ async function scoreWith(
   );
   const recordCount = chunk.parts.reduce((count, part) => count + part.rows.length, 0);
   const rows = new Float32Array(recordCount * model.manifest.width);
-  const featurized: FeaturizedPart[] = [];
+  const featurized: ReturnType<typeof featurize>[] = [];
   const fillIn = new FillIn(model.knownFields);
   let row = 0;
   for (const part of chunk.parts) {
@@ -114,7 +101,7 @@ async function scoreWith(
 
 /** The reply to a part, with what moved its scores when that is asked for. */
 async function explained(
-  { part, firstRow }: Extract<FeaturizedPart, { part: ChunkPart }>,
+  { part, firstRow }: FeaturizedPart,
   reply: ScoredPart,
   {
     model,
@@ -143,116 +130,4 @@ function leadsLackingFields({ parts }: ChunkPayload, slotCount: number): Readonl
     }
   }
   return leads;
-}
-
-function lacksFields(cells: readonly Cell[], slotCount: number): boolean {
-  for (let slot = 0; slot < slotCount; slot += 1) if (isAbsent(cells[slot])) return true;
-  return false;
-}
-
-/** What a part is featurized with. */
-interface FeaturizeWith {
-  readonly model: LoadedModel;
-  readonly leads: ReadonlyMap<string, KnownLead>;
-  readonly fillIn: FillIn;
-  readonly rows: Float32Array;
-  readonly firstRow: number;
-}
-
-function featurize(part: ChunkPart, by: FeaturizeWith): FeaturizedPart {
-  const { featureRow } = by.model;
-  const problems = new Problems(part.firstRow);
-  const filled = fillPart(part, by, problems);
-  // What is refused already is not worth the time that long fields take to read.
-  if (problems.count > 0) return { refused: problems.reply };
-  let offset = by.firstRow * featureRow.width;
-  for (const [index, cells] of part.rows.entries()) {
-    const found = featureRow.write({ cells, nowMs: part.now, out: by.rows, offset });
-    offset += featureRow.width;
-    for (const problem of found ?? []) problems.add(index, problem);
-  }
-  return problems.count > 0 ? { refused: problems.reply } : { part, firstRow: by.firstRow, filled };
-}
-
-/** Fills in the records of a part, in place; tells those that something was filled into. */
-function fillPart(
-  part: ChunkPart,
-  { model, leads, fillIn }: FeaturizeWith,
-  problems: Problems,
-): [row: number, fields: string][] {
-  const filled: [number, string][] = [];
-  for (const [index, sent] of part.rows.entries()) {
-    const cells = sent as Cell[];
-    const stored = leadOf(part, index, leads)?.stored;
-    // Most records of a chunk lack nothing, even where some do: what is stored of them need not be parsed.
-    if (stored === undefined || !lacksFields(cells, model.knownFields.slotCount)) continue;
-    const { text, problem } = fillIn.fill(cells, stored);
-    if (text !== undefined) filled.push([index, text]);
-    if (problem !== undefined) problems.add(index, problem);
-  }
-  return filled;
-}
-
-/** Collects why records of a part are refused. */
-class Problems {
-  count = 0;
-  private readonly named: RecordProblem[] = [];
-
-  constructor(private readonly firstRow: number) {}
-
-  get reply(): PartReply {
-    return { problems: this.named, problemCount: this.count };
-  }
-
-  add(index: number, problem: FieldProblem): void {
-    this.count += 1;
-    if (this.named.length < maxProblemsNamed) this.named.push({ record: this.firstRow + index, ...problem });
-  }
-}
-
-function scoredPart(
-  { part, firstRow, filled }: Extract<FeaturizedPart, { part: ChunkPart }>,
-  by: {
-    readonly model: LoadedModel;
-    readonly leads: ReadonlyMap<string, KnownLead>;
-    readonly raw: Float64Array;
-    readonly generation: string | undefined;
-  },
-): PartReply {
-  const { model, leads, raw, generation } = by;
-  const scores: number[] = [];
-  const likelihoods: number[] = [];
-  const matched: (0 | 1)[] = [];
-  const previous: (number | null)[] = [];
-  const warnings: [number, string][] = [];
-  for (const [index, cells] of part.rows.entries()) {
-    const probability = raw[firstRow + index] ?? Number.NaN;
-    if (Number.isNaN(probability)) return notComputable(part.firstRow + index);
-    scores.push(model.percentileScore(probability));
-    likelihoods.push(model.likelihood(probability));
-    const lead = leadOf(part, index, leads);
-    matched.push(lead === undefined ? 0 : 1);
-    previous.push(lead?.previousScore ?? null);
-    const warning = model.recencyGuard(cells, part.now);
-    if (warning !== undefined) warnings.push([index, warning]);
-  }
-  const noted = generation === undefined ? {} : { generation };
-  return { scores, likelihoods, matched, previous, ...noted, warnings, filled };
-}
-
-/** A model without a rule for missing values (a linear one without `impute`) gives NaN: that record is refused. */
-const notComputable = (record: number): PartReply => ({
-  problemCount: 1,
-  problems: [
-    { record, field: '', expected: 'fields from which the model can compute a probability', came: 'NaN' },
-  ],
-});
-
-function leadOf(
-  part: ChunkPart,
-  index: number,
-  leads: ReadonlyMap<string, KnownLead>,
-): KnownLead | undefined {
-  const crmId = part.crmIds[index];
-  return crmId === null || crmId === undefined ? undefined : leads.get(crmId);
 }

@@ -2,7 +2,7 @@ import { integersReply, luaCommand } from '../../shared/lua-command.js';
 import type { Redis } from '../../shared/redis.js';
 import { rateWindowKey } from '../../shared/redis-keys.js';
 import { TurnGroups } from '../../shared/turn-groups.js';
-import { withinTime } from '../../shared/within-time.js';
+import { OutOfTime, withinTime } from '../../shared/within-time.js';
 
 const windowUs = 1_000_000;
 const longestWaitMs = 2_000;
@@ -62,12 +62,13 @@ export class RateLimit {
    * Takes a slot, if one is free. A refused call uses none; the same call id twice is one slot. A key's calls of one turn
    * of the event loop are sent together, and decided in their order.
    * @param leftMs the longest wait, where that is less than the limit's own
-   * @throws what Redis or the connection fails with; OutOfTime
+   * @throws what Redis or the connection fails with; OutOfTime where neither says anything
    */
   take(call: RateRequest, leftMs = this.timeoutMs): Promise<RateDecision> {
     return withinTime(
       Math.min(leftMs, this.timeoutMs),
       this.#calls.join(`${windowKey(call)} ${call.rate}`, call),
+      () => new OutOfTime('Redis did not answer in time'),
     );
   }
 }

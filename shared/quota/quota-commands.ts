@@ -1,11 +1,11 @@
 import { integersReply, luaCommand, stringsReply } from '../lua-command.js';
 import { mostNewestLeads, newestKeptMs } from '../newest-scores/newest-limits.js';
+import { notesOf, type ScoredLeads } from '../newest-scores/notes-of-calls.js';
 import type { Redis } from '../redis.js';
 import {
   callKey,
   endedCallsKey,
   leasesKey,
-  newestScoresKey,
   rebuildLockKey,
   type UsageCounter,
   usageKey,
@@ -20,15 +20,6 @@ interface CallOfCounter {
   readonly counter: UsageCounter;
   readonly callId: string;
   readonly leaseMs: number;
-}
-
-/** What a call scored: of each row the crm_id, or null, and the score. */
-export interface ScoredLeads {
-  readonly modelId: string;
-  readonly crmIds: readonly (string | null)[];
-  readonly scores: readonly number[];
-  /** Of the newest scores, as it was when the previous ones were read; empty when it is not known, or no longer one. */
-  readonly generation: string;
 }
 
 interface SettleCall extends CallOfCounter {
@@ -145,45 +136,6 @@ export function quotaCommands(redis: Redis): QuotaCommands {
     read: (counter) => read({ keys: [usageKey(counter)], args: [] }),
     expiredLeases: (counter, limit) => expired({ keys: [leasesKey(counter)], args: [limit] }),
   };
-}
-
-/** Rows of one note at most, unless one call has more: Lua takes only so many arguments at once. */
-const mostNoteRows = 1_000;
-
-/** What some calls of one command scored under one generation of a model's newest scores. */
-interface Note {
-  readonly key: string;
-  readonly generation: string;
-  /** Of each call, which of the command it is (from 1) and its rows. */
-  readonly spans: number[];
-  readonly scored: ScoredLeads[];
-  rows: number;
-}
-
-/** What settle.lua is told of the newest scores: a hash, and four arguments each. */
-function notesOf(calls: readonly SettleCall[]): readonly { readonly key: string; readonly args: string[] }[] {
-  const notes: Note[] = [];
-  for (const [index, { counter, newest }] of calls.entries()) {
-    if (newest === undefined) continue;
-    const rows = newest.scores.length;
-    const { generation } = newest;
-    const key = newestScoresKey(counter.organisationId, newest.modelId);
-    const isOpen = (note: Note) =>
-      note.key === key && note.generation === generation && note.rows + rows <= mostNoteRows;
-    let note = notes.find(isOpen);
-    if (note === undefined) {
-      note = { key, generation, spans: [], scored: [], rows: 0 };
-      notes.push(note);
-    }
-    note.spans.push(index + 1, rows);
-    note.scored.push(newest);
-    note.rows += rows;
-  }
-  return notes.map(({ key, generation, spans, scored }) => {
-    const crmIds = scored.flatMap((leads) => leads.crmIds);
-    const scores = scored.flatMap((leads) => leads.scores);
-    return { key, args: [generation, ...[spans, crmIds, scores].map((list) => JSON.stringify(list))] };
-  });
 }
 
 /** Calls of one name may be in one command. */

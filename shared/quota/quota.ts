@@ -1,4 +1,5 @@
 import { type Clock, machineClock } from '../clock.js';
+import type { ScoredLeads } from '../newest-scores/notes-of-calls.js';
 import type { Redis } from '../redis.js';
 import type { UsageCounter } from '../redis-keys.js';
 import { withinTime } from '../within-time.js';
@@ -8,7 +9,7 @@ import { CounterRebuild } from './counter-rebuild.js';
 import { recountCounter } from './counter-recount.js';
 import type { LedgerView } from './ledger-view.js';
 import { type QuotaReply, quotaCode } from './quota-codes.js';
-import { type QuotaCommands, quotaCommands, type ScoredLeads } from './quota-commands.js';
+import { type QuotaCommands, quotaCommands } from './quota-commands.js';
 import { QuotaError, QuotaLeaseLost, QuotaTooLate, QuotaUnavailable, quotaError } from './quota-errors.js';
 import { redisNowMs } from './redis-time.js';
 

@@ -45,7 +45,8 @@ const anotherReplicaSet =
 
 /**
  * Connects to MongoDB and makes sure that it answers, has transactions, and lets this process read. The database is the one
- * that the address names, else `leadscore`. Reads go to the primary, whatever the address says: a transaction cannot read elsewhere.
+ * that the address names, else `leadscore`. Reads go to the primary, whatever the address says: a transaction cannot read
+ * elsewhere.
  * @param url MONGODB_URL
  * @throws Error saying what to check, and never a password
  */
