@@ -160,7 +160,8 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const metrics = createMetrics();
   observeGateway(metrics, { dispatcher, takeBacks });
   const pulse = lifecycle.add(new RedisPulse(commands));
-  lifecycle.add(new RedisPulse(subscriber));
+  // No command waits on these for as long as there is nothing to send: that they were lost would be noticed late, or never.
+  for (const quiet of [jobs, subscriber]) lifecycle.add(new RedisPulse(quiet));
   const readiness = async () => pulse.complaint;
   let drain: Drain | undefined;
   let ownUrl = '';
