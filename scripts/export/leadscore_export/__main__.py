@@ -7,6 +7,7 @@ import json
 import math
 from pathlib import Path
 
+from leadscore_export.export_error import ExportError
 from leadscore_export.feature_reader import UnusableRecord
 from leadscore_export.featurizer import Featurizer
 
@@ -22,8 +23,13 @@ def main() -> None:
     options = parser.parse_args()
     path = options.bundle / "manifest.json" if options.bundle.is_dir() else options.bundle
     featurizer = Featurizer.from_manifest(json.loads(path.read_text(encoding="utf-8")))
-    for line in options.records:
-        print(json.dumps(_row_of(featurizer, line, options.now)))
+    for number, line in enumerate(options.records, start=1):
+        if not line.strip():
+            continue
+        try:
+            print(json.dumps(_row_of(featurizer, line, options.now)))
+        except (ExportError, json.JSONDecodeError) as error:
+            parser.error(f"line {number}: {error}")
 
 
 def _row_of(featurizer: Featurizer, line: str, now: str) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import date, datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 from leadscore_export import Boolean, Category, Date, ExportError, Featurizer, Multi, Number, UnusableRecord
+from leadscore_export.__main__ import main
 from leadscore_export.feature_types import Feature
 from leadscore_export.record_text import number_text
 
@@ -148,3 +150,18 @@ def test_features_say_what_is_wrong_with_them() -> None:
         Category("c", ["a"], category_aliases={"x": "b"})
     with pytest.raises(ExportError, match="write it as '5'"):
         Category("c", ["a", 5])  # type: ignore[list-item]
+
+
+def test_lines_that_are_no_records_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle = Path(__file__).parents[2] / "demo" / "bundle"
+    records = tmp_path / "records.jsonl"
+    for wrong, reason in [("5", "record 1 is 5"), ('{"Lead Source":', "Expecting value")]:
+        records.write_text(f'{{"Lead Source": "Referral"}}\n\n{wrong}\n', encoding="utf-8")
+        monkeypatch.setattr("sys.argv", ["leadscore_export", str(bundle), str(records)])
+        with pytest.raises(SystemExit):
+            main()
+        told = capsys.readouterr()
+        assert len(told.out.splitlines()) == 1
+        assert f"line 3: {reason}" in told.err
