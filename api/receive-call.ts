@@ -52,6 +52,7 @@ export async function receiveCall(
   // To find the key may have taken a while.
   const leftMs = Math.max(1, arrivedMs + options.timeoutMs - performance.now());
   const slot = { apiKey, slotId, window: 'scoring', timeoutMs: leftMs } as const;
+  const askedMs = performance.now();
   const decision = await takeSlot(context, rooms.rateLimit, slot);
   const decidedMs = performance.now();
   const body = await readBody(context.req, rooms.limits, rooms.bodies.begin(apiKey.organisation_id));
@@ -64,7 +65,8 @@ export async function receiveCall(
     apiKey,
     body,
     atMs,
-    deadline: { monotonicMs: endMs, redisMs: decision.redisNowMs + (endMs - decidedMs) },
+    // From when Redis was asked: an answer that was late in coming has taken its time of the call already.
+    deadline: { monotonicMs: endMs, redisMs: decision.redisNowMs + (endMs - askedMs) },
     idempotency: idempotencyOf(context, options.route, body),
     // Node ends its side of a connection as soon as the caller has closed theirs.
     hasHungUp: () => socket.destroyed || socket.writableEnded,

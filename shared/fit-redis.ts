@@ -2,6 +2,7 @@ import { messageOf } from './errors.js';
 import type { Logger } from './logger.js';
 import type { Redis } from './redis.js';
 import { mastersOf } from './redis-cluster.js';
+import { factOf } from './redis-info.js';
 
 /** A Redis that answers, and cannot be used. */
 export class UnfitRedis extends Error {
@@ -56,7 +57,3 @@ async function requireDatabase(redis: Redis): Promise<void> {
     );
   });
 }
-
-/** The value of a line of INFO. */
-const factOf = (information: string, name: string): string | undefined =>
-  new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(information)?.[1];

@@ -10,7 +10,8 @@ export interface AddingUpRooms {
 }
 
 /**
- * Adds up the older calls of the counters that are in use, so that to restore one only the younger are read. One that fails is passed over: it is tried again the next time.
+ * Adds up the older calls of the counters that are in use, so that to restore one only the younger are read. One that fails
+ * is passed over: it is tried again the next time.
  * @throws what Redis fails with when the list of counters cannot be read
  */
 export async function addUpOlderCalls({ busy, ledger, logger }: AddingUpRooms): Promise<void> {

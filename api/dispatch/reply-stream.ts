@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Logger } from '../../shared/logger.js';
 import { replyStreamKey } from '../../shared/redis-keys.js';
 import type { ChunkReply } from '../../shared/score-job.js';
-import { untilAborted } from '../../shared/store/in-time.js';
+import { untilAborted } from '../../shared/until-aborted.js';
 
 export interface ReplyStreamOptions {
   readonly gatewayId: string;

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { MongoError, MongoServerError, MongoServerSelectionError } from 'mongodb';
 import type { CallDocument, WriteReport } from '../../shared/store/call-documents.js';
-import { untilAborted } from '../../shared/store/in-time.js';
+import { untilTooLate } from '../../shared/store/in-time.js';
 import { CommitUnknown } from './transaction.js';
 
 export interface CallWriting {
@@ -40,9 +40,9 @@ export async function insertCalls(
   let mayBeWritten = false;
   for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, longestDelayMs)) {
     try {
-      const report = await untilAborted(signal, insertEach(documents, signal));
+      const report = await untilTooLate(signal, insertEach(documents, signal));
       mayBeWritten = true;
-      if (report.isConfirmed) return await untilAborted(signal, outcomes(documents, report, recordedCalls));
+      if (report.isConfirmed) return await untilTooLate(signal, outcomes(documents, report, recordedCalls));
     } catch (cause) {
       if (signal.aborted) throw new CommitUnknown('the calls were not confirmed in time', { cause });
       mayBeWritten ||= !saysNothingDone(cause);

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type ClientSession, type MongoClient, MongoError } from 'mongodb';
 import type { WriteOptions } from '../../shared/store/connect.js';
-import { untilAborted } from '../../shared/store/in-time.js';
+import { untilTooLate } from '../../shared/store/in-time.js';
 
 /** A transaction whose commit was sent and not confirmed: it may have happened or not. */
 export class CommitUnknown extends Error {
@@ -46,10 +46,10 @@ async function attempt(
 ): Promise<void> {
   session.startTransaction({ writeConcern: { w: 'majority' } });
   try {
-    await untilAborted(signal, write({ session, signal }));
+    await untilTooLate(signal, write({ session, signal }));
   } catch (error) {
     // A server that does not answer forgets the transaction by itself.
-    await untilAborted(signal, session.abortTransaction()).catch(() => undefined);
+    await untilTooLate(signal, session.abortTransaction()).catch(() => undefined);
     throw error;
   }
   await commit(session, signal);
@@ -59,7 +59,7 @@ async function attempt(
 async function commit(session: ClientSession, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
-      await untilAborted(signal, session.commitTransaction());
+      await untilTooLate(signal, session.commitTransaction());
       return;
     } catch (error) {
       if (error instanceof MongoError && error.hasErrorLabel(transient)) throw error;

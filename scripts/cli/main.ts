@@ -20,5 +20,5 @@ const written = (stream: NodeJS.WriteStream): Promise<void> =>
     stream.write('', () => resolve());
   });
 await Promise.all([process.stdout, process.stderr].map(written));
-// The driver of a MongoDB that takes connections and says nothing would keep the process for half a minute.
+// The driver of a MongoDB that takes connections and says nothing would keep the process for twenty seconds.
 process.exit(exitCode);

@@ -165,7 +165,7 @@ export const MANIFEST_SCHEMA = {
     validation: {
       type: 'object',
       properties: {
-        // No date is more than some millions of days away, and no lead is waited for as long as this.
+        // A century: no lead is waited for as long, and every date that is worked out from it can be one.
         horizon_days: { type: 'integer', minimum: 1, maximum: 36_500 },
         base_rate: { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 1 },
         holdout_top_lift: { type: 'number', exclusiveMinimum: 0 },

@@ -1,5 +1,6 @@
 import type { Redis } from '../redis.js';
 import { mastersOf } from '../redis-cluster.js';
+import { factOf } from '../redis-info.js';
 import { anyNewestScoresKey } from '../redis-keys.js';
 
 /** Of the memory that Redis may use, the share from which on newest scores give way: without room, no call is taken. */
@@ -18,7 +19,7 @@ export async function makeRoom(redis: Redis): Promise<number> {
 
 async function makeRoomOn(master: Redis): Promise<number> {
   const memory = await master.info('memory');
-  const figureOf = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(memory)?.[1] ?? 0);
+  const figureOf = (name: string) => Number(factOf(memory, name) ?? 0);
   const most = figureOf('maxmemory');
   if (most === 0 || figureOf('used_memory') < fullShare * most) return 0;
   let dropped = 0;

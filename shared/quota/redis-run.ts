@@ -1,5 +1,6 @@
 import type { Redis } from '../redis.js';
 import { mastersOf } from '../redis-cluster.js';
+import { factOf } from '../redis-info.js';
 import { redisRunKey } from '../redis-keys.js';
 
 /**
@@ -21,7 +22,4 @@ export async function runBeganMs(redis: Redis, nowMs: number): Promise<number> {
   return began;
 }
 
-async function runIdOf(server: Redis): Promise<string> {
-  const [, run = ''] = /^run_id:(\w+)/m.exec(await server.info('server')) ?? [];
-  return run;
-}
+const runIdOf = async (server: Redis): Promise<string> => factOf(await server.info('server'), 'run_id') ?? '';

@@ -1,3 +1,5 @@
+import { untilAborted } from '../until-aborted.js';
+
 /** What the time of a call to MongoDB was over without. Its message is what a log says, so it names what to look at. */
 export class MongoSilent extends Error {
   override name = 'MongoSilent';
@@ -22,27 +24,18 @@ export function inTime<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const signal = AbortSignal.timeout(timeoutMs);
-  return untilAborted(signal, work(signal));
+  return untilTooLate(signal, work(signal));
 }
 
 /**
- * Waits for `work`, but no longer than until the signal, which is that of a time limit, is aborted.
- * @throws MongoSilent when it was aborted first; else what the work throws
+ * Waits for a call to MongoDB, but no longer than until the signal of its time limit is aborted.
+ * @throws MongoSilent when it was; else what the call throws
  */
-export async function untilAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
-  let stopWaiting = (): void => undefined;
-  const late = new Promise<never>((_, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-    stopWaiting = () => signal.removeEventListener('abort', abort);
-  });
+export async function untilTooLate<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
   try {
-    return await Promise.race([work, late]);
+    return await untilAborted(signal, work);
   } catch (error) {
     // What the driver, or a stream, makes of the signal says nothing of MongoDB.
     throw signal.aborted ? new MongoSilent() : error;
-  } finally {
-    stopWaiting();
   }
 }

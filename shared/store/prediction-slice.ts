@@ -42,7 +42,7 @@ export const sliceColumns = {
   erased: 1,
 } as const;
 
-/** Records of one document at most: whoever asks for the fields of one record reads those of its neighbours. */
+/** Records of one document at most: for the fields of one record, MongoDB reads those of its neighbours. */
 const maxSliceRecords = 100;
 
 /** The id of a record's prediction: that of its call, and its row there (`<call id>.0107`). */

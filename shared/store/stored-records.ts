@@ -23,7 +23,7 @@ interface FoundSlice {
   readonly texts: readonly (string | false | null)[];
 }
 
-/** All that is read at once, however long the single texts may be: a worker has some hundred megabytes to spare. */
+/** All that is read at once, however long the single texts may be: what a worker keeps of a chunk has a limit. */
 const mostBytes = 64 * 1024 * 1024;
 /** Slices of one command: MongoDB holds each against all places that are asked for. */
 const mostSlices = 16;
@@ -43,7 +43,7 @@ export async function readStoredRecords(
   const distinct = [...new Set(ids)];
   const longestBytes = Math.floor(mostBytes / Math.max(1, distinct.length));
   await inTime(timeoutMs, async (signal) => {
-    for (const bySlice of inCommands(distinct)) {
+    for (const bySlice of placesBySlice(distinct)) {
       const places = [...bySlice.values()].flat();
       const slices = collection
         .find({ _id: { $in: [...bySlice.keys()] }, scores: { $exists: true } }, { signal })
@@ -59,7 +59,7 @@ export async function readStoredRecords(
 }
 
 /** The places of predictions by their slices, in as many pieces as commands are needed. */
-function inCommands(ids: readonly string[]): Map<string, Place[]>[] {
+function placesBySlice(ids: readonly string[]): Map<string, Place[]>[] {
   const commands: Map<string, Place[]>[] = [];
   const bySlice = new Map<string, Place[]>();
   for (const id of ids) {

@@ -7,11 +7,11 @@ from typing import Any
 
 from leadscore_export.check_arguments import check_text
 from leadscore_export.export_error import ExportError
+from leadscore_export.feature_reader import FLOAT32_MAX
 from leadscore_export.featurizer import Featurizer
 
 _MOST_COLUMNS = 10_000
 _LONGEST_FIELD, _LONGEST_CATEGORY, _LONGEST_SEPARATOR, _LONGEST_UNIT = 255, 1000, 16, 64
-_FLOAT32_MAX = 3.4028234663852886e38
 _NUMBERS = ("impute", "other_value")
 
 
@@ -48,7 +48,7 @@ def _check_feature(feature: Mapping[str, Any]) -> None:
     if feature.get("encoding", "onehot") not in ("onehot", "ordinal"):
         raise ExportError(f'{name}: encoding is {feature["encoding"]!r}; it is "onehot" or "ordinal"')
     for key in _NUMBERS:
-        if key in feature and not abs(feature[key]) <= _FLOAT32_MAX:
+        if key in feature and not abs(feature[key]) <= FLOAT32_MAX:
             raise ExportError(f"{name}: {key} is {feature[key]}; leave it out for NaN, or give a number of float32")
 
 

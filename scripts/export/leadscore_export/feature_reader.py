@@ -26,7 +26,7 @@ from leadscore_export.record_text import folded_name
 # Fills a row's columns from one scalar, given the request's Unix ms; says why when there is no value.
 Writer = Callable[[list[float], Scalar, float], NoValue | None]
 
-_FLOAT32_MAX = float(np.finfo(np.float32).max)
+FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 class UnusableRecord(ExportError):
@@ -108,7 +108,7 @@ def _writer(feature: Mapping[str, Any], missing: frozenset[str]) -> Writer:
         number = read(value)
         if isinstance(number, NoValue):
             return number
-        row[column] = min(max(number, -_FLOAT32_MAX), _FLOAT32_MAX)
+        row[column] = min(max(number, -FLOAT32_MAX), FLOAT32_MAX)
         return None
 
     return write_number

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from leadscore_export.export_error import ExportError
+from leadscore_export.feature_reader import FLOAT32_MAX
 from leadscore_export.serving_figures import logit
 from leadscore_export.tree_model import Leaf, Node, Split, TreeModel, float32_below
 
 _NO_CHILD = -1
-_FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 def forest_trees(model: Any) -> TreeModel:
@@ -103,4 +103,4 @@ def _histogram_node(nodes: Any, index: int) -> Node:
 
 def _threshold(value: float) -> float:
     """A split of "any value" against NaN has an infinite threshold."""
-    return min(float32_below(float(value)), _FLOAT32_MAX)
+    return min(float32_below(float(value)), FLOAT32_MAX)
