@@ -5,6 +5,7 @@ import type { ScoringCall } from '../../api/scoring-call.js';
 import { createLogger } from '../../shared/logger.js';
 import { QuotaLeaseLost, QuotaWouldCrossStop } from '../../shared/quota/quota-errors.js';
 import type { Organisation } from '../../shared/store/organisations.js';
+import { failureOf } from '../support/failure-of.js';
 
 const organisation = { _id: 'org', plan: 'pro', limit: 100 } as Organisation;
 const never = new Promise<never>(() => undefined);
@@ -53,12 +54,6 @@ function meteringOn(
   const options = { quota, takeBacks, clock, logger: createLogger('silent', 'test') };
   return { done, metering: new Metering(options as unknown as MeteringOptions) };
 }
-
-const failureOf = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(
-    () => 'it did not fail',
-    (error: unknown) => error,
-  );
 
 describe('what a call holds', () => {
   const failure = new Error('of its own');
@@ -153,7 +148,7 @@ describe('what a call holds', () => {
     expect(metering.isFarFromStop(callOf(), organisation)).to.equal(false);
     await metering.reserve(callOf(), organisation);
     expect(metering.isFarFromStop(callOf(), organisation)).to.equal(true);
-    const { message } = (await failureOf(metering.reserve(callOf(), organisation))) as Error;
+    const { message } = await failureOf(metering.reserve(callOf(), organisation));
     expect(message)
       .to.include('2 more records would pass the backstop of 200')
       .and.include('5 in calls under way');

@@ -100,8 +100,9 @@ describe('the quota on a Redis Cluster', () => {
     const logger = { warn: (fields: unknown) => void warnings.push(fields) };
     await requireFitRedis(redis, logger);
     expect(warnings).to.deep.equal([]);
-    await mastersOf(redis)[1]?.config('SET', 'maxmemory-policy', 'allkeys-lru');
-    await requireFitRedis(redis, logger);
+    const setPolicy = (policy: string) => mastersOf(redis)[1]?.config('SET', 'maxmemory-policy', policy);
+    await setPolicy('allkeys-lru');
+    await requireFitRedis(redis, logger).finally(() => setPolicy('noeviction'));
     expect(warnings).to.deep.equal([{ policy: 'allkeys-lru' }]);
     const url = cluster.nodes[0]?.url ?? '';
     const one = connectRedis({ url, name: 'test', kind: 'commands', logger: createLogger('silent', 'test') });

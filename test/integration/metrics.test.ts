@@ -49,7 +49,7 @@ describe('metrics', () => {
     for (const lane of ['singles', 'batches'])
       expect(await read(gatewayUrl, `leadscore_chunks_waiting{lane="${lane}"}`)).to.equal(0);
     expect(await read(gatewayUrl, 'leadscore_calls_to_take_back')).to.equal(0);
-    await own.call('/readyz');
+    for (const probe of ['/readyz', '/healthz']) expect((await own.call(probe)).status).to.equal(200);
     const { text } = await httpCall(gatewayUrl, { method: 'GET' });
     expect(text, 'the probes of balancers').to.not.match(/path="\/(readyz|healthz)"/);
   });

@@ -15,6 +15,7 @@ import {
   storeVersion,
   VersionTaken,
 } from '../../shared/store/model-versions.js';
+import { failureOf } from '../support/failure-of.js';
 import { freeze } from '../support/freeze.js';
 import { packSample, type SampleOptions, sampleBundle, sampleParts } from '../support/sample-bundle.js';
 import { freshDatabases } from '../support/servers.js';
@@ -119,7 +120,7 @@ describe('model versions', () => {
 
   it('cannot be changed, and the error says what to do', async () => {
     await store(sample());
-    const error = await failure(store(sample({ intercept: 0.125 })));
+    const error = await failureOf(store(sample({ intercept: 0.125 })));
     expect(error).to.be.instanceOf(VersionTaken);
     expect(error.message).to.match(
       /^Version "1.0.0" of mdl_1 is stored already .* give the manifest another "version"/,
@@ -150,14 +151,14 @@ describe('model versions', () => {
 
   it('leave nothing behind when a file cannot be stored', async () => {
     await database.createCollection('bundles.files', { validator: { filename: { $not: /golden/ } } });
-    expect((await failure(store(sample()))).message).to.match(/failed validation/);
+    expect((await failureOf(store(sample()))).message).to.match(/failed validation/);
     await expectStored({ versions: 0, files: 0 });
     expect(await count('bundles.chunks')).to.equal(0);
   });
 
   it('leave nothing behind when the document cannot be stored', async () => {
     await database.createCollection('model_versions', { validator: { never: { $exists: true } } });
-    expect((await failure(store(sample()))).message).to.match(/failed validation/);
+    expect((await failureOf(store(sample()))).message).to.match(/failed validation/);
     await expectStored({ versions: 0, files: 0 });
     expect(await count('bundles.chunks')).to.equal(0);
     expect(await loadManifest(database, modelId, '1.0.0')).to.equal(undefined);
@@ -170,13 +171,13 @@ describe('model versions', () => {
     if (chunk === null) throw new Error('no chunk was stored');
     const changed = Buffer.from(chunk.data.value()).map((byte) => byte ^ 1);
     await chunks.updateOne({ _id: chunk._id }, { $set: { data: new Binary(changed) } });
-    expect((await failure(loadBundle(database, modelId, '1.0.0'))).message).to.equal(
+    expect((await failureOf(loadBundle(database, modelId, '1.0.0'))).message).to.equal(
       'What is stored of mdl_1:1.0.0 does not match its digest',
     );
     await chunks.deleteMany({});
-    await failure(loadBundle(database, modelId, '1.0.0'));
+    await failureOf(loadBundle(database, modelId, '1.0.0'));
     await database.collection('bundles.files').deleteMany({});
-    await failure(loadBundle(database, modelId, '1.0.0'));
+    await failureOf(loadBundle(database, modelId, '1.0.0'));
   });
 
   it('are listed with the last import first', async () => {
@@ -249,18 +250,9 @@ describe('the files of a bundle', () => {
     const startedMs = performance.now();
     const another = { ...file, id: new ObjectId() };
     const attempts = [storage.upload(another), storage.download(file.id), storage.remove([file.id])];
-    const errors = await Promise.all(attempts.map(failure));
+    const errors = await Promise.all(attempts.map(failureOf));
     expect(performance.now() - startedMs).to.be.within(300, 2500);
     for (const error of errors) expect(error.message).to.include('MongoDB did not answer in time');
     process.kill(server.pid, 'SIGCONT');
   });
 });
-
-async function failure(promise: Promise<unknown>): Promise<Error> {
-  const outcome = await promise.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  if (outcome instanceof Error) return outcome;
-  throw new Error('it did not fail');
-}

@@ -14,12 +14,13 @@ export interface RedisClusterOptions {
   readonly certificate?: Certificate;
 }
 
-/** Three Redis servers that are one cluster. */
+/** Three Redis servers that are one cluster, and their replicas. */
 export interface RedisCluster {
   /** Names all nodes. */
   readonly url: string;
   /** The same, with TLS; undefined without a certificate. */
   readonly tlsUrl: string | undefined;
+  /** Those that were masters when it was formed. */
   readonly nodes: readonly LocalServer[];
   /** Kills a node and starts it again, with nothing but its place in the cluster. */
   restart(index: number): Promise<void>;
@@ -72,7 +73,9 @@ export async function startRedisCluster(options: RedisClusterOptions): Promise<R
   return {
     url: `redis-cluster://${hosts(all.map(({ port }) => port))}`,
     tlsUrl: certificate === undefined ? undefined : `rediss-cluster://${hosts(tlsPorts)}`,
-    nodes: all.slice(0, masterCount),
+    get nodes() {
+      return all.slice(0, masterCount); // those that were started again too
+    },
     restart,
     stop,
   };

@@ -6,6 +6,7 @@ import type { ScoringCall } from '../../../api/scoring-call.js';
 import { ApiError } from '../../../shared/errors.js';
 import { compileKnownFields } from '../../../shared/known-fields.js';
 import type { ChunkReply, OutgoingPayload, PartReply } from '../../../shared/score-job.js';
+import { failureOf } from '../../support/failure-of.js';
 
 const model = {
   id: 'mdl',
@@ -49,12 +50,6 @@ function dispatcherWith(answer: (payload: OutgoingPayload) => Promise<readonly P
   const options = { gatewayId: 'gw', queues, replies: stream } as unknown as DispatcherOptions;
   return { dispatcher: new Dispatcher(options), sent, dropped };
 }
-
-const failureOf = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(
-    () => 'it did not fail',
-    (error: unknown) => error,
-  );
 
 describe('Dispatcher', () => {
   it('cuts a batch into chunks of at most 250 records, and tells what each record was scored from', async () => {

@@ -10,6 +10,7 @@ import type { LocalServer } from '../../../scripts/local-servers/server-process.
 import { QuotaUnavailable } from '../../../shared/quota/quota-errors.js';
 import { redisNowMs } from '../../../shared/quota/redis-time.js';
 import type { UsageCounter } from '../../../shared/redis-keys.js';
+import { failureOf } from '../../support/failure-of.js';
 import { freeze } from '../../support/freeze.js';
 import type { MemoryLedger } from './memory-ledger.js';
 import { freshCounter, leaseMs, QuotaRig } from './quota-rig.js';
@@ -43,12 +44,6 @@ describe('quota when Redis fails', () => {
     counter = freshCounter();
     await rig.reserve(counter, 'held', 10);
   });
-
-  const failureOf = (work: Promise<unknown>): Promise<unknown> =>
-    work.then(
-      () => 'nothing failed',
-      (error) => error,
-    );
 
   describe('because its memory is full', () => {
     beforeEach(() => rig.redis.config('SET', 'maxmemory', '1'));

@@ -15,19 +15,10 @@ import {
   type UsageCounter,
   usageKey,
 } from '../../../shared/redis-keys.js';
+import { failureOf } from '../../support/failure-of.js';
 import { freshDatabases } from '../../support/servers.js';
 import { LossyProxy } from './lossy-proxy.js';
 import { freshCounter, QuotaRig } from './quota-rig.js';
-
-/** What a promise fails with. */
-async function failureOf(work: Promise<unknown>): Promise<unknown> {
-  try {
-    await work;
-  } catch (error) {
-    return error;
-  }
-  throw new Error('It was expected to fail');
-}
 
 describe('quota', () => {
   let rig: QuotaRig;

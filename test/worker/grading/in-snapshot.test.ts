@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { inSnapshot } from '../../../worker/grading/in-snapshot.js';
 import { eventually } from '../../support/eventually.js';
+import { failureOf } from '../../support/failure-of.js';
 import { gradingDatabase } from './grade-at.js';
 
 describe('a snapshot that a grade reads', () => {
@@ -28,14 +29,8 @@ describe('a snapshot that a grade reads', () => {
       }, 10_000);
       throw failed;
     });
-    const error = await grade.then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    );
-    expect(error)
-      .to.be.an('error')
-      .with.property('message')
-      .that.includes('minSnapshotHistoryWindowInSeconds');
+    const error = await failureOf(grade);
+    expect(error.message).to.include('minSnapshotHistoryWindowInSeconds');
     expect(error).to.have.nested.property('cause.codeName', 'SnapshotTooOld');
     expect(reads).to.equal(1);
   });
