@@ -1,36 +1,57 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Context } from 'koa';
-import { type RateDecision, RateLimit } from '../../api/rate-limit/rate-limit.js';
-import { takeSlot } from '../../api/receive-call.js';
-import { ApiError } from '../../shared/errors.js';
-import type { Redis } from '../../shared/redis.js';
+import { BodiesUnderWay } from '../../api/bodies-under-way.js';
+import type { RateDecision, RateLimit } from '../../api/rate-limit/rate-limit.js';
+import { receiveCall } from '../../api/receive-call.js';
+import { machineClock } from '../../shared/clock.js';
 import type { ApiKey } from '../../shared/store/api-keys.js';
 
-describe('takeSlot', () => {
-  const headers = new Map<string, string>();
-  const context = { set: (name: string, value: string) => headers.set(name, value) } as unknown as Context;
-  const apiKey = { _id: 'key', organisation_id: 'org', rate_per_second: 10 } as ApiKey;
-  const slot = { apiKey, slotId: 'slot', window: 'scoring', timeoutMs: 60 } as const;
-  const limit = (take: () => Promise<Partial<RateDecision>>) => ({ take }) as unknown as RateLimit;
+const limits = { maxBodyBytes: 1_000, bodyTimeoutMs: 60_000 };
+const redisNowMs = 1_000_000;
+const decision: RateDecision = {
+  accepted: true,
+  ...{ remaining: 9, retryAfterMs: 0, resetMs: 0, acceptedAtRedisUs: 1, redisNowMs },
+};
+const apiKey = { _id: 'key', organisation_id: 'org', rate_per_second: 10 } as ApiKey;
 
-  it('says what is left of the rate', async () => {
-    await takeSlot(
-      context,
-      limit(async () => ({ accepted: true, remaining: 9, resetMs: 900 })),
-      slot,
-    );
-    expect(Object.fromEntries(headers)).to.deep.equal({
-      'RateLimit-Policy': '"key";q=10;w=1',
-      RateLimit: '"key";r=9;t=1',
-    });
-  });
+describe('a call that is received', () => {
+  /** A request with a body, as the server sees it. */
+  async function sent(): Promise<IncomingMessage> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    request({ host: '127.0.0.1', port, method: 'POST' })
+      .on('error', () => undefined)
+      .end('{}');
+    const [incoming] = (await once(server, 'request')) as [IncomingMessage];
+    incoming.once('close', () => server.close());
+    return incoming;
+  }
 
-  it('waits for no longer than the call has time', async function () {
-    const ownLimitMs = 10 * this.timeout();
-    const unanswering = { sendCommand: () => new Promise(() => undefined) } as unknown as Redis;
-    const refusal = takeSlot(context, new RateLimit(unanswering, ownLimitMs), slot);
-    const error: unknown = await refusal.catch((thrown: unknown) => thrown);
-    expect(error).to.be.instanceOf(ApiError);
-    expect(error).to.include({ errorName: 'internalError' });
+  it('has until its deadline by Redis’s clock too, however late Redis answers', async () => {
+    const req = await sent();
+    const beforeMs = performance.now();
+    let takenMs = 0;
+    const rateLimit = {
+      take: async () => {
+        takenMs = performance.now();
+        await pause(100);
+        return decision;
+      },
+    } as unknown as RateLimit;
+    const context = { req, get: () => '', set: () => undefined } as unknown as Context;
+    const rooms = {
+      ...{ rateLimit, limits, clock: machineClock(0), newCallId: () => 'call' },
+      bodies: new BodiesUnderWay(limits),
+    };
+    const options = { authenticate: async () => apiKey, timeoutMs: 60_000, route: 'route' };
+    const { deadline } = await receiveCall(context, rooms, options);
+    const leftByRedisMs = deadline.redisMs - redisNowMs;
+    expect(leftByRedisMs).to.be.within(deadline.monotonicMs - takenMs, deadline.monotonicMs - beforeMs);
+    req.destroy();
   });
 });
