@@ -16,6 +16,7 @@ import { Quota } from '../shared/quota/quota.js';
 import { readSettings } from '../shared/read-settings.js';
 import { connectionReady, connectRedis } from '../shared/redis.js';
 import { RedisPulse } from '../shared/redis-pulse.js';
+import { startStep } from '../shared/start-step.js';
 import { ApiKeyStore } from '../shared/store/api-keys.js';
 import { CallDocuments } from '../shared/store/call-documents.js';
 import { connectMongo } from '../shared/store/connect.js';
@@ -97,13 +98,14 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const replyReader = connect('replies', 'blocking');
   const subscriber = connect('changes', 'blocking');
   await Promise.all([commands, jobs, replyReader, subscriber].map((redis) => connectionReady(redis)));
-  await requireFitRedis(commands, logger);
+  await startStep(() => requireFitRedis(commands, logger));
   const mongo = await connectMongo(mongoUrl, { name: 'leadscore-gateway' });
   lifecycle.onStop('mongo', () => mongo.client.close());
   await prepareDatabase(mongo.database);
 
   const { database } = mongo;
-  await claimRedis(commands, await installationId(database));
+  const installation = await startStep(() => installationId(database));
+  await startStep(() => claimRedis(commands, installation));
   const keySettings = { brand: config.keyBrand, pepper: config.keyPepper };
   const ledger = new UsageLedger(database, clock);
   const predictions = new PredictionStore(database);

@@ -1,24 +1,22 @@
-import { messageOf } from './errors.js';
 import type { Logger } from './logger.js';
 import type { Redis } from './redis.js';
 import { mastersOf } from './redis-cluster.js';
 import { factOf } from './redis-info.js';
-
-/** A Redis that answers, and cannot be used. */
-export class UnfitRedis extends Error {
-  override name = 'UnfitRedis';
-}
+import { Unfit } from './start-step.js';
 
 const rightPolicy = 'noeviction';
+
+/** What Redis answered with, and not a connection that broke. */
+const isRefusal = (error: unknown): error is Error => error instanceof Error && error.name === 'ReplyError';
 
 /**
  * Makes sure, at start, that a Redis takes writes, into the database that is named, and keeps what it is given. It is asked by
  * INFO, which managed servers allow where they forbid CONFIG; of one that does not allow it, nothing is known.
- * @throws UnfitRedis saying what to name instead
+ * @throws Unfit saying what to name instead; what the connection fails with
  */
 export async function requireFitRedis(redis: Redis, logger: Pick<Logger, 'warn'>): Promise<void> {
   const masters = mastersOf(redis);
-  const told = await Promise.all(masters.map((master) => master.info().catch(() => '')));
+  const told = await Promise.all(masters.map(informationOf));
   const [first = ''] = told;
   // A cluster's client knows by itself which nodes are masters.
   if (masters.includes(redis)) {
@@ -34,14 +32,23 @@ export async function requireFitRedis(redis: Redis, logger: Pick<Logger, 'warn'>
     );
 }
 
+async function informationOf(master: Pick<Redis, 'info'>): Promise<string> {
+  try {
+    return await master.info();
+  } catch (error) {
+    if (isRefusal(error)) return '';
+    throw error;
+  }
+}
+
 function requireMaster(information: string): void {
   if (factOf(information, 'redis_mode') === 'cluster')
-    throw new UnfitRedis(
+    throw new Unfit(
       'REDIS_URL names one node of a Redis Cluster: write it as redis-cluster://host:port,host:port',
     );
   if (factOf(information, 'role') !== 'slave') return;
   const master = `${factOf(information, 'master_host')}:${factOf(information, 'master_port')}`;
-  throw new UnfitRedis(
+  throw new Unfit(
     `REDIS_URL names a Redis that is a read-only replica of ${master}: name the one that takes writes, or an address ` +
       'that follows it',
   );
@@ -52,8 +59,9 @@ async function requireDatabase(redis: Redis): Promise<void> {
   const { db = 0 } = redis.options;
   if (db === 0) return;
   await redis.select(db).catch((error: unknown) => {
-    throw new UnfitRedis(
-      `REDIS_URL names database ${db}, which Redis does not let this process use (${messageOf(error)})`,
+    if (!isRefusal(error)) throw error;
+    throw new Unfit(
+      `REDIS_URL names database ${db}, which Redis does not let this process use (${error.message})`,
     );
   });
 }

@@ -1,8 +1,9 @@
 import type { Redis } from './redis.js';
 import { installationKey } from './redis-keys.js';
+import { Unfit } from './start-step.js';
 
 /** A Redis that counts for another database: what this one says of usage would be taken for the truth there. */
-export class OtherInstallation extends Error {
+export class OtherInstallation extends Unfit {
   override name = 'OtherInstallation';
 
   constructor() {

@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { messageOf } from '../../shared/errors.js';
 import { childProcessIds } from '../bench/process-usage.js';
 import { startMongo } from '../local-servers/mongo-server.js';
 import { startRedis } from '../local-servers/redis-server.js';
@@ -153,11 +154,12 @@ export class Cluster {
 
   /** Starts a further worker pool. */
   async startPool(): Promise<ServiceProcess> {
-    const pool = await startService({
+    const starting = startService({
       kind: 'worker',
       environment: { ...this.options.settings, REDIS_URL: this.redisUrl, MONGODB_URL: this.mongoUrl },
       log: this.log,
     });
+    const pool = await this.explained(starting);
     this.endWithThisProcess(pool);
     this.pools.push(pool);
     void pool.ended.then((how) => {
@@ -215,6 +217,16 @@ export class Cluster {
     await Promise.all(starting);
   }
 
+  private async explained<Started>(starting: Promise<Started>): Promise<Started> {
+    try {
+      return await starting;
+    } catch (cause) {
+      const lines = (await this.readLog()).split('\n');
+      const last = lines.findLast((line) => line.includes('"level":"fatal"')) ?? 'nothing';
+      throw new Error(`${messageOf(cause)}; the last of it: ${last}`, { cause });
+    }
+  }
+
   private openSlot(link: Link, settings: Settings): Promise<GatewaySlot> {
     return GatewaySlot.open({
       link,
@@ -224,6 +236,7 @@ export class Cluster {
       databaseName,
       environment: { ...this.options.settings, ...settings },
       log: this.log,
+      explained: (starting) => this.explained(starting),
       onStart: (gateway) => this.endWithThisProcess(gateway),
       onDeath: (how) => this.deaths.push(`a gateway: ${how}`),
     });

@@ -13,6 +13,8 @@ export interface SlotOptions {
   readonly databaseName: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: number;
+  /** Waits for a start; when it fails, the error has what the log says of it. */
+  readonly explained: <Started>(starting: Promise<Started>) => Promise<Started>;
   /** Told the process ids of gateways that this slot has started. */
   readonly onStart: (gateway: ServiceProcess) => void;
   /** Told how a gateway ended that this slot has not ended. */
@@ -59,11 +61,12 @@ export class GatewaySlot {
    * @throws Error when it does not come up
    */
   async start(): Promise<ServiceProcess> {
-    const gateway = await startService({
+    const starting = startService({
       kind: 'gateway',
       environment: { ...this.options.environment, ...this.addresses() },
       log: this.options.log,
     });
+    const gateway = await this.options.explained(starting);
     this.options.onStart(gateway);
     this.running = gateway;
     void gateway.ended.then((how) => {

@@ -64,7 +64,7 @@ async function readyUrl(
     );
   });
   const early = ended.then((how) => {
-    throw new Error(`the ${kind} ended before it was ready (${how}): its log above says why`);
+    throw new Error(`the ${kind} ended before it was ready (${how}): its log says why`);
   });
   early.catch(() => undefined);
   try {

@@ -1,4 +1,5 @@
 import { type Db, MongoServerError } from 'mongodb';
+import { Unfit } from '../start-step.js';
 import { callsCollection } from './calls-collection.js';
 import type { WriteOptions } from './connect.js';
 import { inCommands } from './document-bytes.js';
@@ -59,7 +60,7 @@ const collectionExists = 48;
 const earlierCollections = ['predictions', 'usage_ledger'];
 
 /** The database holds calls in a form from before the first release. */
-export class EarlierForm extends Error {
+export class EarlierForm extends Unfit {
   override name = 'EarlierForm';
 
   constructor() {

@@ -8,6 +8,7 @@ import {
   ReadPreference,
 } from 'mongodb';
 import { messageOf } from '../errors.js';
+import { startStep, Unfit } from '../start-step.js';
 import { missingRights } from './missing-rights.js';
 
 export type { ClientSession, Db, MongoClient } from 'mongodb';
@@ -30,11 +31,13 @@ export interface MongoConnectionOptions {
   readonly name: string;
   /** Connections of this process. */
   readonly maxPoolSize?: number;
-  /** How long to wait for a server that takes writes. */
+  /** How long to wait for a server that takes writes, and lets itself be read. */
   readonly longestWaitMs?: number;
 }
 
 const defaultDatabaseName = 'leadscore';
+/** Authentication failed; there is no such mechanism; what Atlas says for either. */
+const lockedOut: ReadonlySet<number> = new Set([18, 334, 8000]);
 
 const noReplicaSet =
   'MONGODB_URL names a MongoDB that is no replica set: start it with --replSet and run rs.initiate()';
@@ -48,7 +51,7 @@ const anotherReplicaSet =
  * that the address names, else `leadscore`. Reads go to the primary, whatever the address says: a transaction cannot read
  * elsewhere.
  * @param url MONGODB_URL
- * @throws Error saying what to check, and never a password
+ * @throws Unfit where waiting mends nothing, else Error, saying what to check, and never a password
  */
 export async function connectMongo(
   url: string,
@@ -56,24 +59,26 @@ export async function connectMongo(
 ): Promise<Mongo> {
   const client = clientOf(url, { name, maxPoolSize, longestWaitMs });
   try {
-    await client.connect();
-    const signal = () => AbortSignal.timeout(longestWaitMs);
-    const hello = () => client.db('admin').command({ hello: 1 }, { signal: signal() });
-    // Once more: the driver does not repeat a command whose connection breaks.
-    requireTransactions(await hello().catch(hello));
-    const database = client.db(databaseName(client));
-    // It says hello to everybody.
-    await database.collection('settings').findOne({}, { projection: { _id: 1 }, signal: signal() });
-    return { client, database };
+    return await startStep(async () => {
+      try {
+        return { client, database: await opened(client, AbortSignal.timeout(longestWaitMs)) };
+      } catch (error) {
+        throw isFinal(error) ? new Unfit(explained(error, url), { cause: error }) : error;
+      }
+    }, longestWaitMs);
   } catch (error) {
     await client.close();
-    throw error instanceof UnfitServer ? error : new Error(explained(error, url), { cause: error });
+    throw error instanceof Unfit ? error : new Error(explained(error, url), { cause: error });
   }
 }
 
-/** The server answers, and cannot be used. */
-class UnfitServer extends Error {
-  override name = 'UnfitServer';
+async function opened(client: MongoClient, signal: AbortSignal): Promise<Db> {
+  await client.connect();
+  requireTransactions(await client.db('admin').command({ hello: 1 }, { signal }));
+  const database = client.db(databaseName(client));
+  // It says hello to everybody.
+  await database.collection('settings').findOne({}, { projection: { _id: 1 }, signal });
+  return database;
 }
 
 function clientOf(
@@ -97,16 +102,23 @@ function clientOf(
 
 function requireTransactions({ setName, msg, isreplicaset }: Document): void {
   if (setName !== undefined || msg === 'isdbgrid') return;
-  throw new UnfitServer(isreplicaset === true ? notInitiated : noReplicaSet);
+  throw new Unfit(isreplicaset === true ? notInitiated : noReplicaSet);
 }
+
+/** Whether MongoDB has said what will not change by itself: that it does not let this process in. */
+const isFinal = (error: unknown): boolean => isLockedOut(error) || missingRights(error) !== undefined;
+
+const isLockedOut = (error: unknown): boolean =>
+  error instanceof MongoServerError && lockedOut.has(Number(error.code));
 
 /** What went wrong, and what to do about it. */
 function explained(error: unknown, url: string): string {
   const reason = withoutSecrets(messageOf(error), url);
   const missing = missingRights(error);
   if (missing !== undefined) return missing;
-  if (error instanceof MongoServerError)
+  if (isLockedOut(error))
     return `MongoDB did not let this process in: check the user and the password in MONGODB_URL (${reason})`;
+  if (error instanceof MongoServerError) return `MongoDB answered, and cannot be used: ${reason}`;
   const topology = error instanceof MongoServerSelectionError ? error.reason : undefined;
   const servers = [...(topology?.servers.values() ?? [])];
   // The driver drops a server that is of no replica set, or of another.

@@ -1,5 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { FaultProxy } from '../../scripts/chaos/fault-proxy.js';
+import type { GatewaySlot } from '../../scripts/chaos/gateway-slot.js';
+import { installationKey } from '../../shared/redis-keys.js';
 import { eventually } from '../support/eventually.js';
 import { expectNobodyElseDied } from '../support/fault-checks.js';
 import { type FaultService, sharedFaultService } from '../support/fault-service.js';
@@ -8,29 +10,75 @@ import { startTimeoutMs } from '../support/service.js';
 import { workspace } from '../support/workspace.js';
 
 const proxied = 0;
+const awayForMs = 1_000;
+/** Longer than a gateway takes to come to the step that fails, shorter than it goes on trying. */
+const fullForMs = 3_000;
 
-describe('a gateway that starts while a connection breaks', () => {
+/** What a gateway asks before it is ready, as it stands in the request. */
+const steps = [
+  { server: 'redis', name: 'whose usage Redis counts', text: installationKey },
+  { server: 'mongo', name: 'whether it may read', text: 'projection' },
+  { server: 'mongo', name: 'an index', text: 'createIndexes' },
+  { server: 'mongo', name: 'the id of the database', text: 'findAndModify' },
+] as const;
+
+describe('a gateway that starts', () => {
   let service: FaultService;
+  let slot: GatewaySlot;
 
   before(async function () {
     this.timeout(startTimeoutMs);
     service = await sharedFaultService();
+    const [found] = service.cluster.gateways;
+    if (found === undefined) throw new Error('the service has no gateway');
+    slot = found;
   });
   afterEach(() => expectNobodyElseDied(service));
 
-  for (const fate of ['lost', 'reply-lost'] as const)
-    it(`comes up all the same: an index of MongoDB, ${fate}`, async function () {
-      this.timeout(startTimeoutMs);
-      const own = await workspace(service);
-      const slot = service.cluster.gateways[proxied];
-      const mongo: FaultProxy | undefined = slot?.proxies?.mongo;
-      if (slot === undefined || mongo === undefined)
-        throw new Error('the service has no gateway behind proxies');
-      await slot.kill();
-      const broken = mongo.next('createIndexes', fate);
-      await slot.start();
-      await broken;
-      await eventually(async () => scored(await own.score([{ company_size: 3 }], { gateway: proxied })));
-      expect(await own.ledgerSum()).to.equal(1);
-    });
+  async function expectItServes(): Promise<void> {
+    const own = await workspace(service);
+    await eventually(async () => scored(await own.score([{ company_size: 3 }], { gateway: proxied })));
+    expect(await own.ledgerSum()).to.equal(1);
+  }
+
+  for (const { server, name, text } of steps)
+    for (const fate of ['lost', 'reply-lost'] as const)
+      it(`comes up all the same when a connection to ${server} breaks: ${name}, ${fate}`, async function () {
+        this.timeout(startTimeoutMs);
+        const proxy = slot.proxies?.[server];
+        if (proxy === undefined) throw new Error('the gateway has no proxies');
+        await slot.kill();
+        const broken = proxy.next(text, fate);
+        await slot.start();
+        await broken;
+        await expectItServes();
+      });
+
+  it('comes up when Redis restarts as it is asked whose usage it counts', async function () {
+    this.timeout(startTimeoutMs);
+    const proxy = slot.proxies?.redis;
+    if (proxy === undefined) throw new Error('the gateway has no proxies');
+    await slot.kill();
+    const asked = proxy.next(installationKey, 'lost');
+    const starting = slot.start();
+    await asked;
+    await service.cluster.kill('redis');
+    await pause(awayForMs);
+    await service.cluster.revive('redis');
+    await starting;
+    await expectItServes();
+  });
+
+  it('comes up when Redis, which was emptied, takes writes again', async function () {
+    this.timeout(startTimeoutMs);
+    await slot.kill();
+    await service.redis.config('SET', 'maxmemory', '1');
+    // Not FLUSHALL: the gateway beside it has calls of other tests to settle.
+    await service.redis.del(installationKey);
+    const starting = slot.start();
+    await pause(fullForMs);
+    await service.redis.config('SET', 'maxmemory', '0');
+    await starting;
+    await expectItServes();
+  });
 });

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { startRedis } from '../../scripts/local-servers/redis-server.js';
 import type { LocalServer } from '../../scripts/local-servers/server-process.js';
-import { requireFitRedis, UnfitRedis } from '../../shared/fit-redis.js';
+import { requireFitRedis } from '../../shared/fit-redis.js';
 import { createLogger } from '../../shared/logger.js';
 import { connectionReady, connectRedis, type Redis } from '../../shared/redis.js';
+import { Unfit } from '../../shared/start-step.js';
+import { failureOf } from '../support/failure-of.js';
 
 describe('a Redis at start', () => {
   let directory: string;
@@ -64,6 +66,16 @@ describe('a Redis at start', () => {
     expect(warnings).to.deep.equal([]);
   });
 
+  it('that cannot be asked is not taken for one that does not tell, nor for one without the database', async () => {
+    for (const url of [server.url, `${server.url}/3`]) {
+      const redis = await connected(url);
+      redis.disconnect();
+      const failure = await failureOf(check(redis));
+      expect(failure.message).to.match(/Connection is closed|isn't writeable/);
+      expect(failure).to.not.be.instanceOf(Unfit);
+    }
+  });
+
   it('that does not have the database that is named is refused', async () => {
     await check(await connected(`${server.url}/3`));
     const refusal = await check(await connected(`${server.url}/99`)).catch(String);
@@ -78,7 +90,7 @@ describe('a Redis at start', () => {
     });
     try {
       const refusal = await check(await connected(replica.url)).catch((error: unknown) => error);
-      expect(refusal).to.be.instanceOf(UnfitRedis);
+      expect(refusal).to.be.instanceOf(Unfit);
       expect(String(refusal)).to.include(`a read-only replica of 127.0.0.1:${server.port}`);
     } finally {
       await replica.stop();
