@@ -2,7 +2,7 @@ import { type Cell, isAbsent } from '../shared/packed-cell.js';
 import { type ChunkPart, maxProblemsNamed, type PartReply, type RecordProblem } from '../shared/score-job.js';
 import type { FieldProblem } from './feature-row/feature-row.js';
 import type { FillIn } from './fill-in.js';
-import type { LoadedModel } from './model-registry.js';
+import type { LoadedModel } from './loaded-model.js';
 import { type KnownLead, leadOf } from './previous-scores.js';
 
 /** A part whose records have been turned into feature rows. */

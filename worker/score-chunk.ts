@@ -5,7 +5,8 @@ import type { PredictionStore } from '../shared/store/predictions.js';
 import { explainPart } from './drivers/explain-part.js';
 import { type FeaturizedPart, featurize, lacksFields } from './featurize-part.js';
 import { FillIn } from './fill-in.js';
-import { type LoadedModel, type ModelRegistry, ModelUnavailable } from './model-registry.js';
+import { type LoadedModel, ModelUnavailable } from './loaded-model.js';
+import type { ModelRegistry } from './model-registry.js';
 import { type AskedLeads, askOfLeads, findKnownLeads } from './previous-scores.js';
 import { scoredPart } from './scored-part.js';
 

@@ -1,6 +1,6 @@
 import type { PartReply } from '../shared/score-job.js';
 import type { FeaturizedPart } from './featurize-part.js';
-import type { LoadedModel } from './model-registry.js';
+import type { LoadedModel } from './loaded-model.js';
 import { type KnownLead, leadOf } from './previous-scores.js';
 
 /** What a part is answered with, from what the model gave for its rows. */

@@ -1,23 +1,13 @@
 import { type MongoClient, MongoServerError } from 'mongodb';
 import { ApiError } from '../../shared/errors.js';
-import type { UsageReport } from '../../shared/plans.js';
-import { type CallDocument, type CallDocuments, callDocuments } from '../../shared/store/call-documents.js';
-import {
-  type IdempotencyStore,
-  type IdempotentReply,
-  idempotencyId,
-  idempotencyMs,
-} from '../../shared/store/idempotency.js';
-import { type PredictionSlice, slicesOf } from '../../shared/store/prediction-slice.js';
+import type { CallDocuments } from '../../shared/store/call-documents.js';
+import type { IdempotencyStore } from '../../shared/store/idempotency.js';
 import type { UsageLedger } from '../../shared/store/usage-ledger.js';
-import type { AdmittedModel } from '../admission.js';
-import type { ScoredRows } from '../dispatch/dispatcher.js';
-import { type CallReservation, RecordedInVain } from '../metering.js';
+import { RecordedInVain } from '../metering.js';
 import { RecordedElsewhere } from '../replays.js';
-import { msUntil, type ScoringCall } from '../scoring-call.js';
+import { type CallEntry, documentsOf, entryOf, longestTimeoutMs, type ScoredCall } from './call-entry.js';
 import { GroupCommit } from './group-commit.js';
 import { insertCalls } from './insert-calls.js';
-import { bytesOfDocuments } from './too-large.js';
 import { CommitUnknown, inTransaction } from './transaction.js';
 
 export interface RecorderOptions {
@@ -25,24 +15,6 @@ export interface RecorderOptions {
   readonly calls: CallDocuments;
   readonly ledger: UsageLedger;
   readonly idempotency: IdempotencyStore;
-}
-
-/** A scored call that is to be recorded. */
-export interface ScoredCall {
-  readonly call: ScoringCall;
-  readonly model: AdmittedModel;
-  readonly rows: ScoredRows;
-  readonly reservation: CallReservation;
-  /** Writes the reply with a given usage. */
-  readonly writeWith: (usage: UsageReport) => string;
-}
-
-interface Entry {
-  readonly timeoutMs: number;
-  readonly records: number;
-  readonly bytes: number;
-  readonly documents: readonly CallDocument[];
-  readonly reply: IdempotentReply | undefined;
 }
 
 const duplicateKey = 11_000;
@@ -54,13 +26,13 @@ const voidTimeoutMs = 5_000;
  * call is counted; otherwise it is not.
  */
 export class Recorder {
-  private readonly inserts: GroupCommit<Entry>;
-  private readonly transactions: GroupCommit<Entry>;
+  private readonly inserts: GroupCommit<CallEntry>;
+  private readonly transactions: GroupCommit<CallEntry>;
 
   constructor(private readonly options: RecorderOptions) {
     const common = {
-      weightOf: (entry: Entry) => entry.records,
-      bytesOf: (entry: Entry) => entry.bytes,
+      weightOf: (entry: CallEntry) => entry.records,
+      bytesOf: (entry: CallEntry) => entry.bytes,
       mayPassAlone: (error: unknown) => !(error instanceof CommitUnknown),
     };
     this.inserts = new GroupCommit({ ...common, commit: (entries) => this.insert(entries) });
@@ -113,7 +85,7 @@ export class Recorder {
     return isVoid;
   }
 
-  private insert(entries: readonly Entry[]): Promise<readonly (Error | undefined)[]> {
+  private insert(entries: readonly CallEntry[]): Promise<readonly (Error | undefined)[]> {
     const { calls, ledger } = this.options;
     const writing = {
       insertEach: calls.insertEach.bind(calls),
@@ -122,7 +94,7 @@ export class Recorder {
     return insertCalls(writing, documentsOf(entries), { timeoutMs: longestTimeoutMs(entries) });
   }
 
-  private async transact(entries: readonly Entry[]): Promise<readonly undefined[]> {
+  private async transact(entries: readonly CallEntry[]): Promise<readonly undefined[]> {
     const { client, calls, idempotency } = this.options;
     const replies = entries.flatMap((entry) => entry.reply ?? []);
     await inTransaction(
@@ -137,70 +109,8 @@ export class Recorder {
   }
 }
 
-const documentsOf = (entries: readonly Entry[]): CallDocument[] =>
-  entries.flatMap(({ documents }) => documents);
-
-const longestTimeoutMs = (entries: readonly Entry[]): number =>
-  Math.max(...entries.map(({ timeoutMs }) => timeoutMs));
-
 function isDuplicateReply(error: unknown): boolean {
   return (
     error instanceof MongoServerError && error.code === duplicateKey && error.message.includes('idempotency')
   );
-}
-
-function entryOf({ call, model, rows, reservation, writeWith }: ScoredCall): Entry {
-  const at = new Date(call.atMs);
-  const row = {
-    _id: call.id,
-    request_id: call.requestId,
-    org: call.apiKey.organisation_id,
-    key: call.apiKey._id,
-    bucket: call.bucket,
-    month: reservation.counter.month,
-    records: call.records.length,
-    model: model.id,
-    version: model.version,
-    at,
-  };
-  const slices = call.bucket === 'live' ? predictionsOf(call, { model, rows, at }) : [];
-  const documents = callDocuments(row, slices);
-  const bytes = bytesOfDocuments(documents, call.nameOfRecord);
-  const reply = replyOf(call, () => writeWith(reservation.usageIfSettled));
-  return {
-    timeoutMs: msUntil(call.deadline),
-    records: call.records.length,
-    // A character of a reply may be several bytes; most are one.
-    bytes: bytes + (reply?.reply.length ?? 0),
-    documents,
-    reply,
-  };
-}
-
-function predictionsOf(
-  call: ScoringCall,
-  { model, rows, at }: { readonly model: AdmittedModel; readonly rows: ScoredRows; readonly at: Date },
-): PredictionSlice[] {
-  return slicesOf({
-    callId: call.id,
-    org: call.apiKey.organisation_id,
-    model: model.id,
-    version: model.version,
-    at,
-    crmIds: call.records.map(({ crmId }) => crmId),
-    scores: rows.parts.flatMap(({ scores }) => scores),
-    likelihoods: rows.parts.flatMap(({ likelihoods }) => likelihoods),
-    fields: rows.fields,
-  });
-}
-
-function replyOf(call: ScoringCall, write: () => string): IdempotentReply | undefined {
-  if (call.idempotency === undefined) return undefined;
-  return {
-    _id: idempotencyId(call.apiKey.organisation_id, call.bucket, call.idempotency.key),
-    body_hash: call.idempotency.bodyHash,
-    call_id: call.id,
-    reply: write(),
-    expires_at: new Date(call.atMs + idempotencyMs),
-  };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { checkBundle } from '../../shared/bundle/check-bundle.js';
 import { readBundle } from '../../shared/bundle/read-bundle.js';
 import type { Explanation } from '../../worker/drivers/explainer.js';
-import { compileModel } from '../../worker/model-registry.js';
+import { compileModel } from '../../worker/loaded-model.js';
 import type { OnEnd } from '../stack/run-to-end.js';
 import { type Spread, spreadOf } from './percentile.js';
 import { PythonExplainers, pythonMethods } from './python-explainers.js';

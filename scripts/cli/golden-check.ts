@@ -2,7 +2,7 @@ import { BundleError } from '../../shared/bundle/bundle-error.js';
 import { GOLDEN_FILE } from '../../shared/bundle/bundle-files.js';
 import type { CheckedBundle } from '../../shared/bundle/check-bundle.js';
 import { type GoldenRecord, parseGolden } from '../../shared/bundle/golden.js';
-import { compileModel, type LoadedModel } from '../../worker/model-registry.js';
+import { compileModel, type LoadedModel } from '../../worker/loaded-model.js';
 import { contributionDifferences, contributionTolerance } from './golden-contributions.js';
 
 /** How far `raw` may be from what the author wrote: ONNX differs in the last bits between batch sizes and machines. */

@@ -1,5 +1,5 @@
 import type { GoldenRecord } from '../../shared/bundle/golden.js';
-import type { LoadedModel } from '../../worker/model-registry.js';
+import type { LoadedModel } from '../../worker/loaded-model.js';
 
 /** How far a field's contribution may be from what the author wrote. */
 export const contributionTolerance = 1e-4;

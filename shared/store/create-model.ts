@@ -1,8 +1,9 @@
 import type { Db } from 'mongodb';
 import type { CheckedBundle } from '../bundle/check-bundle.js';
 import { newId } from '../identifiers.js';
-import { deleteVersions, storeVersion } from './model-versions.js';
+import { deleteVersions } from './model-versions.js';
 import { type Model, ModelStore } from './models.js';
+import { storeVersion } from './store-version.js';
 
 export interface NewModel {
   readonly organisationId: string;

@@ -7,14 +7,8 @@ import { startMongo } from '../../scripts/local-servers/mongo-server.js';
 import type { LocalServer } from '../../scripts/local-servers/server-process.js';
 import { type CheckedBundle, checkBundle } from '../../shared/bundle/check-bundle.js';
 import { BundleStorage } from '../../shared/store/bundle-storage.js';
-import {
-  deleteVersions,
-  listVersions,
-  loadBundle,
-  loadManifest,
-  storeVersion,
-  VersionTaken,
-} from '../../shared/store/model-versions.js';
+import { deleteVersions, listVersions, loadBundle, loadManifest } from '../../shared/store/model-versions.js';
+import { storeVersion, VersionTaken } from '../../shared/store/store-version.js';
 import { failureOf } from '../support/failure-of.js';
 import { freeze } from '../support/freeze.js';
 import { packSample, type SampleOptions, sampleBundle, sampleParts } from '../support/sample-bundle.js';

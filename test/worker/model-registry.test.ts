@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { checkBundle } from '../../shared/bundle/check-bundle.js';
 import { readBundle } from '../../shared/bundle/read-bundle.js';
 import { projectFile } from '../../shared/project-root.js';
-import { type LoadedModel, ModelRegistry, ModelUnavailable } from '../../worker/model-registry.js';
+import { type LoadedModel, ModelUnavailable } from '../../worker/loaded-model.js';
+import { ModelRegistry } from '../../worker/model-registry.js';
 import { sampleBundle } from '../support/sample-bundle.js';
 
 const megabyte = 1_000_000;

@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { readBundle } from '../../../shared/bundle/read-bundle.js';
 import { messageOf } from '../../../shared/errors.js';
-import { ModelUnavailable } from '../../../worker/model-registry.js';
+import { ModelUnavailable } from '../../../worker/loaded-model.js';
 import { renderTable } from '../../terminal/table.js';
 import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../cli-context.js';
 import { compareWithGolden, type GoldenComparison, runsAtAll } from '../golden-check.js';

@@ -3,9 +3,9 @@ import { type CheckedBundle, checkBundle } from '../../../shared/bundle/check-bu
 import { readBundle } from '../../../shared/bundle/read-bundle.js';
 import type { Db } from '../../../shared/store/connect.js';
 import { createModel } from '../../../shared/store/create-model.js';
-import { storeVersion, VersionTaken } from '../../../shared/store/model-versions.js';
 import { type Model, ModelStore } from '../../../shared/store/models.js';
 import { OrganisationStore } from '../../../shared/store/organisations.js';
+import { storeVersion, VersionTaken } from '../../../shared/store/store-version.js';
 import { renderFields } from '../../terminal/table.js';
 import { announceChange } from '../announce-change.js';
 import type { CliContext, CommandResult } from '../cli-context.js';
