@@ -44,7 +44,7 @@ export const parameters = {
   onlyModelId: {
     name: 'model_id',
     in: 'query',
-    description: 'Only the scores of this model.',
+    description: 'Only the scores of this model; those of all models without it, or when it is empty.',
     schema: { type: 'string' },
     example: 'mdl_4kTq9ZxW2mNbVc7L',
   },

@@ -17,7 +17,7 @@ export function scoreHistoryRoute(rooms: ReadingRooms, predictions: PredictionSt
     const found = await predictions.history({
       organisationId: organisation._id,
       crmId,
-      modelId: queryParameter(context, 'model_id'),
+      modelId: modelOf(context),
       before: cursorOf(context),
       limit: limit + 1,
     });
@@ -69,6 +69,12 @@ export function eraseScoresRoute(rooms: ReadingRooms, stores: ErasingRooms): Mid
 }
 
 const unknownLead = (): ApiError => new ApiError('notFound', 'Nothing has been scored under this crm_id.');
+
+/** Automation tools send a parameter that was left empty all the same: it names no model. */
+function modelOf(context: Context): string | undefined {
+  const text = queryParameter(context, 'model_id');
+  return text === '' ? undefined : text;
+}
 
 function limitOf(context: Context): number {
   const text = queryParameter(context, 'limit');

@@ -154,6 +154,7 @@ describe('reading', () => {
       const only = read<History>(await own.call(scoresOf('L-1', `?model_id=${other._id}`)));
       expect(only.scores).to.have.length(1);
       expect(read<History>(await own.call(scoresOf('L-1', '?model_id=mdl_none'))).scores).to.deep.equal([]);
+      expect(read<History>(await own.call(scoresOf('L-1', '?model_id='))).scores).to.deep.equal(scores);
     });
 
     it('finds a crm_id of any characters, exactly', async () => {
