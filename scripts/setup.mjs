@@ -9,8 +9,8 @@
  * 4. There is a mongod to use.
  * 5. The TypeScript sources are compiled to dist/.
  *
- * `node scripts/setup.mjs --check-build` changes nothing: it fails when there is nothing to start yet, and says so when
- * the sources have changed since they were compiled. `npm start` asks this first.
+ * `node scripts/setup.mjs --check-build` changes nothing: it fails when Node is too old or there is nothing to start
+ * yet, and says so when the sources have changed since they were compiled. `npm start` asks this first.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,7 @@ import { checkBuild } from './setup/check-build.mjs';
 import { prepareMongod } from './setup/install-mongod.mjs';
 import { prepareRedis } from './setup/install-redis.mjs';
 import { alone } from './setup/lock.mjs';
-import { checkNode } from './setup/node-version.mjs';
+import { checkNode, checkNodeVersion } from './setup/node-version.mjs';
 import { preparePackages } from './setup/packages.mjs';
 import { SetupProblem, step } from './setup/step.mjs';
 
@@ -28,13 +28,18 @@ const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 const isCheck = process.argv.includes('--check-build');
 
 try {
-  if (isCheck) await checkBuild({ root, say: (line) => console.error(line) });
+  if (isCheck) await checkStart();
   else await setUp();
 } catch (error) {
   console.error(
     error instanceof SetupProblem ? `${isCheck ? '' : '\nSet-up failed. '}${error.message}` : error,
   );
   process.exitCode = 1;
+}
+
+async function checkStart() {
+  await checkNodeVersion(root);
+  await checkBuild({ root, say: (line) => console.error(line) });
 }
 
 async function setUp() {

@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import { SetupProblem } from './step.mjs';
 
 /**
- * Checks that this Node is as new as package.json asks, and that this is a system on which the servers run.
+ * Checks that this Node is as new as package.json asks.
  * @param {string} root
- * @returns {Promise<string>} its version
  * @throws SetupProblem that says what to install
  */
-export async function checkNode(root) {
+export async function checkNodeVersion(root) {
   const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   const oldest = engines.node.replace('>=', '');
   const [oldestMajor, oldestMinor] = oldest.split('.').map(Number);
@@ -16,6 +15,16 @@ export async function checkNode(root) {
   if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
     throw new SetupProblem(`Node ${process.versions.node} is too old: install ${oldest} or later.`);
   }
+}
+
+/**
+ * Checks the same, and that this is a system on which the servers run.
+ * @param {string} root
+ * @returns {Promise<string>} the version of Node
+ * @throws SetupProblem that says what to install
+ */
+export async function checkNode(root) {
+  await checkNodeVersion(root);
   if (process.platform === 'win32') {
     throw new SetupProblem(
       'Redis and this set-up need Linux or macOS: on Windows, use the Windows Subsystem for Linux.',

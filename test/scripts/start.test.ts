@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, rm, utimes } from 'node:fs/promises';
+import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
@@ -105,6 +105,16 @@ describe('npm start', () => {
     expect((await again.ended).output)
       .to.include(line)
       .and.include('REDIS_URL and MONGODB_URL must be set');
+  });
+
+  it('says which Node it needs where this one is too old', async () => {
+    const manifestFile = join(copy.directory, 'package.json');
+    const manifest = await readFile(manifestFile, 'utf8');
+    await writeFile(manifestFile, manifest.replace(/"node": ">=[^"]*"/, '"node": ">=99.1"'));
+    const { how, output } = await (await started('start')).ended;
+    await writeFile(manifestFile, manifest);
+    expect(output).to.equal(`Node ${process.versions.node} is too old: install 99.1 or later.\n`);
+    expect(how).to.equal(1);
   });
 
   it('says what to run first where nothing was compiled yet, each of its parts too', async () => {
