@@ -50,9 +50,9 @@ export async function receiveCall(
   // Of its own: the call's id is made with its date, so that the order of ids is that of what was scored when.
   const slotId = rooms.newCallId(rooms.clock.now());
   // To find the key may have taken a while.
-  const leftMs = Math.max(1, arrivedMs + options.timeoutMs - performance.now());
-  const slot = { apiKey, slotId, window: 'scoring', timeoutMs: leftMs } as const;
   const askedMs = performance.now();
+  const leftMs = Math.max(1, arrivedMs + options.timeoutMs - askedMs);
+  const slot = { apiKey, slotId, window: 'scoring', timeoutMs: leftMs } as const;
   const decision = await takeSlot(context, rooms.rateLimit, slot);
   const decidedMs = performance.now();
   const body = await readBody(context.req, rooms.limits, rooms.bodies.begin(apiKey.organisation_id));

@@ -2,12 +2,10 @@ import type { Logger } from './logger.js';
 import type { Redis } from './redis.js';
 import { mastersOf } from './redis-cluster.js';
 import { factOf } from './redis-info.js';
+import { isRedisRefusal } from './redis-refusal.js';
 import { Unfit } from './start-step.js';
 
 const rightPolicy = 'noeviction';
-
-/** What Redis answered with, and not a connection that broke. */
-const isRefusal = (error: unknown): error is Error => error instanceof Error && error.name === 'ReplyError';
 
 /**
  * Makes sure, at start, that a Redis takes writes, into the database that is named, and keeps what it is given. It is asked by
@@ -36,7 +34,7 @@ async function informationOf(master: Pick<Redis, 'info'>): Promise<string> {
   try {
     return await master.info();
   } catch (error) {
-    if (isRefusal(error)) return '';
+    if (isRedisRefusal(error)) return '';
     throw error;
   }
 }
@@ -59,7 +57,7 @@ async function requireDatabase(redis: Redis): Promise<void> {
   const { db = 0 } = redis.options;
   if (db === 0) return;
   await redis.select(db).catch((error: unknown) => {
-    if (!isRefusal(error)) throw error;
+    if (!isRedisRefusal(error)) throw error;
     throw new Unfit(
       `REDIS_URL names database ${db}, which Redis does not let this process use (${error.message})`,
     );

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Stoppable } from './lifecycle.js';
+import { isRedisRefusal } from './redis-refusal.js';
 
 const askEveryMs = 1_000;
 /** Redis that has not answered for this long is as good as away. */
@@ -48,7 +49,7 @@ export class RedisPulse implements Stoppable {
       this.answered();
     } catch (error) {
       // To be refused is an answer as well.
-      if (error instanceof Error && error.name === 'ReplyError') this.answered();
+      if (isRedisRefusal(error)) this.answered();
     }
     this.isAsking = false;
   }

@@ -13,19 +13,23 @@ const retryMs = 250;
  * Does what a process needs before it is ready. It must also start while Redis or MongoDB restarts, steps down or is full
  * for a moment: what fails is tried again for a while.
  * @param step may be done again, also when it was done and that was not heard of
- * @param longestWaitMs after which it is not begun again
- * @throws Unfit at once; else what the step failed with last
+ * @param how.longestWaitMs after which it is not begun again
+ * @param how.isFinal whether waiting mends nothing, beside Unfit
+ * @throws Unfit and what is final at once; else what the step failed with last
  */
 export async function startStep<Result>(
   step: () => Promise<Result>,
-  longestWaitMs = usualWaitMs,
+  {
+    longestWaitMs = usualWaitMs,
+    isFinal = () => false,
+  }: { readonly longestWaitMs?: number; readonly isFinal?: (error: unknown) => boolean } = {},
 ): Promise<Result> {
   const endMs = performance.now() + longestWaitMs;
   for (;;) {
     try {
       return await step();
     } catch (error) {
-      if (error instanceof Unfit || performance.now() + retryMs > endMs) throw error;
+      if (error instanceof Unfit || isFinal(error) || performance.now() + retryMs > endMs) throw error;
       await wait(retryMs);
     }
   }

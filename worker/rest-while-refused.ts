@@ -1,4 +1,5 @@
 import type { Worker } from 'bullmq';
+import { isRedisRefusal } from '../shared/redis-refusal.js';
 
 const restMs = 250;
 
@@ -8,7 +9,7 @@ const restMs = 250;
  */
 export function restWhileRefused<Data>(worker: Worker<Data>): void {
   worker.on('error', (error) => {
-    if (error.name !== 'ReplyError' || worker.isPaused()) return;
+    if (!isRedisRefusal(error) || worker.isPaused()) return;
     void worker.pause(true);
     setTimeout(() => {
       if (worker.closing === undefined) void worker.resume();

@@ -70,7 +70,7 @@ export function eraseScoresRoute(rooms: ReadingRooms, stores: ErasingRooms): Mid
 
 const unknownLead = (): ApiError => new ApiError('notFound', 'Nothing has been scored under this crm_id.');
 
-/** Automation tools send a parameter that was left empty all the same: it names no model. */
+/** A parameter that was left empty, as forms of automation tools may send it, names no model. */
 function modelOf(context: Context): string | undefined {
   const text = queryParameter(context, 'model_id');
   return text === '' ? undefined : text;

@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -154,13 +154,7 @@ export class Cluster {
 
   /** Starts a further worker pool. */
   async startPool(): Promise<ServiceProcess> {
-    const starting = startService({
-      kind: 'worker',
-      environment: { ...this.options.settings, REDIS_URL: this.redisUrl, MONGODB_URL: this.mongoUrl },
-      log: this.log,
-    });
-    const pool = await this.explained(starting);
-    this.endWithThisProcess(pool);
+    const pool = await this.startPart('worker', { REDIS_URL: this.redisUrl, MONGODB_URL: this.mongoUrl });
     this.pools.push(pool);
     void pool.ended.then((how) => {
       if (this.pools.includes(pool)) this.deaths.push(`a worker pool: ${how}`);
@@ -217,13 +211,18 @@ export class Cluster {
     await Promise.all(starting);
   }
 
-  private async explained<Started>(starting: Promise<Started>): Promise<Started> {
+  /** @throws Error with the line of the log that says why, when it does not come up */
+  private async startPart(kind: 'gateway' | 'worker', settings: Settings): Promise<ServiceProcess> {
+    const environment = { ...this.options.settings, ...settings };
+    const loggedBefore = statSync(this.logFile).size;
     try {
-      return await starting;
+      const part = await startService({ kind, environment, log: this.log });
+      this.endWithThisProcess(part);
+      return part;
     } catch (cause) {
-      const lines = (await this.readLog()).split('\n');
-      const last = lines.findLast((line) => line.includes('"level":"fatal"')) ?? 'nothing';
-      throw new Error(`${messageOf(cause)}; the last of it: ${last}`, { cause });
+      const lines = (await readFile(this.logFile)).subarray(loggedBefore).toString('utf8').split('\n');
+      const last = lines.findLast((line) => line.includes('"level":"fatal"'));
+      throw new Error(`${messageOf(cause)}${last === undefined ? '' : `; ${last}`}`, { cause });
     }
   }
 
@@ -234,10 +233,7 @@ export class Cluster {
       mongoPort: () => this.server('mongo').port,
       mongoUrl: () => this.mongoUrl,
       databaseName,
-      environment: { ...this.options.settings, ...settings },
-      log: this.log,
-      explained: (starting) => this.explained(starting),
-      onStart: (gateway) => this.endWithThisProcess(gateway),
+      startGateway: (addresses) => this.startPart('gateway', { ...settings, ...addresses }),
       onDeath: (how) => this.deaths.push(`a gateway: ${how}`),
     });
   }

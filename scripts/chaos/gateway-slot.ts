@@ -1,4 +1,4 @@
-import { type ServiceProcess, startService } from '../stack/service-process.js';
+import type { ServiceProcess } from '../stack/service-process.js';
 import { FaultProxy } from './fault-proxy.js';
 
 /** How a gateway reaches Redis and MongoDB. */
@@ -11,12 +11,8 @@ export interface SlotOptions {
   /** Address of MongoDB for a gateway that reaches it directly. */
   readonly mongoUrl: () => string;
   readonly databaseName: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly log: number;
-  /** Waits for a start; when it fails, the error has what the log says of it. */
-  readonly explained: <Started>(starting: Promise<Started>) => Promise<Started>;
-  /** Told the process ids of gateways that this slot has started. */
-  readonly onStart: (gateway: ServiceProcess) => void;
+  /** Starts a gateway with these addresses of its servers. */
+  readonly startGateway: (addresses: Readonly<Record<string, string>>) => Promise<ServiceProcess>;
   /** Told how a gateway ended that this slot has not ended. */
   readonly onDeath: (how: string) => void;
 }
@@ -61,13 +57,7 @@ export class GatewaySlot {
    * @throws Error when it does not come up
    */
   async start(): Promise<ServiceProcess> {
-    const starting = startService({
-      kind: 'gateway',
-      environment: { ...this.options.environment, ...this.addresses() },
-      log: this.options.log,
-    });
-    const gateway = await this.options.explained(starting);
-    this.options.onStart(gateway);
+    const gateway = await this.options.startGateway(this.addresses());
     this.running = gateway;
     void gateway.ended.then((how) => {
       if (this.running === gateway) this.options.onDeath(how);

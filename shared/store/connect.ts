@@ -51,7 +51,7 @@ const anotherReplicaSet =
  * that the address names, else `leadscore`. Reads go to the primary, whatever the address says: a transaction cannot read
  * elsewhere.
  * @param url MONGODB_URL
- * @throws Unfit where waiting mends nothing, else Error, saying what to check, and never a password
+ * @throws Error saying what to check, and never a password
  */
 export async function connectMongo(
   url: string,
@@ -59,13 +59,11 @@ export async function connectMongo(
 ): Promise<Mongo> {
   const client = clientOf(url, { name, maxPoolSize, longestWaitMs });
   try {
-    return await startStep(async () => {
-      try {
-        return { client, database: await opened(client, AbortSignal.timeout(longestWaitMs)) };
-      } catch (error) {
-        throw isFinal(error) ? new Unfit(explained(error, url), { cause: error }) : error;
-      }
-    }, longestWaitMs);
+    const database = await startStep(() => opened(client, AbortSignal.timeout(longestWaitMs)), {
+      longestWaitMs,
+      isFinal,
+    });
+    return { client, database };
   } catch (error) {
     await client.close();
     throw error instanceof Unfit ? error : new Error(explained(error, url), { cause: error });

@@ -1,8 +1,8 @@
 import type { Db } from 'mongodb';
 import { messageOf } from '../errors.js';
-import { startStep, Unfit } from '../start-step.js';
+import { startStep } from '../start-step.js';
 import { ApiKeyStore } from './api-keys.js';
-import { CallDocuments } from './call-documents.js';
+import { CallDocuments, EarlierForm } from './call-documents.js';
 import { IdempotencyStore } from './idempotency.js';
 import { missingRights } from './missing-rights.js';
 import { ModelStore } from './models.js';
@@ -13,27 +13,19 @@ import { ValidationDailyStore } from './validation-daily.js';
 
 /**
  * Creates every collection that needs creating and every index; safe to run again, and from several processes.
- * @throws EarlierForm; Unfit saying which right this user lacks; Error saying what MongoDB fails with for 15 s
+ * @throws EarlierForm; Error saying which right this user lacks, or what MongoDB fails with for 15 s
  */
 export async function prepareDatabase(database: Db): Promise<void> {
   try {
-    await startStep(() => prepareOnce(database));
+    await startStep(() => prepareOnce(database), { isFinal: (error) => missingRights(error) !== undefined });
   } catch (error) {
-    if (error instanceof Unfit) throw error;
-    throw new Error(`MongoDB could not be prepared: ${messageOf(error)}`, { cause: error });
+    if (error instanceof EarlierForm) throw error;
+    const reason = missingRights(error) ?? `MongoDB could not be prepared: ${messageOf(error)}`;
+    throw new Error(reason, { cause: error });
   }
 }
 
 async function prepareOnce(database: Db): Promise<void> {
-  try {
-    await createAll(database);
-  } catch (error) {
-    const missing = missingRights(error);
-    throw missing === undefined ? error : new Unfit(missing, { cause: error });
-  }
-}
-
-async function createAll(database: Db): Promise<void> {
   await new CallDocuments(database).prepare();
   await Promise.all([
     new ApiKeyStore(database).prepare(),

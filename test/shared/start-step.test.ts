@@ -25,11 +25,15 @@ describe('a step of a start', () => {
     const { step, times } = failing(new Error('Redis is away'), new Unfit('another Redis'));
     expect((await failureOf(startStep(step))).message).to.equal('another Redis');
     expect(times()).to.equal(2);
+    const locked = failing(new TypeError('no such user'));
+    const isFinal = (error: unknown) => error instanceof TypeError;
+    expect((await failureOf(startStep(locked.step, { isFinal }))).message).to.equal('no such user');
+    expect(locked.times()).to.equal(1);
   });
 
   it('fails with what it failed with last when its time is over', async () => {
     const { step, times } = failing(...['first', 'second', 'third', 'fourth'].map((text) => new Error(text)));
-    expect((await failureOf(startStep(step, 300))).message).to.equal('second');
+    expect((await failureOf(startStep(step, { longestWaitMs: 400 }))).message).to.equal('second');
     expect(times()).to.equal(2);
   });
 });
