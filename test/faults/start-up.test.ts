@@ -10,7 +10,8 @@ import { startTimeoutMs } from '../support/service.js';
 import { workspace } from '../support/workspace.js';
 
 const proxied = 0;
-const awayForMs = 1_000;
+/** Longer than the two seconds that Redis has for a command: one that is asked meanwhile fails, however it is retried. */
+const awayForMs = 3_000;
 
 /** What a gateway asks before it is ready, as it stands in the request. */
 const steps = [
