@@ -92,12 +92,21 @@ export class ReplyStream {
         );
         const streams = await untilAborted(signal, replies);
         for (const [, entries] of streams ?? []) for (const [id, values] of entries) this.receive(id, values);
+        if (streams === null) this.readAnew();
       } catch (error) {
         if (signal.aborted) return;
         this.options.logger.warn({ error }, 'replies could not be read');
         await wait(retryMs);
       }
     }
+  }
+
+  /**
+   * Nothing has come for a while. When somebody waits, it may be that Redis has forgotten the stream, and that its clock was
+   * set back since, or is that of another machine: the ids of a new one would then be smaller than what was read last.
+   */
+  private readAnew(): void {
+    if (this.waiters.size > 0) this.lastId = '0';
   }
 
   private receive(id: string, values: readonly string[]): void {

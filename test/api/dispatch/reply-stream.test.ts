@@ -1,0 +1,53 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { ReplyStream } from '../../../api/dispatch/reply-stream.js';
+import { createLogger } from '../../../shared/logger.js';
+import { replyStreamKey } from '../../../shared/redis-keys.js';
+import { freshDatabases } from '../../support/servers.js';
+
+const gatewayId = 'a-gateway';
+const inAnHourMs = () => Date.now() + 60 * 60 * 1000;
+
+describe('ReplyStream', () => {
+  const connections: Redis[] = [];
+  let replies: ReplyStream;
+  let redis: Redis;
+
+  before(async () => {
+    const { redisUrl } = await freshDatabases();
+    const connect = (): Redis => {
+      const connection = new Redis(redisUrl, { maxRetriesPerRequest: null, replyMapping: 'legacy' });
+      connections.push(connection);
+      return connection;
+    };
+    redis = connect();
+    const logger = createLogger('silent', 'test');
+    replies = new ReplyStream({ gatewayId, blocking: connect(), commands: redis, logger });
+    replies.start();
+  });
+
+  after(async () => {
+    await replies.stop();
+    for (const connection of connections) connection.disconnect();
+  });
+
+  const send = (chunk: string, id = '*') =>
+    redis.xadd(replyStreamKey(gatewayId), id, 'r', JSON.stringify({ chunk, parts: [] }));
+
+  it('hands a reply to whoever waits for it, and to nobody else', async () => {
+    const waiting = replies.waitFor('one', 5_000);
+    await send('of nobody');
+    await send('one');
+    expect(await waiting).to.deep.equal({ chunk: 'one', parts: [] });
+  });
+
+  it('reads on when Redis has forgotten the stream and its clock was set back', async () => {
+    const before = replies.waitFor('before', 5_000);
+    await send('before', `${inAnHourMs()}-0`);
+    await before;
+    await redis.del(replyStreamKey(gatewayId));
+    const after = replies.waitFor('after', 8_000);
+    await send('after');
+    expect(await after).to.deep.equal({ chunk: 'after', parts: [] });
+  });
+});
