@@ -7,6 +7,7 @@ import { ChunkMailbox } from './chunk-mailbox.js';
 import { type ChunkRooms, handleChunk } from './handle-chunk.js';
 import { OneAtATime } from './one-at-a-time.js';
 import { restWhileRefused } from './rest-while-refused.js';
+import { lookForStalledMs } from './stalled-jobs.js';
 import { wakeNoOneInVain } from './wake-no-one-in-vain.js';
 
 export interface LaneWorkerOptions extends Omit<ChunkRooms, 'mailbox'> {
@@ -20,12 +21,6 @@ export interface LaneWorkerOptions extends Omit<ChunkRooms, 'mailbox'> {
 }
 
 const lockMs = 5_000;
-/**
- * How often stalled jobs are looked for. Of all workers one looks in each interval, and when that one has died the next
- * may come just too early to take its place: a job waits for up to twice this long after its lock has run out.
- */
-const lookForStalledMs = 1_000;
-
 /**
  * A BullMQ worker of one lane: takes a job, scores its chunk, replies. Jobs return nothing and are removed.
  * A killed worker's job is given to another within seven seconds, once.

@@ -25,6 +25,7 @@ import { addUpOlderCalls } from './add-up-older-calls.js';
 import { eraseAgain } from './erase-again.js';
 import { startGradingLane } from './grading/grading-lane.js';
 import { removeOldPredictions } from './retention.js';
+import { keepLookingForStalled } from './stalled-jobs.js';
 import { startSweeper } from './sweeper.js';
 import { startUpkeep, type UpkeepJob } from './upkeep.js';
 
@@ -78,6 +79,7 @@ export async function startScheduler(
     everyMs: sweepEveryMs,
     sweep: async () => {
       await claimRedis(commands, installation).catch(unlessOther);
+      await keepLookingForStalled(commands);
       const dropped = await makeRoom(commands);
       if (dropped > 0) logger.warn({ models: dropped }, 'newest scores given up: Redis is short of memory');
       const swept = await sweepLeases({ redis: commands, quota, ledger, beforeSettling });

@@ -4,6 +4,7 @@ import type { Logger } from '../shared/logger.js';
 import type { Redis } from '../shared/redis.js';
 import { sweepTurnKey } from '../shared/redis-keys.js';
 import { withinTime } from '../shared/within-time.js';
+import { endOverlongTurn } from './overlong-turn.js';
 
 export interface SweeperOptions {
   /** A connection for commands. */
@@ -26,7 +27,9 @@ const longestStopMs = 1_000;
 export function startSweeper({ redis, everyMs, sweep, logger }: SweeperOptions): Stoppable {
   /** Without an answer, as while Redis is full, every pool sweeps. */
   const isOurTurn = async (): Promise<boolean> => {
-    const taken = redis.set(sweepTurnKey, process.pid, 'PX', Math.ceil(turnShare * everyMs), 'NX');
+    const turnMs = Math.ceil(turnShare * everyMs);
+    await endOverlongTurn(redis, sweepTurnKey, turnMs).catch(() => undefined);
+    const taken = redis.set(sweepTurnKey, process.pid, 'PX', turnMs, 'NX');
     return (await taken.catch(() => 'OK')) === 'OK';
   };
   const sweepInTurn = async (): Promise<void> => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createLogger } from '../../shared/logger.js';
 import { connectionReady, connectRedis, type Redis } from '../../shared/redis.js';
+import { sweepTurnKey } from '../../shared/redis-keys.js';
 import { startSweeper } from '../../worker/sweeper.js';
 import { eventually } from '../support/eventually.js';
 import { freshDatabases } from '../support/servers.js';
@@ -58,6 +59,15 @@ describe('the sweeper of a pool', () => {
     start(async () => {
       sweptAtMs.push(performance.now());
     }, away);
+    await expectSweeps(sweptAtMs, 3);
+  });
+
+  it("goes on when Redis's clock is set back, and would keep a turn for as long", async () => {
+    await redis.set(sweepTurnKey, 'a pool', 'PX', 60 * 60 * 1_000);
+    const sweptAtMs: number[] = [];
+    start(async () => {
+      sweptAtMs.push(performance.now());
+    });
     await expectSweeps(sweptAtMs, 3);
   });
 
