@@ -4,6 +4,8 @@ import { withinTime } from '../shared/within-time.js';
 
 /** How long callers are given to move to another gateway. */
 const graceMs = 2_000;
+/** Balancers ask whether it is ready once a second, some of them over a connection of its own each time. */
+const mostQuietMs = 10_000;
 /** So that the process ends in good order, and not by force 30 s after its signal. */
 const longestWaitMs = 25_000;
 /** For a reply to be written and read. */
@@ -13,12 +15,18 @@ const replyMs = 1_000;
 export class Drain {
   readonly name = 'http';
   private draining = false;
+  /** When somebody connected last, in the terms of `performance.now()`. */
+  private connectedMs = Number.NEGATIVE_INFINITY;
 
   /** @param longestCallMs within which every call is answered whose body has arrived */
   constructor(
     private readonly server: Server,
     private readonly longestCallMs: number,
-  ) {}
+  ) {
+    server.on('connection', () => {
+      this.connectedMs = performance.now();
+    });
+  }
 
   /** Whether it is about to stop: it is not ready then, and every reply ends its connection. */
   get isDraining(): boolean {
@@ -28,11 +36,12 @@ export class Drain {
   /**
    * Stops in three steps: says that it is not ready and asks each caller, with its next reply, to close the connection;
    * then takes no more connections; then waits for the calls that it has, and gives up callers who still send their body or
-   * do not read their reply. A server that nobody is connected to stops at once.
+   * do not read their reply. A server that nobody is connected to, nor was of late, stops at once.
    */
   async stop(): Promise<void> {
     this.draining = true;
-    if ((await this.connectionCount()) > 0) await wait(graceMs);
+    const wasQuiet = performance.now() - this.connectedMs > mostQuietMs;
+    if (!wasQuiet || (await this.connectionCount()) > 0) await wait(graceMs);
     const closed = new Promise<void>((resolve) => {
       this.server.close(() => resolve());
     });

@@ -39,7 +39,6 @@ describe('SIGTERM', () => {
     this.timeout(startTimeoutMs);
     const slot = await service.cluster.addGateway('direct', {});
     const { url } = slot;
-    // One that nobody is connected to would end at once.
     scored(await own.score(leads(2), { url }));
     const ended = slot.terminate();
     await eventually(async () => {
