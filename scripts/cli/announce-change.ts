@@ -1,5 +1,6 @@
 import { type Change, publishChange } from '../../shared/changes.js';
 import type { CliContext } from './cli-context.js';
+import { whyNoRedis } from './connections.js';
 
 /**
  * Tells running gateways and workers what has changed, so that they act on it at once. Without Redis they notice by
@@ -11,7 +12,7 @@ export async function announceChange(
 ): Promise<void> {
   try {
     await publishChange(await connections.redis(), change);
-  } catch {
-    stderr.write('Warning: Redis did not answer; running gateways notice the change within 5 seconds.\n');
+  } catch (error) {
+    stderr.write(`Warning: ${whyNoRedis(error)}; running gateways notice the change within 5 seconds.\n`);
   }
 }

@@ -92,10 +92,16 @@ export class Connections {
   }
 }
 
+/** Why `redis` gave nothing, in a few words. */
+export const whyNoRedis = (error: unknown): string =>
+  error instanceof CliError && error.code === noServers ? 'REDIS_URL is not set' : 'Redis did not answer';
+
+const noServers = 'no_servers';
+
 const nothingToConnectTo = (variable: string): CliError =>
   new CliError(
     `No servers to work on (${variable} is not set): set MONGODB_URL and REDIS_URL, or run \`npm start\` in this project`,
-    { code: 'no_servers' },
+    { code: noServers },
   );
 
 function unavailable(cause: unknown): CliError {

@@ -50,5 +50,11 @@ export function nonBlank(text: string): string {
   throw new InvalidArgumentError('It must be 1 to 200 characters.');
 }
 
+/** As `nonBlank`, of one line: it is shown to others as it is. */
+export function plainText(text: string): string {
+  if (!/\p{Cc}/u.test(text.trim())) return nonBlank(text);
+  throw new InvalidArgumentError('It must be one line without control characters.');
+}
+
 const isCalendarDay = (day: string): boolean =>
   new Date(`${day}T00:00:00Z`).toISOString().slice(0, 10) === day;

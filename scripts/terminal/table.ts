@@ -4,7 +4,7 @@ import { wrapText } from './wrap-text.js';
 /** One column of a table. */
 export interface TableColumn {
   readonly name: string;
-  /** Numbers are right-aligned. Left by default. */
+  /** Numbers are right-aligned, and never cut: part of a number is another number. Left by default. */
   readonly align?: 'left' | 'right';
   /** Never wrapped, even when the line becomes too long: identifiers are there to be copied. */
   readonly whole?: boolean;
@@ -97,7 +97,7 @@ function fittedWidths(
   );
   let excess = widths.reduce((sum, each) => sum + each, 0) + gap * (columns.length - 1) - width;
   while (excess > 0) {
-    const yielding = widths.map((each, index) => (columns[index]?.whole === true ? 0 : each));
+    const yielding = widths.map((each, index) => (isWhole(columns[index]) ? 0 : each));
     const widest = Math.max(...yielding);
     if (widest <= leastColumnWidth) break;
     widths[yielding.indexOf(widest)] = widest - 1;
@@ -105,6 +105,9 @@ function fittedWidths(
   }
   return widths;
 }
+
+const isWhole = (column: TableColumn | undefined): boolean =>
+  column?.whole === true || column?.align === 'right';
 
 const longestLine = (text: string): number =>
   text.split('\n').reduce((longest, line) => Math.max(longest, displayWidth(line)), 0);

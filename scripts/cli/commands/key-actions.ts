@@ -73,8 +73,8 @@ export async function listKeys(
     { name: 'Name' },
     { name: 'Kind' },
     { name: 'Calls/s', align: 'right' },
-    { name: 'Created' },
-    { name: 'Revoked' },
+    { name: 'Created', whole: true },
+    { name: 'Revoked', whole: true },
   ] as const;
   const rows = keys.map((key) => [
     key._id,

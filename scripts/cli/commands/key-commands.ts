@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { defaultRatePerSecond } from '../../../shared/store/api-keys.js';
 import type { CliContext } from '../cli-context.js';
 import { defineCommand } from '../define-command.js';
-import { nonBlank, wholeNumber } from '../option-values.js';
+import { plainText, wholeNumber } from '../option-values.js';
 import { createKey, type KeyOptions, listKeys, revokeKey } from './key-actions.js';
 
 /** Adds `key create`, `key list` and `key revoke`. */
@@ -18,7 +18,7 @@ export function addKeyCommands(program: Command, context: CliContext): void {
     ],
   })
     .option('--test', 'a test key: scores for real, counts into a free bucket of 1000 records a month')
-    .option('--name <name>', 'what it is for', nonBlank)
+    .option('--name <name>', 'what it is for', plainText)
     .option(
       '--rate <calls>',
       'scoring calls that are accepted in any second',

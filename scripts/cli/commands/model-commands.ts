@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { CliContext } from '../cli-context.js';
 import { defineCommand, type JsonOption } from '../define-command.js';
-import { nonBlank, onOrOff } from '../option-values.js';
+import { nonBlank, onOrOff, plainText } from '../option-values.js';
 import type { ImportOptions } from './model-import.js';
 import type { DeleteModelOptions, SetModelOptions } from './model-set.js';
 
@@ -87,7 +87,7 @@ function addSet(models: Command, context: CliContext): void {
     .option('--live-api <on|off>', 'whether calls may use it', onOrOff)
     .option('--version <version>', 'the version that scores; `model show` lists them', nonBlank)
     .option('--override <on|off>', 'let it score although it has not passed validation', onOrOff)
-    .option('--reason <reason>', 'why it is overridden; kept with your user name and the time', nonBlank)
+    .option('--reason <reason>', 'why it is overridden; kept with your user name and the time', plainText)
     .action(async (modelId: string, options: SetModelOptions) => {
       const { setModel } = await import('./model-set.js');
       await context.present(options, setModel(context, modelId, options));

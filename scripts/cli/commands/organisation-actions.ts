@@ -92,7 +92,7 @@ export async function listOrganisations({ connections, stdout }: CliContext): Pr
     { name: 'Plan' },
     { name: 'Limit', align: 'right' },
     { name: 'Policy' },
-    { name: 'Created' },
+    { name: 'Created', whole: true },
   ] as const;
   const rows = organisations.map((organisation) => [
     organisation._id,

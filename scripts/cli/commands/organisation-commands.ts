@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { planNames } from '../../../shared/plans.js';
 import type { CliContext } from '../cli-context.js';
 import { defineCommand } from '../define-command.js';
-import { isoDate, nonBlank, recordsOrPlan, wholeNumber } from '../option-values.js';
+import { isoDate, plainText, recordsOrPlan, wholeNumber } from '../option-values.js';
 import {
   createOrganisation,
   listOrganisations,
@@ -63,7 +63,7 @@ function addFields(
   command: Command,
   { required, limit }: { readonly required: boolean; readonly limit: (text: string) => number | 'plan' },
 ): Command {
-  const name = new Option('--name <name>', 'what people call it').argParser(nonBlank);
+  const name = new Option('--name <name>', 'what people call it').argParser(plainText);
   const plan = new Option('--plan <plan>', 'what it has bought').choices(planNames);
   return command
     .addOption(name.makeOptionMandatory(required))

@@ -13,6 +13,7 @@ import { gauge } from '../../terminal/bar.js';
 import { readableCount } from '../../terminal/readable-numbers.js';
 import { renderTable } from '../../terminal/table.js';
 import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../cli-context.js';
+import { whyNoRedis } from '../connections.js';
 import { requireOrganisation } from './organisation-actions.js';
 
 /** What the options of the usage commands hold after parsing. */
@@ -39,7 +40,11 @@ export async function showUsage(
   const database = await connections.database();
   const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
   const month = options.month ?? monthOf(clock.now());
-  const redis = await connections.redis().catch(() => undefined);
+  let complaint: string | undefined;
+  const redis = await connections.redis().catch((error: unknown) => {
+    complaint = whyNoRedis(error);
+    return undefined;
+  });
   const ledger = new UsageLedger(database);
   const rows = await Promise.all(
     buckets.map(async (bucket) => {
@@ -53,7 +58,7 @@ export async function showUsage(
   );
   return {
     document: { org_id: organisationId, month, buckets: rows.map(documentOf) },
-    text: describe(rows, { month, redisAnswers: redis !== undefined, width: lineWidth(stdout) }),
+    text: describe(rows, { month, complaint, width: lineWidth(stdout) }),
   };
 }
 
@@ -159,9 +164,9 @@ function describe(
   rows: readonly BucketUsage[],
   {
     month,
-    redisAnswers,
+    complaint,
     width,
-  }: { readonly month: string; readonly redisAnswers: boolean; readonly width: number },
+  }: { readonly month: string; readonly complaint: string | undefined; readonly width: number },
 ): string {
   const columns = [
     { name: 'Bucket' },
@@ -187,6 +192,6 @@ function describe(
       `${gauge(used / Math.max(1, allowance.limit), 12)}${report.in_grace ? ' grace' : ''}`,
     ];
   });
-  const source = redisAnswers ? '' : '\n\nRedis did not answer: "used" is what the ledger adds up to.';
+  const source = complaint === undefined ? '' : `\n\n${complaint}: "used" is what the ledger adds up to.`;
   return `Usage of ${month} (UTC), records\n\n${renderTable(columns, cells, { width })}${source}`;
 }

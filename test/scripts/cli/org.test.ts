@@ -96,6 +96,14 @@ describe('leadscore org', () => {
     expect(paid).to.include({ limit: 500, backstop: 1_000 });
   });
 
+  it('a name is one line without control characters, which would do something to the terminal of others', async () => {
+    for (const name of ['red \u001b[31m', 'two\nlines']) {
+      const { exitCode, stderr } = await desk.run('org', 'create', '--name', name, '--plan', 'pro');
+      expect(exitCode).to.equal(2);
+      expect(stderr).to.include('It must be one line without control characters.');
+    }
+  });
+
   it('a trial that is begun by set lasts 14 days, or until the date given', async () => {
     const id = await desk.newOrganisation();
     const begun = await desk.document('org', 'set', id, '--plan', 'trial');

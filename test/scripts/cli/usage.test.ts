@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { usageKey } from '../../../shared/redis-keys.js';
+import { callCli } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
 describe('leadscore usage', () => {
@@ -77,6 +78,16 @@ describe('leadscore usage', () => {
     expect((await desk.run('usage', 'show', organisation, '--month', month)).stdout).to.match(
       /live .* -2,000 +█{12} grace/,
     );
+  });
+
+  it('show says why it goes by the ledger alone: Redis does not answer, or nobody has said where it is', async () => {
+    const organisation = await desk.newOrganisation();
+    const show = (REDIS_URL: string) =>
+      callCli(['usage', 'show', organisation], { ...desk.settings, REDIS_URL });
+    expect((await show('')).stdout).to.include(
+      '\nREDIS_URL is not set: "used" is what the ledger adds up to.',
+    );
+    expect((await show('redis://127.0.0.1:1')).stdout).to.include('\nRedis did not answer: "used" is');
   });
 
   it('reconcile restores a counter that Redis has lost, and corrects one that is wrong', async () => {

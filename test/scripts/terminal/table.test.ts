@@ -31,6 +31,11 @@ describe('table', () => {
     expect(narrow).to.include(id);
   });
 
+  it('cuts no number, however narrow the line is', () => {
+    const text = renderTable(columns, [['key_1', 'HubSpot', '1,800,000,000']], { width: 20 });
+    expect(text).to.include('1,800,000,000');
+  });
+
   it('counts characters that take two places as two', () => {
     const [, rule = ''] = renderTable([{ name: 'A' }, { name: 'B' }], [['日本', 'x']]).split('\n');
     expect(rule).to.equal('────  ─');
