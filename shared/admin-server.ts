@@ -48,14 +48,14 @@ export async function startAdminServer(
   };
 }
 
-/** Listens; the error of an address in use says which address. */
+/** Listens; the error says which address cannot be listened on. */
 export async function listen(server: Server, host: string, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) =>
-      reject(
-        new Error(`cannot listen on ${host}:${port} (${error.message}): is something else running there?`),
-      ),
-    );
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const hint =
+        error.code === 'EADDRINUSE' ? 'is something else running there?' : 'check HOST and the port';
+      reject(new Error(`cannot listen on ${host}:${port} (${error.message}): ${hint}`));
+    });
     server.listen(port, host, () => resolve());
   });
 }

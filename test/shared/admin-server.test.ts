@@ -1,6 +1,8 @@
+import { createServer } from 'node:http';
 import { expect } from 'chai';
 import { Gauge, Registry } from 'prom-client';
-import { startAdminServer } from '../../shared/admin-server.js';
+import { listen, startAdminServer } from '../../shared/admin-server.js';
+import { failureOf } from '../support/failure-of.js';
 
 describe('the port for operators', () => {
   const started = (registry: Registry, readiness: () => Promise<string | undefined>) =>
@@ -32,6 +34,18 @@ describe('the port for operators', () => {
         .to.include('200 ')
         .and.include('leadscore_test');
       expect(await get('/readyz')).to.equal('200 ready');
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it('asks whether something else runs there only when it may', async () => {
+    const server = await started(new Registry(), async () => undefined);
+    try {
+      const taken = await failureOf(listen(createServer(), '127.0.0.1', server.port));
+      expect(taken.message).to.match(/: is something else running there\?$/);
+      const elsewhere = await failureOf(listen(createServer(), 'no-such-host.invalid', 0));
+      expect(elsewhere.message).to.match(/: check HOST and the port$/);
     } finally {
       await server.stop();
     }
