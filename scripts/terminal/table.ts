@@ -95,19 +95,28 @@ function fittedWidths(
   const widths = columns.map((column, index) =>
     Math.max(column.name.length, ...rows.map((row) => longestLine(row[index] ?? ''))),
   );
+  const least = columns.map((column, index) =>
+    leastWidth(
+      column,
+      rows.map((row) => row[index] ?? ''),
+    ),
+  );
   let excess = widths.reduce((sum, each) => sum + each, 0) + gap * (columns.length - 1) - width;
   while (excess > 0) {
-    const yielding = widths.map((each, index) => (isWhole(columns[index]) ? 0 : each));
+    const yielding = widths.map((each, index) => (each > (least[index] ?? 0) ? each : 0));
     const widest = Math.max(...yielding);
-    if (widest <= leastColumnWidth) break;
+    if (widest === 0) break;
     widths[yielding.indexOf(widest)] = widest - 1;
     excess -= 1;
   }
   return widths;
 }
 
-const isWhole = (column: TableColumn | undefined): boolean =>
-  column?.whole === true || column?.align === 'right';
+/** Down to which a column gives way: one of numbers, so far that its name can be wrapped. */
+function leastWidth({ name, align, whole }: TableColumn, cells: readonly string[]): number {
+  if (whole === true) return Number.POSITIVE_INFINITY;
+  return align === 'right' ? Math.max(...[...name.split(' '), ...cells].map(longestLine)) : leastColumnWidth;
+}
 
 const longestLine = (text: string): number =>
   text.split('\n').reduce((longest, line) => Math.max(longest, displayWidth(line)), 0);
