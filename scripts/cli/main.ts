@@ -1,11 +1,13 @@
 #!/usr/bin/env node
 import { readConfig } from '../../shared/config.js';
+import { exitCodes } from './cli-error.js';
 import { runCli } from './run-cli.js';
 
 // A reader that has seen enough (`| head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
-  throw error;
+  process.stderr.write(`Error: standard output cannot be written: ${error.message}\n`);
+  process.exit(exitCodes.failed);
 });
 
 const exitCode = await runCli(process.argv.slice(2), {

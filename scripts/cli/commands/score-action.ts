@@ -66,6 +66,8 @@ function defaultOutput(path: string): string {
 
 async function readKey(given: string): Promise<string> {
   const key = given.startsWith('@') ? await readKeyFile(given.slice(1)) : given;
+  if (key === '')
+    throw usageError(`--key is empty${given === '' ? '' : `: there is nothing in ${given.slice(1)}`}`);
   if (/^[\x21-\x7e]+$/.test(key)) return key;
   throw usageError('--key is not an API key: it holds spaces or other characters that no key has');
 }

@@ -61,7 +61,7 @@ function placesOf(header: readonly string[], fileName: string, columns: OutcomeC
     const shown = names.filter((each) => each !== '').slice(0, 12);
     const more = names.length > shown.length ? ', …' : '';
     throw badInput(
-      `${fileName} has no column "${name}": name the one to use with ${option}. It has: ${shown.map((each) => `"${each}"`).join(', ')}${more}`,
+      `${fileName} has no column "${name}": name the one to use with ${option}. It has: ${shown.map((each) => JSON.stringify(each)).join(', ')}${more}`,
     );
   };
   return {

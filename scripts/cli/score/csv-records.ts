@@ -45,7 +45,9 @@ function readHeader(
   const names = named.map((column) => column.name);
   const repeated = names.find((name, index) => names.indexOf(name) !== index);
   if (repeated !== undefined)
-    throw badInput(`${input.name}: two columns are called "${repeated}". Rename or remove one of them`);
+    throw badInput(
+      `${input.name}: two columns are called ${JSON.stringify(repeated)}. Rename or remove one of them`,
+    );
   const wanted = options.crmIdField ?? 'crm_id';
   const crmIdColumn = named.find((column) => column.name === wanted)?.index;
   if (crmIdColumn === undefined && options.crmIdField !== undefined) throw noSuchColumn(input, wanted, names);
@@ -80,7 +82,7 @@ function recordText(cells: readonly string[], header: Header, place: string): st
 const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell === '');
 
 function noSuchColumn(input: InputFile, wanted: string, names: readonly string[]): CliError {
-  const shown = names.slice(0, 12).map((name) => `"${name}"`);
+  const shown = names.slice(0, 12).map((name) => JSON.stringify(name));
   const more = names.length > shown.length ? `, and ${names.length - shown.length} more` : '';
   return badInput(`${input.name} has no column "${wanted}". It has: ${shown.join(', ')}${more}`);
 }

@@ -1,7 +1,11 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect } from 'chai';
 import { freePort } from '../../../scripts/local-servers/loopback-port.js';
+import { projectFile } from '../../../shared/project-root.js';
+import { leaveOut } from '../../support/leave-out.js';
 import { callCli } from './cli-call.js';
 import { runCliProcess } from './cli-process.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
@@ -125,6 +129,25 @@ describe('every command', () => {
       expect(stderr).to.include('MongoDB did not answer');
     } finally {
       silent.close();
+    }
+  });
+
+  it('says that its output cannot be written, as on a full disk', async function () {
+    const full = '/dev/full';
+    if (!existsSync(full)) leaveOut(this, `there is no ${full}`, 'run it on Linux');
+    const output = openSync(full, 'w');
+    try {
+      const main = projectFile('dist/scripts/cli/main.js');
+      const child = spawn(process.execPath, [main, '--help'], { stdio: ['ignore', output, 'pipe'] });
+      let stderr = '';
+      child.stderr?.on('data', (said) => {
+        stderr += said;
+      });
+      const [exitCode] = await once(child, 'close');
+      expect(exitCode).to.equal(1);
+      expect(stderr).to.match(/^Error: standard output cannot be written: .*no space left.*\n$/);
+    } finally {
+      closeSync(output);
     }
   });
 

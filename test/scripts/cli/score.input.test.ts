@@ -110,6 +110,7 @@ describe('score input', () => {
       expect(await problem('a.csv', '')).to.include('a.csv is empty');
       expect(await problem('a.csv', 'a,b,a\n1,2,3\n')).to.include('two columns are called "a"');
       expect(await problem('a.csv', 'a,b\n1,2\n', 'Id')).to.include('has no column "Id". It has: "a", "b"');
+      expect(await problem('a.csv', 'a,b\u001b[31m\n1,2\n', 'Id')).to.include('It has: "a", "b\\u001b[31m"');
       const unclosed = 'a,b\n1,2\n"3,4\n5,6\n';
       expect(await problem('a.csv', unclosed)).to.equal(
         'a.csv, row 2: a quote is opened that nothing closes',

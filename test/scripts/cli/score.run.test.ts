@@ -170,6 +170,8 @@ describe('leadscore score', () => {
       desk.words('leads.csv', '--key', 'two words'),
     ];
     for (const each of wrong) expect((await runCliProcess(each)).exitCode, each.join(' ')).to.equal(2);
+    const noKey = await runCliProcess(desk.words('leads.csv', '--key', ''));
+    expect(noKey).to.deep.include({ exitCode: 2, stderr: 'Error: --key is empty\n' });
     expect(desk.service.calls).to.have.length(0);
   });
 });
