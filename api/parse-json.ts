@@ -1,4 +1,5 @@
 import { ApiError } from '../shared/errors.js';
+import { jsonFault } from './json-fault.js';
 
 /** Levels of objects and lists in a body, itself included. */
 export const mostLevels = 32;
@@ -14,7 +15,7 @@ export function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw invalidJson(reason(error));
+    throw invalidJson(reason(error, text));
   }
   if (isDeeper(value, mostLevels)) throw tooDeep();
   // A NUL can only be written escaped, so most bodies need no second look at their keys.
@@ -48,12 +49,18 @@ function hasNulKey(value: unknown): boolean {
   return false;
 }
 
-/** What JSON.parse says, without the caller's text that newer engines quote. */
-function reason(error: unknown): string {
+/** What JSON.parse says, without the caller's text that newer engines quote; it does not always say where. */
+function reason(error: unknown, text: string): string {
   const message = error instanceof Error ? error.message : '';
-  const position = /at position \d+( \(line \d+ column \d+\))?/.exec(message)?.[0];
-  if (position !== undefined) return `unexpected text ${position}`;
-  return /end of JSON/i.test(message) ? tooEarly : 'unexpected text';
+  const told = /at position (\d+)(?: \(line \d+ column \d+\))?/.exec(message);
+  const position = told === null ? undefined : Number(told[1]);
+  if (/end of JSON/i.test(message) || (position ?? 0) >= text.length) return tooEarly;
+  const fault = jsonFault(text);
+  const place = told?.[0] ?? (fault && `at position ${fault.position}`);
+  if (place === undefined) return 'unexpected text';
+  // Of a minus before no number it tells the place after it.
+  const isThere = fault !== undefined && Math.abs((position ?? fault.position) - fault.position) <= 1;
+  return `unexpected text ${place}${isThere && fault.what !== '' ? `: ${fault.what}` : ''}`;
 }
 
 const tooEarly = 'it ends too early';

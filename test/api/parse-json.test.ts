@@ -66,6 +66,38 @@ describe('parse JSON', () => {
       expect(refusalBy(() => parseJson(text)).message).to.equal('The body is empty: send a JSON object.');
   });
 
+  it('says that a text ends too early, wherever it is broken off', () => {
+    const text = '{"model_id":"mdl_1","records":[{"City":"K\\u00f6ln","visits":12,"known":true}]}';
+    const parts = [...text].map((_, index) => text.slice(0, index + 1)).slice(0, -1);
+    // A number or a word that is broken off may be another one, and so may the digits of an escape.
+    for (const part of [...parts.filter((begun) => !/[a-z0-9]$/.test(begun)), '{"a": [1,\n', '[\n ']) {
+      const { message } = refusalBy(() => parseJson(part));
+      expect(message, part).to.equal('The body is not valid JSON: it ends too early.');
+    }
+  });
+
+  const wrong: [string, string][] = [
+    ['{"a":12345678901234567890.5e+20,"b":[NaN]}', 'at position 37: NaN is not JSON, write null'],
+    ['{"a":"NaN \\" None","b":-Infinity}', 'at position 24: -Infinity is not JSON, write null'],
+    ['{"a": None, "b": True}', 'at position 6: None is not JSON, write null'],
+    ['{"a":[], "b":{}, "c": False}', 'at position 22: False is not JSON, write false'],
+    ['{"a": , "b": 1}', 'at position 6: there is no value after the colon'],
+    ['{"a":}', 'at position 5: there is no value after the colon'],
+    ['[1,,NaN]', 'at position 3'],
+    ['{"a":toString}', 'at position 5'],
+    ['<?xml version="1.0"?>', 'at position 0'],
+    ["{'a': None}", 'at position 1'],
+    ['{"a":1}\u00a0', 'at position 7'],
+  ];
+  for (const [text, says] of wrong) {
+    it(`says where ${JSON.stringify(text)} is wrong, and how, where that can be told`, () => {
+      const { message } = refusalBy(() => parseJson(text));
+      // Newer engines tell the line as well.
+      const withoutLine = message.replace(/ \(line \d+ column \d+\)/, '');
+      expect(withoutLine).to.equal(`The body is not valid JSON: unexpected text ${says}.`);
+    });
+  }
+
   it('says where the text is wrong without repeating it', () => {
     for (const text of ['{"secret":"x",}', 'secret', '{"a":secret}', '{"secret', '[1,2,secret]']) {
       const { message } = refusalBy(() => parseJson(text));
