@@ -55,6 +55,12 @@ export function eraseScoresRoute(rooms: ReadingRooms, stores: ErasingRooms): Mid
   return readingRoute(rooms, async (context, { apiKey, organisation, models }) => {
     if (apiKey.kind === 'test')
       throw new ApiError('refusedRequest', 'A test key erases nothing: ask for it with a live key.');
+    // As the history can be narrowed, somebody may mean to erase but one model's scores; what is erased does not come back.
+    if (context.query.model_id)
+      throw new ApiError(
+        'refusedRequest',
+        'DELETE erases the scores of all models: send it without model_id. Nothing was erased.',
+      );
     const lead = { organisationId: organisation._id, crmId: pathParameter(context, 'crm_id') };
     const asked = { ...lead, nowMs: rooms.clock.now() };
     const erasure = await erasures.begin(asked);

@@ -207,6 +207,15 @@ describe('reading', () => {
       expect(read<History>(await own.call(scoresOf('L-2'))).scores).to.have.length(1);
     });
 
+    it('is refused where it names a model, as if it erased the scores of no other', async () => {
+      await scoreSizes('L-1', [10]);
+      const path = scoresOf('L-1', `?model_id=${own.model._id}`);
+      const { error } = refused(await own.call(path, { method: 'DELETE' }), '400 bad_request');
+      expect(error.message).to.include('erases the scores of all models');
+      expect(read<History>(await own.call(scoresOf('L-1'))).scores).to.have.length(1);
+      expect((await own.call(scoresOf('L-1', '?model_id='), { method: 'DELETE' })).status).to.equal(204);
+    });
+
     it('of a lead without fields leaves it with nothing to be scored from', async () => {
       await scoreSizes('L-1', [10]);
       await own.call(scoresOf('L-1'), { method: 'DELETE' });

@@ -68,7 +68,8 @@ export function eraseScoresOperation(options: ErrorResponseOptions): Operation {
     description:
       'Takes the `crm_id` and the fields out of every score that was recorded for it, for good, and out of replies that ' +
       'are kept to be replayed: these give the score alone. What was counted stays counted. What calls leave that are ' +
-      'under way meanwhile is erased some minutes later. A test key erases nothing.',
+      'under way meanwhile is erased some minutes later. The scores of all models are erased: a call with `model_id` in ' +
+      'its address is refused. A test key erases nothing.',
     tags: ['Score history'],
     parameters: [parameters.crmId, parameters.requestId],
     responses: {
