@@ -6,8 +6,19 @@ import { errorEnvelope, requestIdOf } from './middleware/error-reply.js';
 /** What Node's HTTP parser refuses, in words. */
 const reasons: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: 'The headers are too large.',
+  HPE_PAUSED_H2_UPGRADE: 'The request is not valid HTTP/1.1: HTTP/2 is not served here.',
   ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time.',
 };
+
+/** What Node's HTTP parser says; `reason` is one of its own texts, with nothing of the request in it. */
+interface ParserError extends NodeJS.ErrnoException {
+  readonly reason?: unknown;
+}
+
+const notHttp = ({ code, reason }: ParserError): string =>
+  code?.startsWith('HPE_') && typeof reason === 'string' && reason !== ''
+    ? `The request is not valid HTTP: ${reason}.`
+    : 'The request is not valid HTTP.';
 
 /** For the caller to read the answer before the connection is cut, in ms. */
 const lingerMs = 2_000;
@@ -45,7 +56,7 @@ export function answerTransportErrors(server: Server, docsUrl: () => string): vo
     endSoon(socket, refusal(message, docsUrl()));
   };
 
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+  server.on('clientError', (error: ParserError, socket) => {
     if (error.code === 'ECONNRESET') {
       socket.destroy();
       return;
@@ -53,7 +64,7 @@ export function answerTransportErrors(server: Server, docsUrl: () => string): vo
     // Comes again with all that is sent after it.
     if (refused.has(socket)) return;
     refused.add(socket);
-    const message = reasons[error.code ?? ''] ?? 'The request is not valid HTTP.';
+    const message = reasons[error.code ?? ''] ?? notHttp(error);
     const { request, response, before } = newest.get(socket) ?? {};
     const isOwnBody = request?.complete === false;
     afterAnswer(isOwnBody ? before : response, () => {
@@ -89,6 +100,7 @@ function refusal(message: string, docsUrl: string): string {
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestIdOf(undefined)}`,
+    `Date: ${new Date().toUTCString()}`,
     'Connection: close',
   ].join('\r\n');
   return `${head}\r\n\r\n${body}`;

@@ -38,6 +38,7 @@ describe('transport:', () => {
         expect(refused(reply, '400 bad_request').error.message).to.match(says);
         expect(reply.headers.get('connection')).to.equal('close');
         expect(reply.headers.get('x-request-id')).to.match(/^[0-9a-f-]{36}$/);
+        expect(reply.headers.get('date')).to.match(/ GMT$/);
         await connection.closed;
         expect(connection.unread()).to.equal('');
         connection.destroy();
