@@ -105,7 +105,7 @@ const unreadable = (message: string): ApiError => new ApiError('unreadableReques
 const tooLarge = ({ maxBodyBytes }: BodyLimits): ApiError =>
   new ApiError(
     'refusedRequest',
-    `The body is larger than ${maxBodyBytes} bytes: send fewer records in each call.`,
+    `The body is larger than ${maxBodyBytes} bytes: send fewer records in each call, or less of each.`,
   );
 
 const tooSlow = ({ bodyTimeoutMs }: BodyLimits): ApiError =>

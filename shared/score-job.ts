@@ -143,3 +143,10 @@ export interface RecordProblem {
 }
 
 export const maxProblemsNamed = 5;
+
+/** What is wrong with a record that has no field of the model. */
+export const nothingKnown: Omit<RecordProblem, 'record'> = {
+  field: '',
+  expected: 'at least one field that the model knows',
+  came: 'none',
+};

@@ -1,6 +1,6 @@
 import { ApiError } from '../../shared/errors.js';
 import type { KnownFields } from '../../shared/known-fields.js';
-import { maxProblemsNamed, type RefusedPart } from '../../shared/score-job.js';
+import { maxProblemsNamed, nothingKnown, type RefusedPart } from '../../shared/score-job.js';
 import type { ScoringCall } from '../scoring-call.js';
 
 /** Characters of a caller's field name that a message carries. */
@@ -12,7 +12,7 @@ const longestSentName = 100;
  */
 export function refusal(
   parts: readonly RefusedPart[],
-  { records, nameOfRecord }: Pick<ScoringCall, 'records' | 'nameOfRecord'>,
+  { modelId, records, nameOfRecord }: Pick<ScoringCall, 'modelId' | 'records' | 'nameOfRecord'>,
   knownFields: Pick<KnownFields, 'keyOf'>,
 ): ApiError {
   const problems = parts.flatMap((part) => part.problems).slice(0, maxProblemsNamed);
@@ -23,7 +23,13 @@ export function refusal(
     const sentAs = key === field ? '' : asSent(key);
     return `${placeOf(nameOfRecord(record), field)}: expected ${expected}, came ${came}${sentAs}`;
   });
-  return new ApiError('refusedRequest', `${described.join('; ')}${more}. Nothing of the call was counted.`);
+  // Whoever sent none of the model's names has others, and cannot tell from this which it knows.
+  const isNoneKnown = problems.some(({ expected }) => expected === nothingKnown.expected);
+  const names = isNoneKnown ? ` GET /v1/models/${modelId} lists its fields.` : '';
+  return new ApiError(
+    'refusedRequest',
+    `${described.join('; ')}${more}. Nothing of the call was counted.${names}`,
+  );
 }
 
 /** `records[17].annual_revenue`, or `records[17]["Annual Revenue"]` where the name is no identifier. */

@@ -20,7 +20,7 @@ export const settingNames: ReadonlySet<string> = new Set(['model_id', 'crm_id', 
 /**
  * Takes a body apart by its form: canonical (`record`), HubSpot custom action (`inputFields`), HubSpot workflow
  * (`properties`), Pipedrive (`meta` and `data`), else flat.
- * @throws ApiError unreadableRequest when a form is begun and not kept
+ * @throws ApiError unreadableRequest when a form is begun and not kept, or it is that of a batch
  */
 export function openEnvelope(body: Members): Envelope {
   const record = memberOf(body, 'record');
@@ -33,7 +33,23 @@ export function openEnvelope(body: Members): Envelope {
   const properties = memberOf(body, 'properties');
   if (isMembers(properties)) return hubSpotWorkflow(body, properties);
   if (isMembers(memberOf(body, 'meta')) && Object.hasOwn(body, 'data')) return pipedrive(body);
+  if (isBatch(body)) {
+    throw new ApiError(
+      'unreadableRequest',
+      'records is for POST /v1/score: a webhook scores one record, in record or with its fields beside model_id.',
+    );
+  }
   return plain([body], unwrapValues(body));
+}
+
+/** The body of `POST /v1/score`, which would be a record without a field; beside fields, `records` is one of them. */
+function isBatch(body: Members): boolean {
+  const records = memberOf(body, 'records');
+  return (
+    Array.isArray(records) &&
+    records.some(isMembers) &&
+    !someMember(body, (_, name) => name !== 'records' && !settingNames.has(name))
+  );
 }
 
 const plain = (settings: readonly Members[], record: Members): Envelope => ({

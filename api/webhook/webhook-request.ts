@@ -99,9 +99,9 @@ const isHubSpotEvent = (body: unknown): boolean =>
   (Object.hasOwn(body, 'eventId') || Object.hasOwn(body, 'subscriptionId'));
 
 function modelIdOf({ settings }: Envelope, query: Readonly<Record<string, unknown>>): string {
-  const sent = settings.map((members) => memberOf(members, 'model_id'));
-  const modelId = [...sent, query.model_id].find((value) => !isNotSent(value));
-  if (modelId === undefined) {
+  const sent = settings.map((members) => memberOf(members, 'model_id')).find((value) => !isNotSent(value));
+  const modelId = sent ?? onceIn(query, 'model_id');
+  if (isNotSent(modelId)) {
     throw new ApiError(
       'unreadableRequest',
       'model_id is missing: put it in the body, or in the address as ?model_id=mdl_...',
@@ -111,9 +111,16 @@ function modelIdOf({ settings }: Envelope, query: Readonly<Record<string, unknow
   throw new ApiError('unreadableRequest', `model_id must be a string of 1-${longestModelId} characters.`);
 }
 
+/** A setting in the address. */
+function onceIn(query: Readonly<Record<string, unknown>>, name: string): unknown {
+  const value = memberOf(query, name);
+  if (!Array.isArray(value)) return value;
+  throw new ApiError('unreadableRequest', `${name} must come once in the address.`);
+}
+
 function explainOf({ settings }: Envelope, query: Readonly<Record<string, unknown>>): boolean {
-  const places = [...settings, query];
-  const explain = places.map((members) => memberOf(members, 'explain')).find((sent) => sent !== undefined);
+  const sent = settings.map((members) => memberOf(members, 'explain')).find((value) => value !== undefined);
+  const explain = sent === undefined ? onceIn(query, 'explain') : sent;
   if (explain === undefined) return false;
   const text = typeof explain === 'string' ? explain.trim().toLowerCase() : explain;
   if (text === true || text === 'true' || text === '1' || text === 1) return true;

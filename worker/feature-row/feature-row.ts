@@ -1,7 +1,7 @@
 import type { Manifest } from '../../shared/bundle/manifest.js';
 import type { KnownFields } from '../../shared/known-fields.js';
 import { type Cell, isAbsent } from '../../shared/packed-cell.js';
-import type { RecordProblem } from '../../shared/score-job.js';
+import { nothingKnown, type RecordProblem } from '../../shared/score-job.js';
 import { compileFeatureReader, type FeatureReader, readStructure } from './feature-reader.js';
 import type { RowTarget } from './feature-writer.js';
 import { missingRow } from './missing-row.js';
@@ -27,12 +27,6 @@ export interface FeatureRow {
    */
   write(request: RowRequest): readonly FieldProblem[] | undefined;
 }
-
-const NOTHING_KNOWN: FieldProblem = {
-  field: '',
-  expected: 'at least one field that the model knows',
-  came: 'none',
-};
 
 /**
  * Compiles a manifest's features.
@@ -87,7 +81,7 @@ class CompiledRow implements FeatureRow {
       problems ??= [];
       addProblem(problems, reader, typeof reading === 'string' ? reading : whatCame(cell, reading));
     }
-    return anyKnown || problems ? problems : [NOTHING_KNOWN];
+    return anyKnown || problems ? problems : [nothingKnown];
   }
 }
 

@@ -105,6 +105,16 @@ describe('read a webhook', () => {
       expect(read({ record: {} }, query).modelId).to.equal('address');
     });
 
+    it('in the address once, where it is looked for there', () => {
+      const query = { model_id: ['a', 'b'], explain: ['1', '1'] };
+      expect(() => read({}, query)).to.throw(ApiError, 'model_id must come once in the address');
+      expect(() => read({ model_id: 'm' }, query)).to.throw(
+        ApiError,
+        'explain must come once in the address',
+      );
+      expect(read({ model_id: 'm', explain: true }, query)).to.include({ modelId: 'm', explain: true });
+    });
+
     it('past places where it is null or empty', () => {
       expect(read({ model_id: null, record: { model_id: '' } }, { model_id: 'm' }).modelId).to.equal('m');
       for (const model_id of [null, ''])

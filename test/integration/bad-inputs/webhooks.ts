@@ -58,7 +58,7 @@ export const badWebhooks: readonly BadInput[] = (
     [
       'two models in the address',
       sent('{"company_size":5}', undefined, '?model_id=a&model_id=b'),
-      /model_id must be a string/,
+      /model_id must come once in the address/,
     ],
     ['crm_id a number', flat({ crm_id: 17 }), /crm_id must be a string/],
     ['crm_id an object', flat({ crm_id: {} }), /crm_id must be a string/],
@@ -75,7 +75,12 @@ export const badWebhooks: readonly BadInput[] = (
     ['explain 2', flat({ explain: 2 }), /explain must be/],
     ['explain an object', flat({ explain: {} }), /explain must be/],
     ['explain in the address', flat({}, '?explain=on'), /explain must be/],
-    ['explain twice in the address', flat({}, '?explain=1&explain=1'), /explain must be/],
+    ['explain twice in the address', flat({}, '?explain=1&explain=1'), /explain must come once in the/],
+    [
+      'the body of a batch',
+      sent('{"model_id":"{{model_id}}","crm_id":"L-1","records":[{"company_size":5}]}'),
+      /records is for POST \/v1\/score: a webhook scores one record/,
+    ],
     ['record null', sent('{"model_id":"{{model_id}}","record":null}'), /record must be an object/],
     ['record a list', sent('{"model_id":"{{model_id}}","record":[{}]}'), /record must be an object/],
     [
@@ -122,9 +127,13 @@ export const refusedWebhooks: readonly BadInput[] = (
     [
       'nothing that the model knows',
       sent('{"model_id":"{{model_id}}","colour":"red"}'),
-      /^record: expected at least one field/,
+      /^record: expected at least one field.*came none\. .* GET \/v1\/models\/mdl_\w+ lists its fields\.$/,
     ],
     ['a form of four million fields', sent('a&'.repeat(4_000_000), form), /more than 10000 fields/],
-    ['a body over the limit', sent(' '.repeat(8 * 1024 * 1024 + 1)), /larger than 8388608 bytes/],
+    [
+      'a body over the limit',
+      sent(' '.repeat(8 * 1024 * 1024 + 1)),
+      /larger than 8388608 bytes: .*, or less of each/,
+    ],
   ] satisfies [string, BadInput['call'], RegExp][]
 ).map(([name, call, says]) => ({ name, call, as: '400 bad_request', says }));
