@@ -25,7 +25,7 @@ missing are treated as the model was trained to treat them. A \`crm_id\` is echo
 ## Usage
 
 One scored record counts one, whichever way it came; a call that fails counts nothing. Paid plans may pass their limit up
-to twice of it, the backstop: from the limit on \`in_grace\` is true, at the backstop scoring pauses with
+to twice of it, the backstop: past the limit \`in_grace\` is true, at the backstop scoring pauses with
 \`quota_exceeded\` until the month ends (UTC). A call that would pass the backstop is refused whole.
 
 ## Rate
