@@ -97,13 +97,18 @@ function checkPolicy(organisation: Organisation, model: Model, verdict: Verdict)
   const gate = verdict.failing_gate === null ? '' : ` at the gate ${verdict.failing_gate}`;
   throw new ApiError(
     'deployBlocked',
-    `The deploy policy is block and the model's validation state is ${verdict.state}${gate}. ${wayPast(verdict)}, or an ` +
-      `administrator lifts the refusal with "leadscore model set ${model._id} --override on --reason ...".`,
+    `The deploy policy is block and the model's validation state is ${verdict.state}${gate}. ${wayPast(verdict)} ` +
+      `the refusal with "leadscore model set ${model._id} --override on --reason ...".`,
     { beside: { validation: verdict } },
   );
 }
 
-const wayPast = ({ state }: Verdict): string =>
-  state === 'unresolved'
-    ? 'It clears when the model has been graded again and passes, which the worker pools do every night'
-    : 'It clears as predictions mature and the model passes its gates';
+/** What clears a refusal, up to how an administrator lifts it. */
+function wayPast({ state, failing_gate: gate }: Verdict): string {
+  const orLifted = ', or an administrator lifts';
+  if (state === 'unresolved')
+    return `It clears when the model has been graded again and passes, which the worker pools do every night${orLifted}`;
+  const matures = 'It clears as predictions mature and the model passes its gates';
+  if (gate !== 'predictions_recorded') return `${matures}${orLifted}`;
+  return `${matures}; as refused calls record none, until there are enough of them an administrator must lift`;
+}

@@ -122,7 +122,9 @@ describe('POST /v1/score: the validation verdict', () => {
       const ungraded = await workspace(service, { policy: 'block' });
       const { validation, error } = refused(await ungraded.score([lead]), '409 deploy_blocked');
       expect(validation).to.include({ state: 'too_early_to_grade', failing_gate: 'predictions_recorded' });
-      expect(error.message).to.include('predictions_recorded');
+      expect(error.message).to.match(
+        /predictions_recorded\. It clears .*refused calls record none.* must lift the refusal with "leadscore /,
+      );
       const graded_at = new Date(service.clock.now() - 100 * hourMs);
       const stale = await workspace(service, { policy: 'block', verdict: { ...passed, graded_at } });
       expect(refused(await stale.score([lead]), '409 deploy_blocked').validation).to.deep.equal(unresolved);
