@@ -48,7 +48,8 @@ export class Admission {
     if (!model.live_api) {
       throw new ApiError(
         'apiDisabled',
-        `Live API is off for "${model.name}": turn it on in the score's row under Activate. Retrying does not clear it.`,
+        `Live API is off for "${model.name}": turn it on in the score's row under Activate, or with "leadscore model set ` +
+          `${model._id} --live-api on". Retrying does not clear it.`,
       );
     }
     const verdict = await this.options.verdicts.of(model);

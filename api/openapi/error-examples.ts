@@ -17,7 +17,8 @@ const messages: Readonly<Record<ErrorName, string>> = {
     'not counted. Usage resets at the start of next month (UTC).',
   modelNotFound: 'There is no model with this model_id in the workspace of the key.',
   apiDisabled:
-    'Live API is off for "Inbound leads": turn it on in the score\'s row under Activate. Retrying does not clear it.',
+    'Live API is off for "Inbound leads": turn it on in the score\'s row under Activate, or with "leadscore model set ' +
+    'mdl_4kTq9ZxW2mNbVc7L --live-api on". Retrying does not clear it.',
   deployBlocked:
     "The deploy policy is block and the model's validation state is too_early_to_grade at the gate matured_cohort. It " +
     'clears as predictions mature and the model passes its gates, or an administrator lifts the refusal with "leadscore ' +

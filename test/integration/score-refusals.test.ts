@@ -105,7 +105,9 @@ describe('POST /v1/score: what is refused', () => {
       const off = await own.addModel({ liveApi: false });
       for (const key of [own.live, own.test]) {
         const reply = await own.score([lead], { key, modelId: off._id });
-        expect(refused(reply, '403 api_disabled').error.message).to.include('Live API is off');
+        expect(refused(reply, '403 api_disabled').error.message)
+          .to.include('Live API is off')
+          .and.include(`"leadscore model set ${off._id} --live-api on"`);
       }
     });
   });
