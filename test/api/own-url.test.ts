@@ -8,6 +8,8 @@ describe('the address of a gateway', () => {
       ['localhost', 'http://localhost:8080'],
       ['::1', 'http://[::1]:8080'],
       ['2001:db8::a', 'http://[2001:db8::a]:8080'],
+      ['0.0.0.0', 'http://localhost:8080'],
+      ['::', 'http://localhost:8080'],
     ] as const) {
       expect(ownUrlOf(host, 8080)).to.equal(url);
       expect(new URL(ownUrlOf(host, 8080)).origin).to.equal(url);
