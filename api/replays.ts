@@ -31,6 +31,8 @@ interface IdempotentCall extends ScoringCall {
 
 const firstPollMs = 10;
 const longestPollMs = 250;
+/** Of a call's time, for the last look at what is kept: where less is left, it would end as MongoDB's silence. */
+const lastLookMs = 100;
 /** A claim outlives its call's deadline by this much, in case its holder has died. */
 const claimGraceMs = 1_000;
 
@@ -84,8 +86,8 @@ export class Replays {
     for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, longestPollMs)) {
       const claimMs = msUntil(call.deadline) + claimGraceMs;
       if ((await this.options.redis.set(claim, call.id, 'PX', claimMs, 'NX')) === 'OK') return undefined;
-      const remainingMs = msUntil(call.deadline);
-      if (remainingMs <= 1) {
+      const remainingMs = msUntil(call.deadline) - lastLookMs;
+      if (remainingMs <= 0) {
         const message = `Another call with this ${call.idempotency.name} is still running.`;
         throw new ApiError('internalError', message, { retryAfterSeconds: 1 });
       }

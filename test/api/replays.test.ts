@@ -8,29 +8,32 @@ import { freshDatabases } from '../support/servers.js';
 
 const leftMs = 5_000;
 const graceMs = 1_000;
-const callOf = (id: string, body = 'the body') =>
+const callOf = (id: string, body = 'the body', ms = leftMs) =>
   ({
     id,
     apiKey: { organisation_id: 'org' },
     bucket: 'live',
     idempotency: { key: 'the key', name: 'Idempotency-Key', bodyHash: body },
-    deadline: { monotonicMs: performance.now() + leftMs },
+    deadline: { monotonicMs: performance.now() + ms },
   }) as unknown as ScoringCall;
 
 describe('calls under an Idempotency-Key', () => {
   let redis: Redis;
   let kept: IdempotentReply | undefined;
-  /** How often it was asked for what is kept. */
+  /** How often it was asked for what is kept, and the shortest time in which that had to be told, in ms. */
   let lookUps: number;
+  let shortestLookMs: number;
   let replays: Replays;
 
   beforeEach(async () => {
     redis = new Redis((await freshDatabases()).redisUrl, { replyMapping: 'legacy' });
     kept = undefined;
     lookUps = 0;
+    shortestLookMs = Number.POSITIVE_INFINITY;
     const store = {
-      find: async () => {
+      find: async (_id: string, _nowMs: number, timeoutMs: number) => {
         lookUps += 1;
+        shortestLookMs = Math.min(shortestLookMs, timeoutMs);
         return kept;
       },
       markReplayed: async () => true,
@@ -82,6 +85,30 @@ describe('calls under an Idempotency-Key', () => {
     end();
     expect(await first).to.equal(fresh);
     expect(await second).to.deep.equal({ body: 'scored', isReplay: true });
+  });
+
+  it('say so when the one that runs takes longer than they may, and have MongoDB time for each look', async () => {
+    let end = (): void => undefined;
+    const running = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const first = replays.once(callOf('one'), async () => {
+      await running;
+      return fresh;
+    });
+    await eventually(async () => expect((await claim()).holder).to.equal('one'));
+    const shortest: number[] = [];
+    for (const body of ['the body', 'another body', 'a third']) {
+      shortestLookMs = Number.POSITIVE_INFINITY;
+      const second = replays.once(callOf('two', body, 400), async () => fresh);
+      const error = await second.catch((thrown: unknown) => thrown);
+      expect(error).to.have.property('message', 'Another call with this Idempotency-Key is still running.');
+      shortest.push(shortestLookMs);
+    }
+    // Not of each of them: this process may be held up for as long as they have left.
+    expect(Math.max(...shortest)).to.be.above(1);
+    end();
+    await first;
   });
 
   it('leave the claim of another alone that came after theirs was lost', async () => {
