@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '../shared/errors.js';
 import { errorEnvelope, requestIdOf } from './middleware/error-reply.js';
@@ -36,6 +37,7 @@ interface Exchange {
  * 1. what the HTTP parser refuses: bad framing, headers too large or too slow; when calls that came before it on the same
  *    connection are still under way, after their answers, so that no caller takes it for the answer to another call;
  * 2. `CONNECT`, which Node would leave without an answer; likewise.
+ * A connection on which nothing came in time is closed without a word.
  * An `Expect` that is not `100-continue` is passed over, where Node would answer 417 with an empty body.
  */
 export function answerTransportErrors(server: Server, docsUrl: () => string): void {
@@ -64,6 +66,11 @@ export function answerTransportErrors(server: Server, docsUrl: () => string): vo
     // Comes again with all that is sent after it.
     if (refused.has(socket)) return;
     refused.add(socket);
+    // Opened in advance, and never used: an answer would be taken for that to the request that may be on its way.
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isUnused(socket)) {
+      endSoon(socket);
+      return;
+    }
     const message = reasons[error.code ?? ''] ?? notHttp(error);
     const { request, response, before } = newest.get(socket) ?? {};
     const isOwnBody = request?.complete === false;
@@ -85,6 +92,9 @@ function afterAnswer(response: ServerResponse | undefined, act: () => void): voi
   if (response === undefined || response.writableFinished) act();
   else response.once('finish', act);
 }
+
+/** Whether nothing has ever come on a connection. */
+const isUnused = (socket: Duplex): boolean => socket instanceof Socket && socket.bytesRead === 0;
 
 /** Ends a connection, and cuts it when its caller does not. */
 function endSoon(socket: Duplex, lastText = ''): void {

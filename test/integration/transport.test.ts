@@ -95,13 +95,16 @@ describe('transport:', () => {
       for (const reply of replies) refused(reply, '400 bad_request');
     });
 
-    it('who never send anything are closed, and 500 of them hold nobody up', async () => {
+    it('who never send anything are closed without a word, and 500 of them hold nobody up', async () => {
       const idle = await Promise.all(Array.from({ length: 500 }, () => RawConnection.open(url)));
       const startMs = performance.now();
       scored(await rawCall(url, call()));
       expect(performance.now() - startMs).to.be.below(bodyTimeoutMs);
       await Promise.all(idle.map(({ closed }) => closed));
-      for (const connection of idle) connection.destroy();
+      for (const connection of idle) {
+        expect(connection.unread()).to.equal('');
+        connection.destroy();
+      }
       await expectCounted(1);
     });
   });
