@@ -57,9 +57,10 @@ export class KeyStore {
    * ones came from the same address
    */
   async authenticate(request: Addressed): Promise<ApiKey> {
-    const { authorization } = request.headers;
+    const { authorization, 'x-api-key': elsewhere } = request.headers;
     if (authorization === undefined || authorization === '') {
-      throw invalid('There is no API key: send "Authorization: Bearer <API_KEY>".');
+      const notHere = elsewhere === undefined ? '' : '; X-API-Key is for webhooks alone';
+      throw invalid(`There is no API key: send "Authorization: Bearer <API_KEY>"${notHere}.`);
     }
     const secret = bearer.exec(authorization.slice(0, longestSecret + 'bearer '.length))?.[1];
     if (secret === undefined) throw invalid('The Authorization header must be "Bearer <API_KEY>".');

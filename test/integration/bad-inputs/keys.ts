@@ -61,7 +61,11 @@ export const badKeys: readonly BadInput[] = (
       (rig) => ({ ...without()(rig), path: `/v1/score?api_key=${rig.secret}&key=${rig.secret}` }),
       /no API key/,
     ],
-    ['X-API-Key on /v1/score', without(({ secret }) => ({ 'X-API-Key': secret })), /no API key/],
+    [
+      'X-API-Key on /v1/score',
+      without(({ secret }) => ({ 'X-API-Key': secret })),
+      /no API key: send "Authorization: Bearer <API_KEY>"; X-API-Key is for webhooks alone\.$/,
+    ],
     ['a bad key with a bad body', (rig) => scoreCall(rig, '{', { Authorization: 'Bearer no' }), /malformed/],
     [
       'a bad key with a bad content type and encoding',
