@@ -1,12 +1,13 @@
 import type { FailingGate, GateResult } from '../../../shared/verdict.js';
 import { readableCount } from '../../terminal/readable-numbers.js';
 
-/** A figure of a gate by its name, as a person reads it. */
-type Read = (name: string) => string;
+/** A figure of a gate by its name, as a person reads it; beside the one that it must reach, on the same side of it. */
+type Read = (name: string, required?: string | number) => string;
 
 /** The figures of a gate in a few words, with what is required of them. */
 export function gateFigures({ gate, figures }: GateResult): string {
-  const read: Read = (name) => readable(figures[name]);
+  const read: Read = (name, required) =>
+    readable(figures[name], typeof required === 'string' ? figures[required] : required);
   return words[gate](read, (name) => percent(figures[name]));
 }
 
@@ -29,18 +30,31 @@ const words: Readonly<Record<FailingGate, (read: Read, share: Read) => string>> 
     ].join('\n'),
   rate_rises_with_band: (read) =>
     [
-      `trend z ${read('z')}, p ${read('p')} (below ${read('required_p')})`,
-      `worst drop p ${read('worst_drop_p')} (not below ${read('drop_threshold')})`,
+      `trend z ${read('z')}, p ${read('p', 'required_p')} (below ${read('required_p')})`,
+      `worst drop p ${read('worst_drop_p', 'drop_threshold')} (not below ${read('drop_threshold')})`,
     ].join('\n'),
   top_band_lift: (read) =>
-    `${read('lift')}x (${read('required_lift')}x required), lower bound ${read('lower_bound')}x (above 1x)`,
+    `${read('lift', 'required_lift')}x (${read('required_lift')}x required), lower bound ${read('lower_bound', 1)}x (above 1x)`,
 };
 
-function readable(value: number | undefined): string {
+/** Digits of a figure: more than the fewest only where it would seem to be what is required of it, and is not. */
+const digitsShown = [3, 4, 5, 6] as const;
+
+function readable(value: number | undefined, required?: number): string {
   if (value === undefined) return '-';
   if (Number.isInteger(value)) return readableCount(value);
-  return Math.abs(value) < 0.001 ? value.toExponential(1) : value.toPrecision(3);
+  const texts = digitsShown.map((digits) => withDigits(value, digits));
+  const onItsSide = (text: string): boolean =>
+    required === undefined || Math.sign(Number(text) - required) === Math.sign(value - required);
+  return texts.find(onItsSide) ?? texts.at(-1) ?? '';
 }
 
-const percent = (value: number | undefined): string =>
-  value === undefined ? '-' : `${(100 * value).toFixed(value === 1 ? 0 : 1)} %`;
+function withDigits(value: number, digits: number): string {
+  const size = Math.abs(value);
+  if (size < 0.001) return value.toExponential(digits - 2);
+  return size >= 10 ** digits - 0.5 ? readableCount(Math.round(value)) : value.toPrecision(digits);
+}
+
+/** Rounded down, so that it never claims what was not reached. */
+const percent = (share: number | undefined): string =>
+  share === undefined ? '-' : `${(Math.floor(1000 * share + 1e-9) / 10).toFixed(share === 1 ? 0 : 1)} %`;
