@@ -23,7 +23,8 @@ export function renderRateChart(
 ): string {
   const withRecords = bars.filter(({ records }) => records > 0);
   const highest = Math.max(1e-9, ...withRecords.map(({ high }) => high));
-  const lines = bars.map((bar) => ({ bar, figures: figuresOf(bar) }));
+  const decimals = decimalsOf(highest);
+  const lines = bars.map((bar) => ({ bar, figures: figuresOf(bar, decimals) }));
   const labelWidth = Math.max(0, ...bars.map(({ label }) => label.length));
   const figuresWidth = Math.max(0, ...lines.map(({ figures }) => figures.length));
   const barWidth = Math.max(10, Math.min(50, width - labelWidth - figuresWidth - 4));
@@ -46,10 +47,12 @@ function drawBar(
     .padEnd(light ?? 0, '░');
 }
 
-function figuresOf({ records, conversions, rate, low, high }: RateBar): string {
+function figuresOf({ records, conversions, rate, low, high }: RateBar, decimals: number): string {
   if (records === 0) return 'no records';
+  const percent = (share: number): string => (100 * share).toFixed(decimals);
   const interval = `[${percent(low)}, ${percent(high)}]`;
   return `${percent(rate).padStart(5)} %  ${interval.padEnd(13)} ${readableCount(conversions)} of ${readableCount(records)}`;
 }
 
-const percent = (share: number): string => (100 * share).toFixed(1);
+/** Decimals of a percentage: one, and more where all rates are so small that they would read as none. */
+const decimalsOf = (highest: number): number => Math.min(4, Math.max(1, Math.floor(-Math.log10(highest))));
