@@ -8,7 +8,7 @@ import { cleared, counted, failed, type GateOutcome, tooEarly } from './gate-out
 const requiredJoined = 0.95;
 
 /** `predictions_recorded`: at least 200 cohort records. */
-export function predictionsRecorded({ cohort, requests }: CohortFigures): GateOutcome {
+export function predictionsRecorded({ cohort, requests, leftOut }: CohortFigures): GateOutcome {
   const figures = { cohort, required: requiredPredictions, stored_rows: requests.storedRows };
   if (requests.storedRows === 0 && requests.countedForADay)
     return failed(
@@ -18,8 +18,17 @@ export function predictionsRecorded({ cohort, requests }: CohortFigures): GateOu
   if (cohort >= requiredPredictions) return cleared(figures);
   return tooEarly(
     figures,
-    `${counted(cohort)} of ${requiredPredictions} required predictions have been recorded`,
+    `${counted(cohort)} of ${requiredPredictions} required predictions have been recorded${besideThem(leftOut)}`,
   );
+}
+
+/** Predictions that were recorded and cannot be graded, so that nobody looks for them in vain: repeats are no surprise. */
+function besideThem({ withoutCrmId, excluded }: CohortFigures['leftOut']): string {
+  const others = [
+    ...(withoutCrmId > 0 ? [`${counted(withoutCrmId)} without a crm_id`] : []),
+    ...(excluded > 0 ? [`${counted(excluded)} of leads that had converted before`] : []),
+  ];
+  return others.length === 0 ? '' : `, not counting ${others.join(' and ')}`;
 }
 
 /** `cohort_reconciles`: the ledger's count, the stored rows and the cohort agree, and outcome data names the cohort. */

@@ -1,4 +1,5 @@
 import type { FailingGate } from '../../shared/verdict.js';
+import { counted } from './gate-outcome.js';
 import type { Judgement } from './grade-cohort.js';
 
 /** What a grade leaves behind for the next one. */
@@ -44,7 +45,7 @@ export function settledState(grade: Judgement, previous: Standing | undefined): 
     failingGate: barrier.gate,
     summary:
       `Failed at ${barrier.gate}: the gates clear now, but a failed model passes again only with ` +
-      `${neededAt(barrier)} conversions, 20 % more than those that failed it; ${grade.conversions} have been observed.`,
+      `${counted(neededAt(barrier))} conversions, 20 % more than those that failed it; ${counted(grade.conversions)} have been observed.`,
     failingGrades: 0,
     barrier,
   };

@@ -52,6 +52,20 @@ describe('the grade of a cohort', () => {
     expect(verdict(cohortOf(even, [2, 3, 4, 6, 14]))).to.equal('too_early_to_grade outcomes_observed');
   });
 
+  it('says of predictions that do not count why they do not', () => {
+    const leftOut = { repeats: 7, withoutCrmId: 1200, excluded: 0, erased: 3 };
+    const requests = { ledgerRecords: 9, storedRows: 9, mismatchedRequests: 0, countedForADay: false };
+    const summaryOf = (changes: Partial<typeof leftOut>): string =>
+      gradeCohort(cohortOf([], [], { requests, leftOut: { ...leftOut, ...changes } })).summary;
+    const start =
+      'Too early to grade at predictions_recorded: 0 of 200 required predictions have been recorded';
+    expect(summaryOf({})).to.equal(`${start}, not counting 1,200 without a crm_id.`);
+    expect(summaryOf({ excluded: 4 })).to.equal(
+      `${start}, not counting 1,200 without a crm_id and 4 of leads that had converted before.`,
+    );
+    expect(summaryOf({ withoutCrmId: 0 })).to.equal(`${start}.`);
+  });
+
   it('asks for more conversions where less lift is expected', () => {
     const { gates } = gradeCohort(cohortOf(even, rising, { expectedLift: 1.5 }));
     expect(gates[3]).to.deep.include({ gate: 'outcomes_observed', state: 'too_early' });

@@ -67,6 +67,11 @@ describe('the settled state', () => {
     expect(statesAfter([failed(35), passed(42)])).to.deep.equal(['failed', 'passed']); // 35 × 1.2 is 42 exactly
   });
 
+  it('says how many conversions a failed model lacks', () => {
+    const { summary } = settledState(passed(1300), settledState(failed(1100), undefined));
+    expect(summary).to.include('only with 1,320 conversions').and.include('; 1,300 have been observed.');
+  });
+
   it('a failing grade with a fifth more raises what is asked for, one with less does not', () => {
     expect(statesAfter([failed(40), failed(47), passed(48)]).at(-1)).to.equal('passed');
     expect(statesAfter([failed(40), failed(48), passed(57)]).at(-1)).to.equal('failed');
