@@ -34,7 +34,11 @@ const words: Readonly<Record<FailingGate, (read: Read, share: Read) => string>> 
       `worst drop p ${read('worst_drop_p', 'drop_threshold')} (not below ${read('drop_threshold')})`,
     ].join('\n'),
   top_band_lift: (read) =>
-    `${read('lift', 'required_lift')}x (${read('required_lift')}x required), lower bound ${read('lower_bound', 1)}x (above 1x)`,
+    [
+      `${read('lift', 'required_lift')}x (${read('required_lift')}x required), lower bound ${read('lower_bound', 1)}x (above 1x)`,
+      // Bands may have been merged: the top one of the chart is then not the one that is judged.
+      `top band ${read('top_conversions')} of ${read('top_records')}, others ${read('rest_conversions')} of ${read('rest_records')}`,
+    ].join('\n'),
 };
 
 /** Digits of a figure: more than the fewest only where it would seem to be what is required of it, and is not. */
