@@ -19,7 +19,7 @@ npm run chaos -- [options]
   --json           print one JSON document
   --help           this text
 
-Ends with 0 when all holds, with 1 when something does not.
+Ends with 0 when all holds, with 1 when something does not, or the machine was too busy to tell.
 `;
 
 const longestMinutes = 24 * 60;

@@ -26,6 +26,8 @@ export interface ChaosResult {
   readonly faults: readonly FaultSummary[];
   /** What does not hold; empty when all does. */
   readonly problems: readonly string[];
+  /** Answers that came late or not at all on a machine that was too busy for it to be said whose fault that was. */
+  readonly not_judged: readonly string[];
 }
 
 /** Adds up the history of a run. */
@@ -37,6 +39,7 @@ export function summarize(
     readonly historyFile: string;
     readonly exactMs: number;
     readonly problems: readonly string[];
+    readonly notJudged: readonly string[];
   },
 ): ChaosResult {
   const calls = events.filter((event) => event.kind === 'call');
@@ -58,6 +61,7 @@ export function summarize(
     counters: counters.map(({ used, hardStop }) => ({ used, hard_stop: hardStop })),
     faults: faultSummaries(events.filter((event) => event.kind === 'fault')),
     problems: run.problems,
+    not_judged: run.notJudged,
   };
 }
 

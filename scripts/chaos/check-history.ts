@@ -21,7 +21,7 @@ const killSlackMs = 1_000;
  *    one Idempotency-Key together;
  * 2. nothing else has one, but a call whose connection was lost may have one;
  * 3. each call is answered within its deadline and half a second, unless its gateway was killed, or frozen for as long, or
- *    the machine kept it from running (`forgivenMs`);
+ *    the machine kept it from running (`forgivenMs`; for most of the time: see `notJudged`);
  * 4. usage never passes the hard stop;
  * 5. at the end Redis counts what the ledger adds up to, and holds nothing;
  * 6. each counted live record has its prediction, and no other has;
@@ -40,6 +40,19 @@ export function checkHistory(events: readonly HistoryEvent[]): string[] {
     ...runs.flatMap(checkEnd),
   ];
 }
+
+/**
+ * The answers of a history that came late, or were given up by a gateway that was told to stop, while the machine kept those
+ * who wait for them, or their gateway, from running for half of the time or more: whether they would have come in time nobody
+ * can tell.
+ * @returns each in words
+ */
+export const notJudged = (events: readonly HistoryEvent[]): string[] =>
+  ofKind(events, 'run').flatMap((run) =>
+    missedAnswers(events, run)
+      .filter(({ isStarved }) => isStarved)
+      .map(({ text }) => text),
+  );
 
 type EventOf<Kind extends HistoryEvent['kind']> = Extract<HistoryEvent, { kind: Kind }>;
 
@@ -100,18 +113,33 @@ function checkGroup(
 const describeAttempt = ({ outcome, records, gateway, sentMs, isReplay }: CallEvent): string =>
   `${records} records, gateway ${gateway}, at ${Math.round(sentMs)} ms: ${outcome}${isReplay ? ' replayed' : ''}`;
 
-function checkAnswers(events: readonly HistoryEvent[], { deadlineMs }: RunEvent): string[] {
+const checkAnswers = (events: readonly HistoryEvent[], run: RunEvent): string[] =>
+  missedAnswers(events, run)
+    .filter(({ isStarved }) => !isStarved)
+    .map(({ text }) => text);
+
+/** An answer that came late or not at all. */
+interface MissedAnswer {
+  readonly text: string;
+  /** Whether the machine kept a process that it takes from running for half of the time or more. */
+  readonly isStarved: boolean;
+}
+
+function missedAnswers(events: readonly HistoryEvent[], { deadlineMs }: RunEvent): MissedAnswer[] {
   const standstills = ofKind(events, 'standstill');
   const faults = ofKind(events, 'fault');
   const kills = faults.filter(({ killedGateway }) => killedGateway !== undefined);
   return ofKind(events, 'call').flatMap((call) => {
-    if (call.outcome === 'lost')
-      return wasKilled(call, kills) ? [] : `${describeAttempt(call)}, though its gateway was not killed`;
-    if (typeof call.outcome !== 'number') return [];
     const stood = standstills.filter(({ gateway }) => gateway === undefined || gateway === call.gateway);
+    const stoodStillMs = standstillMs(call, stood);
     const dueMs = deadlineMs + graceMs + standstillMs(call, freezesOf(call, faults));
-    const limitMs = dueMs + forgivenMs(standstillMs(call, stood), dueMs);
-    return call.tookMs <= limitMs ? [] : `${describeAttempt(call)} after ${Math.round(call.tookMs)} ms`;
+    const missed = (what: string): MissedAnswer[] => [
+      { text: `${describeAttempt(call)}${what}`, isStarved: stoodStillMs >= call.tookMs / 2 },
+    ];
+    if (call.outcome === 'lost')
+      return wasKilled(call, kills) ? [] : missed(', though its gateway was not killed');
+    if (typeof call.outcome !== 'number' || call.tookMs <= dueMs + forgivenMs(stoodStillMs, dueMs)) return [];
+    return missed(` after ${Math.round(call.tookMs)} ms`);
   });
 }
 

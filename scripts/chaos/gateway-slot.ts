@@ -20,6 +20,7 @@ export interface SlotOptions {
 /** The place of one gateway, which may be killed and started again, and the proxies that it reaches its servers through. */
 export class GatewaySlot {
   private running: ServiceProcess | undefined;
+  private readonly stopping = new Set<ServiceProcess>();
 
   private constructor(
     private readonly options: SlotOptions,
@@ -45,6 +46,12 @@ export class GatewaySlot {
   /** The gateway that runs now, or is about to end; undefined when there is none. */
   get gateway(): ServiceProcess | undefined {
     return this.running;
+  }
+
+  /** Process ids of the gateway that runs, and of those that finish what they have. */
+  get pids(): number[] {
+    const own = this.running === undefined ? [] : [this.running];
+    return [...own, ...this.stopping].map(({ pid }) => pid);
   }
 
   /** Where the gateway listens; undefined when there is none. */
@@ -86,8 +93,11 @@ export class GatewaySlot {
   async terminate(): Promise<string | undefined> {
     const { running } = this;
     this.running = undefined;
-    await running?.stop();
-    return running?.ended;
+    if (running === undefined) return undefined;
+    this.stopping.add(running);
+    await running.stop();
+    this.stopping.delete(running);
+    return await running.ended;
   }
 
   async close(): Promise<void> {

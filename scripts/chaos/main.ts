@@ -19,7 +19,7 @@ async function run(command: ChaosCommand, { onEnd, end }: RunEnd): Promise<void>
   });
   await end();
   process.stdout.write(command.json ? `${JSON.stringify(result)}\n` : readableReport(result));
-  if (result.problems.length > 0) process.exitCode = 1;
+  if (result.problems.length + result.not_judged.length > 0) process.exitCode = 1;
 }
 
 await runToEnd(async (ends) => {

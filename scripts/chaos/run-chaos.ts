@@ -8,7 +8,7 @@ import { causeFaults } from './cause-faults.js';
 import { ChaosLoad } from './chaos-load.js';
 import { chaosPepper, createOrganisations } from './chaos-organisations.js';
 import { type ChaosResult, summarize } from './chaos-result.js';
-import { checkHistory } from './check-history.js';
+import { checkHistory, notJudged } from './check-history.js';
 import { Cluster } from './cluster.js';
 import { quietCounters, readLedger, type TruthRooms } from './collect-truth.js';
 import type { ChaosStage } from './fault.js';
@@ -132,6 +132,7 @@ async function judged(run: {
     unexpectedDeaths: await unexpectedDeaths(stage),
   });
   await history.end();
-  const problems = checkHistory(history.events);
-  return summarize(history.events, { ...options, exactMs: tookMs, problems });
+  const { events } = history;
+  const [problems, late] = [checkHistory(events), notJudged(events)];
+  return summarize(events, { ...options, exactMs: tookMs, problems, notJudged: late });
 }

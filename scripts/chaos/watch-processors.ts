@@ -14,13 +14,15 @@ const leastWaitMs = 1;
 export function watchProcessors(gateways: readonly GatewaySlot[], history: HistoryLog): NodeJS.Timeout {
   const before = new Map<number, number>();
   return setInterval(() => {
-    for (const [index, { gateway }] of gateways.entries()) {
-      const waitedMs = gateway === undefined ? undefined : waitedForProcessorMs(gateway.pid);
-      if (gateway === undefined || waitedMs === undefined) continue;
-      const lengthMs = waitedMs - (before.get(gateway.pid) ?? waitedMs);
-      before.set(gateway.pid, waitedMs);
-      if (lengthMs > leastWaitMs)
-        history.add({ kind: 'standstill', gateway: index, atMs: history.at() - everyMs, lengthMs });
+    for (const [gateway, { pids }] of gateways.entries()) {
+      for (const pid of pids) {
+        const waitedMs = waitedForProcessorMs(pid);
+        if (waitedMs === undefined) continue;
+        const lengthMs = waitedMs - (before.get(pid) ?? waitedMs);
+        before.set(pid, waitedMs);
+        if (lengthMs > leastWaitMs)
+          history.add({ kind: 'standstill', gateway, atMs: history.at() - everyMs, lengthMs });
+      }
     }
   }, everyMs);
 }

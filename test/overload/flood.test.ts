@@ -37,6 +37,8 @@ interface Answer {
 /** Single calls over two seconds. */
 interface Stretch {
   readonly answers: readonly Answer[];
+  /** Batches of a flood meanwhile by their status; none without a flood. */
+  readonly batches: Readonly<Record<number, number>>;
   /** What other work took of the machine meanwhile, 0 to 1. */
   readonly othersShare: number;
 }
@@ -95,8 +97,8 @@ describe('a flood of batches of one organisation', () => {
     return Promise.all(answers);
   }
 
-  /** Floods the service with batches while `work` runs, all of which must be answered with 200. */
-  async function underFlood<Result>(work: () => Promise<Result>): Promise<Result> {
+  /** Floods the service with batches during a stretch. */
+  async function measureFlooded(): Promise<Stretch> {
     const batches: Record<number, number> = {};
     const body = bodyOf(
       flooding,
@@ -111,21 +113,18 @@ describe('a flood of batches of one organisation', () => {
     });
     try {
       await pause(300); // until the flood is there
-      return await work();
+      return { ...(await measure()), batches };
     } finally {
       isOver = true;
       await Promise.all(callers);
-      expect(batches, 'batches by status').to.have.all.keys('200');
-      expect(batches[200], 'batches of the flood').to.be.above(1);
     }
   }
 
   async function measure(): Promise<Stretch> {
     const [beganMs, before] = [performance.now(), await othersCpuMs()];
     const answers = await singles();
-    for (const { status } of answers) expect(status, 'of a single call').to.equal(200);
     const cpuMs = availableParallelism() * (performance.now() - beganMs);
-    return { answers, othersShare: Math.max(0, (await othersCpuMs()) - before) / cpuMs };
+    return { answers, batches: {}, othersShare: Math.max(0, (await othersCpuMs()) - before) / cpuMs };
   }
 
   /** CPU time that was used by processes that have nothing to do with this test, since the machine was started. */
@@ -148,12 +147,20 @@ describe('a flood of batches of one organisation', () => {
     const endMs = performance.now() + mostMs;
     while (fewest() < stretches && performance.now() < endMs) {
       all.quiet.push(await measure());
-      all.flooded.push(await underFlood(measure));
+      all.flooded.push(await measureFlooded());
     }
     if (fewest() < stretches) {
       const shares = [...all.quiet, ...all.flooded].map(({ othersShare }) => Math.round(100 * othersShare));
       const reason = `other work took too much of the machine for ${mostMs / 60_000} minutes (percent: ${shares.join(', ')})`;
       leaveOut(this, reason, 'run it while nothing else runs');
+    }
+    // On a machine that others take, calls may be refused for want of time.
+    for (const { answers } of [...undisturbed('quiet'), ...undisturbed('flooded')]) {
+      for (const { status } of answers) expect(status, 'of a single call').to.equal(200);
+    }
+    for (const { batches } of undisturbed('flooded')) {
+      expect(batches, 'batches by status').to.have.all.keys('200');
+      expect(batches[200], 'batches of the flood').to.be.above(1);
     }
     const p99Of = (which: keyof typeof all) => {
       const answers = undisturbed(which).flatMap((stretch) => stretch.answers);

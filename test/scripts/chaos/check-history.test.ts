@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { checkHistory } from '../../../scripts/chaos/check-history.js';
+import { checkHistory, notJudged } from '../../../scripts/chaos/check-history.js';
 import type {
   CallEvent,
   CounterEvent,
@@ -143,9 +143,9 @@ const broken: Readonly<Record<string, readonly [events: readonly HistoryEvent[],
     [call({ tookMs: 4_400 }), standstill({ gateway: 1 }), row(), counter(), run()],
     /200 after 4400 ms/,
   ],
-  'an answer that is later than twice the deadline, however long a process waited': [
-    [call({ tookMs: 7_001 }), standstill({ lengthMs: 6_000 }), row(), counter(), run()],
-    /200 after 7001 ms/,
+  'an answer that is late by more than what kept its gateway from running': [
+    [call({ tookMs: 6_901 }), standstill({ lengthMs: 3_400 }), row(), counter(), run()],
+    /200 after 6901 ms/,
   ],
   'usage above the ledger': [[call(), row(), counter({ used: 4 }), run()], /Redis counts 4, the ledger 3/],
   'records that are still held': [[call(), row(), counter({ leased: 2 }), run()], /2 records are still held/],
@@ -173,11 +173,27 @@ describe('the check of a chaos run', () => {
   for (const [what, events] of Object.entries(holds))
     it(`finds nothing wrong with ${what}`, () => {
       expect(checkHistory(events)).to.deep.equal([]);
+      expect(notJudged(events)).to.deep.equal([]);
     });
   for (const [what, [events, problem]] of Object.entries(broken))
     it(`finds ${what}`, () => {
       const problems = checkHistory(events);
       expect(problems).to.have.length(1);
       expect(problems[0]).to.match(problem);
+      expect(notJudged(events)).to.deep.equal([]);
     });
+
+  it('does not judge an answer that came too late while its gateway was kept from running for half of the time', () => {
+    const late = [call({ tookMs: 7_002 }), standstill({ lengthMs: 3_501 })];
+    const events = [...late, row(), counter(), run()];
+    expect(checkHistory(events)).to.deep.equal([]);
+    expect(notJudged(events)).to.have.length(1);
+    expect(notJudged(events)[0]).to.match(/200 after 7002 ms/);
+  });
+  it('judges the count of such a call all the same', () => {
+    const late = [call({ tookMs: 8_000 }), standstill({ lengthMs: 6_000 })];
+    const problems = checkHistory([...late, ...nothingCounted]);
+    expect(problems).to.have.length(1);
+    expect(problems[0]).to.match(/0 rows in the ledger, which should be 1 to 1/);
+  });
 });
