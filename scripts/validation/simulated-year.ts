@@ -35,7 +35,11 @@ export function simulateYear(truth: KnownTruth, random: SeededRandom): YearResul
     scored += records(today);
     const maturing = days[day - horizonDays] ?? [];
     for (const [band, figures] of maturing.entries()) matured[band] = plus(matured[band] ?? nothing, figures);
-    standing = settledState(judgeCohort(figuresOf(truth, { scored, matured })), standing);
+    const cutDay = day - horizonDays;
+    standing = settledState(judgeCohort(figuresOf(truth, { scored, matured })), standing, {
+      cutDay,
+      conversionsAfter: (after) => conversions(days.slice(Math.max(0, after + 1), cutDay + 1).flat()),
+    });
     if (standing.state !== 'passed') continue;
     daysPassed += 1;
     passedOnDay ??= day;
@@ -50,6 +54,9 @@ const plus = (one: BandFigures, other: BandFigures): BandFigures => ({
   conversions: one.conversions + other.conversions,
   expected: one.expected + other.expected,
 });
+
+const conversions = (bands: readonly BandFigures[]): number =>
+  bands.reduce((sum, band) => sum + band.conversions, 0);
 
 const records = (bands: readonly BandFigures[]): number => bands.reduce((sum, band) => sum + band.records, 0);
 

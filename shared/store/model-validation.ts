@@ -28,7 +28,12 @@ export interface StoredGrade {
   /** Failing grades in a row, up to this one. */
   readonly failing_grades: number;
   /** What a model that its outcomes have failed must exceed to pass again. */
-  readonly barrier?: { readonly gate: FailingGate; readonly conversions: number };
+  readonly barrier?: {
+    readonly gate: FailingGate;
+    readonly conversions: number;
+    /** The last day whose predictions had matured then, by its number; absent of those stored before this was kept. */
+    readonly cut_day?: number;
+  };
   /** The database's clock when the days were read: what changed later is read next time. */
   readonly data_read_at: Date;
   /** When all days were last computed, and not only those that had changed; by the database's clock. */

@@ -14,8 +14,8 @@ import { inSnapshot } from './in-snapshot.js';
 import { leadsAPass } from './lead-passes.js';
 import { type Refreshed, refreshDays } from './refresh-days.js';
 import { defaultLift } from './required-conversions.js';
-import { type Standing, settledState } from './settled-state.js';
-import { firstGradedDay, sumDays } from './sum-days.js';
+import { type Barrier, type Standing, settledState } from './settled-state.js';
+import { firstGradedDay, gradedDays, sumDays } from './sum-days.js';
 
 const defaultHorizonDays = 90;
 /** Days that are not known to have changed are computed again all the same when they were last so long ago. */
@@ -106,17 +106,16 @@ async function compute(
   const days = await daily.days(gradedKey(graded), { maturedFrom: fromDay + horizonDays });
   // Asked only where it matters: among the calls of other models it may take long to find one.
   const isNothingStored = days.every((day) => day.stored_rows === 0);
+  const matured = { asOfMs, horizonDays, maturedOnCutDay: refreshed.maturedOnCutDay };
   const grade = gradeCohort(
     sumDays(days, {
-      asOfMs,
-      horizonDays,
+      ...matured,
       expectedLift: facts?.holdout_top_lift ?? defaultLift,
-      maturedOnCutDay: refreshed.maturedOnCutDay,
       countedForADay:
         isNothingStored && (await countedForADay({ database, session }, graded, { fromDay, asOfMs })),
     }),
   );
-  const standing = settledState(grade, standingOf(previous, nowMs));
+  const standing = settledState(grade, standingOf(previous, nowMs), gradedDays(days, matured));
   const rebuiltAt = refreshed.isRebuild ? readAt : (before?.rebuilt_at ?? readAt);
   return {
     refreshed,
@@ -152,8 +151,10 @@ const storedGrade = (grade: Grade, { failingGrades, barrier }: Standing) => ({
   gates: grade.gates,
   bands: grade.bands,
   failing_grades: failingGrades,
-  ...(barrier === undefined ? {} : { barrier }),
+  ...(barrier === undefined ? {} : { barrier: storedBarrier(barrier) }),
 });
+
+const storedBarrier = ({ gate, conversions, cutDay }: Barrier) => ({ gate, conversions, cut_day: cutDay });
 
 /** A verdict that was stored without a grade, or that is of an instant to come, is as good as none. */
 function standingOf(previous: StoredVerdict | undefined, nowMs: number): Standing | undefined {
@@ -161,7 +162,10 @@ function standingOf(previous: StoredVerdict | undefined, nowMs: number): Standin
   const { state, failing_gate: failingGate, summary, grade } = previous;
   if (state === 'unresolved' || state === 'not_applicable') return undefined;
   const { failing_grades: failingGrades, barrier } = grade;
-  return { state, failingGate, summary, failingGrades, ...(barrier === undefined ? {} : { barrier }) };
+  const standing = { state, failingGate, summary, failingGrades };
+  if (barrier === undefined) return standing;
+  const { gate, conversions, cut_day: cutDay = Number.POSITIVE_INFINITY } = barrier;
+  return { ...standing, barrier: { gate, conversions, cutDay } };
 }
 
 /** Whether the ledger has counted a call with this version, within what a grade looks at, for more than 24 hours. */

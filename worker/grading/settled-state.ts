@@ -1,6 +1,7 @@
 import type { FailingGate } from '../../shared/verdict.js';
 import { counted } from './gate-outcome.js';
 import type { Judgement } from './grade-cohort.js';
+import type { GradedDays } from './sum-days.js';
 
 /** What a grade leaves behind for the next one. */
 export interface Standing {
@@ -18,12 +19,17 @@ export interface Barrier {
   readonly gate: FailingGate;
   /** Conversions that were there when it failed. */
   readonly conversions: number;
+  /** The last day whose predictions had matured then, by its number. */
+  readonly cutDay: number;
 }
 
 /** A passed model turns failed only after this many failing grades in a row. */
 const failingGradesToFail = 2;
-/** A failed model turns passed only on a grade with this many times the conversions. */
-const moreConversions = 1.2;
+/**
+ * A failed model turns passed only on a grade with this share of its conversions more. A grade looks back a year: once that is
+ * full, as many conversions leave it as come, so those that have matured since count as well.
+ */
+const shareOfMore = 0.2;
 /**
  * The gates that look at outcomes: only a repeated look at those can be passed by luck. A cohort that did not reconcile
  * fails for another reason, and may pass as soon as it does.
@@ -34,27 +40,34 @@ const outcomeGates: readonly FailingGate[] = ['outcomes_observed', 'rate_rises_w
  * The state after a grade, given the one before: it changes slowly, since each of many looks at the same leads may err.
  * @param previous undefined for a first grade
  */
-export function settledState(grade: Judgement, previous: Standing | undefined): Standing {
-  if (grade.state === 'failed') return afterFailingGrade(grade, previous);
+export function settledState(grade: Judgement, previous: Standing | undefined, days: GradedDays): Standing {
+  if (grade.state === 'failed') return afterFailingGrade(grade, previous, days);
   const barrier = previous?.barrier;
   if (grade.state === 'too_early_to_grade') return standingOf(grade, { failingGrades: 0, barrier });
-  if (barrier === undefined || grade.conversions >= neededAt(barrier))
-    return standingOf(grade, { failingGrades: 0 });
+  if (barrier === undefined || isOver(barrier, grade, days)) return standingOf(grade, { failingGrades: 0 });
   return {
     state: 'failed',
     failingGate: barrier.gate,
     summary:
       `Failed at ${barrier.gate}: the gates clear now, but a failed model passes again only with ` +
-      `${counted(neededAt(barrier))} conversions, 20 % more than those that failed it; ${counted(grade.conversions)} have been observed.`,
+      `${counted(moreNeeded(barrier))} more conversions, 20 % of the ${counted(barrier.conversions)} that failed it; ` +
+      `${counted(moreThan(barrier, grade, days))} have come since.`,
     failingGrades: 0,
     barrier,
   };
 }
 
-/** Conversions that a failed model must show to pass again. */
-const neededAt = ({ conversions }: Barrier): number => Math.ceil(conversions * moreConversions - 1e-9);
+/** Further conversions that a failed model must show to pass again. */
+const moreNeeded = ({ conversions }: Barrier): number => Math.ceil(conversions * shareOfMore - 1e-9);
 
-function afterFailingGrade(grade: Judgement, previous: Standing | undefined): Standing {
+/** Those that it shows: of leads that have matured since, or that outcome data has told of since. */
+const moreThan = (barrier: Barrier, { conversions }: Judgement, { conversionsAfter }: GradedDays): number =>
+  Math.max(0, conversions - barrier.conversions, conversionsAfter(barrier.cutDay));
+
+const isOver = (barrier: Barrier, grade: Judgement, days: GradedDays): boolean =>
+  moreThan(barrier, grade, days) >= moreNeeded(barrier);
+
+function afterFailingGrade(grade: Judgement, previous: Standing | undefined, days: GradedDays): Standing {
   const failingGrades = (previous?.failingGrades ?? 0) + 1;
   if (previous?.state === 'passed' && failingGrades < failingGradesToFail) {
     const summary =
@@ -62,17 +75,15 @@ function afterFailingGrade(grade: Judgement, previous: Standing | undefined): St
       'in a row would fail the model.';
     return { state: 'passed', failingGate: null, summary, failingGrades };
   }
-  return standingOf(grade, { failingGrades, barrier: barrierAfter(grade, previous?.barrier) });
+  return standingOf(grade, { failingGrades, barrier: barrierAfter(grade, previous?.barrier, days) });
 }
 
 /** A look that was allowed to pass and failed raises the barrier; one below it changes nothing. */
-function barrierAfter(
-  { failingGate, conversions }: Judgement,
-  before: Barrier | undefined,
-): Barrier | undefined {
+function barrierAfter(grade: Judgement, before: Barrier | undefined, days: GradedDays): Barrier | undefined {
+  const { failingGate, conversions } = grade;
   if (failingGate === null || !outcomeGates.includes(failingGate)) return before;
-  if (before !== undefined && conversions < neededAt(before)) return before;
-  return { gate: failingGate, conversions };
+  if (before !== undefined && !isOver(before, grade, days)) return before;
+  return { gate: failingGate, conversions, cutDay: days.cutDay };
 }
 
 const standingOf = (

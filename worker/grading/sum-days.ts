@@ -6,12 +6,16 @@ import type { CohortFigures } from './cohort-figures.js';
 /** Days that a grade looks back, by the day on which predictions matured. */
 const windowDays = 365;
 
-export interface SumOptions {
+/** Up to when predictions have matured. */
+export interface MaturedOptions {
   readonly asOfMs: number;
   readonly horizonDays: number;
-  readonly expectedLift: number;
   /** The matured part of the one day on which the horizon ends within the day. */
   readonly maturedOnCutDay: readonly DayBand[];
+}
+
+export interface SumOptions extends MaturedOptions {
+  readonly expectedLift: number;
   readonly countedForADay: boolean;
 }
 
@@ -24,14 +28,9 @@ export const firstGradedDay = (asOfMs: number, horizonDays: number): number =>
  * @param days of one version; those outside the window are passed over
  */
 export function sumDays(days: readonly StoredDay[], options: SumOptions): CohortFigures {
-  const { asOfMs, horizonDays, expectedLift, maturedOnCutDay, countedForADay } = options;
-  const from = firstGradedDay(asOfMs, horizonDays);
-  const cutDay = dayNumber(asOfMs - horizonDays * dayMs);
-  const inWindow = days.filter(({ day }) => day >= from && day <= dayNumber(asOfMs));
-  const matured = [
-    ...inWindow.filter(({ day }) => day < cutDay).map(({ bands }) => bands),
-    ...(inWindow.some(({ day }) => day === cutDay) ? [maturedOnCutDay] : []),
-  ];
+  const { horizonDays, expectedLift, countedForADay } = options;
+  const inWindow = days.filter((day) => isInWindow(day, options));
+  const matured = maturedDays(inWindow, options).map(({ bands }) => bands);
   const total = (figure: (day: StoredDay) => number): number =>
     inWindow.reduce((sum, day) => sum + figure(day), 0);
   const cohort = total((day) => bandSum(day.bands, 'cohort'));
@@ -66,6 +65,45 @@ export function sumDays(days: readonly StoredDay[], options: SumOptions): Cohort
     horizonDays,
     expectedLift,
   };
+}
+
+/** What a grade's predictions come to by the days on which they were made. */
+export interface GradedDays {
+  /** The last day of which any prediction has matured, by its number. */
+  readonly cutDay: number;
+  /** Conversions among the matured predictions of the days after one. */
+  readonly conversionsAfter: (day: number) => number;
+}
+
+/**
+ * The conversions of a grade by day.
+ * @param days of one version; those outside the window are passed over
+ */
+export const gradedDays = (days: readonly StoredDay[], options: MaturedOptions): GradedDays => ({
+  cutDay: cutDayOf(options),
+  conversionsAfter: (after) =>
+    maturedDays(
+      days.filter((day) => isInWindow(day, options)),
+      options,
+    )
+      .filter(({ day }) => day > after)
+      .reduce((sum, { bands }) => sum + bandSum(bands, 'conversions'), 0),
+});
+
+const cutDayOf = ({ asOfMs, horizonDays }: MaturedOptions): number => dayNumber(asOfMs - horizonDays * dayMs);
+
+const isInWindow = ({ day }: StoredDay, { asOfMs, horizonDays }: MaturedOptions): boolean =>
+  day >= firstGradedDay(asOfMs, horizonDays) && day <= dayNumber(asOfMs);
+
+/** What has matured, by day. */
+function maturedDays(
+  inWindow: readonly StoredDay[],
+  options: MaturedOptions,
+): Pick<StoredDay, 'day' | 'bands'>[] {
+  const cutDay = cutDayOf(options);
+  return inWindow
+    .filter(({ day }) => day <= cutDay)
+    .map(({ day, bands }) => ({ day, bands: day === cutDay ? options.maturedOnCutDay : bands }));
 }
 
 /** Cohort records that nobody can have named yet: scored on a day after the newest outcome data came. */

@@ -142,7 +142,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
     await gradeAfter(own, 91);
     const held = await validationOf(own);
     expect(held).to.include({ state: 'failed', failing_gate: 'rate_rises_with_band' });
-    expect(held.summary).to.include('150 conversions').and.include('140 have been observed');
+    expect(held.summary).to.include('25 more conversions').and.include('15 have come since');
     await sendOutcomes(own, leadsOf({ perBand: 50, conversions: [10, 20, 30, 42, 48] })); // 150
     await gradeAfter(own, 91);
     expect(await validationOf(own)).to.include({ state: 'passed', failing_gate: null });

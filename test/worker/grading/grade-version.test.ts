@@ -48,6 +48,36 @@ describe('grading a version from what was recorded', () => {
     expect(await cohort(horizonDays + 364)).to.equal(3);
   });
 
+  it('lets a failed model pass by what has matured since, when what failed it has left the window', async () => {
+    const ids = newIds();
+    const world = new RecordedWorld(mongo.database, ids);
+    /** A hundred leads of each band, of whom so many convert. */
+    const lived = async (atMs: number, conversions: readonly number[]): Promise<void> => {
+      const leads = conversions.flatMap((count, band) =>
+        Array.from({ length: 100 }, (_, lead) => ({
+          crmId: `${atMs} ${band} ${lead}`,
+          score: 20 * band + 10,
+          converted: lead < count,
+        })),
+      );
+      await world.call(atMs, leads);
+      const words = leads.map(({ crmId, converted }) => ({ crmId, converted, at: new Date(atMs + dayMs) }));
+      await world.outcomes(words, atMs + dayMs);
+    };
+    await lived(startMs, [60, 60, 60, 60, 60]);
+    const flat = await gradeAt(ids, startMs + horizonDays * dayMs);
+    expect(flat.verdict).to.include({ state: 'failed', failing_gate: 'rate_rises_with_band' });
+    const laterMs = startMs + 365 * dayMs;
+    await lived(laterMs, [1, 2, 5, 15, 36]);
+    const fewMore = await gradeAt(ids, laterMs + horizonDays * dayMs);
+    expect(figures(fewMore, 'outcomes_observed')).to.include({ conversions: 59 });
+    expect(fewMore.verdict).to.include({ state: 'failed', failing_gate: 'rate_rises_with_band' });
+    expect(fewMore.verdict.summary).to.include('60 more conversions').and.include('59 have come since');
+    await lived(laterMs + dayMs, [0, 0, 0, 0, 1]);
+    const enoughMore = await gradeAt(ids, laterMs + (horizonDays + 1) * dayMs);
+    expect(enoughMore.verdict).to.include({ state: 'passed', failing_gate: null });
+  });
+
   it('says that nothing is stored of calls within the window only: a version that is no longer used has none', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { FailingGate } from '../../../shared/verdict.js';
 import type { Grade } from '../../../worker/grading/grade-cohort.js';
 import { type Standing, settledState } from '../../../worker/grading/settled-state.js';
+import type { GradedDays } from '../../../worker/grading/sum-days.js';
 
 const grade = (
   state: Grade['state'],
@@ -20,11 +21,20 @@ const failed = (conversions: number, gate: FailingGate = 'top_band_lift'): Grade
   grade('failed', conversions, gate);
 const tooEarly = (conversions: number): Grade => grade('too_early_to_grade', conversions, 'matured_cohort');
 
+/** A grade whose window began with the model: what it has more, it has of later days. */
+const growing: GradedDays = { cutDay: 1_000, conversionsAfter: () => 0 };
+/** One whose window is full, so many conversions having come since a day. */
+const full = (conversions: number): GradedDays => ({
+  cutDay: 1_100,
+  conversionsAfter: (day) => (day === growing.cutDay ? conversions : 0),
+});
+
 /** The states after each of some grades. */
-function statesAfter(grades: readonly Grade[]): string[] {
+function statesAfter(grades: readonly (Grade | readonly [Grade, GradedDays])[]): string[] {
   let standing: Standing | undefined;
   return grades.map((each) => {
-    standing = settledState(each, standing);
+    const [grade, days] = 'state' in each ? [each, growing] : each;
+    standing = settledState(grade, standing, days);
     return standing.state;
   });
 }
@@ -55,7 +65,7 @@ describe('the settled state', () => {
   });
 
   it('says in the summary of a held pass what threatens it', () => {
-    const held = settledState(failed(41), settledState(passed(40), undefined));
+    const held = settledState(failed(41), settledState(passed(40), undefined, growing), growing);
     expect(held.summary).to.equal(
       'passed with 40; the latest grade did not clear top_band_lift, and a second one in a row would fail the model.',
     );
@@ -67,9 +77,22 @@ describe('the settled state', () => {
     expect(statesAfter([failed(35), passed(42)])).to.deep.equal(['failed', 'passed']); // 35 × 1.2 is 42 exactly
   });
 
+  it('turns from failed to passed in a window that is full with a fifth as many that have matured since', () => {
+    expect(statesAfter([failed(40), [passed(40), full(7)]])).to.deep.equal(['failed', 'failed']);
+    expect(statesAfter([failed(40), [passed(40), full(8)]])).to.deep.equal(['failed', 'passed']);
+    expect(statesAfter([failed(40), [passed(36), full(8)]])).to.deep.equal(['failed', 'passed']);
+    const raised = [failed(40), [failed(38), full(8)], [passed(38), full(8)]] as const;
+    expect(statesAfter(raised)).to.deep.equal(['failed', 'failed', 'failed']);
+  });
+
   it('says how many conversions a failed model lacks', () => {
-    const { summary } = settledState(passed(1300), settledState(failed(1100), undefined));
-    expect(summary).to.include('only with 1,320 conversions').and.include('; 1,300 have been observed.');
+    const held = (days: GradedDays, conversions: number) =>
+      settledState(passed(conversions), settledState(failed(11_000), undefined, growing), days).summary;
+    expect(held(growing, 12_100)).to.include(
+      'only with 2,200 more conversions, 20 % of the 11,000 that failed it; 1,100 have come since.',
+    );
+    expect(held(full(1_200), 10_900)).to.include('; 1,200 have come since.');
+    expect(held(growing, 10_900)).to.include('; 0 have come since.');
   });
 
   it('a failing grade with a fifth more raises what is asked for, one with less does not', () => {
