@@ -142,6 +142,13 @@ export interface RecordProblem {
   readonly came: string;
 }
 
+/** A record of which the model knows no field: gateways add to this what it has instead. */
+export const nothingKnown: Omit<RecordProblem, 'record'> = {
+  field: '',
+  expected: 'at least one field that the model knows',
+  came: 'none',
+};
+
 export const maxProblemsNamed = 5;
 
 /** What is wrong with a record that has no field of the model. */

@@ -5,30 +5,33 @@ import type { ScoringCall } from '../scoring-call.js';
 
 /** Characters of a caller's field name that a message carries. */
 const longestSentName = 100;
+/** Names of a record that a message carries. */
+const mostSentNames = 5;
 
 /**
  * The error for records that cannot be featurized: it names at most five of the problems, each with the name under which
- * its field was sent, where the model has another: names are matched folded, or by an alias.
+ * its field was sent, where the model has another: names are matched folded, or by an alias. Of a record without a field
+ * that the model knows it tells what it has instead, and where the model's fields are listed.
  */
 export function refusal(
   parts: readonly RefusedPart[],
-  { modelId, records, nameOfRecord }: Pick<ScoringCall, 'modelId' | 'records' | 'nameOfRecord'>,
+  { records, nameOfRecord, modelId }: Pick<ScoringCall, 'records' | 'nameOfRecord' | 'modelId'>,
   knownFields: Pick<KnownFields, 'keyOf'>,
 ): ApiError {
   const problems = parts.flatMap((part) => part.problems).slice(0, maxProblemsNamed);
   const count = parts.reduce((sum, part) => sum + part.problemCount, 0);
   const more = count > problems.length ? `; and ${count - problems.length} more` : '';
   const described = problems.map(({ record, field, expected, came }) => {
-    const key = knownFields.keyOf(records[record]?.fields ?? {}, field);
-    const sentAs = key === field ? '' : asSent(key);
+    const fields = records[record]?.fields ?? {};
+    const key = knownFields.keyOf(fields, field);
+    const sentAs = expected === nothingKnown.expected ? namesIn(fields) : key === field ? '' : asSent(key);
     return `${placeOf(nameOfRecord(record), field)}: expected ${expected}, came ${came}${sentAs}`;
   });
-  // Whoever sent none of the model's names has others, and cannot tell from this which it knows.
-  const isNoneKnown = problems.some(({ expected }) => expected === nothingKnown.expected);
-  const names = isNoneKnown ? ` GET /v1/models/${modelId} lists its fields.` : '';
+  const isAnyUnknown = problems.some(({ expected }) => expected === nothingKnown.expected);
+  const known = isAnyUnknown ? ` GET /v1/models/${modelId} lists the model's fields.` : '';
   return new ApiError(
     'refusedRequest',
-    `${described.join('; ')}${more}. Nothing of the call was counted.${names}`,
+    `${described.join('; ')}${more}.${known} Nothing of the call was counted.`,
   );
 }
 
@@ -38,8 +41,23 @@ function placeOf(record: string, field: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(field) ? `${record}.${field}` : `${record}[${JSON.stringify(field)}]`;
 }
 
-function asSent(name: string | undefined): string {
-  if (name === undefined) return '';
-  const shown = name.length > longestSentName ? `${name.slice(0, longestSentName - 1)}…` : name;
-  return ` (sent as ${JSON.stringify(shown)})`;
+const asSent = (name: string | undefined): string =>
+  name === undefined ? '' : ` (sent as ${shownName(name)})`;
+
+/**
+ * The names that a record has, with what is not a plain value: a tool's form that is not understood has its fields within
+ * one of these. A loop that ends early: a record may have a hundred thousand.
+ */
+function namesIn(fields: Readonly<Record<string, unknown>>): string {
+  const names: string[] = [];
+  for (const name in fields) {
+    if (names.length === mostSentNames) return ` (it has ${names.join('; ')}; and others)`;
+    const value = fields[name];
+    const kind = Array.isArray(value) ? ', a list' : typeof value === 'object' && value ? ', an object' : '';
+    names.push(`${shownName(name)}${kind}`);
+  }
+  return names.length === 0 ? ' (it is empty)' : ` (it has ${names.join('; ')})`;
 }
+
+const shownName = (name: string): string =>
+  JSON.stringify(name.length > longestSentName ? `${name.slice(0, longestSentName - 1)}…` : name);

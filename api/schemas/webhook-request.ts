@@ -133,7 +133,10 @@ export const n8nSchema = {
       properties: {
         ...settings,
         headers: { ...anyObject, description: 'Ignored.' },
-        body: { ...anyObject, description: 'The body.' },
+        body: {
+          anyOf: [anyObject, { type: 'array', minItems: 1, maxItems: 1, items: anyObject }],
+          description: 'The body, or a list with it as its one element.',
+        },
       },
       additionalProperties: true,
       description: 'What a Webhook node has received: `body` holds a body of any other form.',

@@ -20,7 +20,8 @@ export const settingNames: ReadonlySet<string> = new Set(['model_id', 'crm_id', 
 /**
  * Takes a body apart by its form: canonical (`record`), HubSpot custom action (`inputFields`), HubSpot workflow
  * (`properties`), Pipedrive (`meta` and `data`), else flat.
- * @throws ApiError unreadableRequest when a form is begun and not kept, or it is that of a batch
+ * @throws ApiError unreadableRequest when a form is begun and not kept, or it is that of a batch; refusedRequest for
+ * Pipedrive's version 1
  */
 export function openEnvelope(body: Members): Envelope {
   const record = memberOf(body, 'record');
@@ -32,7 +33,16 @@ export function openEnvelope(body: Members): Envelope {
   if (isMembers(inputFields)) return hubSpotAction(body, inputFields);
   const properties = memberOf(body, 'properties');
   if (isMembers(properties)) return hubSpotWorkflow(body, properties);
-  if (isMembers(memberOf(body, 'meta')) && Object.hasOwn(body, 'data')) return pipedrive(body);
+  if (isMembers(memberOf(body, 'meta'))) {
+    if (Object.hasOwn(body, 'data')) return pipedrive(body);
+    // Its custom fields cannot be told from other ones, nor the ids of options from texts.
+    if (Object.hasOwn(body, 'current') && Object.hasOwn(body, 'previous')) {
+      throw new ApiError(
+        'refusedRequest',
+        'This is a Pipedrive webhook of version 1: create it anew with webhook version v2.0.',
+      );
+    }
+  }
   if (isBatch(body)) {
     throw new ApiError(
       'unreadableRequest',

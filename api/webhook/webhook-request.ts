@@ -42,13 +42,7 @@ export function readWebhook(body: unknown, query: Readonly<Record<string, unknow
 /** The body itself, or the one element of an array, as some tools send. */
 function onlyElement(body: unknown): Members {
   const elements: readonly unknown[] = Array.isArray(body) ? body : [body];
-  if (elements.some(isHubSpotEvent)) {
-    throw new ApiError(
-      'refusedRequest',
-      'This is a HubSpot app event, which names a record but does not hold its fields. Use a workflow with "Send a ' +
-        'webhook" (include the properties that the model knows) or a custom action instead.',
-    );
-  }
+  refuseHubSpotEvents(elements);
   const value = elements.length === 1 ? elements[0] : body;
   if (Array.isArray(value)) {
     const what = value === body ? `an array of ${value.length}` : 'an array within an array';
@@ -60,6 +54,16 @@ function onlyElement(body: unknown): Members {
   if (!isMembers(value))
     throw new ApiError('unreadableRequest', 'The body must be an object with the fields of one record.');
   return value;
+}
+
+/** @throws ApiError refusedRequest where one of the elements is an event that holds no record */
+function refuseHubSpotEvents(elements: readonly unknown[]): void {
+  if (!elements.some(isHubSpotEvent)) return;
+  throw new ApiError(
+    'refusedRequest',
+    'This is a HubSpot app event, which names a record but does not hold its fields. Use a workflow with "Send a ' +
+      'webhook" (include the properties that the model knows) or a custom action instead.',
+  );
 }
 
 /**
@@ -90,7 +94,11 @@ function wrappedIn(body: Members): Members | undefined {
   const isItem =
     isMembers(json) && !someMember(body, (_, name) => !n8nItemNames.has(name) && !settingNames.has(name));
   const inner = isItem ? json : isMembers(memberOf(body, 'headers')) ? memberOf(body, 'body') : undefined;
-  return isMembers(inner) ? inner : undefined;
+  const elements: readonly unknown[] = Array.isArray(inner) ? inner : [inner];
+  refuseHubSpotEvents(elements);
+  // The node receives a list of one as a list, too.
+  const [element] = elements;
+  return elements.length === 1 && isMembers(element) ? element : undefined;
 }
 
 const isHubSpotEvent = (body: unknown): boolean =>
@@ -148,6 +156,9 @@ function crmIdOf(envelope: Envelope): string | null {
 }
 
 function checkedCrmId(sent: unknown): string {
+  if (typeof sent === 'number') {
+    throw new ApiError('unreadableRequest', 'crm_id must be a string; send an id that is a number as id.');
+  }
   if (typeof sent !== 'string') throw new ApiError('unreadableRequest', 'crm_id must be a string.');
   if (isCrmId(sent)) return sent;
   throw new ApiError(

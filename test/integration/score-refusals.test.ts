@@ -181,6 +181,18 @@ describe('POST /v1/score: what is refused', () => {
       expect(refused(long, '400 bad_request').error.message).to.have.length.below(300);
     });
 
+    it('naming what a record has of which the model knows nothing, at most five names and none too long', async () => {
+      const names = ['colour', 'x'.repeat(3_000), 'a b', 'n', 'tags', 'more'];
+      const many = Object.fromEntries(names.map((name) => [name, null]));
+      const { message } = refused(await own.score([{}, { ...many, tags: [] }]), '400 bad_request').error;
+      const came = 'expected at least one field that the model knows, came none';
+      expect(message).to.equal(
+        `records[0]: ${came} (it is empty); ` +
+          `records[1]: ${came} (it has "colour"; "${'x'.repeat(99)}…"; "a b"; "n"; "tags", a list; and others). ` +
+          `GET /v1/models/${own.model._id} lists the model's fields. Nothing of the call was counted.`,
+      );
+    });
+
     it('quoting a field name that is no identifier', async () => {
       const [size, ...rest] = sampleFeatures;
       if (size === undefined) throw new Error('the sample bundle has no features');

@@ -42,6 +42,10 @@ describe('read a webhook', () => {
         query: {},
         body: { model_id: 'm', ...record },
       },
+      'n8n, what a Webhook node received as a list of one': {
+        headers: {},
+        body: [{ model_id: 'm', properties: { size: { value: 5 }, note: { value: 'x' } } }],
+      },
       'n8n, an item of what was received': { json: { headers: {}, body: { model_id: 'm', record } } },
     };
     for (const [name, body] of Object.entries(forms)) {
@@ -83,6 +87,16 @@ describe('read a webhook', () => {
         ['__proto__', { a: 1 }],
         ['constructor', 2],
       ]);
+    });
+
+    it('no event that holds none, also where n8n has put something around it', () => {
+      const event = { subscriptionType: 'contact.propertyChange', eventId: 1, objectId: 5 };
+      for (const body of [event, [event], [event, event]])
+        for (const sent of [body, { headers: {}, body }, [{ json: { headers: {}, body } }]])
+          expect(() => read(sent, { model_id: 'm' }), JSON.stringify(sent)).to.throw(
+            ApiError,
+            'HubSpot app event',
+          );
     });
 
     it('and leaves out what says how to score, wherever it stands', () => {

@@ -60,8 +60,12 @@ export const badWebhooks: readonly BadInput[] = (
       sent('{"company_size":5}', undefined, '?model_id=a&model_id=b'),
       /model_id must come once in the address/,
     ],
-    ['crm_id a number', flat({ crm_id: 17 }), /crm_id must be a string/],
-    ['crm_id an object', flat({ crm_id: {} }), /crm_id must be a string/],
+    [
+      'crm_id a number',
+      flat({ crm_id: 17 }),
+      /crm_id must be a string; send an id that is a number as id\.$/,
+    ],
+    ['crm_id an object', flat({ crm_id: {} }), /crm_id must be a string\.$/],
     ['crm_id of 256 characters', flat({ crm_id: 'x'.repeat(256) }), /crm_id must have at most 255/],
     ['crm_id with NUL', flat({ crm_id: 'x\0' }), /crm_id must have at most 255 characters, without NUL/],
     [
@@ -115,6 +119,16 @@ export const refusedWebhooks: readonly BadInput[] = (
     ['a HubSpot app event without its list', sent(hubSpotEvent), whatInstead],
     ['several HubSpot app events', sent(`[${hubSpotEvent},${hubSpotEvent}]`), whatInstead],
     [
+      'HubSpot app events in what a Webhook node of n8n received',
+      sent(`{"headers":{},"body":[${hubSpotEvent},${hubSpotEvent}]}`, undefined, '?model_id=m'),
+      whatInstead,
+    ],
+    [
+      'a webhook of Pipedrive in version 1',
+      flat({ v: 1, meta: { action: 'updated' }, current: { company_size: 5 }, previous: null }),
+      /^This is a Pipedrive webhook of version 1: create it anew with webhook version v2\.0\.$/,
+    ],
+    [
       'an object for a number',
       flat({ company_size: {} }),
       /^record\.company_size: expected a number, came an object/,
@@ -127,7 +141,12 @@ export const refusedWebhooks: readonly BadInput[] = (
     [
       'nothing that the model knows',
       sent('{"model_id":"{{model_id}}","colour":"red"}'),
-      /^record: expected at least one field.*came none\. .* GET \/v1\/models\/mdl_\w+ lists its fields\.$/,
+      /^record: expected at least one field that the model knows, came none \(it has "colour"\)\. GET \/v1\/models\/mdl_/,
+    ],
+    [
+      'a form that is not known',
+      flat({ company_size: undefined, form_response: { company_size: 5 }, answers: [{ company_size: 5 }] }),
+      /came none \(it has "form_response", an object; "answers", a list\)\. GET \/v1\/models\/mdl_\w+ lists the model's fields\./,
     ],
     ['a form of four million fields', sent('a&'.repeat(4_000_000), form), /more than 10000 fields/],
     [
