@@ -105,7 +105,11 @@ export class KeyStore {
     if (last?.secret === secret) return last.hash;
     const { brand, pepper } = this.options;
     if (parseSecret(secret, brand) === undefined) {
-      throw invalid('The API key is malformed: check that it was copied whole.');
+      throw invalid(
+        secret.startsWith(`${brand}_sk_`)
+          ? 'The API key is malformed: check that it was copied whole.'
+          : `The API key is malformed: it does not begin with ${brand}_sk_. Send the key alone, with nothing before it.`,
+      );
     }
     const hash = hashSecret(secret, pepper);
     this.lastOf.set(socket, { secret, hash });

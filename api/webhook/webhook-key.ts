@@ -18,9 +18,18 @@ export async function authenticateWebhook(request: Addressed, keys: KeyStore): P
   if (typeof apiKey === 'string' && apiKey !== '') return await keys.find(apiKey.trim(), request);
   const credentials = basic.exec(authorization)?.[1];
   if (credentials === undefined) throw noKey(authorization);
-  const [user = ''] = Buffer.from(credentials, 'base64').toString('utf8').split(':');
+  const [user = '', password = ''] = Buffer.from(credentials, 'base64').toString('utf8').split(':');
+  if (isLikeKey(password) && !isLikeKey(user)) {
+    throw new ApiError(
+      'invalidApiKey',
+      'HTTP Basic has the API key as its password: send it as the user name.',
+    );
+  }
   return await keys.find(user, request);
 }
+
+/** Whether a text may be meant as an API key, of whatever brand. */
+const isLikeKey = (text: string): boolean => text.includes('_sk_');
 
 /** What is wrong where a webhook came without a key, with all the ways in which it may send one. */
 function noKey(authorization: string): ApiError {

@@ -104,7 +104,7 @@ export const badKeys: readonly BadInput[] = (
     [
       'a webhook with Bearer in X-API-Key',
       toWebhook(({ secret }) => ({ 'X-API-Key': `Bearer ${secret}` })),
-      /malformed/,
+      /malformed: it does not begin with leadscore_sk_\. Send the key alone/,
     ],
     [
       'a webhook with Basic and an unknown user',
@@ -114,7 +114,12 @@ export const badKeys: readonly BadInput[] = (
     [
       'a webhook with the key as the password',
       toWebhook(({ secret }) => ({ Authorization: basic('', secret) })),
-      /malformed/,
+      /has the API key as its password: send it as the user name/,
+    ],
+    [
+      'a webhook with a user name before the key',
+      toWebhook(({ secret }) => ({ Authorization: basic('api', secret) })),
+      /has the API key as its password: send it as the user name/,
     ],
     [
       'a webhook with Basic that is not base64',
