@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { projectFile } from '../../shared/project-root.js';
 import {
@@ -14,6 +15,16 @@ import { demoBundleWith, fillIn } from '../support/tool-fixture.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
 
 const widest = 100;
+
+/** What a function of a HubSpot custom action gives back: the call that HubSpot is to make. */
+interface CustomActionCall {
+  readonly webhookUrl: string;
+  readonly body: string;
+  readonly httpMethod: string;
+  readonly contentType: string;
+  readonly accept: string;
+  readonly httpHeaders: Readonly<Record<string, string>>;
+}
 
 describe('docs/integrations', () => {
   const directory = projectFile('docs/integrations');
@@ -54,6 +65,27 @@ describe('docs/integrations', () => {
   it('has a page for each tool', () => {
     const pages = ['README', 'hubspot', 'make', 'n8n', 'pipedrive', 'salesforce', 'zapier'];
     expect(files).to.deep.equal(pages.map((page) => `${page}.md`));
+  });
+
+  it('hubspot.md: the function of the custom action sends the call that stands below it', async () => {
+    const markdown = markdownOf('hubspot.md');
+    const source = markdownBlocks(markdown).find(({ language }) => language === 'js');
+    const example = blocksWithResult(markdown, ['http']).find(
+      ({ block }) => block.line > (source?.line ?? 0),
+    );
+    if (source === undefined || example === undefined)
+      throw new Error('the page has no function, or no call');
+    const { path, body } = callIn(example.block);
+    const exported: { main?: (event: unknown, callback: (sent: CustomActionCall) => void) => void } = {};
+    runInNewContext(source.text.replaceAll('YOUR_API_KEY', own.live.secret), { exports: exported });
+    // What HubSpot hands to it: the body, with the address beside its members.
+    const event = { webhookUrl: `https://leads.example.com${path}`, ...JSON.parse(String(body)) };
+    const sent = await new Promise<CustomActionCall>((resolve) => exported.main?.(event, resolve));
+    expect(sent).to.include({ webhookUrl: event.webhookUrl, httpMethod: 'POST' });
+    expect(JSON.parse(sent.body)).to.deep.equal(JSON.parse(String(body)));
+    const headers = { ...sent.httpHeaders, 'Content-Type': sent.contentType, Accept: sent.accept };
+    const reply = await rawCall(service.url(), { path, headers, body: sent.body });
+    expect(reply.status, reply.text).to.equal(200);
   });
 
   for (const file of files.filter((name) => name !== 'README.md')) {
