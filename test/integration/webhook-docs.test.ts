@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
+import type { CategoryFeature } from '../../shared/bundle/manifest.js';
 import { projectFile } from '../../shared/project-root.js';
 import {
   blocksWithResult,
@@ -12,6 +13,7 @@ import {
 import { type RawCall, rawCall } from '../support/raw-connection.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
 import { demoBundleWith, fillIn } from '../support/tool-fixture.js';
+import { scoredWebhook } from '../support/webhook-answer.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
 
 const widest = 100;
@@ -86,6 +88,23 @@ describe('docs/integrations', () => {
     const headers = { ...sent.httpHeaders, 'Content-Type': sent.contentType, Accept: sent.accept };
     const reply = await rawCall(service.url(), { path, headers, body: sent.body });
     expect(reply.status, reply.text).to.equal(200);
+  });
+
+  it('pipedrive.md: an option that comes as its id counts as the category that the page gives for it', async () => {
+    const block = markdownBlocks(markdownOf('pipedrive.md')).find(({ text }) =>
+      text.includes('category_aliases'),
+    );
+    const shown = JSON.parse(block?.text ?? '{}') as Pick<CategoryFeature, 'field' | 'category_aliases'>;
+    const [id = '', label = ''] = Object.entries(shown.category_aliases ?? {})[0] ?? [];
+    const scoreOf = async (modelId: string, option: object): Promise<number> => {
+      const data = { custom_fields: { [shown.field]: { type: 'enum', ...option } } };
+      const body = { model_id: modelId, meta: { version: '2.0' }, data };
+      return scoredWebhook(await own.call('/v1/webhooks/score', { body })).score;
+    };
+    const named = await own.addModel({ bundle: await demoBundleWith({}, [shown]) });
+    const asLabel = await scoreOf(named._id, { value: label });
+    expect(await scoreOf(named._id, { id: Number(id) })).to.equal(asLabel);
+    expect(await scoreOf(own.model._id, { id: Number(id) })).to.not.equal(asLabel);
   });
 
   for (const file of files.filter((name) => name !== 'README.md')) {

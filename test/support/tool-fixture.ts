@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { MANIFEST_FILE } from '../../shared/bundle/bundle-files.js';
-import type { Manifest } from '../../shared/bundle/manifest.js';
+import type { CategoryFeature, Manifest } from '../../shared/bundle/manifest.js';
 import { readBundle } from '../../shared/bundle/read-bundle.js';
 import { projectFile } from '../../shared/project-root.js';
 import { demoBundleDirectory } from './golden-records.js';
@@ -73,13 +73,17 @@ export function fillIn(template: string, { modelId, secret }: FilledIn): string 
     .replaceAll('{{basic}}', Buffer.from(`${secret}:`).toString('base64'));
 }
 
-/** The bundle of the demo, its fields under further names. */
-export async function demoBundleWith(aliases: FieldAliases): Promise<ReadonlyMap<string, Buffer>> {
+/** The bundle of the demo, its fields under further names, and their categories, where some are given by field. */
+export async function demoBundleWith(
+  aliases: FieldAliases,
+  categories: readonly Pick<CategoryFeature, 'field' | 'category_aliases'>[] = [],
+): Promise<ReadonlyMap<string, Buffer>> {
   const files = await readBundle(demoBundleDirectory());
   const manifest = JSON.parse(String(files.get(MANIFEST_FILE))) as Manifest;
   const features = manifest.features.map((feature) => ({
     ...feature,
     aliases: [...(feature.aliases ?? []), ...(aliases[feature.field] ?? [])],
+    ...categories.find(({ field }) => field === feature.field),
   }));
   return files.set(MANIFEST_FILE, Buffer.from(JSON.stringify({ ...manifest, features })));
 }
