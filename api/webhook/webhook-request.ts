@@ -101,9 +101,11 @@ function wrappedIn(body: Members): Members | undefined {
   return elements.length === 1 && isMembers(element) ? element : undefined;
 }
 
+/** By its portal too: the other members may be fields of a lead who has subscribed to something. */
 const isHubSpotEvent = (body: unknown): boolean =>
   isMembers(body) &&
   Object.hasOwn(body, 'subscriptionType') &&
+  Object.hasOwn(body, 'portalId') &&
   (Object.hasOwn(body, 'eventId') || Object.hasOwn(body, 'subscriptionId'));
 
 function modelIdOf({ settings }: Envelope, query: Readonly<Record<string, unknown>>): string {

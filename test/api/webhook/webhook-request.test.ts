@@ -90,13 +90,18 @@ describe('read a webhook', () => {
     });
 
     it('no event that holds none, also where n8n has put something around it', () => {
-      const event = { subscriptionType: 'contact.propertyChange', eventId: 1, objectId: 5 };
+      const event = { subscriptionType: 'contact.propertyChange', eventId: 1, portalId: 2, objectId: 5 };
       for (const body of [event, [event], [event, event]])
         for (const sent of [body, { headers: {}, body }, [{ json: { headers: {}, body } }]])
           expect(() => read(sent, { model_id: 'm' }), JSON.stringify(sent)).to.throw(
             ApiError,
             'HubSpot app event',
           );
+    });
+
+    it('a lead who has subscribed to something, which is no event of HubSpot', () => {
+      const lead = { subscriptionType: 'yearly', subscriptionId: 'sub_1' };
+      expect(withModel(lead).record).to.deep.equal(lead);
     });
 
     it('and leaves out what says how to score, wherever it stands', () => {
