@@ -1,7 +1,8 @@
 """One more check for Schemathesis: what the schema takes is read.
 
 Its own `positive_data_acceptance` wants such calls to succeed. Here a call may be read and still be refused: for a record
-without a field that the model knows, for an Idempotency-Key that was used before, for a cursor that no page has given.
+without a field that the model knows, for an Idempotency-Key or callbackId that was used before, for a cursor that no page
+has given.
 And two rules for bodies are said in words, as no schema can: they hold at any depth.
 """
 
@@ -10,10 +11,12 @@ import schemathesis
 READ_AND_REFUSED = (
     "record",  # which of a record's fields the model cannot use
     "This Idempotency-Key was used",
+    "This callbackId was used",
     "model_id is missing: put it in the body, or in the address",
     "cursor must be the next_cursor",
     "explain must be true, false, 1 or 0",
     "This is a HubSpot app event",
+    "This is a Pipedrive webhook of version 1",
     "outcomes",  # which outcome has no date
     "A key in the body contains a NUL character",
     "The body is nested deeper than",
