@@ -150,10 +150,3 @@ export const nothingKnown: Omit<RecordProblem, 'record'> = {
 };
 
 export const maxProblemsNamed = 5;
-
-/** What is wrong with a record that has no field of the model. */
-export const nothingKnown: Omit<RecordProblem, 'record'> = {
-  field: '',
-  expected: 'at least one field that the model knows',
-  came: 'none',
-};
