@@ -160,6 +160,12 @@ const documentOf = ({ bucket, recorded, counted, allowance }: BucketUsage): Reco
   source: counted === undefined ? 'ledger' : 'redis',
 });
 
+/** In a word, where an allowance is used up; calls go on in the grace, and not at the stop. */
+function standing(used: number, allowance: Allowance): string {
+  if (used > 0 && used >= allowance.hardStop) return ' stopped';
+  return usageReport(used, allowance).in_grace ? ' grace' : '';
+}
+
 function describe(
   rows: readonly BucketUsage[],
   {
@@ -189,7 +195,7 @@ function describe(
       readableCount(allowance.limit),
       readableCount(allowance.hardStop),
       readableCount(report.remaining),
-      `${gauge(used / Math.max(1, allowance.limit), 12)}${report.in_grace ? ' grace' : ''}`,
+      `${gauge(used / Math.max(1, allowance.limit), 12)}${standing(used, allowance)}`,
     ];
   });
   const source = complaint === undefined ? '' : `\n\n${complaint}: "used" is what the ledger adds up to.`;

@@ -78,6 +78,10 @@ describe('leadscore usage', () => {
     expect((await desk.run('usage', 'show', organisation, '--month', month)).stdout).to.match(
       /live .* -2,000 +█{12} grace/,
     );
+    await desk.redis.hset(usageKey({ organisationId: organisation, bucket: 'live', month }), 'used', 20_000);
+    expect((await desk.run('usage', 'show', organisation, '--month', month)).stdout).to.match(
+      /live .* -10,000 +█{12} stopped/,
+    );
   });
 
   it('show says why it goes by the ledger alone: Redis does not answer, or nobody has said where it is', async () => {
