@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { createMetrics, listen, startAdminServer } from '../shared/admin-server.js';
 import { subscribeToChanges } from '../shared/changes.js';
 import { machineClock } from '../shared/clock.js';
+import { ClockWatch, observeClock } from '../shared/clock-watch.js';
 import { type Config, readConfig } from '../shared/config.js';
 import { messageOf } from '../shared/errors.js';
 import { requireFitRedis } from '../shared/fit-redis.js';
@@ -161,6 +162,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
 
   const metrics = createMetrics();
   observeGateway(metrics, { dispatcher, takeBacks });
+  observeClock(metrics, lifecycle.add(new ClockWatch(commands, logger)));
   const pulse = lifecycle.add(new RedisPulse(commands));
   // No command waits on these for as long as there is nothing to send: that they were lost would be noticed late, or never.
   for (const quiet of [jobs, subscriber]) lifecycle.add(new RedisPulse(quiet));

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { createMetrics, startAdminServer } from '../shared/admin-server.js';
+import { ClockWatch, observeClock } from '../shared/clock-watch.js';
 import { readWorkerConfig, type WorkerConfig } from '../shared/config.js';
 import { messageOf } from '../shared/errors.js';
 import { Lifecycle } from '../shared/lifecycle.js';
@@ -32,6 +33,7 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   const redis = connectRedis({ url: redisUrl, name: 'leadscore-pool', kind: 'commands', logger });
   lifecycle.onStop('redis', async () => redis.disconnect());
   const pulse = lifecycle.add(new RedisPulse(redis));
+  observeClock(metrics, lifecycle.add(new ClockWatch(redis, logger)));
   const strike = strikeCommand(redis);
   const onDeathOf = (modelKey: string) => {
     strike(modelKey, Date.now()).then(

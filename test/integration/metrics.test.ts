@@ -64,6 +64,15 @@ describe('metrics', () => {
       expect(await read(poolUrl, `leadscore_lane_depth{lane="${lane}"}`)).to.equal(0);
   });
 
+  it("of both say how this machine's clock goes beside Redis's, once it was compared", async function () {
+    this.timeout(30_000);
+    for (const url of [gatewayUrl, poolUrl])
+      await eventually(
+        async () => expect(await read(url, 'leadscore_clock_ahead_seconds')).to.be.closeTo(0, 1),
+        20_000,
+      );
+  });
+
   it('of a pool count cells that cannot be read, of records that are scored all the same', async () => {
     scored(
       await own.score([{ company_size: 'many' }, lead, { company_size: 'n/a', demo_requested: 'maybe' }]),
