@@ -16,6 +16,7 @@ import { connectMongo } from '../shared/store/connect.js';
 import { ErasureStore } from '../shared/store/erasures.js';
 import { IdempotencyStore } from '../shared/store/idempotency.js';
 import { installationId } from '../shared/store/installation-id.js';
+import { ModelStore } from '../shared/store/models.js';
 import { OutcomeStore } from '../shared/store/outcomes.js';
 import { PredictionStore } from '../shared/store/predictions.js';
 import { prepareDatabase } from '../shared/store/prepare.js';
@@ -64,15 +65,18 @@ export async function startScheduler(
   const clock = machineClock(config.clockOffsetMs);
   const ledger = new UsageLedger(mongo.database, clock);
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
+  const newest = new NewestScores(commands);
   const erasing = {
     erasures: new ErasureStore(mongo.database),
+    models: new ModelStore(mongo.database),
+    newest,
     predictions: new PredictionStore(mongo.database),
     outcomes: new OutcomeStore(mongo.database),
     daily: new ValidationDailyStore(mongo.database),
     idempotency: new IdempotencyStore(mongo.database),
     logger,
   };
-  const beforeSettling = forgettingScores({ ledger, newest: new NewestScores(commands) });
+  const beforeSettling = forgettingScores({ ledger, newest });
 
   const sweeper = startSweeper({
     redis: commands,

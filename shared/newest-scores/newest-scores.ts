@@ -27,6 +27,7 @@ export class NewestScores {
   private readonly readNewest;
   private readonly fillNewest;
   private readonly eraseNewest;
+  private readonly forgetLeadNow;
 
   constructor(private readonly redis: Redis) {
     this.readNewest = luaCommand(redis, {
@@ -39,6 +40,10 @@ export class NewestScores {
     });
     this.eraseNewest = luaCommand(redis, {
       file: 'shared/newest-scores/erase-newest.lua',
+      reply: integerReply,
+    });
+    this.forgetLeadNow = luaCommand(redis, {
+      file: 'shared/newest-scores/forget-lead.lua',
       reply: integerReply,
     });
   }
@@ -100,6 +105,25 @@ export class NewestScores {
     await this.eraseNewest({
       keys: modelIds.map((modelId) => newestScoresKey(organisationId, modelId)),
       args: [randomBase62(12), newestKeptMs, crmId, `${callIdFloor(nowMs + 1)} `],
+    });
+  }
+
+  /**
+   * Drops what is left of a lead that was erased, when the calls from before have ended: its mark, and with it its crm_id.
+   * @param lead.modelIds all models of the organisation, deleted ones too
+   * @param lead.atMs the instant of the erasure; what later calls have scored stays
+   */
+  async forgetLead(lead: {
+    readonly organisationId: string;
+    readonly modelIds: readonly string[];
+    readonly crmId: string;
+    readonly atMs: number;
+  }): Promise<void> {
+    const { organisationId, modelIds, crmId, atMs } = lead;
+    if (modelIds.length === 0) return;
+    await this.forgetLeadNow({
+      keys: modelIds.map((modelId) => newestScoresKey(organisationId, modelId)),
+      args: [randomBase62(12), crmId, `${callIdFloor(atMs + 1)} `],
     });
   }
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { childProcessIds } from '../../scripts/bench/process-usage.js';
 import { createLogger } from '../../shared/logger.js';
+import { NewestScores } from '../../shared/newest-scores/newest-scores.js';
 import { rateWindowKey } from '../../shared/redis-keys.js';
 import { ErasureStore } from '../../shared/store/erasures.js';
 import { IdempotencyStore } from '../../shared/store/idempotency.js';
@@ -52,8 +53,10 @@ describe('a call that is under way when its lead is erased', () => {
 
   /** What pools do so long afterwards: when a lease is over, unless told otherwise. */
   function eraseLater(afterMs = leaseMs): Promise<number> {
-    const { database } = service.stores;
+    const { database, models } = service.stores;
     const stores = {
+      models,
+      newest: new NewestScores(service.redis),
       erasures: new ErasureStore(database),
       predictions: new PredictionStore(database),
       outcomes: new OutcomeStore(database),

@@ -1,10 +1,14 @@
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import type { Document } from 'mongodb';
 import { callIdFloor } from '../../shared/identifiers.js';
+import { NewestScores } from '../../shared/newest-scores/newest-scores.js';
+import { newestScoresKey } from '../../shared/redis-keys.js';
 import { callsCollection } from '../../shared/store/calls-collection.js';
 import { connectMongo, type Mongo } from '../../shared/store/connect.js';
 import { ErasureStore } from '../../shared/store/erasures.js';
 import { IdempotencyStore } from '../../shared/store/idempotency.js';
+import { ModelStore } from '../../shared/store/models.js';
 import { OutcomeStore } from '../../shared/store/outcomes.js';
 import { PredictionStore } from '../../shared/store/predictions.js';
 import { prepareDatabase } from '../../shared/store/prepare.js';
@@ -18,22 +22,30 @@ const organisationId = 'org_0000000000000001';
 
 describe('leads that are erased once more', () => {
   let mongo: Mongo;
+  let redis: Redis;
   let erasures: ErasureStore;
   let warnings: unknown[];
 
   beforeEach(async () => {
-    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
+    const { mongoUrl, redisUrl } = await freshDatabases();
+    mongo = await connectMongo(mongoUrl, { name: 'test' });
+    redis = new Redis(redisUrl);
     await prepareDatabase(mongo.database);
     erasures = new ErasureStore(mongo.database);
     warnings = [];
   });
-  afterEach(() => mongo.client.close());
+  afterEach(async () => {
+    redis.disconnect();
+    await mongo.client.close();
+  });
 
   const documents = () => mongo.database.collection<Document & { _id: string }>(callsCollection);
   const erase = () =>
     eraseAgain(
       {
         erasures,
+        models: new ModelStore(mongo.database),
+        newest: new NewestScores(redis),
         predictions: new PredictionStore(mongo.database),
         outcomes: new OutcomeStore(mongo.database),
         daily: new ValidationDailyStore(mongo.database),
@@ -62,5 +74,36 @@ describe('leads that are erased once more', () => {
     await documents().updateOne({ _id: called('damaged') }, { $set: { crm_ids: ['L-1'] } });
     expect(await erase()).to.equal(1);
     expect(await erasures.upTo(nowMs)).to.deep.equal([]);
+  });
+
+  it('are no longer named in Redis, under any model; what was scored since stays', async () => {
+    const models = new ModelStore(mongo.database);
+    const newest = new NewestScores(redis);
+    const created = {
+      name: 'A model',
+      family: 'forward',
+      live_api: true,
+      version: '1',
+      created_at: new Date(),
+    } as const;
+    const modelIds = ['mdl_A', 'mdl_B'];
+    for (const _id of modelIds) await models.create({ ...created, _id, organisation_id: organisationId });
+    await models.update('mdl_B', { deleted_at: new Date() });
+    const atMs = nowMs - 2 * leaseMs;
+    for (const crmId of ['L-1', 'L-2']) {
+      await erasures.begin({ organisationId, crmId, nowMs: atMs });
+      await newest.erase({ organisationId, modelIds, crmId, nowMs: atMs });
+    }
+    const [keyOfA = '', keyOfB = ''] = modelIds.map((id) => newestScoresKey(organisationId, id));
+    const since = `${callIdFloor(atMs + 1)}0.0000 7`;
+    await redis.hset(keyOfA, 'L-2', since);
+    // Left by a gateway that had not heard of the model yet.
+    await redis.hset(keyOfB, 'L-1', `${callIdFloor(atMs)}0.0000 7`);
+
+    expect(await erase()).to.equal(2);
+    const { '': generation, ...ofA } = await redis.hgetall(keyOfA);
+    expect(ofA).to.deep.equal({ 'L-2': since });
+    expect(generation).to.not.equal(undefined);
+    expect(await redis.hkeys(keyOfB)).to.deep.equal(['']);
   });
 });

@@ -102,6 +102,11 @@ export class NewestRig {
     await this.newest.erase({ organisationId: this.organisationId, modelIds: [modelId], crmId, nowMs });
   }
 
+  /** Drops what is left of it, when the calls from before have ended. */
+  async forgetLead(crmId: string, atMs: number): Promise<void> {
+    await this.newest.forgetLead({ organisationId: this.organisationId, modelIds: [modelId], crmId, atMs });
+  }
+
   forget(): Promise<void> {
     return this.newest.forget(this.organisationId, [modelId]);
   }

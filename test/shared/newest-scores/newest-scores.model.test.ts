@@ -19,6 +19,7 @@ class Story {
   readonly begun: string[] = [];
   readonly settled = new Set<string>();
   readonly lookUps: LookUp[] = [];
+  private readonly erasures: { readonly crmId: string; readonly atMs: number }[] = [];
   private readonly newCallId = callIdGenerator();
   private nowMs = startMs;
 
@@ -51,7 +52,13 @@ class Story {
 
   async erase(crmId: string): Promise<void> {
     await this.rig.erase(crmId, this.nowMs);
+    this.erasures.push({ crmId, atMs: this.nowMs });
     this.nowMs += 1;
+  }
+
+  async forgetLead(which: number): Promise<void> {
+    const [erased] = this.erasures.splice(which % Math.max(1, this.erasures.length), 1);
+    if (erased !== undefined) await this.rig.forgetLead(erased.crmId, erased.atMs);
   }
 
   /** What Redis claims to know: a prediction that exists, and no older one than any call that was settled. */
@@ -90,6 +97,10 @@ const step = fc.oneof(
     arbitrary: fc.nat(5).map((which): Step => [`end look-up ${which}`, (story) => story.endLookUp(which)]),
   },
   { weight: 1, arbitrary: lead.map((crmId): Step => [`erase ${crmId}`, (story) => story.erase(crmId)]) },
+  {
+    weight: 1,
+    arbitrary: fc.nat(5).map((which): Step => [`forget lead ${which}`, (story) => story.forgetLead(which)]),
+  },
   { weight: 1, arbitrary: fc.constant<Step>(['forget', (story) => story.rig.forget()]) },
   { weight: 1, arbitrary: fc.constant<Step>(['restart', (story) => story.rig.restart()]) },
 );
