@@ -5,6 +5,7 @@ import type { Logger } from '../shared/logger.js';
 import type { NewestScores } from '../shared/newest-scores/newest-scores.js';
 import type { ErasureStore } from '../shared/store/erasures.js';
 import type { IdempotencyStore } from '../shared/store/idempotency.js';
+import type { ModelStore } from '../shared/store/models.js';
 import type { OutcomeStore } from '../shared/store/outcomes.js';
 import type { PredictionStore } from '../shared/store/predictions.js';
 import type { ValidationDailyStore } from '../shared/store/validation-daily.js';
@@ -36,6 +37,7 @@ export interface AppOptions extends DocumentationOptions {
   readonly daily: ValidationDailyStore;
   readonly idempotency: IdempotencyStore;
   readonly erasures: ErasureStore;
+  readonly models: ModelStore;
   readonly legacyAliases: 'serve' | 'gone';
   readonly logger: Logger;
   readonly metrics: CallMetrics;

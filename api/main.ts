@@ -117,9 +117,10 @@ async function start(config: Config, logger: Logger): Promise<void> {
     timeoutMs: shortestDeadlineMs,
     unknownKeys: new UnknownKeys({ addressOf: callerAddressBehind(config.trustedProxies) }),
   });
+  const models = new ModelStore(database);
   const directory = new Directory({
     organisations: new OrganisationStore(database),
-    models: new ModelStore(database),
+    models,
     loadManifest: (modelId, version) => loadManifest(database, modelId, version),
   });
   const verdicts = new Verdicts({ validation: new ValidationStore(database), clock, logger });
@@ -196,6 +197,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
     daily: new ValidationDailyStore(database),
     idempotency,
     erasures: new ErasureStore(database),
+    models,
     legacyAliases: config.legacyAliases,
     logger,
     metrics: new CallMetrics(metrics),

@@ -2,6 +2,7 @@ import type { Context, Middleware } from 'koa';
 import { ApiError } from '../../shared/errors.js';
 import type { NewestScores } from '../../shared/newest-scores/newest-scores.js';
 import { type ErasingStores, type ErasureStore, eraseLead } from '../../shared/store/erasures.js';
+import type { ModelStore } from '../../shared/store/models.js';
 import type { PredictionStore } from '../../shared/store/predictions.js';
 import { historyLimitSchema } from '../schemas/score-history.js';
 import { pathParameter, queryParameter, type ReadingRooms, readingRoute } from './reading.js';
@@ -44,6 +45,8 @@ export function scoreHistoryRoute(rooms: ReadingRooms, predictions: PredictionSt
 export interface ErasingRooms extends ErasingStores {
   readonly erasures: ErasureStore;
   readonly newest: NewestScores;
+  /** What a gateway remembers of models may be seconds old. */
+  readonly models: ModelStore;
 }
 
 /**
@@ -51,8 +54,8 @@ export interface ErasingRooms extends ErasingStores {
  * that are under way have ended. A test key erases nothing: what there is belongs to live keys.
  */
 export function eraseScoresRoute(rooms: ReadingRooms, stores: ErasingRooms): Middleware {
-  const { erasures, newest } = stores;
-  return readingRoute(rooms, async (context, { apiKey, organisation, models }) => {
+  const { erasures, newest, models } = stores;
+  return readingRoute(rooms, async (context, { apiKey, organisation }) => {
     if (apiKey.kind === 'test')
       throw new ApiError('refusedRequest', 'A test key erases nothing: ask for it with a live key.');
     // As the history can be narrowed, somebody may mean to erase but one model's scores; what is erased does not come back.
@@ -66,8 +69,9 @@ export function eraseScoresRoute(rooms: ReadingRooms, stores: ErasingRooms): Mid
     const erasure = await erasures.begin(asked);
     const wasThere = await eraseLead(stores, asked);
     // Last of all, and for whoever asks again because it failed, too: the rest is not done twice.
+    const found = await models.listWithDeleted(organisation._id);
     const nowMs = rooms.clock.now();
-    await newest.erase({ ...lead, modelIds: models.map((model) => model._id), nowMs });
+    await newest.erase({ ...lead, modelIds: found.map((model) => model._id), nowMs });
     await erasures.end(erasure, nowMs);
     if (!wasThere) throw unknownLead();
     return undefined;

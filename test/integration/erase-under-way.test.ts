@@ -101,6 +101,15 @@ describe('a call that is under way when its lead is erased', () => {
     expect(await history()).to.have.length(1);
   });
 
+  it('leaves nothing under a model that the gateway which erases has not heard of', async () => {
+    expect((await own.call(scores, { gateway: 0 })).status).to.equal(404);
+    const { _id: modelId } = await own.addModel();
+    for (let call = 0; call < 2; call += 1) scored(await own.score([lead], { modelId, gateway: 1 }));
+    expect((await own.call(scores, { method: 'DELETE', gateway: 0 })).status).to.equal(204);
+    const again = scoredRow(await own.score([lead], { modelId, gateway: 1 }));
+    expect(again).to.include({ enriched: false }).and.not.have.property('previous_score');
+  });
+
   it('that began to arrive first and was scored last is the newest', async () => {
     const body = JSON.stringify({ model_id: own.model._id, records: [lead] });
     const connection = await RawConnection.open(service.url());
