@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa';
-import { monthEndMs } from '../../shared/clock.js';
+import { monthEndMs, monthStartMs } from '../../shared/clock.js';
 import type { Metering } from '../metering.js';
 import { type ReadingRooms, readingRoute } from './reading.js';
 
@@ -7,6 +7,7 @@ import { type ReadingRooms, readingRoute } from './reading.js';
 export function usageRoute(rooms: ReadingRooms, metering: Metering): Middleware {
   return readingRoute(rooms, async (_context, { organisation, apiKey }) => {
     const usage = await metering.usage(organisation, apiKey.kind);
-    return { ...usage, resets_at: new Date(monthEndMs(rooms.clock.now())).toISOString() };
+    // Of the month that was counted: the next may have begun meanwhile.
+    return { ...usage, resets_at: new Date(monthEndMs(monthStartMs(usage.month))).toISOString() };
   });
 }
