@@ -1,4 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { dropOldScores } from '../shared/newest-scores/drop-old.js';
+import type { Redis } from '../shared/redis.js';
 import type { Db } from '../shared/store/connect.js';
 import { inTime } from '../shared/store/in-time.js';
 import { firstKeptId } from '../shared/store/prediction-slice.js';
@@ -18,6 +20,7 @@ const longestCallMs = 10_000;
 
 export interface RetentionOptions {
   readonly database: Db;
+  readonly redis: Redis;
   readonly nowMs: number;
   /** Predictions of this many days before today, and of today, are kept. */
   readonly retentionDays: number;
@@ -31,20 +34,22 @@ export interface RetentionOptions {
 
 /**
  * Removes predictions that are older than they are to be kept, the oldest first: until none is left, for at most three
- * quarters of a minute, with rests. What was counted stays in the ledger.
+ * quarters of a minute, with rests. What Redis knows of them goes as well; what was counted stays in the ledger.
  * @returns how many slices, of up to a hundred predictions, were removed
- * @throws what MongoDB says; MongoSilent when it says nothing; can be run again
+ * @throws what MongoDB or Redis says; MongoSilent when it says nothing; can be run again
  */
 export async function removeOldPredictions(options: RetentionOptions): Promise<number> {
-  const { signal } = options;
+  const { redis, nowMs, retentionDays, signal } = options;
   const endMs = performance.now() + longestJobMs;
   let removed = 0;
   for (;;) {
     const run = await removeForAWhile(options);
     removed += run.removed;
-    if (run.isLast || signal?.aborted || performance.now() > endMs) return removed;
+    if (run.isLast || signal?.aborted || performance.now() > endMs) break;
     await pause(restMs, undefined, { signal }).catch(() => undefined);
   }
+  if (removed > 0 && !signal?.aborted) await dropOldScores(redis, firstKeptId(nowMs, retentionDays));
+  return removed;
 }
 
 /** One run; notes how far it has come. */

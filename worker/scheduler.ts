@@ -101,6 +101,7 @@ export async function startScheduler(
         const { retentionDays } = config;
         const removed = await removeOldPredictions({
           database: mongo.database,
+          redis: commands,
           nowMs: clock.now(),
           retentionDays,
           signal: stopping.signal,

@@ -2,10 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import { startMongo } from '../../scripts/local-servers/mongo-server.js';
+import { newestScoresKey } from '../../shared/redis-keys.js';
 import { callsCollection } from '../../shared/store/calls-collection.js';
 import { connectMongo, type Mongo } from '../../shared/store/connect.js';
-import type { PredictionSlice } from '../../shared/store/prediction-slice.js';
+import { firstKeptId, type PredictionSlice } from '../../shared/store/prediction-slice.js';
 import { prepareDatabase } from '../../shared/store/prepare.js';
 import { dayMs } from '../../shared/utc-day.js';
 import { type RetentionOptions, removeOldPredictions } from '../../worker/retention.js';
@@ -22,19 +24,25 @@ const minuteMs = 60_000;
 
 describe('retention', () => {
   let mongo: Mongo;
+  let redis: Redis;
   let ids: WorldIds;
   let world: RecordedWorld;
 
   beforeEach(async () => {
-    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
+    const { mongoUrl, redisUrl } = await freshDatabases();
+    mongo = await connectMongo(mongoUrl, { name: 'test' });
+    redis = new Redis(redisUrl);
     await prepareDatabase(mongo.database);
     ids = newIds();
     world = new RecordedWorld(mongo.database, ids);
   });
-  afterEach(() => mongo.client.close());
+  afterEach(async () => {
+    redis.disconnect();
+    await mongo.client.close();
+  });
 
   const remove = (options: Partial<RetentionOptions> = {}) =>
-    removeOldPredictions({ database: mongo.database, nowMs, retentionDays, ...options });
+    removeOldPredictions({ database: mongo.database, redis, nowMs, retentionDays, ...options });
   const left = async () =>
     (
       await mongo.database
@@ -63,6 +71,15 @@ describe('retention', () => {
       'new',
     ]);
     expect(await remove()).to.equal(0);
+  });
+
+  it('removes what Redis knows of them, too', async () => {
+    const key = newestScoresKey('org', 'mdl_A');
+    const kept = { '': 'run token', kept: `${firstKeptId(nowMs, retentionDays)}0.0000 90` };
+    await redis.hset(key, { ...kept, older: `${firstKeptId(nowMs - 1, retentionDays + 1)}0.0000 90` });
+    await score('older', startOfDay(retentionDays) - 12 * minuteMs);
+    await remove();
+    expect(await redis.hgetall(key)).to.deep.equal(kept);
   });
 
   const scoreElevenThousand = async () => {
@@ -98,7 +115,13 @@ describe('retention', () => {
     const own = await connectMongo(server.url, { name: 'test' });
     try {
       await freeze(server.pid);
-      const removal = removeOldPredictions({ database: own.database, nowMs, retentionDays, timeoutMs: 300 });
+      const removal = removeOldPredictions({
+        database: own.database,
+        redis,
+        nowMs,
+        retentionDays,
+        timeoutMs: 300,
+      });
       expect(await removal.catch((error: Error) => error.name)).to.equal('MongoSilent');
     } finally {
       process.kill(server.pid, 'SIGCONT');
