@@ -92,7 +92,7 @@ export class ReplyStream {
         );
         const streams = await untilAborted(signal, replies);
         for (const [, entries] of streams ?? []) for (const [id, values] of entries) this.receive(id, values);
-        if (streams === null) this.readAnew();
+        if (streams === null) this.whenQuiet();
       } catch (error) {
         if (signal.aborted) return;
         this.options.logger.warn({ error }, 'replies could not be read');
@@ -104,9 +104,11 @@ export class ReplyStream {
   /**
    * Nothing has come for a while. When somebody waits, it may be that Redis has forgotten the stream, and that its clock was
    * set back since, or is that of another machine: the ids of a new one would then be smaller than what was read last.
+   * When nobody does, what was read need not lie there: replies tell of leads' fields.
    */
-  private readAnew(): void {
+  private whenQuiet(): void {
     if (this.waiters.size > 0) this.lastId = '0';
+    else if (this.unread > 0) this.trim();
   }
 
   private receive(id: string, values: readonly string[]): void {

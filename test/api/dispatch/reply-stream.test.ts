@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { ReplyStream } from '../../../api/dispatch/reply-stream.js';
 import { createLogger } from '../../../shared/logger.js';
 import { replyStreamKey } from '../../../shared/redis-keys.js';
+import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/servers.js';
 
 const gatewayId = 'a-gateway';
@@ -39,6 +40,14 @@ describe('ReplyStream', () => {
     await send('of nobody');
     await send('one');
     expect(await waiting).to.deep.equal({ chunk: 'one', parts: [] });
+  });
+
+  it('keeps no more than the last reply when nothing comes any more', async () => {
+    const waiting = ['a', 'b', 'c'].map((chunk) => replies.waitFor(chunk, 5_000));
+    for (const chunk of ['a', 'b', 'c']) await send(chunk);
+    await Promise.all(waiting);
+    expect(await redis.xlen(replyStreamKey(gatewayId))).to.be.greaterThan(1);
+    await eventually(async () => expect(await redis.xlen(replyStreamKey(gatewayId))).to.equal(1), 5_000);
   });
 
   it('reads on when Redis has forgotten the stream and its clock was set back', async () => {
