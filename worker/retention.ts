@@ -45,10 +45,12 @@ export async function removeOldPredictions(options: RetentionOptions): Promise<n
   for (;;) {
     const run = await removeForAWhile(options);
     removed += run.removed;
-    if (run.isLast || signal?.aborted || performance.now() > endMs) break;
+    if (run.isLast) break;
+    if (signal?.aborted || performance.now() > endMs) return removed;
     await pause(restMs, undefined, { signal }).catch(() => undefined);
   }
-  if (removed > 0 && !signal?.aborted) await dropOldScores(redis, firstKeptId(nowMs, retentionDays));
+  // All of Redis is looked through: once, when the last of them has gone.
+  if (removed > 0) await dropOldScores(redis, firstKeptId(nowMs, retentionDays));
   return removed;
 }
 

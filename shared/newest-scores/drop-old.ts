@@ -19,7 +19,8 @@ export async function dropOldScores(redis: Redis, beforeId: string): Promise<num
     for await (const key of keysOn(master))
       for (let cursor = '0'; ; ) {
         const [next, cells] = await redis.hscan(key, cursor, 'COUNT', atOnce);
-        const leads = cells.filter((_, place) => place % 2 === 0).filter((crmId) => crmId !== '');
+        const leads = oldLeads(cells, beforeId);
+        // Some of them may have been scored since: it is looked at again where nothing comes between.
         for (let first = 0; first < leads.length; first += atOnce)
           dropped += await dropOld({ keys: [key], args: [beforeId, ...leads.slice(first, first + atOnce)] });
         if (next === '0') break;
@@ -35,4 +36,14 @@ async function* keysOn(master: Redis): AsyncGenerator<string> {
     if (next === '0') return;
     cursor = next;
   }
+}
+
+/** The leads among the cells of a hash, name and entry by turns, whose entry is older; not the hash's own cell. */
+function oldLeads(cells: readonly string[], beforeId: string): string[] {
+  const leads: string[] = [];
+  for (let place = 0; place < cells.length; place += 2) {
+    const [crmId = '', entry = ''] = cells.slice(place, place + 2);
+    if (crmId !== '' && entry < beforeId) leads.push(crmId);
+  }
+  return leads;
 }
