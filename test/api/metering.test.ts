@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { ScoredRows } from '../../api/dispatch/dispatcher.js';
 import { Metering, type MeteringOptions, RecordedInVain } from '../../api/metering.js';
 import type { ScoringCall } from '../../api/scoring-call.js';
+import { ApiError } from '../../shared/errors.js';
 import { createLogger } from '../../shared/logger.js';
 import { QuotaLeaseLost, QuotaWouldCrossStop } from '../../shared/quota/quota-errors.js';
 import type { Organisation } from '../../shared/store/organisations.js';
@@ -19,7 +20,7 @@ const callOf = (bucket: ScoringCall['bucket'] = 'live', leftMs = 5_000) =>
       { crmId: 'L-1', fields: {} },
       { crmId: null, fields: {} },
     ],
-    deadline: { monotonicMs: performance.now() + leftMs, redisMs: 0 },
+    deadline: { monotonicMs: performance.now() + leftMs, redisMs: 1_234.5 },
   }) as unknown as ScoringCall;
 
 const rowsOf = (...generations: readonly string[]) =>
@@ -29,7 +30,10 @@ const rowsOf = (...generations: readonly string[]) =>
 
 /** Metering on a quota that answers as the test says, and what it was asked to do. */
 function meteringOn(
-  answers: { readonly reserve?: () => Promise<unknown>; readonly settle?: () => Promise<unknown> } = {},
+  answers: {
+    readonly reserve?: (asked: unknown) => Promise<unknown>;
+    readonly settle?: () => Promise<unknown>;
+  } = {},
 ) {
   const done: unknown[] = [];
   const noted = (name: string, of: unknown) => void done.push([name, of]);
@@ -64,6 +68,27 @@ describe('what a call holds', () => {
     expect(usageIfSettled).to.include({ current: 42, limit: 100, backstop: 200 });
   });
 
+  it('is asked for whole, under the hard stop, and until the call must have been answered', async () => {
+    const asked: unknown[] = [];
+    const { metering } = meteringOn({
+      reserve: async (call) => {
+        asked.push(call);
+        return { used: 2, leased: 0 };
+      },
+    });
+    const { counter } = await metering.reserve(callOf(), organisation);
+    expect(counter).to.deep.equal({ organisationId: 'org', bucket: 'live', month: '2026-02' });
+    expect(asked).to.deep.equal([{ counter, callId: 'call', records: 2, stop: 200, deadlineRedisMs: 1_234 }]);
+  });
+
+  it('cannot be had while Redis does not answer, which is worth another try', async () => {
+    const away = new Error('Redis is away');
+    const { metering } = meteringOn({ reserve: () => Promise.reject(away) });
+    const failure = await failureOf(metering.reserve(callOf(), organisation));
+    expect(failure).to.be.instanceOf(ApiError).and.to.have.property('errorName', 'internalError');
+    expect(failure).to.have.property('options').that.deep.equals({ cause: away, retryAfterSeconds: 1 });
+  });
+
   it('is given back when the call failed before it was recorded', async () => {
     const { done, metering } = meteringOn();
     const reservation = await metering.reserve(callOf(), organisation);
@@ -94,7 +119,7 @@ describe('what a call holds', () => {
     const { done, metering } = meteringOn();
     const reservation = await metering.reserve(callOf('live', -1_000), organisation);
     const late = await failureOf(reservation.undoneOnFailure(async () => 'the reply'));
-    expect(late).to.be.instanceOf(RecordedInVain);
+    expect(late).to.be.instanceOf(RecordedInVain).and.to.have.nested.property('options.retryAfterSeconds', 1);
     expect(done).to.deep.equal([['take back', 'call']]);
   });
 

@@ -23,6 +23,10 @@ describe('calls under an Idempotency-Key', () => {
   /** How often it was asked for what is kept, and the shortest time in which that had to be told, in ms. */
   let lookUps: number;
   let shortestLookMs: number;
+  /** Called after each look. */
+  let whenLooked: () => void;
+  /** What is to be kept in place of what was recorded. */
+  let amended: string[];
   let replays: Replays;
 
   beforeEach(async () => {
@@ -30,13 +34,21 @@ describe('calls under an Idempotency-Key', () => {
     kept = undefined;
     lookUps = 0;
     shortestLookMs = Number.POSITIVE_INFINITY;
+    whenLooked = () => undefined;
+    amended = [];
     const store = {
       find: async (_id: string, _nowMs: number, timeoutMs: number) => {
         lookUps += 1;
         shortestLookMs = Math.min(shortestLookMs, timeoutMs);
-        return kept;
+        const found = kept;
+        whenLooked();
+        return found;
       },
       markReplayed: async () => true,
+      amend: async (_id: string, body: string) => {
+        amended.push(body);
+        throw new Error('the database is away');
+      },
     } as unknown as IdempotencyStore;
     replays = new Replays({ redis, store, clock: { now: Date.now } });
   });
@@ -87,6 +99,28 @@ describe('calls under an Idempotency-Key', () => {
     expect(await second).to.deep.equal({ body: 'scored', isReplay: true });
   });
 
+  it('get the reply of one that ended after they looked and before they claimed', async () => {
+    whenLooked = () => keep('scored');
+    const reply = await replays.once(callOf('one'), () => expect.fail('it was scored again'));
+    expect(reply).to.deep.equal({ body: 'scored', isReplay: true });
+    expect(lookUps).to.equal(2);
+  });
+
+  it('of live keys do not wait for those of test keys', async () => {
+    const ofTestKey: ScoringCall = { ...callOf('two'), bucket: 'test' };
+    const both = replays.once(callOf('one'), () => replays.once(ofTestKey, async () => fresh));
+    expect(await both).to.equal(fresh);
+  });
+
+  it('are answered also where the reply that was sent cannot be kept in place of the recorded one', async () => {
+    const call = callOf('one');
+    const sent = { body: 'usage has moved on', isReplay: false };
+    expect(await replays.keepAsSent(call, 'recorded', sent.body)).to.deep.equal(sent);
+    expect(amended).to.deep.equal([sent.body]);
+    await replays.keepAsSent(call, sent.body, sent.body);
+    expect(amended, 'nothing has changed').to.have.length(1);
+  });
+
   it('say so when the one that runs takes longer than they may, and have MongoDB time for each look', async () => {
     let end = (): void => undefined;
     const running = new Promise<void>((resolve) => {
@@ -103,6 +137,7 @@ describe('calls under an Idempotency-Key', () => {
       const second = replays.once(callOf('two', body, 400), async () => fresh);
       const error = await second.catch((thrown: unknown) => thrown);
       expect(error).to.have.property('message', 'Another call with this Idempotency-Key is still running.');
+      expect(error).to.have.nested.property('options.retryAfterSeconds', 1);
       shortest.push(shortestLookMs);
     }
     // Not of each of them: this process may be held up for as long as they have left.

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { CallerGone } from '../../api/read-body.js';
 import { type ScoringRooms, scoreRecords } from '../../api/score-records.js';
 import type { ScoringCall } from '../../api/scoring-call.js';
 
@@ -75,6 +76,18 @@ describe('the story of a call', () => {
     await end('record');
     await end('settle');
     expect(await reply).to.deep.equal({ body: 'the reply', isReplay: false });
+  });
+
+  it('does not record a call whose caller has hung up meanwhile', async () => {
+    const { begun, end, rooms } = heldRooms({ isFar: false });
+    let hasHungUp = false;
+    const reply = begin({ ...single, hasHungUp: () => hasHungUp }, rooms);
+    await turn();
+    await end('reserve');
+    hasHungUp = true;
+    await end('score');
+    expect(await reply).to.be.instanceOf(CallerGone);
+    expect(begun).to.deep.equal(['reserve', 'score']);
   });
 
   it('does not have a batch go ahead', async () => {
