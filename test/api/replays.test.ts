@@ -25,6 +25,8 @@ describe('calls under an Idempotency-Key', () => {
   let shortestLookMs: number;
   /** Called after each look. */
   let whenLooked: () => void;
+  /** Whether what is kept is still there when it is marked as given again. */
+  let stays: boolean;
   /** What is to be kept in place of what was recorded. */
   let amended: string[];
   let replays: Replays;
@@ -35,6 +37,7 @@ describe('calls under an Idempotency-Key', () => {
     lookUps = 0;
     shortestLookMs = Number.POSITIVE_INFINITY;
     whenLooked = () => undefined;
+    stays = true;
     amended = [];
     const store = {
       find: async (_id: string, _nowMs: number, timeoutMs: number) => {
@@ -44,7 +47,7 @@ describe('calls under an Idempotency-Key', () => {
         whenLooked();
         return found;
       },
-      markReplayed: async () => true,
+      markReplayed: async () => stays,
       amend: async (_id: string, body: string) => {
         amended.push(body);
         throw new Error('the database is away');
@@ -104,6 +107,15 @@ describe('calls under an Idempotency-Key', () => {
     const reply = await replays.once(callOf('one'), () => expect.fail('it was scored again'));
     expect(reply).to.deep.equal({ body: 'scored', isReplay: true });
     expect(lookUps).to.equal(2);
+  });
+
+  it('are replayed at the first look, but not where the reply was taken back meanwhile', async () => {
+    keep('scored');
+    const none = () => expect.fail('it was scored again');
+    expect(await replays.once(callOf('one'), none)).to.deep.equal({ body: 'scored', isReplay: true });
+    expect(lookUps).to.equal(1);
+    stays = false;
+    expect(await replays.once(callOf('two'), async () => fresh)).to.equal(fresh);
   });
 
   it('of live keys do not wait for those of test keys', async () => {

@@ -5,7 +5,7 @@ import { NoReply } from '../../../api/dispatch/reply-stream.js';
 import type { ScoringCall } from '../../../api/scoring-call.js';
 import { ApiError } from '../../../shared/errors.js';
 import { compileKnownFields } from '../../../shared/known-fields.js';
-import type { ChunkReply, OutgoingPayload, PartReply } from '../../../shared/score-job.js';
+import type { ChunkFailure, ChunkReply, OutgoingPayload, PartReply } from '../../../shared/score-job.js';
 import { failureOf } from '../../support/failure-of.js';
 
 const model = {
@@ -29,8 +29,11 @@ const callOf = (records: number, more: Partial<ScoringCall> = {}) =>
 const scoredRows = (count: number, filled: readonly (readonly [number, string])[] = []) =>
   ({ scores: Array.from({ length: count }, () => 50), filled }) as unknown as PartReply;
 
-/** A dispatcher whose chunks are answered as the test says. */
-function dispatcherWith(answer: (payload: OutgoingPayload) => Promise<readonly PartReply[]>) {
+/** A dispatcher whose chunks are answered as the test says, with a failure where it names one. */
+function dispatcherWith(
+  answer: (payload: OutgoingPayload) => Promise<readonly PartReply[]>,
+  failure?: ChunkFailure,
+) {
   const sent: OutgoingPayload[] = [];
   const dropped: string[] = [];
   const replies = new Map<string, (reply: Promise<ChunkReply>) => void>();
@@ -39,7 +42,8 @@ function dispatcherWith(answer: (payload: OutgoingPayload) => Promise<readonly P
     add: async (_lane: string, payload: OutgoingPayload) => {
       sent.push(payload);
       const { chunk } = payload;
-      replies.get(chunk)?.(answer(payload).then((parts) => ({ chunk, parts })));
+      const reply = answer(payload).then((parts) => ({ chunk, parts, ...(failure ? { failure } : {}) }));
+      replies.get(chunk)?.(reply);
     },
     cancel: (lane: string, chunk: string) => void dropped.push(`${lane} ${chunk}`),
   };
@@ -74,20 +78,48 @@ describe('Dispatcher', () => {
   });
 
   it('has no more chunks of a call with the workers than the call says', async () => {
-    let [underWay, most, untilSent] = [0, 0, 0];
-    const { dispatcher, sent } = dispatcherWith(async () => {
-      underWay += 1;
-      most = Math.max(most, underWay);
-      do await turnOfTheLoop();
-      while (sent.length < untilSent);
-      underWay -= 1;
-      return [scoredRows(1)];
+    for (const [chunksAtOnce, expected] of [
+      [1, [1, 2, 3, 4]],
+      [3, [3, 4, 4, 4]],
+      [undefined, [4, 4, 4, 4]],
+    ] as const) {
+      const ends: (() => void)[] = [];
+      const { dispatcher, sent } = dispatcherWith(async () => {
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return [scoredRows(1)];
+      });
+      const call = callOf(1_000, chunksAtOnce === undefined ? {} : { chunksAtOnce });
+      const scored = dispatcher.score(call, model, never);
+      const sentSoFar: number[] = [];
+      for (let ended = 0; ended < 4; ended += 1) {
+        // Longer than packing all of it takes.
+        for (let turn = 0; turn < 20; turn += 1) await turnOfTheLoop();
+        sentSoFar.push(sent.length);
+        ends[ended]?.();
+      }
+      await scored;
+      expect(sentSoFar, `${chunksAtOnce} at once`).to.deep.equal(expected);
+    }
+  });
+
+  it('fails a call by what one chunk fails with, also while others are still packed', async () => {
+    const { dispatcher, sent } = dispatcherWith(() => Promise.reject(new NoReply('at once')));
+    const error = await failureOf(dispatcher.score(callOf(1_000), model, never));
+    expect((error as ApiError).message).to.equal('The records could not be scored in time.');
+    expect(sent).to.have.length(4);
+  });
+
+  it('tells a failure of the workers from their silence; another try may help with both', async () => {
+    const failure = { code: 'scoring_failed', message: 'the model does not run' } as const;
+    const { dispatcher } = dispatcherWith(async () => [], failure);
+    const error = await failureOf(dispatcher.score(callOf(1), model, never));
+    expect(error)
+      .to.be.instanceOf(ApiError)
+      .and.to.have.property('message', 'The records could not be scored.');
+    expect((error as ApiError).options).to.deep.equal({
+      cause: failure,
+      retryAfterSeconds: 1,
     });
-    await dispatcher.score(callOf(1_000, { chunksAtOnce: 1 }), model, never);
-    expect([sent.length, most]).to.deep.equal([4, 1]);
-    untilSent = 8;
-    await dispatcher.score(callOf(1_000), model, never);
-    expect([sent.length, most]).to.deep.equal([8, 4]);
   });
 
   it('takes back what it sent when no reply comes, so that no worker begins with it', async () => {

@@ -181,6 +181,20 @@ describe('FairWindow', () => {
     expect(new Set(await Promise.all(waiting))).to.deep.equal(new Set(['scored']));
   });
 
+  it('counts no time in which nobody waited as that of a turn', async () => {
+    let nowMs = 0;
+    const window = new FairWindow({ size: () => 1, mostWaiting: 100, nowMs: () => nowMs });
+    for (let line = 0; line < 5; line += 1) {
+      const first = held();
+      const running = window.run('org', 1_000, () => first.done);
+      const waiting = [1, 2].map((turn) => window.run('org', 1_000, async () => turn));
+      nowMs += 10;
+      first.end();
+      await Promise.all([running, ...waiting]);
+      nowMs += 3_600_000;
+    }
+  });
+
   it('gives the place of the last of whoever waits with most to one that waits with less', async () => {
     const window = new FairWindow({ size: () => 1, mostWaiting: 3 });
     const first = held();

@@ -50,6 +50,18 @@ describe('ReplyStream', () => {
     await eventually(async () => expect(await redis.xlen(replyStreamKey(gatewayId))).to.equal(1), 5_000);
   });
 
+  it('drops what it has read, and all of it when it stops', async () => {
+    const logger = createLogger('silent', 'test');
+    const own = { gatewayId: 'another-gateway', blocking: redis.duplicate(), commands: redis, logger };
+    const others = new ReplyStream(own);
+    const key = replyStreamKey(own.gatewayId);
+    for (let index = 0; index < 200; index += 1) await redis.xadd(key, '*', 'r', '{"chunk":"of nobody"}');
+    others.start();
+    await eventually(async () => expect(await redis.xlen(key)).to.be.below(64));
+    await others.stop();
+    expect(await redis.exists(key)).to.equal(0);
+  });
+
   it('reads on when Redis has forgotten the stream and its clock was set back', async () => {
     const before = replies.waitFor('before', 5_000);
     await send('before', `${inAnHourMs()}-0`);

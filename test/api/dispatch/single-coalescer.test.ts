@@ -3,6 +3,7 @@ import { SingleCoalescer } from '../../../api/dispatch/single-coalescer.js';
 import { compileKnownFields } from '../../../shared/known-fields.js';
 import type { OutgoingPart, PartReply, ScoredPart } from '../../../shared/score-job.js';
 import { beatsDuring } from '../../support/beats.js';
+import { failureOf } from '../../support/failure-of.js';
 
 const part = (row: string): OutgoingPart => ({
   now: 0,
@@ -156,6 +157,39 @@ describe('SingleCoalescer', () => {
     expect(await late).to.be.instanceOf(Error);
     await afterLooking();
     expect(rowsOf(chunks)).to.deep.equal([['2']]);
+  });
+
+  it('sends those that come after its turn was refused', async () => {
+    let isFull = true;
+    const coalescer = new SingleCoalescer({
+      inTurn: async (_target, _timeoutMs, send) => {
+        if (isFull) throw new Error('overloaded');
+        await send();
+      },
+      send: async () => [scored(1)],
+    });
+    const refused = coalescer.score(target('m'), part('1'), call());
+    expect(await failureOf(refused)).to.have.property('message', 'overloaded');
+    isFull = false;
+    expect(scoreOf(await coalescer.score(target('m'), part('1'), call()))).to.equal(1);
+  });
+
+  it('gives a chunk the time that the last of its calls has', async () => {
+    const timeoutsMs: number[] = [];
+    const coalescer = new SingleCoalescer({
+      inTurn: async (_target, timeoutMs, send) => {
+        timeoutsMs.push(timeoutMs);
+        await send();
+      },
+      send: async (_target, parts, timeoutMs) => {
+        timeoutsMs.push(timeoutMs);
+        return parts.map(() => scored(1));
+      },
+    });
+    const calls = [60_000, 600_000, 60_000].map((timeoutMs) => call(timeoutMs));
+    await Promise.all(calls.map((each) => coalescer.score(target('m'), part('1'), each)));
+    expect(timeoutsMs).to.have.length(2);
+    for (const timeoutMs of timeoutsMs) expect(timeoutMs).to.be.within(540_000, 600_000);
   });
 
   it('never mixes models', async () => {

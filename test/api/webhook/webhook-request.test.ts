@@ -47,6 +47,9 @@ describe('read a webhook', () => {
         body: [{ model_id: 'm', properties: { size: { value: 5 }, note: { value: 'x' } } }],
       },
       'n8n, an item of what was received': { json: { headers: {}, body: { model_id: 'm', record } } },
+      'n8n, an item of an item of what was received': {
+        json: { json: { headers: {}, body: { model_id: 'm', ...record } } },
+      },
     };
     for (const [name, body] of Object.entries(forms)) {
       it(name, () => {
@@ -91,7 +94,8 @@ describe('read a webhook', () => {
 
     it('no event that holds none, also where n8n has put something around it', () => {
       const event = { subscriptionType: 'contact.propertyChange', eventId: 1, portalId: 2, objectId: 5 };
-      for (const body of [event, [event], [event, event]])
+      const { eventId: _, ...bySubscription } = { ...event, subscriptionId: 3 };
+      for (const body of [event, bySubscription, [event], [event, event]])
         for (const sent of [body, { headers: {}, body }, [{ json: { headers: {}, body } }]])
           expect(() => read(sent, { model_id: 'm' }), JSON.stringify(sent)).to.throw(
             ApiError,
@@ -102,6 +106,11 @@ describe('read a webhook', () => {
     it('a lead who has subscribed to something, which is no event of HubSpot', () => {
       const lead = { subscriptionType: 'yearly', subscriptionId: 'sub_1' };
       expect(withModel(lead).record).to.deep.equal(lead);
+    });
+
+    it('a lead of whom a field is called as a member of another form', () => {
+      for (const lead of [{ records: ['a', 'b'] }, { records: [] }, { meta: {}, current: 5 }])
+        expect(withModel(lead).record).to.deep.equal(lead);
     });
 
     it('and leaves out what says how to score, wherever it stands', () => {
@@ -122,6 +131,14 @@ describe('read a webhook', () => {
       expect(read({ model_id: 'top', record: { model_id: 'record' } }, query).modelId).to.equal('top');
       expect(read({ record: { model_id: 'record' } }, query).modelId).to.equal('record');
       expect(read({ record: {} }, query).modelId).to.equal('address');
+    });
+
+    it('outside of what n8n puts around a record before inside of it', () => {
+      const inside = { headers: {}, body: { model_id: 'inside' } };
+      expect(read({ model_id: 'outside', json: inside }).modelId).to.equal('outside');
+      expect(read({ model_id: 'outermost', json: { model_id: 'outside', ...inside } }).modelId).to.equal(
+        'outermost',
+      );
     });
 
     it('in the address once, where it is looked for there', () => {
@@ -152,6 +169,8 @@ describe('read a webhook', () => {
       [false, false],
       ['false', false],
       ['0', false],
+      ['True', true],
+      [' FALSE ', false],
       [0, false],
     ];
     for (const [value, expected] of values) {
@@ -175,6 +194,8 @@ describe('read a webhook', () => {
     it('as nothing else', () => {
       for (const explain of ['yes', '', 2, null, {}, [true], 'truee'])
         expect(() => withModel({ explain }), JSON.stringify(explain)).to.throw(ApiError, 'explain must be');
+      const item = { explain: null, json: { model_id: 'm', explain: true } };
+      expect(() => read(item), 'outside of an n8n item').to.throw(ApiError, 'explain must be');
     });
   });
 

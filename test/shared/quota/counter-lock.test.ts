@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { integerReply, luaCommand } from '../../../shared/lua-command.js';
 import { CounterLocks } from '../../../shared/quota/counter-lock.js';
 import { rebuildLockKey } from '../../../shared/redis-keys.js';
+import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/servers.js';
 import { freshCounter } from './quota-rig.js';
 
@@ -25,6 +26,17 @@ describe('the lock of a counter', () => {
     const next = await locks.take(counter);
     expect(next?.token).to.be.a('string').and.not.equal(lock?.token);
     await next?.drop();
+  });
+
+  it('is kept for as long as its holder lives', async () => {
+    const lock = await new CounterLocks(redis).take(counter);
+    const wholeMs = await redis.pttl(key);
+    for (let time = 0; time < 2; time += 1) {
+      await redis.pexpire(key, wholeMs - 1_000);
+      await eventually(async () => expect(await redis.pttl(key)).to.be.above(wholeMs - 500));
+    }
+    await lock?.drop();
+    expect(await redis.exists(key)).to.equal(0);
   });
 
   it('that was lost is neither ended nor prolonged by whoever had it', async () => {

@@ -131,6 +131,13 @@ describe('quota scripts', () => {
       expect(await settle('call')).to.deep.equal({ code: -6, used: 0, leased: 0 });
       expect(Number(await recountAt())).to.be.within(nowMs + leaseMs, nowMs + leaseMs + 1_000);
     });
+
+    it('-6: ends a lease of which nothing else is known, so that no sweep finds it again', async () => {
+      await reserve('call', 400);
+      await redis.del(callKey(counter.organisationId, 'call'));
+      expect(await settle('call')).to.include({ code: -6 });
+      expect(await redis.exists(leasesKey(counter))).to.equal(0);
+    });
   });
 
   describe('release', () => {
@@ -168,6 +175,9 @@ describe('quota scripts', () => {
       await reserve('call', 400);
       await forgetCounter();
       expect(await release('call')).to.deep.equal({ code: -6, used: 0, leased: 0 });
+      expect(await redis.exists(usageKey(counter))).to.equal(0);
+      const mayBeRecorded = { counter, callId: 'other call', leaseMs, recountLater: true };
+      expect(await commands.release(mayBeRecorded)).to.deep.equal({ code: -6, used: 0, leased: 0 });
       expect(await redis.exists(usageKey(counter))).to.equal(0);
     });
   });

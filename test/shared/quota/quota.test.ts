@@ -10,15 +10,19 @@ import {
 import { redisNowMs } from '../../../shared/quota/redis-time.js';
 import {
   busyCountersKey,
+  callKey,
   leasesKey,
   rebuildLockKey,
   type UsageCounter,
   usageKey,
 } from '../../../shared/redis-keys.js';
+import { eventually } from '../../support/eventually.js';
 import { failureOf } from '../../support/failure-of.js';
 import { freshDatabases } from '../../support/servers.js';
 import { LossyProxy } from './lossy-proxy.js';
 import { freshCounter, QuotaRig } from './quota-rig.js';
+
+const dayMs = 24 * 60 * 60 * 1_000;
 
 describe('quota', () => {
   let rig: QuotaRig;
@@ -143,9 +147,18 @@ describe('quota', () => {
       deadlineRedisMs: (await redisNowMs(rig.redis)) - 1,
     };
     expect(await failureOf(rig.quota.reserve(late))).to.be.instanceOf(QuotaTooLate);
+    const stateOfLate = () => rig.redis.get(callKey(counter.organisationId, late.callId));
+    await eventually(async () => expect(await stateOfLate(), 'spent').to.equal('released:0'));
     await rig.quota.settle(counter, 'call');
     expect(await failureOf(rig.reserve(counter, 'call', 1))).to.be.instanceOf(QuotaCallEnded);
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 1, leased: 0 });
+  });
+
+  it('settles what was held whatever the stop is by then, and what was settled before up to the stop', async () => {
+    await rig.reserve(counter, 'call', 10);
+    for (const stop of [5, 10])
+      expect(await rig.quota.settle(counter, 'call', { stop })).to.deep.equal({ used: 10, leased: 0 });
+    expect(await failureOf(rig.quota.settle(counter, 'call', { stop: 9 }))).to.be.instanceOf(QuotaLeaseLost);
   });
 
   it('cannot settle what was released', async () => {
@@ -194,6 +207,7 @@ describe('quota', () => {
       );
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 300, leased: 100 });
       expect(rig.ledger.snapshots).to.equal(1);
+      expect(await rig.redis.pttl(usageKey(counter)), 'longer than its month').to.be.above(62 * dayMs);
     });
 
     it('fails closed while the ledger cannot be read, and recovers with it', async () => {
@@ -284,6 +298,8 @@ describe('quota', () => {
       await rig.redis.del(busyCountersKey);
       expect(await rig.redis.exists(leasesKey(counter))).to.equal(0);
       expect(await rig.redis.hget(usageKey(counter), 'leased')).to.equal('0');
+      await rig.quota.reserve({ ...call, callId: 'next' });
+      expect(await scoreOf(), 'noted with the next call').to.equal(String(deadlineRedisMs));
     });
   });
 });

@@ -105,6 +105,16 @@ describe('recount of a counter that is in use', () => {
       expect(await rig.redis.exists(endedCallsKey(counter))).to.equal(0);
     });
 
+    it('1: begins anew where whoever began before has died', async () => {
+      await begin();
+      await rig.redis.set(rebuildLockKey(counter), 'another token', 'PX', 60_000);
+      await reserve('call', 3);
+      await settle('call');
+      expect(await begin('another token')).to.include({ code: 1 });
+      expect(await ended()).to.deep.equal([]);
+      expect(await finish({ records: 3 }, 'another token')).to.include({ code: 1, used: 3 });
+    });
+
     it('1: clears a recount that is due, and keeps one that is asked for later', async () => {
       const nowMs = await redisNowMs(rig.redis);
       await rig.redis.hset(usageKey(counter), 'recount_at', nowMs);
