@@ -103,10 +103,18 @@ describe('Dispatcher', () => {
   });
 
   it('fails a call by what one chunk fails with, also while others are still packed', async () => {
-    const { dispatcher, sent } = dispatcherWith(() => Promise.reject(new NoReply('at once')));
-    const error = await failureOf(dispatcher.score(callOf(1_000), model, never));
-    expect((error as ApiError).message).to.equal('The records could not be scored in time.');
-    expect(sent).to.have.length(4);
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => void unhandled.push(error);
+    process.on('unhandledRejection', note);
+    try {
+      const { dispatcher, sent } = dispatcherWith(() => Promise.reject(new NoReply('at once')));
+      const error = await failureOf(dispatcher.score(callOf(1_000), model, never));
+      expect((error as ApiError).message).to.equal('The records could not be scored in time.');
+      expect(sent).to.have.length(4);
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+    expect(unhandled).to.deep.equal([]);
   });
 
   it('tells a failure of the workers from their silence; another try may help with both', async () => {
