@@ -198,6 +198,7 @@ describe('POST /v1/webhooks/score: the answer', () => {
         { 'x-api-key': own.live.secret },
         { 'x-api-key': ` ${own.live.secret} ` },
         { authorization: basic(own.live.secret) },
+        { authorization: basic(`${own.live.secret}:${own.live.secret}`) },
         { authorization: `basic ${Buffer.from(own.live.secret).toString('base64url')}` },
       ])
         expect(await countedFor(headers), JSON.stringify(headers)).to.equal('own');
