@@ -147,6 +147,15 @@ describe('quota when Redis is emptied', () => {
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: stop, leased: 0 });
   });
 
+  it('settles what is held, whatever the stop is, and what was counted before, up to it', async () => {
+    const counter = freshCounter();
+    await rig.reserve(counter, 'call', 10);
+    for (const stop of [5, 10])
+      expect(await rig.quota.settle(counter, 'call', { stop })).to.deep.equal({ used: 10, leased: 0 });
+    const past = rig.quota.settle(counter, 'call', { stop: 9 }).catch((error: unknown) => error);
+    expect(await past).to.be.instanceOf(QuotaLeaseLost);
+  });
+
   it('never lets answered calls pass the stop', async () => {
     await atEveryPoint(async (counter) => {
       let answered = 100;

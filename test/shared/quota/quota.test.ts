@@ -154,13 +154,6 @@ describe('quota', () => {
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 1, leased: 0 });
   });
 
-  it('settles what was held whatever the stop is by then, and what was settled before up to the stop', async () => {
-    await rig.reserve(counter, 'call', 10);
-    for (const stop of [5, 10])
-      expect(await rig.quota.settle(counter, 'call', { stop })).to.deep.equal({ used: 10, leased: 0 });
-    expect(await failureOf(rig.quota.settle(counter, 'call', { stop: 9 }))).to.be.instanceOf(QuotaLeaseLost);
-  });
-
   it('cannot settle what was released', async () => {
     await rig.reserve(counter, 'call', 1);
     await rig.quota.release(counter, 'call');
