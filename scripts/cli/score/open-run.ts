@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { readableCount } from '../../terminal/readable-numbers.js';
 import type { OutputStream } from '../cli-context.js';
 import { CliError, usageError } from '../cli-error.js';
+import { codeOf, outputUnwritable, unwritable } from '../file-problem.js';
 import { formatOf, type InputFile, type RecordFormat } from './input-file.js';
 import { RecordDigest } from './record-digest.js';
 import {
@@ -80,7 +81,9 @@ async function newOutput({ path, restart }: OutputChoice): Promise<ScoredOutput>
   try {
     return await fileOutput(path, { from: 0, overwrite: restart });
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (codeOf(error) !== 'EEXIST') throw unwritable(path, error);
+    if ((await stat(path)).isDirectory())
+      throw new CliError(`${path} cannot be written: it is a folder`, { code: outputUnwritable });
     throw new CliError(
       `${path} is there already. Use --restart to write it anew, or --out to name another file`,
       {
@@ -122,6 +125,10 @@ async function goOn(
       `${outputPath} does not hold the ${readableCount(state.rows)} rows that were scored before. Use --restart to begin anew`,
       { code: 'output_changed' },
     );
-  const output = await fileOutput(outputPath, { from: state.outputBytes, overwrite: true });
+  const output = await fileOutput(outputPath, { from: state.outputBytes, overwrite: true }).catch(
+    (error: unknown) => {
+      throw unwritable(outputPath, error);
+    },
+  );
   return { state, format: to.format, output, statePath: to.statePath };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { CliError } from '../cli-error.js';
+import { codeOf, fileProblem, unwritable } from '../file-problem.js';
 import type { ReplyUsage, ReplyValidation } from './api-reply.js';
 
 /** Figures of the rows that are done, of all runs that went on with the same file. */
@@ -65,8 +66,9 @@ export async function readState(path: string): Promise<RunState | undefined> {
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
+    // Where no file can be there is none; whoever opens the output says why.
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return undefined;
+    throw new CliError(`${path} cannot be read: ${fileProblem(error)}`, { code: 'bad_state', cause: error });
   }
   try {
     const value: unknown = JSON.parse(text);
@@ -79,13 +81,19 @@ export async function readState(path: string): Promise<RunState | undefined> {
 
 /** Replaces the state as a whole, so that a stop at any moment leaves either the old or the new one. */
 export async function writeState(path: string, state: RunState): Promise<void> {
-  await writeFile(`${path}.part`, `${JSON.stringify(state)}\n`);
-  await rename(`${path}.part`, path);
+  try {
+    await writeFile(`${path}.part`, `${JSON.stringify(state)}\n`);
+    await rename(`${path}.part`, path);
+  } catch (error) {
+    throw unwritable(path, error);
+  }
 }
 
 /** Removes the state of a run that is complete, or that is begun anew. */
 export async function removeState(path: string): Promise<void> {
-  await rm(path, { force: true });
+  await rm(path, { force: true }).catch((error: unknown) => {
+    throw unwritable(path, error);
+  });
 }
 
 function isState(value: unknown): value is RunState {

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { ScoreHistogram } from '../../terminal/histogram.js';
 import { readableCount } from '../../terminal/readable-numbers.js';
 import { CliError } from '../cli-error.js';
+import { outputUnwritable } from '../file-problem.js';
 import type { FileListener } from '../file-run.js';
 import type { ReplyUsage, ReplyValidation, ScoreRow } from './api-reply.js';
 import { beginReading } from './begin-reading.js';
@@ -122,7 +123,8 @@ export class ScoreRun {
     if (opened.statePath === undefined || !(error instanceof CliError)) return error;
     const { rows } = this.state;
     if (rows === 0) {
-      await this.leaveNothing();
+      // What could not be written has been scored: the state has the name under which it is not counted again.
+      if (error.code !== outputUnwritable) await this.leaveNothing();
       return error;
     }
     const kept = `Rows 1-${readableCount(rows)} are in ${options.output.path}; the same command again goes on after them.`;

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { OutputStream } from '../cli-context.js';
+import { unwritable } from '../file-problem.js';
 
 /** Where results go. */
 export interface ScoredOutput {
@@ -13,6 +14,7 @@ export interface ScoredOutput {
  * A file that is written on from a point.
  * @param from bytes that stay; what lies behind is cut off. 0 for a new file, which must not be there yet unless
  * `overwrite`
+ * @throws the system's own error where it cannot be opened, CliError where it cannot be written
  */
 export async function fileOutput(
   path: string,
@@ -21,12 +23,13 @@ export async function fileOutput(
   const flags = from > 0 ? 'r+' : overwrite ? 'w' : 'wx';
   const file = await open(path, flags);
   await file.truncate(from);
-  return new FileOutput(file, from);
+  return new FileOutput(file, path, from);
 }
 
 class FileOutput implements ScoredOutput {
   constructor(
     private readonly file: FileHandle,
+    private readonly path: string,
     public bytes: number,
   ) {}
 
@@ -34,12 +37,11 @@ class FileOutput implements ScoredOutput {
     const buffer = Buffer.from(text);
     let offset = 0;
     while (offset < buffer.length) {
-      const { bytesWritten } = await this.file.write(
-        buffer,
-        offset,
-        buffer.length - offset,
-        this.bytes + offset,
-      );
+      const { bytesWritten } = await this.file
+        .write(buffer, offset, buffer.length - offset, this.bytes + offset)
+        .catch((error: unknown) => {
+          throw unwritable(this.path, error);
+        });
       offset += bytesWritten;
     }
     this.bytes += buffer.length;
