@@ -54,7 +54,9 @@ export async function runCli(
 /** Runs the command that the words name. A misspelt option is named, not the required one that it was to be. */
 async function parse(program: Command, words: readonly string[]): Promise<void> {
   const { command, rest } = commandNamed(program, words);
-  if (command.parseOptions([...rest]).unknown.length > 0) {
+  const { unknown } = command.parseOptions([...rest]);
+  const asksForHelp = unknown.some((word) => word === '-h' || word === '--help');
+  if (unknown.length > 0 && !asksForHelp) {
     for (const option of command.options) option.mandatory = false;
   }
   await program.parseAsync([...words], { from: 'user' });

@@ -185,4 +185,18 @@ describe('every command', () => {
       expect(Math.max(...stdout.split('\n').map((line) => line.length)), command).to.be.at.most(110);
     }
   });
+
+  it('help says which options are required, whichever way it is asked for', async () => {
+    for (const words of [
+      ['score', '--help'],
+      ['score', '-h'],
+      ['help', 'score'],
+    ]) {
+      const { stdout } = await callCli(words);
+      expect(stdout, words.join(' '))
+        .to.match(/--model <model> .*\(required\)/)
+        .and.to.match(/--key <key> .*\(required\)/);
+      expect(stdout).to.not.match(/--url <url> .*\(required\)/);
+    }
+  });
 });
