@@ -1,10 +1,10 @@
-import { userInfo } from 'node:os';
 import type { Db } from '../../../shared/store/connect.js';
 import { listVersions } from '../../../shared/store/model-versions.js';
 import { type Model, ModelStore } from '../../../shared/store/models.js';
 import { announceChange } from '../announce-change.js';
 import type { CliContext, CommandResult } from '../cli-context.js';
 import { CliError, declined, usageError } from '../cli-error.js';
+import { operatorName } from '../operator-name.js';
 import { requireModel, showModel } from './model-show.js';
 
 /** What the options of `model set` hold after parsing. */
@@ -75,7 +75,7 @@ export async function deleteModel(
 }
 
 function newOverride({ clock }: CliContext, reason: string): NonNullable<Model['override']> {
-  return { by: userInfo().username, at: new Date(clock.now()), reason };
+  return { by: operatorName(), at: new Date(clock.now()), reason };
 }
 
 async function requireVersion(database: Db, modelId: string, version: string): Promise<void> {

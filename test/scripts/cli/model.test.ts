@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { operatorName } from '../../../scripts/cli/operator-name.js';
 import { requireReferenceBundles } from '../../support/golden-records.js';
 import { sampleFeatures } from '../../support/sample-bundle.js';
 import { callCli } from './cli-call.js';
@@ -137,6 +138,14 @@ describe('leadscore model', () => {
     expect(override).to.include({ reason: 'the board said so' }).and.to.have.keys('by', 'at', 'reason');
     await desk.announced({ kind: 'model', id: model });
     expect(await desk.document('model', 'set', model, '--override', 'off')).to.not.have.property('override');
+  });
+
+  it('knows who overrides by the number where the user has no account, as in a container', () => {
+    const noAccount = () => {
+      throw new Error('uv_os_get_passwd returned ENOENT');
+    };
+    expect(operatorName(noAccount)).to.equal(`uid ${process.getuid?.()}`);
+    expect(operatorName(() => ({ username: 'ada' }))).to.equal('ada');
   });
 
   it('delete makes a model unknown', async () => {
