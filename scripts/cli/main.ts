@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 import { readConfig } from '../../shared/config.js';
-import { exitCodes } from './cli-error.js';
+import { exitCodes } from './context/cli-error.js';
 import { runCli } from './run-cli.js';
 
-// A reader that has seen enough (`| head`) is no failure.
+// A closed pipe (`| head`) is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
-  process.stderr.write(`Error: standard output cannot be written: ${error.message}\n`);
+  process.stderr.write(`Error: cannot write to standard output: ${error.message}\n`);
   process.exit(exitCodes.failed);
 });
 
@@ -22,5 +22,5 @@ const written = (stream: NodeJS.WriteStream): Promise<void> =>
     stream.write('', () => resolve());
   });
 await Promise.all([process.stdout, process.stderr].map(written));
-// The driver of a MongoDB that takes connections and says nothing would keep the process for twenty seconds.
+// When MongoDB accepts connections but never answers, its driver would keep the process alive for 20 s.
 process.exit(exitCode);

@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { Command, Help } from 'commander';
 import { projectFile } from '../../shared/project-root.js';
-import type { CliContext } from './cli-context.js';
-import { addKeyCommands } from './commands/key-commands.js';
-import { addModelCommands } from './commands/model-commands.js';
-import { addOrganisationCommands } from './commands/organisation-commands.js';
-import { addOutcomesCommands } from './commands/outcomes-commands.js';
-import { addScoreCommand } from './commands/score-command.js';
-import { addUsageCommands } from './commands/usage-commands.js';
-import { addValidationCommands } from './commands/validation-commands.js';
+import { addKeyCommands } from './commands/keys.js';
+import { addModelCommands } from './commands/models/model-commands.js';
+import { addOrganisationCommands } from './commands/organisations.js';
+import { addOutcomesCommands } from './commands/outcomes.js';
+import { addScoreCommand } from './commands/score.js';
+import { addUsageCommands } from './commands/usage/usage-commands.js';
+import { addValidationCommands } from './commands/validation/validation-commands.js';
+import type { CliContext } from './context/cli-context.js';
 
 /**
- * The whole command line as a tree. Parsing throws CommanderError instead of ending the process; its messages are
- * printed by whoever runs it. Commands with much to load load it when they are called.
+ * Builds the command tree. Parsing throws CommanderError instead of ending the process; the caller prints its message.
+ * Commands with heavy dependencies (drivers, ONNX, BullMQ) import them when they run.
  */
 export function createProgram(context: CliContext): Command {
   const program = new Command('leadscore')
-    .description('Operate Leadscore: organisations, API keys, models and usage; score whole files.')
+    .description('Operate Leadscore: organisations, API keys, models and usage. Score whole files.')
     .version(ownVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    // A command may have an option of the same name as the program's: `model set --version`.
+    // Lets a command define an option that the program also has: `model set --version`.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
@@ -33,7 +33,7 @@ export function createProgram(context: CliContext): Command {
       optionDescription: (option) =>
         `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
     })
-    .addHelpText('after', closingWords);
+    .addHelpText('after', helpFooter);
   addOrganisationCommands(program, context);
   addKeyCommands(program, context);
   addModelCommands(program, context);
@@ -44,11 +44,11 @@ export function createProgram(context: CliContext): Command {
   return program;
 }
 
-const closingWords = `
-Works on the servers that MONGODB_URL and REDIS_URL name or, without them, on
-those that \`npm start\` or \`npm run demo -- --keep\` runs on this machine.
-\`score\` speaks HTTP only.
-Exit codes: 0 done, 1 failed, 2 called wrongly, 130 interrupted.
+const helpFooter = `
+Commands use the servers in MONGODB_URL and REDIS_URL. Without these settings
+they use the ones that \`npm start\` or \`npm run demo -- --keep\` started on
+this machine. \`score\` only uses HTTP.
+Exit codes: 0 success, 1 failure, 2 usage error, 130 interrupted.
 
 Example:
   npx leadscore org create --name "Acme" --plan pro

@@ -3,25 +3,25 @@ import { BundleError } from '../../shared/bundle/bundle-error.js';
 import { type Clock, machineClock } from '../../shared/clock.js';
 import { type Config, ConfigError } from '../../shared/config.js';
 import { messageOf } from '../../shared/errors.js';
-import type { CliContext, CommandResult, OutputStream } from './cli-context.js';
-import { CliError, exitCodes } from './cli-error.js';
-import { confirm, type InputStream } from './confirm.js';
-import { Connections } from './connections.js';
+import type { CliContext, CommandResult, OutputStream } from './context/cli-context.js';
+import { CliError, exitCodes } from './context/cli-error.js';
+import { Connections } from './context/connections.js';
+import { confirm, type InputStream } from './context/operator.js';
 import { createProgram } from './program.js';
 
 export interface CliProcess {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-  /** Where a person types; left out where none is asked. */
+  /** Source of answers to prompts. Without it no prompt is shown. */
   readonly stdin?: InputStream;
-  /** Reads the settings; may throw ConfigError. */
+  /** @throws ConfigError when a setting is invalid */
   readonly readConfig: () => Config;
 }
 
 /**
- * Runs one command line.
+ * Runs one command line. Never throws.
  * @param words the arguments, without node and the script
- * @returns the exit code: 0 done, 1 failed, 2 called wrongly, 130 interrupted. Never throws
+ * @returns the exit code, one of `exitCodes`
  */
 export async function runCli(
   words: readonly string[],
@@ -51,7 +51,10 @@ export async function runCli(
   return exitCode;
 }
 
-/** Runs the command that the words name. A misspelt option is named, not the required one that it was to be. */
+/**
+ * Runs the command that `words` name. With an unknown option, required options are not enforced: commander would report
+ * the missing one (`--org`) instead of the misspelt one (`--ogr`).
+ */
 async function parse(program: Command, words: readonly string[]): Promise<void> {
   const { command, rest } = commandNamed(program, words);
   const { unknown } = command.parseOptions([...rest]);
@@ -70,22 +73,22 @@ function commandNamed(
   return command === undefined ? { command: program, rest: words } : commandNamed(command, words.slice(1));
 }
 
-/** Says on standard error why a command failed; gives the exit code. */
+/** Writes the error to standard error and returns the exit code. */
 function reportFailure(error: unknown, { json, stderr }: { json: boolean; stderr: OutputStream }): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return exitCodes.done;
-    // Help that is shown because a command is missing has said everything.
+    // When the command is missing, commander has already printed the help.
     if (error.code !== 'commander.help') {
-      const said = error.message.replace(/^error: ./, (start) => start.slice('error: '.length).toUpperCase());
-      say('usage', json ? said : `${said}\nAdd --help to see how it is used.`);
+      const text = error.message.replace(/^error: ./, (start) => start.slice('error: '.length).toUpperCase());
+      report('usage', json ? text : `${text}\nAdd --help for usage.`);
     }
     return exitCodes.usage;
   }
   const { code, details, exitCode } = classified(error);
-  say(code, messageOf(error), details);
+  report(code, messageOf(error), details);
   return exitCode;
 
-  function say(errorCode: string, message: string, more: Readonly<Record<string, unknown>> = {}): void {
+  function report(errorCode: string, message: string, more: Readonly<Record<string, unknown>> = {}): void {
     const document = { error: { code: errorCode, message, ...more } };
     stderr.write(json ? `${JSON.stringify(document)}\n` : `Error: ${message}\n`);
   }

@@ -1,33 +1,33 @@
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import type { Outcome, OutcomeStore } from '../../../shared/store/outcomes.js';
-import type { FileListener } from '../file-run.js';
+import type { FileListener } from '../context/file-run.js';
 import type { InputFile } from '../score/input-file.js';
-import { type ImportFigures, ImportProgressFile } from './import-state.js';
-import { withMistake } from './mistakes.js';
+import { type MistakeGroup, withMistake } from './mistakes.js';
 import { type OutcomeColumns, type OutcomeRow, outcomeRows } from './outcome-rows.js';
 
-const rowsAtOnce = 1_000;
+const batchRows = 1_000;
 
 export interface ImportRun {
   readonly input: InputFile;
   readonly store: OutcomeStore;
   readonly organisationId: string;
   readonly columns: OutcomeColumns;
-  /** The time of the import, by the service's clock. */
+  /** Time of the import by the service's clock. */
   readonly now: Date;
   readonly signal: AbortSignal;
   readonly listener: Pick<FileListener, 'started' | 'progress'>;
 }
 
 export interface ImportReport extends ImportFigures {
-  /** Rows of the file that were read, in all runs. */
+  /** Rows read in all runs. */
   readonly rows: number;
-  /** False when it was interrupted: the same command goes on. */
+  /** False after an interruption: the same command resumes. */
   readonly complete: boolean;
 }
 
 /**
- * Imports outcomes row by row, in the order of the file. A row that is wrong is left out and told; the others count.
- * @throws CliError when the file cannot be read; what MongoDB says. What was done is kept, and the next run goes on
+ * Imports outcomes in file order. Invalid rows are skipped and reported.
+ * @throws CliError when the file cannot be read; errors of MongoDB. Progress is kept, and the next run resumes
  */
 export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
   const { input, columns, now, listener } = run;
@@ -53,7 +53,7 @@ export async function importOutcomes(run: ImportRun): Promise<ImportReport> {
     if (rows <= before.rows) continue;
     figures = withRow(figures, row);
     if ('outcome' in row) pending.push(row.outcome);
-    if (rows % rowsAtOnce !== 0) continue;
+    if (rows % batchRows !== 0) continue;
     await flush(endByte);
     if (run.signal.aborted) return { ...figures, rows, complete: false };
   }
@@ -71,4 +71,72 @@ function withRow(figures: ImportFigures, row: OutcomeRow): ImportFigures {
     };
   const mistakes = withMistake(figures.mistakes, row.mistake, row.line);
   return { ...figures, refused: figures.refused + 1, mistakes };
+}
+
+/** Figures of the imported rows. */
+export interface ImportFigures {
+  readonly accepted: number;
+  readonly converted: number;
+  readonly refused: number;
+  /** Mistakes in the refused rows. */
+  readonly mistakes: readonly MistakeGroup[];
+}
+
+/** Progress of an import, stored beside the file until it completes. */
+interface ImportState {
+  readonly format: 2;
+  /** Identifies the import. With another identity the import starts from the first row. */
+  readonly of: ImportIdentity;
+  /** Imported rows, counted from the first row of the file. */
+  readonly rows: number;
+  readonly figures: ImportFigures;
+}
+
+interface ImportIdentity {
+  readonly organisation: string;
+  readonly bytes: number;
+  readonly modified_at: string;
+  readonly columns: readonly (string | null)[];
+}
+
+const nothingImported: ImportFigures = { accepted: 0, converted: 0, refused: 0, mistakes: [] };
+
+/** Stores the progress of an import beside its file. An unwritable folder disables resuming and is not an error. */
+export class ImportProgressFile {
+  private readonly path: string;
+  private readonly identity: ImportIdentity;
+  private isWritable = true;
+
+  constructor(input: InputFile, of: Pick<ImportIdentity, 'organisation' | 'columns'>) {
+    this.path = `${input.path}.import.json`;
+    this.identity = { ...of, bytes: input.bytes, modified_at: input.modifiedAt.toISOString() };
+  }
+
+  /** Progress of an earlier run of the same import, or zero rows. */
+  async read(): Promise<{ readonly rows: number; readonly figures: ImportFigures }> {
+    try {
+      const state = JSON.parse(await readFile(this.path, 'utf8')) as Partial<ImportState>;
+      const isSame = state.format === 2 && JSON.stringify(state.of) === JSON.stringify(this.identity);
+      if (isSame && state.rows !== undefined && state.figures !== undefined)
+        return { rows: state.rows, figures: state.figures };
+    } catch {
+      // No usable file. Importing all rows again is idempotent.
+    }
+    return { rows: 0, figures: nothingImported };
+  }
+
+  async write(rows: number, figures: ImportFigures): Promise<void> {
+    if (!this.isWritable) return;
+    const state: ImportState = { format: 2, of: this.identity, rows, figures };
+    try {
+      await writeFile(`${this.path}.part`, `${JSON.stringify(state)}\n`);
+      await rename(`${this.path}.part`, this.path);
+    } catch {
+      this.isWritable = false;
+    }
+  }
+
+  async remove(): Promise<void> {
+    if (this.isWritable) await rm(this.path, { force: true }).catch(() => undefined);
+  }
 }

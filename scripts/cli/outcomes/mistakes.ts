@@ -1,10 +1,9 @@
 import { readableCount } from '../../terminal/readable-numbers.js';
 
-/** What is wrong with a row. */
 export interface Mistake {
-  /** What the cell must be, the same for all rows with this mistake. */
+  /** The violated rule, which identifies the mistake. */
   readonly what: string;
-  /** What the cell is, where that says more. */
+  /** Content of the cell, if it helps. */
   readonly value?: string;
 }
 
@@ -12,18 +11,18 @@ export interface Mistake {
 export interface MistakeGroup {
   readonly what: string;
   readonly rows: number;
-  /** The first of them, `rowsTold` at most. */
+  /** The first rows, at most `maxRowsListed`. */
   readonly first: readonly { readonly line: number; readonly value?: string }[];
-  /** What their cells are, each once; `valuesTold` and one more at most. */
+  /** Distinct contents of their cells, at most `maxValuesListed + 1`. */
   readonly values: readonly string[];
 }
 
-/** So many rows with the same mistake are told one by one; more of them in one sentence. */
-const rowsTold = 3;
-const valuesTold = 5;
-const longestValue = 40;
+/** Up to this count each row gets its own sentence; more rows share one. */
+const maxRowsListed = 3;
+const maxValuesListed = 5;
+const maxValueLength = 40;
 
-/** Adds a row to those with the same mistake. */
+/** Adds a row to the group of its mistake. */
 export function withMistake(
   groups: readonly MistakeGroup[],
   { what, value }: Mistake,
@@ -31,24 +30,25 @@ export function withMistake(
 ): readonly MistakeGroup[] {
   const found = groups.find((group) => group.what === what) ?? { what, rows: 0, first: [], values: [] };
   const shown = value === undefined ? undefined : shortened(value);
-  const isNew = shown !== undefined && !found.values.includes(shown) && found.values.length <= valuesTold;
+  const isNew =
+    shown !== undefined && !found.values.includes(shown) && found.values.length <= maxValuesListed;
   const row = shown === undefined ? { line } : { line, value: shown };
   const group = {
     what,
     rows: found.rows + 1,
-    first: found.first.length < rowsTold ? [...found.first, row] : found.first,
+    first: found.first.length < maxRowsListed ? [...found.first, row] : found.first,
     values: isNew ? [...found.values, shown] : found.values,
   };
   return [...groups.filter((each) => each.what !== what), group];
 }
 
-/** What is wrong with a file's rows, a sentence each, in the order of the lines. */
+/** Describes the mistakes in line order, one sentence each. */
 export function mistakeSentences(groups: readonly MistakeGroup[], fileName: string): string[] {
   return groups
     .flatMap(({ what, rows, first, values }) => {
       const line = first[0]?.line ?? 0;
       const place = `${fileName}, ${readableCount(rows)} rows, first in line ${line}`;
-      return rows > rowsTold
+      return rows > maxRowsListed
         ? [{ line, text: `${place}: ${what}${butIs(values)}` }]
         : first.map((row) => ({
             line: row.line,
@@ -62,10 +62,11 @@ export function mistakeSentences(groups: readonly MistakeGroup[], fileName: stri
 function butIs(values: readonly string[]): string {
   if (values.length === 0) return '';
   const quoted = values.map((value) => (value === '' ? 'empty' : JSON.stringify(value)));
-  if (values.length > valuesTold) return `, but is ${quoted.slice(0, valuesTold).join(', ')} or another`;
+  if (values.length > maxValuesListed)
+    return `, but is ${quoted.slice(0, maxValuesListed).join(', ')} or another value`;
   const last = quoted.at(-1) ?? '';
   return `, but is ${quoted.length === 1 ? last : `${quoted.slice(0, -1).join(', ')} or ${last}`}`;
 }
 
 const shortened = (value: string): string =>
-  value.length > longestValue ? `${value.slice(0, longestValue - 1)}…` : value;
+  value.length > maxValueLength ? `${value.slice(0, maxValueLength - 1)}…` : value;

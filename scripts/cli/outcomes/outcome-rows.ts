@@ -3,19 +3,18 @@ import { foldFieldName } from '../../../shared/field-name.js';
 import { isoInstant } from '../../../shared/iso-instant.js';
 import { isTooFarAhead, mostDaysAhead } from '../../../shared/outcome-date.js';
 import type { Outcome } from '../../../shared/store/outcomes.js';
-import { csvRows, emptyCsv } from '../score/csv-rows.js';
+import { csvRows, emptyCsv } from '../score/csv-records.js';
 import { badInput, type InputFile } from '../score/input-file.js';
-import { convertedWords, readConverted } from './converted-words.js';
 import type { Mistake } from './mistakes.js';
 
-/** Which columns say what became of a lead; undefined: the usual name, `at` only when there is such a column. */
+/** Column names. Undefined means the default name; `at` is optional by default. */
 export interface OutcomeColumns {
   readonly crmId: string | undefined;
   readonly converted: string | undefined;
   readonly at: string | undefined;
 }
 
-/** One row of the file: what it says, or what is wrong with it. */
+/** One row of the file: its outcome or its mistake. */
 export type OutcomeRow = { readonly line: number; readonly endByte: number } & (
   | { readonly outcome: Outcome }
   | { readonly mistake: Mistake }
@@ -29,10 +28,9 @@ interface Places {
 }
 
 /**
- * The rows of a CSV with a header line, blank ones left out.
- * @param options `now`: the time of the import; a lead is taken to have converted then where the file has no such column
- *   or, for a lead that has not converted, no date
- * @throws CliError when a column is missing, or naming where the file cannot be read
+ * Reads the rows of a CSV with a header line and skips blank rows.
+ * @param options `now` is the import time. It dates rows without an `at` column, and unconverted leads without a date
+ * @throws CliError when a column is missing or the file cannot be read
  */
 export async function* outcomeRows(
   input: InputFile,
@@ -61,7 +59,7 @@ function placesOf(header: readonly string[], fileName: string, columns: OutcomeC
     const shown = names.filter((each) => each !== '').slice(0, 12);
     const more = names.length > shown.length ? ', …' : '';
     throw badInput(
-      `${fileName} has no column "${name}": name the one to use with ${option}. It has: ${shown.map((each) => JSON.stringify(each)).join(', ')}${more}`,
+      `${fileName} has no column "${name}". Name the column with ${option}. Existing columns: ${shown.map((each) => JSON.stringify(each)).join(', ')}${more}`,
     );
   };
   return {
@@ -82,12 +80,12 @@ function readRow(
   if (crmId === '') return { mistake: { what: `${name(places.crmId)} is empty` } };
   if (!isCrmId(crmId)) {
     const must = `at most ${longestCrmId} characters, none of them NUL`;
-    return { mistake: { what: `${name(places.crmId)} is no crm_id: ${must}` } };
+    return { mistake: { what: `${name(places.crmId)} is not a valid crm_id (${must})` } };
   }
   const value = (record[places.converted] ?? '').trim();
   const converted = readConverted(value);
   if (converted === undefined)
-    return { mistake: { what: `${name(places.converted)} must say ${convertedWords}`, value } };
+    return { mistake: { what: `${name(places.converted)} must be ${convertedWords}`, value } };
   const text = places.at === undefined ? '' : (record[places.at] ?? '').trim();
   if (text === '') {
     if (places.at === undefined || !converted)
@@ -100,6 +98,25 @@ function readRow(
   const must =
     at === undefined
       ? 'must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z'
-      : `must not be more than ${mostDaysAhead} days ahead for a lead that has converted`;
+      : `must be at most ${mostDaysAhead} days in the future for a converted lead`;
   return { mistake: { what: `${name(places.at ?? 0)} ${must}`, value: text } };
+}
+
+const yes = ['1', 'true', 'yes', 'y', 't', 'on', 'won', 'converted'];
+const no = ['0', 'false', 'no', 'n', 'f', 'off', 'lost', 'open'];
+
+/** Accepted contents of the converted column, for messages. */
+export const convertedWords = `yes (${yes.join(', ')}) or no (${no.join(', ')})`;
+
+/**
+ * Parses a converted cell, ignoring case. Also accepts `1.0` and `0.0`, which pandas writes for a column with gaps.
+ * @returns undefined for any other text
+ */
+export function readConverted(cell: string): boolean | undefined {
+  const word = cell
+    .trim()
+    .toLowerCase()
+    .replace(/^([01])\.0+$/, '$1');
+  if (yes.includes(word)) return true;
+  return no.includes(word) ? false : undefined;
 }

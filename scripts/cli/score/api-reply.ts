@@ -1,6 +1,6 @@
-import type { HttpReply } from './http-connections.js';
+import type { HttpReply } from './calls/http-connections.js';
 
-/** One row of an answer, as the API gives it; further members are kept. */
+/** One row of a reply. JSONL output also keeps members that are not listed here. */
 export interface ScoreRow {
   readonly score: number;
   readonly conversion_likelihood: number;
@@ -29,16 +29,16 @@ export interface ReplyValidation {
   readonly summary: string;
 }
 
-/** A 200, as far as it is used here. */
+/** The members of a 200 reply that the command uses. */
 export interface ScoreReply {
   readonly scores: readonly ScoreRow[];
   readonly usage?: ReplyUsage;
   readonly validation?: ReplyValidation;
 }
 
-/** An answer other than 200, or none. */
+/** A failed call. `status` is 0 when there was no reply. */
 export interface ApiFailure {
-  /** `error.code`; `unknown_reply` when the answer has no envelope. */
+  /** `error.code`, or `unknown_reply` when the reply has no error envelope. */
   readonly code: string;
   readonly message: string;
   readonly docsUrl: string | undefined;
@@ -47,10 +47,7 @@ export interface ApiFailure {
   readonly retryAfterSeconds: number | undefined;
 }
 
-/**
- * Reads the answer to a batch of `records` records.
- * @returns the scores, one for each record, or what the service said instead
- */
+/** Parses the reply to a call. A 200 without exactly `records` scores is a failure. */
 export function readReply(
   reply: HttpReply,
   records: number,
@@ -74,13 +71,13 @@ export function readReply(
   };
 }
 
-/** A header that came once. */
+/** The value of a header, or undefined if it is missing or repeated. */
 export function headerOf(reply: HttpReply, name: string): string | undefined {
   const value = reply.headers[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The value of a JSON text; undefined where it is none. */
+/** Parses JSON; undefined when the text is invalid. */
 export function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -89,7 +86,7 @@ export function parse(text: string): unknown {
   }
 }
 
-/** A member that a value has itself; undefined where it has none, or is no object. */
+/** An own property of an object, or undefined. */
 export function member(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return Object.getOwnPropertyDescriptor(value, name)?.value;
@@ -102,5 +99,5 @@ function isScoreReply(body: unknown): body is ScoreReply {
 
 function describeUnknown({ status, body }: HttpReply): string {
   const start = body.replace(/\s+/g, ' ').slice(0, 120);
-  return `the answer is not one of this API (status ${status}${start === '' ? '' : `: ${start}`}). Is --url right?`;
+  return `the reply is not from this API (status ${status}${start === '' ? '' : `: ${start}`}). Check --url`;
 }

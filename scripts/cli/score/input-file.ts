@@ -4,27 +4,48 @@ import { basename } from 'node:path';
 import { pipeline } from 'node:stream';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { messageOf } from '../../../shared/errors.js';
-import { CliError } from '../cli-error.js';
-import { fileProblem } from '../file-problem.js';
+import { CliError, fileProblem } from '../context/cli-error.js';
+
+/** One record of the input file, ready to be sent. */
+export interface InputRecord {
+  /** Record number from 1. Counts empty rows but not the CSV header. */
+  readonly row: number;
+  /** First line of the record, from 1. */
+  readonly line: number;
+  /** The record as JSON; undefined for an empty row, which is not sent. */
+  readonly text: string | undefined;
+  /** Bytes of the inflated file up to the end of this record. */
+  readonly endByte: number;
+}
+
+export interface RecordOptions {
+  /** Column or field with the crm_id; undefined means `crm_id`, if it exists. */
+  readonly crmIdField: string | undefined;
+  /**
+   * Receives the names under which values are sent, including `crm_id`. Called once with the columns of a CSV, before
+   * its first record, or with the keys of each JSONL record.
+   */
+  readonly onNames?: ((names: readonly string[]) => void) | undefined;
+}
 
 export type RecordFormat = 'csv' | 'jsonl';
 
-/** A file of records: what it is and how far it has been read. */
+/** An input file and its reading progress. */
 export interface InputFile {
   readonly path: string;
-  /** Without its folder, for messages. */
+  /** File name without the folder, for messages. */
   readonly name: string;
   readonly format: RecordFormat;
-  /** As it lies on disk. */
+  /** Size on disk. */
   readonly bytes: number;
   readonly modifiedAt: Date;
-  /** Bytes of the inflated file, as far as is known: exact for a plain one, an estimate while a gzipped one is read. */
+  /** Size after inflation in bytes: exact for a plain file, an estimate while a gzipped one is read. */
   inflatedBytes(): number;
-  /** The text, piece by piece, inflated when the content is gzip. To be called once. */
+  /** Streams the inflated text. May be called only once. */
   texts(): AsyncGenerator<string>;
 }
 
-/** The format that a file's name says, `.gz` left aside; undefined when it says neither. */
+/** Format by file name, ignoring `.gz`; undefined for other names. */
 export function formatOf(path: string): RecordFormat | undefined {
   const name = path.toLowerCase().replace(/\.gz$/, '');
   if (/\.(csv|tsv)$/.test(name)) return 'csv';
@@ -33,23 +54,21 @@ export function formatOf(path: string): RecordFormat | undefined {
 }
 
 /**
- * Looks at a file of records, without reading it yet.
- * @throws CliError when it is not there, is no file, is UTF-16, or its name says neither CSV nor JSONL
+ * Inspects an input file without reading its records.
+ * @throws CliError when it is missing, not a regular file, UTF-16, or neither CSV nor JSONL by name
  */
 export async function openInput(path: string): Promise<InputFile> {
   const name = basename(path);
   const format = formatOf(path);
   if (format === undefined)
-    throw badInput(
-      `${name}: the name must end in .csv, .tsv, .jsonl or .ndjson (and .gz when it is gzipped)`,
-    );
+    throw badInput(`${name}: the name must end in .csv, .tsv, .jsonl or .ndjson (optionally with .gz)`);
   const found = await stat(path).catch((error: unknown) => {
-    throw badInput(`${path} cannot be read: ${fileProblem(error)}`);
+    throw badInput(`Cannot read ${path}: ${fileProblem(error)}`);
   });
-  if (!found.isFile()) throw badInput(`${path} is no file`);
+  if (!found.isFile()) throw badInput(`${path} is not a file`);
   const start = await firstBytes(path);
   if (start.equals(Buffer.from([0xff, 0xfe])) || start.equals(Buffer.from([0xfe, 0xff])))
-    throw badInput(`${name} is UTF-16. Save it as UTF-8, or: iconv -f UTF-16 -t UTF-8 ${name}`);
+    throw badInput(`${name} is UTF-16. Save it as UTF-8, or convert it: iconv -f UTF-16 -t UTF-8 ${name}`);
   const reading = new Reading(path, { gzipped: start.equals(Buffer.from([0x1f, 0x8b])), bytes: found.size });
   return {
     path,
@@ -72,13 +91,13 @@ async function firstBytes(path: string): Promise<Buffer> {
       await file.close();
     }
   } catch (error) {
-    throw badInput(`${path} cannot be read: ${fileProblem(error)}`);
+    throw badInput(`Cannot read ${path}: ${fileProblem(error)}`);
   }
 }
 
 /** One pass over a file. */
 class Reading {
-  /** What counts the bytes of the file that have been used, as they lie on disk. */
+  /** Its `bytesWritten` counts the compressed bytes that were consumed. */
   private gunzip: Gunzip | undefined;
   private inflated = 0;
   private lines = 1;
@@ -95,7 +114,7 @@ class Reading {
   }
 
   async *texts(): AsyncGenerator<string> {
-    // A byte order mark at the beginning is taken off by the decoder.
+    // The decoder removes a byte order mark.
     const decoder = new TextDecoder('utf-8', { fatal: true });
     for await (const bytes of this.chunks()) {
       this.inflated += bytes.length;
@@ -113,7 +132,7 @@ class Reading {
     try {
       for await (const bytes of stream) yield bytes;
     } catch (error) {
-      throw badInput(`${basename(this.path)} cannot be read to its end: ${messageOf(error)}`);
+      throw badInput(`Cannot read ${basename(this.path)} to its end: ${messageOf(error)}`);
     } finally {
       source.destroy();
     }
@@ -130,5 +149,5 @@ class Reading {
   }
 }
 
-/** The input cannot be used; the message says where and why. */
+/** Invalid input. The message must name the place and the problem. */
 export const badInput = (message: string): CliError => new CliError(message, { code: 'bad_input' });

@@ -1,13 +1,15 @@
+import { type ChildProcess, spawn } from 'node:child_process';
 import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { runCli } from '../../../scripts/cli/run-cli.js';
-import { readConfig } from '../../../shared/config.js';
-import type { CliResult } from './cli-process.js';
+import { childEnvironment, readConfig } from '../../../shared/config.js';
+import { projectFile } from '../../../shared/project-root.js';
 
 /**
- * Runs a command within this process, as `main.ts` does: many times faster than a process of its own.
- * @param settings the environment; nothing that is set where the tests run reaches the command
- * @param typed what a person at a terminal types, to its end; without it there is no terminal
- * @param shown which outputs that terminal shows
+ * Runs a command in this process, like `main.ts`, which is many times faster than a child process.
+ * @param settings the complete environment of the command
+ * @param typed terminal input up to its end; without it standard input is not a terminal
+ * @param shown the outputs that are terminals, if `typed` is given
  */
 export async function callCli(
   words: readonly string[],
@@ -25,8 +27,8 @@ export async function callCli(
 }
 
 /**
- * Runs a command with `--json` and gives its document.
- * @throws Error with what it said when it failed, or printed anything else than one document
+ * Runs a command with `--json` and returns its document.
+ * @throws Error with standard error when the command fails or prints anything but one document
  */
 export async function cliDocument(
   words: readonly string[],
@@ -36,7 +38,52 @@ export async function cliDocument(
   if (exitCode !== 0) throw new Error(`exit code ${exitCode}: ${stderr}`);
   const document: unknown = JSON.parse(stdout);
   if (typeof document === 'object' && document !== null) return { ...document };
-  throw new Error(`no document: ${stdout}`);
+  throw new Error(`not a JSON object: ${stdout}`);
 }
 
 const readAll = (stream: PassThrough): string => String(stream.read() ?? '');
+
+/** Output of a finished command. */
+export interface CliResult {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A running command. */
+export interface RunningCli {
+  readonly process: ChildProcess;
+  readonly ended: Promise<CliResult>;
+}
+
+type Settings = Readonly<Record<string, string | undefined>>;
+
+/** Removes the settings of the test run from the environment of a command. */
+const unsetSettings: Settings = {
+  REDIS_URL: undefined,
+  MONGODB_URL: undefined,
+  BASE_URL: undefined,
+  KEY_BRAND: undefined,
+  KEY_PEPPER: undefined,
+  CLOCK_OFFSET_MS: undefined,
+};
+
+/** Starts the compiled `leadscore` as a child process. */
+export function startCli(words: readonly string[], settings: Settings = {}): RunningCli {
+  const child = spawn(process.execPath, [projectFile('dist/scripts/cli/main.js'), ...words], {
+    env: childEnvironment({ ...unsetSettings, ...settings }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const closed = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  const ended = Promise.all([closed, text(child.stdout), text(child.stderr)]).then(
+    ([exitCode, stdout, stderr]) => ({ exitCode, stdout, stderr }),
+  );
+  return { process: child, ended };
+}
+
+/** Runs a command as a child process to its end. */
+export const runCliProcess = (words: readonly string[], settings?: Settings): Promise<CliResult> =>
+  startCli(words, settings).ended;

@@ -6,8 +6,7 @@ import { expect } from 'chai';
 import { freePort } from '../../../scripts/local-servers/loopback-port.js';
 import { projectFile } from '../../../shared/project-root.js';
 import { leaveOut } from '../../support/leave-out.js';
-import { callCli } from './cli-call.js';
-import { runCliProcess } from './cli-process.js';
+import { callCli, runCliProcess } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
 describe('every command', () => {
@@ -19,7 +18,7 @@ describe('every command', () => {
 
   after(() => desk.leave());
 
-  it('works as a process of its own, from a fresh database to a model that can score', async () => {
+  it('the compiled commands create an organisation, a key and a model on a fresh database', async () => {
     const document = async (...words: string[]): Promise<Record<string, unknown>> => {
       const { exitCode, stdout, stderr } = await runCliProcess([...words, '--json'], desk.settings);
       expect(exitCode, stderr).to.equal(0);
@@ -37,7 +36,7 @@ describe('every command', () => {
     expect((await runCliProcess(['--version'])).stdout).to.match(/^\d+\.\d+\.\d+\n$/);
   });
 
-  it('an unknown id fails with exit code 1 and says where to look, as JSON when asked', async () => {
+  it('commands exit with 1 on an unknown id, and their JSON error names the command that lists the ids', async () => {
     for (const words of [
       ['org', 'show', 'org_x'],
       ['org', 'set', 'org_x', '--plan', 'pro'],
@@ -61,7 +60,7 @@ describe('every command', () => {
     }
   });
 
-  it('a wrong call ends with exit code 2 before anything is connected to', async () => {
+  it('commands exit with 2 on invalid arguments before they connect to a server', async () => {
     for (const words of [
       [],
       ['org'],
@@ -87,13 +86,13 @@ describe('every command', () => {
     }
   });
 
-  it('without servers it says what to set or start', async () => {
+  it('commands without configured servers name the missing setting and npm start', async () => {
     const halfSet = await callCli(['org', 'list'], { REDIS_URL: desk.databases.redisUrl });
     expect(halfSet.exitCode).to.equal(1);
     expect(halfSet.stderr).to.include('MONGODB_URL is not set').and.include('npm start');
   });
 
-  it('an option that is misspelt is named, not the required one that it was to be', async () => {
+  it('the error for a misspelt required option names the misspelt one and suggests the right one', async () => {
     const { exitCode, stderr } = await callCli(['model', 'import', './bundle', '--ogr', 'org_x']);
     expect(exitCode).to.equal(2);
     expect(stderr).to.include("Unknown option '--ogr'").and.include('Did you mean --org?');
@@ -102,7 +101,7 @@ describe('every command', () => {
     expect(missing.stderr).to.include("Required option '--org <org>' not specified");
   });
 
-  it('a change without Redis is made all the same, with a warning', async () => {
+  it('a change without Redis is stored and exits with 0 and a warning', async () => {
     const id = await desk.newOrganisation();
     const { exitCode, stdout, stderr } = await callCli(['org', 'set', id, '--plan', 'free', '--json'], {
       ...desk.settings,
@@ -113,12 +112,12 @@ describe('every command', () => {
     expect(stderr).to.include('within 5 seconds');
   });
 
-  it('a command ends once it has said that MongoDB does not answer', async function () {
+  it('a command exits with 1 when MongoDB accepts connections but does not answer', async function () {
     this.timeout(60_000);
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
-    // The driver alone would wait for ever.
+    // Disables the connect timeout of the driver.
     const url = `mongodb://127.0.0.1:${port}/?connectTimeoutMS=0`;
     try {
       const { exitCode, stderr } = await runCliProcess(['org', 'list'], {
@@ -132,26 +131,26 @@ describe('every command', () => {
     }
   });
 
-  it('says that its output cannot be written, as on a full disk', async function () {
+  it('a command exits with 1 and the reason when standard output is on a full disk', async function () {
     const full = '/dev/full';
-    if (!existsSync(full)) leaveOut(this, `there is no ${full}`, 'run it on Linux');
+    if (!existsSync(full)) leaveOut(this, `${full} does not exist`, 'run it on Linux');
     const output = openSync(full, 'w');
     try {
       const main = projectFile('dist/scripts/cli/main.js');
       const child = spawn(process.execPath, [main, '--help'], { stdio: ['ignore', output, 'pipe'] });
       let stderr = '';
-      child.stderr?.on('data', (said) => {
-        stderr += said;
+      child.stderr?.on('data', (bytes) => {
+        stderr += bytes;
       });
       const [exitCode] = await once(child, 'close');
       expect(exitCode).to.equal(1);
-      expect(stderr).to.match(/^Error: standard output cannot be written: .*no space left.*\n$/);
+      expect(stderr).to.match(/^Error: cannot write to standard output: .*no space left.*\n$/);
     } finally {
       closeSync(output);
     }
   });
 
-  it('every command has help with an example', async () => {
+  it('the help of every command has an example, --json and lines of at most 110 characters', async () => {
     const commands = [
       ...[
         'org create',
@@ -186,7 +185,7 @@ describe('every command', () => {
     }
   });
 
-  it('help says which options are required, whichever way it is asked for', async () => {
+  it('--help, -h and help mark the required options', async () => {
     for (const words of [
       ['score', '--help'],
       ['score', '-h'],

@@ -13,7 +13,7 @@ describe('leadscore key', () => {
 
   after(() => desk.leave());
 
-  it('create shows the secret once, and stores its hash alone', async () => {
+  it('key create prints the secret and stores only its hash, and key list prints neither', async () => {
     const organisation = await desk.newOrganisation();
     const created = await desk.document(
       'key',
@@ -42,7 +42,7 @@ describe('leadscore key', () => {
     expect(listed.stdout).to.not.include(String(stored?.hash));
   });
 
-  it('create refuses to make a key with other settings than the gateways, until these are theirs', async () => {
+  it('key create fails while KEY_BRAND or KEY_PEPPER differs from the gateways', async () => {
     const organisation = await desk.newOrganisation();
     const inUse = { brand: 'leadscore', pepper: desk.pepper };
     const gateways = new KeySettingsStore(desk.stores.database);
@@ -50,20 +50,21 @@ describe('leadscore key', () => {
     const create = (settings: Readonly<Record<string, string>>) =>
       callCli(['key', 'create', organisation, '--json'], settings);
     for (const isFirst of [true, false]) {
-      // Also before a gateway has been started: by the keys that were made so far.
+      // The first round runs before any gateway has stored settings: existing keys are compared instead.
       if (!isFirst) expect(await gateways.replace(inUse)).to.deep.equal([]);
       expect((await create(desk.settings)).exitCode).to.equal(0);
-      for (const [settings, names] of [
-        [other, 'KEY_PEPPER'],
-        [{ ...desk.settings, KEY_BRAND: 'acme' }, 'KEY_BRAND'],
-        [{ ...other, KEY_BRAND: 'acme' }, 'KEY_BRAND and KEY_PEPPER'],
+      for (const [settings, names, difference] of [
+        [other, 'KEY_PEPPER', "differs from the gateways' value,"],
+        [{ ...desk.settings, KEY_BRAND: 'acme' }, 'KEY_BRAND', "differs from the gateways' value,"],
+        [{ ...other, KEY_BRAND: 'acme' }, 'KEY_BRAND and KEY_PEPPER', "differ from the gateways' values,"],
       ] as const) {
         const { exitCode, stdout, stderr } = await create(settings);
         expect(exitCode, names).to.equal(1);
         expect(stdout).to.equal('');
         const { error } = JSON.parse(stderr);
         expect(error.code).to.equal('other_key_settings');
-        expect(error.message).to.include(`another ${names} than the gateways`);
+        expect(error.message).to.include(`${names} ${difference}`);
+        expect(error.message.startsWith(names), error.message).to.equal(true);
       }
     }
     expect(await desk.stores.keys.list(organisation)).to.have.length(2);
@@ -76,7 +77,7 @@ describe('leadscore key', () => {
     expect(JSON.stringify(stored)).to.include('"brand":"leadscore"').and.not.include(desk.pepper);
   });
 
-  it('revoke is for ever, is announced by the hash, and again keeps the first time', async () => {
+  it('key revoke publishes the hash, and a second revocation keeps the first time', async () => {
     const organisation = await desk.newOrganisation();
     const { key_id: id, secret } = await desk.document('key', 'create', organisation);
     const revoked = await desk.document('key', 'revoke', String(id));
@@ -84,6 +85,6 @@ describe('leadscore key', () => {
     expect(await desk.document('key', 'revoke', String(id))).to.deep.equal(revoked);
     const wrong = await desk.run('key', 'revoke', String(secret));
     expect(wrong.exitCode).to.equal(2);
-    expect(wrong.stderr).to.include('revoked by its id').and.not.include(String(secret));
+    expect(wrong.stderr).to.include('Give the key id').and.not.include(String(secret));
   });
 });

@@ -1,9 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { operatorName } from '../../../scripts/cli/operator-name.js';
+import { compareWithGolden } from '../../../scripts/cli/commands/models/golden-check.js';
+import { operatorName } from '../../../scripts/cli/context/operator.js';
+import { GOLDEN_FILE } from '../../../shared/bundle/bundle-files.js';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { requireReferenceBundles } from '../../support/golden-records.js';
-import { sampleFeatures } from '../../support/sample-bundle.js';
+import { sampleBundle, sampleFeatures } from '../../support/sample-bundle.js';
 import { callCli } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
@@ -16,13 +19,13 @@ describe('leadscore model', () => {
 
   after(() => desk.leave());
 
-  /** Imports a small valid bundle as a model; gives its id. */
+  /** Imports a small valid bundle as a new model and returns its id. */
   const newModel = async (organisation: string): Promise<string> =>
     String(
       (await desk.document('model', 'import', await desk.writeBundle(), '--org', organisation)).model_id,
     );
 
-  it('import makes a model with Live API on; with --model it adds a version, which then scores', async () => {
+  it('model import creates a model with Live API on, and --model adds and activates a version', async () => {
     const organisation = await desk.newOrganisation();
     const first = await desk.document('model', 'import', await desk.writeBundle(), '--org', organisation);
     expect(first).to.include({ org_id: organisation, version: '1.0.0', live_api: true, family: 'forward' });
@@ -60,21 +63,21 @@ describe('leadscore model', () => {
     expect(models).to.have.length(1);
   });
 
-  it('import stores nothing of a bundle that is not in order, or does not give its golden answers', async () => {
+  it('model import stores nothing when the bundle is invalid or differs from its golden records', async () => {
     const organisation = await desk.newOrganisation();
     const broken = await desk.writeBundle();
     await writeFile(join(broken, 'model.onnx'), 'not a model');
     const wrong = await desk.writeBundle();
     await writeFile(join(wrong, 'golden.jsonl'), '{"record":{"company_size":5},"raw":0.5,"score":99}\n');
-    for (const [path, said] of [
+    for (const [path, message] of [
       [broken, 'model.onnx'],
-      [wrong, 'does not give the answers that its golden records expect'],
+      [wrong, 'was not imported, because its results differ from its golden records'],
       [join('no', 'such', 'bundle'), 'no such file'],
     ] as const) {
       const { exitCode, stderr } = await desk.run('model', 'import', path, '--org', organisation, '--json');
       expect(exitCode).to.equal(1);
       expect(JSON.parse(stderr).error).to.include({ code: 'bad_bundle' });
-      expect(stderr).to.include(said);
+      expect(stderr).to.include(message);
     }
     const { stores } = desk;
     expect(await stores.models.list(organisation)).to.deep.equal([]);
@@ -85,12 +88,12 @@ describe('leadscore model', () => {
     ).to.equal(0);
   });
 
-  it('import refuses other content under a version that is there, another family, and other organisations models', async () => {
+  it("model import refuses new content for a stored version, another family and another organisation's model", async () => {
     const organisation = await desk.newOrganisation();
     const path = await desk.writeBundle();
     const { model_id: id } = await desk.document('model', 'import', path, '--org', organisation);
     const again = ['--org', organisation, '--model', String(id)];
-    expect(await desk.document('model', 'import', path, ...again), 'the same again').to.include({
+    expect(await desk.document('model', 'import', path, ...again), 'same content').to.include({
       model_id: id,
     });
     const other = await desk.run(
@@ -121,7 +124,7 @@ describe('leadscore model', () => {
     expect(elsewhere.stderr).to.include(`There is no model ${String(id)}`);
   });
 
-  it('set --override keeps who, when and why, and takes it back', async () => {
+  it('model set --override on stores user, time and reason, and off removes them', async () => {
     const organisation = await desk.newOrganisation();
     const model = await newModel(organisation);
     expect((await desk.run('model', 'set', model, '--override', 'on')).exitCode).to.equal(2);
@@ -140,7 +143,7 @@ describe('leadscore model', () => {
     expect(await desk.document('model', 'set', model, '--override', 'off')).to.not.have.property('override');
   });
 
-  it('knows who overrides by the number where the user has no account, as in a container', () => {
+  it('the operator name is the uid when the user has no account, as in a container', () => {
     const noAccount = () => {
       throw new Error('uv_os_get_passwd returned ENOENT');
     };
@@ -148,7 +151,7 @@ describe('leadscore model', () => {
     expect(operatorName(() => ({ username: 'ada' }))).to.equal('ada');
   });
 
-  it('delete makes a model unknown', async () => {
+  it('model delete removes a model from show and list', async () => {
     const organisation = await desk.newOrganisation();
     const id = await newModel(organisation);
     await desk.document('model', 'delete', id);
@@ -157,7 +160,7 @@ describe('leadscore model', () => {
     expect((await desk.document('model', 'list', organisation)).models).to.deep.equal([]);
   });
 
-  describe('delete, of a person at a terminal,', () => {
+  describe('model delete at a terminal', () => {
     let id: string;
 
     before(async () => {
@@ -169,9 +172,9 @@ describe('leadscore model', () => {
     for (const [what, typed] of [
       ['no', 'no\n'],
       ['an empty line', '\n'],
-      ['the end of the input', ''],
+      ['end of input', ''],
     ] as const) {
-      it(`asks, and does nothing after ${what}`, async () => {
+      it(`keeps the model and exits with 1 when the answer is ${what}`, async () => {
         const { exitCode, stdout, stderr } = await callCli(['model', 'delete', id], desk.settings, typed);
         expect({ exitCode, stdout }).to.deep.equal({ exitCode: 1, stdout: '' });
         expect(stderr).to.include(`Delete ${id}`).and.include('[y/N]').and.include('was not deleted');
@@ -179,7 +182,7 @@ describe('leadscore model', () => {
       });
     }
 
-    it('asks, and does nothing after Ctrl-C, which is told apart from a no', async () => {
+    it('keeps the model and exits with 130 on Ctrl-C', async () => {
       const { exitCode, stdout, stderr } = await callCli(['model', 'delete', id], desk.settings, '\u0003');
       expect({ exitCode, stdout }).to.deep.equal({ exitCode: 130, stdout: '' });
       expect(stderr)
@@ -188,36 +191,36 @@ describe('leadscore model', () => {
       expect(await isThere()).to.equal(true);
     });
 
-    it('asks on standard output when standard error is a file', async () => {
+    it('prints the question on standard output when standard error is a file', async () => {
       const call = await callCli(['model', 'delete', id], desk.settings, 'no\n', ['stdout']);
       expect(call.exitCode).to.equal(1);
       expect(call.stdout).to.include('[y/N]');
       expect(await isThere()).to.equal(true);
     });
 
-    it('refuses when it could not be read what is asked, and names --yes', async () => {
+    it('exits with 2 and names --yes when no output is a terminal', async () => {
       const { exitCode, stderr } = await callCli(['model', 'delete', id], desk.settings, 'yes\n', []);
       expect(exitCode).to.equal(2);
       expect(stderr).to.include('Add --yes');
       expect(await isThere()).to.equal(true);
     });
 
-    it('asks nothing when told --yes', async () => {
+    it('deletes without a question with --yes', async () => {
       const { exitCode, stderr } = await callCli(['model', 'delete', id, '--yes'], desk.settings, '');
       expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' });
       expect(await isThere()).to.equal(false);
     });
 
-    it('deletes after yes', async () => {
+    it('deletes when the answer is yes', async () => {
       id = await newModel(await desk.newOrganisation());
       const { exitCode, stdout } = await callCli(['model', 'delete', id], desk.settings, 'yes\n');
       expect(exitCode).to.equal(0);
-      expect(stdout).to.include('is deleted');
+      expect(stdout).to.include('was deleted');
       expect(await isThere()).to.equal(false);
     });
   });
 
-  it('check compares golden answers, of several bundles, without any server', async () => {
+  it('model check compares the golden records of several bundles without servers', async () => {
     const good = await desk.writeBundle();
     const bad = await desk.writeBundle();
     await writeFile(
@@ -239,7 +242,7 @@ describe('leadscore model', () => {
     );
   });
 
-  it('check finds the reference models in order', async function () {
+  it('model check passes the reference models', async function () {
     const paths = requireReferenceBundles(this);
     const { exitCode, stdout } = await callCli(['model', 'check', ...paths, '--json']);
     expect(exitCode, stdout).to.equal(0);
@@ -249,5 +252,39 @@ describe('leadscore model', () => {
       expect(golden).to.include({ records: 200, score_mismatches: 0, likelihood_mismatches: 0 });
       expect(golden.largest_raw_difference).to.be.at.most(1e-6);
     }
+  });
+});
+
+const record = { company_size: 120, demo_requested: 'yes', lead_source: 'web seminar' };
+
+/** Checks the sample bundle against one golden record with these contributions. */
+async function compared(contributions: Readonly<Record<string, number>> | undefined) {
+  const files = sampleBundle();
+  files.set(GOLDEN_FILE, Buffer.from(JSON.stringify({ record, contributions })));
+  const comparison = await compareWithGolden(checkBundle(files), { nowMs: 0 });
+  if (comparison === undefined) throw new Error('the golden record was not read');
+  return comparison;
+}
+
+describe('contributions of golden records', () => {
+  it('pass when each contribution is within 1e-4, and the result has the largest difference', async () => {
+    const comparison = await compared({ company_size: 1.20005, demo_requested: 1, lead_source: 0.25 });
+    expect(comparison.passed).to.equal(true);
+    expect(comparison.largestContributionDifference).to.be.closeTo(5e-5, 1e-6);
+  });
+
+  it('fail when a contribution differs by more than 1e-4, and the result names the record', async () => {
+    const comparison = await compared({ company_size: 1.2002, demo_requested: 1 });
+    expect(comparison.passed).to.equal(false);
+    expect(comparison.differences[0]).to.match(/^record 1: a contribution differs by 0\.000[12]/);
+  });
+
+  it('fail for a field unknown to the model, unless its expected contribution is 0', async () => {
+    expect((await compared({ region: 0.5 })).passed).to.equal(false);
+    expect((await compared({ region: 0 })).passed).to.equal(true);
+  });
+
+  it('are not compared when the golden record has none', async () => {
+    expect(await compared(undefined)).to.include({ passed: true, largestContributionDifference: undefined });
   });
 });

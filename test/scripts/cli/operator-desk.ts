@@ -9,32 +9,31 @@ import { eventually } from '../../support/eventually.js';
 import { type SampleOptions, sampleBundle } from '../../support/sample-bundle.js';
 import { type FreshDatabases, freshDatabases } from '../../support/servers.js';
 import { type Stores, storesOn } from '../../support/stores.js';
-import { callCli, cliDocument } from './cli-call.js';
-import type { CliResult } from './cli-process.js';
+import { type CliResult, callCli, cliDocument } from './cli-call.js';
 
-/** What an operator has: databases of their own, the commands that work on them, and an ear for announced changes. */
+/** Environment of an operator: fresh databases, commands that use them, and a subscription to published changes. */
 export interface OperatorDesk {
   readonly databases: FreshDatabases;
-  /** The environment of the commands. */
+  /** Environment variables of the commands. */
   readonly settings: Readonly<Record<string, string>>;
   readonly pepper: string;
   readonly stores: Stores;
   readonly redis: Redis;
   /** Runs a command to its end. */
   run(...words: string[]): Promise<CliResult>;
-  /** Runs a command with `--json` and gives its document; throws when it fails. */
+  /** Runs a command with `--json` and returns its document; throws when it fails. */
   document(...words: string[]): Promise<Record<string, unknown>>;
-  /** Creates an organisation on the plan `pro`; gives its id. */
+  /** Creates an organisation on the plan `pro` and returns its id. */
   newOrganisation(...options: string[]): Promise<string>;
-  /** Writes a small valid bundle into a folder of its own; gives its path. */
+  /** Writes a small valid bundle into a new folder and returns its path. */
   writeBundle(options?: SampleOptions): Promise<string>;
-  /** Resolves when the change has been announced. */
+  /** Resolves when the change has been published. */
   announced(change: Change): Promise<void>;
   /** Closes connections and removes files. */
   leave(): Promise<void>;
 }
 
-/** Sets up a desk on fresh databases, for one test file. */
+/** Creates the environment for one test file. */
 export async function operatorDesk(): Promise<OperatorDesk> {
   const databases = await freshDatabases();
   const pepper = 'pepper-of-the-tests';

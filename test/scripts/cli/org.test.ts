@@ -11,7 +11,7 @@ describe('leadscore org', () => {
 
   after(() => desk.leave());
 
-  it('create, set, show and list agree, and a change is announced', async () => {
+  it('org create, set, show and list return the same organisation, and set publishes the change', async () => {
     const trial = await desk.document('org', 'create', '--name', 'On trial', '--plan', 'trial');
     const inDays = (Date.parse(String(trial.trial_ends_at)) - Date.now()) / 86_400_000;
     expect(inDays).to.be.closeTo(14, 0.01);
@@ -42,7 +42,7 @@ describe('leadscore org', () => {
     expect(organisations).to.deep.include(changed);
   });
 
-  it("set --limit plan goes back to the plan's own limit, also of another plan, and create knows no such word", async () => {
+  it("org set --limit plan restores the plan's limit, and org create refuses the word plan", async () => {
     const id = await desk.newOrganisation('--limit', '123');
     expect(await desk.document('org', 'show', id)).to.include({ limit: 123, backstop: 246 });
     const back = await desk.document('org', 'set', id, '--limit', 'plan');
@@ -59,16 +59,18 @@ describe('leadscore org', () => {
       expect((await callCli(['org', ...words], desk.settings)).exitCode, words.join(' ')).to.equal(2);
   });
 
-  it('set --plan says that an own limit stays, and how to end it', async () => {
+  it('org set --plan reports that an own limit stays and how to remove it', async () => {
     const id = await desk.newOrganisation('--limit', '123456789');
     const moved = await desk.run('org', 'set', id, '--plan', 'enterprise');
-    expect(moved.stdout).to.include('123,456,789 a month included (own limit), stop at 246,913,578');
+    expect(moved.stdout).to.include('123,456,789 per month included (own limit), hard stop at 246,913,578');
     expect(moved.stdout).to.include(
-      `Its own limit of 123,456,789 records a month stays.\nTo end it: npx leadscore org set ${id} --limit plan`,
+      `Its own limit of 123,456,789 records per month stays in force.\nTo remove it: npx leadscore org set ${id} --limit plan`,
     );
     expect(await desk.document('org', 'show', id)).to.include({ plan: 'enterprise', limit: 123_456_789 });
     const free = await desk.run('org', 'set', id, '--plan', 'free');
-    expect(free.stdout).to.include('Its own limit of 123,456,789 counts again on a plan with live records.');
+    expect(free.stdout).to.include(
+      'Its own limit of 123,456,789 records per month returns on a plan with live records.',
+    );
     for (const { stdout } of [moved, free])
       expect(stdout.split('\n').filter((line) => line.length > 80)).to.deep.equal([]);
     const ended = await desk.run('org', 'set', id, '--plan', 'enterprise', '--limit', 'plan');
@@ -78,11 +80,11 @@ describe('leadscore org', () => {
     expect(ended.stdout).to.not.include('(own limit)');
   });
 
-  it('a limit on the plan free is refused: it has no live records to limit', async () => {
+  it('org create and set refuse --limit on the plan free', async () => {
     const expectRefused = async (...words: string[]): Promise<void> => {
       const { exitCode, stderr } = await desk.run('org', ...words);
       expect(exitCode, words.join(' ')).to.equal(2);
-      expect(stderr).to.include('--limit is for plans with live records; the plan free has none');
+      expect(stderr).to.include('--limit needs a plan with live records, and the plan free has none');
     };
     await expectRefused('create', '--name', 'Beta', '--plan', 'free', '--limit', '3');
     const id = await desk.newOrganisation('--limit', '123');
@@ -96,7 +98,7 @@ describe('leadscore org', () => {
     expect(paid).to.include({ limit: 500, backstop: 1_000 });
   });
 
-  it('a name is one line without control characters, which would do something to the terminal of others', async () => {
+  it('org create refuses a name with control characters or line breaks', async () => {
     for (const name of ['red \u001b[31m', 'two\nlines']) {
       const { exitCode, stderr } = await desk.run('org', 'create', '--name', name, '--plan', 'pro');
       expect(exitCode).to.equal(2);
@@ -104,7 +106,7 @@ describe('leadscore org', () => {
     }
   });
 
-  it('a trial that is begun by set lasts 14 days, or until the date given', async () => {
+  it('org set --plan trial starts a trial of 14 days, and --trial-ends changes its end', async () => {
     const id = await desk.newOrganisation();
     const begun = await desk.document('org', 'set', id, '--plan', 'trial');
     expect((Date.parse(String(begun.trial_ends_at)) - Date.now()) / 86_400_000).to.be.closeTo(14, 0.01);
@@ -113,7 +115,7 @@ describe('leadscore org', () => {
     expect((await desk.run('org', 'show', id)).stdout).to.include('2020-01-31 UTC (over: read-only');
   });
 
-  it('every table and description fits into 80 columns', async () => {
+  it('text output of org, key and usage commands has at most 80 columns', async () => {
     const id = await desk.newOrganisation('--limit', '123456789');
     await desk.run('org', 'set', id, '--name', 'An organisation with a name that is longer than most');
     for (const words of [

@@ -9,7 +9,7 @@ import type { StoredOutcome } from '../../../shared/store/outcomes.js';
 import { dayMs } from '../../../shared/utc-day.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
-/** What is accepted, as it is told. */
+/** Accepted contents of the converted column. */
 const words = 'yes (1, true, yes, y, t, on, won, converted) or no (0, false, no, n, f, off, lost, open)';
 
 describe('leadscore outcomes import', () => {
@@ -38,7 +38,7 @@ describe('leadscore outcomes import', () => {
     return found.map(({ crm_id, converted, at }) => [crm_id, converted, at.toISOString().slice(0, 16)]);
   };
 
-  it('takes a CSV with the usual column names', async () => {
+  it('outcomes import reads a CSV with the default column names', async () => {
     const path = await write(
       'won.csv',
       'crm_id,converted,at,owner\nL1,1,2026-03-01,ada\nL2,no,,bob\n\nL3,TRUE,2026-03-01T14:05:00+02:00,\n',
@@ -60,10 +60,10 @@ describe('leadscore outcomes import', () => {
       ['L3', true, '2026-03-01T12:05'],
     ]);
     expect(found[1]?.slice(0, 2)).to.deep.equal(['L2', false]);
-    expect(String(found[1]?.[2])).to.match(new RegExp(`^${now}`)); // as of the import
+    expect(String(found[1]?.[2])).to.match(new RegExp(`^${now}`)); // the import time
   });
 
-  it('takes a lead without a date to have converted when an import first said so, however often it is said', async () => {
+  it('outcomes import dates a conversion without a date at the first import, and keeps that date', async () => {
     const path = await write('list.csv', 'crm_id,converted\nL1,0\nL2,1\nL3,1\n');
     const dated = await write('dated.csv', 'crm_id,converted,at\nL3,1,2026-03-01\n');
     for (const file of [dated, path]) await desk.document('outcomes', 'import', organisation, file);
@@ -77,7 +77,7 @@ describe('leadscore outcomes import', () => {
     expect(after[0]?.at.getTime()).to.be.greaterThan(before[1]?.at.getTime() ?? Number.POSITIVE_INFINITY);
   });
 
-  it('takes a gzipped file with semicolons, and columns of any name', async () => {
+  it('outcomes import reads a gzipped file with semicolons and named columns', async () => {
     const text = 'Lead ID;Won;"Closed on"\n"a;b";yes;2026-01-02\nc;lost;2026-01-03\n';
     const path = await write('won.csv.gz', gzipSync(text));
     const columns = ['--crm-id', 'Lead ID', '--converted', 'won', '--at', 'Closed on'];
@@ -89,7 +89,7 @@ describe('leadscore outcomes import', () => {
     ]);
   });
 
-  it('leaves out rows that are wrong, tells each by its line, and exits with 1', async () => {
+  it('outcomes import skips invalid rows, reports each with its line and exits with 1', async () => {
     const path = await write(
       'mixed.csv',
       'crm_id,converted,at\nL1,1,2026-03-01\n,1,2026-03-01\nL3,maybe,2026-03-01\nL4,1,\nL5,1,01/02/2026\nL6,0,\n',
@@ -100,16 +100,16 @@ describe('leadscore outcomes import', () => {
     expect(report).to.include({ rows: 6, accepted: 2, refused: 4 });
     expect(report.problems).to.deep.equal([
       'mixed.csv, line 3: "crm_id" is empty',
-      `mixed.csv, line 4: "converted" must say ${words}, but is "maybe"`,
+      `mixed.csv, line 4: "converted" must be ${words}, but is "maybe"`,
       'mixed.csv, line 5: "at" is empty, but the lead has converted',
       'mixed.csv, line 6: "at" must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z, but is "01/02/2026"',
     ]);
     expect((await stored()).map(([crmId]) => crmId)).to.deep.equal(['L1', 'L6']);
     const readable = await desk.run('outcomes', 'import', organisation, path);
-    expect(readable.stdout).to.include('Left out').and.include('line 5');
+    expect(readable.stdout).to.include('Skipped').and.include('line 5');
   });
 
-  it('tells many rows with the same mistake in one sentence, a few each by its line', async () => {
+  it('outcomes import reports more than three rows with the same mistake in one sentence', async () => {
     const stages = ['Nurture', 'Qualified', '', 'Nurture'];
     const rows = [
       'L0,perhaps,',
@@ -123,23 +123,23 @@ describe('leadscore outcomes import', () => {
     const { stdout } = await desk.run('outcomes', 'import', organisation, path, '--json');
     const undated = '"at" is empty, but the lead has converted';
     const problems = [
-      `leads.csv, 5 rows, first in line 2: "converted" must say ${words}, but is "perhaps", "Nurture", "Qualified" or empty`,
-      'leads.csv, 300 rows, first in line 3: "at" must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z, but is "01/02/2026", "02/02/2026", "03/02/2026", "04/02/2026", "05/02/2026" or another',
+      `leads.csv, 5 rows, first in line 2: "converted" must be ${words}, but is "perhaps", "Nurture", "Qualified" or empty`,
+      'leads.csv, 300 rows, first in line 3: "at" must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z, but is "01/02/2026", "02/02/2026", "03/02/2026", "04/02/2026", "05/02/2026" or another value',
       ...[307, 308, 309].map((line) => `leads.csv, line ${line}: ${undated}`),
     ];
     expect(JSON.parse(stdout)).to.deep.include({ refused: 308, accepted: 0, problems });
     const readable = await desk.run('outcomes', 'import', organisation, path);
-    expect(readable.stdout).to.match(/Left out +308/);
+    expect(readable.stdout).to.match(/Skipped +308/);
     expect(readable.stdout.trimEnd().split('\n\n')[1]?.split('\n')).to.deep.equal(problems);
   });
 
-  it('remembers over a stop what was wrong before it', async () => {
+  it('a resumed outcomes import reports the mistakes from before the interruption', async () => {
     const rows = Array.from({ length: 1_002 }, (_, index) => `L${index},maybe`);
     const path = await write('many.csv', `crm_id,converted\n${rows.join('\n')}\n`);
     const before = (await desk.run('outcomes', 'import', organisation, path, '--json')).stdout;
     const state = JSON.parse(await stateAfter(path, { organisation, rows: 1_000 }));
     const first = [2, 3, 4].map((line) => ({ line, value: 'maybe' }));
-    const what = `"converted" must say ${words}`;
+    const what = `"converted" must be ${words}`;
     const mistakes = [{ what, rows: 1_000, first, values: ['maybe'] }];
     state.figures = { accepted: 0, converted: 0, refused: 1_000, mistakes };
     await writeFile(`${path}.import.json`, JSON.stringify(state));
@@ -148,7 +148,7 @@ describe('leadscore outcomes import', () => {
     expect(after).to.include('1,002 rows, first in line 2');
   });
 
-  it('takes 1.0 and 0.0, as pandas writes a column with gaps; nothing else between', async () => {
+  it('outcomes import accepts 1.0 and 0.0 and refuses other decimals', async () => {
     const cells = ['1.0', '0.0', '1.00', '0.5', '10', '1.'];
     const rows = cells.map((cell, index) => `L${index},${cell}`);
     const path = await write('pandas.csv', `crm_id,converted\n${rows.join('\n')}\n`);
@@ -161,19 +161,19 @@ describe('leadscore outcomes import', () => {
     ]);
   });
 
-  it('leaves out a conversion more than 180 days ahead; an open deal may be expected to close whenever', async () => {
+  it('outcomes import refuses a conversion more than 180 days in the future, but not an open lead', async () => {
     const inDays = (days: number) => new Date(Date.now() + days * dayMs).toISOString().slice(0, 10);
     const rows = [`L1,1,${inDays(182)}`, `L2,1,${inDays(179)}`, `L3,0,${inDays(500)}`];
     const path = await write('ahead.csv', `crm_id,converted,at\n${rows.join('\n')}\n`);
     const { exitCode, stdout } = await desk.run('outcomes', 'import', organisation, path, '--json');
     expect(exitCode).to.equal(1);
     expect(JSON.parse(stdout).problems).to.deep.equal([
-      `ahead.csv, line 2: "at" must not be more than 180 days ahead for a lead that has converted, but is "${inDays(182)}"`,
+      `ahead.csv, line 2: "at" must be at most 180 days in the future for a converted lead, but is "${inDays(182)}"`,
     ]);
     expect((await stored()).map(([crmId]) => crmId)).to.deep.equal(['L2', 'L3']);
   });
 
-  it('says which columns there are when one is missing', async () => {
+  it('outcomes import names the existing columns and the option when a column is missing', async () => {
     const path = await write('leads.csv', 'Prospect ID,Won\nL1,1\n');
     const { exitCode, stderr } = await desk.run('outcomes', 'import', organisation, path);
     expect(exitCode).to.equal(1);
@@ -190,17 +190,17 @@ describe('leadscore outcomes import', () => {
     expect(third.stderr).to.include('no column "Closed"').and.include('--at');
   });
 
-  it('goes on where an earlier run stopped, and begins anew when the file is another', async () => {
+  it('outcomes import resumes an interrupted run, and starts over for another organisation', async () => {
     const rows = Array.from({ length: 2500 }, (_, index) => `L${String(index).padStart(4, '0')},0`);
     const path = await write('many.csv', `crm_id,converted\n${rows.join('\n')}\n`);
     expect(await desk.document('outcomes', 'import', organisation, path)).to.include({ accepted: 2500 });
     expect(await collection().countDocuments({ org: organisation })).to.equal(2500);
-    // What a run that was killed after its first thousand rows has left.
+    // The state after a run was killed at row 1,000.
     await collection().deleteMany({ org: organisation, crm_id: { $gte: 'L1000' } });
     const stateFile = `${path}.import.json`;
     await writeFile(stateFile, await stateAfter(path, { organisation, rows: 1000 }));
     const { stdout, stderr } = await desk.run('outcomes', 'import', organisation, path);
-    expect(stderr).to.include('Going on after row 1,000');
+    expect(stderr).to.include('Resuming after row 1,000');
     expect(stdout).to.include('2,500');
     expect(await collection().countDocuments({ org: organisation })).to.equal(2500);
     expect(await readFile(stateFile).catch(() => undefined)).to.equal(undefined);
@@ -210,7 +210,7 @@ describe('leadscore outcomes import', () => {
     expect(await collection().countDocuments({ org: other })).to.equal(2500);
   });
 
-  it('asks the worker pools to grade the models, once', async () => {
+  it('outcomes import requests one grading, also when it runs twice', async () => {
     const path = await write('won.csv', 'crm_id,converted\nL1,1\n');
     await desk.run('outcomes', 'import', organisation, path);
     await desk.run('outcomes', 'import', organisation, path);
@@ -223,12 +223,12 @@ describe('leadscore outcomes import', () => {
     ]);
   });
 
-  it('refuses what is no CSV, no file, or nobody’s', async () => {
+  it('outcomes import refuses JSONL, a missing file, an unknown organisation and an empty file', async () => {
     const jsonl = await write('won.jsonl', '{}');
     expect((await desk.run('outcomes', 'import', organisation, jsonl)).exitCode).to.equal(2);
     const nowhere = join(directory, 'nowhere.csv');
     expect((await desk.run('outcomes', 'import', organisation, nowhere)).stderr).to.include(
-      `${nowhere} cannot be read: there is no such file`,
+      `Cannot read ${nowhere}: no such file`,
     );
     const path = await write('won.csv', 'crm_id,converted\nL1,1\n');
     expect((await desk.run('outcomes', 'import', 'org_x', path)).stderr).to.include('no organisation org_x');
@@ -237,7 +237,7 @@ describe('leadscore outcomes import', () => {
   });
 });
 
-/** The state file of a run of this very import that has done some rows. */
+/** The state file of this import after some rows. */
 async function stateAfter(
   path: string,
   { organisation, rows }: { readonly organisation: string; readonly rows: number },

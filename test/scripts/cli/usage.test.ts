@@ -27,7 +27,7 @@ describe('leadscore usage', () => {
     at: new Date('2026-03-02T00:00:00Z'),
   });
 
-  it('show reads the counter from Redis and the sum from the ledger', async () => {
+  it('usage show returns the counter of Redis if there is one, and always the sum of the ledger', async () => {
     const organisation = await desk.newOrganisation();
     const { stores } = desk;
     await stores.ledgerRows.insertMany([
@@ -84,17 +84,15 @@ describe('leadscore usage', () => {
     );
   });
 
-  it('show says why it goes by the ledger alone: Redis does not answer, or nobody has said where it is', async () => {
+  it('usage show without Redis uses the ledger and prints why', async () => {
     const organisation = await desk.newOrganisation();
     const show = (REDIS_URL: string) =>
       callCli(['usage', 'show', organisation], { ...desk.settings, REDIS_URL });
-    expect((await show('')).stdout).to.include(
-      '\nREDIS_URL is not set: "used" is what the ledger adds up to.',
-    );
-    expect((await show('redis://127.0.0.1:1')).stdout).to.include('\nRedis did not answer: "used" is');
+    expect((await show('')).stdout).to.include('\nREDIS_URL is not set: "Used" is the sum of the ledger.');
+    expect((await show('redis://127.0.0.1:1')).stdout).to.include('\nRedis did not answer: "Used" is');
   });
 
-  it('reconcile restores a counter that Redis has lost, and corrects one that is wrong', async () => {
+  it('usage reconcile restores a missing counter and corrects a wrong one', async () => {
     const organisation = await desk.newOrganisation();
     const { stores } = desk;
     await stores.ledgerRows.insertOne(ledgerRow(organisation, `${organisation}1`, 700));

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import { gateFigures } from '../../../scripts/cli/commands/validation/show-validation.js';
 import { newId } from '../../../shared/identifiers.js';
 import { dayMs } from '../../../shared/utc-day.js';
+import type { FailingGate } from '../../../shared/verdict.js';
 import { RecordedWorld } from '../../worker/grading/recorded-world.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
@@ -22,8 +24,8 @@ describe('leadscore validation', () => {
     model = String((await desk.document('model', 'import', bundle, '--org', organisation)).model_id);
   });
 
-  /** 250 leads that were scored a hundred days ago, and what became of them. */
-  const liveAWhile = async (): Promise<void> => {
+  /** Stores 250 leads that were scored 100 days ago, and their outcomes. */
+  const recordMaturedLeads = async (): Promise<void> => {
     const ids = { organisationId: organisation, modelId: model, version: '1.0.0' };
     const world = new RecordedWorld(desk.stores.database, ids);
     const scoredMs = Date.now() - 100 * dayMs;
@@ -46,8 +48,8 @@ describe('leadscore validation', () => {
     );
   };
 
-  it('run grades a model now, and tells the gateways', async () => {
-    await liveAWhile();
+  it('validation run grades a model and publishes the verdict', async () => {
+    await recordMaturedLeads();
     const { graded } = await desk.document('validation', 'run', model);
     expect(graded).to.have.length(1);
     const [first] = graded as { model_id: string; version: string; validation: Record<string, unknown> }[];
@@ -57,8 +59,8 @@ describe('leadscore validation', () => {
     await desk.announced({ kind: 'validation', id: model });
   });
 
-  it('run --as-of moves the clock of the grade', async () => {
-    await liveAWhile();
+  it('validation run --as-of a past date stores a grade as of that date', async () => {
+    await recordMaturedLeads();
     const asOf = new Date(Date.now() - 50 * dayMs).toISOString();
     const { graded } = await desk.document('validation', 'run', model, '--as-of', asOf);
     const [first] = graded as { stored: boolean; validation: Record<string, unknown> }[];
@@ -74,8 +76,8 @@ describe('leadscore validation', () => {
     expect(stdout.replace(/\s+/g, ' ')).to.include('It is stored').and.include('until the next grade');
   });
 
-  it('run --as-of a later date shows what the verdict would be, and says that it is not stored', async () => {
-    await liveAWhile();
+  it('validation run --as-of a future date prints a verdict and does not store it', async () => {
+    await recordMaturedLeads();
     await desk.run('validation', 'run', model, '--as-of', new Date(Date.now() - 50 * dayMs).toISOString());
     const { validation: before } = await desk.document('validation', 'show', model);
     const asOf = new Date(Date.now() + dayMs).toISOString();
@@ -94,7 +96,7 @@ describe('leadscore validation', () => {
     expect(help.stdout).to.include('not stored');
   });
 
-  it('run without a model grades all that are graded', async () => {
+  it('validation run without a model grades all models except timing models', async () => {
     const timing = await desk.writeBundle({ family: 'timing' });
     const { model_id: other } = await desk.document('model', 'import', timing, '--org', organisation);
     const { graded } = await desk.document('validation', 'run');
@@ -103,8 +105,8 @@ describe('leadscore validation', () => {
     expect((await desk.run('validation', 'run', String(other))).stdout).to.include('is a timing model');
   });
 
-  it('show gives the six gates with figures, what is still needed, and the rate by band', async () => {
-    await liveAWhile();
+  it('validation show prints the six gates with figures and the conversion rate by band', async () => {
+    await recordMaturedLeads();
     await desk.run('validation', 'run', model);
     const { validation } = await desk.document('validation', 'show', model);
     expect(validation).to.include({ state: 'passed', failing_gate: null });
@@ -138,17 +140,17 @@ describe('leadscore validation', () => {
     expect(lengths).to.deep.equal([...lengths].sort((one, other) => other - one));
   });
 
-  it('show says of a young model what is still needed', async () => {
+  it('validation show prints what a model without predictions still needs', async () => {
     expect((await desk.run('validation', 'show', model)).stdout).to.include(`validation run ${model}`);
     await desk.run('validation', 'run', model);
     const { stdout } = await desk.run('validation', 'show', model);
     expect(stdout.replace(/\s+/g, ' ')).to.include('0 of 200 required predictions have been recorded.');
-    for (const text of ['too early', 'not reached', 'Still needed', 'no records'])
+    for (const text of ['too early', 'not reached', 'Missing or wrong', 'no records'])
       expect(stdout).to.include(text);
     expect(stdout).not.to.include('NaN');
   });
 
-  it('an unknown model fails with exit code 1, a date that is none with 2', async () => {
+  it('validation commands exit with 1 for an unknown model and with 2 for an invalid date', async () => {
     for (const words of [
       ['validation', 'run', newId('mdl')],
       ['validation', 'show', newId('mdl')],
@@ -158,7 +160,7 @@ describe('leadscore validation', () => {
     expect((await desk.run('validation', 'run', '--as-of', '2026-02-30')).exitCode).to.equal(2);
   });
 
-  it('simulate --json gives how models of which the truth is known end their years', async function () {
+  it('validation simulate --json returns the final states of models of known quality', async function () {
     this.timeout(60_000);
     const { scenarios } = await desk.document('validation', 'simulate', '--runs', '40');
     const of = (name: string) => {
@@ -174,5 +176,51 @@ describe('leadscore validation', () => {
     expect(of('lift 2').passed).to.be.at.least(30);
     expect(of('lift 2, too few leads').too_early).to.equal(40);
     expect(of('nine of ten leads named').failed).to.equal(40);
+  });
+});
+
+const shown = (gate: FailingGate, figures: Readonly<Record<string, number>>): string =>
+  gateFigures({ gate, state: 'cleared', figures });
+
+describe('figures of a gate', () => {
+  const lift = (of: number, lowerBound: number): string =>
+    shown('top_band_lift', { lift: of, required_lift: 1.2, lower_bound: lowerBound });
+  const rise = (p: number, drop: number): string =>
+    shown('rate_rises_with_band', {
+      ...{ z: 1.6449, p, required_p: 0.05 },
+      ...{ worst_drop_p: drop, drop_threshold: 0.0125 },
+    });
+  const named = (share: number): string =>
+    shown('cohort_reconciles', { joined_share: share, required_share: 0.95 });
+
+  it('have three digits, or more when three would hide the difference from the required value', () => {
+    expect(lift(2.0812, 1.9712)).to.include('2.08x (1.20x required), lower bound 1.97x (above 1x)');
+    expect(lift(1.1996, 1.1)).to.include('1.1996x (1.20x required)');
+    expect(lift(1.2, 1)).to.include('1.20x (1.20x required), lower bound 1x (above 1x)');
+    expect(lift(1.3, 1.0004)).to.include('lower bound 1.0004x (above 1x)');
+    expect(rise(0.0499712, 0.3)).to.include('p 0.04997 (below 0.0500)');
+    expect(rise(9.3e-96, 0.012498)).to.include('p 9.3e-96').and.include('0.012498 (not below 0.0125)');
+  });
+
+  it('contain the record counts of the judged top band and of the others', () => {
+    const top = { top_conversions: 45, top_records: 1050, rest_conversions: 80, rest_records: 200 };
+    expect(shown('top_band_lift', top)).to.match(/\ntop band 45 of 1,050, others 80 of 200$/);
+  });
+
+  it('are integers from 1,000 on, never in exponent notation', () => {
+    const expected = (conversions: number): string =>
+      shown('outcomes_observed', { expected_conversions: conversions });
+    expect(expected(1440.25)).to.include('1,440 expected');
+    expect(expected(216_046.7)).to.include('216,047 expected');
+    expect(expected(999.6)).to.include('1,000 expected');
+    expect(expected(999.4)).to.include('999 expected');
+  });
+
+  it('round a share down, so that it never appears to reach its required value', () => {
+    expect(named(0.9496)).to.include('(94.9 %, 95.0 % required)');
+    expect(named(0.99995)).to.include('(99.9 %,');
+    expect(named(1)).to.include('(100 %,');
+    expect(named(0.95)).to.include('(95.0 %,');
+    expect(named(0.992)).to.include('(99.2 %,');
   });
 });

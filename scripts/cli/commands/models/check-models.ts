@@ -1,0 +1,122 @@
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
+import { readBundle } from '../../../../shared/bundle/read-bundle.js';
+import { messageOf } from '../../../../shared/errors.js';
+import { ModelUnavailable } from '../../../../worker/loaded-model.js';
+import { renderTable } from '../../../terminal/table.js';
+import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../../context/cli-context.js';
+import { checkCompiles, compareWithGolden, type GoldenComparison } from './golden-check.js';
+
+/** Result of checking one bundle. */
+interface Finding {
+  readonly bundle: string;
+  readonly name?: string;
+  readonly version?: string;
+  readonly features?: number;
+  readonly golden?: GoldenComparison;
+  /** Why the bundle is invalid; undefined when it is valid. */
+  readonly problem?: string;
+}
+
+/** Checks bundles like `model import` and scores their golden records. The exit code is 1 when one fails. */
+export async function checkModels(
+  { clock, stdout }: CliContext,
+  paths: readonly string[],
+): Promise<CommandResult> {
+  const findings: Finding[] = [];
+  for (const path of await bundlesAmong(paths)) findings.push(await check(path, clock.now()));
+  const passed = findings.every(hasPassed);
+  return {
+    document: { passed, bundles: findings.map(documentOf) },
+    text: describe(findings, lineWidth(stdout)),
+    ...exitWhen(!passed),
+  };
+}
+
+async function check(path: string, nowMs: number): Promise<Finding> {
+  const bundle = basename(resolve(path));
+  try {
+    const checked = checkBundle(await readBundle(path));
+    const { name, version, features } = checked.manifest;
+    const golden = await compareWithGolden(checked, { nowMs });
+    if (golden === undefined) await checkCompiles(checked);
+    return { bundle, name, version, features: features.length, ...(golden === undefined ? {} : { golden }) };
+  } catch (error) {
+    return { bundle, problem: problemOf(error) };
+  }
+}
+
+/** The error message, with the message of ONNX when the model does not compile. */
+const problemOf = (error: unknown): string =>
+  error instanceof ModelUnavailable && error.cause !== undefined
+    ? `${error.message}: ${messageOf(error.cause)}`
+    : messageOf(error);
+
+const hasPassed = ({ problem, golden }: Finding): boolean =>
+  problem === undefined && golden?.passed !== false;
+
+function documentOf({ golden, ...finding }: Finding): Record<string, unknown> {
+  return {
+    ...finding,
+    passed: hasPassed({ ...finding, ...(golden === undefined ? {} : { golden }) }),
+    ...(golden === undefined
+      ? {}
+      : {
+          golden: {
+            records: golden.records,
+            largest_raw_difference: golden.largestRawDifference ?? null,
+            largest_contribution_difference: golden.largestContributionDifference ?? null,
+            score_mismatches: golden.scoreMismatches,
+            likelihood_mismatches: golden.likelihoodMismatches,
+            differences: golden.differences,
+          },
+        }),
+  };
+}
+
+function describe(findings: readonly Finding[], width: number): string {
+  const columns = [
+    { name: 'Bundle', whole: true },
+    { name: 'Version' },
+    { name: 'Golden', align: 'right' },
+    { name: 'Raw diff', align: 'right' },
+    { name: 'Driver diff', align: 'right' },
+    { name: 'Score' },
+    { name: 'Likelihood' },
+    { name: '' },
+  ] as const;
+  const rows = findings.map((finding) => {
+    const { bundle, version = '', golden } = finding;
+    return [
+      bundle,
+      version,
+      golden === undefined ? 'none' : String(golden.records),
+      golden?.largestRawDifference?.toExponential(1) ?? '',
+      golden?.largestContributionDifference?.toExponential(1) ?? '',
+      golden === undefined ? '' : mismatches(golden.scoreMismatches),
+      golden === undefined ? '' : mismatches(golden.likelihoodMismatches),
+      hasPassed(finding) ? 'ok' : 'FAILED',
+    ];
+  });
+  const details = findings.flatMap(({ bundle, problem, golden }) => [
+    // Some problems already begin with the bundle's name.
+    ...(problem === undefined ? [] : [problem.startsWith(`${bundle}: `) ? problem : `${bundle}: ${problem}`]),
+    ...(golden?.passed === false ? golden.differences.map((difference) => `${bundle}: ${difference}`) : []),
+  ]);
+  return [renderTable(columns, rows, { width }), details.join('\n')]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+/** Among several paths (`bundles/*`) keeps only folders and archives by name. A single path is always kept. */
+async function bundlesAmong(paths: readonly string[]): Promise<readonly string[]> {
+  if (paths.length === 1) return paths;
+  const kinds = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)));
+  const kept = paths.filter(
+    (path, index) => kinds[index]?.isFile() !== true || /\.(tar\.gz|tgz)$/i.test(path),
+  );
+  return kept.length === 0 ? paths : kept;
+}
+
+const mismatches = (count: number): string => (count === 0 ? 'equal' : `${count} differ`);

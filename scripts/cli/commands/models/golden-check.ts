@@ -1,0 +1,193 @@
+import { BundleError } from '../../../../shared/bundle/bundle-error.js';
+import { GOLDEN_FILE } from '../../../../shared/bundle/bundle-files.js';
+import type { CheckedBundle } from '../../../../shared/bundle/check-bundle.js';
+import { type GoldenRecord, parseGolden } from '../../../../shared/bundle/golden.js';
+import { compileModel, type LoadedModel } from '../../../../worker/loaded-model.js';
+
+/** Tolerance of `raw`: the last bits of ONNX results depend on the batch size and the machine. */
+const rawTolerance = 1e-6;
+
+const batchRecords = 250; // as in the service
+
+/** Results of a bundle's golden records compared with the expected ones. */
+export interface GoldenComparison {
+  readonly records: number;
+  /** Largest difference of the raw probability; undefined when no record expects one. */
+  readonly largestRawDifference: number | undefined;
+  /** Largest difference of a field's contribution; undefined when no record expects one. */
+  readonly largestContributionDifference: number | undefined;
+  readonly scoreMismatches: number;
+  readonly likelihoodMismatches: number;
+  /** The first ten records that differ, one sentence each. */
+  readonly differences: readonly string[];
+  /** True when all differences are within tolerance. */
+  readonly passed: boolean;
+}
+
+/**
+ * Scores a bundle's golden records with the code of the service and compares the results.
+ * @param nowMs request time for records without `now` (ISO 8601), in ms
+ * @returns undefined when the bundle has no golden records
+ * @throws BundleError when a record cannot be featurized; ModelUnavailable when ONNX cannot run the model
+ */
+export async function compareWithGolden(
+  bundle: CheckedBundle,
+  { nowMs }: { readonly nowMs: number },
+): Promise<GoldenComparison | undefined> {
+  if (bundle.golden === undefined) return undefined;
+  const records = parseGolden(bundle.golden);
+  const model = await compileModel(bundle.manifest, bundle.onnx, { explainFiles: async () => bundle });
+  try {
+    const comparison = new Comparison(model);
+    for (let start = 0; start < records.length; start += batchRecords) {
+      const batch = records.slice(start, start + batchRecords);
+      const rows = inputRows(model, batch, { start, nowMs });
+      const raw = await model.session.run(rows, batch.length);
+      comparison.add(batch, { raw, explained: await contributionDifferences(model, batch, rows) }, start);
+    }
+    return comparison.result(records.length);
+  } finally {
+    await model.session.release();
+  }
+}
+
+function inputRows(
+  { knownFields, featureRow }: LoadedModel,
+  records: readonly GoldenRecord[],
+  { start, nowMs }: { readonly start: number; readonly nowMs: number },
+): Float32Array {
+  const rows = new Float32Array(records.length * featureRow.width);
+  for (const [index, golden] of records.entries()) {
+    const problems = featureRow.write({
+      cells: knownFields.pack(golden.record),
+      nowMs: requestMs(golden) ?? nowMs,
+      out: rows,
+      offset: index * featureRow.width,
+    });
+    const [problem] = problems ?? [];
+    if (problem !== undefined) {
+      const { field, expected, came } = problem;
+      const named =
+        field === '' ? `record ${start + index + 1}` : `record ${start + index + 1}, field "${field}"`;
+      throw new BundleError(GOLDEN_FILE, `${named}: expected ${expected}, got ${came}`);
+    }
+  }
+  return rows;
+}
+
+/** The time at which the author scored the record, in ms. Age features depend on it. */
+function requestMs(golden: GoldenRecord): number | undefined {
+  const now = 'now' in golden ? golden.now : undefined;
+  const atMs = typeof now === 'string' ? Date.parse(now) : (now ?? Number.NaN);
+  return Number.isNaN(atMs) ? undefined : atMs;
+}
+
+/** Collects differences over all batches. */
+class Comparison {
+  private largestRawDifference: number | undefined;
+  private largestContributionDifference: number | undefined;
+  private scoreMismatches = 0;
+  private likelihoodMismatches = 0;
+  private readonly differences: string[] = [];
+
+  constructor(private readonly model: LoadedModel) {}
+
+  add(
+    records: readonly GoldenRecord[],
+    { raw, explained }: { readonly raw: Float64Array; readonly explained: readonly (number | undefined)[] },
+    start: number,
+  ): void {
+    for (const [index, golden] of records.entries()) {
+      const found = [
+        ...this.compare(golden, raw[index] ?? Number.NaN),
+        ...this.compareContributions(explained[index]),
+      ];
+      if (found.length > 0 && this.differences.length < 10)
+        this.differences.push(`record ${start + index + 1}: ${found.join(', ')}`);
+    }
+  }
+
+  result(records: number): GoldenComparison {
+    const { largestRawDifference, largestContributionDifference } = this;
+    const { scoreMismatches, likelihoodMismatches, differences } = this;
+    // `<=` is false for NaN, so a NaN fails. The negated `>` would let it pass.
+    const rawHolds = largestRawDifference === undefined || largestRawDifference <= rawTolerance;
+    const contributionsHold =
+      largestContributionDifference === undefined || largestContributionDifference <= contributionTolerance;
+    return {
+      records,
+      largestRawDifference,
+      largestContributionDifference,
+      scoreMismatches,
+      likelihoodMismatches,
+      differences,
+      passed: rawHolds && contributionsHold && scoreMismatches === 0 && likelihoodMismatches === 0,
+    };
+  }
+
+  private compareContributions(difference: number | undefined): string[] {
+    if (difference === undefined) return [];
+    this.largestContributionDifference = Math.max(difference, this.largestContributionDifference ?? 0);
+    return difference <= contributionTolerance ? [] : [`a contribution differs by ${difference}`];
+  }
+
+  private compare(golden: GoldenRecord, raw: number): string[] {
+    const found: string[] = [];
+    if (golden.raw !== undefined) {
+      const difference = Math.abs(raw - golden.raw);
+      const largest = this.largestRawDifference ?? 0;
+      this.largestRawDifference = Math.max(difference, largest); // Math.max keeps NaN
+      if (!(difference <= rawTolerance)) found.push(`raw ${raw}, expected ${golden.raw}`);
+    }
+    const score = this.model.percentileScore(raw);
+    if (golden.score !== undefined && score !== golden.score) {
+      this.scoreMismatches += 1;
+      found.push(`score ${score}, expected ${golden.score}`);
+    }
+    const likelihood = this.model.likelihood(raw) / 10_000;
+    if (golden.conversion_likelihood !== undefined && likelihood !== golden.conversion_likelihood) {
+      this.likelihoodMismatches += 1;
+      found.push(`likelihood ${likelihood}, expected ${golden.conversion_likelihood}`);
+    }
+    return found;
+  }
+}
+
+/**
+ * Compiles a model and runs one row through it, like a worker.
+ * @throws ModelUnavailable when ONNX cannot run the model
+ */
+export async function checkCompiles({ manifest, onnx }: CheckedBundle): Promise<void> {
+  const model = await compileModel(manifest, onnx);
+  await model.session.release();
+}
+
+/** Tolerance of a field's contribution. */
+const contributionTolerance = 1e-4;
+
+/**
+ * Compares the contributions of each record with the expected ones.
+ * @param rows the records' input rows
+ * @returns the largest difference of each record; undefined for records without expected contributions
+ */
+async function contributionDifferences(
+  model: LoadedModel,
+  records: readonly GoldenRecord[],
+  rows: Float32Array,
+): Promise<readonly (number | undefined)[]> {
+  if (records.every(({ contributions }) => contributions === undefined)) return [];
+  const { explainer, fields } = await model.explanation();
+  const found = await explainer.contributions({ rows, count: records.length });
+  const count = fields.fields.length;
+  const placeOf = new Map(fields.fields.map(({ field }, place) => [field, place]));
+  return records.map(({ contributions }, record) => {
+    if (contributions === undefined) return undefined;
+    let largest = 0;
+    for (const [field, expected] of Object.entries(contributions)) {
+      const place = placeOf.get(field);
+      const contribution = place === undefined ? 0 : (found[record * count + place] ?? 0);
+      largest = Math.max(largest, Math.abs(contribution - expected)); // Math.max keeps NaN
+    }
+    return largest;
+  });
+}

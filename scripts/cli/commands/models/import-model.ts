@@ -1,0 +1,135 @@
+import { basename, resolve } from 'node:path';
+import { type CheckedBundle, checkBundle } from '../../../../shared/bundle/check-bundle.js';
+import { readBundle } from '../../../../shared/bundle/read-bundle.js';
+import type { Db } from '../../../../shared/store/connect.js';
+import { createModel } from '../../../../shared/store/create-model.js';
+import { type Model, ModelStore } from '../../../../shared/store/models.js';
+import { OrganisationStore } from '../../../../shared/store/organisations.js';
+import { storeVersion, VersionTaken } from '../../../../shared/store/store-version.js';
+import { renderFields } from '../../../terminal/table.js';
+import type { CliContext, CommandResult } from '../../context/cli-context.js';
+import { CliError, notFound } from '../../context/cli-error.js';
+import { announceChange } from '../../context/connections.js';
+import { requireOrganisation } from '../organisations.js';
+import { checkCompiles, compareWithGolden, type GoldenComparison } from './golden-check.js';
+
+/** Parsed options of `model import`. */
+export interface ImportOptions {
+  readonly org: string;
+  readonly model?: string;
+  readonly liveApi?: boolean;
+  readonly json?: boolean;
+}
+
+/**
+ * Checks a bundle, runs it once and stores it as a new model or as the active version of an existing one. Stores
+ * nothing when a check fails.
+ */
+export async function importModel(
+  context: CliContext,
+  path: string,
+  options: ImportOptions,
+): Promise<CommandResult> {
+  const database = await context.connections.preparedDatabase();
+  const organisation = await requireOrganisation(new OrganisationStore(database), options.org);
+  const known =
+    options.model === undefined ? undefined : await requireModelOf(database, options.model, organisation._id);
+
+  const files = await readBundle(path);
+  const bundle = checkBundle(files);
+  checkFamily(bundle, known);
+  const golden = await requireGoldenResults(bundle, { path, nowMs: context.clock.now() });
+
+  const stored =
+    known === undefined
+      ? await storeNew(context, { database, bundle, options })
+      : await storeVersionOf(context, { database, bundle, options, known });
+  const { model } = stored;
+  const notes = bundle.unknownKeys.map(
+    (key) => `Note: the manifest key "${key}" is unknown to this version of Leadscore and was ignored.`,
+  );
+  const text = renderFields([
+    ['Model', model._id],
+    ['Name', model.name],
+    ['Version', `${model.version}${stored.isNew ? '' : ' (already stored)'}`],
+    ['Family', model.family],
+    ['Live API', model.live_api ? 'on' : 'off'],
+    [
+      'Golden',
+      golden === undefined ? 'no golden records' : `${golden.records} records, all results as expected`,
+    ],
+    ['Ignored files', files.ignored.length === 0 ? undefined : files.ignored.slice(0, 10).join(', ')],
+  ]);
+  return {
+    document: {
+      model_id: model._id,
+      version: model.version,
+      org_id: model.organisation_id,
+      name: model.name,
+      family: model.family,
+      live_api: model.live_api,
+    },
+    text: [text, ...notes].join('\n'),
+  };
+}
+
+interface Import {
+  readonly database: Db;
+  readonly bundle: CheckedBundle;
+  readonly options: ImportOptions;
+}
+
+async function storeNew(context: CliContext, { database, bundle, options }: Import) {
+  const { org: organisationId, liveApi = true } = options;
+  const now = new Date(context.clock.now());
+  const model = await createModel(database, { organisationId, bundle, now, liveApi });
+  await announceChange(context, { kind: 'model', id: model._id });
+  return { model, isNew: true };
+}
+
+async function storeVersionOf(
+  context: CliContext,
+  { database, bundle, options, known }: Import & { readonly known: Model },
+) {
+  const { name, version } = bundle.manifest;
+  const now = new Date(context.clock.now());
+  const ids = { organisationId: options.org, modelId: known._id };
+  const { stored } = await storeVersion({ database, ...ids, bundle, now }).catch((error: unknown) => {
+    throw error instanceof VersionTaken ? new CliError(error.message, { code: 'version_taken' }) : error;
+  });
+  const liveApi = options.liveApi === undefined ? {} : { live_api: options.liveApi };
+  const model = await new ModelStore(database).update(known._id, { name, version, ...liveApi });
+  if (model === undefined) throw notFound(`model ${known._id} anymore`, `model list ${options.org}`);
+  await announceChange(context, { kind: 'model', id: model._id });
+  return { model, isNew: stored };
+}
+
+async function requireModelOf(database: Db, modelId: string, organisationId: string): Promise<Model> {
+  const model = await new ModelStore(database).find(modelId);
+  if (model === undefined || model.organisation_id !== organisationId)
+    throw notFound(`model ${modelId} in ${organisationId}`, `model list ${organisationId}`);
+  return model;
+}
+
+function checkFamily({ manifest }: CheckedBundle, known: Model | undefined): void {
+  if (known === undefined || known.family === manifest.family) return;
+  throw new CliError(
+    `The bundle's family is ${manifest.family}, but ${known._id} is a ${known.family} model. Import the bundle as a new model, without --model`,
+    { code: 'bad_bundle' },
+  );
+}
+
+/** Compiles the model with ONNX and scores its golden records. */
+async function requireGoldenResults(
+  bundle: CheckedBundle,
+  { path, nowMs }: { readonly path: string; readonly nowMs: number },
+): Promise<GoldenComparison | undefined> {
+  const golden = await compareWithGolden(bundle, { nowMs });
+  if (golden === undefined) await checkCompiles(bundle);
+  if (golden?.passed === false)
+    throw new CliError(
+      `${basename(resolve(path))} was not imported, because its results differ from its golden records: ${golden.differences[0] ?? ''}. See: npx leadscore model check ${path}`,
+      { code: 'bad_bundle' },
+    );
+  return golden;
+}

@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+import type { CliContext } from '../../context/cli-context.js';
+import { defineCommand, type JsonOption, nonBlank, onOrOff, plainText } from '../define-command.js';
+import type { ImportOptions } from './import-model.js';
+import type { DeleteModelOptions, SetModelOptions } from './set-model.js';
+
+/** Adds `model import`, `check`, `set`, `list`, `show` and `delete`. */
+export function addModelCommands(program: Command, context: CliContext): void {
+  const models = program.command('model').description('Models: import, check, set, list, show, delete');
+  addImport(models, context);
+  addCheck(models, context);
+  addSet(models, context);
+
+  defineCommand(models, {
+    usage: 'list <org>',
+    description: "List an organisation's models, oldest first",
+    examples: ['model list org_4fzyo82mVYHgQ1bT'],
+  }).action(async (organisationId: string, options: JsonOption) => {
+    const { listModels } = await import('./show-model.js');
+    await context.present(options, listModels(context, organisationId));
+  });
+
+  defineCommand(models, {
+    usage: 'show <model>',
+    description: 'Show a model: versions, validation and fields',
+    examples: ['model show mdl_7Gx2dQpW0aZrTn5K'],
+  }).action(async (modelId: string, options: JsonOption) => {
+    const { showModel } = await import('./show-model.js');
+    await context.present(options, showModel(context, modelId));
+  });
+
+  defineCommand(models, {
+    usage: 'delete <model>',
+    description:
+      'Delete a model permanently: calls to it get 404. Its past scores are kept for known records',
+    examples: ['model delete mdl_7Gx2dQpW0aZrTn5K'],
+    notes: 'Asks for confirmation if standard input is a terminal.',
+  })
+    .option('--yes', 'do not ask for confirmation')
+    .action(async (modelId: string, options: DeleteModelOptions) => {
+      const { deleteModel } = await import('./set-model.js');
+      await context.present(options, deleteModel(context, modelId, options));
+    });
+}
+
+function addImport(models: Command, context: CliContext): void {
+  defineCommand(models, {
+    usage: 'import <bundle>',
+    description: 'Check a bundle (folder or .tar.gz) and store it as a new model or a new version of a model',
+    examples: [
+      'model import ./bundle --org org_4fzyo82mVYHgQ1bT',
+      'model import ./bundle-v2.tar.gz --org org_4fzyo82mVYHgQ1bT --model mdl_7Gx2dQpW0aZrTn5K',
+    ],
+    notes: 'Nothing is stored if the bundle is invalid.',
+  })
+    .requiredOption('--org <org>', 'the organisation that owns the model')
+    .option('--model <model>', 'add the bundle as a version of this model and activate it')
+    .option('--live-api <on|off>', 'whether calls may use the model; default for a new model: on', onOrOff)
+    .action(async (path: string, options: ImportOptions) => {
+      const { importModel } = await import('./import-model.js');
+      await context.present(options, importModel(context, path, options));
+    });
+}
+
+function addCheck(models: Command, context: CliContext): void {
+  defineCommand(models, {
+    usage: 'check <bundles...>',
+    description: 'Check bundles and score their golden records with the code of the service. Stores nothing',
+    examples: ['model check ./bundle', 'model check bundles/*'],
+    notes: 'The exit code is 1 if a bundle is invalid or a result differs from its golden record.',
+  }).action(async (paths: string[], options: JsonOption) => {
+    const { checkModels } = await import('./check-models.js');
+    await context.present(options, checkModels(context, paths));
+  });
+}
+
+function addSet(models: Command, context: CliContext): void {
+  defineCommand(models, {
+    usage: 'set <model>',
+    description: 'Turn the Live API on or off, choose the active version, override the deploy policy',
+    examples: [
+      'model set mdl_7Gx2dQpW0aZrTn5K --live-api off',
+      'model set mdl_7Gx2dQpW0aZrTn5K --override on --reason "approved by the sales board"',
+    ],
+  })
+    .option('--live-api <on|off>', 'whether calls may use the model', onOrOff)
+    .option('--version <version>', 'version to activate; `model show` lists the versions', nonBlank)
+    .option('--override <on|off>', 'let the model score without passed validation', onOrOff)
+    .option(
+      '--reason <reason>',
+      'reason for the override; stored with your user name and the time',
+      plainText,
+    )
+    .action(async (modelId: string, options: SetModelOptions) => {
+      const { setModel } = await import('./set-model.js');
+      await context.present(options, setModel(context, modelId, options));
+    });
+}

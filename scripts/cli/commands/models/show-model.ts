@@ -1,0 +1,135 @@
+import { Verdicts } from '../../../../api/verdicts.js';
+import type { Feature, Manifest } from '../../../../shared/bundle/manifest.js';
+import { createLogger } from '../../../../shared/logger.js';
+import type { Db } from '../../../../shared/store/connect.js';
+import { ValidationStore } from '../../../../shared/store/model-validation.js';
+import { listVersions, loadManifest } from '../../../../shared/store/model-versions.js';
+import { type Model, ModelStore } from '../../../../shared/store/models.js';
+import { OrganisationStore } from '../../../../shared/store/organisations.js';
+import type { Verdict } from '../../../../shared/verdict.js';
+import { readableDate } from '../../../terminal/readable-numbers.js';
+import { renderFields, renderTable } from '../../../terminal/table.js';
+import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
+import { notFound } from '../../context/cli-error.js';
+import { requireOrganisation } from '../organisations.js';
+
+type Versions = Awaited<ReturnType<typeof listVersions>>;
+
+export async function listModels(context: CliContext, organisationId: string): Promise<CommandResult> {
+  const database = await context.connections.database();
+  await requireOrganisation(new OrganisationStore(database), organisationId);
+  const models = await new ModelStore(database).list(organisationId);
+  const verdicts = verdictsOf(context, database);
+  const listed = await Promise.all(
+    models.map(async (model) => ({ model, verdict: await verdicts.of(model) })),
+  );
+  const columns = [
+    { name: 'Model', whole: true },
+    { name: 'Name' },
+    { name: 'Version' },
+    { name: 'Live' },
+    { name: 'Validation' },
+  ] as const;
+  const rows = listed.map(({ model, verdict }) => [
+    model._id,
+    model.name,
+    model.version,
+    model.live_api ? 'on' : 'off',
+    verdict.state + (model.override === undefined ? '' : ', overridden'),
+  ]);
+  const none = `No models yet. Import one: npx leadscore model import BUNDLE --org ${organisationId}`;
+  return {
+    document: { models: listed.map(({ model, verdict }) => documentOf(model, verdict)) },
+    text: rows.length === 0 ? none : renderTable(columns, rows, { width: lineWidth(context.stdout) }),
+  };
+}
+
+/** Shows a model with its versions, verdict and fields. Without `withFieldTable` the text omits the fields. */
+export async function showModel(
+  context: CliContext,
+  modelId: string,
+  { withFieldTable = true }: { readonly withFieldTable?: boolean } = {},
+): Promise<CommandResult> {
+  const database = await context.connections.database();
+  const model = await requireModel(new ModelStore(database), modelId);
+  const [versions, manifest, verdict] = await Promise.all([
+    listVersions(database, modelId),
+    loadManifest(database, modelId, model.version),
+    verdictsOf(context, database).of(model),
+  ]);
+  const width = lineWidth(context.stdout);
+  const fields = manifest === undefined || !withFieldTable ? '' : `\n\n${fieldTable(manifest, width)}`;
+  return {
+    document: {
+      ...documentOf(model, verdict),
+      versions: versions.map(({ version, digest, imported_at }) => ({ version, digest, imported_at })),
+      ...(manifest === undefined ? {} : { fields: manifest.features.map(fieldDocument) }),
+    },
+    text: describe(model, { verdict, versions }) + fields,
+  };
+}
+
+/** @throws CliError when the model does not exist or was deleted */
+export async function requireModel(models: ModelStore, modelId: string): Promise<Model> {
+  const model = await models.find(modelId);
+  if (model !== undefined) return model;
+  throw notFound(`model ${modelId}`, 'model list ORG');
+}
+
+const verdictsOf = ({ clock }: CliContext, database: Db): Verdicts =>
+  new Verdicts({ validation: new ValidationStore(database), clock, logger: createLogger('silent', 'cli') });
+
+function documentOf(model: Model, verdict: Verdict): Record<string, unknown> {
+  return {
+    model_id: model._id,
+    org_id: model.organisation_id,
+    name: model.name,
+    family: model.family,
+    version: model.version,
+    live_api: model.live_api,
+    validation: verdict,
+    ...(model.override === undefined ? {} : { override: model.override }),
+    created_at: model.created_at,
+  };
+}
+
+const fieldDocument = ({ field, label, type, required, aliases }: Feature): Record<string, unknown> => ({
+  field,
+  label,
+  type,
+  required: required === true,
+  ...(aliases === undefined ? {} : { aliases }),
+});
+
+function describe(
+  model: Model,
+  { verdict, versions }: { readonly verdict: Verdict; readonly versions: Versions },
+): string {
+  const { override } = model;
+  const listed = versions.map(
+    ({ version, imported_at }) =>
+      `${version}${version === model.version ? ' (active)' : ''}, imported ${readableDate(imported_at)} UTC`,
+  );
+  return renderFields([
+    ['Model', model._id],
+    ['Name', model.name],
+    ['Organisation', model.organisation_id],
+    ['Family', model.family],
+    ['Live API', model.live_api ? 'on' : 'off (calls get 403)'],
+    ['Validation', verdict.state],
+    ['', verdict.summary],
+    ['Override', override && `by ${override.by}, ${readableDate(override.at)} UTC: ${override.reason}`],
+    ['Versions', listed.join('\n')],
+  ]);
+}
+
+function fieldTable({ features }: Manifest, width: number): string {
+  const columns = [{ name: 'Field' }, { name: 'Label' }, { name: 'Type' }, { name: 'Required' }] as const;
+  const rows = features.map(({ field, label, type, required }) => [
+    field,
+    label,
+    type,
+    required === true ? 'yes' : '',
+  ]);
+  return renderTable(columns, rows, { width });
+}

@@ -1,0 +1,129 @@
+import type { Command } from 'commander';
+import { mostDaysAhead } from '../../../shared/outcome-date.js';
+import { OrganisationStore } from '../../../shared/store/organisations.js';
+import { OutcomeStore } from '../../../shared/store/outcomes.js';
+import { readableCount } from '../../terminal/readable-numbers.js';
+import { renderFields } from '../../terminal/table.js';
+import { wrapText } from '../../terminal/wrap-text.js';
+import { type CliContext, lineWidth, wrappedFor } from '../context/cli-context.js';
+import { exitCodes, usageError } from '../context/cli-error.js';
+import { runThroughFile } from '../context/file-run.js';
+import { type ImportReport, importOutcomes } from '../outcomes/import-run.js';
+import { mistakeSentences } from '../outcomes/mistakes.js';
+import { convertedWords } from '../outcomes/outcome-rows.js';
+import { openInput } from '../score/input-file.js';
+import { defineCommand, nonBlank } from './define-command.js';
+import { requireOrganisation } from './organisations.js';
+
+/** Adds `outcomes import`. */
+export function addOutcomesCommands(program: Command, context: CliContext): void {
+  const outcomes = program
+    .command('outcomes')
+    .description('Outcomes: which leads have converted. Models are graded by them');
+
+  defineCommand(outcomes, {
+    usage: 'import <org> <file>',
+    description: 'Import a CSV file (or .csv.gz) with one lead per row: whether and when it converted',
+    examples: [
+      'outcomes import org_4fzyo82mVYHgQ1bT leads.csv',
+      'outcomes import org_4fzyo82mVYHgQ1bT won.csv.gz --crm-id Id --converted Won --at Closed',
+    ],
+    notes,
+  })
+    .option('--crm-id <column>', 'column that identifies a lead (default: crm_id)', nonBlank)
+    .option('--converted <column>', 'column with 1 or 0, yes or no (default: converted)', nonBlank)
+    .option('--at <column>', 'column with the date of the conversion (default: at, if it exists)', nonBlank)
+    .action(async (organisationId: string, path: string, options: ImportOutcomesOptions) => {
+      await importOutcomesFile(context, { organisationId, path }, options);
+    });
+}
+
+const notes = wrapText(
+  [
+    'Include every scored lead, also those that have not converted: a model is graded only when nearly all outcomes are known. The latest import of a lead wins, so you can import a file twice and correct outcomes with another import.',
+    `The --converted column contains ${convertedWords}, in upper or lower case. 1.0 and 0.0 also work.`,
+    `Dates are ISO 8601; a date without a time means midnight UTC. Without a date column, a lead counts as converted from the first import that marks it so. A conversion date may be at most ${mostDaysAhead} days in the future.`,
+    'Invalid rows are skipped and reported, and the exit code is then 1. Repeated problems are reported in one line. After an interruption, run the same command again to resume.',
+  ].join('\n'),
+  80,
+);
+
+/** Parsed options of `outcomes import`. */
+interface ImportOutcomesOptions {
+  readonly crmId?: string;
+  readonly converted?: string;
+  readonly at?: string;
+  readonly json?: boolean;
+}
+
+/** Imports a file of outcomes and requests a grading of the organisation's models. */
+async function importOutcomesFile(
+  context: CliContext,
+  { organisationId, path }: { readonly organisationId: string; readonly path: string },
+  options: ImportOutcomesOptions,
+): Promise<void> {
+  const input = await openInput(path);
+  if (input.format !== 'csv') throw usageError(`${input.name} is not a CSV file`);
+  const database = await context.connections.preparedDatabase();
+  await requireOrganisation(new OrganisationStore(database), organisationId);
+  const shown = { label: 'Importing', unit: 'outcomes', json: options.json };
+  const result = await runThroughFile(context, shown, async (signal, listener) => {
+    const report = await importOutcomes({
+      input,
+      store: new OutcomeStore(database),
+      organisationId,
+      columns: { crmId: options.crmId, converted: options.converted, at: options.at },
+      now: new Date(context.clock.now()),
+      signal,
+      listener,
+    });
+    const isRequested = report.complete && (await requestGrades(context, organisationId));
+    return resultOf(report, { organisationId, fileName: input.name, isRequested, context });
+  });
+  await context.present(options, Promise.resolve(result));
+}
+
+/** @returns false without Redis, which is not an error: the models are graded at night */
+async function requestGrades({ connections }: CliContext, organisationId: string): Promise<boolean> {
+  const { requestGrading } = await import('../../../shared/grading-job.js'); // loads BullMQ, 100 ms
+  try {
+    await requestGrading(await connections.redis(), organisationId);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function resultOf(
+  report: ImportReport,
+  of: {
+    readonly organisationId: string;
+    readonly fileName: string;
+    readonly isRequested: boolean;
+    readonly context: CliContext;
+  },
+) {
+  const { accepted, converted, refused, mistakes, rows, complete } = report;
+  const { stdout } = of.context;
+  const problems = mistakeSentences(mistakes, of.fileName);
+  const fields = renderFields(
+    [
+      ['Rows', readableCount(rows)],
+      ['Imported', `${readableCount(accepted)} (${readableCount(converted)} converted)`],
+      ['Skipped', refused === 0 ? undefined : readableCount(refused)],
+      [
+        'Grading',
+        of.isRequested ? 'requested from the running worker pools' : 'tonight, or with `validation run`',
+      ],
+      ['', complete ? undefined : 'Interrupted. Run the same command again to resume.'],
+    ],
+    { width: lineWidth(stdout) },
+  );
+  const listed = problems.map((problem) => wrappedFor(stdout, problem)).join('\n');
+  const failed = refused > 0 ? exitCodes.failed : exitCodes.done;
+  return {
+    document: { org_id: of.organisationId, rows, accepted, converted, refused, problems, complete },
+    text: listed === '' ? fields : `${fields}\n\n${listed}`,
+    exitCode: complete ? failed : exitCodes.interrupted,
+  };
+}

@@ -1,0 +1,129 @@
+import { readFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Command } from 'commander';
+import { type CliContext, lineWidth } from '../context/cli-context.js';
+import { CliError, exitCodes, fileProblem, usageError } from '../context/cli-error.js';
+import { runThroughFile } from '../context/file-run.js';
+import type { RunReport } from '../score/score-file.js';
+import { defineCommand, nonBlank, wholeNumber } from './define-command.js';
+
+/** Adds `score`. */
+export function addScoreCommand(program: Command, context: CliContext): void {
+  const { baseUrl, port } = context.config;
+  defineCommand(program, {
+    usage: 'score <file>',
+    description: 'Score a CSV or JSONL file (or .gz) through the API into another file, in the same order',
+    examples: [
+      'score leads.csv --model mdl_7Gx2dQpW0aZrTn5K --key @key.txt --crm-id "Lead ID"',
+      'score leads.jsonl.gz --model mdl_7Gx2dQpW0aZrTn5K --key @key.txt --out scored.jsonl --explain',
+    ],
+    notes: notes.trim(),
+  })
+    .requiredOption('--model <model>', 'model id', nonBlank)
+    .requiredOption('--key <key>', 'API key, or @FILE to read it from a file')
+    .option('--url <url>', 'address of the service', baseUrl ?? `http://127.0.0.1:${port}`)
+    .option('--out <file>', 'a .csv or .jsonl file, or - for standard output (default: FILE.scored.csv)')
+    .option('--crm-id <column>', 'column that identifies a record (default: crm_id, if it exists)')
+    .option('--explain', 'add reasons: top_reason_1 to 3, in JSONL also the drivers')
+    .option('--concurrency <calls>', 'maximum calls in flight', wholeNumber({ min: 1, max: 64 }), 4)
+    .option('--restart', 'discard the progress of an earlier run and overwrite its output')
+    .action((path: string, options: ScoreOptions) => score(context, path, options));
+}
+
+const notes = `
+A CSV file needs a header line. The delimiter (comma, semicolon, tab or |) is
+detected. Empty cells are not sent, so for a known record the service fills them
+from its earlier values. In JSONL, null is sent and means missing. Columns
+without a name and empty rows are skipped. CSV output has crm_id, row (1 is the
+first record), score, conversion_likelihood, enriched, previous_score, delta and
+warnings.
+
+Before sending and again at the end, the command lists the fields that the model
+knows but the file lacks, and the columns that the model does not know. For JSONL
+it lists them only at the end. Names match regardless of case, spaces, _ and -.
+Scores without a crm_id cannot be looked up later and cannot be graded.
+
+After an interruption (Ctrl-C, lost connection, exhausted quota) run the same
+command again to resume: FILE.resume.json beside the output stores the progress.
+Records that were sent but not written are not counted again within 24 hours.`;
+
+/** Parsed options of `score`. */
+interface ScoreOptions {
+  readonly model: string;
+  readonly key: string;
+  readonly url: string;
+  readonly out?: string;
+  readonly crmId?: string;
+  readonly explain?: boolean;
+  readonly concurrency: number;
+  readonly restart?: boolean;
+  readonly json?: boolean;
+}
+
+async function score(context: CliContext, path: string, options: ScoreOptions): Promise<void> {
+  const toStream = options.out === '-';
+  if (toStream && options.json === true) throw usageError('--json and --out - both write to standard output');
+  const { scoreFile } = await import('../score/score-file.js');
+  const shown = { label: 'Scoring', unit: 'records', json: options.json };
+  const report = await runThroughFile(context, shown, async (signal, listener) =>
+    scoreFile({
+      path,
+      output: {
+        path: options.out ?? defaultOutput(path),
+        stream: context.stdout,
+        restart: options.restart === true,
+      },
+      modelId: options.model,
+      apiKey: await readKey(options.key),
+      baseUrl: readUrl(options.url),
+      crmIdField: options.crmId,
+      explain: options.explain === true,
+      concurrency: options.concurrency,
+      signal,
+      listener,
+    }),
+  );
+  await present(context, report, options);
+}
+
+async function present(context: CliContext, report: RunReport, options: ScoreOptions): Promise<void> {
+  const { summaryDocument, summaryText } = await import('../score/output/run-summary.js');
+  const text = summaryText(report, { width: lineWidth(context.stderr) });
+  const exitCode = report.complete ? exitCodes.done : exitCodes.interrupted;
+  // Standard output contains the results, so the summary goes to standard error.
+  if (report.output === '-') context.stderr.write(`${text}\n`);
+  const result = { document: summaryDocument(report), text, exitCode, silent: report.output === '-' };
+  await context.present(options, Promise.resolve(result));
+}
+
+/** `leads.csv.gz` becomes `leads.scored.csv` in the same folder. */
+function defaultOutput(path: string): string {
+  const name = basename(path)
+    .replace(/\.gz$/i, '')
+    .replace(/\.(csv|tsv|jsonl|ndjson)$/i, '');
+  return join(dirname(path), `${name}.scored.csv`);
+}
+
+async function readKey(given: string): Promise<string> {
+  const key = given.startsWith('@') ? await readKeyFile(given.slice(1)) : given;
+  if (key === '')
+    throw usageError(given === '' ? '--key is empty' : `--key is empty: ${given.slice(1)} has no content`);
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw usageError('--key is not an API key: it contains spaces or other invalid characters');
+}
+
+async function readKeyFile(path: string): Promise<string> {
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch (error) {
+    throw new CliError(`Cannot read the key file ${path}: ${fileProblem(error)}`, {
+      code: 'bad_input',
+      cause: error,
+    });
+  }
+}
+
+function readUrl(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/v1\/?$/, '');
+  throw usageError(`--url must be an http or https URL such as http://127.0.0.1:8080, but is "${text}"`);
+}

@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import type { CliContext } from '../../context/cli-context.js';
+import { defineCommand, yearAndMonth } from '../define-command.js';
+import type { UsageOptions } from './usage-actions.js';
+
+/** Adds `usage show` and `usage reconcile`. */
+export function addUsageCommands(program: Command, context: CliContext): void {
+  const usage = program.command('usage').description('Usage: records scored by an organisation in a month');
+
+  defineCommand(usage, {
+    usage: 'show <org>',
+    description: 'Show live and test usage of a month: counters in Redis and the sum of the ledger',
+    examples: ['usage show org_4fzyo82mVYHgQ1bT', 'usage show org_4fzyo82mVYHgQ1bT --month 2026-11'],
+  })
+    .option('--month <YYYY-MM>', 'UTC month; default: the current one', yearAndMonth)
+    .action(async (organisationId: string, options: UsageOptions) => {
+      const { showUsage } = await import('./usage-actions.js');
+      await context.present(options, showUsage(context, organisationId, options));
+    });
+
+  defineCommand(usage, {
+    usage: 'reconcile <org>',
+    description: 'Set the counters in Redis to the sum of the ledger. Safe while calls are served',
+    examples: ['usage reconcile org_4fzyo82mVYHgQ1bT'],
+    notes:
+      'The ledger in MongoDB is authoritative. Expired leases are ended first: settled if\nthe ledger contains the call, released otherwise.',
+  })
+    .option('--month <YYYY-MM>', 'UTC month; default: the current one', yearAndMonth)
+    .action(async (organisationId: string, options: UsageOptions) => {
+      const { reconcileUsage } = await import('./usage-actions.js');
+      await context.present(options, reconcileUsage(context, organisationId, options));
+    });
+}

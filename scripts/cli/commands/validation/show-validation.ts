@@ -1,0 +1,138 @@
+import { type VerdictDetail, Verdicts } from '../../../../api/verdicts.js';
+import { createLogger } from '../../../../shared/logger.js';
+import { ValidationStore } from '../../../../shared/store/model-validation.js';
+import { type Model, ModelStore } from '../../../../shared/store/models.js';
+import type { BandRate, FailingGate, GateResult, GateState } from '../../../../shared/verdict.js';
+import { renderRateChart } from '../../../terminal/rate-chart.js';
+import { readableCount, readableDate } from '../../../terminal/readable-numbers.js';
+import { renderFields, renderTable } from '../../../terminal/table.js';
+import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
+import { requireModel } from '../models/show-model.js';
+
+/** Shows the verdict that callers receive, with the figures of the gates. */
+export async function showValidation(context: CliContext, modelId: string): Promise<CommandResult> {
+  const { connections, clock, stdout } = context;
+  const database = await connections.database();
+  const model = await requireModel(new ModelStore(database), modelId);
+  const verdicts = new Verdicts({
+    validation: new ValidationStore(database),
+    clock,
+    logger: createLogger('silent', 'cli'),
+  });
+  const validation = await verdicts.detailOf(model);
+  return {
+    document: { model_id: model._id, version: model.version, validation },
+    text: describeValidation(model, validation, lineWidth(stdout)),
+  };
+}
+
+/** Renders the verdict, a table of the gates and a chart of the conversion rates. */
+export function describeValidation(model: Model, validation: VerdictDetail, width: number): string {
+  const { state, summary, as_of, graded_at, gates, bands } = validation;
+  const gradedAt = graded_at && `${readableDate(new Date(graded_at))} UTC`;
+  const head = renderFields(
+    [
+      ['Model', `${model._id} (${model.name}), version ${model.version}`],
+      ['State', state],
+      ['', summary],
+      ['Graded', as_of === graded_at ? gradedAt : `${gradedAt}, as of ${as_of}`],
+    ],
+    { width },
+  );
+  const parts = [
+    head,
+    gates && gateTable(gates, width),
+    bands && bandChart(bands, width),
+    gates === undefined &&
+      state === 'too_early_to_grade' &&
+      `Grade it: npx leadscore validation run ${model._id}`,
+  ];
+  return parts.filter((part) => typeof part === 'string').join('\n\n');
+}
+
+const stateWords: Readonly<Record<GateState, string>> = {
+  cleared: 'cleared',
+  too_early: 'too early',
+  failed: 'FAILED',
+  not_reached: 'not reached',
+};
+
+function gateTable(gates: readonly GateResult[], width: number): string {
+  const hasNeeds = gates.some(({ needs }) => needs !== undefined);
+  const columns = [
+    { name: 'Gate', whole: true },
+    { name: 'State', whole: true },
+    { name: 'Figures' },
+    ...(hasNeeds ? [{ name: 'Missing or wrong' }] : []),
+  ];
+  const rows = gates.map((gate) => [gate.gate, stateWords[gate.state], gateFigures(gate), gate.needs ?? '']);
+  return renderTable(columns, rows, { width });
+}
+
+function bandChart(bands: readonly BandRate[], width: number): string {
+  const bars = [...bands].reverse().map(({ scores, ...bar }) => ({ label: scores, ...bar }));
+  const title = 'Conversion rate by score, matured records with known outcome (95 % interval)';
+  return `${title}\n\n${renderRateChart(bars, { width })}`;
+}
+
+/** Formats a figure by name. The text never rounds across `required` (a figure name or a number). */
+type Read = (name: string, required?: string | number) => string;
+
+/** Formats the figures of a gate with their required values. */
+export function gateFigures({ gate, figures }: GateResult): string {
+  const read: Read = (name, required) =>
+    readable(figures[name], typeof required === 'string' ? figures[required] : required);
+  return words[gate](read, (name) => percent(figures[name]));
+}
+
+const words: Readonly<Record<FailingGate, (read: Read, share: Read) => string>> = {
+  predictions_recorded: (read) => `${read('cohort')} of ${read('required')} leads predicted`,
+  cohort_reconciles: (read, share) =>
+    [
+      `ledger ${read('ledger_records')}, stored ${read('stored_rows')}`,
+      `cohort ${read('cohort')}, repeats ${read('repeats')}, without crm_id ${read('without_crm_id')}`,
+      `converted before ${read('excluded')}, erased ${read('erased')}`,
+      `named by outcome data ${read('joined')} of ${read('joinable')} (${share('joined_share')}, ${share('required_share')} required)`,
+    ].join('\n'),
+  matured_cohort: (read) =>
+    `${read('matured_and_joined')} of ${read('required')} matured and named (${read('matured')} matured, ${read('horizon_days')} days)`,
+  outcomes_observed: (read) =>
+    [
+      `${read('conversions')} of ${read('required_conversions')} conversions, ${read('expected_conversions')} expected`,
+      `${read('non_conversions')} of ${read('required_non_conversions')} others`,
+      `${read('comparable_bands')} of ${read('required_bands')} comparable bands`,
+    ].join('\n'),
+  rate_rises_with_band: (read) =>
+    [
+      `trend z ${read('z')}, p ${read('p', 'required_p')} (below ${read('required_p')})`,
+      `worst drop p ${read('worst_drop_p', 'drop_threshold')} (not below ${read('drop_threshold')})`,
+    ].join('\n'),
+  top_band_lift: (read) =>
+    [
+      `${read('lift', 'required_lift')}x (${read('required_lift')}x required), lower bound ${read('lower_bound', 1)}x (above 1x)`,
+      // Bands may have been merged, so the judged top band can differ from the top band of the chart.
+      `top band ${read('top_conversions')} of ${read('top_records')}, others ${read('rest_conversions')} of ${read('rest_records')}`,
+    ].join('\n'),
+};
+
+/** Significant digits to try: more than 3 only if the figure would round to or across its required value. */
+const digitCounts = [3, 4, 5, 6] as const;
+
+function readable(value: number | undefined, required?: number): string {
+  if (value === undefined) return '-';
+  if (Number.isInteger(value)) return readableCount(value);
+  const texts = digitCounts.map((digits) => withDigits(value, digits));
+  const isOnSameSide = (text: string): boolean =>
+    required === undefined || Math.sign(Number(text) - required) === Math.sign(value - required);
+  return texts.find(isOnSameSide) ?? texts.at(-1) ?? '';
+}
+
+function withDigits(value: number, digits: number): string {
+  const size = Math.abs(value);
+  if (size < 0.001) return value.toExponential(digits - 2);
+  return size >= 10 ** digits - 0.5 ? readableCount(Math.round(value)) : value.toPrecision(digits);
+}
+
+/** Rounds down, so that the text never reaches a threshold that the share does not reach. */
+const percent = (share: number | undefined): string =>
+  share === undefined ? '-' : `${(Math.floor(1000 * share + 1e-9) / 10).toFixed(share === 1 ? 0 : 1)} %`;

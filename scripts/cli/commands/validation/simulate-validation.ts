@@ -1,0 +1,140 @@
+import { Progress } from '../../../terminal/progress.js';
+import { renderRateChart } from '../../../terminal/rate-chart.js';
+import { readableCount } from '../../../terminal/readable-numbers.js';
+import { renderFields, renderTable } from '../../../terminal/table.js';
+import { wrapText } from '../../../terminal/wrap-text.js';
+import { type BelievableYear, simulateOrganisation } from '../../../validation/believable-year.js';
+import { knownTruths } from '../../../validation/known-truth.js';
+import { type Characteristic, characteristicOf } from '../../../validation/operating-characteristics.js';
+import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
+
+/** Parsed options of `validation simulate`. */
+export interface SimulateOptions {
+  readonly runs: number;
+  readonly seed: number;
+  readonly weeks: number;
+  /** Simulates the year of one organisation. Default: true without `--json`. */
+  readonly year?: boolean;
+  readonly json?: boolean;
+}
+
+const leadsPerWeek = 140;
+
+/** Runs the grader on one organisation over a year, and on many models of known quality. */
+export async function simulateValidation(
+  context: CliContext,
+  options: SimulateOptions,
+): Promise<CommandResult> {
+  const stop = new AbortController();
+  const onInterrupt = () => stop.abort();
+  process.once('SIGINT', onInterrupt);
+  try {
+    const year =
+      (options.year ?? options.json !== true)
+        ? await simulateOneYear(context, options, stop.signal)
+        : undefined;
+    const scenarios = simulateYears(context, options, stop.signal);
+    const width = lineWidth(context.stdout);
+    const parts = [year && describeYear(year, width), describeScenarios(scenarios, width)];
+    return {
+      document: { scenarios, ...(year === undefined ? {} : { year: yearDocument(year) }) },
+      text: parts.filter((part) => part !== undefined).join('\n\n'),
+    };
+  } finally {
+    process.off('SIGINT', onInterrupt);
+  }
+}
+
+async function simulateOneYear(
+  { stderr }: CliContext,
+  { weeks, seed, json }: SimulateOptions,
+  signal: AbortSignal,
+): Promise<BelievableYear> {
+  const progress =
+    json === true ? undefined : new Progress({ stream: stderr, label: 'Simulating one year', unit: 'weeks' });
+  progress?.start();
+  try {
+    return await simulateOrganisation({
+      weeks,
+      leadsAWeek: leadsPerWeek,
+      seed,
+      signal,
+      progress: (done) => progress?.update({ done, fraction: done / weeks }),
+    });
+  } finally {
+    progress?.stop();
+  }
+}
+
+function simulateYears(
+  { stderr }: CliContext,
+  { runs, seed, json }: SimulateOptions,
+  signal: AbortSignal,
+): Characteristic[] {
+  const progress =
+    json === true ? undefined : new Progress({ stream: stderr, label: 'Simulating years', unit: 'years' });
+  progress?.start();
+  const done: Characteristic[] = [];
+  for (const truth of knownTruths) {
+    if (signal.aborted) break;
+    done.push(characteristicOf(truth, { runs, seed }));
+    progress?.update({ done: done.length * runs, fraction: done.length / knownTruths.length });
+  }
+  progress?.stop();
+  return done;
+}
+
+function describeYear({ moves, last, records, outcomes, grades }: BelievableYear, width: number): string {
+  const columns = [{ name: 'Day', align: 'right' }, { name: 'State' }, { name: 'Summary' }] as const;
+  const rows = moves.map(({ day, state, summary }) => [String(day + 1), state, summary]);
+  const bands = [...(last.grade?.bands ?? [])]
+    .reverse()
+    .map(({ scores, ...bar }) => ({ label: scores, ...bar }));
+  const intro = wrapText(
+    `One organisation over a year: ${readableCount(records)} records scored and ${readableCount(outcomes)} outcomes ` +
+      `reported over HTTP, ${readableCount(grades)} daily grades. Real: gateway (its clock advances every week), quota, ` +
+      'queue, workers, ONNX, MongoDB and grader. Simulated: the leads and their outcomes.',
+    width,
+  );
+  return [intro, renderTable(columns, rows, { width }), renderRateChart(bands, { width })].join('\n\n');
+}
+
+function describeScenarios(scenarios: readonly Characteristic[], width: number): string {
+  const columns = [
+    { name: 'Model', whole: true },
+    { name: 'Passed', align: 'right' },
+    { name: 'Failed', align: 'right' },
+    { name: 'Too early', align: 'right' },
+    { name: 'Ever passed', align: 'right' },
+    { name: 'Days passed', align: 'right' },
+  ] as const;
+  const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+  const rows = scenarios.map(({ name, runs, passed, failed, too_early, ever_passed, days_passed_share }) => [
+    name,
+    percent(passed / runs),
+    percent(failed / runs),
+    percent(too_early / runs),
+    percent(ever_passed / runs),
+    percent(days_passed_share),
+  ]);
+  const intro = wrapText(
+    `${readableCount(scenarios[0]?.runs ?? 0)} simulated years of daily grades per model, graded with the code of the service. ` +
+      'Columns: state at the end of the year, years with a passed grade, share of days with a passed grade.',
+    width,
+  );
+  const meanings = renderFields(
+    scenarios.map(({ name, meaning }) => [name, meaning] as const),
+    { width },
+  );
+  return `${intro}\n\n${renderTable(columns, rows, { width })}\n\n${meanings}`;
+}
+
+const yearDocument = ({ moves, last, records, outcomes, grades }: BelievableYear) => ({
+  records,
+  outcomes,
+  grades,
+  moves,
+  state: last.state,
+  gates: last.grade?.gates ?? [],
+  bands: last.grade?.bands ?? [],
+});

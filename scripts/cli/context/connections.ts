@@ -1,0 +1,121 @@
+import { type Change, publishChange } from '../../../shared/changes.js';
+import type { Config } from '../../../shared/config.js';
+import type { Redis } from '../../../shared/redis.js';
+import type { Db, Mongo } from '../../../shared/store/connect.js';
+import type { DatabaseUrls } from '../../local-servers/private-servers.js';
+import { CliError } from './cli-error.js';
+
+const redisWaitMs = 2_000; // a command is interactive
+
+/**
+ * Lazy connections of one command. They go to the servers that the environment names, or else to the private ones on
+ * this machine. The drivers are imported on first use, because loading them takes longer than most commands.
+ */
+export class Connections {
+  private mongoConnection: Promise<Mongo> | undefined;
+  private redisConnection: Promise<Redis> | undefined;
+  private privateServers: Promise<DatabaseUrls | undefined> | undefined;
+
+  constructor(private readonly config: Config) {}
+
+  /**
+   * The database for reading.
+   * @throws CliError when no server is configured or MongoDB does not answer
+   */
+  async database(): Promise<Db> {
+    this.mongoConnection ??= this.connectMongo();
+    return (await this.mongoConnection).database;
+  }
+
+  /** The database for writing: creates missing indexes first. */
+  async preparedDatabase(): Promise<Db> {
+    const database = await this.database();
+    const { prepareDatabase } = await import('../../../shared/store/prepare.js');
+    await prepareDatabase(database);
+    return database;
+  }
+
+  /** @throws CliError when no server is configured or Redis does not answer within 2 s */
+  redis(): Promise<Redis> {
+    this.redisConnection ??= this.connectRedis();
+    return this.redisConnection;
+  }
+
+  async close(): Promise<void> {
+    await this.mongoConnection?.then(
+      ({ client }) => client.close(),
+      () => undefined,
+    );
+    await this.redisConnection?.then(
+      (redis) => redis.disconnect(),
+      () => undefined,
+    );
+  }
+
+  private async connectMongo(): Promise<Mongo> {
+    const url = this.config.mongoUrl ?? (await this.privateUrls())?.mongoUrl;
+    if (url === undefined) throw noServers('MONGODB_URL');
+    const { connectMongo } = await import('../../../shared/store/connect.js');
+    try {
+      return await connectMongo(url, { name: 'leadscore-cli', maxPoolSize: 4 });
+    } catch (cause) {
+      throw unavailable(cause);
+    }
+  }
+
+  private async connectRedis(): Promise<Redis> {
+    const url = this.config.redisUrl ?? (await this.privateUrls())?.redisUrl;
+    if (url === undefined) throw noServers('REDIS_URL');
+    const { createLogger } = await import('../../../shared/logger.js');
+    const logger = createLogger('silent', 'cli');
+    const { connectionReady, connectRedis } = await import('../../../shared/redis.js');
+    const redis = connectRedis({ url, name: 'leadscore-cli', logger, kind: 'commands' });
+    try {
+      await connectionReady(redis, redisWaitMs);
+      return redis;
+    } catch (cause) {
+      redis.disconnect();
+      throw unavailable(cause);
+    }
+  }
+
+  /** Undefined when either setting is present, because Redis and MongoDB must belong to the same installation. */
+  private async privateUrls(): Promise<DatabaseUrls | undefined> {
+    const { mongoUrl, redisUrl } = this.config;
+    if (mongoUrl !== undefined || redisUrl !== undefined) return undefined;
+    const { readPrivateServers } = await import('../../local-servers/private-servers.js');
+    this.privateServers ??= readPrivateServers();
+    return this.privateServers;
+  }
+}
+
+/** The reason why `Connections.redis` failed. */
+export const redisProblem = (error: unknown): string =>
+  error instanceof CliError && error.code === noServersCode ? 'REDIS_URL is not set' : 'Redis did not answer';
+
+const noServersCode = 'no_servers';
+
+const noServers = (variable: string): CliError =>
+  new CliError(
+    `No servers configured (${variable} is not set). Set MONGODB_URL and REDIS_URL, or run \`npm start\` in this project`,
+    { code: noServersCode },
+  );
+
+function unavailable(cause: unknown): CliError {
+  return new CliError(cause instanceof Error ? cause.message : String(cause), { code: 'unavailable', cause });
+}
+
+/**
+ * Publishes a change to running gateways and workers, so that they apply it at once. Without Redis it writes a warning,
+ * because they then apply the change only after up to 5 s.
+ */
+export async function announceChange(
+  { connections, stderr }: { readonly connections: Connections; readonly stderr: NodeJS.WritableStream },
+  change: Change,
+): Promise<void> {
+  try {
+    await publishChange(await connections.redis(), change);
+  } catch (error) {
+    stderr.write(`Warning: ${redisProblem(error)}; running gateways apply the change within 5 seconds.\n`);
+  }
+}

@@ -1,0 +1,58 @@
+import type { ProgressState } from '../../terminal/pace.js';
+import { Progress } from '../../terminal/progress.js';
+import { readableCount } from '../../terminal/readable-numbers.js';
+import { type CliContext, wrappedFor } from './cli-context.js';
+
+/** Receives the progress of a command that processes a file row by row. */
+export interface FileListener {
+  /** Called before `started` with a problem for which the user may want to stop. */
+  notice?(text: string): void;
+  /** @param rowsDone rows that an earlier run has processed */
+  started(rowsDone: number): void;
+  progress(state: ProgressState): void;
+  waiting(why: string): void;
+}
+
+export interface FileRunOptions {
+  /** The activity, such as `Scoring`. */
+  readonly label: string;
+  /** Plural noun, such as `records`. */
+  readonly unit: string;
+  /** With `--json` no progress is shown. */
+  readonly json: boolean | undefined;
+}
+
+/**
+ * Processes a file and shows progress. The first Ctrl-C or SIGTERM aborts `signal`; a second one ends the process.
+ * @param work must save its progress and return when `signal` is aborted
+ */
+export async function runThroughFile<Result>(
+  { stderr }: CliContext,
+  { label, unit, json }: FileRunOptions,
+  work: (signal: AbortSignal, listener: FileListener) => Promise<Result>,
+): Promise<Result> {
+  const stop = new AbortController();
+  const onInterrupt = () => stop.abort();
+  process.once('SIGINT', onInterrupt);
+  process.once('SIGTERM', onInterrupt);
+  const progress = json === true ? undefined : new Progress({ stream: stderr, label, unit });
+  const listener: FileListener = {
+    notice: (text) => {
+      if (json !== true) stderr.write(`${wrappedFor(stderr, text)}\n`);
+    },
+    started: (rowsDone) => {
+      if (rowsDone > 0 && progress !== undefined)
+        stderr.write(`Resuming after row ${readableCount(rowsDone)}, where the last run stopped.\n`);
+      progress?.start({ done: rowsDone, fraction: undefined });
+    },
+    progress: (state) => progress?.update(state),
+    waiting: (why) => progress?.waiting(why),
+  };
+  try {
+    return await work(stop.signal, listener);
+  } finally {
+    progress?.stop();
+    process.off('SIGINT', onInterrupt);
+    process.off('SIGTERM', onInterrupt);
+  }
+}

@@ -1,0 +1,84 @@
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+
+/** A call fails when its socket is idle for this long. An upload that makes progress may take longer. */
+const idleMs = 60_000;
+
+/** A reply with header names in lower case. */
+export interface HttpReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** Sends a POST. Rejects with the error of the connection or of the timeout. Does not follow redirects. */
+export type HttpPost = (
+  url: URL,
+  sent: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
+) => Promise<HttpReply>;
+
+/** Sends a GET until `signal` is aborted. Rejects like `HttpPost`. */
+export type HttpGet = (
+  url: URL,
+  asked: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
+) => Promise<HttpReply>;
+
+export interface HttpConnections {
+  readonly post: HttpPost;
+  readonly get: HttpGet;
+  /** Closes idle keep-alive connections. */
+  close(): void;
+}
+
+/**
+ * Makes calls over keep-alive connections.
+ *
+ * Built on `node:http` because `fetch` has no idle timeout for uploads, refuses some ports (such as 6000 and 10080) and
+ * refuses URLs with credentials.
+ * @param options `connections` is the maximum number of connections
+ */
+export function httpConnections({ connections }: { readonly connections: number }): HttpConnections {
+  const kept = { keepAlive: true, maxSockets: connections };
+  const http = new HttpAgent(kept);
+  const https = new HttpsAgent(kept);
+  const call = (url: URL, options: RequestOptions, body: Buffer | undefined): Promise<HttpReply> =>
+    new Promise((resolve, reject) => {
+      const sent = { ...options, timeout: idleMs };
+      const request =
+        url.protocol === 'https:'
+          ? httpsRequest(url, { ...sent, agent: https })
+          : httpRequest(url, { ...sent, agent: http });
+      request.on('timeout', () => request.destroy(new Error(`no answer within ${idleMs / 1000} s`)));
+      request.on('error', reject);
+      request.on('response', (response) => readReply(response).then(resolve, reject));
+      request.end(body);
+    });
+  const post: HttpPost = (url, { headers, body }) => {
+    const bytes = Buffer.from(body);
+    return call(url, { method: 'POST', headers: { ...headers, 'content-length': bytes.length } }, bytes);
+  };
+  const get: HttpGet = (url, { headers, signal }) => call(url, { method: 'GET', headers, signal }, undefined);
+  return {
+    post,
+    get,
+    close: () => {
+      http.destroy();
+      https.destroy();
+    },
+  };
+}
+
+async function readReply(response: IncomingMessage): Promise<HttpReply> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    body: Buffer.concat(chunks).toString('utf8'),
+  };
+}

@@ -1,0 +1,179 @@
+import type { Feature, Recency } from '../../../../shared/bundle/manifest.js';
+import { compileKnownFields, type KnownFields } from '../../../../shared/known-fields.js';
+import { readableCount } from '../../../terminal/readable-numbers.js';
+import { member, parse } from '../api-reply.js';
+import type { HttpGet } from '../calls/http-connections.js';
+import type { RecordFormat } from '../input-file.js';
+
+/** Compares the field names of the input with the model: the header of a CSV, or the keys of all JSONL records. */
+export class InputNames {
+  private readonly match: FieldMatch | undefined;
+  private hasCrmId = false;
+
+  /** @param fields undefined when the model's fields are unknown: then no notice mentions fields */
+  constructor(
+    private readonly format: RecordFormat,
+    fields: KnownFields | undefined,
+  ) {
+    this.match = fields === undefined ? undefined : new FieldMatch(fields);
+  }
+
+  add(names: readonly string[]): void {
+    this.hasCrmId ||= names.includes('crm_id');
+    for (const name of names) this.match?.add(name);
+  }
+
+  /** Problems of a CSV header for which the user may want to stop. Empty for JSONL, whose keys are not yet known. */
+  notices(): string[] {
+    if (this.format !== 'csv') return [];
+    const fields = this.match?.report();
+    return [
+      fields && missingFields(fields),
+      fields && unknownNames(fields, this.format),
+      this.hasCrmId ? undefined : `Records have no crm_id. ${withoutCrmId(this.format)}`,
+    ].filter((each) => each !== undefined);
+  }
+
+  /**
+   * @param allRead whether the file was read to its end
+   * @returns undefined when the model's fields are unknown, or when JSONL was not read to its end
+   */
+  report(allRead: boolean): FieldReport | undefined {
+    return allRead || this.format === 'csv' ? this.match?.report() : undefined;
+  }
+}
+
+/** Comparison of a model's fields with the names in a file. */
+export interface FieldReport {
+  /** Number of fields that the model knows. */
+  readonly known: number;
+  /** Model fields that the file lacks, in the model's order. */
+  readonly notInFile: readonly string[];
+  /** Names that the model does not know, in the file's order; at most `maxUnknown`. */
+  readonly unknown: readonly string[];
+}
+
+const maxUnknown = 1_000; // bounds memory: JSONL keys may be data
+
+/** Matches the names in a file with the fields of a model. */
+class FieldMatch {
+  private readonly isFed: boolean[];
+  private readonly matched = new Set<string>();
+  private readonly unknown = new Set<string>();
+
+  constructor(private readonly fields: KnownFields) {
+    this.isFed = new Array<boolean>(fields.slotCount).fill(false);
+  }
+
+  /** Adds a name under which values are sent. Ignores `crm_id`, which is not a field. */
+  add(name: string): void {
+    if (name === 'crm_id' || this.matched.has(name) || this.unknown.has(name)) return;
+    const cells = this.fields.pack({ [name]: true });
+    const fed = [...cells.keys()].filter((slot) => cells[slot] !== undefined);
+    for (const slot of fed) this.isFed[slot] = true;
+    if (fed.length > 0) this.matched.add(name);
+    else if (this.unknown.size < maxUnknown) this.unknown.add(name);
+  }
+
+  /** Report on all names so far. A field that two features read under different aliases counts once. */
+  report(): FieldReport {
+    const { slotNames } = this.fields;
+    return {
+      known: new Set(slotNames).size,
+      notInFile: [...new Set(slotNames.filter((_, slot) => this.isFed[slot] === false))],
+      unknown: [...this.unknown],
+    };
+  }
+}
+
+const maxMissingListed = 12;
+const maxUnknownListed = 5;
+const maxNameLength = 60;
+
+/** Names the missing fields; undefined when all are present. */
+export function missingFields({ known, notInFile }: FieldReport): string | undefined {
+  if (notInFile.length === 0) return undefined;
+  const fields = known === 1 ? '1 field' : `${readableCount(known)} fields`;
+  const of =
+    notInFile.length === known ? `all ${fields} that the model knows` : `of ${fields} that the model knows`;
+  return `Not in the file: ${listed(notInFile, maxMissingListed)} (${of})`;
+}
+
+/** Names the columns or keys that the model does not know; undefined when it knows all. */
+export function unknownNames({ unknown }: FieldReport, format: RecordFormat): string | undefined {
+  if (unknown.length === 0) return undefined;
+  const noun = `${format === 'csv' ? 'column' : 'key'}${unknown.length === 1 ? '' : 's'}`;
+  const orMore = unknown.length === maxUnknown ? ' or more' : '';
+  const count = `${readableCount(unknown.length)}${orMore} ${noun}`;
+  return `Unknown to the model: ${count}, ${listed(unknown, maxUnknownListed)}`;
+}
+
+/** The consequence of a missing crm_id, and the remedy. */
+export function withoutCrmId(format: RecordFormat): string {
+  const noun = format === 'csv' ? 'column' : 'key';
+  return `Their scores cannot be looked up later and cannot be graded. Name the ${noun} that identifies a lead, such as --crm-id "Lead ID"`;
+}
+
+function listed(names: readonly string[], max: number): string {
+  const shown = names.slice(0, max).map(quoted).join(', ');
+  const more = names.length - max;
+  return more > 0 ? `${shown} and ${readableCount(more)} more` : shown;
+}
+
+/** JSON quoting keeps line breaks and control characters of a name away from the terminal. */
+const quoted = (name: string): string =>
+  JSON.stringify(name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name);
+
+export interface ModelRequest {
+  /** Address of the service, without `/v1`. */
+  readonly baseUrl: string;
+  readonly modelId: string;
+  readonly apiKey: string;
+  readonly get: HttpGet;
+  readonly signal: AbortSignal;
+  /** Default 5 s: scoring works without the reply, so it must not delay the run for longer. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Reads the model's fields from `GET /v1/models/{model_id}`, without retries.
+ * @returns undefined on any failure (older service, wrong key, timeout): if it matters, the first scoring call fails too
+ */
+export async function readModelFields(request: ModelRequest): Promise<KnownFields | undefined> {
+  const { baseUrl, modelId, apiKey, get, timeoutMs = 5_000 } = request;
+  const url = new URL(`${baseUrl.replace(/\/+$/, '')}/v1/models/${encodeURIComponent(modelId)}`);
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]);
+  const headers = { authorization: `Bearer ${apiKey}`, accept: 'application/json' };
+  try {
+    const { status, body } = await get(url, { headers, signal });
+    return status === 200 ? fieldsOf(parse(body)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function fieldsOf(model: unknown): KnownFields | undefined {
+  const fields = member(model, 'fields');
+  if (!Array.isArray(fields) || fields.length === 0) return undefined;
+  const features: Feature[] = [];
+  for (const each of fields) {
+    const field = member(each, 'field');
+    if (typeof field !== 'string') return undefined;
+    // Any type works, because only names are matched here.
+    features.push({
+      type: 'number',
+      field,
+      label: field,
+      columns: [],
+      aliases: textsOf(member(each, 'aliases')),
+    });
+  }
+  const recency = recencyOf(member(member(model, 'recency'), 'field'));
+  return compileKnownFields({ features, ...(recency === undefined ? {} : { recency }) });
+}
+
+const textsOf = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+
+const recencyOf = (field: unknown): Recency | undefined =>
+  typeof field === 'string' ? { field, max_age_days: 1 } : undefined;

@@ -1,0 +1,85 @@
+import { renderHistogram, ScoreHistogram } from '../../../terminal/histogram.js';
+import { readableCount, readableDuration } from '../../../terminal/readable-numbers.js';
+import { renderFields } from '../../../terminal/table.js';
+import { type FieldReport, missingFields, unknownNames, withoutCrmId } from '../input/field-names.js';
+import type { RunReport } from '../score-file.js';
+
+/** Summary of a run for `--json`. */
+export function summaryDocument(report: RunReport): Record<string, unknown> {
+  const { figures } = report;
+  const seconds = figures.elapsedMs / 1000;
+  return {
+    input: report.input,
+    output: report.output,
+    complete: report.complete,
+    rows: report.rows,
+    records: figures.records,
+    empty_rows: figures.emptyRows,
+    resumed_after_row: report.resumedAfterRow,
+    seconds: Math.round(seconds * 1000) / 1000,
+    records_per_second: seconds > 0 ? Math.round(figures.records / seconds) : 0,
+    enriched: figures.enriched,
+    with_warnings: figures.warned,
+    ...(figures.withCrmId === undefined ? {} : { with_crm_id: figures.withCrmId }),
+    ...(report.fields === undefined ? {} : { fields: fieldsDocument(report.fields) }),
+    histogram: new ScoreHistogram(figures.histogram).bins(),
+    ...(figures.usage === undefined ? {} : { usage: figures.usage }),
+    ...(figures.validation === undefined ? {} : { validation: figures.validation }),
+  };
+}
+
+const fieldsDocument = ({ known, notInFile, unknown }: FieldReport): Record<string, unknown> => ({
+  known,
+  not_in_file: notInFile,
+  not_known_to_model: unknown,
+});
+
+/** Summary of a run as text: the figures and a histogram of the scores. */
+export function summaryText(report: RunReport, { width }: { readonly width: number }): string {
+  const { figures, complete } = report;
+  const isNothing = !complete && report.rows === 0;
+  const rate = readableCount(Math.round((1000 * figures.records) / Math.max(1, figures.elapsedMs)));
+  const lines: [string, string | undefined][] = [
+    ['Records', `${readableCount(figures.records)} in ${readableDuration(figures.elapsedMs)} (${rate}/s)`],
+    ['Empty rows', figures.emptyRows === 0 ? undefined : `${readableCount(figures.emptyRows)} skipped`],
+    ['Enriched', `${readableCount(figures.enriched)} matched earlier scores`],
+    [
+      'Warnings',
+      figures.warned === 0 ? undefined : `${readableCount(figures.warned)} records, see the output`,
+    ],
+    ['Fields', fieldsText(report)],
+    ['crm_id', crmIdText(report)],
+    ['Usage', usageText(report)],
+    ['Validation', figures.validation?.summary],
+    ['Results', report.output === '-' || isNothing ? undefined : report.output],
+  ];
+  const fields = renderFields(lines, { width });
+  const histogram = renderHistogram(new ScoreHistogram(figures.histogram).bins(), { width });
+  const stopped = isNothing
+    ? 'Stopped before any record was scored.'
+    : `Stopped after row ${readableCount(report.rows)}. Run the same command again to resume.`;
+  return [fields, figures.records === 0 ? '' : `Scores\n${histogram}`, complete ? '' : stopped]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function fieldsText({ fields, format }: RunReport): string | undefined {
+  if (fields === undefined) return undefined;
+  const sentences = [missingFields(fields), unknownNames(fields, format)];
+  return sentences.filter((each) => each !== undefined).join('\n') || undefined;
+}
+
+function crmIdText({ format, figures: { records, withCrmId } }: RunReport): string | undefined {
+  if (withCrmId === undefined || withCrmId === records) return undefined;
+  if (withCrmId === 0) return `No record has one. ${withoutCrmId(format)}`;
+  return `${readableCount(records - withCrmId)} of ${readableCount(records)} records have none. Their scores cannot be looked up later and cannot be graded`;
+}
+
+function usageText({ figures: { usage } }: RunReport): string | undefined {
+  if (usage === undefined) return undefined;
+  const { current, limit, remaining, backstop } = usage;
+  const used = `${readableCount(current)} of ${readableCount(limit)} this month`;
+  if (remaining >= 0) return `${used}, ${readableCount(remaining)} left`;
+  const stop = backstop === null ? '' : `, hard stop at ${readableCount(backstop)}`;
+  return `${used}, ${readableCount(-remaining)} into the grace band${stop}`;
+}

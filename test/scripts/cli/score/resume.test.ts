@@ -1,0 +1,125 @@
+import { writeFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import { csvOf, ScoreDesk } from './score-desk.js';
+
+describe('leadscore score after an interruption', () => {
+  let desk: ScoreDesk;
+
+  beforeEach(async () => {
+    desk = await ScoreDesk.open();
+  });
+
+  afterEach(() => desk.leave());
+
+  it('keeps the rows before a quota error, and the same command resumes after them', async () => {
+    await desk.writeRows('leads.csv', 4_000);
+    desk.service.answering = (call) =>
+      call.records.some((record) => record.n === '2500')
+        ? { status: 429, code: 'quota_exceeded', message: 'The backstop is reached.' }
+        : undefined;
+    const stopped = await desk.score('leads.csv');
+    expect(stopped.exitCode).to.equal(1);
+    expect(stopped.stderr)
+      .to.include('Rows 2,001-3,000 were refused: The backstop is reached. (quota_exceeded, status 429)')
+      .and.include('See https://docs.example/errors#quota_exceeded')
+      .and.include('Rows 1-2,000 are in')
+      .and.include('Run the same command again to resume after them');
+    expect(await desk.scoredRows('leads.scored.csv')).to.have.length(2_000);
+
+    desk.service.answering = () => undefined;
+    const resumed = await desk.score('leads.csv');
+    expect(resumed.exitCode).to.equal(0);
+    expect(resumed.stderr).to.include('Resuming after row 2,000');
+    await desk.expectAllRows('leads.scored.csv', 4_000);
+    expect(desk.service.used).to.equal(4_000);
+    expect(desk.service.callsWith(1)).to.have.length(1);
+    expect(resumed.stdout).to.match(/Records +4,000/);
+  });
+
+  it('exits with 130 on SIGINT, and resumes without counting a record twice', async () => {
+    await desk.writeRows('leads.csv', 3_000);
+    const { process: child, ended } = desk.startScore('leads.csv', '--concurrency', '1');
+    desk.service.answering = (call) => {
+      if (call.number === 1) child.kill('SIGINT');
+      return undefined;
+    };
+    const { exitCode, stdout } = await ended;
+    expect(exitCode).to.equal(130);
+    const done = (await desk.scoredRows('leads.scored.csv')).length;
+    expect(done).to.be.oneOf([2_000, 3_000]);
+    expect(stdout).to.include('Stopped after row');
+    expect((await desk.score('leads.csv')).exitCode).to.equal(0);
+    await desk.expectAllRows('leads.scored.csv', 3_000);
+    expect(desk.service.used).to.equal(3_000);
+  });
+
+  it('after SIGKILL sends scored but unwritten records again with the same idempotency key', async () => {
+    await desk.writeRows('leads.csv', 5_000);
+    const { process: child, ended } = desk.startScore('leads.csv');
+    desk.service.answering = async (call) => {
+      // Only the second batch gets no answer. The later ones wait in memory until it is written.
+      if (!call.records.some((record) => record.n === '1001')) return undefined;
+      await Promise.all([2_001, 3_001, 4_001].map((n) => desk.service.arrival(n)));
+      child.kill('SIGKILL');
+      return 'hang up';
+    };
+    expect((await ended).exitCode).to.equal(null);
+    expect(await desk.scoredRows('leads.scored.csv')).to.have.length(1_000);
+
+    desk.service.answering = () => undefined;
+    expect((await desk.score('leads.csv')).exitCode).to.equal(0);
+    await desk.expectAllRows('leads.scored.csv', 5_000);
+    const [before, again] = desk.service.callsWith(2_001);
+    expect(again?.idempotencyKey).to.equal(before?.idempotencyKey);
+    expect(desk.service.used).to.equal(5_000);
+  });
+
+  it('cuts off an incomplete line after the last written row', async () => {
+    await desk.writeRows('leads.csv', 2_500);
+    desk.service.answering = (call) =>
+      call.number === 2 ? { status: 402, code: 'expired_read_only' } : undefined;
+    await desk.score('leads.csv', '--concurrency', '1');
+    await writeFile(desk.file('leads.scored.csv'), 'crm-2001,2001,9', { flag: 'a' });
+    desk.service.answering = () => undefined;
+    expect((await desk.score('leads.csv')).exitCode).to.equal(0);
+    await desk.expectAllRows('leads.scored.csv', 2_500);
+  });
+
+  it('resumes after later rows were corrected, and fails after scored rows were changed', async () => {
+    await writeFile(desk.file('leads.csv'), `${csvOf(1_500)}too,many,cells\n`);
+    const stopped = await desk.score('leads.csv');
+    expect(stopped.stderr).to.include('leads.csv, line 1502 has 3 cells, but the header has 2 columns');
+    expect(stopped.exitCode).to.equal(1);
+    const done = (await desk.scoredRows('leads.scored.csv')).length;
+    expect(done).to.equal(1_000);
+
+    await writeFile(desk.file('leads.csv'), csvOf(1_500).replace('\n7,', '\n8,'));
+    const changed = await desk.score('leads.csv');
+    expect(changed.exitCode).to.equal(1);
+    expect(changed.stderr).to.include('The first 1000 rows of the file have changed since they were scored');
+
+    await desk.writeRows('leads.csv', 1_500);
+    expect((await desk.score('leads.csv')).exitCode).to.equal(0);
+    await desk.expectAllRows('leads.scored.csv', 1_500);
+  });
+
+  it('refuses to resume with other options and to overwrite a completed output without --restart', async () => {
+    await desk.writeRows('leads.csv', 1_200);
+    desk.service.answering = (call) =>
+      call.number === 1 ? { status: 403, code: 'api_disabled' } : undefined;
+    await desk.score('leads.csv');
+    const other = await desk.score('leads.csv', '--explain');
+    expect(other.exitCode).to.equal(1);
+    expect(other.stderr).to.include('was started with another --explain');
+    desk.service.answering = () => undefined;
+    await desk.score('leads.csv');
+
+    const again = await desk.score('leads.csv');
+    expect(again.exitCode).to.equal(1);
+    expect(again.stderr).to.include('already exists. Use --restart');
+    const usedBefore = desk.service.used;
+    expect((await desk.score('leads.csv', '--restart')).exitCode).to.equal(0);
+    expect(desk.service.used, 'a restarted run is counted again').to.equal(usedBefore + 1_200);
+    await desk.expectAllRows('leads.scored.csv', 1_200);
+  });
+});
