@@ -240,7 +240,7 @@ function describe(organisation: Organisation, nowMs: number): string {
     ],
     [
       'Live records',
-      `${readableCount(limit)} per month included${isOwn ? ' (own limit)' : ''}, hard stop at ${readableCount(backstop ?? limit)}`,
+      `${readableCount(limit)} per month${isOwn ? ' (own limit)' : ''}, hard stop at ${readableCount(backstop ?? limit)}`,
     ],
     ['Deploy policy', policyWords[organisation.policy]],
     ['Created', `${readableDate(organisation.created_at)} UTC`],
@@ -251,7 +251,7 @@ function describe(organisation: Organisation, nowMs: number): string {
 function ownLimitNote({ _id, limit, plan }: Organisation): string {
   if (limit === undefined) return '';
   const effect = hasLiveApi({ plan }) ? 'stays in force' : 'returns on a plan with live records';
-  return `\n\nIts own limit of ${readableCount(limit)} records per month ${effect}.\nTo remove it: npx leadscore org set ${_id} --limit plan`;
+  return `\n\nIts own limit of ${readableCount(limit)} per month ${effect}.\nTo remove it: npx leadscore org set ${_id} --limit plan`;
 }
 
 const policyWords = {

@@ -62,14 +62,14 @@ describe('leadscore org', () => {
   it('org set --plan reports that an own limit stays and how to remove it', async () => {
     const id = await desk.newOrganisation('--limit', '123456789');
     const moved = await desk.run('org', 'set', id, '--plan', 'enterprise');
-    expect(moved.stdout).to.include('123,456,789 per month included (own limit), hard stop at 246,913,578');
+    expect(moved.stdout).to.include('123,456,789 per month (own limit), hard stop at 246,913,578');
     expect(moved.stdout).to.include(
-      `Its own limit of 123,456,789 records per month stays in force.\nTo remove it: npx leadscore org set ${id} --limit plan`,
+      `Its own limit of 123,456,789 per month stays in force.\nTo remove it: npx leadscore org set ${id} --limit plan`,
     );
     expect(await desk.document('org', 'show', id)).to.include({ plan: 'enterprise', limit: 123_456_789 });
     const free = await desk.run('org', 'set', id, '--plan', 'free');
     expect(free.stdout).to.include(
-      'Its own limit of 123,456,789 records per month returns on a plan with live records.',
+      'Its own limit of 123,456,789 per month returns on a plan with live records.',
     );
     for (const { stdout } of [moved, free])
       expect(stdout.split('\n').filter((line) => line.length > 80)).to.deep.equal([]);

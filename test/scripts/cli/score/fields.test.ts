@@ -87,7 +87,7 @@ describe('field names in leadscore score', () => {
     }
   });
 
-  it('scores without the fields of the model after a timeout or an abort of the GET', async () => {
+  it('readModelFields returns undefined after its timeout and after an abort', async () => {
     const requested: string[] = [];
     const get: HttpGet = (url, { signal }) => {
       requested.push(url.href);
