@@ -161,7 +161,8 @@ export class ScoreRun {
     if (opened.statePath === undefined || !(error instanceof CliError)) return error;
     const { rows } = this.state;
     if (rows === 0) {
-      // If a write failed, the records were scored and counted. The state keeps their idempotency keys for the next run.
+      // If a write failed, the records were scored and counted. The kept state makes the next run send the same
+      // idempotency keys.
       if (error.code !== outputUnwritable) await this.removeFiles();
       return error;
     }
