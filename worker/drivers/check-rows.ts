@@ -3,8 +3,8 @@ import type { Manifest } from '../../shared/bundle/manifest.js';
 import type { KnownFields } from '../../shared/known-fields.js';
 import type { FeatureRow } from '../feature-row/feature-row.js';
 import type { InputRows } from './contributions.js';
-import type { Sum } from './sum.js';
-import { EQUAL, LEAF, type TreeEnsemble, UNEQUAL } from './tree-ensemble.js';
+import type { Sum } from './graph/sum.js';
+import { equalCode, LEAF, type TreeEnsemble, unequalCode } from './tree-ensemble.js';
 
 /** Rows that an explanation is checked on. */
 const checkedRows = 32;
@@ -84,7 +84,7 @@ function* thresholdsOf(ensemble: TreeEnsemble): Generator<[column: number, value
     if (how === LEAF || read === undefined) continue;
     const places = members.get(node) ?? [threshold[node] ?? 0];
     for (const place of places) {
-      const step = how === EQUAL || how === UNEQUAL ? 1 : 1e-3 * Math.max(1, Math.abs(place));
+      const step = how === equalCode || how === unequalCode ? 1 : 1e-3 * Math.max(1, Math.abs(place));
       for (const value of [place - step, place, place + step])
         yield [read.column, (value - read.offset) / read.weight];
     }

@@ -2,11 +2,10 @@ import type { OnnxReference } from '../../shared/bundle/manifest.js';
 import { readOnnxModel } from '../../shared/bundle/onnx-model.js';
 import { drawnRows } from './check-rows.js';
 import type { ExactExplainer, InputRows } from './contributions.js';
-import { graphColumns } from './graph-columns.js';
+import { graphColumns } from './graph/graph-columns.js';
+import { NotASum, type Sum } from './graph/sum.js';
 import { explainLinear, type LinearModel } from './linear-contributions.js';
-import { NotASum } from './not-a-sum.js';
 import { type PreparedTrees, prepareTrees } from './prepared-trees.js';
-import type { Sum } from './sum.js';
 import { explainPreparedTrees } from './tree-contributions.js';
 
 /** What must be known of a model to explain it exactly. */

@@ -1,7 +1,7 @@
 import type { Cell } from '../../shared/packed-cell.js';
 import type { ExplainedRows } from '../../shared/score-job.js';
 import type { Explanation } from './explainer.js';
-import { Slices } from './slices.js';
+import { Slices } from './time-slices.js';
 
 /** The records of one part of a chunk: what they were scored from, as cells and as input rows. */
 export interface ExplainedRecords {

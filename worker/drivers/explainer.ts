@@ -1,15 +1,13 @@
 import { messageOf } from '../../shared/errors.js';
-import { missingRow } from '../feature-row/missing-row.js';
+import { missingRow } from '../feature-row/missing-value.js';
 import type { InferenceSession } from '../inference-session.js';
 import { type Featurizer, goldenRows } from './check-rows.js';
-import type { ExactExplainer, Explainer, InputRows } from './contributions.js';
-import { type DriverFields, driverFields } from './driver-fields.js';
+import { type ExactExplainer, type Explainer, type InputRows, logistic } from './contributions.js';
 import { exactExplainer } from './exact-model.js';
-import { logistic } from './log-odds.js';
-import { NotASum } from './not-a-sum.js';
+import { NotASum } from './graph/sum.js';
 import { explainByOcclusion } from './occlusion.js';
 import { readExactModelAside } from './read-in-thread.js';
-import { DriverWriter } from './record-drivers.js';
+import { type DriverFields, DriverWriter, driverFields } from './record-drivers.js';
 
 /** How far the probability that contributions add up to may be from what ONNX says. */
 const tolerance = 1e-4;

@@ -1,6 +1,5 @@
-import type { ExactExplainer, InputRows } from './contributions.js';
-import { logOdds, scaleToLogOdds } from './log-odds.js';
-import type { Sum } from './sum.js';
+import { type ExactExplainer, type InputRows, logOdds, scaleToLogOdds } from './contributions.js';
+import type { Sum } from './graph/sum.js';
 
 export interface LinearModel {
   /** A weighted sum of input columns; log-odds, or a probability when `isProbability`. */

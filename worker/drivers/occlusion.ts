@@ -1,7 +1,5 @@
-import type { Explainer, InputRows } from './contributions.js';
-import { logOdds } from './log-odds.js';
-import { type Compared, Mixtures } from './mixtures.js';
-import { Slices } from './slices.js';
+import { type Explainer, type InputRows, logOdds } from './contributions.js';
+import { Slices } from './time-slices.js';
 
 /** What runs the model: raw probabilities of `count` rows, as `InferenceSession.run`. */
 export type RunModel = (rows: Float32Array, count: number) => Promise<Float64Array>;
@@ -11,8 +9,8 @@ export interface OcclusionModel extends Compared {
 }
 
 /** Rows of one run: few at first, as nobody knows yet how slow the model is. */
-const fewestRows = 16;
-const mostRows = 4_096;
+const minRunRows = 16;
+const maxRunRows = 4_096;
 const runGoalMs = 10;
 
 /**
@@ -54,7 +52,7 @@ function meanChange(one: number, other: number): number {
 
 /** Runs of as many rows as take about 10 ms, since a run holds the thread. */
 class PacedRuns {
-  private rowsAtOnce = fewestRows;
+  private rowsAtOnce = minRunRows;
 
   constructor(private readonly model: Pick<OcclusionModel, 'run' | 'width'>) {}
 
@@ -70,9 +68,79 @@ class PacedRuns {
       for (const [index, probability] of raw.entries()) out[first + index] = logOdds(probability);
       first += size;
       const fitting = Math.floor((size * runGoalMs) / tookMs);
-      this.rowsAtOnce = Math.max(1, Math.min(mostRows, fitting, 4 * this.rowsAtOnce));
+      this.rowsAtOnce = Math.max(1, Math.min(maxRunRows, fitting, 4 * this.rowsAtOnce));
       await slices.next();
     }
     return out;
+  }
+}
+
+/** The row that records are compared with, and how its columns belong to fields. */
+export interface Compared {
+  readonly width: number;
+  readonly baseline: Float32Array;
+  readonly fields: number;
+  readonly fieldOfColumn: Int32Array;
+}
+
+/** A field of a record that is not as in the baseline. */
+export interface Difference {
+  readonly record: number;
+  readonly field: number;
+}
+
+/** Rows and numbers that are put together at once: a wide model has mixtures of hundreds of megabytes for each record. */
+const maxMixedRows = 4_096;
+const maxMixedNumbers = 1_048_576;
+
+/** Mixtures of records and a baseline, in groups that are no larger than there is room for. */
+export class Mixtures {
+  private readonly columnsOf: readonly (readonly number[])[];
+  private readonly maxDifferences: number;
+
+  constructor(private readonly compared: Compared) {
+    const { width, fields, fieldOfColumn } = compared;
+    const columnsOf = Array.from({ length: fields }, (): number[] => []);
+    for (const [column, field] of fieldOfColumn.entries()) columnsOf[field]?.push(column);
+    this.columnsOf = columnsOf;
+    this.maxDifferences = Math.max(1, Math.floor(Math.min(maxMixedRows, maxMixedNumbers / width) / 2));
+  }
+
+  /** The fields of some records that differ from the baseline's, in groups. */
+  *differences(records: Float32Array, count: number): Generator<readonly Difference[]> {
+    let group: Difference[] = [];
+    for (let record = 0; record < count; record += 1) {
+      for (const [field, columns] of this.columnsOf.entries()) {
+        if (columns.every((column) => this.isAsBaseline(records, record, column))) continue;
+        group.push({ record, field });
+        if (group.length < this.maxDifferences) continue;
+        yield group;
+        group = [];
+      }
+    }
+    if (group.length > 0) yield group;
+  }
+
+  /** Two rows for each difference: the record with the baseline's field, and the baseline with the record's. */
+  rows(records: Float32Array, differences: readonly Difference[]): Float32Array {
+    const { width, baseline } = this.compared;
+    const rows = new Float32Array(2 * differences.length * width);
+    for (const [index, { record, field }] of differences.entries()) {
+      const own = records.subarray(record * width, (record + 1) * width);
+      const without = 2 * index * width;
+      const alone = without + width;
+      rows.set(own, without);
+      rows.set(baseline, alone);
+      for (const column of this.columnsOf[field] ?? []) {
+        rows[without + column] = baseline[column] ?? Number.NaN;
+        rows[alone + column] = own[column] ?? Number.NaN;
+      }
+    }
+    return rows;
+  }
+
+  private isAsBaseline(records: Float32Array, record: number, column: number): boolean {
+    const { width, baseline } = this.compared;
+    return Object.is(records[record * width + column], baseline[column]);
   }
 }

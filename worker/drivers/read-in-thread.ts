@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { type ExactModel, type ExactRequest, readExactModel } from './exact-model.js';
-import { NotASum } from './not-a-sum.js';
-import { ModelInParts, type ReadingMessage } from './reading-messages.js';
+import { NotASum } from './graph/sum.js';
+import type { Grove, PreparedTrees } from './prepared-trees.js';
 
 /** A file of this size takes some milliseconds to read; a larger one would hold up the calls that come meanwhile. */
 const readAtOnceBytes = 32 * 1024;
@@ -46,4 +46,80 @@ async function receive(thread: Worker): Promise<ExactModel> {
     if (message.kind === 'trees') parts.add(message);
   }
   return parts.whole;
+}
+
+/* What the thread that reads models sends back, one message each time that it is asked for the next. */
+
+/** A model without its trees, some of its trees, or why it cannot be explained exactly. */
+export type ReadingMessage =
+  | { readonly kind: 'model'; readonly model: ExactModel; readonly trees: number }
+  | { readonly kind: 'trees'; readonly grove: number; readonly trees: Grove['trees'] }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** Trees that are sent at once: receiving them takes a few milliseconds. */
+const treesAtOnce = 100;
+
+/** A model as messages: first all but its trees, then these, a few at a time, so that receiving them holds nobody up. */
+export function* messagesOf(model: ExactModel): Generator<ReadingMessage> {
+  const groves = 'trees' in model.made ? model.made.trees.groves : [];
+  const trees = groves.reduce((sum, grove) => sum + grove.trees.length, 0);
+  yield {
+    kind: 'model',
+    model: withGroves(
+      model,
+      groves.map((grove) => ({ ...grove, trees: [] })),
+    ),
+    trees,
+  };
+  for (const [index, grove] of groves.entries())
+    for (let first = 0; first < grove.trees.length; first += treesAtOnce)
+      yield { kind: 'trees', grove: index, trees: grove.trees.slice(first, first + treesAtOnce) };
+}
+
+/** Puts a model together from its messages, the first of which is that of kind `model`. */
+export class ModelInParts {
+  private readonly groves: (Omit<Grove, 'trees'> & { readonly trees: Grove['trees'][number][] })[];
+  private left: number;
+
+  constructor(private readonly first: Extract<ReadingMessage, { kind: 'model' }>) {
+    const { made } = first.model;
+    this.groves = 'trees' in made ? made.trees.groves.map((grove) => ({ ...grove, trees: [] })) : [];
+    this.left = first.trees;
+  }
+
+  get isWhole(): boolean {
+    return this.left === 0;
+  }
+
+  add({ grove, trees }: Extract<ReadingMessage, { kind: 'trees' }>): void {
+    this.groves[grove]?.trees.push(...trees);
+    this.left -= trees.length;
+  }
+
+  get whole(): ExactModel {
+    return withGroves(this.first.model, this.groves);
+  }
+}
+
+function withGroves(model: ExactModel, groves: PreparedTrees['groves']): ExactModel {
+  const { made } = model;
+  return 'trees' in made ? { ...model, made: { trees: { ...made.trees, groves } } } : model;
+}
+
+/** The memory that a message's trees lie in, which then moves to the other thread without being copied. */
+export function memoryOf(message: ReadingMessage): ArrayBuffer[] {
+  if (message.kind !== 'trees') return [];
+  const buffers = new Set<ArrayBuffer>();
+  const add = (array: { readonly buffer: ArrayBufferLike }): void => {
+    if (array.buffer instanceof ArrayBuffer) buffers.add(array.buffer);
+  };
+  for (const tree of message.trees) {
+    for (const array of [tree.input, tree.threshold, tree.isMissingNear, tree.ancestor, tree.ancestorSide])
+      add(array);
+    for (const { plan, numbers } of tree.tables) {
+      add(plan);
+      add(numbers);
+    }
+  }
+  return [...buffers];
 }

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../shared/errors.js';
 import { type ExactRequest, readExactModel } from './exact-model.js';
-import { memoryOf, messagesOf, type ReadingMessage } from './reading-messages.js';
+import { memoryOf, messagesOf, type ReadingMessage } from './read-in-thread.js';
 
 /*
  * The thread that reads a model: started for one, it sends what it has read, a message each time that it is asked, and

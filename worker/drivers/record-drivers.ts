@@ -1,10 +1,52 @@
-import type { Manifest } from '../../shared/bundle/manifest.js';
+import type { Feature, Manifest } from '../../shared/bundle/manifest.js';
 import type { KnownFields } from '../../shared/known-fields.js';
 import { type Cell, isAbsent } from '../../shared/packed-cell.js';
 import type { ExplainedRows } from '../../shared/score-job.js';
 import { compileFeatureReader, type FeatureReader, readStructure } from '../feature-row/feature-reader.js';
-import { compileMissingTexts, READ } from '../feature-row/missing-value.js';
-import { type DriverFields, driverFields } from './driver-fields.js';
+import { compileMissingTexts, wasRead } from '../feature-row/missing-value.js';
+
+/** A CRM field of a model, whose contribution is that of all columns that its features fill. */
+export interface DriverField {
+  readonly field: string;
+  readonly label: string;
+  /** Indices of the manifest's features that read the field. */
+  readonly features: readonly number[];
+}
+
+export interface DriverFields {
+  /** In the order in which the manifest first names them. */
+  readonly fields: readonly DriverField[];
+  /** The field that each input column belongs to. */
+  readonly fieldOfColumn: Int32Array;
+}
+
+/**
+ * The fields of a model. The label of one that several features read is that of the first.
+ * @param manifest a checked manifest
+ */
+export function driverFields({ features, width }: Pick<Manifest, 'features' | 'width'>): DriverFields {
+  const placeOf = new Map<string, number>();
+  const fields: { field: string; label: string; features: number[] }[] = [];
+  const fieldOfColumn = new Int32Array(width);
+  for (const [index, feature] of features.entries()) {
+    let place = placeOf.get(feature.field);
+    if (place === undefined) {
+      place = fields.push({ field: feature.field, label: feature.label, features: [] }) - 1;
+      placeOf.set(feature.field, place);
+    }
+    fields[place]?.features.push(index);
+    for (const column of columnsOf(feature)) fieldOfColumn[column] = place;
+  }
+  return { fields, fieldOfColumn };
+}
+
+function columnsOf(feature: Feature): number[] {
+  const beside = [
+    'other_column' in feature ? feature.other_column : undefined,
+    'missing_column' in feature ? feature.missing_column : undefined,
+  ];
+  return [...feature.columns, ...beside.filter((column) => column !== undefined)];
+}
 
 const mostDrivers = 10;
 /** Fields with a smaller share of all that moved the score are left out. */
@@ -72,7 +114,7 @@ export class DriverWriter {
       const target = { out: this.scratch, offset: 0, nowMs };
       const reading =
         typeof cell === 'object' ? readStructure(reader, cell, target) : reader.write(cell, target);
-      if (reading === READ) return cut(textOf(cell, separator));
+      if (reading === wasRead) return cut(textOf(cell, separator));
     }
     return '';
   }

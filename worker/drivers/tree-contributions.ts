@@ -1,8 +1,7 @@
-import type { ExactExplainer, InputRows } from './contributions.js';
-import { logOdds, scaleToLogOdds } from './log-odds.js';
+import { type ExactExplainer, type InputRows, logOdds, scaleToLogOdds } from './contributions.js';
 import { type Grove, type PreparedTrees, prepareTrees, type TreeModel } from './prepared-trees.js';
-import { Slices } from './slices.js';
-import { type RecordBlock, TreeWalker } from './tree-walk.js';
+import { Slices } from './time-slices.js';
+import { type RecordBlock, TreeWalker } from './trees/tree-walk.js';
 
 /** Records walked at once, so that a tree's tables are read from the nearest cache; fewer where trees are large. */
 const blockRecords = 64;

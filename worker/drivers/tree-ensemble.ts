@@ -1,13 +1,13 @@
 /** How a node decides; the numbers are those of this code, not of ONNX. */
 export const LEAF = 0;
 export const AT_MOST = 1;
-export const BELOW = 2;
-export const AT_LEAST = 3;
-export const ABOVE = 4;
-export const EQUAL = 5;
-export const UNEQUAL = 6;
+export const belowCode = 2;
+export const atLeastCode = 3;
+export const aboveCode = 4;
+export const equalCode = 5;
+export const unequalCode = 6;
 /** The value is one of `members`. */
-export const AMONG = 7;
+export const amongCode = 7;
 
 /** One input column of the trees: `weight` * model column + `offset`, in float32. Without preprocessing 1 and 0. */
 export interface TreeInput {
@@ -18,7 +18,7 @@ export interface TreeInput {
 
 /**
  * The trees of one ONNX operator, whichever version of it, as arrays over all nodes of all trees. A node may have
- * several parents: converters turn a split on a set of categories into a chain of `EQUAL` nodes with one true child.
+ * several parents: converters turn a split on a set of categories into a chain of `equalCode` nodes with one true child.
  */
 export interface TreeEnsemble {
   readonly inputs: readonly TreeInput[];
@@ -30,7 +30,7 @@ export interface TreeEnsemble {
   /** Which of `inputs` a node looks at. */
   readonly input: Int32Array;
   readonly threshold: Float64Array;
-  /** Of the nodes that decide by `AMONG`. */
+  /** Of the nodes that decide by `amongCode`. */
   readonly members: ReadonlyMap<number, Float64Array>;
   readonly whenTrue: Int32Array;
   readonly whenFalse: Int32Array;

@@ -3,8 +3,7 @@ import type { Cell } from '../../shared/packed-cell.js';
 import { compileBooleanWriter } from './boolean-value.js';
 import { compileCategoryWriter } from './category-value.js';
 import { compileDateWriter } from './date-value.js';
-import type { FeatureWriter, RowTarget } from './feature-writer.js';
-import { MISSING, READ, type Reading } from './missing-value.js';
+import { type FeatureWriter, type Reading, type RowTarget, wasMissing, wasRead } from './missing-value.js';
 import { compileMultiWriter } from './multi-value.js';
 import { compileNumberWriter } from './number-value.js';
 
@@ -20,7 +19,7 @@ export interface FeatureReader {
   readonly write: FeatureWriter;
 }
 
-const EXPECTED: Readonly<Record<Feature['type'], string>> = {
+const expectedOfType: Readonly<Record<Feature['type'], string>> = {
   number: 'a number',
   boolean: 'true or false',
   category: 'one text',
@@ -42,7 +41,7 @@ export function compileFeatureReader(
     slot,
     required: feature.required === true,
     takesSeveral: feature.type === 'multi',
-    expected: EXPECTED[feature.type],
+    expected: expectedOfType[feature.type],
     write: compileWriter(feature, missingTexts),
   };
 }
@@ -75,11 +74,11 @@ export function readStructure(
   const values: readonly unknown[] = cell;
   if (values.some((value) => typeof value === 'object' && value !== null)) return 'a nested array';
   if (values.length > 1 && !reader.takesSeveral) return `an array of ${values.length} values`;
-  let reading: Reading = MISSING;
+  let reading: Reading = wasMissing;
   for (const value of values) {
     if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') continue;
     const ofOne = reader.write(value, target);
-    if (reading !== READ) reading = ofOne;
+    if (reading !== wasRead) reading = ofOne;
   }
   return reading;
 }

@@ -3,9 +3,15 @@ import type { KnownFields } from '../../shared/known-fields.js';
 import { type Cell, isAbsent } from '../../shared/packed-cell.js';
 import { nothingKnown, type RecordProblem } from '../../shared/score-job.js';
 import { compileFeatureReader, type FeatureReader, readStructure } from './feature-reader.js';
-import type { RowTarget } from './feature-writer.js';
-import { missingRow } from './missing-row.js';
-import { compileMissingTexts, MISSING, READ, type Reading, UNREADABLE } from './missing-value.js';
+import {
+  compileMissingTexts,
+  missingRow,
+  type Reading,
+  type RowTarget,
+  wasMissing,
+  wasRead,
+  wasUnreadable,
+} from './missing-value.js';
 
 /** Why a record cannot be featurized; `field` is empty when the record as a whole is the problem. */
 export type FieldProblem = Omit<RecordProblem, 'record'>;
@@ -69,13 +75,13 @@ class CompiledRow implements FeatureRow {
     let problems: FieldProblem[] | undefined;
     for (const reader of this.#readers) {
       const cell = request.cells[reader.slot];
-      let reading: Reading | string = MISSING;
+      let reading: Reading | string = wasMissing;
       if (!isAbsent(cell)) {
         anyKnown = true;
         reading =
           typeof cell === 'object' ? readStructure(reader, cell, request) : reader.write(cell, request);
-        if (reading === READ) continue;
-        if (reading === UNREADABLE) this.#unreadableCount += 1;
+        if (reading === wasRead) continue;
+        if (reading === wasUnreadable) this.#unreadableCount += 1;
       }
       if (typeof reading !== 'string' && !reader.required) continue;
       problems ??= [];
@@ -94,6 +100,6 @@ function addProblem(problems: FieldProblem[], { field, expected }: FeatureReader
 function whatCame(cell: Cell, reading: Reading): string {
   if (isAbsent(cell)) return 'nothing';
   if (typeof cell === 'object') return 'null';
-  if (reading === MISSING) return 'a text that means missing';
+  if (reading === wasMissing) return 'a text that means missing';
   return typeof cell === 'string' ? 'a text that cannot be read' : `a ${typeof cell} that cannot be read`;
 }

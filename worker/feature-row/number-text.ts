@@ -1,21 +1,19 @@
-import { currencyCodes } from './currency-codes.js';
-
-const PLAIN = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/;
+const plainPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/;
 /** Longer texts are no numbers that anyone writes; the bounds keep the patterns' work small on hostile ones. */
-const LONGEST_PLAIN = 1024;
-const LONGEST_DRESSED = 128;
+const maxPlainLength = 1024;
+const maxAmountLength = 128;
 
 /** A sign with up to two letters before it ("US$", "R$"), what NFKC makes of the rupee and rial signs, or an ISO code. */
-const CURRENCY = String.raw`[a-z]{0,2}\p{Sc}|rs\.?|\u0631\u06cc\u0627\u0644|[a-z]{3}`;
-const DRESSED = new RegExp(
-  `^(?<sign>[+-]?) ?(?<before>${CURRENCY})? ?(?<innerSign>[+-]?) ?` +
-    String.raw`(?<open>\(?) ?(?<inside>${CURRENCY})? ?` +
+const currencyPattern = String.raw`[a-z]{0,2}\p{Sc}|rs\.?|\u0631\u06cc\u0627\u0644|[a-z]{3}`;
+const amountPattern = new RegExp(
+  `^(?<sign>[+-]?) ?(?<before>${currencyPattern})? ?(?<innerSign>[+-]?) ?` +
+    String.raw`(?<open>\(?) ?(?<inside>${currencyPattern})? ?` +
     String.raw`(?<digits>[\d.,' ]*\d\.?)(?:e(?<exponent>[+-]?\d{1,4}))? ?(?<suffix>[kmb]?) ?(?<percent>%?)` +
-    String.raw` ?(?<close>\)?) ?(?<percentAfter>%?) ?(?<after>${CURRENCY})?$`,
+    String.raw` ?(?<close>\)?) ?(?<percentAfter>%?) ?(?<after>${currencyPattern})?$`,
   'u',
 );
 
-const POWER_OF_SUFFIX: Readonly<Record<string, number>> = { '': 0, k: 3, m: 6, b: 9 };
+const powerOfSuffix: Readonly<Record<string, number>> = { '': 0, k: 3, m: 6, b: 9 };
 
 /**
  * A reader of numbers as people type them: "$5k", "(5)", "1,200", "1.200,5", "EUR 1'200", "45 %".
@@ -31,10 +29,10 @@ export function compileNumberText({ percentIsFraction }: { readonly percentIsFra
   };
 
   return (text: string): number => {
-    if (text.length > LONGEST_PLAIN) return Number.NaN;
-    if (PLAIN.test(text)) return finite(Number(text));
-    if (text.length > LONGEST_DRESSED) return Number.NaN;
-    const groups = DRESSED.exec(
+    if (text.length > maxPlainLength) return Number.NaN;
+    if (plainPattern.test(text)) return finite(Number(text));
+    if (text.length > maxAmountLength) return Number.NaN;
+    const groups = amountPattern.exec(
       text.replaceAll('\u2212', '-').replaceAll('\u2019', "'").replace(/^'|'$/g, ''),
     )?.groups;
     if (!groups) return Number.NaN;
@@ -46,7 +44,7 @@ export function compileNumberText({ percentIsFraction }: { readonly percentIsFra
     const digits = plainDigits((groups.digits ?? '').trim());
     if (digits === undefined) return Number.NaN;
     const hundredths = percentIsFraction && (percent || percentAfter) ? 2 : 0;
-    const power = Number(groups.exponent ?? 0) + (POWER_OF_SUFFIX[groups.suffix ?? ''] ?? 0) - hundredths;
+    const power = Number(groups.exponent ?? 0) + (powerOfSuffix[groups.suffix ?? ''] ?? 0) - hundredths;
     const magnitude = finite(Number(`${digits}e${power}`));
     return sign === '-' || innerSign === '-' || open ? -magnitude : magnitude;
   };
@@ -97,3 +95,15 @@ function ungrouped(text: string, separators: string): string | undefined {
     /^\d{1,3}$/.test(first) && groups.every((group) => middle.test(group)) && /^\d{3}$/.test(last);
   return inGroups ? [first, ...groups, last].join('') : undefined;
 }
+
+/** ISO 4217, the codes in use (and those that the euro replaced last), in lower case. */
+const codeList = `
+aed afn all amd ang aoa ars aud awg azn bam bbd bdt bgn bhd bif bmd bnd bob brl bsd btn bwp byn bzd cad cdf chf clp cny
+cop crc cuc cup cve czk djf dkk dop dzd egp ern etb eur fjd fkp gbp gel ghs gip gmd gnf gtq gyd hkd hnl hrk htg huf idr
+ils inr iqd irr isk jmd jod jpy kes kgs khr kmf kpw krw kwd kyd kzt lak lbp lkr lrd lsl lyd mad mdl mga mkd mmk mnt mop
+mru mur mvr mwk mxn myr mzn nad ngn nio nok npr nzd omr pab pen pgk php pkr pln pyg qar ron rsd rub rwf sar sbd scr sdg
+sek sgd shp sle sll sos srd ssp stn svc syp szl thb tjs tmt tnd top try ttd twd tzs uah ugx usd uyu uzs ved ves vnd vuv
+wst xaf xcd xcg xof xpf yer zar zmw zwg`;
+
+/** The currency codes of ISO 4217, in lower case. One set for all numbers: a wide model reads thousands. */
+export const currencyCodes: ReadonlySet<string> = new Set(codeList.trim().split(/\s+/));

@@ -1,10 +1,18 @@
 import { type BandRate, bandScores, type FailingGate, type GateResult } from '../../shared/verdict.js';
 import type { CohortFigures } from './cohort-figures.js';
-import { cohortReconciles, maturedCohort, predictionsRecorded } from './data-gates.js';
-import { counted, type GateOutcome, timesText } from './gate-outcome.js';
-import { mergeBands, sumOf } from './merged-bands.js';
-import { outcomesObserved, rateRisesWithBand, topBandLiftGate } from './outcome-gates.js';
-import { wilsonInterval } from './wilson-interval.js';
+import {
+  cohortReconciles,
+  counted,
+  type GateOutcome,
+  maturedCohort,
+  outcomesObserved,
+  predictionsRecorded,
+  rateRisesWithBand,
+  timesText,
+  topBandLiftGate,
+} from './gates/gates.js';
+import { mergeBands, sumOf } from './gates/merged-bands.js';
+import { wilsonInterval } from './statistics/intervals.js';
 
 /** What the figures of a cohort say by themselves, whatever was graded before. */
 export interface Judgement {

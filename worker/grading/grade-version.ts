@@ -8,14 +8,13 @@ import { OutcomeStore } from '../../shared/store/outcomes.js';
 import { RetentionStore } from '../../shared/store/retention.js';
 import { ValidationDailyStore } from '../../shared/store/validation-daily.js';
 import { dayMs, dayStartMs } from '../../shared/utc-day.js';
+import { leadsAPass } from './cohort/first-predictions.js';
+import { type Refreshed, refreshDays } from './cohort/refresh-days.js';
+import { type GradedVersion, gradedKey, inSnapshot, type Snapshot } from './cohort/snapshot.js';
+import { firstGradedDay, gradedDays, sumDays } from './cohort/sum-days.js';
 import { type Grade, gradeCohort } from './grade-cohort.js';
-import { type GradedVersion, gradedKey, type Snapshot } from './graded-version.js';
-import { inSnapshot } from './in-snapshot.js';
-import { leadsAPass } from './lead-passes.js';
-import { type Refreshed, refreshDays } from './refresh-days.js';
-import { defaultLift } from './required-conversions.js';
 import { type Barrier, type Standing, settledState } from './settled-state.js';
-import { firstGradedDay, gradedDays, sumDays } from './sum-days.js';
+import { defaultLift } from './statistics/lift.js';
 
 const defaultHorizonDays = 90;
 /** Days that are not known to have changed are computed again all the same when they were last so long ago. */

@@ -1,7 +1,7 @@
 import type { FailingGate } from '../../shared/verdict.js';
-import { counted } from './gate-outcome.js';
+import type { GradedDays } from './cohort/sum-days.js';
+import { counted } from './gates/gates.js';
 import type { Judgement } from './grade-cohort.js';
-import type { GradedDays } from './sum-days.js';
 
 /** What a grade leaves behind for the next one. */
 export interface Standing {

@@ -1,6 +1,6 @@
 import type { OnnxReference } from '../../../shared/bundle/manifest.js';
 import { readOnnxModel } from '../../../shared/bundle/onnx-model.js';
-import { graphColumns } from '../../../worker/drivers/graph-columns.js';
+import { graphColumns } from '../../../worker/drivers/graph/graph-columns.js';
 import { explainTrees } from '../../../worker/drivers/tree-contributions.js';
 import {
   encodeOnnx,
@@ -12,8 +12,8 @@ import {
 } from '../../support/sample-onnx.js';
 import { type TestNode, treeAttributes } from './test-trees.js';
 
-const FLOAT = 1;
-const INT64 = 7;
+const floatType = 1;
+const int64Type = 7;
 
 /** A model as some converter writes it, and how a manifest would describe its output. */
 export interface ModelForm {
@@ -42,10 +42,10 @@ export function graphModel(
     graph: {
       name: 'test',
       node,
-      input: [tensorValue('input', FLOAT, [undefined, of.width])],
+      input: [tensorValue('input', floatType, [undefined, of.width])],
       output: [
-        ...(classifies ? [tensorValue('label', INT64, [undefined])] : []),
-        tensorValue('output', FLOAT, [undefined, of.outputs ?? 1]),
+        ...(classifies ? [tensorValue('label', int64Type, [undefined])] : []),
+        tensorValue('output', floatType, [undefined, of.outputs ?? 1]),
       ],
       initializer: of.initializer ?? [],
     },

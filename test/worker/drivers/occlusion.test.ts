@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { logistic, logOdds } from '../../../worker/drivers/log-odds.js';
+import { logistic, logOdds } from '../../../worker/drivers/contributions.js';
 import { explainByOcclusion, type RunModel } from '../../../worker/drivers/occlusion.js';
 
 /** A model as a function of one row's log-odds; `calls` is how many rows each run had. */

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Feature, Manifest } from '../../../shared/bundle/manifest.js';
 import { compileKnownFields } from '../../../shared/known-fields.js';
-import { driverFields } from '../../../worker/drivers/driver-fields.js';
-import { DriverWriter } from '../../../worker/drivers/record-drivers.js';
+import { DriverWriter, driverFields } from '../../../worker/drivers/record-drivers.js';
 import { numbersManifest } from './compiled.js';
 
 const nowMs = Date.parse('2026-06-01T00:00:00Z');

@@ -4,8 +4,8 @@ import type { Scalar } from '../../../shared/packed-cell.js';
 import { compileDateReader, compileDateWriter } from '../../../worker/feature-row/date-value.js';
 import {
   compileMissingTexts,
-  MISSING_VALUE,
-  UNREADABLE_VALUE,
+  missingSentinel,
+  unreadableSentinel,
 } from '../../../worker/feature-row/missing-value.js';
 
 const read = compileDateReader({}, compileMissingTexts(['1970-01-01']));
@@ -14,42 +14,42 @@ const readPlainly = compileDateReader({}, compileMissingTexts());
 const readDayFirst = compileDateReader({ date_order: 'dmy' }, compileMissingTexts());
 const readMonthFirst = compileDateReader({ date_order: 'mdy' }, compileMissingTexts());
 
-const INSTANT = '2024-02-29T10:20:30.000Z';
-const DATES: readonly (readonly [Scalar, string])[] = [
+const instantText = '2024-02-29T10:20:30.000Z';
+const dateCases: readonly (readonly [Scalar, string])[] = [
   ['2024-02-29', '2024-02-29T00:00:00.000Z'],
   [' 2024-02-29 ', '2024-02-29T00:00:00.000Z'],
   ['20240229', '2024-02-29T00:00:00.000Z'],
-  ['2024-02-29T10:20:30Z', INSTANT],
-  ['2024-02-29t10:20:30z', INSTANT],
-  ['2024-02-29T10:20:30', INSTANT],
-  ['2024-02-29 10:20:30', INSTANT],
+  ['2024-02-29T10:20:30Z', instantText],
+  ['2024-02-29t10:20:30z', instantText],
+  ['2024-02-29T10:20:30', instantText],
+  ['2024-02-29 10:20:30', instantText],
   ['2024-02-29T10:20', '2024-02-29T10:20:00.000Z'],
   ['2024-02-29T10', '2024-02-29T10:00:00.000Z'],
   ['2024-02-29T10:20:30.125Z', '2024-02-29T10:20:30.125Z'],
   ['2024-02-29T10:20:30,5Z', '2024-02-29T10:20:30.500Z'],
-  ['2024-02-29T10:20:30.000+0000', INSTANT],
-  ['2024-02-29T10:20:30+00:00', INSTANT],
-  ['2024-02-29T10:20:30+00', INSTANT],
-  ['2024-02-29T15:50:30+05:30', INSTANT],
-  ['2024-02-28T22:20:30 -1200', INSTANT],
-  ['20240229T102030Z', INSTANT],
+  ['2024-02-29T10:20:30.000+0000', instantText],
+  ['2024-02-29T10:20:30+00:00', instantText],
+  ['2024-02-29T10:20:30+00', instantText],
+  ['2024-02-29T15:50:30+05:30', instantText],
+  ['2024-02-28T22:20:30 -1200', instantText],
+  ['20240229T102030Z', instantText],
   ['2024-02-29T24:00:00Z', '2024-03-01T00:00:00.000Z'],
   ['1900-01-01', '1900-01-01T00:00:00.000Z'],
   ['2100-12-31T23:59:59.999Z', '2100-12-31T23:59:59.999Z'],
   ['\uff12024-02-29', '2024-02-29T00:00:00.000Z'],
-  [1_709_202_030, INSTANT],
+  [1_709_202_030, instantText],
   [1_709_202_030.5, '2024-02-29T10:20:30.500Z'],
-  [1_709_202_030_000, INSTANT],
-  [1_709_202_030_000_000, INSTANT],
+  [1_709_202_030_000, instantText],
+  [1_709_202_030_000_000, instantText],
   [0, '1970-01-01T00:00:00.000Z'],
   [-86_400, '1969-12-31T00:00:00.000Z'],
   [-1_000_000_000_000, '1938-04-24T22:13:20.000Z'],
-  ['1709202030', INSTANT],
-  ['1709202030000', INSTANT],
+  ['1709202030', instantText],
+  ['1709202030000', instantText],
   ['1709202030.5', '2024-02-29T10:20:30.500Z'],
 ];
 
-const UNREADABLE: readonly Scalar[] = [
+const unreadableValues: readonly Scalar[] = [
   '2025-02-30',
   '2023-02-29',
   '2024-13-01',
@@ -86,20 +86,20 @@ const UNREADABLE: readonly Scalar[] = [
 ];
 
 describe('a date cell', () => {
-  for (const [value, iso] of DATES) {
+  for (const [value, iso] of dateCases) {
     it(`reads ${JSON.stringify(value)} as ${iso}`, () => {
       expect(read(value)).to.equal(Date.parse(iso));
       expect(readPlainly(value)).to.equal(Date.parse(iso));
     });
   }
-  for (const value of UNREADABLE) {
+  for (const value of unreadableValues) {
     it(`cannot read ${JSON.stringify(value)}`, () => {
-      expect(read(value)).to.equal(UNREADABLE_VALUE);
-      expect(readPlainly(value)).to.equal(UNREADABLE_VALUE);
+      expect(read(value)).to.equal(unreadableSentinel);
+      expect(readPlainly(value)).to.equal(unreadableSentinel);
     });
   }
   for (const value of ['', 'null', 'N/A', '-', '1970-01-01'])
-    it(`takes ${JSON.stringify(value)} for missing`, () => expect(read(value)).to.equal(MISSING_VALUE));
+    it(`takes ${JSON.stringify(value)} for missing`, () => expect(read(value)).to.equal(missingSentinel));
 
   it('reads slashes only in the order that it is told', () => {
     expect(readDayFirst('29/02/2024')).to.equal(Date.parse('2024-02-29'));
@@ -107,9 +107,9 @@ describe('a date cell', () => {
     expect(readMonthFirst('1/2/2024')).to.equal(Date.parse('2024-01-02'));
     expect(readMonthFirst('02/29/2024 3:45 PM')).to.equal(Date.parse('2024-02-29T15:45Z'));
     expect(readMonthFirst('02/29/2024, 12:05 am')).to.equal(Date.parse('2024-02-29T00:05Z'));
-    expect(readDayFirst('29/02/2024 10:20:30')).to.equal(Date.parse(INSTANT));
+    expect(readDayFirst('29/02/2024 10:20:30')).to.equal(Date.parse(instantText));
     for (const text of ['02/29/2024', '30/02/2024', '29/02/24', '29/02/2024 13:00 pm', '29/02/2024 25:00'])
-      expect(readDayFirst(text), text).to.equal(UNREADABLE_VALUE);
+      expect(readDayFirst(text), text).to.equal(unreadableSentinel);
     expect(readDayFirst('2024-02-29')).to.equal(Date.parse('2024-02-29'));
   });
 
@@ -149,7 +149,7 @@ describe('a date cell', () => {
         const lengths = [31, year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28];
         lengths.push(31, 30, 31, 30, 31, 31, 30, 31, 30, 31);
         const exists = month >= 1 && month <= 12 && day >= 1 && day <= (lengths[month - 1] ?? 0);
-        expect(read(text) !== UNREADABLE_VALUE && read(text) !== MISSING_VALUE, text).to.equal(
+        expect(read(text) !== unreadableSentinel && read(text) !== missingSentinel, text).to.equal(
           exists && text !== '1970-01-01',
         );
       }),

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Feature } from '../../../shared/bundle/manifest.js';
@@ -30,20 +32,20 @@ const features: readonly Feature[] = [
   { type: 'date', field: 'seen', label: 'Seen', columns: [10], missing_column: 11 },
   { type: 'category', encoding: 'onehot', field: 'age', label: 'New', categories: ['-1'], columns: [12] },
 ];
-const NOW = Date.parse('2026-03-02T00:00:00Z');
-const WIDTH = 13;
-const MISSING_ROW = [40, 1, Number.NaN, 0, 0, 0, 1, -1, 0, 0, Number.NaN, 1, 0];
+const nowMs = Date.parse('2026-03-02T00:00:00Z');
+const rowWidth = 13;
+const missingRow = [40, 1, Number.NaN, 0, 0, 0, 1, -1, 0, 0, Number.NaN, 1, 0];
 
 function compiled(chosen: readonly Feature[] = features) {
-  const manifest = { features: chosen, width: WIDTH, recency: { field: 'touched', max_age_days: 1 } };
+  const manifest = { features: chosen, width: rowWidth, recency: { field: 'touched', max_age_days: 1 } };
   const fields = compileKnownFields(manifest);
   const row = compileFeatureRow(manifest, fields);
   const write = (record: Readonly<Record<string, unknown>>) => {
-    const out = new Float32Array(WIDTH + 2).fill(7);
+    const out = new Float32Array(rowWidth + 2).fill(7);
     const cells = JSON.parse(JSON.stringify(fields.pack(record)));
-    const problems = row.write({ cells, nowMs: NOW, out, offset: 1 });
-    expect([out[0], out[WIDTH + 1]], 'outside the row').to.deep.equal([7, 7]);
-    return { problems, row: Array.from(out.subarray(1, WIDTH + 1)) };
+    const problems = row.write({ cells, nowMs: nowMs, out, offset: 1 });
+    expect([out[0], out[rowWidth + 1]], 'outside the row').to.deep.equal([7, 7]);
+    return { problems, row: Array.from(out.subarray(1, rowWidth + 1)) };
   };
   return { fields, row, write };
 }
@@ -72,7 +74,7 @@ describe('a feature row', () => {
     ]) {
       const { problems, row } = compiled().write(record);
       expect(problems).to.equal(undefined);
-      expect(row.slice(0, 12)).to.deep.equal(MISSING_ROW.slice(0, 12));
+      expect(row.slice(0, 12)).to.deep.equal(missingRow.slice(0, 12));
     }
   });
 
@@ -145,14 +147,39 @@ describe('a feature row', () => {
   it('is done with megabytes of text in a moment', () => {
     const parts = ['1', '1 ', '1,', ' ', 'a;', ';', '\ufdfa', '2024-', '.', "'", '('];
     const { fields, row } = compiled();
-    const out = new Float32Array(WIDTH);
+    const out = new Float32Array(rowWidth);
     const started = process.cpuUsage();
     for (const part of parts) {
       const text = part.repeat(2_000_000);
       const record = Object.fromEntries(features.map(({ field }) => [field, text]));
-      expect(row.write({ cells: fields.pack(record), nowMs: NOW, out, offset: 0 })).to.equal(undefined);
+      expect(row.write({ cells: fields.pack(record), nowMs: nowMs, out, offset: 0 })).to.equal(undefined);
     }
     const { user, system } = process.cpuUsage(started);
     expect((user + system) / 1000).to.be.below(5_000);
+  });
+});
+
+const width = 2_000;
+/** A model that is loaded and explained has three readers of each feature. */
+const mostBytes = 4_000;
+
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+describe('the feature row of a wide model', () => {
+  it('keeps nothing large for each number that it reads', () => {
+    const features = Array.from({ length: width }, (_, column): Feature => {
+      const name = `number ${column}`;
+      return { type: 'number', field: name, label: name, columns: [column] };
+    });
+    const slotOfFeature = features.map((_, slot) => slot);
+    const before = heapUsed();
+    const row = compileFeatureRow({ features, width }, { slotOfFeature });
+    expect((heapUsed() - before) / width).to.be.below(mostBytes);
+    expect(row.width).to.equal(width);
   });
 });

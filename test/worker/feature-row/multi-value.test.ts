@@ -3,10 +3,10 @@ import type { MultiFeature } from '../../../shared/bundle/manifest.js';
 import type { Scalar } from '../../../shared/packed-cell.js';
 import {
   compileMissingTexts,
-  MISSING,
-  READ,
   type Reading,
-  UNREADABLE,
+  wasMissing,
+  wasRead,
+  wasUnreadable,
 } from '../../../worker/feature-row/missing-value.js';
 import { compileMultiWriter } from '../../../worker/feature-row/multi-value.js';
 
@@ -34,27 +34,27 @@ function written(
 describe('a multi cell', () => {
   it('sets the column of each category in a list', () => {
     expect(written(['alpha', 'ALPHA ;beta', 'beta;;  beta '])).to.deep.equal([
-      [[0, 0, 1, 0, 0], READ],
-      [[0, 0, 1, 1, 0], READ],
-      [[0, 0, 0, 1, 0], READ],
+      [[0, 0, 1, 0, 0], wasRead],
+      [[0, 0, 1, 1, 0], wasRead],
+      [[0, 0, 0, 1, 0], wasRead],
     ]);
   });
 
   it('takes a text that is a category as a whole for that one', () => {
-    expect(written(['research; development'])).to.deep.equal([[[0, 0, 0, 0, 1], READ]]);
+    expect(written(['research; development'])).to.deep.equal([[[0, 0, 0, 0, 1], wasRead]]);
   });
 
   it('sets nothing for what it does not know', () => {
     expect(written(['gamma', 5, 'gamma; alpha'])).to.deep.equal([
-      [[0, 0, 0, 0, 0], READ],
-      [[0, 0, 0, 0, 0], READ],
-      [[0, 0, 1, 0, 0], READ],
+      [[0, 0, 0, 0, 0], wasRead],
+      [[0, 0, 0, 0, 0], wasRead],
+      [[0, 0, 1, 0, 0], wasRead],
     ]);
   });
 
   it('is missing when all of it is', () => {
     const readings = written(['', ';', 'n/a', 'none; No  Tags', 'none; gamma']).map(([, reading]) => reading);
-    expect(readings).to.deep.equal([MISSING, MISSING, MISSING, MISSING, READ]);
+    expect(readings).to.deep.equal([wasMissing, wasMissing, wasMissing, wasMissing, wasRead]);
   });
 
   it('reads a text the same when it comes again', () => {
@@ -65,16 +65,16 @@ describe('a multi cell', () => {
 
   it('takes a list apart at its own separator, or not at all', () => {
     expect(written(['alpha, beta', 'alpha;beta'], { ...tags, separator: ',' })).to.deep.equal([
-      [[0, 0, 1, 1, 0], READ],
-      [[0, 0, 0, 0, 0], READ],
+      [[0, 0, 1, 1, 0], wasRead],
+      [[0, 0, 0, 0, 0], wasRead],
     ]);
     expect(written(['alpha;beta', 'beta'], { ...tags, separator: '' })).to.deep.equal([
-      [[0, 0, 0, 0, 0], READ],
-      [[0, 0, 0, 1, 0], READ],
+      [[0, 0, 0, 0, 0], wasRead],
+      [[0, 0, 0, 1, 0], wasRead],
     ]);
   });
 
   it('does not look at a list that is too long', () => {
-    expect(written([`alpha;${'x'.repeat(65_536)}`])).to.deep.equal([[[0, 0, 0, 0, 0], UNREADABLE]]);
+    expect(written([`alpha;${'x'.repeat(65_536)}`])).to.deep.equal([[[0, 0, 0, 0, 0], wasUnreadable]]);
   });
 });

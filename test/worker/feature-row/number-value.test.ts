@@ -2,16 +2,19 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import {
   compileMissingTexts,
-  MISSING_VALUE,
-  UNREADABLE_VALUE,
+  missingSentinel,
+  unreadableSentinel,
 } from '../../../worker/feature-row/missing-value.js';
-import { compileNumberReader, compileNumberWriter } from '../../../worker/feature-row/number-value.js';
-import { plainDecimal } from '../../../worker/feature-row/plain-decimal.js';
+import {
+  compileNumberReader,
+  compileNumberWriter,
+  plainDecimal,
+} from '../../../worker/feature-row/number-value.js';
 
 const read = compileNumberReader({}, compileMissingTexts());
 const readFraction = compileNumberReader({ unit: 'fraction' }, compileMissingTexts());
 
-const NUMBERS: readonly (readonly [unknown, number])[] = [
+const numberCases: readonly (readonly [unknown, number])[] = [
   [5, 5],
   [-0.25, -0.25],
   [1e30, 1e30],
@@ -89,7 +92,7 @@ const NUMBERS: readonly (readonly [unknown, number])[] = [
   ['0.1000000000000000055511151231257827', 0.1],
 ];
 
-const UNREADABLE = [
+const unreadableValues = [
   '11-50',
   '11 - 50',
   '11\u201350',
@@ -156,14 +159,14 @@ const UNREADABLE = [
 ] as const;
 
 describe('a number cell', () => {
-  for (const [value, number] of NUMBERS)
+  for (const [value, number] of numberCases)
     it(`reads ${JSON.stringify(value)} as ${number}`, () => expect(read(value as string)).to.equal(number));
 
-  for (const value of UNREADABLE)
-    it(`cannot read ${JSON.stringify(value)}`, () => expect(read(value)).to.equal(UNREADABLE_VALUE));
+  for (const value of unreadableValues)
+    it(`cannot read ${JSON.stringify(value)}`, () => expect(read(value)).to.equal(unreadableSentinel));
 
   for (const text of ['', '  ', 'null', 'NULL', 'None', 'n/a', 'NA', '-', ' - '])
-    it(`takes ${JSON.stringify(text)} for missing`, () => expect(read(text)).to.equal(MISSING_VALUE));
+    it(`takes ${JSON.stringify(text)} for missing`, () => expect(read(text)).to.equal(missingSentinel));
 
   it('divides by 100 at a % only when the unit is a fraction', () => {
     expect(readFraction('45%')).to.equal(0.45);
@@ -175,8 +178,8 @@ describe('a number cell', () => {
 
   it('takes further texts of the manifest for missing, numbers among them', () => {
     const withTokens = compileNumberReader({}, compileMissingTexts(['Unknown', '-1']));
-    expect(withTokens('UNKNOWN')).to.equal(MISSING_VALUE);
-    expect(withTokens('-1')).to.equal(MISSING_VALUE);
+    expect(withTokens('UNKNOWN')).to.equal(missingSentinel);
+    expect(withTokens('-1')).to.equal(missingSentinel);
     expect(withTokens(-1)).to.equal(-1);
     expect(withTokens('12')).to.equal(12);
   });
@@ -196,7 +199,7 @@ describe('a number cell', () => {
   it('reads back what it is given in any of several styles', () => {
     const cents = fc.integer({ min: -1_000_000_000_00, max: 1_000_000_000_00 });
     fc.assert(
-      fc.property(cents, fc.constantFrom(...STYLES), (amount, style) => {
+      fc.property(cents, fc.constantFrom(...styles), (amount, style) => {
         const [sign, size] = [amount < 0 ? '-' : '', Math.abs(amount)];
         const whole = String(Math.floor(size / 100));
         const text = style({ sign, whole, decimals: String(size % 100).padStart(2, '0') });
@@ -214,7 +217,7 @@ describe('a number cell', () => {
     fc.assert(
       fc.property(fc.oneof(amountLike, fc.string({ unit: 'binary' })), (text) => {
         const value = read(text);
-        expect(Number.isFinite(value) || value === MISSING_VALUE || value === UNREADABLE_VALUE).to.equal(
+        expect(Number.isFinite(value) || value === missingSentinel || value === unreadableSentinel).to.equal(
           true,
         );
       }),
@@ -232,7 +235,7 @@ interface Amount {
 const grouped = (whole: string, separator: string): string => whole.replace(/\B(?=(\d{3})+$)/g, separator);
 const indian = (whole: string): string => whole.replace(/\B(?=(\d{2})*\d{3}$)/g, ',');
 
-const STYLES: readonly ((amount: Amount) => string)[] = [
+const styles: readonly ((amount: Amount) => string)[] = [
   ({ sign, whole, decimals }) => `${sign}${whole}.${decimals}`,
   ({ sign, whole, decimals }) => `${sign}${whole},${decimals}`,
   ({ sign, whole, decimals }) => `${sign}${grouped(whole, ',')}.${decimals}`,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { foldedText } from '../../../shared/normal-text.js';
-import { dateTextMs } from '../../../worker/feature-row/date-text.js';
+import { dateTextMs } from '../../../worker/feature-row/date-value.js';
 import { plainIsoDateMs } from '../../../worker/feature-row/plain-iso-date.js';
 
 const byPattern = (text: string): number => dateTextMs(foldedText(text), undefined);

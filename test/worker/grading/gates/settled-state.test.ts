@@ -1,0 +1,126 @@
+import { expect } from 'chai';
+import type { FailingGate } from '../../../../shared/verdict.js';
+import type { GradedDays } from '../../../../worker/grading/cohort/sum-days.js';
+import type { Grade } from '../../../../worker/grading/grade-cohort.js';
+import { type Standing, settledState } from '../../../../worker/grading/settled-state.js';
+
+const grade = (
+  state: Grade['state'],
+  conversions: number,
+  failingGate: FailingGate | null = null,
+): Grade => ({
+  state,
+  failingGate,
+  summary: `${state} with ${conversions}.`,
+  gates: [],
+  bands: [],
+  conversions,
+});
+const passed = (conversions: number): Grade => grade('passed', conversions);
+const failed = (conversions: number, gate: FailingGate = 'top_band_lift'): Grade =>
+  grade('failed', conversions, gate);
+const tooEarly = (conversions: number): Grade => grade('too_early_to_grade', conversions, 'matured_cohort');
+
+/** A grade whose window began with the model: what it has more, it has of later days. */
+const growing: GradedDays = { cutDay: 1_000, conversionsAfter: () => 0 };
+/** One whose window is full, so many conversions having come since a day. */
+const full = (conversions: number): GradedDays => ({
+  cutDay: 1_100,
+  conversionsAfter: (day) => (day === growing.cutDay ? conversions : 0),
+});
+
+/** The states after each of some grades. */
+function statesAfter(grades: readonly (Grade | readonly [Grade, GradedDays])[]): string[] {
+  let standing: Standing | undefined;
+  return grades.map((each) => {
+    const [grade, days] = 'state' in each ? [each, growing] : each;
+    standing = settledState(grade, standing, days);
+    return standing.state;
+  });
+}
+
+describe('the settled state', () => {
+  it('of a first grade is what the grade says', () => {
+    expect(statesAfter([passed(40)])).to.deep.equal(['passed']);
+    expect(statesAfter([failed(40)])).to.deep.equal(['failed']);
+    expect(statesAfter([tooEarly(0)])).to.deep.equal(['too_early_to_grade']);
+  });
+
+  it('turns from passed to failed at the second failing grade in a row, whatever the gates', () => {
+    expect(statesAfter([passed(40), failed(41), failed(42, 'cohort_reconciles')])).to.deep.equal([
+      'passed',
+      'passed',
+      'failed',
+    ]);
+    const broken = [passed(40), failed(41), passed(42), failed(43), tooEarly(0), passed(44), failed(45)];
+    expect(statesAfter(broken)).to.deep.equal([
+      'passed',
+      'passed',
+      'passed',
+      'passed',
+      'too_early_to_grade',
+      'passed',
+      'passed',
+    ]);
+  });
+
+  it('says in the summary of a held pass what threatens it', () => {
+    const held = settledState(failed(41), settledState(passed(40), undefined, growing), growing);
+    expect(held.summary).to.equal(
+      'passed with 40; the latest grade did not clear top_band_lift, and a second one in a row would fail the model.',
+    );
+  });
+
+  it('turns from failed to passed only with a fifth more conversions than failed it', () => {
+    expect(statesAfter([failed(40), passed(47)])).to.deep.equal(['failed', 'failed']);
+    expect(statesAfter([failed(40), passed(48)])).to.deep.equal(['failed', 'passed']);
+    expect(statesAfter([failed(35), passed(42)])).to.deep.equal(['failed', 'passed']); // 35 × 1.2 is 42 exactly
+  });
+
+  it('turns from failed to passed in a window that is full with a fifth as many that have matured since', () => {
+    expect(statesAfter([failed(40), [passed(40), full(7)]])).to.deep.equal(['failed', 'failed']);
+    expect(statesAfter([failed(40), [passed(40), full(8)]])).to.deep.equal(['failed', 'passed']);
+    expect(statesAfter([failed(40), [passed(36), full(8)]])).to.deep.equal(['failed', 'passed']);
+    const raised = [failed(40), [failed(38), full(8)], [passed(38), full(8)]] as const;
+    expect(statesAfter(raised)).to.deep.equal(['failed', 'failed', 'failed']);
+  });
+
+  it('says how many conversions a failed model lacks', () => {
+    const held = (days: GradedDays, conversions: number) =>
+      settledState(passed(conversions), settledState(failed(11_000), undefined, growing), days).summary;
+    expect(held(growing, 12_100)).to.include(
+      'only with 2,200 more conversions, 20 % of the 11,000 that failed it; 1,100 have come since.',
+    );
+    expect(held(full(1_200), 10_900)).to.include('; 1,200 have come since.');
+    expect(held(growing, 10_900)).to.include('; 0 have come since.');
+  });
+
+  it('a failing grade with a fifth more raises what is asked for, one with less does not', () => {
+    expect(statesAfter([failed(40), failed(47), passed(48)]).at(-1)).to.equal('passed');
+    expect(statesAfter([failed(40), failed(48), passed(57)]).at(-1)).to.equal('failed');
+    expect(statesAfter([failed(40), failed(48), passed(58)]).at(-1)).to.equal('passed');
+  });
+
+  it('does not let a model out by way of too early', () => {
+    expect(statesAfter([failed(40), tooEarly(0), passed(41)])).to.deep.equal([
+      'failed',
+      'too_early_to_grade',
+      'failed',
+    ]);
+  });
+
+  it('asks for no more conversions where the cohort had only failed to reconcile', () => {
+    expect(statesAfter([failed(40, 'cohort_reconciles'), passed(40)])).to.deep.equal(['failed', 'passed']);
+    const both = [failed(40), failed(44, 'cohort_reconciles'), passed(45)];
+    expect(statesAfter(both).at(-1)).to.equal('failed');
+  });
+
+  it('forgets what was asked for once the model has passed', () => {
+    expect(statesAfter([failed(40), passed(60), failed(61), passed(61)])).to.deep.equal([
+      'failed',
+      'passed',
+      'passed',
+      'passed',
+    ]);
+  });
+});
