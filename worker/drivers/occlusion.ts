@@ -1,24 +1,24 @@
 import { type Explainer, type InputRows, logOdds } from './contributions.js';
-import { Slices } from './time-slices.js';
+import { TimeSlices } from './time-slices.js';
 
-/** What runs the model: raw probabilities of `count` rows, as `InferenceSession.run`. */
+/** Runs the model on `count` rows and returns raw probabilities, like `InferenceSession.run`. */
 export type RunModel = (rows: Float32Array, count: number) => Promise<Float64Array>;
 
-export interface OcclusionModel extends Compared {
+export interface OcclusionModel extends Baseline {
   readonly run: RunModel;
 }
 
-/** Rows of one run: few at first, as nobody knows yet how slow the model is. */
+/** Rows per run. The first run is small, because the model's speed is unknown. */
 const minRunRows = 16;
 const maxRunRows = 4_096;
 const runGoalMs = 10;
 
 /**
- * Contributions to any model, which need not add up: for each field the mean of what its values change when they are put
- * in place of the baseline's, and the baseline's in place of them, on the log-odds:
+ * Explains any model by occlusion; the contributions need not add up. A field's contribution to the log-odds f is the
+ * mean effect of replacing its value by the baseline's and the reverse.
  * 1/2 * [(f(x) - f(x with the field of the baseline)) + (f(baseline with the field of x) - f(baseline))].
- * A field that is as in the baseline contributes nothing and costs nothing. Where the model gives no number for one of
- * the two mixtures, the other one counts alone.
+ * - A field that equals the baseline contributes 0 and needs no run.
+ * - If the model returns NaN for one of the two mixtures, only the other counts.
  */
 export function explainByOcclusion(model: OcclusionModel): Explainer {
   const mixtures = new Mixtures(model);
@@ -50,7 +50,7 @@ function meanChange(one: number, other: number): number {
   return Number.isNaN(other) ? one : (one + other) / 2;
 }
 
-/** Runs of as many rows as take about 10 ms, since a run holds the thread. */
+/** Adapts the rows per run to about 10 ms, because a run blocks the thread. */
 class PacedRuns {
   private rowsAtOnce = minRunRows;
 
@@ -59,7 +59,7 @@ class PacedRuns {
   async logOdds(rows: Float32Array, count: number, signal: AbortSignal | undefined): Promise<Float64Array> {
     const { run, width } = this.model;
     const out = new Float64Array(count);
-    const slices = new Slices(signal);
+    const slices = new TimeSlices(signal);
     for (let first = 0; first < count; ) {
       const size = Math.min(this.rowsAtOnce, count - first);
       const startedMs = performance.now();
@@ -75,43 +75,43 @@ class PacedRuns {
   }
 }
 
-/** The row that records are compared with, and how its columns belong to fields. */
-export interface Compared {
+/** The baseline row, and the field of each of its columns. */
+export interface Baseline {
   readonly width: number;
   readonly baseline: Float32Array;
   readonly fields: number;
   readonly fieldOfColumn: Int32Array;
 }
 
-/** A field of a record that is not as in the baseline. */
+/** A field of a record that differs from the baseline. */
 export interface Difference {
   readonly record: number;
   readonly field: number;
 }
 
-/** Rows and numbers that are put together at once: a wide model has mixtures of hundreds of megabytes for each record. */
+/** Limits of one group: the mixtures of a single record of a wide model can take hundreds of megabytes. */
 const maxMixedRows = 4_096;
 const maxMixedNumbers = 1_048_576;
 
-/** Mixtures of records and a baseline, in groups that are no larger than there is room for. */
+/** Builds mixtures of records and a baseline, in groups of bounded size. */
 export class Mixtures {
   private readonly columnsOf: readonly (readonly number[])[];
   private readonly maxDifferences: number;
 
-  constructor(private readonly compared: Compared) {
-    const { width, fields, fieldOfColumn } = compared;
+  constructor(private readonly model: Baseline) {
+    const { width, fields, fieldOfColumn } = model;
     const columnsOf = Array.from({ length: fields }, (): number[] => []);
     for (const [column, field] of fieldOfColumn.entries()) columnsOf[field]?.push(column);
     this.columnsOf = columnsOf;
     this.maxDifferences = Math.max(1, Math.floor(Math.min(maxMixedRows, maxMixedNumbers / width) / 2));
   }
 
-  /** The fields of some records that differ from the baseline's, in groups. */
+  /** Yields the fields of records that differ from the baseline, in groups. */
   *differences(records: Float32Array, count: number): Generator<readonly Difference[]> {
     let group: Difference[] = [];
     for (let record = 0; record < count; record += 1) {
       for (const [field, columns] of this.columnsOf.entries()) {
-        if (columns.every((column) => this.isAsBaseline(records, record, column))) continue;
+        if (columns.every((column) => this.equalsBaseline(records, record, column))) continue;
         group.push({ record, field });
         if (group.length < this.maxDifferences) continue;
         yield group;
@@ -121,9 +121,9 @@ export class Mixtures {
     if (group.length > 0) yield group;
   }
 
-  /** Two rows for each difference: the record with the baseline's field, and the baseline with the record's. */
+  /** Two rows per difference: the record with the baseline's field, then the baseline with the record's field. */
   rows(records: Float32Array, differences: readonly Difference[]): Float32Array {
-    const { width, baseline } = this.compared;
+    const { width, baseline } = this.model;
     const rows = new Float32Array(2 * differences.length * width);
     for (const [index, { record, field }] of differences.entries()) {
       const own = records.subarray(record * width, (record + 1) * width);
@@ -139,8 +139,8 @@ export class Mixtures {
     return rows;
   }
 
-  private isAsBaseline(records: Float32Array, record: number, column: number): boolean {
-    const { width, baseline } = this.compared;
+  private equalsBaseline(records: Float32Array, record: number, column: number): boolean {
+    const { width, baseline } = this.model;
     return Object.is(records[record * width + column], baseline[column]);
   }
 }

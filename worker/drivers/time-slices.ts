@@ -1,23 +1,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Explaining holds the thread no longer than this at a time, so that a worker stays able to answer. */
-const longestSliceMs = 12;
+/** Upper bound of uninterrupted work, so that a worker stays responsive. */
+const maxSliceMs = 12;
 
-/** Cuts long work into slices: other work of the process gets its turn between them. */
-export class Slices {
+/** Divides long work into time slices; other work of the process runs between them. */
+export class TimeSlices {
   private startedMs = performance.now();
 
-  /** @param signal ends the work between two slices */
+  /** @param signal aborts the work between two slices */
   constructor(private readonly signal?: AbortSignal) {}
 
-  /** To be awaited between two small pieces of the work when it is set: the slice is over. */
+  /** Whether the slice has used its time; the caller then awaits `next()`. */
   get isOver(): boolean {
-    return performance.now() - this.startedMs > longestSliceMs;
+    return performance.now() - this.startedMs > maxSliceMs;
   }
 
   /**
-   * Lets other work run.
-   * @throws the reason of the signal, when that is aborted
+   * Yields to the event loop and starts the next slice.
+   * @throws the reason of the signal if it is aborted
    */
   async next(): Promise<void> {
     await nextTurn();

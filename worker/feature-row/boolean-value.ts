@@ -14,7 +14,7 @@ const trueTexts = ['true', '1', 'yes', 'y', 't', 'on'];
 const falseTexts = ['false', '0', 'no', 'n', 'f', 'off'];
 
 /**
- * A reader of boolean cells. Its words are consulted before the texts that mean missing.
+ * Compiles a reader of boolean cells. The words for true and false take precedence over the missing texts.
  * @returns a function from a scalar to 1, 0, `missingSentinel` or `unreadableSentinel`
  */
 export function compileBooleanReader(missingTexts: ReadonlySet<string>): (value: Scalar) => number {
@@ -32,7 +32,7 @@ export function compileBooleanReader(missingTexts: ReadonlySet<string>): (value:
   };
 }
 
-/** The writer of a boolean feature's column. */
+/** Compiles the writer of a boolean feature's column. */
 export function compileBooleanWriter(
   feature: BooleanFeature,
   missingTexts: ReadonlySet<string>,

@@ -4,12 +4,12 @@ import type { Scalar } from '../../shared/packed-cell.js';
 import { type FeatureWriter, missingSentinel, noColumn, wasMissing, wasRead } from './missing-value.js';
 import { compileTextReader } from './text-reader.js';
 
-/** A value that is no category of the model. */
+/** Index of a value outside the model's categories. */
 export const unknownCategory = -1;
 
 /**
- * The index of each category by its folded text, aliases included; where two fold alike the first stands.
- * @throws Error when an alias stands for no category
+ * Maps the folded text of each category and alias to the category's index. The first of two equal texts wins.
+ * @throws Error when an alias names an unknown category
  */
 export function compileVocabulary(
   categories: readonly string[],
@@ -23,7 +23,7 @@ export function compileVocabulary(
   for (const [seen, canonical] of Object.entries(aliases)) {
     const index = indexes.get(foldedText(canonical));
     if (index === undefined)
-      throw new Error(`The category alias "${seen}" stands for "${canonical}", which is none`);
+      throw new Error(`The category alias "${seen}" stands for "${canonical}", which is not a category`);
     const folded = foldedText(seen);
     if (!indexes.has(folded)) indexes.set(folded, index);
   }
@@ -31,8 +31,8 @@ export function compileVocabulary(
 }
 
 /**
- * A reader of category cells; a number or boolean is its text. The vocabulary is consulted before the texts that
- * mean missing.
+ * Compiles a reader of category cells. Numbers and booleans are read as text. The vocabulary takes precedence over
+ * the missing texts.
  * @returns a function from a scalar to an index in `categories`, `unknownCategory` or `missingSentinel`
  */
 export function compileCategoryReader(
@@ -47,7 +47,7 @@ export function compileCategoryReader(
   return (value) => readText(typeof value === 'string' ? value : String(value));
 }
 
-/** The writer of a category feature's columns, one-hot or ordinal. */
+/** Compiles the writer of a category feature's columns, one-hot or ordinal. */
 export function compileCategoryWriter(
   feature: CategoryFeature,
   missingTexts: ReadonlySet<string>,

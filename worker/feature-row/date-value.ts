@@ -8,13 +8,13 @@ import {
   unreadableSentinel,
   wasRead,
 } from './missing-value.js';
-import { plainIsoDateMs } from './plain-iso-date.js';
+import { hourMs, minuteMs, plainIsoDateMs } from './plain-iso-date.js';
 import { compileTextReader } from './text-reader.js';
 
 export const DAY_MS = 86_400_000;
 
 /**
- * A reader of date cells.
+ * Compiles a reader of date cells.
  * @returns a function from a scalar to Unix ms, `missingSentinel` or `unreadableSentinel`
  */
 export function compileDateReader(
@@ -35,7 +35,7 @@ export function compileDateReader(
   };
 }
 
-/** The writer of a date feature's column: days from the date to the request, with fractions. */
+/** Compiles the writer of a date feature's column: fractional days from the date to the request. */
 export function compileDateWriter(feature: DateFeature, missingTexts: ReadonlySet<string>): FeatureWriter {
   const read = compileDateReader(feature, missingTexts);
   const column = feature.columns[0] ?? noColumn;
@@ -57,20 +57,20 @@ const isoPattern = new RegExp(`^${isoDate}(?:[t ]${isoTime} ?(${isoZone})?)?$`);
 const slashedPattern = /^(\d{1,2})\/(\d{1,2})\/(\d{4})(?:,? (\d{1,2}):(\d{2})(?::(\d{2}))?(?: ?([ap])m)?)?$/;
 const epochPattern = /^[+-]?\d{9,17}(?:\.\d+)?$/;
 
-/** Longer texts are no dates; keeps the patterns' work small on hostile ones. */
+/** Longer texts are not dates. The limit bounds the regular expressions on hostile input. */
 const maxDateLength = 64;
 
-const minuteMs = 60_000;
-const hourMs = 3_600_000;
-/** Years 1900 to 2100. */
+/** Accepted range: the years 1900 to 2100. */
 const earliestMs = Date.UTC(1900, 0, 1);
 const afterLatestMs = Date.UTC(2101, 0, 1);
 
 /**
- * The instant that a text names: ISO 8601 with or without time and zone (no zone: UTC), Unix time in digits, or,
- * when the order is known, day and month with slashes.
+ * Parses a date text:
+ * - ISO 8601, time and zone optional; without a zone it is UTC;
+ * - Unix time in digits;
+ * - day, month and year with slashes, if their order is known.
  * @param text folded (see `foldedText`)
- * @returns Unix ms, NaN when the text is no such date or lies outside the years 1900 to 2100
+ * @returns Unix ms; NaN for any other text and outside the years 1900 to 2100
  */
 export function dateTextMs(text: string, order: 'dmy' | 'mdy' | undefined): number {
   if (text.length > maxDateLength) return Number.NaN;
@@ -82,8 +82,8 @@ export function dateTextMs(text: string, order: 'dmy' | 'mdy' | undefined): numb
 }
 
 /**
- * The instant that a number names by its size: below 1e11 seconds, below 1e14 milliseconds, else microseconds.
- * @returns Unix ms, NaN outside the years 1900 to 2100
+ * Reads Unix time whose unit follows from its magnitude: below 1e11 seconds, below 1e14 milliseconds, else microseconds.
+ * @returns Unix ms; NaN outside the years 1900 to 2100
  */
 export function epochMs(value: number): number {
   const size = Math.abs(value);
@@ -109,7 +109,7 @@ function slashedMs(match: RegExpExecArray, order: 'dmy' | 'mdy'): number {
   return withinYears(dayMs + timeMs(hours, Number(minute), Number(seconds ?? 0)));
 }
 
-/** Midnight UTC; NaN for a day that the month does not have. */
+/** Midnight UTC; NaN if the month lacks this day. */
 function calendarDayMs(year: number, month: number, day: number): number {
   const ms = Date.UTC(year, month - 1, day);
   const date = new Date(ms);
@@ -118,7 +118,7 @@ function calendarDayMs(year: number, month: number, day: number): number {
   return exists ? ms : Number.NaN;
 }
 
-/** Time of day; 24:00:00 is the end of the day, NaN when no clock shows it. */
+/** Time of day. 24:00:00 is the end of the day; NaN for an invalid time. */
 function timeMs(hour: number, minute: number, second: number): number {
   const endOfDay = hour === 24 && minute === 0 && second === 0;
   if ((hour > 23 && !endOfDay) || minute > 59 || second > 59) return Number.NaN;
@@ -128,8 +128,8 @@ function timeMs(hour: number, minute: number, second: number): number {
 function zoneMs(zone: string | undefined): number {
   if (zone === undefined || zone === 'z') return 0;
   const digits = zone.replace(/\D/g, '');
-  const size = timeMs(Number(digits.slice(0, 2)), Number(digits.slice(2)), 0);
-  return zone.startsWith('-') ? -size : size;
+  const offsetMs = timeMs(Number(digits.slice(0, 2)), Number(digits.slice(2)), 0);
+  return zone.startsWith('-') ? -offsetMs : offsetMs;
 }
 
 const withinYears = (ms: number): number => (ms >= earliestMs && ms < afterLatestMs ? ms : Number.NaN);

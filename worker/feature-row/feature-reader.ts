@@ -7,14 +7,14 @@ import { type FeatureWriter, type Reading, type RowTarget, wasMissing, wasRead }
 import { compileMultiWriter } from './multi-value.js';
 import { compileNumberWriter } from './number-value.js';
 
-/** One feature, ready to read cells. */
+/** A compiled feature. */
 export interface FeatureReader {
   readonly field: string;
   readonly slot: number;
   readonly required: boolean;
-  /** Whether an array of several scalars is a value. */
+  /** Whether an array may hold several scalars. */
   readonly takesSeveral: boolean;
-  /** What a caller should have sent, in words. */
+  /** Description of a valid value, for error messages. */
   readonly expected: string;
   readonly write: FeatureWriter;
 }
@@ -29,8 +29,8 @@ const expectedOfType: Readonly<Record<Feature['type'], string>> = {
 
 /**
  * Compiles one feature.
- * @param options its slot among the known fields, and the texts that mean missing, folded
- * @throws Error when a category alias stands for no category
+ * @param options `slot`: index among the known fields; `missingTexts`: folded
+ * @throws Error when a category alias names an unknown category
  */
 export function compileFeatureReader(
   feature: Feature,
@@ -62,8 +62,8 @@ function compileWriter(feature: Feature, missingTexts: ReadonlySet<string>): Fea
 }
 
 /**
- * Reads a cell that is not a scalar: a sent null, an array, or what stands for an object.
- * @returns a reading, or in words what came when the record cannot be featurized
+ * Reads a cell that is not a scalar: null, an array, or the placeholder of an object.
+ * @returns a reading, or a description of the value if it makes the record invalid
  */
 export function readStructure(
   reader: FeatureReader,

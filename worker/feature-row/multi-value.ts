@@ -5,7 +5,7 @@ import { compileVocabulary } from './category-value.js';
 import { type FeatureWriter, type Reading, wasMissing, wasRead, wasUnreadable } from './missing-value.js';
 import { rememberTexts } from './text-reader.js';
 
-/** What a text says: the columns that it sets, and how it was read. */
+/** A parsed list: the columns that it sets. */
 interface Listed {
   readonly columns: readonly number[];
   readonly reading: Reading;
@@ -14,8 +14,8 @@ interface Listed {
 const tooLong: Listed = { columns: [], reading: wasUnreadable };
 
 /**
- * The writer of a multi feature's columns (multi-hot), for a scalar or for one element of an array. A text that is a
- * category as a whole stands for it; any other is taken apart at the separator. Unknown parts set nothing.
+ * Compiles the writer of a multi feature's columns (multi-hot), for a scalar or for one element of an array. A text
+ * that equals a category is not split; any other text is split at the separator. Unknown parts set nothing.
  */
 export function compileMultiWriter(feature: MultiFeature, missingTexts: ReadonlySet<string>): FeatureWriter {
   const list = rememberTexts(compileListReader(feature, missingTexts));

@@ -13,7 +13,7 @@ import { compileNumberText } from './number-text.js';
 import { compileTextReader } from './text-reader.js';
 
 /**
- * A reader of number cells.
+ * Compiles a reader of number cells.
  * @returns a function from a scalar to a finite number, `missingSentinel` or `unreadableSentinel`
  */
 export function compileNumberReader(
@@ -38,7 +38,7 @@ export function compileNumberReader(
   };
 }
 
-/** The writer of a number feature's column. */
+/** Compiles the writer of a number feature's column, clamped to float32. */
 export function compileNumberWriter(
   feature: NumberFeature,
   missingTexts: ReadonlySet<string>,
@@ -61,14 +61,14 @@ const nineCode = 57;
 const pointCode = 46;
 const plusCode = 43;
 const minusCode = 45;
-/** So many digits are below 2^53, hence exact. */
+/** Integers of up to 15 digits are below 2^53, hence exact. */
 const maxExactDigits = 15;
 const powersOfTen = Float64Array.from({ length: maxExactDigits + 1 }, (_, power) => 10 ** power);
 
 /**
- * The number that a short plain decimal stands for ("1200", "-3.50", "+.5"), NaN for any other text.
- * Correctly rounded: both the digits and the power of ten are exact, and one division rounds once
- * (Clinger, How to Read Floating Point Numbers Accurately, 1990).
+ * Parses a short plain decimal ("1200", "-3.50", "+.5"); NaN for any other text. The result is correctly rounded: the
+ * digits and the power of ten are exact, and one division rounds once.
+ * Source: W. D. Clinger, "How to Read Floating Point Numbers Accurately", 1990.
  */
 export function plainDecimal(text: string): number {
   const first = text.charCodeAt(0);

@@ -2,9 +2,9 @@ import { longestValue } from '../../shared/longest-texts.js';
 import { foldedText } from '../../shared/normal-text.js';
 
 /**
- * A reader of texts that folds them and remembers its answers, within bounded memory.
+ * Compiles a text reader that folds its input and caches its results.
  * @param read a pure function of a folded text (see `foldedText`)
- * @param tooLong the answer for a text of more than 4096 characters, white space around it not counted
+ * @param tooLong the result for a text of more than 4096 characters after trimming
  */
 export function compileTextReader(
   read: (folded: string) => number,
@@ -17,14 +17,14 @@ export function compileTextReader(
   });
 }
 
-/** Enough for the vocabulary of a field; callers may send endlessly many texts, so a full memory is emptied. */
+/** Enough for the vocabulary of one field. A full cache is emptied, because callers can send any number of texts. */
 const maxRememberedTexts = 1024;
-/** A longer text is worked out each time rather than kept. */
-export const maxRememberedLength = 64;
+/** Longer texts are not cached. */
+const maxRememberedLength = 64;
 
 /**
- * A function of texts that remembers its answers to those of at most 64 characters, within bounded memory.
- * @param work a pure function; whoever asks must not change what it answers
+ * Caches a function's results for texts of up to 64 characters.
+ * @param work a pure function; callers must not modify its results
  */
 export function rememberTexts<Answer extends number | object>(
   work: (text: string) => Answer,

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { compileKnownFields } from '../../../shared/known-fields.js';
 import { type ExactRequest, exactExplainer, readExactModel } from '../../../worker/drivers/exact-model.js';
 import { compileExplanation } from '../../../worker/drivers/explainer.js';
-import { readExactModelAside } from '../../../worker/drivers/read-in-thread.js';
+import { readExactModelInThread } from '../../../worker/drivers/read-in-thread.js';
 import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
 import { InferenceSession } from '../../../worker/inference-session.js';
 import { encodeOnnx } from '../../support/sample-onnx.js';
@@ -64,7 +64,7 @@ async function longestTurnMs(work: () => Promise<void>): Promise<number> {
 describe('reading a model to explain it', () => {
   it('in a thread of its own gives the model that reading it here gives', async () => {
     const here = await readExactModel(request(largeFile));
-    const aside = await readExactModelAside(request(largeFile));
+    const aside = await readExactModelInThread(request(largeFile));
     expect(aside).to.deep.equal(here);
     const { drawn } = aside;
     if (drawn === undefined) throw new Error('no rows were drawn');
@@ -118,10 +118,10 @@ describe('reading a model to explain it', () => {
       );
     const file = encodeOnnx(network);
     expect(file.length).to.be.greaterThan(64 * 1024);
-    const aside = await reason(readExactModelAside(request(file)));
+    const aside = await reason(readExactModelInThread(request(file)));
     expect(aside).to.equal(await reason(readExactModel(request(file))));
     expect(aside).to.match(/^NotASum: the operator ReduceSum/);
-    const broken = await reason(readExactModelAside(request(new Uint8Array(100_000).fill(0xff))));
+    const broken = await reason(readExactModelInThread(request(new Uint8Array(100_000).fill(0xff))));
     expect(broken).to.match(/cannot be read as an ONNX model/);
   });
 });

@@ -16,7 +16,7 @@ import { Attributes } from './tensor-values.js';
 
 type Operator = (node: OnnxNode, operands: Operands) => readonly SumColumn[];
 
-/** The operators of plain tensor arithmetic under which a sum stays a sum, or becomes the logistic function of one. */
+/** Finds the plain tensor operator that maps sums to sums, or to logistic functions of sums. */
 export const tensorOperator = (opType: string): Operator | undefined =>
   Object.hasOwn(operators, opType) ? operators[opType] : undefined;
 
@@ -52,7 +52,7 @@ function plainSum({ sum, isLogistic }: SumColumn) {
   return sum;
 }
 
-/** factor * column + offset. Of a probability p, only p itself and 1 - p, which is the logistic function of -sum. */
+/** factor * column + offset. For a probability p only p and 1 - p, the logistic function of -sum, are allowed. */
 function affine(column: SumColumn, factor: number, offset: number): SumColumn {
   if (!column.isLogistic) return { sum: scaled(column.sum, factor, offset), isLogistic: false };
   if (factor === 1 && offset === 0) return column;
@@ -72,7 +72,7 @@ function castColumns(node: OnnxNode, operands: Operands): readonly SumColumn[] {
   return operands.columns(0);
 }
 
-/** A stored vector with one value for all columns, or one for each. */
+/** Reads a stored vector that has one value for all columns, or one per column. */
 function perColumn({ values }: StoredValues, columns: number): (column: number) => number {
   if (values.length === 1) return () => values[0] ?? 0;
   if (values.length !== columns) throw new NotASum('a stored tensor that does not match the columns');
@@ -121,14 +121,15 @@ function divideColumns(_node: OnnxNode, operands: Operands): readonly SumColumn[
   return columns.map((column, index) => affine(column, 1 / divisor(index), 0));
 }
 
-/** Two probabilities that add up to 1 stay as they are when divided by their sum. */
+/** Dividing two probabilities by their sum changes nothing if they add up to 1. */
 function normalizeColumns(node: OnnxNode, operands: Operands): readonly SumColumn[] {
   const columns = operands.columns(0);
   const [first, second] = columns;
   const norm = new Attributes(node).text('norm', 'MAX');
   if (norm !== 'L1' || columns.length !== 2 || first === undefined || second === undefined)
     throw new NotASum(`a normalisation by ${norm}`);
-  if (!areComplementary(first, second)) throw new NotASum('a normalisation of what does not add up to 1');
+  if (!areComplementary(first, second))
+    throw new NotASum('a normalisation of columns that do not add up to 1');
   return columns;
 }
 
@@ -179,7 +180,7 @@ function matrixProduct(
   }));
 }
 
-/** Larger ones belong to networks; their products would fill memory for nothing. */
+/** Larger matrices belong to neural networks; their products would only use memory. */
 const maxMatrixSize = 1_000_000;
 
 const alongColumns = (node: OnnxNode, otherwise: number): boolean => {
@@ -188,18 +189,18 @@ const alongColumns = (node: OnnxNode, otherwise: number): boolean => {
 };
 
 function concatColumns(node: OnnxNode, operands: Operands): readonly SumColumn[] {
-  if (!alongColumns(node, 0)) throw new NotASum('rows put together');
+  if (!alongColumns(node, 0)) throw new NotASum('a concatenation of rows');
   return node.input.flatMap((_, position) => operands.columns(position));
 }
 
 function gatherColumns(node: OnnxNode, operands: Operands): readonly SumColumn[] {
-  if (!alongColumns(node, 0)) throw new NotASum('rows picked out');
+  if (!alongColumns(node, 0)) throw new NotASum('a selection of rows');
   return pickColumns(operands);
 }
 
 function pickColumns(operands: Operands): readonly SumColumn[] {
   const picked = operands.stored(1);
-  if (picked === undefined) throw new NotASum('columns picked by what the input says');
+  if (picked === undefined) throw new NotASum('columns selected by the input');
   const columns = operands.columns(0);
   return Array.from(picked.values, (value) => {
     const column = columns[value < 0 ? columns.length + value : value];

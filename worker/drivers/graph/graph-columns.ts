@@ -20,10 +20,10 @@ const treeOperators: Readonly<Record<string, (node: OnnxNode, operand: TreeOpera
 };
 
 /**
- * The columns of a graph's output as sums of trees and weighted input columns, or the logistic function of them; worked
- * out backwards from the output, so that a network is given up at its first non-linear layer.
+ * Reads the columns of a graph's output as sums of trees and weighted input columns, or as logistic functions of such
+ * sums. It works backwards from the output, so a neural network fails at its last non-linear layer.
  * @param from the output's name, and the name and width of the graph's input
- * @throws NotASum when they are something else, and in what
+ * @throws NotASum for any other function; the message names the operator
  */
 export function graphColumns(
   graph: OnnxGraph,
@@ -101,7 +101,7 @@ class GraphReader {
   }
 }
 
-/** Trees may read the input as it is, some of its columns, or each column scaled. */
+/** Trees may read input columns selected, reordered or scaled, but not combined. */
 function treeInputs(columns: readonly SumColumn[]): TreeInput[] {
   return columns.map(({ sum, isLogistic }) => {
     const [only, ...further] = sum.weights;

@@ -24,13 +24,13 @@ const decisionOfName: ReadonlyMap<string, number> = new Map([
   ['BRANCH_NEQ', unequalCode],
 ]);
 
-/** Larger than any node id: (tree, node) as one number. */
+/** Larger than any node id, so that (tree, node) fits into one number. */
 const treeStride = 2 ** 32;
 
 /**
- * The trees of a `TreeEnsembleClassifier` (`weightsOf`: `class`) or `TreeEnsembleRegressor` (`target`) of ai.onnx.ml 1-4.
- * A tree's root is the first node listed of it, as ONNX Runtime has it.
- * @throws NotASum when the attributes do not make trees
+ * Reads the trees of a `TreeEnsembleClassifier` (`weightsOf`: `class`) or `TreeEnsembleRegressor` (`target`) of
+ * ai.onnx.ml 1-4. A tree's root is its first listed node, like in ONNX Runtime.
+ * @throws NotASum if the attributes do not form trees
  */
 export function readTreeEnsemble(
   attributes: Attributes,
@@ -112,7 +112,7 @@ function readLeafWeights(attributes: Attributes, prefix: string, indexOf: IndexO
   }));
 }
 
-/** By the numbers of the standard. */
+/** Indexed by the mode numbers of the standard. */
 const decisionOfNumber: readonly number[] = [
   AT_MOST,
   belowCode,
@@ -124,9 +124,9 @@ const decisionOfNumber: readonly number[] = [
 ];
 
 /**
- * The trees of a `TreeEnsemble` of ai.onnx.ml 5. Leaves are nodes of their own there; here they follow the splits, as
- * they do in the bundle's covers.
- * @throws NotASum when the attributes do not make trees
+ * Reads the trees of a `TreeEnsemble` of ai.onnx.ml 5, which lists leaves separately. Here they follow the splits, as in
+ * the bundle's covers.
+ * @throws NotASum if the attributes do not form trees
  */
 export function readTreeEnsemble5(
   attributes: Attributes,
@@ -161,7 +161,7 @@ export function readTreeEnsemble5(
     whenTrue: children(attributes, { side: 'true', splitCount, nodeCount }),
     whenFalse: children(attributes, { side: 'false', splitCount, nodeCount }),
     missingIsTrue: Uint8Array.from({ length: nodeCount }, (_, node) => (missing[node] === 1 ? 1 : 0)),
-    // The operator says hit rates of splits only: half of what is needed.
+    // The operator has hit rates for splits only, not for leaves.
     hitRates: undefined,
     leafWeights,
   };
@@ -187,7 +187,7 @@ function children(
   });
 }
 
-/** The sets lie one after the other in the order of their nodes, each ended by NaN. */
+/** The value sets are consecutive, in node order, each terminated by NaN. */
 function readMembers(decision: Uint8Array, values: Float64Array | undefined): Map<number, Float64Array> {
   const members = new Map<number, Float64Array>();
   let start = 0;

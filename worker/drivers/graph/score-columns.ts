@@ -13,17 +13,17 @@ import {
 } from './sum.js';
 import { Attributes } from './tensor-values.js';
 
-/** What the operators of trees read. */
+/** The input of a tree operator. */
 export interface TreeOperand {
   readonly inputs: readonly TreeInput[];
-  /** Where the operator's nodes begin among the tree nodes of the graph. */
+  /** Index of the operator's first node among the tree nodes of the graph. */
   readonly firstCover: number;
 }
 
 /**
- * The scores of a `TreeEnsembleClassifier` as ONNX Runtime computes them, its second output. When two labels share one
- * class id of 0, there is one score, and the columns are made from it.
- * @throws NotASum when they are not sums
+ * The scores of a `TreeEnsembleClassifier`, its second output, as ONNX Runtime computes them. Two labels that share the
+ * class id 0 have one score, which gives both columns.
+ * @throws NotASum if the scores are not sums
  */
 export function classifierColumns(node: OnnxNode, operand: TreeOperand): SumColumn[] {
   const attributes = new Attributes(node);
@@ -38,7 +38,7 @@ export function classifierColumns(node: OnnxNode, operand: TreeOperand): SumColu
     const isPositive = ensemble.leafWeights.every(({ weight }) => weight >= 0);
     return binaryColumns(sumOf(ensemble, { target: 0, factor: 1, base: base[0] ?? 0 }), { post, isPositive });
   }
-  // With two labels the runtime does what the standard leaves open; nobody writes such files.
+  // The standard leaves this case open, ONNX Runtime has its own rule, and no known converter writes it.
   if (labels === 2 && base.length > 0) throw new NotASum('two classes with base values of their own');
   const scores = Array.from({ length: labels }, (_, target) =>
     sumOf(ensemble, { target, factor: 1, base: base[target] ?? 0 }),
@@ -48,7 +48,7 @@ export function classifierColumns(node: OnnxNode, operand: TreeOperand): SumColu
 
 /**
  * The output of a `TreeEnsembleRegressor`.
- * @throws NotASum when it is not a sum
+ * @throws NotASum if it is not a sum
  */
 export function regressorColumns(node: OnnxNode, operand: TreeOperand): SumColumn[] {
   const attributes = new Attributes(node);
@@ -62,13 +62,13 @@ export function regressorColumns(node: OnnxNode, operand: TreeOperand): SumColum
   return columnsOfScores(scores, postTransformOf(attributes.text('post_transform', 'NONE')));
 }
 
-/** By the numbers of the standard. */
+/** Both are indexed by the numbers of the standard. */
 const postTransforms = ['NONE', 'SOFTMAX', 'LOGISTIC', 'SOFTMAX_ZERO', 'PROBIT'];
 const aggregates = ['AVERAGE', 'SUM', 'MIN', 'MAX'];
 
 /**
  * The output of a `TreeEnsemble` of ai.onnx.ml 5.
- * @throws NotASum when it is not a sum
+ * @throws NotASum if it is not a sum
  */
 export function treeEnsembleColumns(node: OnnxNode, operand: TreeOperand): SumColumn[] {
   const attributes = new Attributes(node);
@@ -98,9 +98,9 @@ function sumOf(
 }
 
 /**
- * The scores of a `LinearClassifier`, its second output. A binary one holds the two rows [-w, w]: after LOGISTIC the
- * second column is the logistic function of w alone, after SOFTMAX of the difference of the two.
- * @throws NotASum when they are not sums
+ * The scores of a `LinearClassifier`, its second output. A binary classifier has the two rows [-w, w]. After LOGISTIC
+ * the second column is the logistic function of w alone; after SOFTMAX, of the difference of the two rows.
+ * @throws NotASum if the scores are not sums
  */
 export function linearClassifierColumns(node: OnnxNode, input: readonly SumColumn[]): SumColumn[] {
   const attributes = new Attributes(node);
@@ -116,7 +116,7 @@ export function linearClassifierColumns(node: OnnxNode, input: readonly SumColum
 
 /**
  * The output of a `LinearRegressor`.
- * @throws NotASum when it is not a sum
+ * @throws NotASum if it is not a sum
  */
 export function linearRegressorColumns(node: OnnxNode, input: readonly SumColumn[]): SumColumn[] {
   const attributes = new Attributes(node);

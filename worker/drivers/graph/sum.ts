@@ -1,21 +1,21 @@
 import type { TreeEnsemble } from '../tree-ensemble.js';
 
-/** A number that a model computes as a sum: constant + weights * input columns + factors * what trees give. */
+/** A number that a model computes as constant + Σ weight * input column + Σ factor * tree output. */
 export interface Sum {
   readonly constant: number;
-  /** By input column of the model. */
+  /** Indexed by the model's input column. */
   readonly weights: ReadonlyMap<number, number>;
   readonly trees: readonly TreeShare[];
 }
 
-/** One target of an ensemble, as a term of a sum. */
+/** One target of a tree ensemble as a term of a sum. */
 export interface TreeShare {
   readonly ensemble: TreeEnsemble;
   readonly target: number;
   readonly factor: number;
 }
 
-/** One column of a tensor in the graph: a sum, or the logistic function of one. */
+/** One column of a tensor in the graph: a sum, or the logistic function of a sum. */
 export interface SumColumn {
   readonly sum: Sum;
   readonly isLogistic: boolean;
@@ -56,7 +56,7 @@ export function weightedSum(
 
 /**
  * constant + Σ weight * column.
- * @throws NotASum when a column is a logistic function
+ * @throws NotASum if a column is a logistic function
  */
 export function dotProduct(
   columns: readonly SumColumn[],
@@ -70,7 +70,7 @@ export function dotProduct(
   return weightedSum(terms, constant);
 }
 
-/** Two logistic columns that add up to 1, whatever the input. */
+/** Whether two logistic columns add up to 1 for every input. */
 export function areComplementary(one: SumColumn, other: SumColumn): boolean {
   if (!one.isLogistic || !other.isLogistic) return false;
   const both = weightedSum(
@@ -95,30 +95,33 @@ function treesCancel(shares: readonly TreeShare[]): boolean {
   return [...factors.values()].every((byTarget) => [...byTarget.values()].every((factor) => factor === 0));
 }
 
-/** A model that is not a sum of trees or of weighted columns, or not one that can be read; the message says why. */
+/** The model is not a readable sum of trees or of weighted columns; the message says why. */
 export class NotASum extends Error {
   override name = 'NotASum';
 }
 
-/** A stored tensor: its values and how they lie. */
+/** A stored tensor: its shape and its values in row-major order. */
 export interface StoredValues {
   readonly dims: readonly number[];
   readonly values: Float64Array;
 }
 
-/** What an operator's columns are worked out from. */
+/** The inputs of an operator. */
 export interface Operands {
-  /** The columns of an input by its position. Throws NotASum when they are not sums. */
+  /**
+   * The columns of the input at a position.
+   * @throws NotASum if they are not sums
+   */
   columns(position: number): readonly SumColumn[];
-  /** An input that is stored in the file; undefined when it is computed or not given. */
+  /** The tensor at a position if the file stores it; undefined if it is computed or absent. */
   stored(position: number): StoredValues | undefined;
 }
 
 export type PostTransform = 'NONE' | 'LOGISTIC' | 'SOFTMAX';
 
 /**
- * @param name as the standard writes it
- * @throws NotASum for those that have no log-odds of a sum
+ * @param name as in the standard
+ * @throws NotASum for a post-transform whose log-odds are not a sum
  */
 export function postTransformOf(name: string): PostTransform {
   if (name === 'NONE' || name === 'LOGISTIC' || name === 'SOFTMAX') return name;
@@ -129,8 +132,10 @@ const plain = (sum: Sum): SumColumn => ({ sum, isLogistic: false });
 const logistic = (sum: Sum): SumColumn => ({ sum, isLogistic: true });
 
 /**
- * The two columns that ONNX Runtime makes of a classifier's one score s: 1/(1+e^s) and 1/(1+e^-s) after LOGISTIC; else
- * 1-s and s when no weight is negative (the score is taken for a probability), and -s and s otherwise.
+ * The two columns that ONNX Runtime derives from a classifier's only score s:
+ * - after LOGISTIC, 1/(1+e^s) and 1/(1+e^-s);
+ * - otherwise 1-s and s if no weight is negative, since s then is a probability;
+ * - otherwise -s and s.
  */
 export function binaryColumns(
   score: Sum,
@@ -141,9 +146,8 @@ export function binaryColumns(
 }
 
 /**
- * The columns of several scores after a post-transform. A single score is left as it is, which is what ONNX Runtime does;
- * the softmax of two scores is the logistic function of their difference.
- * @throws NotASum for the softmax of more than two
+ * The columns of several scores after a post-transform. ONNX Runtime leaves a single score unchanged, and so does this.
+ * @throws NotASum for the softmax of more than two scores
  */
 export function columnsOfScores(scores: readonly Sum[], post: PostTransform): SumColumn[] {
   if (scores.length === 1 || post === 'NONE') return scores.map(plain);
@@ -152,8 +156,8 @@ export function columnsOfScores(scores: readonly Sum[], post: PostTransform): Su
 }
 
 /**
- * @param scores two of them
- * @throws NotASum for more
+ * The softmax of two scores is the logistic function of their difference.
+ * @throws NotASum for any other number of scores
  */
 export function softmaxColumns(scores: readonly Sum[]): SumColumn[] {
   const [first, second] = scores;

@@ -6,11 +6,11 @@ type ReadOne = (view: DataView, index: number) => number;
 interface ElementType {
   readonly bytes: number;
   readonly read: ReadOne;
-  /** Where the values are when they are not in `rawData`. */
+  /** The typed list that holds the values if `rawData` is empty. */
   readonly listed: (tensor: OnnxTensor) => readonly number[];
 }
 
-/** By `TensorProto.DataType`; the types that weights, thresholds, modes and indices come in. */
+/** Element types of weights, thresholds, modes and indices, by `TensorProto.DataType`. */
 const elementTypes: Readonly<Record<number, ElementType>> = {
   1: { bytes: 4, read: (view, at) => view.getFloat32(4 * at, true), listed: (tensor) => tensor.floatData },
   2: { bytes: 1, read: (view, at) => view.getUint8(at), listed: (tensor) => tensor.int32Data },
@@ -25,8 +25,8 @@ const elementTypes: Readonly<Record<number, ElementType>> = {
 };
 
 /**
- * The values of a stored tensor, in its order.
- * @throws NotASum for element types other than float32, float64 and the common integers
+ * The values of a stored tensor in row-major order.
+ * @throws NotASum for element types other than float32, float64, uint8, int8, int32 and int64
  */
 export function tensorValues(tensor: OnnxTensor): Float64Array {
   const type = elementTypes[tensor.dataType];
@@ -39,7 +39,7 @@ export function tensorValues(tensor: OnnxTensor): Float64Array {
   );
 }
 
-/** The attributes of one operator, by name. */
+/** Reads the attributes of one operator by name. */
 export class Attributes {
   private readonly byName: ReadonlyMap<string, OnnxAttribute>;
 
@@ -47,7 +47,7 @@ export class Attributes {
     this.byName = new Map(node.attribute.map((attribute) => [attribute.name, attribute]));
   }
 
-  /** A list of numbers, from the attribute, its tensor or its twin `<name>_as_tensor`; undefined when empty or absent. */
+  /** Numbers of the attribute, its tensor or `<name>_as_tensor`; undefined if the list is empty or absent. */
   numbers(name: string): Float64Array | undefined {
     const own = this.byName.get(name);
     const tensor = own?.t ?? this.byName.get(`${name}_as_tensor`)?.t ?? null;

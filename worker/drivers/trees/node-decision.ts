@@ -10,8 +10,8 @@ import {
 } from '../tree-ensemble.js';
 
 /**
- * A split with all ways of deciding brought to two: the value is at most `threshold`, or it is one of `members`. The side
- * where that holds is the near one, the other the far one.
+ * A split in one of two normal forms: the value is at most `threshold`, or it is one of `members`. The child for which
+ * this holds is the near side, the other child the far side.
  */
 export interface NodeDecision {
   readonly input: number;
@@ -21,18 +21,18 @@ export interface NodeDecision {
   readonly isMissingNear: boolean;
   readonly near: number;
   readonly far: number;
-  /** The node reached when the first condition does not hold. */
   readonly whenTrue: number;
   readonly whenFalse: number;
-  /** Nodes of the file that this stands for: more than one for a chain. */
+  /** Number of the file's nodes in this decision: more than one for a chain. */
   readonly nodes: number;
 }
 
 /**
- * Reads how a node decides. A chain of `equalCode` nodes on one column with one true child, which is what converters make of
- * a set of categories, is one decision: the value is one of the chain's. Its share is the same as the chain's (along a
- * chain the shares of the false branches multiply), and the subtree that the nodes share is not walked once for each.
- * @param parents how many splits lead to each node
+ * Normalizes a node's decision. Converters turn a set of categories into a chain of `equalCode` nodes on one column with
+ * one true child. Such a chain becomes one decision: the value is in the chain's set.
+ * - Its share equals the chain's, because the shares of the false branches multiply along a chain.
+ * - The shared subtree is walked once instead of once per node.
+ * @param parents number of splits that lead to each node
  */
 export function nodeDecision(ensemble: TreeEnsemble, node: number, parents: Int32Array): NodeDecision {
   const how = ensemble.decision[node];
@@ -61,12 +61,12 @@ export function nodeDecision(ensemble: TreeEnsemble, node: number, parents: Int3
       });
     }
     case unequalCode: {
-      // NaN differs from everything, so it goes the way of true whatever the missing bit says.
+      // NaN differs from every value, so it goes to the true child regardless of the missing bit.
       const members = Float64Array.of(threshold);
       return decide(ensemble, node, { limit: threshold, members, isMissingNear: false, isTrueNear: false });
     }
     default:
-      throw new RangeError(`node ${node} does not decide anything`);
+      throw new RangeError(`node ${node} is a leaf and has no decision`);
   }
 }
 
@@ -127,7 +127,7 @@ function chainDecision(ensemble: TreeEnsemble, first: number, parents: Int32Arra
 
 const bits = new DataView(new ArrayBuffer(4));
 
-/** The largest float32 below a number: x < t for a float32 x is x <= that. NaN below the smallest. */
+/** The largest float32 below a number t: for a float32 x, x < t becomes x <= justBelow(t). NaN if there is no such float32. */
 export function justBelow(value: number): number {
   const near = Math.fround(value);
   if (near < value) return near;

@@ -6,35 +6,35 @@ export const farSide = 0;
 export const nearSide = 1;
 export type Side = typeof farSide | typeof nearSide;
 
-/** A split of a tree, which has one parent: subtrees that a file shares are there once for each path to them. */
+/** A split of an unfolded tree. It has one parent: a shared subtree is repeated for each path to it. */
 export interface Split {
   readonly decision: NodeDecision;
-  /** The model's input column that it looks at. */
+  /** The model's input column that it tests. */
   readonly column: number;
-  /** Index of the split above, and the side on which this one is; -1 for the root. */
+  /** Index of the parent (-1 for the root), and the side of the parent that leads here. */
   readonly parent: number;
   readonly side: Side;
-  /** The nearest split above on the same column, and the side taken there; -1 when there is none. */
+  /** The nearest split above on the same column (-1: none), and the side taken there. */
   readonly ancestor: number;
   readonly ancestorSide: Side;
-  /** The product of the shares of the edges above on the same column. */
+  /** Product of the shares of the edges above on the same column. */
   readonly before: number;
-  /** The share of the rows that goes to each side. */
+  /** Share of the training rows that goes to each side. */
   readonly shares: readonly [far: number, near: number];
-  /** The value of the leaf on each side; undefined where there is another split. */
+  /** Value of the leaf on each side; undefined if the child is a split. */
   readonly leaves: [far: number | undefined, near: number | undefined];
 }
 
-/** One tree: its splits, parents before children. */
+/** One unfolded tree. Parents precede their children. */
 export interface SplitTree {
   readonly splits: readonly Split[];
-  /** The mean of its leaves by their shares; the value itself of a tree that is one leaf. */
+  /** Mean of the leaf values, weighted by their shares. */
   readonly expected: number;
-  /** The most distinct columns on one path. */
-  readonly mostColumns: number;
+  /** Largest number of distinct columns on one path. */
+  readonly maxColumns: number;
 }
 
-/** How many splits all trees of a model may still have; goes down. */
+/** Remaining number of splits for all trees of a model. */
 export interface SplitBudget {
   left: number;
 }
@@ -48,10 +48,10 @@ interface Taken {
 }
 
 /**
- * Unfolds one tree.
- * @param options `covers`: the weight of each node. `leafValues`: what each node gives, 0 where it gives nothing.
- * `parents`: how many splits lead to each node
- * @throws NotASum when the budget is spent, or the tree is deeper than any that is trained (or runs in a circle)
+ * Unfolds one tree: shared subtrees are copied.
+ * @param options `covers`: weight of each node; `leafValues`: output of each node, 0 for splits; `parents`: number of
+ * splits that lead to each node
+ * @throws NotASum if the budget is exhausted, or the depth exceeds 1,000, for example because of a cycle
  */
 export function unfoldTree(
   ensemble: TreeEnsemble,
@@ -67,7 +67,7 @@ export function unfoldTree(
   const splits: Split[] = [];
   const path = new Map<number, Taken>();
   let expected = 0;
-  let mostColumns = 0;
+  let maxColumns = 0;
 
   const visit = (node: number, place: { parent: number; side: Side; share: number; depth: number }): void => {
     if (ensemble.decision[node] === LEAF) {
@@ -100,7 +100,7 @@ export function unfoldTree(
     for (const side of [nearSide, farSide] as const) {
       const share = side === nearSide ? nearShare : 1 - nearShare;
       path.set(column, { split: index, side, share: before * share });
-      mostColumns = Math.max(mostColumns, path.size);
+      maxColumns = Math.max(maxColumns, path.size);
       const child = side === nearSide ? decision.near : decision.far;
       visit(child, { parent: index, side, share: place.share * share, depth: place.depth + 1 });
     }
@@ -110,44 +110,44 @@ export function unfoldTree(
 
   const nearShareOf = (decision: NodeDecision, cover: number): number => {
     const { whenTrue, whenFalse, near, nodes } = decision;
-    const ofTrue = trueShare({
+    const shareOfTrue = trueShare({
       cover,
-      ofTrue: covers[whenTrue] ?? 0,
-      ofFalse: covers[whenFalse] ?? 0,
+      trueCover: covers[whenTrue] ?? 0,
+      falseCover: covers[whenFalse] ?? 0,
       isFalseShared: (parents[whenFalse] ?? 0) > 1,
       isTrueShared: (parents[whenTrue] ?? 0) > nodes,
       nodes,
     });
-    return near === whenTrue ? ofTrue : 1 - ofTrue;
+    return near === whenTrue ? shareOfTrue : 1 - shareOfTrue;
   };
 
   visit(options.root, { parent: -1, side: farSide, share: 1, depth: 0 });
-  return { splits, expected, mostColumns };
+  return { splits, expected, maxColumns };
 }
 
 /**
- * The weight of each node that its share of the training rows is worked out from.
- * @param covers those of the whole bundle, in the order of its tree nodes; undefined when it has none
- * @returns the bundle's where it has them, else the file's hit rates
- * @throws NotASum when they cannot be believed: converters write a constant, or leave them out
+ * The weight of each node, from which shares of the training rows are computed.
+ * @param covers weights of all tree nodes of the bundle; undefined if it has none
+ * @returns the bundle's weights, or without a bundle file the ONNX hit rates
+ * @throws NotASum if the weights are absent or implausible: some converters write a constant or nothing
  */
 export function nodeCovers(ensemble: TreeEnsemble, covers: Float32Array | undefined): ArrayLike<number> {
   const { firstCover, nodeCount, hitRates } = ensemble;
   if (covers !== undefined) {
     const own = covers.subarray(firstCover, firstCover + nodeCount);
-    if (own.length === nodeCount && addUp(own, ensemble)) return own;
-  } else if (hitRates !== undefined && addUp(hitRates, ensemble)) return hitRates;
+    if (own.length === nodeCount && areAdditive(own, ensemble)) return own;
+  } else if (hitRates !== undefined && areAdditive(hitRates, ensemble)) return hitRates;
   const what = covers === undefined && hitRates !== undefined ? 'the hit rates of the trees' : 'the covers';
   if (covers === undefined && hitRates === undefined)
     throw new NotASum('the trees come without the weights of their nodes');
   throw new NotASum(`${what} are constant or do not add up`);
 }
 
-/** Sums of float32 numbers, and hessians that were rounded before they were written. */
+/** Tolerance for float32 sums, and for hessians that were rounded when written. */
 const roundingShare = 1e-3;
 
-/** Whether children sum to their parent (those with several parents left out), and not all nodes have the same. */
-function addUp(weights: ArrayLike<number>, ensemble: TreeEnsemble): boolean {
+/** Whether children add up to their parent (except children with several parents) and the weights vary. */
+function areAdditive(weights: ArrayLike<number>, ensemble: TreeEnsemble): boolean {
   const { decision, whenTrue, whenFalse, nodeCount } = ensemble;
   const parents = parentCounts(ensemble);
   const at = (node: number): number => weights[node] ?? Number.NaN;
@@ -167,7 +167,7 @@ function addUp(weights: ArrayLike<number>, ensemble: TreeEnsemble): boolean {
   return splits === 0 || !isConstant;
 }
 
-/** How many splits lead to each node. */
+/** Number of splits that lead to each node. */
 export function parentCounts({ nodeCount, decision, whenTrue, whenFalse }: TreeEnsemble): Int32Array {
   const counts = new Int32Array(nodeCount);
   for (let node = 0; node < nodeCount; node += 1) {
@@ -180,20 +180,22 @@ export function parentCounts({ nodeCount, decision, whenTrue, whenFalse }: TreeE
 }
 
 /**
- * The share of a split's rows that go the way of true, 0 to 1. It comes from the cover of a child that has no other
- * parent: that of a shared one counts the rows of all its parents. Half when no row reached the split, of each of the
- * `nodes` that it stands for.
+ * The share of a split's rows that go to the true child, 0 to 1. It uses the cover of a child without another parent,
+ * because a shared child counts the rows of all its parents. If no row reached the split, each of its `nodes` counts as an
+ * even split.
  */
 export function trueShare(split: {
   readonly cover: number;
-  readonly ofTrue: number;
-  readonly ofFalse: number;
+  readonly trueCover: number;
+  readonly falseCover: number;
   readonly isFalseShared: boolean;
   readonly isTrueShared: boolean;
   readonly nodes: number;
 }): number {
   if (!(split.cover > 0)) return 1 - 0.5 ** split.nodes;
   const share =
-    split.isFalseShared && !split.isTrueShared ? split.ofTrue / split.cover : 1 - split.ofFalse / split.cover;
+    split.isFalseShared && !split.isTrueShared
+      ? split.trueCover / split.cover
+      : 1 - split.falseCover / split.cover;
   return Math.min(1, Math.max(0, share));
 }

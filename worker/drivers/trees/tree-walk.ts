@@ -1,15 +1,15 @@
 import type { WalkedTree } from '../prepared-trees.js';
 import { missedAbove, type WalkTable } from './walk-tables.js';
 
-/** Records whose columns lie one after the other: the value of record r in column c is at `c * records + r`. */
+/** Records in column order: the value of record r in column c is at `c * records + r`. */
 export interface RecordBlock {
   readonly columns: Float32Array;
   readonly records: number;
-  /** 1 for a column that holds NaN for some record. */
+  /** 1 for a column with NaN in any record. */
   readonly hasMissing: Uint8Array;
 }
 
-/** Where contributions are added: `fields` numbers a record, from `first` on. */
+/** Output of contributions: `fields` numbers per record, from `first` on. */
 export interface ContributionTarget {
   readonly out: Float64Array;
   readonly first: number;
@@ -17,24 +17,24 @@ export interface ContributionTarget {
 }
 
 /**
- * Walks trees with memory of its own, one at a time.
- * 1. Decides at every split where each record of a block goes; ONNX compares in float32, and so does this.
- * 2. Walks down each tree once a record, multiplying factors, and up again, adding up what lies below each split: see
- *    `walk-tables.ts`. Two or three points of the quadrature are done together.
+ * Walks one tree at a time, in preallocated memory (see `walk-tables.ts`).
+ * 1. Decides for each split where each record of a block goes. Comparisons are in float32, like ONNX's.
+ * 2. For each record walks down the tree multiplying factors, and up again summing the leaves below each split. Two or
+ *    three quadrature points are processed together.
  */
 export class TreeWalker {
-  /** How each record stands at each split, record after record. */
+  /** Standing of each record at each split, record by record: `farSide`, `nearSide` or `missedAbove`. */
   private readonly standing: Uint8Array;
-  /** By split: for each point the product of the factors on the way down, then the sum of what lies below. */
+  /** By split: for each point the product of the factors above, then the sum of the leaves below. */
   private readonly work: Float64Array;
 
-  /** @param options `largest`: the most splits of one tree; `records`: the most records of one block */
+  /** @param options `largest`: maximum splits of a tree; `records`: maximum records of a block */
   constructor({ largest, records }: { readonly largest: number; readonly records: number }) {
     this.standing = new Uint8Array(largest * records);
     this.work = new Float64Array(6 * largest);
   }
 
-  /** Adds what one tree contributes for each record of a block. */
+  /** Adds one tree's contributions for each record of a block. */
   addTree(tree: WalkedTree, block: RecordBlock, target: ContributionTarget): void {
     decide(tree, block, this.standing);
     const walked = { size: tree.size, work: this.work, standing: this.standing, out: target.out };
@@ -46,7 +46,7 @@ export class TreeWalker {
   }
 }
 
-/** What a walk reads and writes beside its table. */
+/** Memory that a walk uses besides its table. */
 interface Walked {
   readonly size: number;
   readonly work: Float64Array;
@@ -55,8 +55,8 @@ interface Walked {
 }
 
 /**
- * The innermost loop, for three points: unrolled, with few arrays (each costs registers), and reading the sums of the
- * splits below rather than adding to the one above. The places in the plan are those of `planLayout`.
+ * The innermost loop for three points. It is unrolled, uses few arrays because each costs registers, and reads the sums
+ * of the splits below instead of adding to the split above. `planLayout` defines the indices into the plan.
  */
 function walkThree(
   { plan, numbers }: WalkTable,
@@ -143,7 +143,7 @@ function walkThree(
   }
 }
 
-/** The same for two points. */
+/** Like `walkThree`, for two points. */
 function walkTwo(
   { plan, numbers }: WalkTable,
   { size, work, standing, out }: Walked,
@@ -208,7 +208,7 @@ function walkTwo(
   }
 }
 
-/** Where each record goes at each split; missedAbove where it left the way on the same column before. */
+/** Sets the side of each record at each split; `missedAbove` if it left the path at a split on the same column. */
 function decide(tree: WalkedTree, { columns, records, hasMissing }: RecordBlock, standing: Uint8Array): void {
   const { size, input, threshold, isMissingNear, members, ancestor, ancestorSide } = tree;
   const hasSets = members.length > 0;
@@ -227,7 +227,7 @@ function decide(tree: WalkedTree, { columns, records, hasMissing }: RecordBlock,
     } else {
       const limit = threshold[split] ?? 0;
       let at = split;
-      // Comparing gives 0 or 1, the far and the near side; a branch would be mispredicted half of the time.
+      // The comparison is 0 or 1, the far or near side; a branch would be mispredicted half of the time.
       for (let record = start; record < start + records; record += 1) {
         standing[at] = +((columns[record] ?? 0) <= limit);
         at += size;

@@ -1,23 +1,26 @@
 import { farSide, nearSide, type Side, type Split, type SplitTree } from './split-tree.js';
 
-/** How a record stands at a split: it goes to the far side, to the near side, or an edge above on the same column was missed. */
+/** Third standing besides `farSide` and `nearSide`: the record missed an edge above on the same column. */
 export const missedAbove = 2;
 
 /**
- * What walking a tree multiplies with, for two or three points of the quadrature. A row of `numbers` holds for each point
- * a factor C, then for each point a weight G; the rows of an edge, or of a split's leaves, follow one another by how the
- * record stands at the split: farSide, nearSide and, where a column was met before, missedAbove.
+ * The factors of a tree walk, for two or three quadrature points. A row of `numbers` holds a factor C for each point,
+ * then a weight G for each point. An edge, or the leaves of a split, have one row per standing of the record:
+ * `farSide`, `nearSide` and, if the column occurred above, `missedAbove`.
  */
 export interface WalkTable {
   readonly points: 2 | 3;
   readonly numbers: Float64Array;
-  /** Six whole numbers a split, see `planLayout`. */
+  /** Six integers per split, see `planLayout`. */
   readonly plan: Int32Array;
 }
 
 /**
- * What the plan says of a split: where the splits below it keep their products and sums (-1: none, the second only beside
- * a first), where the rows of the edges to them begin, where those of its leaves do (-1: none), and its field.
+ * Layout of a split's entry in the plan:
+ * - `first`, `second`: index of the products and sums of the child splits (-1: none);
+ * - `rowOfFirst`, `rowOfSecond`: first row of the edges to them;
+ * - `rowOfLeaves`: first row of its leaves (-1: none);
+ * - `field`: the field of its column.
  */
 export const planLayout = {
   first: 0,
@@ -29,16 +32,16 @@ export const planLayout = {
   length: 6,
 } as const;
 
-/** Where a tree's rows are, counted in rows. */
+/** Position of a tree's rows, counted in rows. */
 export interface RowPlan {
-  /** First row of the edge that leads to each split; -1 for the root. */
+  /** First row of the edge to each split; -1 for the root. */
   readonly edgeRow: Int32Array;
-  /** First row of each split's leaves (both in one: their values times C, and times C and G); -1 where it has none. */
+  /** First row of each split's leaves: the sum of value * C, then of value * C * G; -1 without leaves. */
   readonly leafRow: Int32Array;
   readonly rows: number;
 }
 
-/** How many standings a split has. */
+/** Number of standings that a split has. */
 const standings = (split: Split): number => (split.ancestor < 0 ? 2 : 3);
 
 /** Lays out the rows of a tree. */
@@ -60,15 +63,15 @@ export function planRows({ splits }: SplitTree): RowPlan {
   return { edgeRow, leafRow, rows };
 }
 
-/** Points per table such that together they are at least ⌈columns / 2⌉: exact, as the integrand has degree columns - 1. */
-export function tableWidths(mostColumns: number): (2 | 3)[] {
+/** Points per table. Their sum of at least ⌈columns / 2⌉ is exact, because the integrand has degree columns - 1. */
+export function tableWidths(maxColumns: number): (2 | 3)[] {
   const widths: (2 | 3)[] = [];
-  for (let left = Math.ceil(mostColumns / 2); left > 0; left -= widths.at(-1) ?? left)
+  for (let left = Math.ceil(maxColumns / 2); left > 0; left -= widths.at(-1) ?? left)
     widths.push(left <= 2 || left === 4 ? 2 : 3);
   return widths;
 }
 
-/** How many numbers the tables of a tree hold. */
+/** Size of a tree's tables in numbers. */
 export function tableNumbers(widths: readonly number[], { rows }: RowPlan): number {
   return 2 * rows * widths.reduce((sum, width) => sum + width, 0);
 }
@@ -76,11 +79,14 @@ export function tableNumbers(widths: readonly number[], { rows }: RowPlan): numb
 /**
  * The tables of one tree.
  *
- * The contribution of a column with product of shares Z and o = 1 if the record takes all its edges, else 0, to a leaf of
- * value v is the integral over t of v * (o - Z) * Π A(other columns), A(o, Z) = Z + t(o - Z): the Shapley value in the
- * form of Owen's multilinear extension, a polynomial in t. Going down one more edge of the column multiplies the product
- * by C = A(o, Z) / A(o', Z'), primes for the edges above, and adds G = w * (g(o, Z) - g(o', Z')), g = (o - Z) / A, to the
- * weight of all leaves below. Source: Quadrature TreeSHAP, arXiv 2605.04497.
+ * The contribution of a column at a leaf of value v is ∫ v * (o - Z) * Π A(other columns) dt, with A(o, Z) = Z + t(o - Z).
+ * Z is the product of the column's shares on the path; o is 1 if the record takes all its edges, else 0. This is the
+ * Shapley value in the form of Owen's multilinear extension, a polynomial in t.
+ *
+ * One more edge of the column multiplies the product by C = A(o, Z) / A(o', Z'); primes denote the edges above. It adds
+ * G = w * (g(o, Z) - g(o', Z')), with g = (o - Z) / A, to the weight of all leaves below.
+ *
+ * Source: Quadrature TreeSHAP, arXiv 2605.04497.
  */
 export function walkTables(
   tree: SplitTree,
@@ -161,7 +167,7 @@ function walkNumbers(
   return numbers;
 }
 
-/** C and G of the edge from a split to one of its sides, at one point. */
+/** Factor C and weight G of the edge from a split to one side, at one point. */
 function edgeNumbers(
   split: Split,
   at: {
@@ -186,16 +192,16 @@ function edgeNumbers(
   return { factor: (after * (1 - t)) / averageBefore, weight: w * (-1 / (1 - t) - gainBefore) };
 }
 
-/** Points in (0, 1) and their weights, which sum to 1. */
+/** Points in (0, 1) and their weights, which add up to 1. */
 export interface Quadrature {
   readonly nodes: Float64Array;
   readonly weights: Float64Array;
 }
 
 /**
- * The Gauss-Legendre quadrature on (0, 1), exact for polynomials up to degree 2 * count - 1. Roots of the Legendre
- * polynomial by Newton's method from Tricomi's first guess.
- * @param count how many points, at least 1
+ * The Gauss-Legendre quadrature on (0, 1), exact for polynomials up to degree 2 * count - 1. The points are the roots of
+ * the Legendre polynomial, found by Newton's method from Tricomi's initial guess.
+ * @param count number of points, at least 1
  */
 export function gaussLegendre(count: number): Quadrature {
   const nodes = new Float64Array(count);
