@@ -40,7 +40,7 @@ export const gradesIn =
   (
     ids: WorldIds,
     asOfMs: number,
-    options: { readonly nowMs?: number; readonly rebuild?: boolean; readonly leadsAPass?: number } = {},
+    options: { readonly nowMs?: number; readonly rebuild?: boolean; readonly maxLeadsPerPass?: number } = {},
   ): Promise<Graded> =>
     gradeVersion({
       database: mongo.database,

@@ -5,10 +5,16 @@ import type { DayBand, DayFigures, StoredDay } from '../../../shared/store/valid
 import { dayMs, dayNumber, dayStartMs } from '../../../shared/utc-day.js';
 import { bandScores } from '../../../shared/verdict.js';
 import { firstPredictionsOf } from './first-predictions.js';
-import { addTo, type FirstPrediction, noLeads, type Word, wayOf } from './lead-counts.js';
+import {
+  addFigures,
+  emptyBandSum,
+  type FirstPrediction,
+  figuresOfLead,
+  type OutcomeState,
+} from './lead-counts.js';
 import type { GradedVersion, Snapshot } from './snapshot.js';
 
-/** Records of live calls of an organisation by day, from a day on; by an index of the ledger alone. */
+/** Counts an organisation's live records by day, from a day on. The query is covered by an index. */
 export async function ledgerByDay(
   { database, session }: Snapshot,
   { organisationId }: GradedVersion,
@@ -35,7 +41,7 @@ export async function ledgerByDay(
   return new Map(days.map(({ _id, records }) => [dayNumber(_id.getTime()), records]));
 }
 
-/** Days whose calls are not those they were computed from, and days from which something was erased. */
+/** Days whose calls have changed since they were computed, and days with erased predictions. */
 export function daysToReadAgain(
   stored: readonly StoredDay[],
   ledger: ReadonlyMap<number, number>,
@@ -46,25 +52,24 @@ export function daysToReadAgain(
   return new Set([...changed.map(([day]) => day), ...emptied.map(({ day }) => day)]);
 }
 
-/** Changed outcomes that are looked at one by one; more of them touch nearly every day anyway. */
-const mostChanges = 20_000;
-/** Clocks of database servers that take over from each other, and writes that were under way when days were read. */
+/** Maximum changed outcomes that are applied one by one; more would affect nearly every day. */
+const maxChanges = 20_000;
+/** Tolerance for clock skew between replica set members, and for writes in flight while days were read. */
 const overlapMs = 60_000;
 
-/** What changed outcomes mean for the days that are stored. */
+/** The effect of changed outcomes on stored days. */
 export interface OutcomeChanges {
-  /** Days to be computed as a whole: it cannot be told what they had counted of a lead. */
+  /** Days to recompute completely, because it is unknown how they counted a lead. */
   readonly whole: ReadonlySet<number>;
-  /** The other days on which something has changed, with the change. */
+  /** The other changed days, with the changes applied. */
   readonly adjusted: readonly DayFigures[];
 }
 
 /**
- * Finds what the outcomes that have changed since a grade change about its days. A lead moves within the day of its first
- * prediction from how it was counted to how it counts now, so that a day brings little work, however many leads were
- * scored on the days that its conversions fall back upon.
- * @param options `readAt`: the database's clock when the days were read; `fromDay`: the first that matters
- * @returns undefined when so much has changed that all days may as well be computed again
+ * Applies the outcomes that have changed since a grade to its days. Each affected lead is moved within the day of its
+ * first prediction. The work is therefore independent of the number of leads scored on that day.
+ * @param options `readAt`: the database's clock when the days were read; `fromDay`: the first relevant day
+ * @returns undefined if there are so many changes that all days should be recomputed
  */
 export async function outcomeChanges(
   snapshot: Snapshot,
@@ -78,7 +83,7 @@ export async function outcomeChanges(
 ): Promise<OutcomeChanges | undefined> {
   const { outcomes, stored, readAt, fromDay } = options;
   const changed = await outcomes.changedSince(graded.organisationId, new Date(readAt.getTime() - overlapMs), {
-    most: mostChanges,
+    most: maxChanges,
     session: snapshot.session,
   });
   if (changed === undefined) return undefined;
@@ -96,23 +101,27 @@ export async function outcomeChanges(
     const number = dayNumber(first.at.getTime());
     if (number < fromDay) continue;
     const day = days.get(number);
-    const before = day?.read_at && countedWord(outcome, Math.max(day.read_at.getTime(), readAt.getTime()));
+    const before = day?.read_at && countedOutcome(outcome, Math.max(day.read_at.getTime(), readAt.getTime()));
     if (day === undefined || before === undefined) whole.add(number);
-    else if (before !== 'as it is')
-      adjusted.set(number, moved(adjusted.get(number) ?? figuresOf(day), { first, outcome, before, graded }));
+    else if (before !== 'unchanged')
+      adjusted.set(
+        number,
+        withMovedLead(adjusted.get(number) ?? figuresOf(day), { first, outcome, before, graded }),
+      );
   }
   return { whole, adjusted: [...adjusted.values()].filter(({ day }) => !whole.has(day)) };
 }
 
 /**
- * The word on a lead that was counted when its day was read, at an instant of the database's clock.
- * @returns `none` when there was none yet; undefined when it cannot be told
+ * The outcome of a lead that its day counted.
+ * @param readMs the database's clock when the day was read, Unix ms
+ * @returns `none` without an outcome at that time; `unchanged` for the current outcome; undefined if it is unknown
  */
-function countedWord(
+function countedOutcome(
   { changed_at: changedAt, previous }: ChangedOutcome,
   readMs: number,
-): Word | 'none' | 'as it is' | undefined {
-  if (changedAt.getTime() < readMs - overlapMs) return 'as it is';
+): OutcomeState | 'none' | 'unchanged' | undefined {
+  if (changedAt.getTime() < readMs - overlapMs) return 'unchanged';
   if (changedAt.getTime() <= readMs + overlapMs) return undefined;
   if (previous === undefined) return 'none';
   return previous.changed_at.getTime() < readMs - overlapMs ? previous : undefined;
@@ -121,27 +130,30 @@ function countedWord(
 interface Move {
   readonly first: FirstPrediction;
   readonly outcome: ChangedOutcome;
-  readonly before: Word | 'none';
+  readonly before: OutcomeState | 'none';
   readonly graded: GradedVersion;
 }
 
-/** What is computed of a day, without how it is kept. */
+/** The computed figures of a stored day. */
 function figuresOf({ _id, graded, org, read_at, stale, ...figures }: StoredDay): DayFigures {
   return figures;
 }
 
-/** A day after a lead has moved from how it was counted to how it counts now. */
-function moved(day: DayFigures, { first, outcome, before, graded }: Move): DayFigures {
+/** The figures of a day with one lead counted by its current outcome. */
+function withMovedLead(day: DayFigures, { first, outcome, before, graded }: Move): DayFigures {
   const horizonMs = graded.horizonDays * dayMs;
-  const was = wayOf(first, before === 'none' ? undefined : before, horizonMs);
-  const is = wayOf(first, outcome, horizonMs);
+  const was = figuresOfLead(first, before === 'none' ? undefined : before, horizonMs);
+  const is = figuresOfLead(first, outcome, horizonMs);
   const bands = bandScores.map((_, band): DayBand => {
-    const figures = { ...noLeads(), ...day.bands[band] };
+    const figures = { ...emptyBandSum(), ...day.bands[band] };
     if (band !== first.band) return figures;
-    addTo(figures, is);
-    addTo(figures, was, -1);
+    addFigures(figures, is);
+    addFigures(figures, was, -1);
     return figures;
   });
-  const lastWordMs = Math.max(day.last_word_at?.getTime() ?? 0, is.cohort * outcome.received_at.getTime());
-  return { ...day, bands, ...(lastWordMs === 0 ? {} : { last_word_at: new Date(lastWordMs) }) };
+  const newestOutcomeMs = Math.max(
+    day.last_word_at?.getTime() ?? 0,
+    is.cohort * outcome.received_at.getTime(),
+  );
+  return { ...day, bands, ...(newestOutcomeMs === 0 ? {} : { last_word_at: new Date(newestOutcomeMs) }) };
 }

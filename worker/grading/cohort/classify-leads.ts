@@ -1,33 +1,32 @@
 import { type FirstPredictions, firstPredictionsOf, leadPasses } from './first-predictions.js';
 import { LeadCounts, type LeadGroup } from './lead-counts.js';
-import { leadsOfDays, wayTo } from './lead-slices.js';
-import { type LeadWord, wordsOnLeads, wordsOnRange } from './lead-words.js';
+import { type LeadOutcome, outcomesOfLeads, outcomesOfRange } from './lead-outcomes.js';
+import { leadsOfDays, readPathFor } from './lead-slices.js';
 import type { GradedVersion, Snapshot } from './snapshot.js';
 
-/** With more leads than this on the days to be read, all leads are read in passes. */
-const mostListedLeads = 200_000;
-/** What became of a pass's leads is looked up one by one, and not read through, when they fill less of it than this. */
-const smallShare = 1 / 15;
+/** If the selected days have more leads, all leads are read in passes. */
+const maxListedLeads = 200_000;
+/** A pass that is less full looks up the outcomes of its leads instead of scanning their range. */
+const maxLookupShare = 1 / 15;
 
 export interface Classification {
-  /** Those whose leads are counted, by their first prediction; ascending numbers of UTC days. */
+  /** Ascending numbers of the UTC days to count; a lead counts on the day of its first prediction. */
   readonly days: readonly number[];
   /** Predictions up to this instant have matured. */
   readonly cut: Date;
-  /** Whether the days are all there are, so that looking for their leads would be in vain. */
+  /** Whether `days` are all days, so that listing their leads first would save nothing. */
   readonly isEverything: boolean;
-  /** Leads in memory at once when all are read. */
-  readonly leadsAPass: number;
-  /** Records of the organisation's live calls on the days that a grade goes by. */
+  /** Maximum leads in memory when all leads are read. */
+  readonly maxLeadsPerPass: number;
+  /** The organisation's live records on all days of the grade. */
   readonly organisationRecords: number;
 }
 
 /**
- * Finds the first prediction of each lead under a version and what became of it, and counts the leads by day and band:
- * the cohort. Columns of slices are decoded and compared here, in memory: taking them apart on the server costs several
- * times as much.
- * @returns at most five groups a day, of the day of the cut ten
- * @throws what MongoDB says
+ * Builds the cohort: finds the first prediction and the outcome of each lead, and counts leads by day and band. Slices
+ * are decoded and compared in memory, because unwinding them on the server costs several times as much.
+ * @returns at most five groups per day, and ten for the day of the cut
+ * @throws MongoDB errors
  */
 export async function classifyLeads(
   snapshot: Snapshot,
@@ -37,41 +36,39 @@ export async function classifyLeads(
   const { days, cut, isEverything } = classification;
   if (days.length === 0) return [];
   const counts = new LeadCounts({ horizonDays: graded.horizonDays, cut, days: new Set(days) });
-  const leads = isEverything
-    ? undefined
-    : await leadsOfDays(snapshot, graded, { days, most: mostListedLeads });
+  const leads = isEverything ? undefined : await leadsOfDays(snapshot, graded, { days, max: maxListedLeads });
   if (leads !== undefined) {
     const firsts = await firstPredictionsOf(snapshot, graded, leads);
-    await countLeads(counts, firsts, wordsOnLeads(snapshot, graded, firsts.keys()));
+    await countLeads(counts, firsts, outcomesOfLeads(snapshot, graded, firsts.keys()));
     return counts.found();
   }
-  const way = await wayTo(snapshot, classification);
-  const options = { way, mostLeads: classification.leadsAPass };
+  const readPath = await readPathFor(snapshot, classification);
+  const options = { readPath, maxLeads: classification.maxLeadsPerPass };
   for await (const { range, firsts } of leadPasses(snapshot, graded, options)) {
-    const words =
-      firsts.size <= smallShare * options.mostLeads
-        ? wordsOnLeads(snapshot, graded, firsts.keys())
-        : wordsOnRange(snapshot, graded, range);
-    await countLeads(counts, firsts, words);
+    const outcomes =
+      firsts.size <= maxLookupShare * options.maxLeads
+        ? outcomesOfLeads(snapshot, graded, firsts.keys())
+        : outcomesOfRange(snapshot, graded, range);
+    await countLeads(counts, firsts, outcomes);
   }
   return counts.found();
 }
 
-/** Counts leads with what became of them; the map is empty afterwards. */
+/** Counts leads with their outcomes, and empties the map. */
 async function countLeads(
   counts: LeadCounts,
   firsts: FirstPredictions,
-  words: AsyncIterable<readonly LeadWord[]>,
+  outcomes: AsyncIterable<readonly LeadOutcome[]>,
 ): Promise<void> {
-  for await (const some of words) {
-    for (const word of some) {
-      const first = firsts.get(word.crm_id);
+  for await (const batch of outcomes) {
+    for (const outcome of batch) {
+      const first = firsts.get(outcome.crm_id);
       if (first === undefined) continue;
-      counts.add(first, word);
-      firsts.delete(word.crm_id);
+      counts.add(first, outcome);
+      firsts.delete(outcome.crm_id);
     }
   }
   for (const first of firsts.values()) counts.add(first, undefined);
-  // The next pass begins while this one's map may still be held.
+  // Frees the memory now: the next pass starts while this map may still be referenced.
   firsts.clear();
 }

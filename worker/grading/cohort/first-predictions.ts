@@ -1,21 +1,21 @@
 import { callsCollection } from '../../../shared/store/calls-collection.js';
 import { bandOf } from '../../../shared/store/prediction-slice.js';
 import type { FirstPrediction } from './lead-counts.js';
-import { everySlice, type LeadSlice, slicesOfLeads, type Way } from './lead-slices.js';
+import { allSlices, type LeadSlice, type ReadPath, slicesOfLeads } from './lead-slices.js';
 import { type GradedVersion, leadBatches, type Snapshot } from './snapshot.js';
 
-/** The first prediction of leads, by crm_id; each says which slice it is from. */
+/** First predictions by crm_id, each with the id of its slice. */
 export type FirstPredictions = Map<string, FirstPrediction & { readonly sliceId: string }>;
 
-/** As many slices are always read by the index. */
-const defaultFewSlices = 2_000;
+/** Up to this many slices are always read through the index. */
+const defaultMinIndexSlices = 2_000;
 
 /**
- * Takes down the predictions of a slice that are earlier than what is known of their leads; slices may come in any order
- * and more than once. Ids of slices ascend with time, and so do the rows of a slice.
- * @param isWanted which leads are of interest: all by default
+ * Adds the predictions of a slice that precede the known ones of their leads. Slices may come in any order and
+ * repeatedly. Slice ids and the rows of a slice are in chronological order.
+ * @param isWanted selects leads; default: all
  */
-export function noteFirsts(
+export function addFirstPredictions(
   firsts: FirstPredictions,
   { _id: sliceId, at, crm_ids: crmIds, scores, likelihoods }: LeadSlice,
   isWanted?: (crmId: string) => boolean,
@@ -30,63 +30,62 @@ export function noteFirsts(
 }
 
 /**
- * The first prediction of each of some leads under a version, for those that have any. By the index of leads, or from
- * all slices where the index would lead to most of them.
- * @param leads as many as fit into memory
- * @param options `fewSlices`: as many are read by the index in any case
- * @throws what MongoDB says
+ * Finds the first predictions of given leads under a version. It uses the lead index, or scans all slices if the index
+ * would read most of them.
+ * @param leads must fit into memory
+ * @param options `minIndexSlices`: slices that are read through the index in any case
+ * @throws MongoDB errors
  */
 export async function firstPredictionsOf(
   snapshot: Snapshot,
   graded: GradedVersion,
   leads: ReadonlySet<string>,
-  { fewSlices = defaultFewSlices }: { readonly fewSlices?: number } = {},
+  { minIndexSlices = defaultMinIndexSlices }: { readonly minIndexSlices?: number } = {},
 ): Promise<FirstPredictions> {
   const stored = await snapshot.database.collection(callsCollection).estimatedDocumentCount();
-  // A slice that is looked for costs about as much as two that lie one after the other.
-  const mostSlices = Math.max(fewSlices, stored / 2);
+  // One slice through the index costs about as much as two slices of a scan.
+  const maxSlices = Math.max(minIndexSlices, stored / 2);
   const firsts: FirstPredictions = new Map();
   const isWanted = (crmId: string): boolean => leads.has(crmId);
   let read = 0;
   for (const some of leadBatches(leads)) {
     for await (const slices of slicesOfLeads(snapshot, graded, some)) {
-      for (const slice of slices) noteFirsts(firsts, slice, isWanted);
+      for (const slice of slices) addFirstPredictions(firsts, slice, isWanted);
       read += slices.length;
-      if (read <= mostSlices) continue;
-      for await (const all of everySlice(snapshot, graded, 'collection'))
-        for (const slice of all) noteFirsts(firsts, slice, isWanted);
+      if (read <= maxSlices) continue;
+      for await (const all of allSlices(snapshot, graded, 'collection'))
+        for (const slice of all) addFirstPredictions(firsts, slice, isWanted);
       return firsts;
     }
   }
   return firsts;
 }
 
-/** Leads whose first predictions are in memory at once: with all that reading them takes, a heap of 100 MB. */
-export const leadsAPass = 300_000;
-/** Of the leads that were met, what a pass goes on with when they are too many. */
+/** Maximum leads in memory; reading them takes about 100 MB of heap. */
+export const maxLeadsPerPass = 300_000;
+/** Share of its leads that a pass keeps when it has too many. */
 const keptShare = 3 / 4;
-/** Leads by which it is told where that share ends. */
+/** Sample size for finding the end of that share. */
 const sampledLeads = 1_000;
 
 /** The leads of one pass through all slices. */
 export interface LeadPass {
   readonly range: LeadRange;
-  /** Of all leads of the range that have any. */
+  /** First predictions of all leads in the range. */
   readonly firsts: FirstPredictions;
 }
 
 /**
- * Finds the first prediction of every lead of a version, in as many passes through its slices as memory asks for. A
- * pass that meets more leads than it may hold goes on with the lower ones by crm_id, and leaves the others to the next:
- * nobody need know beforehand how many there are, or how their ids are spread.
- * @param options `mostLeads`: in memory at once; those of one reply may come on top; `way`: by which slices are read
- * @returns ranges that follow each other, and hold every lead that was scored
- * @throws what MongoDB says
+ * Finds the first prediction of every lead of a version, in passes over its slices. A pass with too many leads continues
+ * with the lower crm_ids and leaves the others to the next pass. The number and distribution of ids need not be known.
+ * @param options `maxLeads`: limit in memory, may be exceeded by one batch; `readPath`: see `ReadPath`
+ * @returns consecutive ranges that cover every scored lead
+ * @throws MongoDB errors
  */
 export async function* leadPasses(
   snapshot: Snapshot,
   graded: GradedVersion,
-  options: { readonly mostLeads: number; readonly way: Way },
+  options: { readonly maxLeads: number; readonly readPath: ReadPath },
 ): AsyncGenerator<LeadPass> {
   let from: string | undefined = '';
   while (from !== undefined) {
@@ -99,14 +98,18 @@ export async function* leadPasses(
 async function onePass(
   snapshot: Snapshot,
   graded: GradedVersion,
-  { from, mostLeads, way }: { readonly from: string; readonly mostLeads: number; readonly way: Way },
+  {
+    from,
+    maxLeads,
+    readPath,
+  }: { readonly from: string; readonly maxLeads: number; readonly readPath: ReadPath },
 ): Promise<LeadPass> {
   const firsts: FirstPredictions = new Map();
   let range: LeadRange = { from, until: undefined };
   const isWanted = (crmId: string): boolean => isInRange(crmId, range);
-  for await (const slices of everySlice(snapshot, graded, way)) {
-    for (const slice of slices) noteFirsts(firsts, slice, isWanted);
-    while (firsts.size > Math.max(1, mostLeads)) {
+  for await (const slices of allSlices(snapshot, graded, readPath)) {
+    for (const slice of slices) addFirstPredictions(firsts, slice, isWanted);
+    while (firsts.size > Math.max(1, maxLeads)) {
       range = { from, until: endOfShare(firsts) };
       for (const crmId of firsts.keys()) if (!isWanted(crmId)) firsts.delete(crmId);
     }
@@ -114,7 +117,7 @@ async function onePass(
   return { firsts, range };
 }
 
-/** Where about the kept share of at least two leads ends, by crm_id: behind the lowest, and not behind the highest. */
+/** A crm_id near the end of the kept share of at least two leads: above the lowest, at most the highest. */
 function endOfShare(firsts: FirstPredictions): string {
   const step = Math.ceil(firsts.size / sampledLeads);
   const sampled: string[] = [];
@@ -125,19 +128,19 @@ function endOfShare(firsts: FirstPredictions): string {
   }
   sampled.sort(compareCrmIds);
   const end = sampled[Math.max(1, Math.floor(sampled.length * keptShare))];
-  if (end === undefined) throw new Error('one lead alone cannot be shared out');
+  if (end === undefined) throw new Error('a single lead cannot be split into two ranges');
   return end;
 }
 
-/** Leads from one crm_id up to, and not including, another, in MongoDB's order; undefined: to the last. */
+/** Leads from one crm_id to another (exclusive), in MongoDB's order. Without `until`, to the last lead. */
 export interface LeadRange {
   readonly from: string;
   readonly until: string | undefined;
 }
 
 /**
- * Compares crm_ids as MongoDB does, by their UTF-8 bytes, that is by code points. JavaScript's own `<` compares UTF-16
- * units, and puts the characters beyond U+FFFF, which are two surrogates, before those from U+E000 on.
+ * Compares crm_ids like MongoDB, by UTF-8 bytes, which is code point order. JavaScript's `<` compares UTF-16 units and
+ * sorts characters above U+FFFF (surrogate pairs) before U+E000.
  * @returns below 0, 0 or above 0
  */
 export function compareCrmIds(one: string, other: string): number {
@@ -154,5 +157,5 @@ export const isInRange = (crmId: string, { from, until }: LeadRange): boolean =>
   (from === '' || compareCrmIds(crmId, from) >= 0) &&
   (until === undefined || compareCrmIds(crmId, until) < 0);
 
-/** Surrogates come last. */
+/** Sorts surrogates last. */
 const rankOf = (unit: number): number => (unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit);

@@ -4,15 +4,15 @@ import type { PredictionSlice } from '../../../shared/store/prediction-slice.js'
 import { leadIndex } from '../../../shared/store/predictions.js';
 import { dayStartMs } from '../../../shared/utc-day.js';
 import { blocksOf, idsOfDays } from './scan-requests.js';
-import { type GradedVersion, inReplies, type Snapshot } from './snapshot.js';
+import { type GradedVersion, readInBatches, type Snapshot } from './snapshot.js';
 
-/** What is read of a slice to tell which of its predictions are the first of their leads. */
+/** The columns of a slice that identify the first predictions of leads. */
 export type LeadSlice = Pick<PredictionSlice, '_id' | 'at' | 'crm_ids' | 'scores' | 'likelihoods'>;
 
-/** A reply's fifteen thousand records are decoded within milliseconds; a single record may have a slice to itself. */
-const replySize = {
+/** 15,000 records are decoded in a few milliseconds. A slice may hold a single record. */
+const batchSizes = {
   first: 100,
-  most: 1_000,
+  max: 1_000,
   records: 15_000,
   recordsOf: (slice: Pick<LeadSlice, 'crm_ids'>): number => slice.crm_ids.length,
 };
@@ -20,7 +20,7 @@ const find = callsCollection;
 const clusteredKey = { _id: 1 } as const;
 const leadColumns = { at: 1, crm_ids: 1, scores: 1, likelihoods: 1 } as const;
 
-/** What has no scores is the row of a call of a test key, or one whose predictions have been removed for their age. */
+/** Rows without scores belong to test keys, or have lost their predictions to retention. */
 const ofVersion = ({ organisationId, modelId, version }: GradedVersion): Document => ({
   org: organisationId,
   model: modelId,
@@ -29,46 +29,47 @@ const ofVersion = ({ organisationId, modelId, version }: GradedVersion): Documen
 });
 
 /**
- * By which way all slices of a version are read: the whole collection as it lies on disk, or the organisation's part of
- * the index of leads, which has an entry for each record.
+ * How all slices of a version are read: the whole collection in disk order, or the organisation's part of the lead
+ * index. The index has one entry per record.
  */
-export type Way = 'collection' | 'index of leads';
+export type ReadPath = 'collection' | 'lead index';
 
-/** The quicker way to an organisation's slices. */
-export async function wayTo(
+/** Chooses the faster read path for an organisation's slices. */
+export async function readPathFor(
   { database }: Snapshot,
   { organisationRecords }: { readonly organisationRecords: number },
-): Promise<Way> {
+): Promise<ReadPath> {
   const slices = await database.collection(find).estimatedDocumentCount();
-  // An entry costs about as much as a slice of others that is passed over; and each may lead to a slice of its own.
-  return organisationRecords <= slices / 4 ? 'index of leads' : 'collection';
+  // An index entry costs about as much as skipping a foreign slice, and may lead to a slice of its own.
+  return organisationRecords <= slices / 4 ? 'lead index' : 'collection';
 }
 
 /**
- * All slices of a version, some at a time and in no order.
- * @throws what MongoDB says
+ * Reads all slices of a version in batches, in no particular order.
+ * @throws MongoDB errors
  */
-export const everySlice = (
+export const allSlices = (
   snapshot: Snapshot,
   graded: GradedVersion,
-  way: Way,
+  readPath: ReadPath,
 ): AsyncGenerator<readonly LeadSlice[]> => {
-  const hint = way === 'collection' ? clusteredKey : leadIndex;
+  const hint = readPath === 'collection' ? clusteredKey : leadIndex;
   const command = { find, filter: ofVersion(graded), projection: leadColumns, hint };
-  return inReplies<LeadSlice>(snapshot, command, replySize);
+  return readInBatches<LeadSlice>(snapshot, command, batchSizes);
 };
 
 /**
- * The slices of a version in which any of some leads are, some at a time and in no order, by the index of leads.
- * @param crmIds some thousands: they go into one command, of at most 16 MB, and an id may have a kilobyte
- * @throws what MongoDB says
+ * Reads the slices of a version with any of the given leads through the lead index. They come in batches, in no
+ * particular order.
+ * @param crmIds at most a few thousand: an id may take 1 kB, and one command 16 MB
+ * @throws MongoDB errors
  */
 export const slicesOfLeads = (
   snapshot: Snapshot,
   graded: GradedVersion,
   crmIds: readonly string[],
 ): AsyncGenerator<readonly LeadSlice[]> =>
-  inReplies<LeadSlice>(
+  readInBatches<LeadSlice>(
     snapshot,
     {
       find,
@@ -76,19 +77,19 @@ export const slicesOfLeads = (
       projection: leadColumns,
       hint: leadIndex,
     },
-    replySize,
+    batchSizes,
   );
 
 /**
- * The leads that were scored on some days.
+ * Lists the leads that were scored on given days.
  * @param days ascending numbers of UTC days
- * @returns undefined when they are more than `most`
- * @throws what MongoDB says
+ * @returns undefined if there are more than `max`
+ * @throws MongoDB errors
  */
 export async function leadsOfDays(
   snapshot: Snapshot,
   graded: GradedVersion,
-  { days, most }: { readonly days: readonly number[]; readonly most: number },
+  { days, max }: { readonly days: readonly number[]; readonly max: number },
 ): Promise<ReadonlySet<string> | undefined> {
   const leads = new Set<string>();
   for (const { first, last } of blocksOf(days)) {
@@ -98,10 +99,10 @@ export async function leadsOfDays(
       at: { $gte: new Date(dayStartMs(first)), $lt: new Date(dayStartMs(last + 1)) },
     };
     const command = { find, filter, projection: { crm_ids: 1 }, hint: clusteredKey };
-    for await (const slices of inReplies<Pick<LeadSlice, 'crm_ids'>>(snapshot, command, replySize)) {
+    for await (const slices of readInBatches<Pick<LeadSlice, 'crm_ids'>>(snapshot, command, batchSizes)) {
       for (const { crm_ids: crmIds } of slices)
         for (const crmId of crmIds) if (crmId !== null) leads.add(crmId);
-      if (leads.size > most) return undefined;
+      if (leads.size > max) return undefined;
     }
   }
   return leads;

@@ -10,7 +10,7 @@ import { dayNumber } from '../../../shared/utc-day.js';
 import { bandScores } from '../../../shared/verdict.js';
 import { daysToReadAgain, ledgerByDay, type OutcomeChanges, outcomeChanges } from './changed-days.js';
 import { classifyLeads } from './classify-leads.js';
-import { addTo, type LeadGroup, noLeads } from './lead-counts.js';
+import { addFigures, emptyBandSum, type LeadGroup } from './lead-counts.js';
 import { scanRequests } from './scan-requests.js';
 import { type GradedVersion, gradedKey, type Snapshot } from './snapshot.js';
 
@@ -19,42 +19,42 @@ export interface RefreshOptions {
   readonly daily: ValidationDailyStore;
   readonly outcomes: OutcomeStore;
   readonly graded: GradedVersion;
-  /** The first day that a grade may go by. */
+  /** The first day of the grade. */
   readonly fromDay: number;
   /** Predictions up to this instant have matured. */
   readonly cut: Date;
   /** The database's clock, read before the snapshot. */
   readonly readAt: Date;
-  /** The grade before this one, whose days are built on; undefined: everything is computed anew. */
+  /** The previous grade whose days are reused; undefined to compute all days. */
   readonly before: EarlierGrade | undefined;
-  /** Leads in memory at once when all are read. */
-  readonly leadsAPass: number;
+  /** Maximum leads in memory when all leads are read. */
+  readonly maxLeadsPerPass: number;
 }
 
-/** What must be known of a grade to build on the days that it left. */
+/** Facts about a previous grade that are needed to reuse its days. */
 export interface EarlierGrade {
   /** The database's clock when it read. */
   readonly readAt: Date;
-  /** The first day that it went by: it did not look for changes of earlier ones. */
+  /** Its first day. It did not check earlier days for changes. */
   readonly fromDay: number;
 }
 
-/** What came of a refresh. */
+/** The result of a refresh. */
 export interface Refreshed {
-  /** How many days were computed again as a whole. */
+  /** Number of completely recomputed days. */
   readonly days: number;
-  /** How many others had leads moved, whose outcome has changed. */
+  /** Number of other days with changed outcomes. */
   readonly adjusted: number;
-  /** Whether all were. */
+  /** Whether all days were recomputed. */
   readonly isRebuild: boolean;
-  /** The bands of the day of the cut, as far as they have matured: the one day of which only a part counts. */
+  /** The matured part of the day of the cut, by band. It is the only day that counts partially. */
   readonly maturedOnCutDay: readonly DayBand[];
 }
 
 /**
- * Brings the daily figures of a version up to date, from one snapshot of the database: computes the days again on which
- * calls have come or leads have gone, and moves leads within the others whose outcome has changed. Doing it twice, or in
- * two places at once, does no harm: each day says when it was read.
+ * Updates the daily figures of a version from one snapshot of the database. It recomputes days with new calls or erased
+ * leads, and applies changed outcomes to the others. It is idempotent and safe to run concurrently, because each day
+ * stores when it was read.
  */
 export async function refreshDays(options: RefreshOptions): Promise<Refreshed> {
   const { snapshot, daily, graded, fromDay, cut, readAt } = options;
@@ -62,9 +62,9 @@ export async function refreshDays(options: RefreshOptions): Promise<Refreshed> {
   const stored = await daily.days(gradedKey(graded), { maturedFrom: fromDay + graded.horizonDays });
   const ledger = await ledgerByDay(snapshot, graded, fromDay);
   const changes = await changedDays(options, { stored, ledger });
-  const everything = new Set([...ledger.keys(), ...stored.map(({ day }) => day)]);
+  const allDays = new Set([...ledger.keys(), ...stored.map(({ day }) => day)]);
   const cutDay = dayNumber(cut.getTime());
-  const wanted = changes === undefined ? everything : new Set([...changes.whole, cutDay]);
+  const wanted = changes === undefined ? allDays : new Set([...changes.whole, cutDay]);
   const days = [...wanted].filter((day) => day >= fromDay).sort((one, other) => one - other);
   await daily.clearStale(gradedKey(graded), days);
 
@@ -73,14 +73,14 @@ export async function refreshDays(options: RefreshOptions): Promise<Refreshed> {
     days: days.filter((day) => (requests.get(day)?.stored_rows ?? 0) > 0),
     cut,
     isEverything: changes === undefined,
-    leadsAPass: options.leadsAPass,
+    maxLeadsPerPass: options.maxLeadsPerPass,
     organisationRecords: [...ledger.values()].reduce((sum, records) => sum + records, 0),
   });
   const figures = days.flatMap((day) => {
     const counted = requests.get(day);
-    const ofDay = groups.filter((group) => group.day === day);
-    const isKnown = counted !== undefined || ofDay.length > 0 || ledger.has(day);
-    return isKnown ? dayFigures(day, { graded, counted, groups: ofDay, ledger }) : [];
+    const dayGroups = groups.filter((group) => group.day === day);
+    const isKnown = counted !== undefined || dayGroups.length > 0 || ledger.has(day);
+    return isKnown ? dayFigures(day, { graded, counted, groups: dayGroups, ledger }) : [];
   });
   const kept = new Set(figures.map(({ day }) => day));
   const adjusted = changes?.adjusted.filter(({ day }) => !wanted.has(day)) ?? [];
@@ -89,16 +89,16 @@ export async function refreshDays(options: RefreshOptions): Promise<Refreshed> {
     days.filter((day) => !kept.has(day)),
     owner,
   );
-  const ofCutDay = groups.filter((group) => group.day === cutDay && group.matured);
+  const cutDayGroups = groups.filter((group) => group.day === cutDay && group.matured);
   return {
     days: days.length,
     adjusted: adjusted.length,
     isRebuild: changes === undefined,
-    maturedOnCutDay: bandsOf(ofCutDay),
+    maturedOnCutDay: bandsOf(cutDayGroups),
   };
 }
 
-/** What has changed since the grade before; undefined when all days are to be computed. */
+/** The changes since the previous grade; undefined if all days must be computed. */
 async function changedDays(
   { snapshot, graded, outcomes, before, fromDay }: RefreshOptions,
   known: { readonly stored: readonly StoredDay[]; readonly ledger: ReadonlyMap<number, number> },
@@ -112,8 +112,8 @@ async function changedDays(
     fromDay,
   });
   if (changes === undefined) return undefined;
-  const passedOver = stored.filter(({ day }) => day < before.fromDay).map(({ day }) => day);
-  const whole = new Set([...daysToReadAgain(stored, ledger), ...changes.whole, ...passedOver]);
+  const skippedBefore = stored.filter(({ day }) => day < before.fromDay).map(({ day }) => day);
+  const whole = new Set([...daysToReadAgain(stored, ledger), ...changes.whole, ...skippedBefore]);
   return { whole, adjusted: changes.adjusted };
 }
 
@@ -134,22 +134,22 @@ function dayFigures(
     readonly ledger: ReadonlyMap<number, number>;
   },
 ): DayFigures {
-  const lastWordMs = Math.max(0, ...of.groups.map((group) => group.lastWordMs));
+  const newestOutcomeMs = Math.max(0, ...of.groups.map((group) => group.newestOutcomeMs));
   return {
     day,
     matured_day: day + of.graded.horizonDays,
     ...(of.counted ?? noRequests),
     bands: bandsOf(of.groups),
-    ...(lastWordMs === 0 ? {} : { last_word_at: new Date(lastWordMs) }),
+    ...(newestOutcomeMs === 0 ? {} : { last_word_at: new Date(newestOutcomeMs) }),
     organisation_records: of.ledger.get(day) ?? 0,
   };
 }
 
-/** Adds groups up, by band. */
+/** Adds up groups by band. */
 function bandsOf(groups: readonly LeadGroup[]): DayBand[] {
   return bandScores.map((_, band) => {
-    const sum = noLeads();
-    for (const group of groups) if (group.band === band) addTo(sum, group);
+    const sum = emptyBandSum();
+    for (const group of groups) if (group.band === band) addFigures(sum, group);
     return sum;
   });
 }

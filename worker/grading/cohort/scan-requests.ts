@@ -5,20 +5,20 @@ import type { DayRequests } from '../../../shared/store/validation-daily.js';
 import { dayNumber, dayStartMs } from '../../../shared/utc-day.js';
 import type { GradedVersion, Snapshot } from './snapshot.js';
 
-/** Days that are read at once: as many calls as fit into memory in one group. */
-const blockDays = 31;
+/** Days per aggregation, so that the calls of one `$group` stage fit into memory. */
+const maxBlockDays = 31;
 
-/** The ids among which all calls of some days are: a range of the clustered key. */
+/** The range of the clustered key that contains all calls of some days. */
 export const idsOfDays = (first: number, last: number): { readonly $gte: string; readonly $lt: string } => ({
   $gte: callIdFloor(dayStartMs(first) - longestArrivalMs),
   $lt: callIdFloor(dayStartMs(last + 1)),
 });
 
 /**
- * Compares, call by call, what is stored of some days with what the ledger counted, and counts the rows that have no
- * lead. Reads a range of the clustered key, a month at a time, and of a slice only how long it is and what it counts itself.
+ * Compares the stored rows of each call with the ledger, and counts rows without a lead. It reads ranges of the clustered
+ * key, a month at a time. It reads only the lengths and counters of slices.
  * @param days ascending numbers of UTC days
- * @returns one entry for each day on which there is anything
+ * @returns one entry per day that has calls
  */
 export async function scanRequests(
   snapshot: Snapshot,
@@ -39,12 +39,12 @@ export async function scanRequests(
   return found;
 }
 
-/** Runs of neighbouring days, none longer than a month. */
+/** Groups neighbouring days into blocks of at most 31 days. */
 export function blocksOf(days: readonly number[]): { readonly first: number; readonly last: number }[] {
   const blocks: { first: number; last: number }[] = [];
   for (const day of days) {
     const current = blocks.at(-1);
-    if (current !== undefined && day - current.last <= 1 && day - current.first < blockDays)
+    if (current !== undefined && day - current.last <= 1 && day - current.first < maxBlockDays)
       current.last = day;
     else blocks.push({ first: day, last: day });
   }
@@ -57,7 +57,7 @@ function requestsPipeline(
   last: number,
 ): Document[] {
   const at = { $gte: new Date(dayStartMs(first)), $lt: new Date(dayStartMs(last + 1)) };
-  // Further predictions of a call have no bucket.
+  // The second and later slices of a call have no bucket.
   const ofLiveCalls = { org: organisationId, model: modelId, version, at, bucket: { $ne: 'test' } };
   return [
     { $match: { _id: idsOfDays(first, last), ...ofLiveCalls } },

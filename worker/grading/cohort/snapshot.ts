@@ -2,32 +2,32 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type ClientSession, type Document, Long, MongoServerError } from 'mongodb';
 import type { Db } from '../../../shared/store/connect.js';
 
-/** The version of a model whose predictions are graded. */
+/** The model version to grade. */
 export interface GradedVersion {
   readonly organisationId: string;
   readonly modelId: string;
   readonly version: string;
-  /** Days after a prediction within which a conversion counts. */
+  /** A conversion counts within this many days after the prediction. */
   readonly horizonDays: number;
 }
 
-/** Reads that all see the database at one instant, so that what is counted in two ways can be compared. */
+/** Reads with this session see the database at one instant, so that their counts are comparable. */
 export interface Snapshot {
   readonly database: Db;
   readonly session: ClientSession;
 }
 
-/** What days and verdicts of a version are kept under: `<model>:<version>`. */
+/** Key of a version's days and verdicts: `<model>:<version>`. */
 export const gradedKey = ({ modelId, version }: GradedVersion): string => `${modelId}:${version}`;
 
-const tries = 5;
-/** A collection or an index was made a moment ago. */
+const maxAttempts = 5;
+/** A collection or an index was just created. */
 const snapshotUnavailable = 246;
 const snapshotTooOld = 239;
 
 /**
- * Runs reads that all see the database at one instant; again when MongoDB cannot give one just then.
- * @throws what MongoDB says; where it has given up the instant meanwhile, what to do about that
+ * Runs reads in a snapshot session. It retries while MongoDB has no snapshot available.
+ * @throws MongoDB errors; if MongoDB has discarded the snapshot, an Error that says which parameter to raise
  */
 export async function inSnapshot<Result>(
   database: Db,
@@ -40,7 +40,7 @@ export async function inSnapshot<Result>(
     } catch (error) {
       const code = error instanceof MongoServerError ? error.code : undefined;
       if (code === snapshotTooOld) throw new Error(tooLong, { cause: error });
-      if (code !== snapshotUnavailable || attempt === tries) throw error;
+      if (code !== snapshotUnavailable || attempt === maxAttempts) throw error;
       await pause(200);
     } finally {
       await session.endSession();
@@ -49,7 +49,7 @@ export async function inSnapshot<Result>(
 }
 
 const tooLong =
-  'the grade took longer than MongoDB keeps what it reads (5 minutes by default): let it keep that longer, with ' +
+  'the grade took longer than MongoDB keeps its snapshot (5 minutes by default). Raise the limit with ' +
   'db.adminCommand({ setParameter: 1, minSnapshotHistoryWindowInSeconds: 1800 }), and grade again';
 
 /** The `find` command: https://www.mongodb.com/docs/manual/reference/command/find/ */
@@ -60,13 +60,13 @@ export interface FindCommand {
   readonly hint?: Document;
 }
 
-/** How much a reply brings: it is decoded in one go, and whatever else the process does waits meanwhile. */
-export interface ReplySize<Found> {
-  /** Documents in the first reply. */
+/** Limits of a batch. Decoding a batch blocks the process. */
+export interface BatchSize<Found> {
+  /** Documents in the first batch. */
   readonly first: number;
-  /** Documents in any. */
-  readonly most: number;
-  /** Records that a reply is to hold, by those of the one before; with `recordsOf` a document's. */
+  /** Maximum documents in a batch. */
+  readonly max: number;
+  /** Target number of records per batch. The previous batch provides the records per document. */
   readonly records: number;
   readonly recordsOf: (found: Found) => number;
 }
@@ -80,14 +80,14 @@ interface Reply<Found> {
 }
 
 /**
- * Reads what a command finds, a reply at a time. The driver's own cursors decode each document by itself, which of small
- * ones takes several times as long as decoding the reply that they come in.
- * @throws what MongoDB says
+ * Runs a `find` command and yields one batch at a time. The driver's cursors decode each document separately, which takes
+ * several times as long for small documents.
+ * @throws MongoDB errors
  */
-export async function* inReplies<Found>(
+export async function* readInBatches<Found>(
   { database, session }: Snapshot,
   command: FindCommand,
-  { first, most, records, recordsOf }: ReplySize<Found>,
+  { first, max, records, recordsOf }: BatchSize<Found>,
 ): AsyncGenerator<readonly Found[]> {
   const run = async (cursorCommand: Document): Promise<Reply<Found>['cursor']> =>
     ((await database.command(cursorCommand, { session })) as Reply<Found>).cursor;
@@ -98,12 +98,12 @@ export async function* inReplies<Found>(
       if (found.length > 0) yield found;
       if (isAtEnd(cursor.id)) return;
       const perDocument = found.reduce((sum, each) => sum + recordsOf(each), 0) / Math.max(1, found.length);
-      const batchSize = Math.min(most, Math.max(1, Math.round(records / Math.max(1, perDocument))));
+      const batchSize = Math.min(max, Math.max(1, Math.round(records / Math.max(1, perDocument))));
       cursor = await run({ getMore: asLong(cursor.id), collection: command.find, batchSize });
     }
   } finally {
     if (!isAtEnd(cursor.id))
-      // Without the session, whose snapshot this command does not know.
+      // Without the session: `killCursors` does not support snapshot reads.
       await database
         .command({ killCursors: command.find, cursors: [asLong(cursor.id)] })
         .catch(() => undefined);
@@ -112,16 +112,16 @@ export async function* inReplies<Found>(
 
 const isAtEnd = (cursorId: Long | number): boolean => cursorId.toString() === '0';
 
-/** The driver makes numbers of those that fit into one, one id in a thousand, and would send them as doubles. */
+/** The driver decodes about one id in a thousand as a number, and would send it back as a double. */
 const asLong = (cursorId: Long | number): Long =>
   typeof cursorId === 'number' ? Long.fromNumber(cursorId) : cursorId;
 
-/** They go into one command, of at most 16 MB; an id may have a kilobyte. */
-const leadsAtOnce = 5_000;
+/** An id may take 1 kB, and one command 16 MB. */
+const maxLeadsPerCommand = 5_000;
 
-/** Leads by crm_id, as many at a time as are asked for in one command. */
+/** Splits crm_ids into batches for one command each. */
 export function* leadBatches(leads: Iterable<string>): Generator<readonly string[]> {
   const crmIds = [...leads];
-  for (let start = 0; start < crmIds.length; start += leadsAtOnce)
-    yield crmIds.slice(start, start + leadsAtOnce);
+  for (let start = 0; start < crmIds.length; start += maxLeadsPerCommand)
+    yield crmIds.slice(start, start + maxLeadsPerCommand);
 }

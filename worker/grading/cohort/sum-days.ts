@@ -3,14 +3,14 @@ import { dayMs, dayNumber } from '../../../shared/utc-day.js';
 import { bandScores } from '../../../shared/verdict.js';
 import type { CohortFigures } from '../cohort-figures.js';
 
-/** Days that a grade looks back, by the day on which predictions matured. */
+/** Days that a grade covers, counted by the day on which predictions matured. */
 const windowDays = 365;
 
-/** Up to when predictions have matured. */
+/** Defines which predictions have matured. */
 export interface MaturedOptions {
   readonly asOfMs: number;
   readonly horizonDays: number;
-  /** The matured part of the one day on which the horizon ends within the day. */
+  /** The matured part of the day of the cut, by band. */
   readonly maturedOnCutDay: readonly DayBand[];
 }
 
@@ -19,13 +19,13 @@ export interface SumOptions extends MaturedOptions {
   readonly countedForADay: boolean;
 }
 
-/** The first day whose predictions a grade goes by: they matured within the window, or have not matured yet. */
+/** The first day of a grade: its predictions matured within the window or have not matured yet. */
 export const firstGradedDay = (asOfMs: number, horizonDays: number): number =>
   dayNumber(asOfMs) - windowDays + 1 - horizonDays;
 
 /**
- * Adds days up to what a grade goes by.
- * @param days of one version; those outside the window are passed over
+ * Adds up the days of a grade.
+ * @param days of one version; days outside the window are ignored
  */
 export function sumDays(days: readonly StoredDay[], options: SumOptions): CohortFigures {
   const { horizonDays, expectedLift, countedForADay } = options;
@@ -46,7 +46,7 @@ export function sumDays(days: readonly StoredDay[], options: SumOptions): Cohort
       mismatchedRequests: total((day) => day.mismatched_requests),
       countedForADay,
     },
-    // What is left when every other row has its place; below zero when a row has two.
+    // The remainder after all other categories; negative if a row was counted twice.
     leftOut: {
       repeats: storedRows - cohort - excluded - withoutCrmId - erased,
       withoutCrmId,
@@ -55,7 +55,7 @@ export function sumDays(days: readonly StoredDay[], options: SumOptions): Cohort
     },
     cohort,
     joined,
-    joinable: cohort - unnamedAfterNewestWord(inWindow),
+    joinable: cohort - unnamedAfterNewestOutcome(inWindow),
     matured: matured.reduce((sum, bands) => sum + bandSum(bands, 'cohort'), 0),
     bands: bandScores.map((_, band) => ({
       records: matured.reduce((sum, bands) => sum + (bands[band]?.joined ?? 0), 0),
@@ -67,17 +67,17 @@ export function sumDays(days: readonly StoredDay[], options: SumOptions): Cohort
   };
 }
 
-/** What a grade's predictions come to by the days on which they were made. */
+/** Conversions of a grade by the day of the prediction. */
 export interface GradedDays {
-  /** The last day of which any prediction has matured, by its number. */
+  /** Number of the last day with a matured prediction. */
   readonly cutDay: number;
-  /** Conversions among the matured predictions of the days after one. */
+  /** Conversions among the matured predictions of the days after a given day. */
   readonly conversionsAfter: (day: number) => number;
 }
 
 /**
  * The conversions of a grade by day.
- * @param days of one version; those outside the window are passed over
+ * @param days of one version; days outside the window are ignored
  */
 export const gradedDays = (days: readonly StoredDay[], options: MaturedOptions): GradedDays => ({
   cutDay: cutDayOf(options),
@@ -95,7 +95,7 @@ const cutDayOf = ({ asOfMs, horizonDays }: MaturedOptions): number => dayNumber(
 const isInWindow = ({ day }: StoredDay, { asOfMs, horizonDays }: MaturedOptions): boolean =>
   day >= firstGradedDay(asOfMs, horizonDays) && day <= dayNumber(asOfMs);
 
-/** What has matured, by day. */
+/** The matured bands by day. */
 function maturedDays(
   inWindow: readonly StoredDay[],
   options: MaturedOptions,
@@ -106,11 +106,11 @@ function maturedDays(
     .map(({ day, bands }) => ({ day, bands: day === cutDay ? options.maturedOnCutDay : bands }));
 }
 
-/** Cohort records that nobody can have named yet: scored on a day after the newest outcome data came. */
-function unnamedAfterNewestWord(days: readonly StoredDay[]): number {
-  const words = days.flatMap(({ last_word_at }) => last_word_at?.getTime() ?? []);
-  if (words.length === 0) return 0;
-  const newest = dayNumber(Math.max(...words));
+/** Cohort records without outcome data that were scored on a day after the newest outcome arrived. */
+function unnamedAfterNewestOutcome(days: readonly StoredDay[]): number {
+  const arrivals = days.flatMap(({ last_word_at }) => last_word_at?.getTime() ?? []);
+  if (arrivals.length === 0) return 0;
+  const newest = dayNumber(Math.max(...arrivals));
   return days
     .filter(({ day }) => day > newest)
     .reduce((sum, { bands }) => sum + bandSum(bands, 'cohort') - bandSum(bands, 'joined'), 0);

@@ -5,13 +5,13 @@ import { poissonLowerTail } from '../statistics/distributions.js';
 import { requiredConversions, topBandLift } from '../statistics/lift.js';
 import { type MergedBand, sumOf } from './merged-bands.js';
 
-/** How a gate comes out when it is tried. */
+/** The result of testing one gate. */
 export type GateOutcome =
   | { readonly state: 'cleared'; readonly figures: Figures }
   | {
       readonly state: 'too_early' | 'failed';
       readonly figures: Figures;
-      /** Goes into the summary after the gate's name; begins small and has no full stop. */
+      /** Clause of the summary after the gate's name: lower case, no full stop. */
       readonly clause: string;
     };
 
@@ -29,15 +29,15 @@ export const failed = (figures: Figures, clause: string): GateOutcome => ({
   clause,
 });
 
-/** A count as summaries write it: `1,240`. */
+/** A count in the format of summaries: `1,240`. */
 export const counted = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 
-/** A lift as summaries write it: `2.1x`. Rounded down, so that it never claims what was not reached. */
+/** A lift in the format of summaries: `2.1x`. It is rounded down, so that it never overstates. */
 export const timesText = (lift: number): string => `${(Math.floor(lift * 10 + 1e-9) / 10).toFixed(1)}x`;
 
-/* The first three gates: is there enough to go by, and can it be trusted? */
+/* The first three gates test whether the data suffices and is consistent. */
 
-/** Of the cohort, the share that outcome data must name. */
+/** Share of the cohort that outcome data must name. */
 const requiredJoined = 0.95;
 
 /** `predictions_recorded`: at least 200 cohort records. */
@@ -51,12 +51,12 @@ export function predictionsRecorded({ cohort, requests, leftOut }: CohortFigures
   if (cohort >= requiredPredictions) return cleared(figures);
   return tooEarly(
     figures,
-    `${counted(cohort)} of ${requiredPredictions} required predictions have been recorded${besideThem(leftOut)}`,
+    `${counted(cohort)} of ${requiredPredictions} required predictions have been recorded${uncountedClause(leftOut)}`,
   );
 }
 
-/** Predictions that were recorded and cannot be graded, so that nobody looks for them in vain: repeats are no surprise. */
-function besideThem({ withoutCrmId, excluded }: CohortFigures['leftOut']): string {
+/** Names the recorded predictions that do not count. Repeats are expected and not mentioned. */
+function uncountedClause({ withoutCrmId, excluded }: CohortFigures['leftOut']): string {
   const others = [
     ...(withoutCrmId > 0 ? [`${counted(withoutCrmId)} without a crm_id`] : []),
     ...(excluded > 0 ? [`${counted(excluded)} of leads that had converted before`] : []),
@@ -64,7 +64,7 @@ function besideThem({ withoutCrmId, excluded }: CohortFigures['leftOut']): strin
   return others.length === 0 ? '' : `, not counting ${others.join(' and ')}`;
 }
 
-/** `cohort_reconciles`: the ledger's count, the stored rows and the cohort agree, and outcome data names the cohort. */
+/** `cohort_reconciles`: ledger, stored rows and cohort agree, and outcome data names 95 % of the cohort. */
 export function cohortReconciles(cohortFigures: CohortFigures): GateOutcome {
   const { requests, leftOut, cohort, joined, joinable } = cohortFigures;
   const { repeats, withoutCrmId, excluded, erased } = leftOut;
@@ -102,7 +102,7 @@ export function cohortReconciles(cohortFigures: CohortFigures): GateOutcome {
   );
 }
 
-/** `matured_cohort`: at least 200 records have completed the horizon and are named by outcome data. */
+/** `matured_cohort`: at least 200 records have completed the horizon and have outcome data. */
 export function maturedCohort({ matured, bands, horizonDays }: CohortFigures): GateOutcome {
   const both = bands.reduce((sum, band) => sum + band.records, 0);
   const figures = {
@@ -119,20 +119,20 @@ export function maturedCohort({ matured, bands, horizonDays }: CohortFigures): G
   );
 }
 
-/* The last three gates: do the leads that the model rates higher convert more often? */
+/* The last three gates test whether leads with higher scores convert more often. */
 
-/** The bands as they are judged: neighbours merged until each is rich enough. */
+/** Bands after neighbours were merged until each is large enough. */
 export type MergedBands = readonly MergedBand[];
 
 const requiredNonConversions = 30;
-const fewestBands = 3;
-/** From this many expected conversions on, far too few observed ones condemn the model. */
-const fewestExpected = 30;
+const minBands = 3;
+/** Expected conversions from which far too few observed ones fail the model. */
+const minExpected = 30;
 const poissonThreshold = 0.001;
 const trendThreshold = 0.05;
 const requiredLift = 1.2;
 
-/** `outcomes_observed`: enough conversions and non-conversions, spread over enough bands, to judge by. */
+/** `outcomes_observed`: enough conversions and non-conversions, spread over enough bands. */
 export function outcomesObserved({ bands, expectedLift }: CohortFigures, merged: MergedBands): GateOutcome {
   const records = sumOf(bands, 'records');
   const conversions = sumOf(bands, 'conversions');
@@ -149,11 +149,11 @@ export function outcomesObserved({ bands, expectedLift }: CohortFigures, merged:
     expected_conversions: expected,
     poisson_p: unlikely,
     comparable_bands: comparable,
-    required_bands: fewestBands,
+    required_bands: minBands,
   };
   const enough = conversions >= required && records - conversions >= requiredNonConversions;
-  if (enough && comparable >= fewestBands) return cleared(figures);
-  if (expected >= fewestExpected && unlikely < poissonThreshold)
+  if (enough && comparable >= minBands) return cleared(figures);
+  if (expected >= minExpected && unlikely < poissonThreshold)
     return failed(
       figures,
       `${counted(conversions)} conversions were observed where the model's likelihoods add up to ${counted(Math.round(expected))}`,
@@ -170,11 +170,11 @@ export function outcomesObserved({ bands, expectedLift }: CohortFigures, merged:
     );
   return tooEarly(
     figures,
-    `${counted(conversions)} conversions do not fill ${fewestBands} score bands of comparable size yet`,
+    `${counted(conversions)} conversions do not fill ${minBands} score bands of comparable size yet`,
   );
 }
 
-/** `rate_rises_with_band`: the rate rises along the bands, and falls nowhere by more than chance. */
+/** `rate_rises_with_band`: the rate rises along the bands, and no fall exceeds chance. */
 export function rateRisesWithBand({ bands }: CohortFigures, merged: MergedBands): GateOutcome {
   const trend = cochranArmitage(merged);
   const drop = worstDrop(merged);
@@ -195,7 +195,7 @@ export function rateRisesWithBand({ bands }: CohortFigures, merged: MergedBands)
   return cleared(figures);
 }
 
-/** `top_band_lift`: the top band converts at least 1.2 times as often as the cohort, and certainly more often. */
+/** `top_band_lift`: the lift of the top band is at least 1.2, and its lower bound exceeds 1. */
 export function topBandLiftGate(_figures: CohortFigures, merged: MergedBands): GateOutcome {
   const { top, rest } = topAndRest(merged);
   const { lift, lowerBound } = topBandLift(top, rest);
@@ -219,7 +219,7 @@ export function topBandLiftGate(_figures: CohortFigures, merged: MergedBands): G
   return cleared(figures);
 }
 
-/** The top band and all others together. */
+/** The top band, and all other bands together. */
 function topAndRest(merged: readonly BandCount[]): {
   readonly top: BandCount;
   readonly rest: BandCount;
@@ -237,7 +237,7 @@ interface Drop {
   readonly to: string;
 }
 
-/** The fall between neighbouring bands that is least likely to be chance: a trend of two bands, downwards. */
+/** The fall between neighbouring bands with the smallest p, each tested as a downward trend of two bands. */
 function worstDrop(merged: MergedBands): Drop | undefined {
   let worst: Drop | undefined;
   for (const [index, band] of merged.entries()) {
@@ -250,7 +250,7 @@ function worstDrop(merged: MergedBands): Drop | undefined {
   return worst;
 }
 
-/** The scores of a merged band, such as `20-59`. */
+/** The score range of a merged band, such as `20-59`. */
 function scoresOf({ first, last }: MergedBand): string {
   const low = bandScores[first]?.split('-')[0] ?? '';
   const high = bandScores[last]?.split('-')[1] ?? '';

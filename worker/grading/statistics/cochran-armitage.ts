@@ -6,23 +6,26 @@ export interface BandCount {
   readonly conversions: number;
 }
 
-/** Whether rates rise or fall along ordered bands. */
+/** Trend of the conversion rates along ordered bands. */
 export interface Trend {
-  /** Positive when the rate rises from band to band. */
+  /** Positive if the rate rises from band to band. */
   readonly z: number;
-  /** P(Z > z): small when the rise is more than chance. */
+  /** P(Z > z): small if the rise exceeds chance. */
   readonly risingP: number;
-  /** P(Z < z): small when there is a fall that is more than chance. */
+  /** P(Z < z): small if a fall exceeds chance. */
   readonly fallingP: number;
 }
 
 /**
- * The Cochran-Armitage test for a trend in proportions, bands scored 0, 1, 2, …:
- * T = Σ(i − ī)(xᵢ − nᵢp̄), Var = X(N − X)/(N(N − 1))·Σnᵢ(i − ī)², ī weighted by nᵢ, z = T/√Var.
+ * The Cochran-Armitage test for a trend in proportions, with band scores 0, 1, 2, …
+ * - T = Σ(i − ī)(xᵢ − nᵢp̄), ī weighted by nᵢ
+ * - Var = X(N − X)/(N(N − 1))·Σnᵢ(i − ī)²
+ * - z = T/√Var
+ *
  * Source: P. Armitage, "Tests for linear trends in proportions and frequencies", Biometrics 11 (1955) 375-386, with the
  * exact permutation variance (N − 1).
  * @param bands from the lowest scores to the highest
- * @returns z = 0 where there is nothing to tell: fewer than two bands with records, or no or only conversions
+ * @returns z = 0 without information: fewer than two bands with records, no conversions, or only conversions
  */
 export function cochranArmitage(bands: readonly BandCount[]): Trend {
   const records = sum(bands.map((band) => band.records));

@@ -4,11 +4,11 @@ export const oneSided5 = 1.6448536269514722;
 export const twoSided95 = 1.959963984540054;
 
 const rootTwoPi = Math.sqrt(2 * Math.PI);
-/** From here on the continued fraction is both faster and closer than the series. */
+/** Above this z the continued fraction is faster and more accurate than the series. */
 const seriesUpTo = 3;
 
 /**
- * P(Z > z) of a standard normal Z, to about 14 digits in relative terms also far out in the upper tail.
+ * P(Z > z) of a standard normal Z. The relative accuracy is about 14 digits, also far out in the upper tail.
  * Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.11 (series around the centre) and 26.2.14
  * (continued fraction of Mills' ratio).
  * @param z any number; NaN gives NaN
@@ -33,7 +33,7 @@ function centralArea(z: number): number {
   return density(z) * sum;
 }
 
-/** Upper tail by density, as 1/(z + 1/(z + 2/(z + 3/(z + …)))), from the inside out. */
+/** Upper tail divided by density: 1/(z + 1/(z + 2/(z + 3/(z + …)))), evaluated from the inside out. */
 function millsRatio(z: number): number {
   const depth = 200;
   let fraction = z;
@@ -42,8 +42,8 @@ function millsRatio(z: number): number {
 }
 
 /**
- * P(X ≤ count) of a Poisson X with a mean: how likely so few events are when so many are expected.
- * Summed from the largest term outwards, so that nothing can overflow or vanish.
+ * P(X ≤ count) of a Poisson X: how likely so few events are, given the mean. The sum starts at the largest term, so no
+ * term overflows or underflows.
  * Source: the probability function e^−λ·λᵏ/k! (S. D. Poisson, 1837).
  * @param count whole number, 0 or more
  * @param mean above 0
@@ -63,7 +63,7 @@ export function poissonLowerTail(count: number, mean: number): number {
   return Math.min(1, sum);
 }
 
-/** e^−λ·λᵏ/k!. For large k with Stirling's series, in the form in which its large parts cancel before they are rounded. */
+/** e^−λ·λᵏ/k!. Large k use Stirling's series, in the form whose large parts cancel before rounding. */
 function probability(k: number, mean: number): number {
   if (k < 16) {
     let product = Math.exp(-mean);

@@ -8,10 +8,10 @@ export interface Interval {
 }
 
 /**
- * The two-sided 95 % interval of a rate, by Wilson's score method, without continuity correction.
+ * The two-sided 95 % interval of a rate by Wilson's score method, without continuity correction.
  * Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927) 209-212.
  * @param conversions 0 to `records`
- * @param records how many there are; 0 gives the whole range, 0 to 1
+ * @param records 0 gives the whole range, 0 to 1
  */
 export function wilsonInterval(conversions: number, records: number): Interval {
   if (records === 0) return { low: 0, high: 1 };
@@ -20,7 +20,7 @@ export function wilsonInterval(conversions: number, records: number): Interval {
   const centre = rate + zz / (2 * records);
   const half = twoSided95 * Math.sqrt((rate * (1 - rate)) / records + zz / (4 * records ** 2));
   const width = 1 + zz / records;
-  // At the ends the method gives exactly 0 and 1; rounding does not.
+  // The exact bounds at the ends are 0 and 1; the formula would give them with rounding errors.
   return {
     low: conversions === 0 ? 0 : (centre - half) / width,
     high: conversions === records ? 1 : (centre + half) / width,
@@ -28,12 +28,13 @@ export function wilsonInterval(conversions: number, records: number): Interval {
 }
 
 /**
- * The one-sided 95 % lower bound of the relative risk of two groups, on the log scale, with ½ added to each of the four
- * cells so that empty cells do no harm.
+ * The one-sided 95 % lower bound of the relative risk of two groups, on the log scale. Each of the four cells gets ½, so
+ * that empty cells are allowed.
+ *
  * Sources: D. Katz et al., "Obtaining confidence intervals for the risk ratio in cohort studies", Biometrics 34 (1978)
- * 469-474; the ½ in each cell after J. B. S. Haldane (1956) and F. J. Anscombe (1956).
- * @param group whose risk is compared
- * @param rest what it is compared with
+ * 469-474; the ½ per cell: J. B. S. Haldane (1956) and F. J. Anscombe (1956).
+ * @param group numerator of the relative risk
+ * @param rest denominator of the relative risk
  */
 export function katzLowerBound(group: BandCount, rest: BandCount): number {
   const [inGroup, inRest] = [withHalves(group), withHalves(rest)];
@@ -43,7 +44,7 @@ export function katzLowerBound(group: BandCount, rest: BandCount): number {
   return ratio * Math.exp(-oneSided5 * Math.sqrt(variance));
 }
 
-/** ½ more conversions and ½ more records that did not convert. */
+/** Adds ½ conversion and ½ non-conversion. */
 const withHalves = ({ records, conversions }: BandCount): BandCount => ({
   records: records + 1,
   conversions: conversions + 0.5,

@@ -8,7 +8,7 @@ import {
   isInRange,
   leadPasses,
 } from '../../../../worker/grading/cohort/first-predictions.js';
-import type { Way } from '../../../../worker/grading/cohort/lead-slices.js';
+import type { ReadPath } from '../../../../worker/grading/cohort/lead-slices.js';
 import type { GradedVersion, Snapshot } from '../../../../worker/grading/cohort/snapshot.js';
 import { gradesIn, gradingDatabase, newIds } from '../grade-at.js';
 import { expectTruth, figures } from '../grade-truth.js';
@@ -20,12 +20,13 @@ const asOfMs = startMs + 60 * dayMs;
 /** Neighbours by name of which JavaScript and MongoDB have different orders. */
 const oddNames = ['\uffff', '😀', '\ue000', 'a', 'é', '$a', '.', 'A', '\u{10ffff}'];
 
-const ways: readonly Way[] = ['collection', 'index of leads'];
+const readPaths: readonly ReadPath[] = ['collection', 'lead index'];
 
 describe('reading the leads of a version in passes', () => {
   const mongo = gradingDatabase();
   const gradeAt = gradesIn(mongo, horizonDays);
-  const grade = (ids: WorldIds, leadsAPass: number) => gradeAt(ids, asOfMs, { rebuild: true, leadsAPass });
+  const grade = (ids: WorldIds, maxLeadsPerPass: number) =>
+    gradeAt(ids, asOfMs, { rebuild: true, maxLeadsPerPass });
 
   const inSnapshot = async <Result>(read: (snapshot: Snapshot) => Promise<Result>): Promise<Result> => {
     const session = mongo.client.startSession({ snapshot: true });
@@ -61,8 +62,8 @@ describe('reading the leads of a version in passes', () => {
     await liveThrough(world, names);
     await world.erase(names[12] ?? '');
     await world.erase(names[40] ?? '');
-    for (const leadsAPass of [1, 2, 7, 50, 1_000])
-      expectTruth(await grade(ids, leadsAPass), world, { asOfMs, horizonDays });
+    for (const maxLeadsPerPass of [1, 2, 7, 50, 1_000])
+      expectTruth(await grade(ids, maxLeadsPerPass), world, { asOfMs, horizonDays });
   });
 
   it('never holds more leads than it may, and meets each once', async () => {
@@ -74,19 +75,26 @@ describe('reading the leads of a version in passes', () => {
       [...names, ...names].map((crmId) => ({ crmId, score: 50 })),
     );
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 5, max: 300 }), fc.constantFrom(...ways), async (mostLeads, way) => {
-        const passes = await inSnapshot(async (snapshot) => {
-          const found = [];
-          for await (const { firsts, range } of leadPasses(snapshot, versionOf(ids), { mostLeads, way }))
-            found.push({ leads: [...firsts.keys()], range });
-          return found;
-        });
-        for (const { leads } of passes) expect(leads.length).to.be.within(1, mostLeads);
-        expect(passes.flatMap(({ leads }) => leads)).to.have.members(names);
-        const froms = passes.map(({ range }) => range.from);
-        expect(froms).to.deep.equal([...froms].sort(compareCrmIds));
-        expect(passes.length).to.be.at.most(Math.ceil((3 * names.length) / mostLeads));
-      }),
+      fc.asyncProperty(
+        fc.integer({ min: 5, max: 300 }),
+        fc.constantFrom(...readPaths),
+        async (maxLeads, readPath) => {
+          const passes = await inSnapshot(async (snapshot) => {
+            const found = [];
+            for await (const { firsts, range } of leadPasses(snapshot, versionOf(ids), {
+              maxLeads,
+              readPath,
+            }))
+              found.push({ leads: [...firsts.keys()], range });
+            return found;
+          });
+          for (const { leads } of passes) expect(leads.length).to.be.within(1, maxLeads);
+          expect(passes.flatMap(({ leads }) => leads)).to.have.members(names);
+          const froms = passes.map(({ range }) => range.from);
+          expect(froms).to.deep.equal([...froms].sort(compareCrmIds));
+          expect(passes.length).to.be.at.most(Math.ceil((3 * names.length) / maxLeads));
+        },
+      ),
       { numRuns: 15 },
     );
   });
@@ -112,10 +120,10 @@ describe('reading the leads of a version in passes', () => {
     const names = Array.from({ length: 100 }, (_, index) => `lead ${index}`);
     const rows = Array.from({ length: 10 }, () => names.map((crmId) => ({ crmId, score: 50 }))).flat();
     for (let call = 0; call < 20; call += 1) await world.call(startMs + call, rows);
-    for (const fewSlices of [0, 1_000]) {
+    for (const minIndexSlices of [0, 1_000]) {
       const leads = new Set(names.slice(0, 60));
       const firsts = await inSnapshot((snapshot) =>
-        firstPredictionsOf(snapshot, versionOf(ids), leads, { fewSlices }),
+        firstPredictionsOf(snapshot, versionOf(ids), leads, { minIndexSlices }),
       );
       expect(new Set(firsts.keys())).to.deep.equal(leads);
       for (const { at } of firsts.values()) expect(at.getTime()).to.equal(startMs);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type Db, type Document, Long } from 'mongodb';
 import { connectMongo, type Mongo } from '../../../../shared/store/connect.js';
-import { inReplies, inSnapshot, type Snapshot } from '../../../../worker/grading/cohort/snapshot.js';
+import { inSnapshot, readInBatches, type Snapshot } from '../../../../worker/grading/cohort/snapshot.js';
 import { eventually } from '../../../support/eventually.js';
 import { failureOf } from '../../../support/failure-of.js';
 import { freshDatabases } from '../../../support/servers.js';
@@ -13,7 +13,7 @@ interface Found {
 }
 
 const command = { find: 'found', filter: {}, projection: { values: 1 }, hint: { _id: 1 } };
-const size = { first: 2, most: 50, records: 100, recordsOf: ({ values }: Found) => values.length };
+const size = { first: 2, max: 50, records: 100, recordsOf: ({ values }: Found) => values.length };
 
 describe('reading what a command finds, a reply at a time', () => {
   let mongo: Mongo;
@@ -49,7 +49,7 @@ describe('reading what a command finds, a reply at a time', () => {
   it('brings every document once, as many at a time as hold the records that are asked for', async () => {
     const sizes: number[] = [];
     const ids: number[] = [];
-    for await (const found of inReplies<Found>(snapshot, command, size)) {
+    for await (const found of readInBatches<Found>(snapshot, command, size)) {
       sizes.push(found.length);
       ids.push(...found.map(({ _id }) => _id));
     }
@@ -61,18 +61,18 @@ describe('reading what a command finds, a reply at a time', () => {
 
   it('sees the database at one instant, whatever is written between two replies', async () => {
     let count = 0;
-    for await (const found of inReplies<Found>(snapshot, command, size)) {
+    for await (const found of readInBatches<Found>(snapshot, command, size)) {
       if (count === 0) await mongo.database.collection<Found>('found').deleteMany({ _id: { $gte: 50 } });
       count += found.length;
     }
     expect(count).to.equal(200);
     let again = 0;
-    for await (const found of inReplies<Found>(snapshot, command, size)) again += found.length;
+    for await (const found of readInBatches<Found>(snapshot, command, size)) again += found.length;
     expect(again).to.equal(200);
   });
 
   it('leaves no cursor behind when its reader stops early', async () => {
-    for await (const found of inReplies<Found>(snapshot, command, size)) {
+    for await (const found of readInBatches<Found>(snapshot, command, size)) {
       expect(found.length).to.equal(2);
       expect(await openCursors()).to.equal(1);
       break;
@@ -94,8 +94,8 @@ describe('reading what a command finds, a reply at a time', () => {
       },
     } as unknown as Db;
     const found: number[] = [];
-    const one = { first: 1, most: 1, records: 1, recordsOf: () => 1 };
-    for await (const numbers of inReplies<number>({ ...snapshot, database }, command, one))
+    const one = { first: 1, max: 1, records: 1, recordsOf: () => 1 };
+    for await (const numbers of readInBatches<number>({ ...snapshot, database }, command, one))
       found.push(...numbers);
     expect(found).to.deep.equal([1, 2, 3]);
     expect(asked.slice(1).map(({ getMore }) => getMore)).to.deep.equal([
@@ -106,7 +106,8 @@ describe('reading what a command finds, a reply at a time', () => {
 
   it('brings nothing of nothing', async () => {
     const nothing = { ...command, filter: { _id: -1 } };
-    for await (const found of inReplies<Found>(snapshot, nothing, size)) expect.fail(`${found.length} found`);
+    for await (const found of readInBatches<Found>(snapshot, nothing, size))
+      expect.fail(`${found.length} found`);
   });
 });
 
