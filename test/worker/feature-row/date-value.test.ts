@@ -9,7 +9,7 @@ import {
 } from '../../../worker/feature-row/missing-value.js';
 
 const read = compileDateReader({}, compileMissingTexts(['1970-01-01']));
-/** No date means missing to it, so it may read without patterns. */
+/** Without a date among its missing texts, the reader uses `plainIsoDateMs`. */
 const readPlainly = compileDateReader({}, compileMissingTexts());
 const readDayFirst = compileDateReader({ date_order: 'dmy' }, compileMissingTexts());
 const readMonthFirst = compileDateReader({ date_order: 'mdy' }, compileMissingTexts());
@@ -85,23 +85,24 @@ const unreadableValues: readonly Scalar[] = [
   '2024-02-29T10:20:30ZZ',
 ];
 
-describe('a date cell', () => {
+describe('a date feature', () => {
   for (const [value, iso] of dateCases) {
-    it(`reads ${JSON.stringify(value)} as ${iso}`, () => {
+    it(`reads the date cell ${JSON.stringify(value)} as ${iso}`, () => {
       expect(read(value)).to.equal(Date.parse(iso));
       expect(readPlainly(value)).to.equal(Date.parse(iso));
     });
   }
   for (const value of unreadableValues) {
-    it(`cannot read ${JSON.stringify(value)}`, () => {
+    it(`reads the date cell ${JSON.stringify(value)} as unreadable`, () => {
       expect(read(value)).to.equal(unreadableSentinel);
       expect(readPlainly(value)).to.equal(unreadableSentinel);
     });
   }
   for (const value of ['', 'null', 'N/A', '-', '1970-01-01'])
-    it(`takes ${JSON.stringify(value)} for missing`, () => expect(read(value)).to.equal(missingSentinel));
+    it(`reads the date cell ${JSON.stringify(value)} as missing`, () =>
+      expect(read(value)).to.equal(missingSentinel));
 
-  it('reads slashes only in the order that it is told', () => {
+  it('reads dates with slashes only in the order of date_order', () => {
     expect(readDayFirst('29/02/2024')).to.equal(Date.parse('2024-02-29'));
     expect(readDayFirst('1/2/2024')).to.equal(Date.parse('2024-02-01'));
     expect(readMonthFirst('1/2/2024')).to.equal(Date.parse('2024-01-02'));
@@ -115,7 +116,7 @@ describe('a date cell', () => {
 
   const instant = fc.integer({ min: Date.UTC(1900, 0, 1), max: Date.UTC(2101, 0, 1) - 1 });
 
-  it('reads back every instant from 1900 to 2100, whatever its zone', () => {
+  it('reads back every instant from 1900 to 2100 in any zone', () => {
     fc.assert(
       fc.property(instant, fc.integer({ min: -14 * 60, max: 14 * 60 }), (ms, minutes) => {
         const local = new Date(ms + minutes * 60_000).toISOString().slice(0, -1);
@@ -129,7 +130,7 @@ describe('a date cell', () => {
     );
   });
 
-  it('reads back Unix time in seconds, milliseconds and microseconds since late 1973', () => {
+  it('reads back Unix time since late 1973 in seconds, milliseconds and microseconds', () => {
     fc.assert(
       fc.property(fc.integer({ min: 124_000_000_000, max: Date.UTC(2100, 0, 1) }), (ms) => {
         expect([read(ms), read(ms * 1000), read(Math.floor(ms / 1000))]).to.deep.equal([
@@ -141,7 +142,7 @@ describe('a date cell', () => {
     );
   });
 
-  it('accepts exactly the days that the calendar has', () => {
+  it('accepts exactly the days of the calendar', () => {
     const part = (max: number) => fc.integer({ min: 0, max });
     fc.assert(
       fc.property(fc.integer({ min: 1900, max: 2100 }), part(13), part(32), (year, month, day) => {
@@ -157,7 +158,7 @@ describe('a date cell', () => {
     );
   });
 
-  it('fills its column with days to the request, with fractions', () => {
+  it('writes the fractional days from the date to the request', () => {
     const out = new Float32Array(2);
     const write = compileDateWriter(
       { type: 'date', field: 'f', label: 'f', columns: [1], missing_column: 0 },

@@ -158,17 +158,20 @@ const unreadableValues = [
   false,
 ] as const;
 
-describe('a number cell', () => {
+describe('a number feature', () => {
   for (const [value, number] of numberCases)
-    it(`reads ${JSON.stringify(value)} as ${number}`, () => expect(read(value as string)).to.equal(number));
+    it(`reads the number cell ${JSON.stringify(value)} as ${number}`, () =>
+      expect(read(value as string)).to.equal(number));
 
   for (const value of unreadableValues)
-    it(`cannot read ${JSON.stringify(value)}`, () => expect(read(value)).to.equal(unreadableSentinel));
+    it(`reads the number cell ${JSON.stringify(value)} as unreadable`, () =>
+      expect(read(value)).to.equal(unreadableSentinel));
 
   for (const text of ['', '  ', 'null', 'NULL', 'None', 'n/a', 'NA', '-', ' - '])
-    it(`takes ${JSON.stringify(text)} for missing`, () => expect(read(text)).to.equal(missingSentinel));
+    it(`reads the number cell ${JSON.stringify(text)} as missing`, () =>
+      expect(read(text)).to.equal(missingSentinel));
 
-  it('divides by 100 at a % only when the unit is a fraction', () => {
+  it('divides percentages by 100 only if the unit is a fraction', () => {
     expect(readFraction('45%')).to.equal(0.45);
     expect(readFraction('(4,5 %)')).to.equal(-0.045);
     expect(readFraction('7k%')).to.equal(70);
@@ -176,7 +179,7 @@ describe('a number cell', () => {
     expect(readFraction(0.45)).to.equal(0.45);
   });
 
-  it('takes further texts of the manifest for missing, numbers among them', () => {
+  it('reads missing_tokens as missing, including numeric ones', () => {
     const withTokens = compileNumberReader({}, compileMissingTexts(['Unknown', '-1']));
     expect(withTokens('UNKNOWN')).to.equal(missingSentinel);
     expect(withTokens('-1')).to.equal(missingSentinel);
@@ -184,7 +187,7 @@ describe('a number cell', () => {
     expect(withTokens('12')).to.equal(12);
   });
 
-  it('stays finite as float32', () => {
+  it('clamps numbers to the range of float32', () => {
     const out = new Float32Array(1);
     const write = compileNumberWriter({ type: 'number', field: 'f', label: 'f', columns: [0] }, new Set());
     for (const [value, sign] of [
@@ -196,7 +199,7 @@ describe('a number cell', () => {
     }
   });
 
-  it('reads back what it is given in any of several styles', () => {
+  it('reads back amounts in each of several formats', () => {
     const cents = fc.integer({ min: -1_000_000_000_00, max: 1_000_000_000_00 });
     fc.assert(
       fc.property(cents, fc.constantFrom(...styles), (amount, style) => {
@@ -209,7 +212,7 @@ describe('a number cell', () => {
     );
   });
 
-  it('never gives a number that is not finite, nor throws, on any text', () => {
+  it('returns a finite number, missing or unreadable for any text, and never throws', () => {
     const amountLike = fc.string({
       unit: fc.constantFrom(...`0123456789.,' +-()$%kmbe\u20ac`),
       maxLength: 40,
@@ -251,7 +254,7 @@ const styles: readonly ((amount: Amount) => string)[] = [
 ];
 
 describe('plainDecimal', () => {
-  it('agrees with Number on every plain decimal of up to 15 digits', () => {
+  it('equals Number() for every plain decimal of up to 15 digits', () => {
     const text = fc
       .tuple(
         fc.constantFrom('', '+', '-'),
@@ -268,5 +271,6 @@ describe('plainDecimal', () => {
   });
 
   for (const text of ['', '.', '-', '1e5', '1,5', ' 1', '1 ', '1.2.3', '0x1', '1234567890123456', '\uff11'])
-    it(`leaves ${JSON.stringify(text)} to others`, () => expect(plainDecimal(text)).to.be.NaN);
+    it(`returns NaN for ${JSON.stringify(text)}, which is not a plain decimal`, () =>
+      expect(plainDecimal(text)).to.be.NaN);
 });
