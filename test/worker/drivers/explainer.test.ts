@@ -6,7 +6,7 @@ import { compiled, numbersManifest } from './compiled.js';
 import { graphModel, learned, plain, regressor } from './explained-model.js';
 import type { TestNode } from './test-trees.js';
 
-/** x0 <= 0 ? (x1 <= 0 ? 2 : 1) : -1, of 100 rows. */
+/** x0 <= 0 ? (x1 <= 0 ? 2 : 1) : -1, trained on 100 rows. */
 const tree: TestNode = {
   mode: 'BRANCH_LEQ',
   column: 0,
@@ -48,8 +48,8 @@ const network = graphModel(
   },
 );
 
-describe('the way to explain a model', () => {
-  it('is by its trees with the covers of the bundle, whatever the file says of hit rates', async () => {
+describe('compileExplanation', () => {
+  it('explains trees with the covers of the bundle and ignores the hit rates of the file', async () => {
     const { explanation, explain } = await compiled(withHitRates([1, 1, 1, 1, 1]), logit(ofTrees), {
       covers: [100, 40, 10, 30, 60],
     });
@@ -58,7 +58,7 @@ describe('the way to explain a model', () => {
     expect((await explain([[1, 0]]))[0]?.[0]).to.be.lessThan(-0.5);
   });
 
-  it('is by its trees with the hit rates of the file where these add up', async () => {
+  it('explains trees with the hit rates of the file if they add up', async () => {
     const { explanation } = await compiled(withHitRates([1, 0.4, 0.1, 0.3, 0.6]), logit());
     expect(explanation.explainer.method).to.equal('tree');
     expect(explanation.base).to.be.closeTo(-0.1, 1e-6);
@@ -80,13 +80,13 @@ describe('the way to explain a model', () => {
     'covers that do not add up': [regressor([tree], 2).model, [100, 60, 10, 30, 60], /do not add up/],
   };
   for (const [what, [model, covers, reason]] of Object.entries(unknown))
-    it(`is occlusion for trees with ${what}`, async () => {
+    it(`falls back to occlusion for trees with ${what}`, async () => {
       const { explanation } = await compiled(model, logit(covers && ofTrees), { covers });
       expect(explanation.explainer.method).to.equal('occlusion');
       expect(explanation.fallbackReason).to.match(reason);
     });
 
-  it('is occlusion for a network, and the first layer that is no sum is named', async () => {
+  it('falls back to occlusion for a neural network and names the operator that is not a sum', async () => {
     const explain = { kind: 'baseline', values: [0.5, 0.5] } as const;
     const { explanation } = await compiled(network, numbersManifest(2, { kind: 'logit', explain }));
     expect(explanation.explainer.method).to.equal('occlusion');
@@ -94,7 +94,7 @@ describe('the way to explain a model', () => {
     expect(explanation.fallbackReason).to.match(/operator Relu/);
   });
 
-  it('is occlusion when the contributions do not add up to what ONNX says, on drawn rows', async () => {
+  it('falls back to occlusion if contributions differ from ONNX on drawn rows', async () => {
     const { explanation } = await compiled(regressor([tree], 2).model, logit(ofTrees), {
       covers: [100, 40, 10, 30, 60],
       session: shifted(0.001),
@@ -103,7 +103,7 @@ describe('the way to explain a model', () => {
     expect(explanation.fallbackReason).to.match(/add up to a probability of 0\.\d+, but ONNX says 0\.\d+/);
   });
 
-  it('is occlusion when they do not add up on golden rows, and exact when ONNX is off by rounding only', async () => {
+  it('falls back to occlusion if contributions differ from ONNX on golden rows by more than rounding', async () => {
     const golden = '{"record": {"c0": 1, "c1": 2}}\n{"record": {"c0": -1, "c1": 0}}\n';
     const explainedWith = async (shift: number) =>
       await compiled(regressor([tree], 2).model, logit(ofTrees), {
@@ -115,7 +115,7 @@ describe('the way to explain a model', () => {
     expect((await explainedWith(1e-6)).explanation.explainer.method).to.equal('tree');
   });
 
-  it('is linear with a reference row in place of means', async () => {
+  it('explains a linear model relative to a reference row instead of means', async () => {
     const model = graphModel(
       [learned('LinearRegressor', [floats('coefficients', [2, -1]), floats('intercepts', [0.5])])],
       {
@@ -132,7 +132,7 @@ describe('the way to explain a model', () => {
     expect(await explainRows([[3, 0]])).to.deep.equal([[4, 1]]);
   });
 
-  it('is occlusion for a linear model that has no row to compare with', async () => {
+  it('falls back to occlusion for a linear model without means or reference row', async () => {
     const attributes = [
       floats('coefficients', [2, -1]),
       floats('intercepts', [0.5]),
@@ -141,14 +141,14 @@ describe('the way to explain a model', () => {
     const model = graphModel([learned('LinearRegressor', attributes)], { width: 2 });
     const { explanation, explain } = await compiled(model, numbersManifest(2, { kind: 'logit' }));
     expect(explanation.explainer.method).to.equal('occlusion');
-    // The record of missing values has no probability; zeros stand in for them.
+    // The row of missing values has no probability, so zeros replace NaN.
     const [[first, second] = []] = await explain([[3, 1]]);
     expect(first).to.be.closeTo(6, 1e-6);
     expect(second).to.be.closeTo(-1, 1e-6);
   });
 });
 
-/** A session whose probabilities are off by a little. */
+/** A session whose probabilities are shifted. */
 const shifted = (by: number) => (real: InferenceSession) => ({
   run: async (rows: Float32Array, count: number) =>
     (await real.run(rows, count)).map((probability) => probability + by),

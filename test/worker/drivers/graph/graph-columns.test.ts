@@ -5,7 +5,7 @@ import type { ModelForm } from '../explained-model.js';
 import { linearForms } from './linear-forms.js';
 import { treeFormCovers, treeForms } from './tree-forms.js';
 
-/* Each form of model is run by ONNX Runtime: contributions that add up to its answer show that it was read as it is run. */
+/* ONNX Runtime runs each form. If contributions add up to its output, the form was read correctly. */
 
 const rows = [
   [5, 0],
@@ -38,16 +38,16 @@ async function expectRead(
   await session.release();
 }
 
-describe('models read out of ONNX', () => {
+describe('graphColumns', () => {
   for (const [name, form] of Object.entries(treeForms))
-    it(`are trees: ${name}`, () => expectRead(form, { method: 'tree', rows }));
+    it(`reads trees: ${name}`, () => expectRead(form, { method: 'tree', rows }));
   for (const [name, form] of Object.entries(linearForms))
-    it(`are linear: ${name}`, () => expectRead(form, { method: 'linear', rows: wholeRows }));
+    it(`reads a linear model: ${name}`, () => expectRead(form, { method: 'linear', rows: wholeRows }));
 
-  it('give contributions to the columns that the trees really read', async () => {
+  it('assigns contributions to the columns that the trees read', async () => {
     const explained = async (name: string, row: readonly number[]) => {
       const form = treeForms[name];
-      if (form === undefined) throw new Error(`there is no form "${name}"`);
+      if (form === undefined) throw new Error(`unknown form "${name}"`);
       const explain = { kind: 'tree', covers: 'covers.f32' } as const;
       const manifest = numbersManifest(2, { kind: form.kind ?? 'probability', explain });
       const { explain: explainRows } = await compiled(form.model, manifest, { covers: treeFormCovers });
@@ -56,7 +56,7 @@ describe('models read out of ONNX', () => {
     const direct = await explained('a regressor of logits', [20, 1]);
     expect(direct.every((contribution) => Math.abs(contribution) > 0.1)).to.equal(true);
     expect(direct[0]).to.not.be.closeTo(direct[1] ?? 0, 0.1);
-    const picked = await explained('columns picked before the trees', [1, 20]);
+    const picked = await explained('columns selected before the trees', [1, 20]);
     expect(picked.reverse()).to.deep.equal(direct);
   });
 });

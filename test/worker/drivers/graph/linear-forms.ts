@@ -17,12 +17,12 @@ const binary = (name: string, weights: number[], intercepts: number[]): SampleMo
   ]);
 const both = [...coefficients.map((weight) => -weight), ...coefficients];
 
-/** The forms in which converters write linear models. */
+/** Forms in which converters write linear models. */
 export const linearForms: Readonly<Record<string, ModelForm>> = {
   'the two rows [-w, w], LOGISTIC': { model: binary('LOGISTIC', both, [-0.5, 0.5]) },
   'the two rows [-w, w], SOFTMAX': { model: binary('SOFTMAX', both, [-0.5, 0.5]) },
   'one row, LOGISTIC': { model: binary('LOGISTIC', coefficients, [0.5]) },
-  'two rows that L1 leaves as they are': {
+  'two rows that L1 normalisation leaves unchanged': {
     model: graphModel(
       [
         learned(

@@ -27,7 +27,7 @@ interface Splits {
   readonly modes: number[];
   readonly splits: number[];
   readonly missing: number[];
-  /** Negative: leaf -1 - n. */
+  /** A negative child n is the leaf -1 - n. */
   readonly yes: number[];
   readonly no: number[];
   readonly leaves: number[];
@@ -114,8 +114,8 @@ const rows = [
   [3, Number.NaN],
 ];
 
-describe('trees of ai.onnx.ml 5', () => {
-  it('give Shapley values, sets of categories and leaves of their own included', async () => {
+describe('readTreeEnsemble5', () => {
+  it('returns the Shapley values of ai.onnx.ml 5 trees with value sets and separate leaves', async () => {
     const manifest = numbersManifest(2, { kind: 'logit', explain });
     const { explanation, explain: explainRows } = await compiled(ensemble(two), manifest, {
       covers: twoCovers,
@@ -132,7 +132,7 @@ describe('trees of ai.onnx.ml 5', () => {
   const forms: Readonly<Record<string, readonly [SampleModel, readonly number[]]>> = {
     'the sum of the trees': [ensemble(two), twoCovers],
     'their average': [ensemble(two, [integer('aggregate_function', 0)]), twoCovers],
-    'a post-transform of one target, which the runtime passes over': [
+    'a post-transform of one target, which ONNX Runtime ignores': [
       ensemble(two, [integer('post_transform', 2)]),
       twoCovers,
     ],
@@ -164,7 +164,7 @@ describe('trees of ai.onnx.ml 5', () => {
     ],
   };
   for (const [name, [model, covers]] of Object.entries(forms))
-    it(`are read as they are run: ${name}`, async () => {
+    it(`reads ai.onnx.ml 5 trees like ONNX Runtime: ${name}`, async () => {
       const manifest = numbersManifest(2, { kind: 'logit', explain });
       const { explanation, session, explain: explainRows } = await compiled(model, manifest, { covers });
       expect(explanation.fallbackReason).to.equal(undefined);
@@ -175,7 +175,7 @@ describe('trees of ai.onnx.ml 5', () => {
       }
     });
 
-  it('are explained by occlusion when they give the largest of the trees', async () => {
+  it('falls back to occlusion for ai.onnx.ml 5 trees that are aggregated by MAX', async () => {
     const manifest = numbersManifest(2, { kind: 'logit', explain });
     const { explanation } = await compiled(ensemble(two, [integer('aggregate_function', 3)]), manifest, {
       covers: twoCovers,

@@ -20,7 +20,7 @@ const nodes: SampleAttribute[] = [
 ].map((attribute) =>
   Array.isArray(attribute) ? { name: 'nodes_modes', type: 8, strings: attribute } : attribute,
 );
-/** Of the trees of these forms. */
+/** Covers of the trees in these forms. */
 export const treeFormCovers = [100, 60, 40, 30, 10];
 
 const weightsOf = (prefix: 'class' | 'target', ids: readonly number[], weights: readonly number[]) => {
@@ -84,7 +84,7 @@ const post = (name: string): SampleAttribute => text('post_transform', name);
 const logits = [-1, 0.5, 1.5];
 const probabilities = [0.125, 0.5, 0.875];
 
-/** The forms in which converters write trees. */
+/** Forms in which converters write trees. */
 export const treeForms: Readonly<Record<string, ModelForm>> = {
   'a classifier, one class id, LOGISTIC': { model: classifier([0], logits, [post('LOGISTIC')]) },
   'its other class': { model: classifier([0], logits, [post('LOGISTIC')]), positiveClass: 0 },
@@ -108,12 +108,12 @@ export const treeForms: Readonly<Record<string, ModelForm>> = {
     model: regressor([floats('base_values', [0.5]), text('aggregate_function', 'AVERAGE')]),
     kind: 'logit',
   },
-  'a post-transform of one target, which the runtime passes over': {
+  'a post-transform of one target, which ONNX Runtime ignores': {
     model: regressor([post('LOGISTIC')]),
     kind: 'logit',
   },
   'a regressor and a Sigmoid': { model: regressor([], [plain('Sigmoid', ['trees'], 'output')]) },
-  'a regressor, Sigmoid, and both classes put together': {
+  'a regressor, Sigmoid, and a Concat of both classes': {
     model: regressor(
       [],
       [
@@ -150,7 +150,7 @@ export const treeForms: Readonly<Record<string, ModelForm>> = {
     ),
     kind: 'logit',
   },
-  'columns picked before the trees': {
+  'columns selected before the trees': {
     model: graphModel(
       [
         plain('Gather', ['input', 'order'], 'picked', [{ name: 'axis', type: 2, i: 1 }]),

@@ -1,8 +1,8 @@
 import { goesYes, isLeaf, type TestNode } from '../test-trees.js';
 
 /**
- * What a tree is expected to give when only the columns of a set are known: at a split on another column both branches
- * count by their share of the rows (path-dependent, as shap's TreeExplainer).
+ * The expected output of a tree when only some columns are known. At a split on an unknown column both branches count by
+ * their share of the rows (path-dependent, like shap's TreeExplainer).
  */
 function expectedValue(node: TestNode, row: readonly number[], known: (column: number) => boolean): number {
   if (isLeaf(node)) return node.value;
@@ -13,8 +13,8 @@ function expectedValue(node: TestNode, row: readonly number[], known: (column: n
 }
 
 /**
- * Shapley values by their definition, over all subsets of the columns.
- * @param worthOf the game: what a set of known columns (as bits) is worth
+ * Shapley values by definition, over all subsets of the columns.
+ * @param worthOf the game: the value of a set of known columns, given as bits
  */
 function shapleyValues(columns: number, worthOf: (known: number) => number): number[] {
   const values = Array.from({ length: 2 ** columns }, (_, known) => worthOf(known));
@@ -31,7 +31,7 @@ function shapleyValues(columns: number, worthOf: (known: number) => number): num
   });
 }
 
-/** Path-dependent Shapley values of a sum of trees, and its expected value. */
+/** Path-dependent Shapley values of a sum of trees, and the expected value. */
 export function treeShapley(
   trees: readonly TestNode[],
   row: readonly number[],

@@ -3,7 +3,7 @@ import { NotASum } from '../../../../worker/drivers/graph/sum.js';
 import { explainTrees } from '../../../../worker/drivers/tree-contributions.js';
 import { AT_MOST, LEAF, type TreeEnsemble } from '../../../../worker/drivers/tree-ensemble.js';
 
-/** One tree whose splits lead where they are told; the node beyond the last split is a leaf. */
+/** One tree from the children of its splits; the node after the last split is a leaf. */
 function treeOf(whenTrue: readonly number[], whenFalse: readonly number[]): TreeEnsemble {
   const splits = whenTrue.length;
   const nodeCount = splits + 1;
@@ -38,16 +38,16 @@ async function refusal(ensemble: TreeEnsemble): Promise<unknown> {
   );
 }
 
-describe('trees that cannot be unfolded', () => {
-  it('are given up in time when shared nodes would make them huge', async () => {
-    // Each split is led to on two ways: 2^40 paths.
+describe('explainTrees for trees that cannot be unfolded', () => {
+  it('throws NotASum if shared nodes would unfold into too many splits', async () => {
+    // Two edges lead to each split: 2^40 paths.
     const below = Array.from({ length: 40 }, (_, split) => split + 1);
     const error = await refusal(treeOf(below, below));
     expect(error).to.be.instanceOf(NotASum);
     expect(String(error)).to.match(/too large to be explained exactly/);
   });
 
-  it('are given up when they run in a circle', async () => {
+  it('throws NotASum if the nodes form a cycle', async () => {
     const error = await refusal(treeOf([1, 2, 0], [3, 3, 3]));
     expect(error).to.be.instanceOf(NotASum);
     expect(String(error)).to.match(/more than 1000 splits deep/);

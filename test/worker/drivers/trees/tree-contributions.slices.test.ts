@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { explainTrees } from '../../../../worker/drivers/tree-contributions.js';
 import { AT_MOST, LEAF, type TreeEnsemble } from '../../../../worker/drivers/tree-ensemble.js';
 
-/** Balanced trees, some milliseconds of work for each record. */
+/** Balanced trees that take a few milliseconds per record. */
 function manyTrees(trees: number, depth: number): { ensemble: TreeEnsemble; covers: Float32Array } {
   const perTree = 2 ** (depth + 1) - 1;
   const nodeCount = trees * perTree;
@@ -47,23 +47,23 @@ const explained = ({ ensemble, covers }: ReturnType<typeof manyTrees>) =>
     fieldOfColumn: Int32Array.from({ length: 8 }, (_, column) => column),
   });
 
-describe('explaining many records', () => {
-  it('lets other work of the process have its turn, and gives what one record at a time gives', async () => {
+describe('contributions of many records', () => {
+  it('yields to the event loop, and equals the contributions of single records', async () => {
     const explainer = await explained(manyTrees(60, 9));
     const count = 200;
     const rows = Float32Array.from({ length: 8 * count }, (_, at) => ((at * 37) % 101) / 101);
     let turns = 0;
     let isDone = false;
-    const takeTurn = (): void => {
+    const tick = (): void => {
       turns += 1;
-      if (!isDone) setImmediate(takeTurn);
+      if (!isDone) setImmediate(tick);
     };
-    setImmediate(takeTurn);
+    setImmediate(tick);
     const startedMs = performance.now();
     const contributions = await explainer.contributions({ rows, count });
     const tookMs = performance.now() - startedMs;
     isDone = true;
-    // A slice is 12 ms and what one tree of one block takes beyond it: far more turns than one for each 50 ms.
+    // A slice is 12 ms plus the rest of one tree and block, so there are far more turns than one per 50 ms.
     expect(turns).to.be.greaterThan(Math.max(2, tookMs / 50));
     for (const row of [0, 63, 64, 127, 199]) {
       const alone = await explainer.contributions({ rows: rows.slice(8 * row, 8 * row + 8), count: 1 });
@@ -71,18 +71,18 @@ describe('explaining many records', () => {
     }
   });
 
-  it('ends between two slices when its signal is aborted', async () => {
+  it('stops between two time slices if its signal is aborted', async () => {
     const explainer = await explained(manyTrees(60, 9));
     const rows = new Float32Array(8 * 20_000);
-    const abandoned = new AbortController();
-    setImmediate(() => abandoned.abort(new Error('nobody waits')));
+    const controller = new AbortController();
+    setImmediate(() => controller.abort(new Error('caller disconnected')));
     const error = await explainer
-      .contributions({ rows, count: 20_000, signal: abandoned.signal })
+      .contributions({ rows, count: 20_000, signal: controller.signal })
       .catch((thrown: unknown) => thrown);
-    expect(error).to.be.an('error').with.property('message', 'nobody waits');
+    expect(error).to.be.an('error').with.property('message', 'caller disconnected');
   });
 
-  it('gives each of two calls at the same time its own answer', async () => {
+  it('returns correct contributions for two concurrent calls', async () => {
     const explainer = await explained(manyTrees(40, 7));
     const one = Float32Array.from({ length: 8 * 300 }, (_, at) => ((at * 13) % 97) / 97);
     const other = one.map((value) => 1 - value);

@@ -24,8 +24,8 @@ const split = (of: Partial<TestSplit> & Pick<TestSplit, 'yes' | 'no'>): TestSpli
   ...of,
 });
 
-describe('contributions of trees', () => {
-  it('are the Shapley values by definition, for any trees, any way of deciding, any row', async () => {
+describe('explainTrees', () => {
+  it('returns the Shapley values by definition for random trees with all modes', async () => {
     const trees = fc.array(testTree({ columns, depth: 4 }), { minLength: 1, maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(trees, testRow(columns), (drawn, row) => expectShapley(drawn, row)),
@@ -33,7 +33,7 @@ describe('contributions of trees', () => {
     );
   });
 
-  it('are so for deep trees that come back to the same few columns', async () => {
+  it('returns the Shapley values of deep trees that split the same columns repeatedly', async () => {
     await fc.assert(
       fc.asyncProperty(testTree({ columns: 2, depth: 7 }), testRow(2), (tree, row) =>
         expectShapley([tree], row),
@@ -42,7 +42,7 @@ describe('contributions of trees', () => {
     );
   });
 
-  it('are so for paths of many distinct columns, which need many points', async () => {
+  it('returns the Shapley values of paths with up to 11 distinct columns', async () => {
     for (const depth of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]) {
       let tree: TestNode = { value: 1, cover: 1 };
       for (let column = 0; column < depth; column += 1)
@@ -52,12 +52,12 @@ describe('contributions of trees', () => {
     }
   });
 
-  it('of a tree that is one leaf are none, and its value is in the base', async () => {
+  it('returns zeros for a tree of one leaf, whose value is in the base', async () => {
     const found = await explainRow(regressor([{ value: 0.75, cover: 10 }], 3), [1, 2, 3]);
     expect(found).to.deep.equal({ contributions: [0, 0, 0], base: 0.75 });
   });
 
-  it('of a stump are the leaf reached less the mean of both', async () => {
+  it('returns the reached leaf minus the mean for a tree of one split', async () => {
     const stump = split({
       column: 1,
       threshold: 2,
@@ -70,7 +70,7 @@ describe('contributions of trees', () => {
     expect(found.contributions[1]).to.be.closeTo(0.5, 1e-12);
   });
 
-  it('follow the missing bit where the value is NaN', async () => {
+  it('follows the missing bit for NaN', async () => {
     for (const missingIsYes of [true, false]) {
       const stump = split({ missingIsYes, yes: { value: 1, cover: 20 }, no: { value: -1, cover: 20 } });
       const found = await explainRow(regressor([stump], 1), [Number.NaN]);
@@ -78,7 +78,7 @@ describe('contributions of trees', () => {
     }
   });
 
-  it('compare in float32: 0.1 is not above the float32 that is nearest to it', async () => {
+  it('compares values and thresholds in float32', async () => {
     const stump = split({
       mode: 'BRANCH_LT',
       threshold: Math.fround(0.1),
@@ -90,7 +90,7 @@ describe('contributions of trees', () => {
     expect((await explainRow(regressor([stump], 1), justBelow)).contributions[0]).to.be.closeTo(1, 1e-12);
   });
 
-  it('are finite where no training row went, whichever way the record goes', async () => {
+  it('returns finite contributions for branches without training rows', async () => {
     const never = split({ column: 1, yes: { value: 4, cover: 0 }, no: { value: 2, cover: 0 } });
     const tree = split({ column: 0, yes: never, no: { value: -1, cover: 50 } });
     for (const row of [
@@ -101,7 +101,7 @@ describe('contributions of trees', () => {
       await expectShapley([tree], row);
   });
 
-  it('of a chain of categories that share a subtree are those of one split on the set', async () => {
+  it('treats a chain of BRANCH_EQ with a shared subtree as one split on a set', async () => {
     const shared = split({ column: 1, yes: { value: 2, cover: 30 }, no: { value: 1, cover: 30 } });
     const rest: TestNode = { value: -1, cover: 40 };
     const chain = [3, 5, 8].reduceRight<TestNode>(
@@ -111,12 +111,12 @@ describe('contributions of trees', () => {
     );
     for (const value of [3, 5, 8, 4, Number.NaN]) await expectShapley([chain], [value, 1]);
     const { contributions, base } = await explainRow(regressor([chain], 2), [8, 1]);
-    // 60 of 100 rows are in the set: the mean is 0.6 * 1.5 - 0.4 = 0.5.
+    // 60 of 100 rows are in the set, so the mean is 0.6 * 1.5 - 0.4 = 0.5.
     expect(base).to.be.closeTo(0.5, 1e-6);
     expect((contributions[0] ?? 0) + (contributions[1] ?? 0)).to.be.closeTo(0.5, 1e-6);
   });
 
-  it('of nodes shared in other ways are unfolded path by path', async () => {
+  it('unfolds other shared nodes path by path', async () => {
     const shared: TestNode = split({ column: 2, yes: { value: 1, cover: 20 }, no: { value: 3, cover: 20 } });
     const left = split({
       mode: 'BRANCH_EQ',
@@ -138,7 +138,7 @@ describe('contributions of trees', () => {
 
 const forestColumns = 4;
 
-/** The same tree with values between 0.05 and 0.95, a share of a forest. */
+/** A copy of a tree with values between 0.05 and 0.95, divided by the number of trees. */
 function asProbabilities(tree: TestNode, trees: number): TestNode {
   const copies = new Map<TestNode, TestNode>();
   const copy = (node: TestNode): TestNode => {
@@ -158,8 +158,8 @@ const forests = fc
   .map((trees) => trees.map((tree) => asProbabilities(tree, trees.length)));
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
 
-describe('contributions to a forest, which averages probabilities', () => {
-  it('are those to the probability, all scaled by one factor so that they add up in log-odds', async () => {
+describe('explainTrees for a forest, which averages probabilities', () => {
+  it('scales contributions to the probability by one factor, so that they add up in log-odds', async () => {
     await fc.assert(
       fc.asyncProperty(forests, testRow(forestColumns), async (forest, row) => {
         const plain = treeShapley(forest, row);
@@ -177,7 +177,7 @@ describe('contributions to a forest, which averages probabilities', () => {
     );
   });
 
-  it('are not scaled where the probability is the mean: nothing says by how much', async () => {
+  it('does not scale contributions if the probability equals the mean', async () => {
     const leaf = (value: number): TestNode => ({ value, cover: 10 });
     const split = (column: number, yes: TestNode, no: TestNode): TestNode => ({
       mode: 'BRANCH_LEQ',
@@ -194,7 +194,7 @@ describe('contributions to a forest, which averages probabilities', () => {
     expect(found.contributions[1]).to.be.closeTo(-0.125, 1e-12);
   });
 
-  it('stay finite where the probability is 0 or 1', async () => {
+  it('returns finite contributions for forest probabilities of 0 and 1', async () => {
     const forest: TestNode[] = [
       {
         mode: 'BRANCH_LEQ',

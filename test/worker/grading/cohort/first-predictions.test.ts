@@ -17,12 +17,12 @@ import { RecordedWorld, type WorldIds } from '../recorded-world.js';
 const startMs = Date.UTC(2026, 0, 10);
 const horizonDays = 20;
 const asOfMs = startMs + 60 * dayMs;
-/** Neighbours by name of which JavaScript and MongoDB have different orders. */
+/** Ids that JavaScript and MongoDB sort differently. */
 const oddNames = ['\uffff', '😀', '\ue000', 'a', 'é', '$a', '.', 'A', '\u{10ffff}'];
 
 const readPaths: readonly ReadPath[] = ['collection', 'lead index'];
 
-describe('reading the leads of a version in passes', () => {
+describe('leadPasses and firstPredictionsOf', () => {
   const mongo = gradingDatabase();
   const gradeAt = gradesIn(mongo, horizonDays);
   const grade = (ids: WorldIds, maxLeadsPerPass: number) =>
@@ -37,8 +37,8 @@ describe('reading the leads of a version in passes', () => {
     }
   };
 
-  /** Calls with repeats within a call and between calls, over 250 rows long at times, and outcomes of most leads. */
-  const liveThrough = async (world: RecordedWorld, names: readonly string[]): Promise<void> => {
+  /** Records calls of up to 260 rows, with repeats within and between calls, and outcomes of most leads. */
+  const recordCalls = async (world: RecordedWorld, names: readonly string[]): Promise<void> => {
     for (let day = 0; day < 50; day += 10) {
       const rows = Array.from({ length: 260 - 5 * day }, (_, row) => ({
         crmId: row % 17 === 3 ? undefined : names[(row * (day + 7)) % names.length],
@@ -54,19 +54,19 @@ describe('reading the leads of a version in passes', () => {
     await world.outcomes(outcomes, startMs + 45 * dayMs);
   };
 
-  it('counts the same in any number of passes, with leads of any names', async function () {
+  it('returns the same figures for any number of passes, with any characters in crm_ids', async function () {
     this.timeout(60_000);
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     const names = [...oddNames, ...oddNames.flatMap((name) => oddNames.map((other) => name + other))];
-    await liveThrough(world, names);
+    await recordCalls(world, names);
     await world.erase(names[12] ?? '');
     await world.erase(names[40] ?? '');
     for (const maxLeadsPerPass of [1, 2, 7, 50, 1_000])
       expectTruth(await grade(ids, maxLeadsPerPass), world, { asOfMs, horizonDays });
   });
 
-  it('never holds more leads than it may, and meets each once', async () => {
+  it('holds at most maxLeads leads per pass and returns each lead once', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     const names = Array.from({ length: 230 }, (_, index) => `lead ${index}`);
@@ -99,7 +99,7 @@ describe('reading the leads of a version in passes', () => {
     );
   });
 
-  it('takes the first prediction by the order of calls and of rows in a call', async () => {
+  it('returns the first prediction by the order of calls and of rows in a call', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     const others = Array.from({ length: 120 }, (_, index) => ({ crmId: `x${index}`, score: 0 }));
@@ -114,7 +114,7 @@ describe('reading the leads of a version in passes', () => {
     for (const [crmId, first] of Object.entries(expected)) expect(firsts.get(crmId)).to.include(first);
   });
 
-  it('finds the same first predictions by the index and, where it would lead to most slices, in all of them', async () => {
+  it('returns the same first predictions through the lead index and from a scan of all slices', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     const names = Array.from({ length: 100 }, (_, index) => `lead ${index}`);
@@ -130,7 +130,7 @@ describe('reading the leads of a version in passes', () => {
     }
   });
 
-  it('keeps versions, models and organisations apart', async () => {
+  it('separates the leads of different versions, models and organisations', async () => {
     const ids = newIds();
     const others = [{ ...ids, version: '2' }, { ...ids, modelId: newId('mdl') }, newIds()];
     const names = Array.from({ length: 40 }, (_, index) => `lead ${index}`);
@@ -150,7 +150,7 @@ describe('reading the leads of a version in passes', () => {
     }
   });
 
-  it('counts rows without crm_id and erased rows apart, also those of leads that were in a call twice', async () => {
+  it('counts rows without crm_id and erased rows separately, also if a lead is in a call twice', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     const rows = ['a', undefined, 'b', 'a', undefined, 'c'].map((crmId) => ({ crmId, score: 50 }));
@@ -166,12 +166,12 @@ describe('reading the leads of a version in passes', () => {
 
 const versionOf = (ids: WorldIds): GradedVersion => ({ ...ids, horizonDays });
 
-/** Characters of each length in UTF-8, on both sides of the surrogates. */
+/** Characters of each UTF-8 length, below and above the surrogates. */
 const character = fc.constantFrom('a', 'b', '0', 'é', '\ud7ff', '\ue000', '\uffff', '😀', '\u{10ffff}');
 const crmId = fc.string({ unit: character, maxLength: 6 });
 
-describe('the order of crm_ids', () => {
-  it('is that of their UTF-8 bytes, as MongoDB has it', () => {
+describe('compareCrmIds and isInRange', () => {
+  it('orders crm_ids by their UTF-8 bytes, like MongoDB', () => {
     fc.assert(
       fc.property(crmId, crmId, (one, other) => {
         const bytes = Buffer.compare(Buffer.from(one), Buffer.from(other));
@@ -181,7 +181,7 @@ describe('the order of crm_ids', () => {
     );
   });
 
-  it('puts every crm_id into one of two neighbouring ranges', () => {
+  it('assigns every crm_id to exactly one of two neighbouring ranges', () => {
     fc.assert(
       fc.property(crmId, crmId, (middle, one) => {
         const lower = isInRange(one, { from: '', until: middle });

@@ -15,13 +15,13 @@ interface Found {
 const command = { find: 'found', filter: {}, projection: { values: 1 }, hint: { _id: 1 } };
 const size = { first: 2, max: 50, records: 100, recordsOf: ({ values }: Found) => values.length };
 
-describe('reading what a command finds, a reply at a time', () => {
+describe('readInBatches', () => {
   let mongo: Mongo;
   let snapshot: Snapshot;
 
   beforeEach(async () => {
     mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
-    // A hundred documents of ten values each, and a hundred of one.
+    // 100 documents of ten values each, then 100 documents of one value.
     await mongo.database.collection<Found>('found').insertMany(
       Array.from({ length: 200 }, (_, _id) => ({ _id, values: Array(_id < 100 ? 10 : 1).fill(0) })),
       { writeConcern: { w: 'majority' } },
@@ -46,7 +46,7 @@ describe('reading what a command finds, a reply at a time', () => {
     return cursors;
   };
 
-  it('brings every document once, as many at a time as hold the records that are asked for', async () => {
+  it('returns every document once, in batches of the target number of records', async () => {
     const sizes: number[] = [];
     const ids: number[] = [];
     for await (const found of readInBatches<Found>(snapshot, command, size)) {
@@ -59,7 +59,7 @@ describe('reading what a command finds, a reply at a time', () => {
     expect(await openCursors()).to.equal(0);
   });
 
-  it('sees the database at one instant, whatever is written between two replies', async () => {
+  it('returns deleted documents that the snapshot still contains', async () => {
     let count = 0;
     for await (const found of readInBatches<Found>(snapshot, command, size)) {
       if (count === 0) await mongo.database.collection<Found>('found').deleteMany({ _id: { $gte: 50 } });
@@ -71,7 +71,7 @@ describe('reading what a command finds, a reply at a time', () => {
     expect(again).to.equal(200);
   });
 
-  it('leaves no cursor behind when its reader stops early', async () => {
+  it('kills the cursor if the reader stops early', async () => {
     for await (const found of readInBatches<Found>(snapshot, command, size)) {
       expect(found.length).to.equal(2);
       expect(await openCursors()).to.equal(1);
@@ -80,7 +80,7 @@ describe('reading what a command finds, a reply at a time', () => {
     await eventually(async () => expect(await openCursors()).to.equal(0));
   });
 
-  it('asks for more by a 64-bit id, also where the driver made a number of it', async () => {
+  it('sends cursor ids as 64-bit integers, also if the driver decoded them as numbers', async () => {
     const asked: Document[] = [];
     const answers = [
       { id: 7, firstBatch: [1] },
@@ -104,14 +104,14 @@ describe('reading what a command finds, a reply at a time', () => {
     ]);
   });
 
-  it('brings nothing of nothing', async () => {
+  it('returns no batch if the command finds nothing', async () => {
     const nothing = { ...command, filter: { _id: -1 } };
     for await (const found of readInBatches<Found>(snapshot, nothing, size))
       expect.fail(`${found.length} found`);
   });
 });
 
-describe('a snapshot that a grade reads', () => {
+describe('inSnapshot', () => {
   const mongo = gradingDatabase();
 
   const keepSnapshots = (seconds: number): Promise<unknown> =>
@@ -119,7 +119,7 @@ describe('a snapshot that a grade reads', () => {
 
   afterEach(() => keepSnapshots(300));
 
-  it('that MongoDB has given up meanwhile leads to an error that says what to set', async () => {
+  it('throws an error that names minSnapshotHistoryWindowInSeconds if MongoDB has discarded the snapshot', async () => {
     const { database } = mongo;
     await keepSnapshots(0);
     let reads = 0;
@@ -127,11 +127,11 @@ describe('a snapshot that a grade reads', () => {
       reads += 1;
       const read = () => database.collection('calls').findOne({}, { session });
       await read();
-      // Time goes on for MongoDB when something is written.
+      // MongoDB's logical clock only advances with writes.
       const failed = await eventually(async () => {
         await database.collection('written').insertOne({}, { writeConcern: { w: 'majority' } });
         const problem = await read().catch((error: unknown) => error);
-        if (!(problem instanceof Error)) throw new Error('the snapshot is still there');
+        if (!(problem instanceof Error)) throw new Error('the snapshot still exists');
         return problem;
       }, 10_000);
       throw failed;

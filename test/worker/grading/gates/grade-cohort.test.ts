@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { CohortFigures } from '../../../../worker/grading/cohort-figures.js';
 import { gradeCohort } from '../../../../worker/grading/grade-cohort.js';
 
-/** A cohort in which everything is in order, with so many records in each band and these conversions. */
+/** A consistent cohort with the given records and conversions per band. */
 function cohortOf(
   records: readonly number[],
   conversions: readonly number[],
@@ -36,14 +36,14 @@ const verdict = (figures: CohortFigures): string => {
   return failingGate === null ? state : `${state} ${failingGate}`;
 };
 
-describe('the grade of a cohort', () => {
-  it('passes with 35 conversions that rise', () => {
+describe('gradeCohort', () => {
+  it('passes a cohort with 35 conversions whose rate rises with the band', () => {
     expect(gradeCohort(cohortOf(even, rising)).summary).to.equal(
       'Passed: all six validation gates cleared on 500 matured predictions, with top-band lift 2.1x.',
     );
   });
 
-  it('takes exactly 200 records, exactly 95 % named, exactly the conversions required', () => {
+  it('clears the gates at exactly 200 records, 95 % with outcomes and the required conversions', () => {
     expect(verdict(cohortOf([40, 40, 40, 40, 40], rising))).to.equal('passed');
     expect(verdict(cohortOf([40, 40, 40, 40, 39], rising))).to.match(/predictions_recorded$/);
     expect(verdict(cohortOf(even, rising, { joined: 475 }))).to.equal('passed');
@@ -52,7 +52,7 @@ describe('the grade of a cohort', () => {
     expect(verdict(cohortOf(even, [2, 3, 4, 6, 14]))).to.equal('too_early_to_grade outcomes_observed');
   });
 
-  it('says of predictions that do not count why they do not', () => {
+  it('names the predictions without a crm_id or of converted leads in the summary', () => {
     const leftOut = { repeats: 7, withoutCrmId: 1200, excluded: 0, erased: 3 };
     const requests = { ledgerRecords: 9, storedRows: 9, mismatchedRequests: 0, countedForADay: false };
     const summaryOf = (changes: Partial<typeof leftOut>): string =>
@@ -66,22 +66,22 @@ describe('the grade of a cohort', () => {
     expect(summaryOf({ withoutCrmId: 0 })).to.equal(`${start}.`);
   });
 
-  it('asks for more conversions where less lift is expected', () => {
+  it('requires more conversions if the expected lift is lower', () => {
     const { gates } = gradeCohort(cohortOf(even, rising, { expectedLift: 1.5 }));
     expect(gates[3]).to.deep.include({ gate: 'outcomes_observed', state: 'too_early' });
     expect(gates[3]?.figures.required_conversions).to.equal(100);
   });
 
-  it('asks for 30 that did not convert', () => {
+  it('requires 30 non-conversions', () => {
     expect(verdict(cohortOf(even, [94, 94, 94, 94, 95]))).to.equal('too_early_to_grade outcomes_observed');
   });
 
-  it('stays too early while fewer than three bands can be compared', () => {
+  it('returns too_early_to_grade while fewer than three bands are comparable', () => {
     const lopsided = cohortOf([960, 10, 10, 10, 10], [110, 1, 1, 1, 1]);
     expect(gradeCohort(lopsided).summary).to.match(/at outcomes_observed: .+ score bands/);
   });
 
-  it('fails for far fewer conversions than promised, from 30 expected on', () => {
+  it('fails a cohort with far fewer conversions than expected, from 30 expected conversions on', () => {
     const promising = (expected: number) => ({
       bands: even.map((records) => ({ records, conversions: 2, expected: expected / 5 })),
     });
@@ -90,10 +90,10 @@ describe('the grade of a cohort', () => {
     const enough = {
       bands: even.map((records, band) => ({ records, conversions: rising[band] ?? 0, expected: 90 })),
     };
-    expect(verdict(cohortOf(even, [], enough))).to.equal('passed'); // enough were observed all the same
+    expect(verdict(cohortOf(even, [], enough))).to.equal('passed'); // enough conversions were observed
   });
 
-  it('fails where rows and ledger differ, in number or call by call', () => {
+  it('fails cohort_reconciles if stored rows and ledger differ in total or for single calls', () => {
     const requests = { ledgerRecords: 500, storedRows: 500, mismatchedRequests: 0, countedForADay: true };
     for (const wrong of [{ ledgerRecords: 501 }, { storedRows: 499 }, { mismatchedRequests: 2 }])
       expect(verdict(cohortOf(even, rising, { requests: { ...requests, ...wrong } }))).to.equal(
@@ -101,13 +101,13 @@ describe('the grade of a cohort', () => {
       );
   });
 
-  it('fails for a top band that is better by chance at most', () => {
+  it('fails top_band_lift if chance could explain the lift', () => {
     const { failingGate, summary } = gradeCohort(cohortOf([400, 400, 400, 400, 70], [20, 28, 36, 46, 9]));
     expect(failingGate).to.equal('top_band_lift');
     expect(summary).to.include('is not certain');
   });
 
-  it('gives every cohort one state, whose gate is the first that is not cleared, and one sentence', () => {
+  it('returns the first gate that does not clear and a one-sentence summary for any cohort', () => {
     const count = fc.oneof(fc.nat(400), fc.constant(0));
     const cohort = fc
       .record({

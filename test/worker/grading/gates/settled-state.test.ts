@@ -21,15 +21,15 @@ const failed = (conversions: number, gate: FailingGate = 'top_band_lift'): Grade
   grade('failed', conversions, gate);
 const tooEarly = (conversions: number): Grade => grade('too_early_to_grade', conversions, 'matured_cohort');
 
-/** A grade whose window began with the model: what it has more, it has of later days. */
+/** A window that began with the model: additional conversions are of later days. */
 const growing: GradedDays = { cutDay: 1_000, conversionsAfter: () => 0 };
-/** One whose window is full, so many conversions having come since a day. */
+/** A full window with the given number of conversions after the cut day of `growing`. */
 const full = (conversions: number): GradedDays => ({
   cutDay: 1_100,
   conversionsAfter: (day) => (day === growing.cutDay ? conversions : 0),
 });
 
-/** The states after each of some grades. */
+/** The states after each grade of a sequence. */
 function statesAfter(grades: readonly (Grade | readonly [Grade, GradedDays])[]): string[] {
   let standing: Standing | undefined;
   return grades.map((each) => {
@@ -39,14 +39,14 @@ function statesAfter(grades: readonly (Grade | readonly [Grade, GradedDays])[]):
   });
 }
 
-describe('the settled state', () => {
-  it('of a first grade is what the grade says', () => {
+describe('settledState', () => {
+  it('returns the state of the first grade', () => {
     expect(statesAfter([passed(40)])).to.deep.equal(['passed']);
     expect(statesAfter([failed(40)])).to.deep.equal(['failed']);
     expect(statesAfter([tooEarly(0)])).to.deep.equal(['too_early_to_grade']);
   });
 
-  it('turns from passed to failed at the second failing grade in a row, whatever the gates', () => {
+  it('changes from passed to failed at the second consecutive failing grade of any gate', () => {
     expect(statesAfter([passed(40), failed(41), failed(42, 'cohort_reconciles')])).to.deep.equal([
       'passed',
       'passed',
@@ -64,20 +64,20 @@ describe('the settled state', () => {
     ]);
   });
 
-  it('says in the summary of a held pass what threatens it', () => {
+  it('names the failing gate in the summary of a pass that is held after one failing grade', () => {
     const held = settledState(failed(41), settledState(passed(40), undefined, growing), growing);
     expect(held.summary).to.equal(
       'passed with 40; the latest grade did not clear top_band_lift, and a second one in a row would fail the model.',
     );
   });
 
-  it('turns from failed to passed only with a fifth more conversions than failed it', () => {
+  it('changes from failed to passed only with 20 % additional conversions', () => {
     expect(statesAfter([failed(40), passed(47)])).to.deep.equal(['failed', 'failed']);
     expect(statesAfter([failed(40), passed(48)])).to.deep.equal(['failed', 'passed']);
     expect(statesAfter([failed(35), passed(42)])).to.deep.equal(['failed', 'passed']); // 35 × 1.2 is 42 exactly
   });
 
-  it('turns from failed to passed in a window that is full with a fifth as many that have matured since', () => {
+  it('changes from failed to passed in a full window if 20 % as many conversions have matured since', () => {
     expect(statesAfter([failed(40), [passed(40), full(7)]])).to.deep.equal(['failed', 'failed']);
     expect(statesAfter([failed(40), [passed(40), full(8)]])).to.deep.equal(['failed', 'passed']);
     expect(statesAfter([failed(40), [passed(36), full(8)]])).to.deep.equal(['failed', 'passed']);
@@ -85,7 +85,7 @@ describe('the settled state', () => {
     expect(statesAfter(raised)).to.deep.equal(['failed', 'failed', 'failed']);
   });
 
-  it('says how many conversions a failed model lacks', () => {
+  it('names the required and the additional conversions in the summary of a failed model', () => {
     const held = (days: GradedDays, conversions: number) =>
       settledState(passed(conversions), settledState(failed(11_000), undefined, growing), days).summary;
     expect(held(growing, 12_100)).to.include(
@@ -95,13 +95,13 @@ describe('the settled state', () => {
     expect(held(growing, 10_900)).to.include('; 0 have come since.');
   });
 
-  it('a failing grade with a fifth more raises what is asked for, one with less does not', () => {
+  it('raises the barrier at a failing grade with 20 % additional conversions, but not with fewer', () => {
     expect(statesAfter([failed(40), failed(47), passed(48)]).at(-1)).to.equal('passed');
     expect(statesAfter([failed(40), failed(48), passed(57)]).at(-1)).to.equal('failed');
     expect(statesAfter([failed(40), failed(48), passed(58)]).at(-1)).to.equal('passed');
   });
 
-  it('does not let a model out by way of too early', () => {
+  it('keeps the barrier through a grade that is too early', () => {
     expect(statesAfter([failed(40), tooEarly(0), passed(41)])).to.deep.equal([
       'failed',
       'too_early_to_grade',
@@ -109,13 +109,13 @@ describe('the settled state', () => {
     ]);
   });
 
-  it('asks for no more conversions where the cohort had only failed to reconcile', () => {
+  it('requires no additional conversions after a failure of cohort_reconciles', () => {
     expect(statesAfter([failed(40, 'cohort_reconciles'), passed(40)])).to.deep.equal(['failed', 'passed']);
     const both = [failed(40), failed(44, 'cohort_reconciles'), passed(45)];
     expect(statesAfter(both).at(-1)).to.equal('failed');
   });
 
-  it('forgets what was asked for once the model has passed', () => {
+  it('removes the barrier once the model has passed', () => {
     expect(statesAfter([failed(40), passed(60), failed(61), passed(61)])).to.deep.equal([
       'failed',
       'passed',

@@ -9,10 +9,10 @@ import { RecordedWorld } from '../recorded-world.js';
 const startMs = Date.UTC(2026, 0, 10);
 const horizonDays = 20;
 const hourMs = 60 * 60 * 1000;
-/** Longer than what may have been under way when a grade read. */
+/** Longer than the tolerance for clock skew and writes in flight. */
 const longMs = 10 * 60 * 1000;
 
-/** One thing that happens, `hours` after the one before. */
+/** One event, `hours` after the previous one. */
 type Step =
   | {
       readonly kind: 'call';
@@ -31,9 +31,9 @@ type Step =
       readonly kind: 'grade';
       readonly hours: number;
       readonly aheadDays: number;
-      /** Whether the service's clock stays behind, so that a grade ahead is not stored. */
+      /** Whether the service's clock stays at the present, so that a grade of a future date is not stored. */
       readonly isRehearsal: boolean;
-      /** Whether what comes afterwards is known to have come later, or may have come at the same time. */
+      /** Whether later events are certain to be after the grade, or could be concurrent with it. */
       readonly isLongAgo: boolean;
     };
 
@@ -74,11 +74,11 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
 
 const lastGrade: Step = { kind: 'grade', hours: 1, aheadDays: 0, isRehearsal: false, isLongAgo: false };
 
-describe('grading a version again', () => {
+describe('gradeVersion after earlier grades', () => {
   const mongo = gradingDatabase();
   const gradeAt = gradesIn(mongo, horizonDays);
 
-  it('is what the definitions say, whatever has happened since the grade before', async function () {
+  it('returns the figures by definition after any sequence of calls, outcomes, erasures and grades', async function () {
     this.timeout(120_000);
     await fc.assert(
       fc.asyncProperty(fc.array(stepArbitrary, { minLength: 10, maxLength: 40 }), async (steps) => {
@@ -100,7 +100,7 @@ describe('grading a version again', () => {
     );
   });
 
-  it('computes only the days that have changed', async () => {
+  it('recomputes only days that have changed', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     for (let day = 0; day < 40; day += 1)
@@ -109,15 +109,15 @@ describe('grading a version again', () => {
     const first = await gradeAt(ids, asOf(40));
     expect(first.refreshed).to.deep.include({ days: 40, isRebuild: true });
     const again = await gradeAt(ids, asOf(40));
-    expect(again.refreshed).to.deep.include({ days: 1, isRebuild: false }); // the day on which the horizon ends
+    expect(again.refreshed).to.deep.include({ days: 1, isRebuild: false }); // the day of the cut
     await world.outcomes([{ crmId: 'lead 7', converted: true, at: new Date(asOf(9)) }], asOf(40));
     await world.call(asOf(40), [{ crmId: 'lead 41', score: 50 }]);
     const third = await gradeAt(ids, asOf(40.5));
-    expect(third.refreshed).to.deep.include({ days: 3, isRebuild: false }); // day 7, day 40 and the horizon's
+    expect(third.refreshed).to.deep.include({ days: 3, isRebuild: false }); // day 7, day 40 and the day of the cut
     expectTruth(third, world, asOf(40.5));
   });
 
-  it('moves single leads whose outcome has changed, without computing the days that they were scored on', async () => {
+  it('applies changed outcomes to single leads without recomputing their days', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     const asOf = startMs + 40 * dayMs;
@@ -136,7 +136,7 @@ describe('grading a version again', () => {
     await world.age(longMs);
     expectTruth(await gradeAt(ids, asOf), world, asOf);
     await world.age(longMs);
-    // Converts, is named first, is no longer converted, had converted before it was scored, is not late any more.
+    // In order: converts, gets its first outcome, is reopened, converted before it was scored, converts in time.
     const news = [
       converted('a3', 9),
       converted('a5', 60),
@@ -154,7 +154,7 @@ describe('grading a version again', () => {
     await world.age(longMs);
     await gradeAt(ids, asOf, { rebuild: true });
     expect((await days()).map(({ bands }) => bands)).to.deep.equal(bandsAfter);
-    // Changed twice since the grade: what the day counted is no longer told, so it is computed as a whole.
+    // An outcome that changed twice since the grade hides what its day counted, so the day is recomputed.
     await world.age(longMs);
     for (const word of [open('a7'), converted('a7', 12)]) await world.outcomes([word], asOf);
     const third = await gradeAt(ids, asOf);
@@ -162,7 +162,7 @@ describe('grading a version again', () => {
     expectTruth(third, world, asOf);
   });
 
-  it('sees what has changed on days that the grade before did not look at', async () => {
+  it('applies changes on days that the previous grade did not cover', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     const asOf = startMs + 30 * dayMs;
@@ -176,7 +176,7 @@ describe('grading a version again', () => {
     expectTruth(await gradeAt(ids, asOf), world, asOf);
   });
 
-  it('computes everything anew once a week, and when it is told to', async () => {
+  it('recomputes all days once a week, and with the rebuild option', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     await world.call(startMs, [{ crmId: 'a', score: 50 }]);

@@ -11,11 +11,11 @@ const startMs = Date.UTC(2026, 0, 10);
 const horizonDays = 20;
 const hourMs = 60 * 60 * 1000;
 
-describe('grading a version from what was recorded', () => {
+describe('gradeVersion', () => {
   const mongo = gradingDatabase();
   const gradeAt = gradesIn(mongo, horizonDays);
 
-  it('a conversion counts up to the end of the horizon, to the millisecond, and not at the prediction itself', async () => {
+  it('counts conversions after the prediction and up to the last millisecond of the horizon', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     const ends = startMs + horizonDays * dayMs;
@@ -36,7 +36,7 @@ describe('grading a version from what was recorded', () => {
     expect(figures(graded, 'cohort_reconciles')).to.include({ excluded: 1 });
   });
 
-  it('looks back 365 days from the day on which predictions matured', async () => {
+  it('covers the predictions that matured in the last 365 days', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     for (let day = 0; day < 3; day += 1)
@@ -49,11 +49,11 @@ describe('grading a version from what was recorded', () => {
     expect(await cohort(horizonDays + 364)).to.equal(3);
   });
 
-  it('lets a failed model pass by what has matured since, when what failed it has left the window', async () => {
+  it('passes a failed model by conversions that matured since, after the failing ones left the window', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
-    /** A hundred leads of each band, of whom so many convert. */
-    const lived = async (atMs: number, conversions: readonly number[]): Promise<void> => {
+    /** Records 100 leads per band and the given number of conversions per band. */
+    const recordLeads = async (atMs: number, conversions: readonly number[]): Promise<void> => {
       const leads = conversions.flatMap((count, band) =>
         Array.from({ length: 100 }, (_, lead) => ({
           crmId: `${atMs} ${band} ${lead}`,
@@ -65,21 +65,21 @@ describe('grading a version from what was recorded', () => {
       const words = leads.map(({ crmId, converted }) => ({ crmId, converted, at: new Date(atMs + dayMs) }));
       await world.outcomes(words, atMs + dayMs);
     };
-    await lived(startMs, [60, 60, 60, 60, 60]);
+    await recordLeads(startMs, [60, 60, 60, 60, 60]);
     const flat = await gradeAt(ids, startMs + horizonDays * dayMs);
     expect(flat.verdict).to.include({ state: 'failed', failing_gate: 'rate_rises_with_band' });
     const laterMs = startMs + 365 * dayMs;
-    await lived(laterMs, [1, 2, 5, 15, 36]);
+    await recordLeads(laterMs, [1, 2, 5, 15, 36]);
     const fewMore = await gradeAt(ids, laterMs + horizonDays * dayMs);
     expect(figures(fewMore, 'outcomes_observed')).to.include({ conversions: 59 });
     expect(fewMore.verdict).to.include({ state: 'failed', failing_gate: 'rate_rises_with_band' });
     expect(fewMore.verdict.summary).to.include('60 more conversions').and.include('59 have come since');
-    await lived(laterMs + dayMs, [0, 0, 0, 0, 1]);
+    await recordLeads(laterMs + dayMs, [0, 0, 0, 0, 1]);
     const enoughMore = await gradeAt(ids, laterMs + (horizonDays + 1) * dayMs);
     expect(enoughMore.verdict).to.include({ state: 'passed', failing_gate: null });
   });
 
-  it('says that nothing is stored of calls within the window only: a version that is no longer used has none', async () => {
+  it('fails predictions_recorded only for counted calls within the window', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     await world.call(startMs, [{ crmId: 'a', score: 50 }]);
@@ -94,7 +94,7 @@ describe('grading a version from what was recorded', () => {
     expect(gone).to.include({ state: 'too_early_to_grade', failing_gate: 'predictions_recorded' });
   });
 
-  it('calls of test keys, which leave no predictions, are none that a prediction should be of', async () => {
+  it('ignores calls of test keys, which store no predictions', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     await world.call(startMs, [{ crmId: 'a', score: 50 }]);
@@ -113,7 +113,7 @@ describe('grading a version from what was recorded', () => {
     expect(figures(graded, 'cohort_reconciles')).to.include({ ledger_records: 200, stored_rows: 200 });
   });
 
-  it('a repeat of a lead first scored before the window is still a repeat', async () => {
+  it('counts a lead that was first scored before the window as a repeat', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     const later = startMs + 500 * dayMs;
@@ -129,7 +129,7 @@ describe('grading a version from what was recorded', () => {
     });
   });
 
-  it('a call that arrives over midnight is counted on the day of its rows', async () => {
+  it('counts a call whose body arrived over midnight on the day of its rows', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     const midnight = startMs + 3 * dayMs;
@@ -144,7 +144,7 @@ describe('grading a version from what was recorded', () => {
     expect(figures(await gradeAt(ids, midnight + dayMs), 'cohort_reconciles')).to.include({ joined: 1 });
   });
 
-  it('leads that were scored on a day after the newest outcome data came need not be named yet', async () => {
+  it('does not expect outcome data for leads scored on a day after the newest outcome arrived', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     await world.call(
@@ -162,7 +162,7 @@ describe('grading a version from what was recorded', () => {
     expect(await joined()).to.include({ cohort: 5, joined: 2, joinable: 5 });
   });
 
-  it('two grades at once leave one verdict, weighed against the one before it', async () => {
+  it('stores one verdict after three concurrent grades', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     await world.call(startMs, [{ crmId: 'a', score: 50 }]);
@@ -180,14 +180,14 @@ const maturedMs = scoredMs + (horizonDays + 1) * dayMs;
 const rising = [5, 15, 25, 35, 45];
 const flat = [25, 25, 25, 25, 25];
 
-describe('a grade as of an instant that has not come yet', () => {
+describe('gradeVersion at a future date', () => {
   const mongo = gradingDatabase();
   const gradeAt = gradesIn(mongo, horizonDays);
 
   const stored = ({ modelId, version }: WorldIds): Promise<StoredVerdict | undefined> =>
     new ValidationStore(mongo.database).find(`${modelId}:${version}`, 5_000);
 
-  /** Fifty leads in each band, of which so many convert. */
+  /** Records outcomes of 50 leads per band, with the given number of conversions. */
   const report = async (world: RecordedWorld, conversions: readonly number[]): Promise<void> =>
     await world.outcomes(
       leads.map(({ crmId, band, number }) => ({
@@ -208,7 +208,7 @@ describe('a grade as of an instant that has not come yet', () => {
     return world;
   };
 
-  it('says what the verdict would be, and leaves the one of now in force', async () => {
+  it('returns the verdict of a rehearsal and keeps the stored verdict', async () => {
     const ids = newIds();
     await worldOf(ids);
     const nowMs = scoredMs + 2 * dayMs;
@@ -220,7 +220,7 @@ describe('a grade as of an instant that has not come yet', () => {
     expect(await stored(ids)).to.deep.equal(ofNow);
   });
 
-  it('that was stored by a clock moved on does not keep a failing model passed', async () => {
+  it('does not hold a pass that was stored with a future date', async () => {
     const ids = newIds();
     const world = await worldOf(ids);
     expect((await gradeAt(ids, maturedMs + 10 * dayMs)).verdict).to.include({ state: 'passed' });

@@ -22,7 +22,7 @@ import { type FreshDatabases, freshDatabases } from '../../../support/servers.js
 
 const hourMs = 60 * 60 * 1000;
 
-describe('the grading lane', () => {
+describe('startGradingLane', () => {
   let databases: FreshDatabases;
   let mongo: Mongo;
   let redis: Redis;
@@ -77,8 +77,8 @@ describe('the grading lane', () => {
       return verdict;
     }, 10_000);
 
-  /** What is published from now on, as a gateway hears it. */
-  async function heardChanges(): Promise<readonly Change[]> {
+  /** Subscribes like a gateway and collects all changes that are published from now on. */
+  async function collectChanges(): Promise<readonly Change[]> {
     const changes: Change[] = [];
     const subscriber = redis.duplicate();
     stops.push(() => subscriber.disconnect());
@@ -89,8 +89,8 @@ describe('the grading lane', () => {
     return changes;
   }
 
-  it('grades what has not been graded since last night as soon as it runs, and tells the gateways', async () => {
-    const changes = await heardChanges();
+  it('grades due versions at start and publishes the verdicts', async () => {
+    const changes = await collectChanges();
     const model = await newModel();
     nowMs += dayMs;
     await startLane();
@@ -103,7 +103,7 @@ describe('the grading lane', () => {
     });
   });
 
-  it('grades every model of an organisation after an import, and none of another', async () => {
+  it('grades the forward models of an organisation after an import, and no model of another organisation', async () => {
     const organisation = newId('org');
     const [one, two] = [await newModel(organisation), await newModel(organisation)];
     const [timing, foreign] = [await newModel(organisation, 'timing'), await newModel()];
@@ -115,28 +115,28 @@ describe('the grading lane', () => {
     expect(await verdictOf(foreign)).to.equal(undefined);
   });
 
-  it('stores no verdict as of a later date, and tells nobody of one', async () => {
-    const changes = await heardChanges();
-    const rooms = { database: mongo.database, clock, redis };
+  it('neither stores nor publishes the verdict of a future date', async () => {
+    const changes = await collectChanges();
+    const deps = { database: mongo.database, clock, redis };
     const [rehearsed, plain] = [await newModel(), await newModel()];
     const one = { model: rehearsed, version: rehearsed.version };
-    const rehearsal = await gradeAndTell(rooms, one, { asOfMs: nowMs + 1 });
+    const rehearsal = await gradeAndTell(deps, one, { asOfMs: nowMs + 1 });
     expect(rehearsal).to.include({ isRehearsal: true });
     expect(rehearsal.verdict.grade?.as_of.getTime()).to.equal(nowMs + 1);
     expect(await verdictOf(rehearsed)).to.equal(undefined);
 
-    const { verdict } = await gradeAndTell(rooms, one, { asOfMs: nowMs - 1 });
+    const { verdict } = await gradeAndTell(deps, one, { asOfMs: nowMs - 1 });
     expect(await verdictOf(rehearsed)).to.deep.equal(verdict);
-    await gradeAndTell(rooms, one, { asOfMs: nowMs + 100 * dayMs });
+    await gradeAndTell(deps, one, { asOfMs: nowMs + 100 * dayMs });
     expect(await verdictOf(rehearsed)).to.deep.equal(verdict);
 
-    await gradeAndTell(rooms, { model: plain, version: plain.version });
+    await gradeAndTell(deps, { model: plain, version: plain.version });
     await eventually(() => {
       expect(changes.map(({ id }) => id)).to.deep.equal([rehearsed._id, plain._id]);
     });
   });
 
-  it('grades at once what has a verdict of a later date', async () => {
+  it('grades a version at start if its stored verdict is of a future date', async () => {
     const model = await newModel();
     const movedOn = { database: mongo.database, clock: { now: () => nowMs + 100 * dayMs }, redis };
     await gradeAndTell(movedOn, { model, version: model.version });
@@ -146,7 +146,7 @@ describe('the grading lane', () => {
     }, 10_000);
   });
 
-  it('finds due what was last graded or imported before two at night, UTC', async () => {
+  it('lists versions as due that were last graded or imported before 2:00 UTC', async () => {
     const night = Date.UTC(2026, 4, 11, 2);
     expect(lastNightMs(night)).to.equal(night);
     expect(lastNightMs(night - 1)).to.equal(night - dayMs);
@@ -168,7 +168,7 @@ describe('the grading lane', () => {
     expect(await isDue(), 'the next night').to.equal(true);
   });
 
-  it('is looked through again after Redis was emptied', async function () {
+  it('recreates its schedule after Redis was emptied', async function () {
     this.timeout(20_000);
     await startLane();
     await redis.flushall();

@@ -15,7 +15,7 @@ import {
 } from '../../../../worker/grading/statistics/lift.js';
 import { leaveOut } from '../../../support/leave-out.js';
 
-/** What scipy and statsmodels say: see scripts/validation/statistics_reference.py. */
+/** Reference values of scipy and statsmodels, from scripts/validation/statistics_reference.py. */
 interface StatisticsReference {
   readonly normalUpperTail: readonly { readonly z: number; readonly p: number }[];
   readonly cochranArmitage: readonly {
@@ -45,16 +45,14 @@ interface StatisticsReference {
   }[];
 }
 
-/** Where the reference numbers are kept. */
 const statisticsReferenceFile = (): string => projectFile('test/fixtures/statistics-reference.json');
 
-/** The reference numbers that are kept with the tests. */
 const statisticsReference = (): StatisticsReference =>
   JSON.parse(readFileSync(statisticsReferenceFile(), 'utf8')) as StatisticsReference;
 
 const reference = statisticsReference();
 
-/** Expects agreement to ten digits, however small the number is. */
+/** Expects agreement to ten significant digits. */
 function expectClose(actual: number, expected: number, name: string): void {
   expect(Math.abs(actual - expected), name).to.be.at.most(1e-10 * Math.abs(expected) + 1e-300);
 }
@@ -70,12 +68,12 @@ const arbitraryBands = fc.array(
 );
 
 describe('the statistics of validation', () => {
-  describe('agree with scipy and statsmodels', () => {
-    it('normalUpperTail with scipy.stats.norm.sf', () => {
+  describe('reference values of scipy and statsmodels', () => {
+    it('normalUpperTail equals scipy.stats.norm.sf', () => {
       for (const { z, p } of reference.normalUpperTail) expectClose(normalUpperTail(z), p, `z = ${z}`);
     });
 
-    it('cochranArmitage with the linear-by-linear test of statsmodels', () => {
+    it('cochranArmitage equals the linear-by-linear test of statsmodels', () => {
       for (const { bands, z, risingP, fallingP } of reference.cochranArmitage) {
         const trend = cochranArmitage(bands.map(([records, conversions]) => ({ records, conversions })));
         expectClose(trend.z, z, `z of ${JSON.stringify(bands)}`);
@@ -84,7 +82,7 @@ describe('the statistics of validation', () => {
       }
     });
 
-    it('wilsonInterval with proportion_confint of statsmodels', () => {
+    it('wilsonInterval equals proportion_confint of statsmodels', () => {
       for (const { conversions, records, low, high } of reference.wilsonInterval) {
         const interval = wilsonInterval(conversions, records);
         expect(interval.low).to.be.closeTo(low, 1e-12);
@@ -92,7 +90,7 @@ describe('the statistics of validation', () => {
       }
     });
 
-    it('katzLowerBound and topBandLift with confint_proportions_2indep of statsmodels', () => {
+    it('katzLowerBound and topBandLift equal confint_proportions_2indep of statsmodels', () => {
       for (const { top, rest, relativeRiskLowerBound, lift, lowerBound } of reference.topBandLift) {
         const name = JSON.stringify([top, rest]);
         expectClose(katzLowerBound(count(top), count(rest)), relativeRiskLowerBound, name);
@@ -102,19 +100,19 @@ describe('the statistics of validation', () => {
       }
     });
 
-    it('poissonLowerTail with scipy.stats.poisson.cdf', () => {
+    it('poissonLowerTail equals scipy.stats.poisson.cdf', () => {
       for (const { count: events, mean, p } of reference.poissonLowerTail)
         expectClose(poissonLowerTail(events, mean), p, `P(X <= ${events}; ${mean})`);
     });
 
-    it('requiredConversions with the formula worked out in Python', () => {
+    it('requiredConversions equals the formula in Python', () => {
       for (const { topShare, expectedLift, conversions } of reference.requiredConversions)
         expect(requiredConversions(topShare, expectedLift), `${topShare} ${expectedLift}`).to.equal(
           conversions,
         );
     });
 
-    it('and the reference numbers are those that the script gives today', function () {
+    it('statistics_reference.py reproduces the stored reference values', function () {
       this.timeout(60_000);
       const python = [projectFile('.local/statistics/bin/python'), 'python3', 'python'].find(
         (program) => spawnSync(program, ['-c', 'import scipy, statsmodels']).status === 0,
@@ -122,7 +120,7 @@ describe('the statistics of validation', () => {
       if (python === undefined)
         return leaveOut(
           this,
-          'no Python with scipy and statsmodels is here',
+          'no Python with scipy and statsmodels was found',
           'pip install scipy statsmodels, for python3 or in an environment at .local/statistics',
         );
       const script = projectFile('scripts/validation/statistics_reference.py');
@@ -132,8 +130,8 @@ describe('the statistics of validation', () => {
     });
   });
 
-  describe('hold at the edges', () => {
-    it('no records, no conversions or only conversions tell of no trend', () => {
+  describe('edge cases', () => {
+    it('cochranArmitage returns z = 0 for no records, no conversions and only conversions', () => {
       for (const bands of [
         [],
         [{ records: 50, conversions: 10 }],
@@ -144,7 +142,7 @@ describe('the statistics of validation', () => {
         expect(cochranArmitage(bands)).to.deep.equal({ z: 0, risingP: 0.5, fallingP: 0.5 });
     });
 
-    it('a lift is the same by relative risk and by rates, and back', () => {
+    it('relativeRiskOfLift inverts liftOfRelativeRisk', () => {
       fc.assert(
         fc.property(
           fc.double({ min: 0.01, max: 0.99, noNaN: true }),
@@ -158,7 +156,7 @@ describe('the statistics of validation', () => {
       );
     });
 
-    it('a lift that the share cannot hold asks for the most conversions', () => {
+    it('requiredConversions returns 100 for a lift that contradicts the share, or is at most 1', () => {
       for (const [share, lift] of [
         [0, 2],
         [0.5, 2],
@@ -170,13 +168,13 @@ describe('the statistics of validation', () => {
         expect(requiredConversions(share, lift)).to.equal(100);
     });
 
-    it('a lift without conversions is 0', () => {
+    it('topBandLift returns lift 0 without conversions', () => {
       const lift = topBandLift({ records: 10, conversions: 0 }, { records: 90, conversions: 0 });
       expect(lift.lift).to.equal(0);
       expect(lift.lowerBound).to.be.within(0, 1);
     });
 
-    it('the Wilson interval always holds the rate and stays within 0 and 1', () => {
+    it('wilsonInterval contains the rate and stays within 0 and 1', () => {
       fc.assert(
         fc.property(
           fc.integer({ min: 1, max: 100_000 }),
@@ -192,7 +190,7 @@ describe('the statistics of validation', () => {
       expect(wilsonInterval(0, 0)).to.deep.equal({ low: 0, high: 1 });
     });
 
-    it('the Poisson tail grows with the count, from above 0 to 1', () => {
+    it('poissonLowerTail increases with the count and stays within 0 and 1', () => {
       fc.assert(
         fc.property(fc.nat(2000), fc.double({ min: 0.1, max: 2000, noNaN: true }), (events, mean) => {
           const p = poissonLowerTail(events, mean);
@@ -204,7 +202,7 @@ describe('the statistics of validation', () => {
   });
 
   describe('mergeBands', () => {
-    it('leaves bands that are rich enough', () => {
+    it('mergeBands keeps bands that are large enough', () => {
       const bands = [40, 50, 60, 70, 80].map((records) => ({ records, conversions: records / 5 }));
       expect(mergeBands(bands).map(({ first, last }) => [first, last])).to.deep.equal([
         [0, 0],
@@ -215,7 +213,7 @@ describe('the statistics of validation', () => {
       ]);
     });
 
-    it('joins the poorest to its poorer neighbour until each has 20 records and 5 expected conversions', () => {
+    it('mergeBands joins the smallest band to its smaller neighbour until each has 20 records and 5 expected conversions', () => {
       const records = [100, 12, 30, 200, 9];
       const bands = records.map((each) => ({ records: each, conversions: Math.round(each / 4) }));
       expect(mergeBands(bands).map(({ first, last }) => [first, last])).to.deep.equal([
@@ -227,7 +225,7 @@ describe('the statistics of validation', () => {
       expect(mergeBands(rare)).to.have.length(2); // 3 expected in one band, 6 in two
     });
 
-    it('loses no record, keeps the order, and leaves only rich bands or one', () => {
+    it('mergeBands keeps all records and the order, and returns large enough bands or a single one', () => {
       fc.assert(
         fc.property(arbitraryBands, (bands) => {
           const merged = mergeBands(bands);
@@ -250,7 +248,7 @@ describe('the statistics of validation', () => {
   });
 });
 
-/** Python's libraries differ in the last digits from release to release. */
+/** Compares with a tolerance, because releases of the Python libraries differ in the last digits. */
 function expectSameNumbers(actual: unknown, expected: unknown, path: string): void {
   if (typeof expected === 'number') {
     expect(actual, path).to.be.a('number');
