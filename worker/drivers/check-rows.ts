@@ -54,8 +54,8 @@ function firstLines(golden: Buffer): Buffer {
 }
 
 /**
- * Draws rows around the thresholds of the trees, including NaN, or around the means of a linear model. The rows are
- * deterministic.
+ * Draws rows around the thresholds of the trees, including NaN, or around the means of a linear model. The
+ * rows are deterministic.
  */
 export function drawnRows(
   sum: Sum,

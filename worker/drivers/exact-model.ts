@@ -32,8 +32,9 @@ export interface ExactModel {
 }
 
 /**
- * Reads and prepares a model from its ONNX file. It takes about 0.1 s per megabyte and mostly blocks the thread.
- * @throws NotASum unless the model is a sum of trees or of weighted columns; BundleError for an unreadable file
+ * Reads and prepares a model from its ONNX file. It takes about 0.1 s per megabyte, mostly in one
+ * block of synchronous work.
+ * @throws NotASum unless the model is a sum of trees or of weighted columns; BundleError if it is unreadable
  */
 export async function readExactModel(request: ExactRequest): Promise<ExactModel> {
   const { covers, width, fields, fieldOfColumn, means, needsRows } = request;

@@ -36,8 +36,8 @@ export interface Explanation {
 }
 
 /**
- * Compiles the best explanation of a model. A sum of trees or of weighted columns is explained exactly, after 32 rows
- * have reproduced ONNX's output. Any other model is explained by occlusion.
+ * Compiles the best explanation of a model. A sum of trees or of weighted columns is explained exactly, after
+ * 32 rows have reproduced ONNX's output. Any other model is explained by occlusion.
  * @throws what the session throws
  */
 export async function compileExplanation(model: ExplainedModel, files: ExplainFiles): Promise<Explanation> {

@@ -8,7 +8,8 @@ import type { PreparedTrees, TreeGroup } from './prepared-trees.js';
 const maxInlineBytes = 32 * 1024;
 
 /**
- * Like `readExactModel`, but reads a large file in a separate thread, so that this thread can score other calls.
+ * Like `readExactModel`, but reads a large file in a separate thread, so that this thread can score other
+ * calls.
  * @throws NotASum unless the model is a readable sum of trees or of weighted columns
  */
 export async function readExactModelInThread(request: ExactRequest): Promise<ExactModel> {

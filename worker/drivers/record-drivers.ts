@@ -61,7 +61,9 @@ interface ValueReader {
   readonly separator: string;
 }
 
-/** The drivers of one record, flat: field index, contribution in ten-thousandths, value as text, and so on. */
+/**
+ * The drivers of one record, flat: field index, contribution in ten-thousandths, value as text, and so on.
+ */
 export type RecordDrivers = ExplainedRows['drivers'][number];
 
 /** Converts contributions to drivers. */

@@ -9,7 +9,7 @@ export const unequalCode = 6;
 /** The value is one of `members`. */
 export const amongCode = 7;
 
-/** One input column of the trees: `weight` * model column + `offset`, in float32 (1 and 0 without preprocessing). */
+/** One input column of the trees: `weight` * model column + `offset`, in float32. Defaults are 1 and 0. */
 export interface TreeInput {
   readonly column: number;
   readonly weight: number;
@@ -17,8 +17,9 @@ export interface TreeInput {
 }
 
 /**
- * The trees of one ONNX operator of any version, as arrays over all nodes of all trees. A node may have several parents:
- * converters turn a split on a set of categories into a chain of `equalCode` nodes with one true child.
+ * The trees of one ONNX operator of any version, as arrays over all nodes of all trees. A node may have
+ * several parents: converters turn a split on a set of categories into a chain of `equalCode` nodes with one
+ * true child.
  */
 export interface TreeEnsemble {
   readonly inputs: readonly TreeInput[];

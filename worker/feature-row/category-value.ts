@@ -31,8 +31,8 @@ export function compileVocabulary(
 }
 
 /**
- * Compiles a reader of category cells. Numbers and booleans are read as text. The vocabulary takes precedence over
- * the missing texts.
+ * Compiles a reader of category cells. Numbers and booleans are read as text. The vocabulary takes precedence
+ * over the missing texts.
  * @returns a function from a scalar to an index in `categories`, `unknownCategory` or `missingSentinel`
  */
 export function compileCategoryReader(

@@ -82,7 +82,8 @@ export function dateTextMs(text: string, order: 'dmy' | 'mdy' | undefined): numb
 }
 
 /**
- * Reads Unix time whose unit follows from its magnitude: below 1e11 seconds, below 1e14 milliseconds, else microseconds.
+ * Reads Unix time whose unit follows from its magnitude: below 1e11 seconds, below 1e14 milliseconds, else
+ * microseconds.
  * @returns Unix ms; NaN outside the years 1900 to 2100
  */
 export function epochMs(value: number): number {

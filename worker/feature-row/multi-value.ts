@@ -14,8 +14,9 @@ interface Listed {
 const tooLong: Listed = { columns: [], reading: wasUnreadable };
 
 /**
- * Compiles the writer of a multi feature's columns (multi-hot), for a scalar or for one element of an array. A text
- * that equals a category is not split; any other text is split at the separator. Unknown parts set nothing.
+ * Compiles the writer of a multi feature's columns (multi-hot), for a scalar or for one element of an array.
+ * A text that equals a category is not split; any other text is split at the separator. Unknown parts set
+ * nothing.
  */
 export function compileMultiWriter(feature: MultiFeature, missingTexts: ReadonlySet<string>): FeatureWriter {
   const list = rememberTexts(compileListReader(feature, missingTexts));

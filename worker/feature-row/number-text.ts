@@ -3,7 +3,7 @@ const plainPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/;
 const maxPlainLength = 1024;
 const maxAmountLength = 128;
 
-/** A sign after up to two letters ("US$", "R$"), the NFKC forms of the rupee and rial signs, or an ISO 4217 code. */
+/** A sign after up to two letters ("US$", "R$"), the NFKC rupee and rial signs, or an ISO 4217 code. */
 const currencyPattern = String.raw`[a-z]{0,2}\p{Sc}|rs\.?|\u0631\u06cc\u0627\u0644|[a-z]{3}`;
 const amountPattern = new RegExp(
   `^(?<sign>[+-]?) ?(?<before>${currencyPattern})? ?(?<innerSign>[+-]?) ?` +
@@ -53,7 +53,8 @@ export function compileNumberText({ percentIsFraction }: { readonly percentIsFra
 const finite = (value: number): number => (Number.isFinite(value) ? value : Number.NaN);
 
 /**
- * Normalizes an amount: a point as decimal mark, no thousands separators. Undefined if the marks contradict each other.
+ * Normalizes an amount: a point as decimal mark, no thousands separators. Undefined if the marks contradict
+ * each other.
  * - A lone comma before exactly three digits separates thousands, unless only zeros precede it.
  * - With commas and points, the last mark is the decimal mark.
  * - Several points separate thousands.
@@ -84,7 +85,9 @@ function withDecimals(
   return whole && `${whole}.${after}`;
 }
 
-/** Joins groups of three digits. With commas, groups of two may precede the last, as in India ("12,34,567"). */
+/**
+ * Joins groups of three digits. With commas, groups of two may precede the last, as in India ("12,34,567").
+ */
 function ungrouped(text: string, separators: string): string | undefined {
   if (/^\d+$/.test(text)) return text;
   const separator = /\D/.exec(text)?.[0];
@@ -99,12 +102,12 @@ function ungrouped(text: string, separators: string): string | undefined {
 
 /** The ISO 4217 codes in use, and the latest that the euro replaced, in lower case. */
 const codeList = `
-aed afn all amd ang aoa ars aud awg azn bam bbd bdt bgn bhd bif bmd bnd bob brl bsd btn bwp byn bzd cad cdf chf clp cny
-cop crc cuc cup cve czk djf dkk dop dzd egp ern etb eur fjd fkp gbp gel ghs gip gmd gnf gtq gyd hkd hnl hrk htg huf idr
-ils inr iqd irr isk jmd jod jpy kes kgs khr kmf kpw krw kwd kyd kzt lak lbp lkr lrd lsl lyd mad mdl mga mkd mmk mnt mop
-mru mur mvr mwk mxn myr mzn nad ngn nio nok npr nzd omr pab pen pgk php pkr pln pyg qar ron rsd rub rwf sar sbd scr sdg
-sek sgd shp sle sll sos srd ssp stn svc syp szl thb tjs tmt tnd top try ttd twd tzs uah ugx usd uyu uzs ved ves vnd vuv
-wst xaf xcd xcg xof xpf yer zar zmw zwg`;
+aed afn all amd ang aoa ars aud awg azn bam bbd bdt bgn bhd bif bmd bnd bob brl bsd btn bwp byn bzd cad cdf
+chf clp cny cop crc cuc cup cve czk djf dkk dop dzd egp ern etb eur fjd fkp gbp gel ghs gip gmd gnf gtq gyd
+hkd hnl hrk htg huf idr ils inr iqd irr isk jmd jod jpy kes kgs khr kmf kpw krw kwd kyd kzt lak lbp lkr lrd
+lsl lyd mad mdl mga mkd mmk mnt mop mru mur mvr mwk mxn myr mzn nad ngn nio nok npr nzd omr pab pen pgk php
+pkr pln pyg qar ron rsd rub rwf sar sbd scr sdg sek sgd shp sle sll sos srd ssp stn svc syp szl thb tjs tmt
+tnd top try ttd twd tzs uah ugx usd uyu uzs ved ves vnd vuv wst xaf xcd xcg xof xpf yer zar zmw zwg`;
 
 /** One set for all parsers: a wide model has thousands of number features. */
 const currencyCodes: ReadonlySet<string> = new Set(codeList.trim().split(/\s+/));

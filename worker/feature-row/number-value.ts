@@ -66,8 +66,9 @@ const maxExactDigits = 15;
 const powersOfTen = Float64Array.from({ length: maxExactDigits + 1 }, (_, power) => 10 ** power);
 
 /**
- * Parses a short plain decimal ("1200", "-3.50", "+.5"); NaN for any other text. The result is correctly rounded: the
- * digits and the power of ten are exact, and one division rounds once.
+ * Parses a short plain decimal ("1200", "-3.50", "+.5"); NaN for any other text. The result is correctly
+ * rounded: the digits and the power of ten are exact, and one division rounds once.
+ *
  * Source: W. D. Clinger, "How to Read Floating Point Numbers Accurately", 1990.
  */
 export function plainDecimal(text: string): number {

@@ -17,7 +17,7 @@ export function compileTextReader(
   });
 }
 
-/** Enough for the vocabulary of one field. A full cache is emptied, because callers can send any number of texts. */
+/** Enough for the vocabulary of one field. A full cache is emptied, because callers send arbitrary texts. */
 const maxRememberedTexts = 1024;
 /** Longer texts are not cached. */
 const maxRememberedLength = 64;

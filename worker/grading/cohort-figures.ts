@@ -14,7 +14,7 @@ export interface RequestFigures {
   readonly storedRows: number;
   /** Calls whose number of stored rows differs from the ledger. */
   readonly mismatchedRequests: number;
-  /** Whether the first counted call is older than 24 hours; only computed if no prediction is stored, else false. */
+  /** Whether the first counted call is older than 24 hours; always false if predictions are stored. */
   readonly countedForADay: boolean;
 }
 

@@ -82,7 +82,10 @@ function judgementOf(tested: readonly TestedGate[], figures: CohortFigures): Jud
 
 function passedSummary(figures: CohortFigures, lift: number): string {
   const matured = counted(sumOf(figures.bands, 'records'));
-  return `Passed: all six validation gates cleared on ${matured} matured predictions, with top-band lift ${timesText(lift)}.`;
+  return (
+    `Passed: all six validation gates cleared on ${matured} matured predictions, ` +
+    `with top-band lift ${timesText(lift)}.`
+  );
 }
 
 function gateResult({ gate, outcome }: TestedGate, isAfterFailure: boolean): GateResult {

@@ -50,7 +50,8 @@ export interface Graded {
  * Grades one version of a model.
  * 1. Updates its daily figures and adds them up. Only unchanged days of earlier grades are reused.
  * 2. Tests the gates, and combines the result with the previous verdict.
- * 3. Stores the verdict unless it is a rehearsal. A rehearsal stores its days, because they do not depend on the date.
+ * 3. Stores the verdict unless it is a rehearsal. A rehearsal stores its days, because they do not depend on
+ *    the date.
  * @throws MongoDB errors; the stored verdict is then unchanged
  */
 export async function gradeVersion(options: GradeOptions): Promise<Graded> {

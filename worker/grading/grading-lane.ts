@@ -31,8 +31,8 @@ export interface GradingLaneOptions extends GradingRooms {
 /**
  * Grades models as BullMQ jobs in a separate queue. Each job runs once, independent of the number of pools.
  *
- * 1. Every 15 minutes a job finds the versions that were not graded since last night. After an outage they are graded as
- *    soon as a pool starts.
+ * 1. Every 15 minutes a job finds the versions that were not graded since last night. After an outage they
+ *    are graded as soon as a pool starts.
  * 2. An import of outcomes grades the organisation's models.
  * 3. Each version is graded by its own job.
  */

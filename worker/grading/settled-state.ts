@@ -26,19 +26,20 @@ export interface Barrier {
 /** A passed model fails only after this many consecutive failing grades. */
 const failingGradesToFail = 2;
 /**
- * A failed model passes only with this share of additional conversions. A grade covers one year, in which conversions
- * leave as others arrive. Conversions that have matured since the failing grade therefore count as well.
+ * A failed model passes only with this share of additional conversions. A grade covers one year, in which
+ * conversions leave as others arrive. Conversions that have matured since the failing grade therefore count
+ * as well.
  */
 const additionalShare = 0.2;
 /**
- * Gates that test outcomes, and can be passed by luck if tested repeatedly. A cohort that failed to reconcile passes as
- * soon as it reconciles.
+ * Gates that test outcomes, and can be passed by luck if tested repeatedly. A cohort that failed to reconcile
+ * passes as soon as it reconciles.
  */
 const outcomeGates: readonly FailingGate[] = ['outcomes_observed', 'rate_rises_with_band', 'top_band_lift'];
 
 /**
- * Computes the state after a grade from the previous one. It changes slowly, because repeated tests of the same leads
- * produce false results.
+ * Computes the state after a grade from the previous one. It changes slowly, because repeated tests of the
+ * same leads produce false results.
  * @param previous undefined for the first grade
  */
 export function settledState(grade: Judgement, previous: Standing | undefined, days: GradedDays): Standing {
@@ -51,7 +52,8 @@ export function settledState(grade: Judgement, previous: Standing | undefined, d
     failingGate: barrier.gate,
     summary:
       `Failed at ${barrier.gate}: the gates clear now, but a failed model passes again only with ` +
-      `${counted(additionalNeeded(barrier))} more conversions, 20 % of the ${counted(barrier.conversions)} that failed it; ` +
+      `${counted(additionalNeeded(barrier))} more conversions, ` +
+      `20 % of the ${counted(barrier.conversions)} that failed it; ` +
       `${counted(additionalSince(barrier, grade, days))} have come since.`,
     failingGrades: 0,
     barrier,
@@ -76,8 +78,8 @@ function afterFailingGrade(grade: Judgement, previous: Standing | undefined, day
   const failingGrades = (previous?.failingGrades ?? 0) + 1;
   if (previous?.state === 'passed' && failingGrades < failingGradesToFail) {
     const summary =
-      `${previous.summary.replace(/\.$/, '')}; the latest grade did not clear ${grade.failingGate}, and a second one ` +
-      'in a row would fail the model.';
+      `${previous.summary.replace(/\.$/, '')}; the latest grade did not clear ${grade.failingGate}, ` +
+      'and a second one in a row would fail the model.';
     return { state: 'passed', failingGate: null, summary, failingGrades };
   }
   return standingOf(grade, { failingGrades, barrier: barrierAfter(grade, previous?.barrier, days) });

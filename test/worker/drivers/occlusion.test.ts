@@ -137,7 +137,8 @@ describe('explainByOcclusion', () => {
   it('uses only one of the two mixtures if the other is NaN, and 0 if both are NaN', async () => {
     const picky = ([a = 0, b = 0]: readonly number[]) => (a === 1 && b === 0 ? Number.NaN : 2 * a + b);
     const { contributions } = await occluded(picky, { baseline: [0, 0], rows: [[1, 1]] });
-    // The record with b = 0 is NaN, and so is the baseline with a = 1: b uses only the baseline, a only the record.
+    // The record with b = 0 is NaN, and so is the baseline with a = 1.
+    // So b uses only the baseline, and a only the record.
     expect(contributions[0]?.[0]).to.be.closeTo(2, 1e-9);
     expect(contributions[0]?.[1]).to.be.closeTo(1, 1e-9);
     const never = () => Number.NaN;

@@ -158,7 +158,7 @@ describe('the value of a driver', () => {
     ['Created', 'yesterday'],
   ];
   for (const [field, value] of missing)
-    it(`returns an empty driver value for a missing or unreadable cell: ${field} ${JSON.stringify(value)}`, () => {
+    it(`returns an empty driver value for an unread cell: ${field} ${JSON.stringify(value)}`, () => {
       expect(textOf(field, value)).to.equal('');
     });
 

@@ -24,7 +24,7 @@ describe('a boolean feature', () => {
     it(`reads the boolean cell ${JSON.stringify(value)} as unreadable`, () =>
       expect(read(value)).to.equal(unreadableSentinel));
 
-  it('sets the boolean column and clears the missing column; a missing or unreadable value changes neither', () => {
+  it('sets the boolean column and clears the missing column, only for a readable value', () => {
     const out = new Float32Array([9, 9, 9]);
     const feature = { type: 'boolean', field: 'f', label: 'f', columns: [0], missing_column: 2 } as const;
     const write = compileBooleanWriter(feature, compileMissingTexts());

@@ -108,7 +108,10 @@ export class RecordedWorld {
     this.words.delete(crmId);
   }
 
-  /** Advances the database's clock by shifting all its timestamps back, so that a grade can order later changes. */
+  /**
+   * Advances the database's clock by shifting all its timestamps back, so that a grade can order later
+   * changes.
+   */
   async age(ms: number): Promise<void> {
     const { organisationId: org, modelId, version } = this.ids;
     const earlier = (...fields: string[]) => ({

@@ -52,7 +52,9 @@ function plainSum({ sum, isLogistic }: SumColumn) {
   return sum;
 }
 
-/** factor * column + offset. For a probability p only p and 1 - p, the logistic function of -sum, are allowed. */
+/**
+ * factor * column + offset. For a probability p only p and 1 - p, the logistic function of -sum, are allowed.
+ */
 function affine(column: SumColumn, factor: number, offset: number): SumColumn {
   if (!column.isLogistic) return { sum: scaled(column.sum, factor, offset), isLogistic: false };
   if (factor === 1 && offset === 0) return column;

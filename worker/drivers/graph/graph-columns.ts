@@ -20,8 +20,8 @@ const treeOperators: Readonly<Record<string, (node: OnnxNode, operand: TreeOpera
 };
 
 /**
- * Reads the columns of a graph's output as sums of trees and weighted input columns, or as logistic functions of such
- * sums. It works backwards from the output, so a neural network fails at its last non-linear layer.
+ * Reads the columns of a graph's output as sums of trees and weighted input columns, or as logistic functions
+ * of such sums. It works backwards from the output, so a neural network fails at its last non-linear layer.
  * @param from the output's name, and the name and width of the graph's input
  * @throws NotASum for any other function; the message names the operator
  */

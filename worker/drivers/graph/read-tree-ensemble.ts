@@ -28,8 +28,8 @@ const decisionOfName: ReadonlyMap<string, number> = new Map([
 const treeStride = 2 ** 32;
 
 /**
- * Reads the trees of a `TreeEnsembleClassifier` (`weightsOf`: `class`) or `TreeEnsembleRegressor` (`target`) of
- * ai.onnx.ml 1-4. A tree's root is its first listed node, like in ONNX Runtime.
+ * Reads the trees of a `TreeEnsembleClassifier` (`weightsOf`: `class`) or `TreeEnsembleRegressor` (`target`)
+ * of ai.onnx.ml 1-4. A tree's root is its first listed node, like in ONNX Runtime.
  * @throws NotASum if the attributes do not form trees
  */
 export function readTreeEnsemble(
@@ -124,8 +124,8 @@ const decisionOfNumber: readonly number[] = [
 ];
 
 /**
- * Reads the trees of a `TreeEnsemble` of ai.onnx.ml 5, which lists leaves separately. Here they follow the splits, as in
- * the bundle's covers.
+ * Reads the trees of a `TreeEnsemble` of ai.onnx.ml 5, which lists leaves separately. Here they follow the
+ * splits, as in the bundle's covers.
  * @throws NotASum if the attributes do not form trees
  */
 export function readTreeEnsemble5(

@@ -21,8 +21,8 @@ export interface TreeOperand {
 }
 
 /**
- * The scores of a `TreeEnsembleClassifier`, its second output, as ONNX Runtime computes them. Two labels that share the
- * class id 0 have one score, which gives both columns.
+ * The scores of a `TreeEnsembleClassifier`, its second output, as ONNX Runtime computes them. Two labels that
+ * share the class id 0 have one score, which gives both columns.
  * @throws NotASum if the scores are not sums
  */
 export function classifierColumns(node: OnnxNode, operand: TreeOperand): SumColumn[] {
@@ -98,8 +98,9 @@ function sumOf(
 }
 
 /**
- * The scores of a `LinearClassifier`, its second output. A binary classifier has the two rows [-w, w]. After LOGISTIC
- * the second column is the logistic function of w alone; after SOFTMAX, of the difference of the two rows.
+ * The scores of a `LinearClassifier`, its second output. A binary classifier has the two rows [-w, w]. After
+ * LOGISTIC the second column is the logistic function of w alone; after SOFTMAX, of the difference of the two
+ * rows.
  * @throws NotASum if the scores are not sums
  */
 export function linearClassifierColumns(node: OnnxNode, input: readonly SumColumn[]): SumColumn[] {

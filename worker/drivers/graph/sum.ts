@@ -146,7 +146,7 @@ export function binaryColumns(
 }
 
 /**
- * The columns of several scores after a post-transform. ONNX Runtime leaves a single score unchanged, and so does this.
+ * The columns of several scores after a post-transform. Like ONNX Runtime, leaves a single score unchanged.
  * @throws NotASum for the softmax of more than two scores
  */
 export function columnsOfScores(scores: readonly Sum[], post: PostTransform): SumColumn[] {

@@ -19,8 +19,8 @@ export interface ContributionTarget {
 /**
  * Walks one tree at a time, in preallocated memory (see `walk-tables.ts`).
  * 1. Decides for each split where each record of a block goes. Comparisons are in float32, like ONNX's.
- * 2. For each record walks down the tree multiplying factors, and up again summing the leaves below each split. Two or
- *    three quadrature points are processed together.
+ * 2. For each record walks down the tree multiplying factors, and up again summing the leaves below each
+ *    split. Two or three quadrature points are processed together.
  */
 export class TreeWalker {
   /** Standing of each record at each split, record by record: `farSide`, `nearSide` or `missedAbove`. */
@@ -55,8 +55,9 @@ interface Walked {
 }
 
 /**
- * The innermost loop for three points. It is unrolled, uses few arrays because each costs registers, and reads the sums
- * of the splits below instead of adding to the split above. `planLayout` defines the indices into the plan.
+ * The innermost loop for three points. It is unrolled, uses few arrays because each costs registers, and
+ * reads the sums of the splits below instead of adding to the split above. `planLayout` defines the indices
+ * into the plan.
  */
 function walkThree(
   { plan, numbers }: WalkTable,
@@ -208,7 +209,7 @@ function walkTwo(
   }
 }
 
-/** Sets the side of each record at each split; `missedAbove` if it left the path at a split on the same column. */
+/** Sets each record's standing at each split; `missedAbove` if it left the path above on the same column. */
 function decide(tree: WalkedTree, { columns, records, hasMissing }: RecordBlock, standing: Uint8Array): void {
   const { size, input, threshold, isMissingNear, members, ancestor, ancestorSide } = tree;
   const hasSets = members.length > 0;

@@ -4,9 +4,9 @@ import { farSide, nearSide, type Side, type Split, type SplitTree } from './spli
 export const missedAbove = 2;
 
 /**
- * The factors of a tree walk, for two or three quadrature points. A row of `numbers` holds a factor C for each point,
- * then a weight G for each point. An edge, or the leaves of a split, have one row per standing of the record:
- * `farSide`, `nearSide` and, if the column occurred above, `missedAbove`.
+ * The factors of a tree walk, for two or three quadrature points. A row of `numbers` holds a factor C for
+ * each point, then a weight G for each point. An edge, or the leaves of a split, have one row per standing of
+ * the record: `farSide`, `nearSide` and, if the column occurred above, `missedAbove`.
  */
 export interface WalkTable {
   readonly points: 2 | 3;
@@ -63,7 +63,7 @@ export function planRows({ splits }: SplitTree): RowPlan {
   return { edgeRow, leafRow, rows };
 }
 
-/** Points per table. Their sum of at least ⌈columns / 2⌉ is exact, because the integrand has degree columns - 1. */
+/** Points per table. A total of ⌈columns / 2⌉ is exact, because the integrand has degree columns - 1. */
 export function tableWidths(maxColumns: number): (2 | 3)[] {
   const widths: (2 | 3)[] = [];
   for (let left = Math.ceil(maxColumns / 2); left > 0; left -= widths.at(-1) ?? left)
@@ -79,12 +79,16 @@ export function tableNumbers(widths: readonly number[], { rows }: RowPlan): numb
 /**
  * The tables of one tree.
  *
- * The contribution of a column at a leaf of value v is ∫ v * (o - Z) * Π A(other columns) dt, with A(o, Z) = Z + t(o - Z).
- * Z is the product of the column's shares on the path; o is 1 if the record takes all its edges, else 0. This is the
- * Shapley value in the form of Owen's multilinear extension, a polynomial in t.
+ * The contribution of a column at a leaf of value v is ∫ v * (o - Z) * Π A(other columns) dt over [0, 1].
+ * - Z is the product of the column's shares on the path.
+ * - o is 1 if the record takes all edges of the column, else 0.
+ * - A(o, Z) = Z + t(o - Z).
  *
- * One more edge of the column multiplies the product by C = A(o, Z) / A(o', Z'); primes denote the edges above. It adds
- * G = w * (g(o, Z) - g(o', Z')), with g = (o - Z) / A, to the weight of all leaves below.
+ * This is the Shapley value in the form of Owen's multilinear extension, a polynomial in t.
+ *
+ * One more edge of the column has two effects; primes denote the edges above.
+ * - It multiplies the product by C = A(o, Z) / A(o', Z').
+ * - It adds G = w * (g(o, Z) - g(o', Z')) to the weight of all leaves below, with g = (o - Z) / A.
  *
  * Source: Quadrature TreeSHAP, arXiv 2605.04497.
  */
@@ -199,8 +203,8 @@ export interface Quadrature {
 }
 
 /**
- * The Gauss-Legendre quadrature on (0, 1), exact for polynomials up to degree 2 * count - 1. The points are the roots of
- * the Legendre polynomial, found by Newton's method from Tricomi's initial guess.
+ * The Gauss-Legendre quadrature on (0, 1), exact for polynomials up to degree 2 * count - 1. The points are
+ * the roots of the Legendre polynomial, found by Newton's method from Tricomi's initial guess.
  * @param count number of points, at least 1
  */
 export function gaussLegendre(count: number): Quadrature {

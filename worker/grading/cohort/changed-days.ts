@@ -42,7 +42,7 @@ export async function ledgerByDay(
 }
 
 /** Days whose calls have changed since they were computed, and days with erased predictions. */
-export function daysToReadAgain(
+export function daysToRecompute(
   stored: readonly StoredDay[],
   ledger: ReadonlyMap<number, number>,
 ): Set<number> {
@@ -66,8 +66,8 @@ export interface OutcomeChanges {
 }
 
 /**
- * Applies the outcomes that have changed since a grade to its days. Each affected lead is moved within the day of its
- * first prediction. The work is therefore independent of the number of leads scored on that day.
+ * Applies the outcomes that have changed since a grade to its days. Each affected lead is moved within the
+ * day of its first prediction. The work is therefore independent of the number of leads scored on that day.
  * @param options `readAt`: the database's clock when the days were read; `fromDay`: the first relevant day
  * @returns undefined if there are so many changes that all days should be recomputed
  */
@@ -115,7 +115,8 @@ export async function outcomeChanges(
 /**
  * The outcome of a lead that its day counted.
  * @param readMs the database's clock when the day was read, Unix ms
- * @returns `none` without an outcome at that time; `unchanged` for the current outcome; undefined if it is unknown
+ * @returns `none` without an outcome at that time; `unchanged` for the current outcome; undefined if
+ * unknown
  */
 function countedOutcome(
   { changed_at: changedAt, previous }: ChangedOutcome,

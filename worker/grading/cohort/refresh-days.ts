@@ -8,7 +8,7 @@ import type {
 } from '../../../shared/store/validation-daily.js';
 import { dayNumber } from '../../../shared/utc-day.js';
 import { bandScores } from '../../../shared/verdict.js';
-import { daysToReadAgain, ledgerByDay, type OutcomeChanges, outcomeChanges } from './changed-days.js';
+import { daysToRecompute, ledgerByDay, type OutcomeChanges, outcomeChanges } from './changed-days.js';
 import { classifyLeads } from './classify-leads.js';
 import { addFigures, emptyBandSum, type LeadGroup } from './lead-counts.js';
 import { scanRequests } from './scan-requests.js';
@@ -52,9 +52,9 @@ export interface Refreshed {
 }
 
 /**
- * Updates the daily figures of a version from one snapshot of the database. It recomputes days with new calls or erased
- * leads, and applies changed outcomes to the others. It is idempotent and safe to run concurrently, because each day
- * stores when it was read.
+ * Updates the daily figures of a version from one snapshot of the database. It recomputes days with new calls
+ * or erased leads, and applies changed outcomes to the others. It is idempotent and safe to run concurrently,
+ * because each day stores when it was read.
  */
 export async function refreshDays(options: RefreshOptions): Promise<Refreshed> {
   const { snapshot, daily, graded, fromDay, cut, readAt } = options;
@@ -113,7 +113,7 @@ async function changedDays(
   });
   if (changes === undefined) return undefined;
   const skippedBefore = stored.filter(({ day }) => day < before.fromDay).map(({ day }) => day);
-  const whole = new Set([...daysToReadAgain(stored, ledger), ...changes.whole, ...skippedBefore]);
+  const whole = new Set([...daysToRecompute(stored, ledger), ...changes.whole, ...skippedBefore]);
   return { whole, adjusted: changes.adjusted };
 }
 

@@ -15,8 +15,8 @@ export const idsOfDays = (first: number, last: number): { readonly $gte: string;
 });
 
 /**
- * Compares the stored rows of each call with the ledger, and counts rows without a lead. It reads ranges of the clustered
- * key, a month at a time. It reads only the lengths and counters of slices.
+ * Compares the stored rows of each call with the ledger, and counts rows without a lead. It reads ranges of
+ * the clustered key, a month at a time. It reads only the lengths and counters of slices.
  * @param days ascending numbers of UTC days
  * @returns one entry per day that has calls
  */

@@ -80,8 +80,8 @@ interface Reply<Found> {
 }
 
 /**
- * Runs a `find` command and yields one batch at a time. The driver's cursors decode each document separately, which takes
- * several times as long for small documents.
+ * Runs a `find` command and yields one batch at a time. The driver's cursors decode each document separately,
+ * which takes several times as long for small documents.
  * @throws MongoDB errors
  */
 export async function* readInBatches<Found>(

@@ -51,7 +51,8 @@ export function predictionsRecorded({ cohort, requests, leftOut }: CohortFigures
   if (cohort >= requiredPredictions) return cleared(figures);
   return tooEarly(
     figures,
-    `${counted(cohort)} of ${requiredPredictions} required predictions have been recorded${uncountedClause(leftOut)}`,
+    `${counted(cohort)} of ${requiredPredictions} required predictions have been recorded` +
+      uncountedClause(leftOut),
   );
 }
 
@@ -85,10 +86,11 @@ export function cohortReconciles(cohortFigures: CohortFigures): GateOutcome {
     required_share: requiredJoined,
   };
   if (requests.mismatchedRequests > 0 || requests.ledgerRecords !== requests.storedRows) {
-    const those = requests.mismatchedRequests === 1 ? 'request' : 'requests';
+    const noun = requests.mismatchedRequests === 1 ? 'request' : 'requests';
     return failed(
       figures,
-      `the stored rows of ${counted(requests.mismatchedRequests)} ${those} differ from what the ledger counted`,
+      `the stored rows of ${counted(requests.mismatchedRequests)} ${noun} ` +
+        'differ from what the ledger counted',
     );
   }
   if (unaccounted !== 0 || repeats < 0)
@@ -98,7 +100,8 @@ export function cohortReconciles(cohortFigures: CohortFigures): GateOutcome {
   if (share >= requiredJoined) return cleared(figures);
   return failed(
     figures,
-    `outcome data names ${counted(joined)} of ${counted(joinable)} cohort records, and 95 % of them are required`,
+    `outcome data names ${counted(joined)} of ${counted(joinable)} cohort records, ` +
+      'and 95 % of them are required',
   );
 }
 
@@ -115,7 +118,8 @@ export function maturedCohort({ matured, bands, horizonDays }: CohortFigures): G
   const named = both < matured ? ' and are named by outcome data' : '';
   return tooEarly(
     figures,
-    `${counted(both)} of ${requiredPredictions} required predictions have completed the ${horizonDays}-day window${named}`,
+    `${counted(both)} of ${requiredPredictions} required predictions ` +
+      `have completed the ${horizonDays}-day window${named}`,
   );
 }
 
@@ -156,7 +160,8 @@ export function outcomesObserved({ bands, expectedLift }: CohortFigures, merged:
   if (expected >= minExpected && unlikely < poissonThreshold)
     return failed(
       figures,
-      `${counted(conversions)} conversions were observed where the model's likelihoods add up to ${counted(Math.round(expected))}`,
+      `${counted(conversions)} conversions were observed ` +
+        `where the model's likelihoods add up to ${counted(Math.round(expected))}`,
     );
   if (conversions < required)
     return tooEarly(
@@ -166,7 +171,8 @@ export function outcomesObserved({ bands, expectedLift }: CohortFigures, merged:
   if (!enough)
     return tooEarly(
       figures,
-      `${counted(records - conversions)} of ${requiredNonConversions} required non-conversions have been observed`,
+      `${counted(records - conversions)} of ${requiredNonConversions} required non-conversions ` +
+        'have been observed',
     );
   return tooEarly(
     figures,
@@ -214,7 +220,8 @@ export function topBandLiftGate(_figures: CohortFigures, merged: MergedBands): G
   if (!(lowerBound > 1))
     return failed(
       figures,
-      `top-band lift ${timesText(lift)} ${across} is not certain: its lower bound is ${timesText(lowerBound)}`,
+      `top-band lift ${timesText(lift)} ${across} is not certain: ` +
+        `its lower bound is ${timesText(lowerBound)}`,
     );
   return cleared(figures);
 }

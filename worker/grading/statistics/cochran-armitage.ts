@@ -22,8 +22,8 @@ export interface Trend {
  * - Var = X(N − X)/(N(N − 1))·Σnᵢ(i − ī)²
  * - z = T/√Var
  *
- * Source: P. Armitage, "Tests for linear trends in proportions and frequencies", Biometrics 11 (1955) 375-386, with the
- * exact permutation variance (N − 1).
+ * Source: P. Armitage, "Tests for linear trends in proportions and frequencies", Biometrics 11 (1955)
+ * 375-386, with the exact permutation variance (N − 1).
  * @param bands from the lowest scores to the highest
  * @returns z = 0 without information: fewer than two bands with records, no conversions, or only conversions
  */

@@ -119,7 +119,7 @@ describe('inSnapshot', () => {
 
   afterEach(() => keepSnapshots(300));
 
-  it('throws an error that names minSnapshotHistoryWindowInSeconds if MongoDB has discarded the snapshot', async () => {
+  it('throws an error that names the parameter to raise if MongoDB has discarded the snapshot', async () => {
     const { database } = mongo;
     await keepSnapshots(0);
     let reads = 0;

@@ -67,14 +67,16 @@ describe('settledState', () => {
   it('names the failing gate in the summary of a pass that is held after one failing grade', () => {
     const held = settledState(failed(41), settledState(passed(40), undefined, growing), growing);
     expect(held.summary).to.equal(
-      'passed with 40; the latest grade did not clear top_band_lift, and a second one in a row would fail the model.',
+      'passed with 40; the latest grade did not clear top_band_lift, ' +
+        'and a second one in a row would fail the model.',
     );
   });
 
   it('changes from failed to passed only with 20 % additional conversions', () => {
     expect(statesAfter([failed(40), passed(47)])).to.deep.equal(['failed', 'failed']);
     expect(statesAfter([failed(40), passed(48)])).to.deep.equal(['failed', 'passed']);
-    expect(statesAfter([failed(35), passed(42)])).to.deep.equal(['failed', 'passed']); // 35 × 1.2 is 42 exactly
+    // 35 × 1.2 is exactly 42.
+    expect(statesAfter([failed(35), passed(42)])).to.deep.equal(['failed', 'passed']);
   });
 
   it('changes from failed to passed in a full window if 20 % as many conversions have matured since', () => {

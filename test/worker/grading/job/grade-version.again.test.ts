@@ -78,7 +78,7 @@ describe('gradeVersion after earlier grades', () => {
   const mongo = gradingDatabase();
   const gradeAt = gradesIn(mongo, horizonDays);
 
-  it('returns the figures by definition after any sequence of calls, outcomes, erasures and grades', async function () {
+  it('returns the figures by definition after any calls, outcomes, erasures and grades', async function () {
     this.timeout(120_000);
     await fc.assert(
       fc.asyncProperty(fc.array(stepArbitrary, { minLength: 10, maxLength: 40 }), async (steps) => {
@@ -113,7 +113,8 @@ describe('gradeVersion after earlier grades', () => {
     await world.outcomes([{ crmId: 'lead 7', converted: true, at: new Date(asOf(9)) }], asOf(40));
     await world.call(asOf(40), [{ crmId: 'lead 41', score: 50 }]);
     const third = await gradeAt(ids, asOf(40.5));
-    expect(third.refreshed).to.deep.include({ days: 3, isRebuild: false }); // day 7, day 40 and the day of the cut
+    // Day 7, day 40 and the day of the cut.
+    expect(third.refreshed).to.deep.include({ days: 3, isRebuild: false });
     expectTruth(third, world, asOf(40.5));
   });
 
@@ -136,7 +137,7 @@ describe('gradeVersion after earlier grades', () => {
     await world.age(longMs);
     expectTruth(await gradeAt(ids, asOf), world, asOf);
     await world.age(longMs);
-    // In order: converts, gets its first outcome, is reopened, converted before it was scored, converts in time.
+    // Converts, gets its first outcome, is reopened, converted before the prediction, converts in time.
     const news = [
       converted('a3', 9),
       converted('a5', 60),

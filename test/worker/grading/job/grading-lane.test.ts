@@ -103,7 +103,7 @@ describe('startGradingLane', () => {
     });
   });
 
-  it('grades the forward models of an organisation after an import, and no model of another organisation', async () => {
+  it('grades the forward models of one organisation after an import', async () => {
     const organisation = newId('org');
     const [one, two] = [await newModel(organisation), await newModel(organisation)];
     const [timing, foreign] = [await newModel(organisation, 'timing'), await newModel()];

@@ -213,7 +213,7 @@ describe('the statistics of validation', () => {
       ]);
     });
 
-    it('mergeBands joins the smallest band to its smaller neighbour until each has 20 records and 5 expected conversions', () => {
+    it('mergeBands joins the smallest band to its smaller neighbour until each is large enough', () => {
       const records = [100, 12, 30, 200, 9];
       const bands = records.map((each) => ({ records: each, conversions: Math.round(each / 4) }));
       expect(mergeBands(bands).map(({ first, last }) => [first, last])).to.deep.equal([
