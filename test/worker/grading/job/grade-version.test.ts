@@ -49,7 +49,7 @@ describe('gradeVersion', () => {
     expect(await cohort(horizonDays + 364)).to.equal(3);
   });
 
-  it('passes a failed model by newly matured conversions after the failing ones left the window', async () => {
+  it('passes a failed model by newly matured conversions after the old ones left the window', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
     /** Records 100 leads per band and the given number of conversions per band. */
