@@ -3,15 +3,15 @@ import type { Manifest } from '../../shared/bundle/manifest.js';
 import type { KnownFields } from '../../shared/known-fields.js';
 import type { FeatureRow } from '../feature-row/feature-row.js';
 import type { InputRows } from './contributions.js';
-import type { Sum } from './sum.js';
-import { EQUAL, LEAF, type TreeEnsemble, UNEQUAL } from './tree-ensemble.js';
+import type { Sum } from './graph/sum.js';
+import { equalCode, LEAF, type TreeEnsemble, unequalCode } from './tree-ensemble.js';
 
-/** Rows that an explanation is checked on. */
+/** Rows that verify an explanation. */
 const checkedRows = 32;
-/** Lines of a golden file that are read for them: some are blank, or cannot be turned into a row. */
+/** Golden lines to read for them: some are blank or cannot be featurized. */
 const readLines = 4 * checkedRows;
 
-/** What turns records into rows. */
+/** The parts of a loaded model that turn records into rows. */
 export interface Featurizer {
   readonly manifest: Manifest;
   readonly knownFields: KnownFields;
@@ -19,8 +19,8 @@ export interface Featurizer {
 }
 
 /**
- * Rows of a bundle's golden records, as many as there are up to 32.
- * @returns undefined when there are no golden records, or none that can be turned into a row
+ * Featurizes up to 32 golden records of a bundle.
+ * @returns undefined if no golden record can be featurized
  */
 export function goldenRows(
   { manifest, knownFields, featureRow }: Featurizer,
@@ -42,7 +42,7 @@ export function goldenRows(
   return count === 0 ? undefined : { rows: rows.subarray(0, count * manifest.width), count };
 }
 
-/** As many lines as can be needed, however large the file is. */
+/** The first `readLines` lines: a golden file can be large. */
 function firstLines(golden: Buffer): Buffer {
   let end = 0;
   for (let line = 0; line < readLines; line += 1) {
@@ -54,8 +54,8 @@ function firstLines(golden: Buffer): Buffer {
 }
 
 /**
- * Rows drawn around the thresholds that the trees split on, NaN among them; for linear models around the means.
- * The same rows every time.
+ * Draws rows around the thresholds of the trees, including NaN, or around the means of a linear model. The
+ * rows are deterministic.
  */
 export function drawnRows(
   sum: Sum,
@@ -75,7 +75,7 @@ export function drawnRows(
   return { rows, count: checkedRows };
 }
 
-/** Each threshold, and a value on either side of it, in the terms of the model's input column. */
+/** Yields each threshold and a value on either side, converted to the scale of the model's input column. */
 function* thresholdsOf(ensemble: TreeEnsemble): Generator<[column: number, value: number]> {
   const { inputs, decision, input, threshold, nodeCount, members } = ensemble;
   for (let node = 0; node < nodeCount; node += 1) {
@@ -84,14 +84,14 @@ function* thresholdsOf(ensemble: TreeEnsemble): Generator<[column: number, value
     if (how === LEAF || read === undefined) continue;
     const places = members.get(node) ?? [threshold[node] ?? 0];
     for (const place of places) {
-      const step = how === EQUAL || how === UNEQUAL ? 1 : 1e-3 * Math.max(1, Math.abs(place));
+      const step = how === equalCode || how === unequalCode ? 1 : 1e-3 * Math.max(1, Math.abs(place));
       for (const value of [place - step, place, place + step])
         yield [read.column, (value - read.offset) / read.weight];
     }
   }
 }
 
-/** Numbers in [0, 1) that are the same every time: mulberry32. */
+/** Deterministic numbers in [0, 1): the mulberry32 generator. */
 function drawing(seed: number): () => number {
   let state = seed;
   return () => {

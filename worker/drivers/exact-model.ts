@@ -2,44 +2,45 @@ import type { OnnxReference } from '../../shared/bundle/manifest.js';
 import { readOnnxModel } from '../../shared/bundle/onnx-model.js';
 import { drawnRows } from './check-rows.js';
 import type { ExactExplainer, InputRows } from './contributions.js';
-import { graphColumns } from './graph-columns.js';
+import { graphColumns } from './graph/graph-columns.js';
+import { NotASum, type Sum } from './graph/sum.js';
 import { explainLinear, type LinearModel } from './linear-contributions.js';
-import { NotASum } from './not-a-sum.js';
 import { type PreparedTrees, prepareTrees } from './prepared-trees.js';
-import type { Sum } from './sum.js';
 import { explainPreparedTrees } from './tree-contributions.js';
 
-/** What must be known of a model to explain it exactly. */
+/** Input for reading a model that is to be explained exactly. */
 export interface ExactRequest {
   /** The ONNX file. */
   readonly onnx: Uint8Array;
-  /** What the bundle says of its nodes' weights. */
+  /** Node weights of the bundle's trees (`covers.f32`). */
   readonly covers: Float32Array | undefined;
   readonly reference: Pick<OnnxReference, 'input' | 'output' | 'kind' | 'positive_class'>;
   readonly width: number;
-  /** Numbers a record, and the place of each input column's among them. */
+  /** Contributions per record, and the index of each input column's field among them. */
   readonly fields: number;
   readonly fieldOfColumn: Int32Array;
-  /** What a linear model's contributions are measured from. */
+  /** Reference values of a linear model's contributions. */
   readonly means: ArrayLike<number>;
-  /** Whether rows to check the model on must be drawn: it has no golden records. */
+  /** Whether check rows must be drawn, because the bundle has no golden records. */
   readonly needsRows: boolean;
 }
 
-/** What an exact explainer is made of: plain data, which can go from one thread to another. */
+/** The data of an exact explainer. It is plain data, so it can be posted between threads. */
 export interface ExactModel {
   readonly made: { readonly linear: LinearModel } | { readonly trees: PreparedTrees };
   readonly drawn: InputRows | undefined;
 }
 
 /**
- * Reads a model out of its ONNX file and makes it ready. Takes about 0.1 s for a megabyte, most of it in one piece.
- * @throws NotASum when it is neither a sum of trees nor of weighted columns; BundleError when the file cannot be read
+ * Reads and prepares a model from its ONNX file. It takes about 0.1 s per megabyte, mostly in one
+ * block of synchronous work.
+ * @throws NotASum unless the model is a sum of trees or of weighted columns; BundleError if it is unreadable
  */
 export async function readExactModel(request: ExactRequest): Promise<ExactModel> {
   const { covers, width, fields, fieldOfColumn, means, needsRows } = request;
   const { sum, isProbability } = outputSum(request);
-  if (sum.trees.length > 0 && sum.weights.size > 0) throw new NotASum('trees and weighted columns together');
+  if (sum.trees.length > 0 && sum.weights.size > 0)
+    throw new NotASum('the model combines trees and weighted columns');
   const isLinear = sum.trees.length === 0;
   const common = { sum, isProbability, width, fields, fieldOfColumn };
   const made = isLinear
@@ -49,17 +50,17 @@ export async function readExactModel(request: ExactRequest): Promise<ExactModel>
   return { made, drawn };
 }
 
-/** The explainer of a model that has been read. */
+/** Creates the explainer of a model. */
 export const exactExplainer = ({ made }: ExactModel): ExactExplainer =>
   'linear' in made ? explainLinear(made.linear) : explainPreparedTrees(made.trees);
 
-/** The positive class's output as a sum: log-odds, or a probability. */
+/** The output of the positive class as a sum: log-odds or a probability. */
 function outputSum({ onnx, reference, width }: ExactRequest): { sum: Sum; isProbability: boolean } {
   const { graph } = readOnnxModel(onnx);
   const columns = graphColumns(graph, { output: reference.output, input: reference.input, width });
   const column = columns.length === 1 ? columns[0] : columns[reference.positive_class];
   if (column === undefined) throw new NotASum('the output lacks the column of the positive class');
   if (reference.kind === 'logit' && column.isLogistic)
-    throw new NotASum('the output is said to be a logit, but is a probability');
+    throw new NotASum('the manifest declares a logit, but the output is a probability');
   return { sum: column.sum, isProbability: reference.kind === 'probability' && !column.isLogistic };
 }

@@ -1,29 +1,29 @@
 import type { Cell } from '../../shared/packed-cell.js';
 import type { ExplainedRows } from '../../shared/score-job.js';
 import type { Explanation } from './explainer.js';
-import { Slices } from './slices.js';
+import { TimeSlices } from './time-slices.js';
 
-/** The records of one part of a chunk: what they were scored from, as cells and as input rows. */
+/** The records of one part of a chunk, as cells and as input rows. */
 export interface ExplainedRecords {
   readonly cells: readonly (readonly Cell[])[];
   readonly rows: Float32Array;
   readonly nowMs: number;
-  /** Ends the work early: it then throws the signal's reason. */
+  /** Aborts the work, which then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What moved the scores of a part's records. */
+/** Computes the drivers of a part's records. */
 export async function explainPart(
   { explainer, writer }: Explanation,
   { cells, rows, nowMs, signal }: ExplainedRecords,
 ): Promise<ExplainedRows> {
   const contributions = await explainer.contributions({ rows, count: cells.length, signal });
   const fields = writer.fields.length;
-  const slices = new Slices(signal);
+  const slices = new TimeSlices(signal);
   const drivers: ExplainedRows['drivers'][number][] = [];
-  for (const [record, ofRecord] of cells.entries()) {
+  for (const [record, recordCells] of cells.entries()) {
     const own = contributions.subarray(record * fields, (record + 1) * fields);
-    drivers.push(writer.write({ contributions: own, cells: ofRecord, nowMs }));
+    drivers.push(writer.write({ contributions: own, cells: recordCells, nowMs }));
     if (slices.isOver) await slices.next();
   }
   return { method: explainer.method, fields: writer.fields, drivers };

@@ -1,45 +1,43 @@
 import { messageOf } from '../../shared/errors.js';
-import { missingRow } from '../feature-row/missing-row.js';
+import { missingRow } from '../feature-row/missing-value.js';
 import type { InferenceSession } from '../inference-session.js';
 import { type Featurizer, goldenRows } from './check-rows.js';
-import type { ExactExplainer, Explainer, InputRows } from './contributions.js';
-import { type DriverFields, driverFields } from './driver-fields.js';
+import { type ExactExplainer, type Explainer, type InputRows, logistic } from './contributions.js';
 import { exactExplainer } from './exact-model.js';
-import { logistic } from './log-odds.js';
-import { NotASum } from './not-a-sum.js';
+import { NotASum } from './graph/sum.js';
 import { explainByOcclusion } from './occlusion.js';
-import { readExactModelAside } from './read-in-thread.js';
-import { DriverWriter } from './record-drivers.js';
+import { readExactModelInThread } from './read-in-thread.js';
+import { type DriverFields, DriverWriter, driverFields } from './record-drivers.js';
 
-/** How far the probability that contributions add up to may be from what ONNX says. */
+/** Largest accepted difference between the probability from contributions and ONNX's. */
 const tolerance = 1e-4;
 
-/** The members of a bundle that explaining needs. */
+/** The bundle files that an explanation reads. */
 export interface ExplainFiles {
   readonly onnx: Uint8Array;
   readonly covers?: Buffer;
   readonly golden?: Buffer;
 }
 
-/** A model that runs. */
+/** A loaded model with its session. */
 export interface ExplainedModel extends Featurizer {
   readonly session: Pick<InferenceSession, 'run'>;
 }
 
-/** How a model is explained. */
+/** A compiled explanation of a model. */
 export interface Explanation {
   readonly explainer: Explainer;
   readonly fields: DriverFields;
   readonly writer: DriverWriter;
-  /** What contributions and log-odds start from; undefined for occlusion, whose contributions do not add up. */
+  /** Base of the log-odds; undefined for occlusion, whose contributions are not additive. */
   readonly base: number | undefined;
-  /** Why it is occlusion, and not the exact method for trees or linear models; undefined when it is exact. */
+  /** Reason for occlusion instead of an exact method; undefined for an exact method. */
   readonly fallbackReason: string | undefined;
 }
 
 /**
- * Finds the best way to explain a model: exactly for a sum of trees or of weighted columns that is proved on 32 rows to
- * give what ONNX gives; else by occlusion.
+ * Compiles the best explanation of a model. A sum of trees or of weighted columns is explained exactly, after
+ * 32 rows have reproduced ONNX's output. Any other model is explained by occlusion.
  * @throws what the session throws
  */
 export async function compileExplanation(model: ExplainedModel, files: ExplainFiles): Promise<Explanation> {
@@ -49,7 +47,7 @@ export async function compileExplanation(model: ExplainedModel, files: ExplainFi
     const explainer = await explainExactly(model, files, fields);
     return { ...common, explainer, base: explainer.base, fallbackReason: undefined };
   } catch (error) {
-    // Whatever it was: occlusion needs nothing but a model that runs, and if that is what failed it fails again.
+    // Any error: occlusion only needs a running session. If the session failed, occlusion throws again.
     const explainer = await occlusionOf(model, fields);
     return { ...common, explainer, base: undefined, fallbackReason: messageOf(error) };
   }
@@ -61,7 +59,7 @@ async function explainExactly(
   { fields, fieldOfColumn }: DriverFields,
 ): Promise<ExactExplainer> {
   const golden = goldenRows(model, files.golden);
-  const read = await readExactModelAside({
+  const read = await readExactModelInThread({
     onnx: files.onnx,
     covers: coversOf(files.covers),
     reference: model.manifest.onnx,
@@ -72,9 +70,9 @@ async function explainExactly(
     needsRows: golden === undefined,
   });
   const rows = golden ?? read.drawn;
-  if (rows === undefined) throw new Error('there are no rows to check the model on');
+  if (rows === undefined) throw new Error('there are no rows to verify the explanation with');
   const explainer = exactExplainer(read);
-  await prove(explainer, model, rows);
+  await verify(explainer, model, rows);
   return explainer;
 }
 
@@ -83,8 +81,8 @@ function coversOf(bytes: Buffer | undefined): Float32Array | undefined {
   return Float32Array.from({ length: bytes.length >>> 2 }, (_, node) => bytes.readFloatLE(4 * node));
 }
 
-/** Throws NotASum when the contributions do not add up to what ONNX says. */
-async function prove(explainer: ExactExplainer, model: ExplainedModel, input: InputRows): Promise<void> {
+/** @throws NotASum if the contributions do not add up to ONNX's output */
+async function verify(explainer: ExactExplainer, model: ExplainedModel, input: InputRows): Promise<void> {
   const contributions = await explainer.contributions(input);
   const raw = await model.session.run(input.rows, input.count);
   const fields = contributions.length / input.count;
@@ -92,7 +90,7 @@ async function prove(explainer: ExactExplainer, model: ExplainedModel, input: In
     let margin = explainer.base;
     for (let at = row * fields; at < (row + 1) * fields; at += 1) margin += contributions[at] ?? 0;
     const difference = Math.abs(logistic(margin) - probability);
-    // Not `>` turned round: a NaN must not pass.
+    // `<=` instead of `>`, because NaN must not pass.
     if (difference <= tolerance) continue;
     throw new NotASum(
       `contributions add up to a probability of ${logistic(margin)}, but ONNX says ${probability}`,
@@ -106,21 +104,21 @@ async function occlusionOf(model: ExplainedModel, fields: DriverFields): Promise
   return explainByOcclusion({
     run,
     width: manifest.width,
-    baseline: await runnable(Float32Array.from(referenceRow(model)), run),
+    baseline: await withProbability(Float32Array.from(referenceRow(model)), run),
     fields: fields.fields.length,
     fieldOfColumn: fields.fieldOfColumn,
   });
 }
 
-/** The bundle's reference row or means; without them, a record of which every value is missing. */
+/** The bundle's reference row or means; without them, the row of a record without any value. */
 function referenceRow({ manifest }: ExplainedModel): ArrayLike<number> {
   const { explain } = manifest;
   if (explain?.kind === 'baseline') return explain.values;
   return explain?.kind === 'linear' ? explain.means : missingRow(manifest);
 }
 
-/** A reference row must have a probability: where it has none, NaN gives way to 0. */
-async function runnable(
+/** Replaces NaN by 0 if the model gives no probability for a reference row. */
+async function withProbability(
   row: Float32Array,
   run: (rows: Float32Array, count: number) => Promise<Float64Array>,
 ): Promise<Float32Array> {

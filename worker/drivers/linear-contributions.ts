@@ -1,6 +1,5 @@
-import type { ExactExplainer, InputRows } from './contributions.js';
-import { logOdds, scaleToLogOdds } from './log-odds.js';
-import type { Sum } from './sum.js';
+import { type ExactExplainer, type InputRows, logOdds, scaleToLogOdds } from './contributions.js';
+import type { Sum } from './graph/sum.js';
 
 export interface LinearModel {
   /** A weighted sum of input columns; log-odds, or a probability when `isProbability`. */
@@ -9,12 +8,12 @@ export interface LinearModel {
   /** The mean of each input column over the training rows, or a reference row. */
   readonly means: ArrayLike<number>;
   readonly width: number;
-  /** Numbers a record, and the place of each input column's among them. */
+  /** Contributions per record, and the index of each input column's field among them. */
   readonly fields: number;
   readonly fieldOfColumn: Int32Array;
 }
 
-/** Exact Shapley values of a linear model whose columns are independent: weight * (x - mean). */
+/** Exact Shapley values of a linear model with independent columns: weight * (x - mean). */
 export function explainLinear(model: LinearModel): ExactExplainer {
   const { sum, isProbability, means, width, fields, fieldOfColumn } = model;
   const terms = Array.from(sum.weights, ([column, weight]) => ({

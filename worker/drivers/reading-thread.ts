@@ -1,11 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../shared/errors.js';
 import { type ExactRequest, readExactModel } from './exact-model.js';
-import { memoryOf, messagesOf, type ReadingMessage } from './reading-messages.js';
+import { messagesOf, type ReadingMessage, transferListOf } from './read-in-thread.js';
 
 /*
- * The thread that reads a model: started for one, it sends what it has read, a message each time that it is asked, and
- * is ended by the one who started it.
+ * Entry of the thread that reads one model. It posts one message per request; the parent terminates it.
  */
 
 async function* answers(request: ExactRequest): AsyncGenerator<ReadingMessage> {
@@ -21,6 +20,6 @@ if (parentPort !== null) {
   const messages = answers(workerData as ExactRequest);
   port.on('message', async () => {
     const { value } = await messages.next();
-    if (value !== undefined) port.postMessage(value, memoryOf(value));
+    if (value !== undefined) port.postMessage(value, transferListOf(value));
   });
 }

@@ -1,28 +1,72 @@
-import type { Manifest } from '../../shared/bundle/manifest.js';
+import type { Feature, Manifest } from '../../shared/bundle/manifest.js';
 import type { KnownFields } from '../../shared/known-fields.js';
 import { type Cell, isAbsent } from '../../shared/packed-cell.js';
 import type { ExplainedRows } from '../../shared/score-job.js';
 import { compileFeatureReader, type FeatureReader, readStructure } from '../feature-row/feature-reader.js';
-import { compileMissingTexts, READ } from '../feature-row/missing-value.js';
-import { type DriverFields, driverFields } from './driver-fields.js';
+import { compileMissingTexts, wasRead } from '../feature-row/missing-value.js';
 
-const mostDrivers = 10;
-/** Fields with a smaller share of all that moved the score are left out. */
-const leastShare = 0.01;
+/** A CRM field of a model. Its contribution is the sum over the columns of its features. */
+export interface DriverField {
+  readonly field: string;
+  readonly label: string;
+  /** Indices of the manifest's features on this field. */
+  readonly features: readonly number[];
+}
+
+export interface DriverFields {
+  /** In the order of their first feature in the manifest. */
+  readonly fields: readonly DriverField[];
+  /** Index of the field of each input column. */
+  readonly fieldOfColumn: Int32Array;
+}
+
+/**
+ * The fields of a model. A field with several features takes the label of the first.
+ * @param manifest a checked manifest
+ */
+export function driverFields({ features, width }: Pick<Manifest, 'features' | 'width'>): DriverFields {
+  const indexOf = new Map<string, number>();
+  const fields: { field: string; label: string; features: number[] }[] = [];
+  const fieldOfColumn = new Int32Array(width);
+  for (const [index, feature] of features.entries()) {
+    let place = indexOf.get(feature.field);
+    if (place === undefined) {
+      place = fields.push({ field: feature.field, label: feature.label, features: [] }) - 1;
+      indexOf.set(feature.field, place);
+    }
+    fields[place]?.features.push(index);
+    for (const column of columnsOf(feature)) fieldOfColumn[column] = place;
+  }
+  return { fields, fieldOfColumn };
+}
+
+function columnsOf(feature: Feature): number[] {
+  const beside = [
+    'other_column' in feature ? feature.other_column : undefined,
+    'missing_column' in feature ? feature.missing_column : undefined,
+  ];
+  return [...feature.columns, ...beside.filter((column) => column !== undefined)];
+}
+
+const maxDrivers = 10;
+/** Fields with a smaller share of the total absolute contribution are omitted. */
+const minShare = 0.01;
 const tenThousandths = 10_000;
-/** Characters of a value that are given back; what is longer is cut. */
-const longestValue = 255;
+/** Longer values are truncated to this many UTF-16 units. */
+const maxValueLength = 255;
 
-/** Reads one feature of a field again, to know whether the model saw a value. */
+/** Re-reads one feature of a field to find out whether the model saw a value. */
 interface ValueReader {
   readonly reader: FeatureReader;
   readonly separator: string;
 }
 
-/** The drivers of one record: index of the field, contribution in ten-thousandths, value as text, one after the other. */
+/**
+ * The drivers of one record, flat: field index, contribution in ten-thousandths, value as text, and so on.
+ */
 export type RecordDrivers = ExplainedRows['drivers'][number];
 
-/** Turns contributions into drivers. */
+/** Converts contributions to drivers. */
 export class DriverWriter {
   readonly fields: ExplainedRows['fields'];
   private readonly readers: readonly (readonly ValueReader[])[];
@@ -45,8 +89,8 @@ export class DriverWriter {
   }
 
   /**
-   * The drivers of one record: at most ten, the strongest first, without those of less than a hundredth of the whole.
-   * @param of `contributions`: of the record, one a field; `cells`: what the record was scored from
+   * Selects the drivers of one record: at most ten, strongest first, each with at least 1 % of the total.
+   * @param of `contributions`: one per field; `cells`: the record's input
    */
   write(of: {
     readonly contributions: Float64Array;
@@ -64,7 +108,7 @@ export class DriverWriter {
     return drivers;
   }
 
-  /** The value that the model saw, as it was sent or stored; empty when it counted as missing. */
+  /** The value that the model saw, as sent or stored; empty if it was missing. */
   private valueOf(place: number, cells: readonly Cell[], nowMs: number): string {
     for (const { reader, separator } of this.readers[place] ?? []) {
       const cell = cells[reader.slot];
@@ -72,21 +116,21 @@ export class DriverWriter {
       const target = { out: this.scratch, offset: 0, nowMs };
       const reading =
         typeof cell === 'object' ? readStructure(reader, cell, target) : reader.write(cell, target);
-      if (reading === READ) return cut(textOf(cell, separator));
+      if (reading === wasRead) return cut(textOf(cell, separator));
     }
     return '';
   }
 }
 
-/** The places of the contributions that count, by magnitude; of equal ones the first. */
+/** Indices of the relevant contributions by descending magnitude; ties keep the field order. */
 function strongest(contributions: Float64Array): number[] {
   let total = 0;
   for (const contribution of contributions) total += Math.abs(contribution);
-  const counting: number[] = [];
+  const relevant: number[] = [];
   for (const [place, contribution] of contributions.entries())
-    if (contribution !== 0 && Math.abs(contribution) >= leastShare * total) counting.push(place);
+    if (contribution !== 0 && Math.abs(contribution) >= minShare * total) relevant.push(place);
   const magnitude = (place: number): number => Math.abs(contributions[place] ?? 0);
-  return counting.sort((one, other) => magnitude(other) - magnitude(one)).slice(0, mostDrivers);
+  return relevant.sort((one, other) => magnitude(other) - magnitude(one)).slice(0, maxDrivers);
 }
 
 function textOf(cell: Exclude<Cell, undefined | null>, separator: string): string {
@@ -95,8 +139,8 @@ function textOf(cell: Exclude<Cell, undefined | null>, separator: string): strin
 }
 
 function cut(text: string): string {
-  if (text.length <= longestValue) return text;
-  const kept = text.slice(0, longestValue - 1);
-  // Not through the middle of a character of two units.
+  if (text.length <= maxValueLength) return text;
+  const kept = text.slice(0, maxValueLength - 1);
+  // Does not cut a surrogate pair in half.
   return `${/[\uD800-\uDBFF]$/.test(kept) ? kept.slice(0, -1) : kept}…`;
 }

@@ -1,22 +1,21 @@
-import type { ExactExplainer, InputRows } from './contributions.js';
-import { logOdds, scaleToLogOdds } from './log-odds.js';
-import { type Grove, type PreparedTrees, prepareTrees, type TreeModel } from './prepared-trees.js';
-import { Slices } from './slices.js';
-import { type RecordBlock, TreeWalker } from './tree-walk.js';
+import { type ExactExplainer, type InputRows, logOdds, scaleToLogOdds } from './contributions.js';
+import { type PreparedTrees, prepareTrees, type TreeGroup, type TreeModel } from './prepared-trees.js';
+import { TimeSlices } from './time-slices.js';
+import { type RecordBlock, TreeWalker } from './trees/tree-walk.js';
 
-/** Records walked at once, so that a tree's tables are read from the nearest cache; fewer where trees are large. */
-const blockRecords = 64;
-const blockStandings = 65_536;
+/** Records per block, so that a tree's tables stay in the CPU cache; fewer for large trees. */
+const maxBlockRecords = 64;
+const maxBlockStandings = 65_536;
 
 /**
- * Exact Shapley values of a sum of trees, path-dependent as the `shap` package computes them: what a record does not have
- * is averaged over the training rows that reached each split.
- * @throws NotASum when the weights of the nodes are not known or the trees are too large
+ * Exact path-dependent Shapley values of a sum of trees, like the `shap` package's. An unknown column is
+ * averaged over the training rows that reached each split.
+ * @throws NotASum if node weights are missing or the trees are too large
  */
 export const explainTrees = async (model: TreeModel): Promise<ExactExplainer> =>
   explainPreparedTrees(await prepareTrees(model));
 
-/** As `explainTrees`, of trees that have been made ready. */
+/** Like `explainTrees`, for prepared trees. */
 export const explainPreparedTrees = (trees: PreparedTrees): ExactExplainer => new TreeExplainer(trees);
 
 class TreeExplainer implements ExactExplainer {
@@ -27,22 +26,22 @@ class TreeExplainer implements ExactExplainer {
 
   constructor(private readonly trees: PreparedTrees) {
     this.base = trees.isProbability ? logOdds(trees.expected) : trees.expected;
-    const sizes = trees.groves.flatMap((grove) => grove.trees.map((tree) => tree.size));
-    const largest = sizes.reduce((most, size) => Math.max(most, size), 1);
-    this.blockRecords = Math.max(1, Math.min(blockRecords, Math.floor(blockStandings / largest)));
+    const sizes = trees.groups.flatMap((group) => group.trees.map((tree) => tree.size));
+    const largest = sizes.reduce((max, size) => Math.max(max, size), 1);
+    this.blockRecords = Math.max(1, Math.min(maxBlockRecords, Math.floor(maxBlockStandings / largest)));
     this.walker = new TreeWalker({ largest, records: this.blockRecords });
   }
 
   async contributions({ rows, count, signal }: InputRows): Promise<Float64Array> {
     const { fields, width, isProbability, expected } = this.trees;
     const out = new Float64Array(count * fields);
-    const slices = new Slices(signal);
+    const slices = new TimeSlices(signal);
     for (let first = 0; first < count; first += this.blockRecords) {
       const records = Math.min(this.blockRecords, count - first);
-      const ofBlock = rows.subarray(first * width, (first + records) * width);
-      for (const grove of this.trees.groves) {
-        const block = transposed(ofBlock, { grove, records, width });
-        for (const tree of grove.trees) {
+      const blockRows = rows.subarray(first * width, (first + records) * width);
+      for (const group of this.trees.groups) {
+        const block = transposed(blockRows, { group, records, width });
+        for (const tree of group.trees) {
           this.walker.addTree(tree, block, { out, first: first * fields, fields });
           if (slices.isOver) await slices.next();
         }
@@ -53,13 +52,13 @@ class TreeExplainer implements ExactExplainer {
   }
 }
 
-/** The columns that trees read, one after the other, worked out in float32 as ONNX does. */
+/** Transposes the columns that trees read. Values are computed in float32, like ONNX does. */
 function transposed(
   rows: Float32Array,
-  by: { readonly grove: Grove; readonly records: number; readonly width: number },
+  by: { readonly group: TreeGroup; readonly records: number; readonly width: number },
 ): RecordBlock {
   const { records, width } = by;
-  const { inputs, used } = by.grove;
+  const { inputs, used } = by.group;
   const columns = new Float32Array(inputs.length * records);
   const hasMissing = new Uint8Array(inputs.length);
   for (const index of used) {

@@ -1,15 +1,15 @@
-/** How a node decides; the numbers are those of this code, not of ONNX. */
+/** Decision codes of nodes. The numbers are internal, not ONNX's. */
 export const LEAF = 0;
 export const AT_MOST = 1;
-export const BELOW = 2;
-export const AT_LEAST = 3;
-export const ABOVE = 4;
-export const EQUAL = 5;
-export const UNEQUAL = 6;
+export const belowCode = 2;
+export const atLeastCode = 3;
+export const aboveCode = 4;
+export const equalCode = 5;
+export const unequalCode = 6;
 /** The value is one of `members`. */
-export const AMONG = 7;
+export const amongCode = 7;
 
-/** One input column of the trees: `weight` * model column + `offset`, in float32. Without preprocessing 1 and 0. */
+/** One input column of the trees: `weight` * model column + `offset`, in float32. Defaults are 1 and 0. */
 export interface TreeInput {
   readonly column: number;
   readonly weight: number;
@@ -17,31 +17,32 @@ export interface TreeInput {
 }
 
 /**
- * The trees of one ONNX operator, whichever version of it, as arrays over all nodes of all trees. A node may have
- * several parents: converters turn a split on a set of categories into a chain of `EQUAL` nodes with one true child.
+ * The trees of one ONNX operator of any version, as arrays over all nodes of all trees. A node may have
+ * several parents: converters turn a split on a set of categories into a chain of `equalCode` nodes with one
+ * true child.
  */
 export interface TreeEnsemble {
   readonly inputs: readonly TreeInput[];
-  /** Where its nodes begin among the tree nodes of the whole graph, which is the order of the bundle's covers. */
+  /** Index of its first node among the tree nodes of the graph, which is the order of the bundle's covers. */
   readonly firstCover: number;
   readonly nodeCount: number;
   readonly roots: readonly number[];
   readonly decision: Uint8Array;
-  /** Which of `inputs` a node looks at. */
+  /** Index into `inputs` of the value that a node tests. */
   readonly input: Int32Array;
   readonly threshold: Float64Array;
-  /** Of the nodes that decide by `AMONG`. */
+  /** Value sets of the `amongCode` nodes, by node. */
   readonly members: ReadonlyMap<number, Float64Array>;
   readonly whenTrue: Int32Array;
   readonly whenFalse: Int32Array;
-  /** 1 where NaN goes the way of true. */
+  /** 1 if NaN goes to the true child. */
   readonly missingIsTrue: Uint8Array;
-  /** What the file says of how many rows reached a node; converters often write a constant. */
+  /** Rows that reached each node, according to the file; converters often write a constant. */
   readonly hitRates: Float64Array | undefined;
   readonly leafWeights: readonly LeafWeight[];
 }
 
-/** What a leaf adds to one target (a class, or an output of a regressor). */
+/** The weight that a leaf adds to one target (a class, or an output of a regressor). */
 export interface LeafWeight {
   readonly node: number;
   readonly target: number;

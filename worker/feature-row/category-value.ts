@@ -1,16 +1,15 @@
 import type { CategoryFeature } from '../../shared/bundle/manifest.js';
 import { foldedText } from '../../shared/normal-text.js';
 import type { Scalar } from '../../shared/packed-cell.js';
-import { type FeatureWriter, NO_COLUMN } from './feature-writer.js';
-import { MISSING, MISSING_VALUE, READ } from './missing-value.js';
+import { type FeatureWriter, missingSentinel, noColumn, wasMissing, wasRead } from './missing-value.js';
 import { compileTextReader } from './text-reader.js';
 
-/** A value that is no category of the model. */
-export const UNKNOWN_CATEGORY = -1;
+/** Index of a value outside the model's categories. */
+export const unknownCategory = -1;
 
 /**
- * The index of each category by its folded text, aliases included; where two fold alike the first stands.
- * @throws Error when an alias stands for no category
+ * Maps the folded text of each category and alias to the category's index. The first of two equal texts wins.
+ * @throws Error when an alias names an unknown category
  */
 export function compileVocabulary(
   categories: readonly string[],
@@ -24,7 +23,7 @@ export function compileVocabulary(
   for (const [seen, canonical] of Object.entries(aliases)) {
     const index = indexes.get(foldedText(canonical));
     if (index === undefined)
-      throw new Error(`The category alias "${seen}" stands for "${canonical}", which is none`);
+      throw new Error(`The category alias "${seen}" stands for "${canonical}", which is not a category`);
     const folded = foldedText(seen);
     if (!indexes.has(folded)) indexes.set(folded, index);
   }
@@ -32,9 +31,9 @@ export function compileVocabulary(
 }
 
 /**
- * A reader of category cells; a number or boolean is its text. The vocabulary is consulted before the texts that
- * mean missing.
- * @returns a function from a scalar to an index in `categories`, `UNKNOWN_CATEGORY` or `MISSING_VALUE`
+ * Compiles a reader of category cells. Numbers and booleans are read as text. The vocabulary takes precedence
+ * over the missing texts.
+ * @returns a function from a scalar to an index in `categories`, `unknownCategory` or `missingSentinel`
  */
 export function compileCategoryReader(
   feature: Pick<CategoryFeature, 'categories' | 'category_aliases'>,
@@ -42,41 +41,41 @@ export function compileCategoryReader(
 ): (value: Scalar) => number {
   const vocabulary = compileVocabulary(feature.categories, feature.category_aliases);
   const readText = compileTextReader(
-    (folded) => vocabulary.get(folded) ?? (missingTexts.has(folded) ? MISSING_VALUE : UNKNOWN_CATEGORY),
-    { tooLong: UNKNOWN_CATEGORY },
+    (folded) => vocabulary.get(folded) ?? (missingTexts.has(folded) ? missingSentinel : unknownCategory),
+    { tooLong: unknownCategory },
   );
   return (value) => readText(typeof value === 'string' ? value : String(value));
 }
 
-/** The writer of a category feature's columns, one-hot or ordinal. */
+/** Compiles the writer of a category feature's columns, one-hot or ordinal. */
 export function compileCategoryWriter(
   feature: CategoryFeature,
   missingTexts: ReadonlySet<string>,
 ): FeatureWriter {
   const read = compileCategoryReader(feature, missingTexts);
-  const missingColumn = feature.missing_column ?? NO_COLUMN;
+  const missingColumn = feature.missing_column ?? noColumn;
   const write = feature.encoding === 'onehot' ? oneHotWriter(feature) : ordinalWriter(feature);
   return (value, { out, offset }) => {
     const index = read(value);
-    if (index === MISSING_VALUE) return MISSING;
+    if (index === missingSentinel) return wasMissing;
     write(index, out, offset);
-    if (missingColumn !== NO_COLUMN) out[offset + missingColumn] = 0;
-    return READ;
+    if (missingColumn !== noColumn) out[offset + missingColumn] = 0;
+    return wasRead;
   };
 }
 
 type IndexWriter = (index: number, out: Float32Array, offset: number) => void;
 
-function oneHotWriter({ columns, other_column: otherColumn = NO_COLUMN }: CategoryFeature): IndexWriter {
+function oneHotWriter({ columns, other_column: otherColumn = noColumn }: CategoryFeature): IndexWriter {
   return (index, out, offset) => {
-    const column = index === UNKNOWN_CATEGORY ? otherColumn : (columns[index] ?? NO_COLUMN);
-    if (column !== NO_COLUMN) out[offset + column] = 1;
+    const column = index === unknownCategory ? otherColumn : (columns[index] ?? noColumn);
+    if (column !== noColumn) out[offset + column] = 1;
   };
 }
 
 function ordinalWriter({ columns, other_value: otherValue = Number.NaN }: CategoryFeature): IndexWriter {
-  const column = columns[0] ?? NO_COLUMN;
+  const column = columns[0] ?? noColumn;
   return (index, out, offset) => {
-    out[offset + column] = index === UNKNOWN_CATEGORY ? otherValue : index;
+    out[offset + column] = index === unknownCategory ? otherValue : index;
   };
 }

@@ -1,46 +1,136 @@
 import type { DateFeature } from '../../shared/bundle/manifest.js';
 import type { Scalar } from '../../shared/packed-cell.js';
-import { dateTextMs, epochMs } from './date-text.js';
-import { type FeatureWriter, NO_COLUMN } from './feature-writer.js';
-import { MISSING_VALUE, READ, readingOf, UNREADABLE_VALUE } from './missing-value.js';
-import { plainIsoDateMs } from './plain-iso-date.js';
+import {
+  type FeatureWriter,
+  missingSentinel,
+  noColumn,
+  readingOf,
+  unreadableSentinel,
+  wasRead,
+} from './missing-value.js';
+import { hourMs, minuteMs, plainIsoDateMs } from './plain-iso-date.js';
 import { compileTextReader } from './text-reader.js';
 
 export const DAY_MS = 86_400_000;
 
 /**
- * A reader of date cells.
- * @returns a function from a scalar to Unix ms, `MISSING_VALUE` or `UNREADABLE_VALUE`
+ * Compiles a reader of date cells.
+ * @returns a function from a scalar to Unix ms, `missingSentinel` or `unreadableSentinel`
  */
 export function compileDateReader(
   feature: Pick<DateFeature, 'date_order'>,
   missingTexts: ReadonlySet<string>,
 ): (value: Scalar) => number {
-  const known = (ms: number): number => (Number.isNaN(ms) ? UNREADABLE_VALUE : ms);
+  const known = (ms: number): number => (Number.isNaN(ms) ? unreadableSentinel : ms);
   const readText = compileTextReader(
-    (folded) => (missingTexts.has(folded) ? MISSING_VALUE : known(dateTextMs(folded, feature.date_order))),
-    { tooLong: UNREADABLE_VALUE },
+    (folded) => (missingTexts.has(folded) ? missingSentinel : known(dateTextMs(folded, feature.date_order))),
+    { tooLong: unreadableSentinel },
   );
   const missingDates = [...missingTexts].some((text) => !Number.isNaN(plainIsoDateMs(text)));
   return (value) => {
     if (typeof value !== 'string')
-      return typeof value === 'number' ? known(epochMs(value)) : UNREADABLE_VALUE;
+      return typeof value === 'number' ? known(epochMs(value)) : unreadableSentinel;
     const plain = missingDates ? Number.NaN : plainIsoDateMs(value);
     return Number.isNaN(plain) ? readText(value) : plain;
   };
 }
 
-/** The writer of a date feature's column: days from the date to the request, with fractions. */
+/** Compiles the writer of a date feature's column: fractional days from the date to the request. */
 export function compileDateWriter(feature: DateFeature, missingTexts: ReadonlySet<string>): FeatureWriter {
   const read = compileDateReader(feature, missingTexts);
-  const column = feature.columns[0] ?? NO_COLUMN;
-  const missingColumn = feature.missing_column ?? NO_COLUMN;
+  const column = feature.columns[0] ?? noColumn;
+  const missingColumn = feature.missing_column ?? noColumn;
   return (value, { out, offset, nowMs }) => {
     const dateMs = read(value);
     const reading = readingOf(dateMs);
-    if (reading !== READ) return reading;
+    if (reading !== wasRead) return reading;
     out[offset + column] = (nowMs - dateMs) / DAY_MS;
-    if (missingColumn !== NO_COLUMN) out[offset + missingColumn] = 0;
-    return READ;
+    if (missingColumn !== noColumn) out[offset + missingColumn] = 0;
+    return wasRead;
   };
 }
+
+const isoDate = String.raw`(\d{4})(-?)(\d{2})\2(\d{2})`;
+const isoTime = String.raw`(\d{2})(?::?(\d{2})(?::?(\d{2})(?:[.,](\d+))?)?)?`;
+const isoZone = String.raw`z|[+-]\d{2}(?::?\d{2})?`;
+const isoPattern = new RegExp(`^${isoDate}(?:[t ]${isoTime} ?(${isoZone})?)?$`);
+const slashedPattern = /^(\d{1,2})\/(\d{1,2})\/(\d{4})(?:,? (\d{1,2}):(\d{2})(?::(\d{2}))?(?: ?([ap])m)?)?$/;
+const epochPattern = /^[+-]?\d{9,17}(?:\.\d+)?$/;
+
+/** Longer texts are not dates. The limit bounds the regular expressions on hostile input. */
+const maxDateLength = 64;
+
+/** Accepted range: the years 1900 to 2100. */
+const earliestMs = Date.UTC(1900, 0, 1);
+const afterLatestMs = Date.UTC(2101, 0, 1);
+
+/**
+ * Parses a date text:
+ * - ISO 8601, time and zone optional; without a zone it is UTC;
+ * - Unix time in digits;
+ * - day, month and year with slashes, if their order is known.
+ * @param text folded (see `foldedText`)
+ * @returns Unix ms; NaN for any other text and outside the years 1900 to 2100
+ */
+export function dateTextMs(text: string, order: 'dmy' | 'mdy' | undefined): number {
+  if (text.length > maxDateLength) return Number.NaN;
+  const iso = isoPattern.exec(text);
+  if (iso) return isoMs(iso);
+  if (epochPattern.test(text)) return epochMs(Number(text));
+  const slashed = order && slashedPattern.exec(text);
+  return slashed ? slashedMs(slashed, order) : Number.NaN;
+}
+
+/**
+ * Reads Unix time whose unit follows from its magnitude: below 1e11 seconds, below 1e14 milliseconds, else
+ * microseconds.
+ * @returns Unix ms; NaN outside the years 1900 to 2100
+ */
+export function epochMs(value: number): number {
+  const size = Math.abs(value);
+  if (size < 1e11) return withinYears(value * 1000);
+  return withinYears(size < 1e14 ? value : value / 1000);
+}
+
+function isoMs(match: RegExpExecArray): number {
+  const [, year, , month, day, hour, minute, second, fraction, zone] = match;
+  const dayMs = calendarDayMs(Number(year), Number(month), Number(day));
+  if (hour === undefined) return withinYears(dayMs);
+  const time = timeMs(Number(hour), Number(minute ?? 0), Number(second ?? 0));
+  return withinYears(dayMs + time + Number(`0.${fraction ?? 0}`) * 1000 - zoneMs(zone));
+}
+
+function slashedMs(match: RegExpExecArray, order: 'dmy' | 'mdy'): number {
+  const [, first, second, year, hour, minute, seconds, half] = match;
+  const [day, month] = order === 'dmy' ? [first, second] : [second, first];
+  const dayMs = calendarDayMs(Number(year), Number(month), Number(day));
+  if (hour === undefined) return withinYears(dayMs);
+  if (half !== undefined && (Number(hour) < 1 || Number(hour) > 12)) return Number.NaN;
+  const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + (half === 'p' ? 12 : 0);
+  return withinYears(dayMs + timeMs(hours, Number(minute), Number(seconds ?? 0)));
+}
+
+/** Midnight UTC; NaN if the month lacks this day. */
+function calendarDayMs(year: number, month: number, day: number): number {
+  const ms = Date.UTC(year, month - 1, day);
+  const date = new Date(ms);
+  const exists =
+    date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  return exists ? ms : Number.NaN;
+}
+
+/** Time of day. 24:00:00 is the end of the day; NaN for an invalid time. */
+function timeMs(hour: number, minute: number, second: number): number {
+  const endOfDay = hour === 24 && minute === 0 && second === 0;
+  if ((hour > 23 && !endOfDay) || minute > 59 || second > 59) return Number.NaN;
+  return hour * hourMs + minute * minuteMs + second * 1000;
+}
+
+function zoneMs(zone: string | undefined): number {
+  if (zone === undefined || zone === 'z') return 0;
+  const digits = zone.replace(/\D/g, '');
+  const offsetMs = timeMs(Number(digits.slice(0, 2)), Number(digits.slice(2)), 0);
+  return zone.startsWith('-') ? -offsetMs : offsetMs;
+}
+
+const withinYears = (ms: number): number => (ms >= earliestMs && ms < afterLatestMs ? ms : Number.NaN);

@@ -3,24 +3,23 @@ import type { Cell } from '../../shared/packed-cell.js';
 import { compileBooleanWriter } from './boolean-value.js';
 import { compileCategoryWriter } from './category-value.js';
 import { compileDateWriter } from './date-value.js';
-import type { FeatureWriter, RowTarget } from './feature-writer.js';
-import { MISSING, READ, type Reading } from './missing-value.js';
+import { type FeatureWriter, type Reading, type RowTarget, wasMissing, wasRead } from './missing-value.js';
 import { compileMultiWriter } from './multi-value.js';
 import { compileNumberWriter } from './number-value.js';
 
-/** One feature, ready to read cells. */
+/** A compiled feature. */
 export interface FeatureReader {
   readonly field: string;
   readonly slot: number;
   readonly required: boolean;
-  /** Whether an array of several scalars is a value. */
+  /** Whether an array may hold several scalars. */
   readonly takesSeveral: boolean;
-  /** What a caller should have sent, in words. */
+  /** Description of a valid value, for error messages. */
   readonly expected: string;
   readonly write: FeatureWriter;
 }
 
-const EXPECTED: Readonly<Record<Feature['type'], string>> = {
+const expectedOfType: Readonly<Record<Feature['type'], string>> = {
   number: 'a number',
   boolean: 'true or false',
   category: 'one text',
@@ -30,8 +29,8 @@ const EXPECTED: Readonly<Record<Feature['type'], string>> = {
 
 /**
  * Compiles one feature.
- * @param options its slot among the known fields, and the texts that mean missing, folded
- * @throws Error when a category alias stands for no category
+ * @param options `slot`: index among the known fields; `missingTexts`: folded
+ * @throws Error when a category alias names an unknown category
  */
 export function compileFeatureReader(
   feature: Feature,
@@ -42,7 +41,7 @@ export function compileFeatureReader(
     slot,
     required: feature.required === true,
     takesSeveral: feature.type === 'multi',
-    expected: EXPECTED[feature.type],
+    expected: expectedOfType[feature.type],
     write: compileWriter(feature, missingTexts),
   };
 }
@@ -63,8 +62,8 @@ function compileWriter(feature: Feature, missingTexts: ReadonlySet<string>): Fea
 }
 
 /**
- * Reads a cell that is not a scalar: a sent null, an array, or what stands for an object.
- * @returns a reading, or in words what came when the record cannot be featurized
+ * Reads a cell that is not a scalar: null, an array, or the placeholder of an object.
+ * @returns a reading, or a description of the value if it makes the record invalid
  */
 export function readStructure(
   reader: FeatureReader,
@@ -75,11 +74,11 @@ export function readStructure(
   const values: readonly unknown[] = cell;
   if (values.some((value) => typeof value === 'object' && value !== null)) return 'a nested array';
   if (values.length > 1 && !reader.takesSeveral) return `an array of ${values.length} values`;
-  let reading: Reading = MISSING;
+  let reading: Reading = wasMissing;
   for (const value of values) {
     if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') continue;
     const ofOne = reader.write(value, target);
-    if (reading !== READ) reading = ofOne;
+    if (reading !== wasRead) reading = ofOne;
   }
   return reading;
 }

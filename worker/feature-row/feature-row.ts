@@ -3,27 +3,33 @@ import type { KnownFields } from '../../shared/known-fields.js';
 import { type Cell, isAbsent } from '../../shared/packed-cell.js';
 import { nothingKnown, type RecordProblem } from '../../shared/score-job.js';
 import { compileFeatureReader, type FeatureReader, readStructure } from './feature-reader.js';
-import type { RowTarget } from './feature-writer.js';
-import { missingRow } from './missing-row.js';
-import { compileMissingTexts, MISSING, READ, type Reading, UNREADABLE } from './missing-value.js';
+import {
+  compileMissingTexts,
+  missingRow,
+  type Reading,
+  type RowTarget,
+  wasMissing,
+  wasRead,
+  wasUnreadable,
+} from './missing-value.js';
 
-/** Why a record cannot be featurized; `field` is empty when the record as a whole is the problem. */
+/** Why a record cannot be featurized. `field` is empty if the problem is the whole record. */
 export type FieldProblem = Omit<RecordProblem, 'record'>;
 
-/** One row to write: `out` gets `width` numbers from `offset` on. */
+/** One row to write: `width` numbers into `out`, starting at `offset`. */
 export interface RowRequest extends RowTarget {
-  /** By slot of the known fields, stored fields merged in. */
+  /** Indexed by slot of the known fields; stored fields are merged in. */
   readonly cells: readonly Cell[];
 }
 
 /** Turns packed records into a model's input rows. */
 export interface FeatureRow {
   readonly width: number;
-  /** Scalars that could not be read and were treated as missing, since this was compiled. */
+  /** Unreadable scalars that were treated as missing, counted since compilation. */
   readonly unreadableCount: number;
   /**
    * Writes the input row of one record.
-   * @returns undefined when it was written, else why not, one problem a field (the row then holds nothing of use)
+   * @returns undefined on success, else one problem per field; the row's content is then undefined
    */
   write(request: RowRequest): readonly FieldProblem[] | undefined;
 }
@@ -32,7 +38,7 @@ export interface FeatureRow {
  * Compiles a manifest's features.
  * @param manifest a checked manifest
  * @param knownFields compiled from the same manifest
- * @throws Error when a category alias stands for no category
+ * @throws Error when a category alias names an unknown category
  */
 export function compileFeatureRow(
   manifest: Pick<Manifest, 'features' | 'width' | 'missing_tokens'>,
@@ -49,33 +55,32 @@ export function compileFeatureRow(
 
 class CompiledRow implements FeatureRow {
   readonly width: number;
-  readonly #readers: readonly FeatureReader[];
-  readonly #missingRow: Float32Array;
-  #unreadableCount = 0;
+  private unreadable = 0;
 
-  constructor(readers: readonly FeatureReader[], missing: Float32Array) {
-    this.#readers = readers;
-    this.#missingRow = missing;
+  constructor(
+    private readonly readers: readonly FeatureReader[],
+    private readonly missing: Float32Array,
+  ) {
     this.width = missing.length;
   }
 
   get unreadableCount(): number {
-    return this.#unreadableCount;
+    return this.unreadable;
   }
 
   write(request: RowRequest): readonly FieldProblem[] | undefined {
-    request.out.set(this.#missingRow, request.offset);
+    request.out.set(this.missing, request.offset);
     let anyKnown = false;
     let problems: FieldProblem[] | undefined;
-    for (const reader of this.#readers) {
+    for (const reader of this.readers) {
       const cell = request.cells[reader.slot];
-      let reading: Reading | string = MISSING;
+      let reading: Reading | string = wasMissing;
       if (!isAbsent(cell)) {
         anyKnown = true;
         reading =
           typeof cell === 'object' ? readStructure(reader, cell, request) : reader.write(cell, request);
-        if (reading === READ) continue;
-        if (reading === UNREADABLE) this.#unreadableCount += 1;
+        if (reading === wasRead) continue;
+        if (reading === wasUnreadable) this.unreadable += 1;
       }
       if (typeof reading !== 'string' && !reader.required) continue;
       problems ??= [];
@@ -85,15 +90,15 @@ class CompiledRow implements FeatureRow {
   }
 }
 
-/** Several features may read one field; it is named once. */
+/** Adds a problem unless another feature of the same field has added one. */
 function addProblem(problems: FieldProblem[], { field, expected }: FeatureReader, came: string): void {
   if (!problems.some((problem) => problem.field === field)) problems.push({ field, expected, came });
 }
 
-/** What a required field held, in words that do not repeat the caller's data. */
+/** Describes the value of a required field without repeating the caller's data. */
 function whatCame(cell: Cell, reading: Reading): string {
   if (isAbsent(cell)) return 'nothing';
   if (typeof cell === 'object') return 'null';
-  if (reading === MISSING) return 'a text that means missing';
+  if (reading === wasMissing) return 'a text that means missing';
   return typeof cell === 'string' ? 'a text that cannot be read' : `a ${typeof cell} that cannot be read`;
 }

@@ -1,32 +1,67 @@
+import type { Feature, Manifest } from '../../shared/bundle/manifest.js';
 import { foldedText } from '../../shared/normal-text.js';
+import type { Scalar } from '../../shared/packed-cell.js';
 
-/** What reading one cell for one feature came to. */
-export const READ = 0;
-/** Sent, but one of the texts that mean missing. */
-export const MISSING = 1;
-/** A scalar that makes no sense for the feature's type: treated as missing, and counted. */
-export const UNREADABLE = 2;
-export type Reading = typeof READ | typeof MISSING | typeof UNREADABLE;
+/** Outcome of reading one cell for one feature: a value. */
+export const wasRead = 0;
+/** The cell is null, or one of the texts that mean missing. */
+export const wasMissing = 1;
+/** The scalar does not fit the feature's type: counted, and treated as missing. */
+export const wasUnreadable = 2;
+export type Reading = typeof wasRead | typeof wasMissing | typeof wasUnreadable;
+
+/** The row to write into: `width` columns from `offset` on, already filled with the missing row. */
+export interface RowTarget {
+  readonly out: Float32Array;
+  readonly offset: number;
+  /** Time of the request, Unix ms: ages are measured up to it. */
+  readonly nowMs: number;
+}
 
 /**
- * No reader gives an infinite number, so the infinities stand for what is not a value:
- * a reader answers a finite number or one of these two.
+ * Writes the columns of one feature for one scalar and clears its `missing_column`. It leaves the row
+ * unchanged if the value is missing or unreadable.
  */
-export const MISSING_VALUE = Number.POSITIVE_INFINITY;
-export const UNREADABLE_VALUE = Number.NEGATIVE_INFINITY;
+export type FeatureWriter = (value: Scalar, target: RowTarget) => Reading;
 
-const ALWAYS_MISSING = ['', 'null', 'none', 'n/a', 'na', '-'];
+/** Stands for an absent column. */
+export const noColumn = -1;
+
+/** A reader returns a finite number or one of these two infinities, which no cell can produce. */
+export const missingSentinel = Number.POSITIVE_INFINITY;
+export const unreadableSentinel = Number.NEGATIVE_INFINITY;
+
+const alwaysMissing = ['', 'null', 'none', 'n/a', 'na', '-'];
 
 /**
- * The texts that mean missing to one model, folded (see `foldedText`).
+ * The folded texts (see `foldedText`) that mean missing to one model.
  * @param furtherTokens `missing_tokens` of the manifest
  */
 export function compileMissingTexts(furtherTokens: readonly string[] = []): ReadonlySet<string> {
-  return new Set([...ALWAYS_MISSING, ...furtherTokens].map(foldedText));
+  return new Set([...alwaysMissing, ...furtherTokens].map(foldedText));
 }
 
-/** The reading that a reader's answer amounts to. */
+/** The reading that a reader's result stands for. */
 export function readingOf(value: number): Reading {
-  if (value === MISSING_VALUE) return MISSING;
-  return value === UNREADABLE_VALUE ? UNREADABLE : READ;
+  if (value === missingSentinel) return wasMissing;
+  return value === unreadableSentinel ? wasUnreadable : wasRead;
+}
+
+/**
+ * The input row of a record without any value: imputed values or NaN, and every `missing_column` set to 1.
+ * Features overwrite it.
+ */
+export function missingRow({ width, features }: Pick<Manifest, 'width' | 'features'>): Float32Array {
+  const row = new Float32Array(width);
+  for (const feature of features) {
+    for (const column of feature.columns) row[column] = missingValue(feature);
+    if (feature.type !== 'multi' && feature.missing_column !== undefined) row[feature.missing_column] = 1;
+  }
+  return row;
+}
+
+function missingValue(feature: Feature): number {
+  if (feature.type === 'multi') return 0;
+  if (feature.type === 'category' && feature.encoding === 'onehot') return 0;
+  return feature.impute ?? Number.NaN;
 }

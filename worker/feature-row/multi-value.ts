@@ -2,21 +2,21 @@ import type { MultiFeature } from '../../shared/bundle/manifest.js';
 import { longestList } from '../../shared/longest-texts.js';
 import { foldedText } from '../../shared/normal-text.js';
 import { compileVocabulary } from './category-value.js';
-import type { FeatureWriter } from './feature-writer.js';
-import { MISSING, READ, type Reading, UNREADABLE } from './missing-value.js';
-import { rememberTexts } from './remembered-texts.js';
+import { type FeatureWriter, type Reading, wasMissing, wasRead, wasUnreadable } from './missing-value.js';
+import { rememberTexts } from './text-reader.js';
 
-/** What a text says: the columns that it sets, and how it was read. */
+/** A parsed list: the columns that it sets. */
 interface Listed {
   readonly columns: readonly number[];
   readonly reading: Reading;
 }
 
-const TOO_LONG: Listed = { columns: [], reading: UNREADABLE };
+const tooLong: Listed = { columns: [], reading: wasUnreadable };
 
 /**
- * The writer of a multi feature's columns (multi-hot), for a scalar or for one element of an array. A text that is a
- * category as a whole stands for it; any other is taken apart at the separator. Unknown parts set nothing.
+ * Compiles the writer of a multi feature's columns (multi-hot), for a scalar or for one element of an array.
+ * A text that equals a category is not split; any other text is split at the separator. Unknown parts set
+ * nothing.
  */
 export function compileMultiWriter(feature: MultiFeature, missingTexts: ReadonlySet<string>): FeatureWriter {
   const list = rememberTexts(compileListReader(feature, missingTexts));
@@ -35,7 +35,7 @@ function compileListReader(
   const separator = (feature.separator ?? ';').normalize('NFKC');
 
   return (text) => {
-    if (text.length > longestList) return TOO_LONG;
+    if (text.length > longestList) return tooLong;
     const isOne = separator === '' || vocabulary.has(foldedText(text));
     const parts = isOne
       ? [text]
@@ -44,12 +44,12 @@ function compileListReader(
           .split(separator)
           .filter((part) => part !== '');
     const columns = new Set<number>();
-    let reading: Reading = MISSING;
+    let reading: Reading = wasMissing;
     for (const part of parts) {
       const folded = foldedText(part);
       const column = feature.columns[vocabulary.get(folded) ?? -1];
       if (column !== undefined) columns.add(column);
-      if (column !== undefined || !missingTexts.has(folded)) reading = READ;
+      if (column !== undefined || !missingTexts.has(folded)) reading = wasRead;
     }
     return { columns: [...columns], reading };
   };

@@ -1,29 +1,27 @@
-import { currencyCodes } from './currency-codes.js';
+const plainPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/;
+/** Longer texts are not numbers. The limits bound the regular expressions on hostile input. */
+const maxPlainLength = 1024;
+const maxAmountLength = 128;
 
-const PLAIN = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/;
-/** Longer texts are no numbers that anyone writes; the bounds keep the patterns' work small on hostile ones. */
-const LONGEST_PLAIN = 1024;
-const LONGEST_DRESSED = 128;
-
-/** A sign with up to two letters before it ("US$", "R$"), what NFKC makes of the rupee and rial signs, or an ISO code. */
-const CURRENCY = String.raw`[a-z]{0,2}\p{Sc}|rs\.?|\u0631\u06cc\u0627\u0644|[a-z]{3}`;
-const DRESSED = new RegExp(
-  `^(?<sign>[+-]?) ?(?<before>${CURRENCY})? ?(?<innerSign>[+-]?) ?` +
-    String.raw`(?<open>\(?) ?(?<inside>${CURRENCY})? ?` +
+/** A sign after up to two letters ("US$", "R$"), the NFKC rupee and rial signs, or an ISO 4217 code. */
+const currencyPattern = String.raw`[a-z]{0,2}\p{Sc}|rs\.?|\u0631\u06cc\u0627\u0644|[a-z]{3}`;
+const amountPattern = new RegExp(
+  `^(?<sign>[+-]?) ?(?<before>${currencyPattern})? ?(?<innerSign>[+-]?) ?` +
+    String.raw`(?<open>\(?) ?(?<inside>${currencyPattern})? ?` +
     String.raw`(?<digits>[\d.,' ]*\d\.?)(?:e(?<exponent>[+-]?\d{1,4}))? ?(?<suffix>[kmb]?) ?(?<percent>%?)` +
-    String.raw` ?(?<close>\)?) ?(?<percentAfter>%?) ?(?<after>${CURRENCY})?$`,
+    String.raw` ?(?<close>\)?) ?(?<percentAfter>%?) ?(?<after>${currencyPattern})?$`,
   'u',
 );
 
-const POWER_OF_SUFFIX: Readonly<Record<string, number>> = { '': 0, k: 3, m: 6, b: 9 };
+const powerOfSuffix: Readonly<Record<string, number>> = { '': 0, k: 3, m: 6, b: 9 };
 
 /**
- * A reader of numbers as people type them: "$5k", "(5)", "1,200", "1.200,5", "EUR 1'200", "45 %".
+ * Compiles a parser of numbers as people type them: "$5k", "(5)", "1,200", "1.200,5", "EUR 1'200", "45 %".
  * @param percentIsFraction whether "45%" is 0.45 rather than 45
- * @returns a function from a folded text (see `foldedText`) to its number, NaN when it is not one
+ * @returns a function from a folded text (see `foldedText`) to a number; NaN for any other text
  */
 export function compileNumberText({ percentIsFraction }: { readonly percentIsFraction: boolean }) {
-  /** At most one sign and one code ("$5 USD"). */
+  /** Allows one sign and one code at most ("$5 USD"). */
   const isOneCurrency = (names: readonly (string | undefined)[]): boolean => {
     const [inLetters, signs] = [[] as string[], [] as string[]];
     for (const name of names) if (name) (/^[a-z]{3}$/.test(name) ? inLetters : signs).push(name);
@@ -31,10 +29,10 @@ export function compileNumberText({ percentIsFraction }: { readonly percentIsFra
   };
 
   return (text: string): number => {
-    if (text.length > LONGEST_PLAIN) return Number.NaN;
-    if (PLAIN.test(text)) return finite(Number(text));
-    if (text.length > LONGEST_DRESSED) return Number.NaN;
-    const groups = DRESSED.exec(
+    if (text.length > maxPlainLength) return Number.NaN;
+    if (plainPattern.test(text)) return finite(Number(text));
+    if (text.length > maxAmountLength) return Number.NaN;
+    const groups = amountPattern.exec(
       text.replaceAll('\u2212', '-').replaceAll('\u2019', "'").replace(/^'|'$/g, ''),
     )?.groups;
     if (!groups) return Number.NaN;
@@ -46,7 +44,7 @@ export function compileNumberText({ percentIsFraction }: { readonly percentIsFra
     const digits = plainDigits((groups.digits ?? '').trim());
     if (digits === undefined) return Number.NaN;
     const hundredths = percentIsFraction && (percent || percentAfter) ? 2 : 0;
-    const power = Number(groups.exponent ?? 0) + (POWER_OF_SUFFIX[groups.suffix ?? ''] ?? 0) - hundredths;
+    const power = Number(groups.exponent ?? 0) + (powerOfSuffix[groups.suffix ?? ''] ?? 0) - hundredths;
     const magnitude = finite(Number(`${digits}e${power}`));
     return sign === '-' || innerSign === '-' || open ? -magnitude : magnitude;
   };
@@ -55,9 +53,11 @@ export function compileNumberText({ percentIsFraction }: { readonly percentIsFra
 const finite = (value: number): number => (Number.isFinite(value) ? value : Number.NaN);
 
 /**
- * The digits of an amount with a point as decimal mark and nothing between thousands; undefined when the marks make
- * no sense together. A lone comma before exactly three digits separates thousands unless only 0 stands before it; of
- * commas and points together the last is the decimal mark; several points separate thousands.
+ * Normalizes an amount: a point as decimal mark, no thousands separators. Undefined if the marks contradict
+ * each other.
+ * - A lone comma before exactly three digits separates thousands, unless only zeros precede it.
+ * - With commas and points, the last mark is the decimal mark.
+ * - Several points separate thousands.
  */
 function plainDigits(text: string): string | undefined {
   const commas = text.split(',').length - 1;
@@ -85,7 +85,9 @@ function withDecimals(
   return whole && `${whole}.${after}`;
 }
 
-/** Digits in groups of three by one separator; commas also in groups of two before the last, as in India ("12,34,567"). */
+/**
+ * Joins groups of three digits. With commas, groups of two may precede the last, as in India ("12,34,567").
+ */
 function ungrouped(text: string, separators: string): string | undefined {
   if (/^\d+$/.test(text)) return text;
   const separator = /\D/.exec(text)?.[0];
@@ -97,3 +99,15 @@ function ungrouped(text: string, separators: string): string | undefined {
     /^\d{1,3}$/.test(first) && groups.every((group) => middle.test(group)) && /^\d{3}$/.test(last);
   return inGroups ? [first, ...groups, last].join('') : undefined;
 }
+
+/** The ISO 4217 codes in use, and the latest that the euro replaced, in lower case. */
+const codeList = `
+aed afn all amd ang aoa ars aud awg azn bam bbd bdt bgn bhd bif bmd bnd bob brl bsd btn bwp byn bzd cad cdf
+chf clp cny cop crc cuc cup cve czk djf dkk dop dzd egp ern etb eur fjd fkp gbp gel ghs gip gmd gnf gtq gyd
+hkd hnl hrk htg huf idr ils inr iqd irr isk jmd jod jpy kes kgs khr kmf kpw krw kwd kyd kzt lak lbp lkr lrd
+lsl lyd mad mdl mga mkd mmk mnt mop mru mur mvr mwk mxn myr mzn nad ngn nio nok npr nzd omr pab pen pgk php
+pkr pln pyg qar ron rsd rub rwf sar sbd scr sdg sek sgd shp sle sll sos srd ssp stn svc syp szl thb tjs tmt
+tnd top try ttd twd tzs uah ugx usd uyu uzs ved ves vnd vuv wst xaf xcd xcg xof xpf yer zar zmw zwg`;
+
+/** One set for all parsers: a wide model has thousands of number features. */
+const currencyCodes: ReadonlySet<string> = new Set(codeList.trim().split(/\s+/));

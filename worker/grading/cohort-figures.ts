@@ -1,46 +1,46 @@
-/** Matured records of one score band that outcome data names. */
+/** Matured records with outcome data in one score band. */
 export interface BandFigures {
   readonly records: number;
   readonly conversions: number;
-  /** Sum of the likelihoods that were answered: conversions that the model expects, if it is calibrated. */
+  /** Sum of the returned likelihoods: the conversions that a calibrated model expects. */
   readonly expected: number;
 }
 
-/** How the rows that are stored agree with the calls that were counted, over the window. */
+/** Agreement of stored rows and counted calls within the window. */
 export interface RequestFigures {
-  /** Records of live calls by the ledger. */
+  /** Records of live calls in the ledger. */
   readonly ledgerRecords: number;
-  /** Predictions that are stored. */
+  /** Stored predictions. */
   readonly storedRows: number;
-  /** Calls whose stored rows are not as many as the ledger counted. */
+  /** Calls whose number of stored rows differs from the ledger. */
   readonly mismatchedRequests: number;
-  /** Whether the first counted call is more than 24 hours old; false where predictions are stored, and it does not matter. */
+  /** Whether the first counted call is older than 24 hours; always false if predictions are stored. */
   readonly countedForADay: boolean;
 }
 
-/** Where the stored rows went; with the cohort they add up to all of them. */
+/** Stored rows outside the cohort. Together with the cohort they are all stored rows. */
 export interface LeftOutFigures {
-  /** Further predictions of leads that were scored before. */
+  /** Later predictions of leads that were scored before. */
   readonly repeats: number;
   readonly withoutCrmId: number;
-  /** First predictions of leads that had converted already. */
+  /** First predictions of leads that had already converted. */
   readonly excluded: number;
   readonly erased: number;
 }
 
-/** All that a grade goes by. */
+/** All input of a grade. */
 export interface CohortFigures {
   readonly requests: RequestFigures;
   readonly leftOut: LeftOutFigures;
-  /** First live predictions of leads that had not converted yet. */
+  /** First live predictions of leads that had not converted before. */
   readonly cohort: number;
-  /** Those of them that outcome data names. */
+  /** Cohort records with outcome data. */
   readonly joined: number;
-  /** Those that outcome data could name: scored no later than on the day of the newest word. */
+  /** Cohort records that outcome data could name: scored until the day of the newest outcome. */
   readonly joinable: number;
-  /** Those whose horizon is over. */
+  /** Cohort records whose horizon has ended. */
   readonly matured: number;
-  /** Matured and joined, by band: five, lowest scores first. */
+  /** Matured and joined records in five bands, lowest scores first. */
   readonly bands: readonly BandFigures[];
   readonly horizonDays: number;
   /** L₀: the lift of the top band on the bundle's holdout. */

@@ -1,12 +1,20 @@
 import { type BandRate, bandScores, type FailingGate, type GateResult } from '../../shared/verdict.js';
 import type { CohortFigures } from './cohort-figures.js';
-import { cohortReconciles, maturedCohort, predictionsRecorded } from './data-gates.js';
-import { counted, type GateOutcome, timesText } from './gate-outcome.js';
-import { mergeBands, sumOf } from './merged-bands.js';
-import { outcomesObserved, rateRisesWithBand, topBandLiftGate } from './outcome-gates.js';
-import { wilsonInterval } from './wilson-interval.js';
+import {
+  cohortReconciles,
+  counted,
+  type GateOutcome,
+  maturedCohort,
+  outcomesObserved,
+  predictionsRecorded,
+  rateRisesWithBand,
+  timesText,
+  topBandLiftGate,
+} from './gates/gates.js';
+import { mergeBands, sumOf } from './gates/merged-bands.js';
+import { wilsonInterval } from './statistics/intervals.js';
 
-/** What the figures of a cohort say by themselves, whatever was graded before. */
+/** The result of a cohort's figures alone, regardless of earlier grades. */
 export interface Judgement {
   readonly state: 'passed' | 'failed' | 'too_early_to_grade';
   readonly failingGate: FailingGate | null;
@@ -16,35 +24,35 @@ export interface Judgement {
   readonly conversions: number;
 }
 
-/** A judgement with all that it goes by, as it is stored and shown. */
+/** A judgement with its gates and bands, as stored and shown. */
 export interface Grade extends Judgement {
   readonly gates: readonly GateResult[];
   readonly bands: readonly BandRate[];
 }
 
-interface TriedGate {
+interface TestedGate {
   readonly gate: FailingGate;
   readonly outcome: GateOutcome;
 }
 
 /**
- * Grades a cohort: the six gates in their order; the first that does not clear names the state.
- * @returns the grade with the figures of all gates, those behind it too
+ * Tests the six gates of a cohort in order. The first gate that does not clear determines the state.
+ * @returns the grade with the figures of all gates, including those after the failing one
  */
 export function gradeCohort(figures: CohortFigures): Grade {
-  const tried = tryGates(figures);
-  const first = tried.findIndex(({ outcome }) => outcome.state !== 'cleared');
+  const tested = testGates(figures);
+  const first = tested.findIndex(({ outcome }) => outcome.state !== 'cleared');
   return {
-    ...judgementOf(tried, figures),
-    gates: tried.map((each, index) => gateResult(each, first !== -1 && index > first)),
+    ...judgementOf(tested, figures),
+    gates: tested.map((each, index) => gateResult(each, first !== -1 && index > first)),
     bands: figures.bands.map(bandRate),
   };
 }
 
-/** As `gradeCohort`, without what is only shown. */
-export const judgeCohort = (figures: CohortFigures): Judgement => judgementOf(tryGates(figures), figures);
+/** Like `gradeCohort`, without gates and bands. */
+export const judgeCohort = (figures: CohortFigures): Judgement => judgementOf(testGates(figures), figures);
 
-function tryGates(figures: CohortFigures): TriedGate[] {
+function testGates(figures: CohortFigures): TestedGate[] {
   const merged = mergeBands(figures.bands);
   return [
     { gate: 'predictions_recorded', outcome: predictionsRecorded(figures) },
@@ -56,9 +64,9 @@ function tryGates(figures: CohortFigures): TriedGate[] {
   ];
 }
 
-function judgementOf(tried: readonly TriedGate[], figures: CohortFigures): Judgement {
+function judgementOf(tested: readonly TestedGate[], figures: CohortFigures): Judgement {
   const conversions = sumOf(figures.bands, 'conversions');
-  for (const { gate, outcome } of tried) {
+  for (const { gate, outcome } of tested) {
     if (outcome.state === 'cleared') continue;
     const isFailed = outcome.state === 'failed';
     return {
@@ -68,20 +76,23 @@ function judgementOf(tried: readonly TriedGate[], figures: CohortFigures): Judge
       conversions,
     };
   }
-  const lift = tried.at(-1)?.outcome.figures.lift ?? 0;
+  const lift = tested.at(-1)?.outcome.figures.lift ?? 0;
   return { state: 'passed', failingGate: null, summary: passedSummary(figures, lift), conversions };
 }
 
 function passedSummary(figures: CohortFigures, lift: number): string {
   const matured = counted(sumOf(figures.bands, 'records'));
-  return `Passed: all six validation gates cleared on ${matured} matured predictions, with top-band lift ${timesText(lift)}.`;
+  return (
+    `Passed: all six validation gates cleared on ${matured} matured predictions, ` +
+    `with top-band lift ${timesText(lift)}.`
+  );
 }
 
-function gateResult({ gate, outcome }: TriedGate, isBehind: boolean): GateResult {
+function gateResult({ gate, outcome }: TestedGate, isAfterFailure: boolean): GateResult {
   const figures = Object.fromEntries(
     Object.entries(outcome.figures).map(([name, value]) => [name, sixDigits(value)]),
   );
-  if (isBehind) return { gate, state: 'not_reached', figures };
+  if (isAfterFailure) return { gate, state: 'not_reached', figures };
   const { state } = outcome;
   return state === 'cleared' ? { gate, state, figures } : { gate, state, figures, needs: outcome.clause };
 }

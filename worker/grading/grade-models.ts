@@ -9,23 +9,23 @@ import { dayMs } from '../../shared/utc-day.js';
 import { type Graded, gradeVersion } from './grade-version.js';
 
 const readTimeoutMs = 10_000;
-/** Grades are due every night at this hour, UTC. */
+/** All grades become due every night at this hour, UTC. */
 const nightlyHourMs = 2 * 60 * 60 * 1000;
 
 export interface GradingRooms {
   readonly database: Db;
   readonly clock: Clock;
-  /** Where running gateways are told of new verdicts; undefined: they notice within a minute. */
+  /** Publishes new verdicts to running gateways; undefined: gateways notice them within a minute. */
   readonly redis: Redis | undefined;
 }
 
-/** A version of a model that is graded. */
+/** A model version to grade. */
 export interface VersionToGrade {
   readonly model: Model;
   readonly version: string;
 }
 
-/** The versions that are graded: of all models that are there and not of the timing family. */
+/** Lists the versions to grade: all versions of models that are not deleted and not of the timing family. */
 export async function versionsToGrade(
   database: Db,
   which: { readonly organisationId?: string; readonly modelId?: string } = {},
@@ -49,9 +49,9 @@ export async function versionsToGrade(
 }
 
 /**
- * Grades a version and tells the gateways, unless it is a rehearsal.
- * @param options `asOfMs`: the clock of the grade, the service's own by default; a later one makes it a rehearsal
- * @throws Error when the version is not stored; what MongoDB says
+ * Grades a version and publishes the verdict to the gateways, unless the grade is a rehearsal.
+ * @param options `asOfMs`: date of the grade, now by default; a future date makes it a rehearsal
+ * @throws Error if the version is not stored; MongoDB errors
  */
 export async function gradeAndTell(
   { database, clock, redis }: GradingRooms,
@@ -76,7 +76,7 @@ export async function gradeAndTell(
   return graded;
 }
 
-/** Of all versions, those that have not been graded since last night, and those whose verdict is not about now. */
+/** Lists the versions that were not graded since last night, or whose verdict is of a future date. */
 export async function dueVersions(database: Db, clock: Clock): Promise<readonly VersionToGrade[]> {
   const nowMs = clock.now();
   const store = new ValidationStore(database);
@@ -84,12 +84,12 @@ export async function dueVersions(database: Db, clock: Clock): Promise<readonly 
   for (const candidate of await versionsToGrade(database)) {
     const stored = await store.find(`${candidate.model._id}:${candidate.version}`, readTimeoutMs);
     const sinceMs = Math.max(stored?.graded_at.getTime() ?? 0, candidate.importedAt.getTime());
-    const saysNothing = stored !== undefined && isAhead(stored, nowMs);
-    if (saysNothing || sinceMs < lastNightMs(nowMs)) due.push(candidate);
+    const isOfFuture = stored !== undefined && isAhead(stored, nowMs);
+    if (isOfFuture || sinceMs < lastNightMs(nowMs)) due.push(candidate);
   }
   return due;
 }
 
-/** The last moment at which all grades fell due. */
+/** The last instant at which all grades became due. */
 export const lastNightMs = (nowMs: number): number =>
   Math.floor((nowMs - nightlyHourMs) / dayMs) * dayMs + nightlyHourMs;

@@ -8,17 +8,16 @@ import { OutcomeStore } from '../../shared/store/outcomes.js';
 import { RetentionStore } from '../../shared/store/retention.js';
 import { ValidationDailyStore } from '../../shared/store/validation-daily.js';
 import { dayMs, dayStartMs } from '../../shared/utc-day.js';
+import { maxLeadsPerPass } from './cohort/first-predictions.js';
+import { type Refreshed, refreshDays } from './cohort/refresh-days.js';
+import { type GradedVersion, gradedKey, inSnapshot, type Snapshot } from './cohort/snapshot.js';
+import { firstGradedDay, gradedDays, sumDays } from './cohort/sum-days.js';
 import { type Grade, gradeCohort } from './grade-cohort.js';
-import { type GradedVersion, gradedKey, type Snapshot } from './graded-version.js';
-import { inSnapshot } from './in-snapshot.js';
-import { leadsAPass } from './lead-passes.js';
-import { type Refreshed, refreshDays } from './refresh-days.js';
-import { defaultLift } from './required-conversions.js';
 import { type Barrier, type Standing, settledState } from './settled-state.js';
-import { firstGradedDay, gradedDays, sumDays } from './sum-days.js';
+import { defaultLift } from './statistics/lift.js';
 
 const defaultHorizonDays = 90;
-/** Days that are not known to have changed are computed again all the same when they were last so long ago. */
+/** After this time, unchanged days are recomputed as well. */
 const rebuildAfterMs = 7 * dayMs;
 const readTimeoutMs = 10_000;
 
@@ -27,31 +26,33 @@ export interface GradeOptions {
   readonly organisationId: string;
   readonly modelId: string;
   readonly version: string;
-  /** What the version's bundle says of itself. */
+  /** The `validation` section of the version's manifest. */
   readonly facts: Manifest['validation'];
-  /** The clock of the grade; later than the service's it makes it a rehearsal, which is not stored. */
+  /** Date of the grade. A date after `nowMs` makes it a rehearsal, which is not stored. */
   readonly asOfMs: number;
-  /** The service's clock, by which a verdict grows old. */
+  /** The service's clock, which determines a verdict's age. */
   readonly nowMs: number;
-  /** Compute every day anew. */
+  /** Whether to recompute every day. */
   readonly rebuild?: boolean;
-  /** Leads in memory at once when all are read; `leadsAPass` by default. */
-  readonly leadsAPass?: number;
+  /** Maximum leads in memory when all leads are read; `maxLeadsPerPass` by default. */
+  readonly maxLeadsPerPass?: number;
 }
 
-/** A verdict and what it took. */
+/** A verdict and the work behind it. */
 export interface Graded {
   readonly verdict: StoredVerdict;
-  /** Whether it is as of an instant that has not come yet: the verdict is then not stored, and nobody goes by it. */
+  /** Whether the grade is of a future date; its verdict is not stored and has no effect. */
   readonly isRehearsal: boolean;
   readonly refreshed: Refreshed;
 }
 
 /**
- * Grades one version of a model: brings its daily figures up to date, sums them, tries the gates, weighs the result
- * against the verdict before, and stores it unless it is a rehearsal. Nothing is taken from what an earlier grade counted
- * but days that have not changed since. Days are stored by a rehearsal too: they are the same as of any instant.
- * @throws what MongoDB says; the verdict is then as it was
+ * Grades one version of a model.
+ * 1. Updates its daily figures and adds them up. Only unchanged days of earlier grades are reused.
+ * 2. Tests the gates, and combines the result with the previous verdict.
+ * 3. Stores the verdict unless it is a rehearsal. A rehearsal stores its days, because they do not depend on
+ *    the date.
+ * @throws MongoDB errors; the stored verdict is then unchanged
  */
 export async function gradeVersion(options: GradeOptions): Promise<Graded> {
   const { database, facts } = options;
@@ -83,8 +84,8 @@ async function compute(
   const { database, asOfMs, nowMs, facts } = options;
   const { horizonDays } = graded;
   const { localTime: readAt }: { localTime?: Date } = await database.command({ hello: 1 });
-  if (readAt === undefined) throw new Error('MongoDB did not say what time it is');
-  const rebuild = options.rebuild === true || !canBuildOn(previous, { horizonDays, readAt });
+  if (readAt === undefined) throw new Error('MongoDB did not return its local time');
+  const rebuild = options.rebuild === true || !canReuseDays(previous, { horizonDays, readAt });
   const before = previous?.grade;
   const daily = new ValidationDailyStore(database);
   const keptFromDay = await new RetentionStore(database).keptFromDay(session);
@@ -97,14 +98,14 @@ async function compute(
     fromDay,
     cut: new Date(asOfMs - horizonDays * dayMs),
     readAt,
-    leadsAPass: options.leadsAPass ?? leadsAPass,
+    maxLeadsPerPass: options.maxLeadsPerPass ?? maxLeadsPerPass,
     before:
       rebuild || before === undefined
         ? undefined
         : { readAt: before.data_read_at, fromDay: firstGradedDay(before.as_of.getTime(), horizonDays) },
   });
   const days = await daily.days(gradedKey(graded), { maturedFrom: fromDay + horizonDays });
-  // Asked only where it matters: among the calls of other models it may take long to find one.
+  // Queried only if needed: finding a call among those of other models can take long.
   const isNothingStored = days.every((day) => day.stored_rows === 0);
   const matured = { asOfMs, horizonDays, maturedOnCutDay: refreshed.maturedOnCutDay };
   const grade = gradeCohort(
@@ -137,8 +138,8 @@ async function compute(
   };
 }
 
-/** Whether the days that an earlier grade has left can be taken as they are where nothing has changed. */
-const canBuildOn = (
+/** Whether the unchanged days of the previous grade can be reused. */
+const canReuseDays = (
   previous: StoredVerdict | undefined,
   { horizonDays, readAt }: { readonly horizonDays: number; readonly readAt: Date },
 ): boolean =>
@@ -156,7 +157,7 @@ const storedGrade = (grade: Grade, { failingGrades, barrier }: Standing) => ({
 
 const storedBarrier = ({ gate, conversions, cutDay }: Barrier) => ({ gate, conversions, cut_day: cutDay });
 
-/** A verdict that was stored without a grade, or that is of an instant to come, is as good as none. */
+/** Ignores a verdict without a grade or of a future date. */
 function standingOf(previous: StoredVerdict | undefined, nowMs: number): Standing | undefined {
   if (previous?.grade === undefined || isAhead(previous, nowMs)) return undefined;
   const { state, failing_gate: failingGate, summary, grade } = previous;
@@ -168,7 +169,7 @@ function standingOf(previous: StoredVerdict | undefined, nowMs: number): Standin
   return { ...standing, barrier: { gate, conversions, cutDay } };
 }
 
-/** Whether the ledger has counted a call with this version, within what a grade looks at, for more than 24 hours. */
+/** Whether the ledger has a call with this version within the window that is older than 24 hours. */
 async function countedForADay(
   { database, session }: Snapshot,
   { organisationId, modelId, version }: GradedVersion,

@@ -20,27 +20,27 @@ import {
   versionsToGrade,
 } from './grade-models.js';
 
-const lookEveryMs = 15 * 60 * 1000;
+const findDueEveryMs = 15 * 60 * 1000;
 
 export interface GradingLaneOptions extends GradingRooms {
-  /** A connection that waits inside Redis. */
+  /** A connection for blocking commands. */
   readonly blocking: Redis;
   readonly logger: Logger;
 }
 
 /**
- * Grades models, as BullMQ jobs on a lane of their own; however many pools there are, each job runs once.
+ * Grades models as BullMQ jobs in a separate queue. Each job runs once, independent of the number of pools.
  *
- * 1. Every quarter of an hour it looks which versions have not been graded since last night: so each is graded every
- *    night, and after a night in which nothing ran, as soon as a pool is up.
- * 2. After an import of outcomes it grades the organisation's models.
- * 3. One version is one job.
+ * 1. Every 15 minutes a job finds the versions that were not graded since last night. After an outage they
+ *    are graded as soon as a pool starts.
+ * 2. An import of outcomes grades the organisation's models.
+ * 3. Each version is graded by its own job.
  */
 export async function startGradingLane(options: GradingLaneOptions): Promise<Stoppable> {
   const { blocking, logger } = options;
   const queue = new Queue(gradingQueueName, { connection: blocking, prefix: queuePrefix });
   queue.on('error', errorLog(logger, 'grading queue error'));
-  const findDue = { name: 'find-due', when: { every: lookEveryMs } };
+  const findDue = { name: 'find-due', when: { every: findDueEveryMs } };
   const endSchedules = await keepSchedules(queue, [findDue], { redis: blocking, logger });
   const worker = new Worker(
     gradingQueueName,
@@ -56,7 +56,7 @@ export async function startGradingLane(options: GradingLaneOptions): Promise<Sto
     name: 'grading lane',
     stop: async () => {
       endSchedules();
-      // Without Redis there is nothing to wait for: a grade that was running is made again elsewhere.
+      // Without Redis, closes at once: another worker will pick up the stalled job.
       await worker.close(blocking.status !== 'ready');
       await queue.close();
     },
@@ -74,7 +74,7 @@ async function work(job: GradingJob, lane: Lane): Promise<void> {
   const { modelId, version } = job.data;
   const wanted = await versionsToGrade(lane.database, { modelId });
   const found = wanted.find((candidate) => candidate.version === version);
-  // Deleted meanwhile.
+  // The version was deleted in the meantime.
   if (found === undefined) return;
   const startMs = performance.now();
   const { verdict, refreshed } = await gradeAndTell(lane, found);
@@ -82,7 +82,7 @@ async function work(job: GradingJob, lane: Lane): Promise<void> {
   const ms = Math.round(performance.now() - startMs);
   lane.logger.info(
     { model: modelId, version, state, failing_gate, days: refreshed.days, ms },
-    'a model was graded',
+    'model graded',
   );
 }
 

@@ -1,88 +1,95 @@
 import type { FailingGate } from '../../shared/verdict.js';
-import { counted } from './gate-outcome.js';
+import type { GradedDays } from './cohort/sum-days.js';
+import { counted } from './gates/gates.js';
 import type { Judgement } from './grade-cohort.js';
-import type { GradedDays } from './sum-days.js';
 
-/** What a grade leaves behind for the next one. */
+/** The state that one grade passes to the next. */
 export interface Standing {
   readonly state: Judgement['state'];
   readonly failingGate: FailingGate | null;
   readonly summary: string;
-  /** Failing grades in a row, up to the last. */
+  /** Consecutive failing grades, including the last. */
   readonly failingGrades: number;
-  /** Set from when the outcomes have failed the model until it passes. */
+  /** Set when outcomes fail the model, removed when it passes. */
   readonly barrier?: Barrier;
 }
 
-/** What a model that its outcomes have failed must show before it may pass again. */
+/** Requirement that a model failed by its outcomes must meet before it passes again. */
 export interface Barrier {
   readonly gate: FailingGate;
-  /** Conversions that were there when it failed. */
+  /** Conversions at the failing grade. */
   readonly conversions: number;
-  /** The last day whose predictions had matured then, by its number. */
+  /** Number of the last day whose predictions had matured at the failing grade. */
   readonly cutDay: number;
 }
 
-/** A passed model turns failed only after this many failing grades in a row. */
+/** A passed model fails only after this many consecutive failing grades. */
 const failingGradesToFail = 2;
 /**
- * A failed model turns passed only on a grade with this share of its conversions more. A grade looks back a year: once that is
- * full, as many conversions leave it as come, so those that have matured since count as well.
+ * A failed model passes only with this share of additional conversions. A grade covers one year, in which
+ * conversions leave as others arrive. Conversions that have matured since the failing grade therefore count
+ * as well.
  */
-const shareOfMore = 0.2;
+const additionalShare = 0.2;
 /**
- * The gates that look at outcomes: only a repeated look at those can be passed by luck. A cohort that did not reconcile
- * fails for another reason, and may pass as soon as it does.
+ * Gates that test outcomes, and can be passed by luck if tested repeatedly. A cohort that failed to reconcile
+ * passes as soon as it reconciles.
  */
 const outcomeGates: readonly FailingGate[] = ['outcomes_observed', 'rate_rises_with_band', 'top_band_lift'];
 
 /**
- * The state after a grade, given the one before: it changes slowly, since each of many looks at the same leads may err.
- * @param previous undefined for a first grade
+ * Computes the state after a grade from the previous one. It changes slowly, because repeated tests of the
+ * same leads produce false results.
+ * @param previous undefined for the first grade
  */
 export function settledState(grade: Judgement, previous: Standing | undefined, days: GradedDays): Standing {
   if (grade.state === 'failed') return afterFailingGrade(grade, previous, days);
   const barrier = previous?.barrier;
   if (grade.state === 'too_early_to_grade') return standingOf(grade, { failingGrades: 0, barrier });
-  if (barrier === undefined || isOver(barrier, grade, days)) return standingOf(grade, { failingGrades: 0 });
+  if (barrier === undefined || isMet(barrier, grade, days)) return standingOf(grade, { failingGrades: 0 });
   return {
     state: 'failed',
     failingGate: barrier.gate,
     summary:
       `Failed at ${barrier.gate}: the gates clear now, but a failed model passes again only with ` +
-      `${counted(moreNeeded(barrier))} more conversions, 20 % of the ${counted(barrier.conversions)} that failed it; ` +
-      `${counted(moreThan(barrier, grade, days))} have come since.`,
+      `${counted(additionalNeeded(barrier))} more conversions, ` +
+      `20 % of the ${counted(barrier.conversions)} that failed it; ` +
+      `${counted(additionalSince(barrier, grade, days))} have come since.`,
     failingGrades: 0,
     barrier,
   };
 }
 
-/** Further conversions that a failed model must show to pass again. */
-const moreNeeded = ({ conversions }: Barrier): number => Math.ceil(conversions * shareOfMore - 1e-9);
+/** Additional conversions that a failed model needs to pass. */
+const additionalNeeded = ({ conversions }: Barrier): number =>
+  Math.ceil(conversions * additionalShare - 1e-9);
 
-/** Those that it shows: of leads that have matured since, or that outcome data has told of since. */
-const moreThan = (barrier: Barrier, { conversions }: Judgement, { conversionsAfter }: GradedDays): number =>
-  Math.max(0, conversions - barrier.conversions, conversionsAfter(barrier.cutDay));
+/** Additional conversions so far, of leads that have matured since or got outcome data since. */
+const additionalSince = (
+  barrier: Barrier,
+  { conversions }: Judgement,
+  { conversionsAfter }: GradedDays,
+): number => Math.max(0, conversions - barrier.conversions, conversionsAfter(barrier.cutDay));
 
-const isOver = (barrier: Barrier, grade: Judgement, days: GradedDays): boolean =>
-  moreThan(barrier, grade, days) >= moreNeeded(barrier);
+const isMet = (barrier: Barrier, grade: Judgement, days: GradedDays): boolean =>
+  additionalSince(barrier, grade, days) >= additionalNeeded(barrier);
 
 function afterFailingGrade(grade: Judgement, previous: Standing | undefined, days: GradedDays): Standing {
   const failingGrades = (previous?.failingGrades ?? 0) + 1;
   if (previous?.state === 'passed' && failingGrades < failingGradesToFail) {
     const summary =
-      `${previous.summary.replace(/\.$/, '')}; the latest grade did not clear ${grade.failingGate}, and a second one ` +
-      'in a row would fail the model.';
+      `${previous.summary.replace(/\.$/, '')}; the latest grade did not clear ${grade.failingGate}, ` +
+      'and a second one in a row would fail the model.';
     return { state: 'passed', failingGate: null, summary, failingGrades };
   }
   return standingOf(grade, { failingGrades, barrier: barrierAfter(grade, previous?.barrier, days) });
 }
 
-/** A look that was allowed to pass and failed raises the barrier; one below it changes nothing. */
+/** A failing grade that had met the barrier raises it; any other leaves it unchanged. */
 function barrierAfter(grade: Judgement, before: Barrier | undefined, days: GradedDays): Barrier | undefined {
   const { failingGate, conversions } = grade;
   if (failingGate === null || !outcomeGates.includes(failingGate)) return before;
-  if (before !== undefined && !isOver(before, grade, days)) return before;
+  if (before !== undefined && !isMet(before, grade, days)) return before;
   return { gate: failingGate, conversions, cutDay: days.cutDay };
 }
 

@@ -12,11 +12,11 @@ import { encodeOnnx, type SampleModel } from '../../support/sample-onnx.js';
 export interface Compiled {
   readonly explanation: Explanation;
   readonly session: InferenceSession;
-  /** Contributions of each row, one a column, which is one a field. */
+  /** Contributions of each row, one per column; each column is a field of its own. */
   readonly explain: (rows: readonly (readonly number[])[]) => Promise<number[][]>;
 }
 
-/** A manifest of numbers `c0`, `c1`, ... that fill the columns, missing ones NaN. */
+/** A manifest with one number feature per column (`c0`, `c1`, ...), without imputed values. */
 export function numbersManifest(
   width: number,
   {
@@ -57,8 +57,8 @@ export function numbersManifest(
 }
 
 /**
- * Loads a model into ONNX Runtime and finds out how to explain it.
- * @param options `session`: another one than ONNX Runtime's
+ * Loads a model into ONNX Runtime and compiles its explanation.
+ * @param options `session`: wraps ONNX Runtime's session
  */
 export async function compiled(
   model: SampleModel,

@@ -1,6 +1,6 @@
 import type { OnnxReference } from '../../../shared/bundle/manifest.js';
 import { readOnnxModel } from '../../../shared/bundle/onnx-model.js';
-import { graphColumns } from '../../../worker/drivers/graph-columns.js';
+import { graphColumns } from '../../../worker/drivers/graph/graph-columns.js';
 import { explainTrees } from '../../../worker/drivers/tree-contributions.js';
 import {
   encodeOnnx,
@@ -12,17 +12,17 @@ import {
 } from '../../support/sample-onnx.js';
 import { type TestNode, treeAttributes } from './test-trees.js';
 
-const FLOAT = 1;
-const INT64 = 7;
+const floatType = 1;
+const int64Type = 7;
 
-/** A model as some converter writes it, and how a manifest would describe its output. */
+/** A model in one converter's form, and its output as declared in a manifest. */
 export interface ModelForm {
   readonly model: SampleModel;
   readonly kind?: OnnxReference['kind'];
   readonly positiveClass?: number;
 }
 
-/** A graph of some operators from `input` to `output`; classifiers also give `label`. */
+/** A graph of operators from `input` to `output`; classifiers also have the output `label`. */
 export function graphModel(
   node: SampleNode[],
   of: {
@@ -42,10 +42,10 @@ export function graphModel(
     graph: {
       name: 'test',
       node,
-      input: [tensorValue('input', FLOAT, [undefined, of.width])],
+      input: [tensorValue('input', floatType, [undefined, of.width])],
       output: [
-        ...(classifies ? [tensorValue('label', INT64, [undefined])] : []),
-        tensorValue('output', FLOAT, [undefined, of.outputs ?? 1]),
+        ...(classifies ? [tensorValue('label', int64Type, [undefined])] : []),
+        tensorValue('output', floatType, [undefined, of.outputs ?? 1]),
       ],
       initializer: of.initializer ?? [],
     },
@@ -65,7 +65,7 @@ export const learned = (
   attribute,
 });
 
-/** A plain operator. */
+/** One operator of the default domain. */
 export const plain = (
   opType: string,
   input: string[],
@@ -73,7 +73,7 @@ export const plain = (
   attribute: SampleAttribute[] = [],
 ): SampleNode => ({ opType, input, output: [output], attribute });
 
-/** A regressor of some trees, whose output is their sum. */
+/** A regressor that returns the sum of trees. */
 export function regressor(
   trees: readonly TestNode[],
   width: number,
@@ -83,7 +83,7 @@ export function regressor(
   return { model: graphModel([node], { width }), covers };
 }
 
-/** Explains one row of a model of trees by its columns: each column is a field of its own. */
+/** Explains one row of a tree model; each column is a field of its own. */
 export async function explainRow(
   { model, covers }: { readonly model: SampleModel; readonly covers: readonly number[] | undefined },
   row: readonly number[],

@@ -14,17 +14,17 @@ import {
   requireReferenceBundles,
 } from '../../support/golden-records.js';
 
-/** How far contributions may be from what the shap package computes. */
+/** Largest accepted difference to the shap package. */
 const tolerance = 1e-4;
 
 describe('contributions of golden records', () => {
-  it('are compared for the reference models', function () {
+  it('finds at least three reference bundles', function () {
     expect(requireReferenceBundles(this)).to.have.length.of.at.least(3);
   });
 
   for (const directory of [demoBundleDirectory(), ...referenceBundleDirectories()]) {
     const bundle = readGoldenBundle(directory);
-    it(`are those that shap computes: ${bundle.name}`, async () => {
+    it(`reproduces the contributions of the shap package: ${bundle.name}`, async () => {
       const { manifest, records } = bundle;
       const { explanation, contributions } = await explained(bundle);
       expect(explanation.fallbackReason).to.equal(undefined);

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { logistic, logOdds } from '../../../worker/drivers/log-odds.js';
+import { logistic, logOdds } from '../../../worker/drivers/contributions.js';
 import { explainByOcclusion, type RunModel } from '../../../worker/drivers/occlusion.js';
 
-/** A model as a function of one row's log-odds; `calls` is how many rows each run had. */
+/** A model whose log-odds are a function of one row; `calls` collects the rows per run. */
 function modelOf(marginOf: (row: readonly number[]) => number, width: number) {
   const calls: number[] = [];
   const run: RunModel = async (rows, count) => {
@@ -44,8 +44,8 @@ async function occluded(
 
 const small = fc.integer({ min: -8, max: 8 }).map((value) => value / 4);
 
-describe('contributions by occlusion', () => {
-  it('are the mean of taking a field from the record and giving it to the baseline', async () => {
+describe('explainByOcclusion', () => {
+  it('averages removing a field from the record and adding it to the baseline', async () => {
     // Interaction: with both at 1 the margin is 3.
     const margin = ([a = 0, b = 0]: readonly number[]) => a + 2 * a * b;
     const { contributions } = await occluded(margin, { baseline: [0, 0], rows: [[1, 1]] });
@@ -54,7 +54,7 @@ describe('contributions by occlusion', () => {
     expect(contributions[0]?.[1]).to.be.closeTo(1, 1e-9);
   });
 
-  it('are weight times distance from the baseline for a linear model, so they add up there', async () => {
+  it('returns weight * (value - baseline) for a linear model', async () => {
     const rows = fc.array(fc.tuple(small, small, small), { minLength: 1, maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(fc.tuple(small, small, small), rows, async (baseline, drawn) => {
@@ -72,7 +72,7 @@ describe('contributions by occlusion', () => {
     );
   });
 
-  it('put all columns of a field in place together', async () => {
+  it('replaces all columns of a field together', async () => {
     const oneHot = ([a = 0, b = 0, c = 0]: readonly number[]) => (a + b === 1 ? 2 * a - b : Number.NaN) + c;
     const { contributions } = await occluded(oneHot, {
       baseline: [0, 1, 0],
@@ -83,7 +83,7 @@ describe('contributions by occlusion', () => {
     expect(contributions[0]?.[1]).to.be.closeTo(0.5, 1e-9);
   });
 
-  it('cost two rows for each field that differs from the baseline, and the record itself', async () => {
+  it('runs two rows per field that differs from the baseline, and one row per record', async () => {
     const margin = ([a = 0, b = 0]: readonly number[]) => a - b;
     const { contributions, calls } = await occluded(margin, {
       baseline: [1, 1],
@@ -98,7 +98,7 @@ describe('contributions by occlusion', () => {
     expect(calls.reduce((sum, count) => sum + count, 0)).to.equal(1 + 3 + 2 + 4);
   });
 
-  it('put few rows of a wide model together at once', async () => {
+  it('bounds the memory for mixtures of a wide model', async () => {
     const width = 2_000;
     const rows = Float32Array.from({ length: 2 * width }, (_, column) => column + 1);
     let largestBytes = 0;
@@ -109,47 +109,48 @@ describe('contributions by occlusion', () => {
       return new Float64Array(count).fill(0.5);
     };
     const fieldOfColumn = Int32Array.from({ length: width }, (_, column) => column);
-    const compared = { width, baseline: new Float32Array(width), fields: width, fieldOfColumn };
-    await explainByOcclusion({ run, ...compared }).contributions({ rows, count: 2 });
+    const baseline = { width, baseline: new Float32Array(width), fields: width, fieldOfColumn };
+    await explainByOcclusion({ run, ...baseline }).contributions({ rows, count: 2 });
     expect(total).to.equal(1 + 2 + 2 * 2 * width);
-    // All mixtures of one record are 32 MB.
+    // All mixtures of one record would take 32 MB.
     expect(largestBytes).to.be.at.most(4 * 1024 * 1024);
   });
 
-  it('are given up between two runs when their signal is aborted', async () => {
-    const abandoned = new AbortController();
+  it('stops between two runs if its signal is aborted', async () => {
+    const controller = new AbortController();
     let runs = 0;
     const run: RunModel = async (_, count) => {
       runs += 1;
-      if (runs === 3) abandoned.abort(new Error('nobody waits'));
+      if (runs === 3) controller.abort(new Error('caller disconnected'));
       return new Float64Array(count).fill(0.5);
     };
     const rows = Float32Array.from({ length: 500 }, (_, column) => column + 1);
     const fieldOfColumn = Int32Array.from({ length: 500 }, (_, column) => column);
-    const compared = { width: 500, baseline: new Float32Array(500), fields: 500, fieldOfColumn };
-    const error = await explainByOcclusion({ run, ...compared })
-      .contributions({ rows, count: 1, signal: abandoned.signal })
+    const baseline = { width: 500, baseline: new Float32Array(500), fields: 500, fieldOfColumn };
+    const error = await explainByOcclusion({ run, ...baseline })
+      .contributions({ rows, count: 1, signal: controller.signal })
       .catch((thrown: unknown) => thrown);
-    expect(error).to.be.an('error').with.property('message', 'nobody waits');
+    expect(error).to.be.an('error').with.property('message', 'caller disconnected');
     expect(runs).to.equal(3);
   });
 
-  it('count one of the two alone where the model gives no number for the other, nothing where for neither', async () => {
+  it('uses only one of the two mixtures if the other is NaN, and 0 if both are NaN', async () => {
     const picky = ([a = 0, b = 0]: readonly number[]) => (a === 1 && b === 0 ? Number.NaN : 2 * a + b);
     const { contributions } = await occluded(picky, { baseline: [0, 0], rows: [[1, 1]] });
-    // With b = 0 the record has no answer, nor has the baseline with a = 1: b counts by the baseline alone, and a by the record.
+    // The record with b = 0 is NaN, and so is the baseline with a = 1.
+    // So b uses only the baseline, and a only the record.
     expect(contributions[0]?.[0]).to.be.closeTo(2, 1e-9);
     expect(contributions[0]?.[1]).to.be.closeTo(1, 1e-9);
     const never = () => Number.NaN;
     expect((await occluded(never, { baseline: [0], rows: [[1]] })).contributions).to.deep.equal([[0]]);
   });
 
-  it('of a probability of exactly 0 or 1 are finite', async () => {
+  it('returns finite contributions for probabilities of exactly 0 and 1', async () => {
     const { contributions } = await occluded(([a = 0]) => 1e9 * a, { baseline: [-1], rows: [[1]] });
     expect(contributions[0]?.[0]).to.be.closeTo(2 * logOdds(1), 1e-6);
   });
 
-  it('of many records are the same as one by one', async () => {
+  it('returns the same contributions for many records as for single records', async () => {
     const margin = ([a = 0, b = 0, c = 0]: readonly number[]) => a * b - c * c + b;
     const rows = Array.from({ length: 3000 }, (_, row) => [row % 7, row % 5, row % 3]);
     const { contributions } = await occluded(margin, { baseline: [1, 1, 1], rows });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { compileKnownFields } from '../../../shared/known-fields.js';
 import { type ExactRequest, exactExplainer, readExactModel } from '../../../worker/drivers/exact-model.js';
 import { compileExplanation } from '../../../worker/drivers/explainer.js';
-import { readExactModelAside } from '../../../worker/drivers/read-in-thread.js';
+import { readExactModelInThread } from '../../../worker/drivers/read-in-thread.js';
 import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
 import { InferenceSession } from '../../../worker/inference-session.js';
 import { encodeOnnx } from '../../support/sample-onnx.js';
@@ -12,7 +12,7 @@ import type { TestNode } from './test-trees.js';
 
 const width = 6;
 
-/** A full tree; which column a node splits and where differs from tree to tree. */
+/** A full tree; columns and thresholds depend on the seed. */
 function fullTree(depth: number, seed: number): TestNode {
   const cover = 2 ** depth;
   if (depth === 0) return { value: (seed % 7) / 100 - 0.03, cover };
@@ -27,7 +27,7 @@ function fullTree(depth: number, seed: number): TestNode {
   };
 }
 
-/** A file of some megabytes, of more trees than one message holds. */
+/** A file of several megabytes with more trees than one message holds. */
 const large = regressor(
   Array.from({ length: 250 }, (_, tree) => fullTree(7, tree)),
   width,
@@ -45,35 +45,35 @@ const request = (onnx: Uint8Array): ExactRequest => ({
   needsRows: true,
 });
 
-/** How long other work of the process waits for its turn at most while something is done, in ms. */
-async function longestTurnMs(work: () => Promise<void>): Promise<number> {
-  let longestMs = 0;
+/** The longest time that the event loop was blocked during some work, in ms. */
+async function maxBlockedMs(work: () => Promise<void>): Promise<number> {
+  let maxMs = 0;
   let beforeMs = performance.now();
   let isDone = false;
-  const takeTurn = (): void => {
-    longestMs = Math.max(longestMs, performance.now() - beforeMs);
+  const tick = (): void => {
+    maxMs = Math.max(maxMs, performance.now() - beforeMs);
     beforeMs = performance.now();
-    if (!isDone) setImmediate(takeTurn);
+    if (!isDone) setImmediate(tick);
   };
-  setImmediate(takeTurn);
+  setImmediate(tick);
   await work();
   isDone = true;
-  return longestMs;
+  return maxMs;
 }
 
-describe('reading a model to explain it', () => {
-  it('in a thread of its own gives the model that reading it here gives', async () => {
-    const here = await readExactModel(request(largeFile));
-    const aside = await readExactModelAside(request(largeFile));
-    expect(aside).to.deep.equal(here);
-    const { drawn } = aside;
+describe('readExactModelInThread', () => {
+  it('returns the same model as readExactModel', async () => {
+    const direct = await readExactModel(request(largeFile));
+    const inThread = await readExactModelInThread(request(largeFile));
+    expect(inThread).to.deep.equal(direct);
+    const { drawn } = inThread;
     if (drawn === undefined) throw new Error('no rows were drawn');
-    const [one, other] = [exactExplainer(here), exactExplainer(aside)];
+    const [one, other] = [exactExplainer(direct), exactExplainer(inThread)];
     expect(other.base).to.equal(one.base);
     expect(await other.contributions(drawn)).to.deep.equal(await one.contributions(drawn));
   });
 
-  it('lets the process do other work meanwhile', async function () {
+  it('does not block the event loop while compileExplanation reads a large model', async function () {
     this.timeout(20_000);
     const manifest = numbersManifest(width, {
       kind: 'logit',
@@ -83,25 +83,25 @@ describe('reading a model to explain it', () => {
     const knownFields = compileKnownFields(manifest);
     const model = { manifest, knownFields, featureRow: compileFeatureRow(manifest, knownFields), session };
     const covers = Buffer.from(Float32Array.from(large.covers).buffer);
-    await compileExplanation(model, { onnx: largeFile, covers }); // so that all code has been compiled
+    await compileExplanation(model, { onnx: largeFile, covers }); // warms up the JIT compiler
 
     const startedMs = performance.now();
     await readExactModel(request(largeFile));
-    const inOnePieceMs = performance.now() - startedMs;
-    // What else runs on the machine holds this process up too, but hardly each time.
-    const longest: number[] = [];
+    const synchronousMs = performance.now() - startedMs;
+    // Other load on the machine blocks this process too, but rarely in all three runs.
+    const blockedMs: number[] = [];
     for (let time = 0; time < 3; time += 1)
-      longest.push(
-        await longestTurnMs(async () => {
+      blockedMs.push(
+        await maxBlockedMs(async () => {
           const { explainer } = await compileExplanation(model, { onnx: largeFile, covers });
           expect(explainer.method).to.equal('tree');
         }),
       );
-    // About 15 ms and 300 ms where nothing else runs.
-    expect(Math.min(...longest)).to.be.lessThan(inOnePieceMs / 3);
+    // About 15 ms and 300 ms on an idle machine.
+    expect(Math.min(...blockedMs)).to.be.lessThan(synchronousMs / 3);
   });
 
-  it('says why a model is no sum, as it does here', async () => {
+  it('throws the same reason as readExactModel for a model that is not a sum', async () => {
     const weights = Array.from({ length: width * 4_000 }, (_, at) => (at % 5) - 2);
     const network = graphModel(
       [
@@ -118,10 +118,10 @@ describe('reading a model to explain it', () => {
       );
     const file = encodeOnnx(network);
     expect(file.length).to.be.greaterThan(64 * 1024);
-    const aside = await reason(readExactModelAside(request(file)));
-    expect(aside).to.equal(await reason(readExactModel(request(file))));
-    expect(aside).to.match(/^NotASum: the operator ReduceSum/);
-    const broken = await reason(readExactModelAside(request(new Uint8Array(100_000).fill(0xff))));
+    const inThread = await reason(readExactModelInThread(request(file)));
+    expect(inThread).to.equal(await reason(readExactModel(request(file))));
+    expect(inThread).to.match(/^NotASum: the operator ReduceSum/);
+    const broken = await reason(readExactModelInThread(request(new Uint8Array(100_000).fill(0xff))));
     expect(broken).to.match(/cannot be read as an ONNX model/);
   });
 });

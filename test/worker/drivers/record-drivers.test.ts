@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Feature, Manifest } from '../../../shared/bundle/manifest.js';
 import { compileKnownFields } from '../../../shared/known-fields.js';
-import { driverFields } from '../../../worker/drivers/driver-fields.js';
-import { DriverWriter } from '../../../worker/drivers/record-drivers.js';
+import { DriverWriter, driverFields } from '../../../worker/drivers/record-drivers.js';
 import { numbersManifest } from './compiled.js';
 
 const nowMs = Date.parse('2026-06-01T00:00:00Z');
@@ -15,9 +14,9 @@ function withFeatures(features: readonly Feature[], width: number): Manifest {
 function writerOf(manifest: Manifest) {
   const knownFields = compileKnownFields(manifest);
   const writer = new DriverWriter(manifest, knownFields);
-  /** Drivers of a record as [field, contribution in ten-thousandths, value]. */
+  /** Returns the drivers of a record as [field, contribution in ten-thousandths, value]. */
   return (record: Readonly<Record<string, unknown>>, contributions: readonly number[]) => {
-    // Through JSON, as records travel.
+    // Through JSON, like records in a job.
     const cells = JSON.parse(JSON.stringify(knownFields.pack(record)));
     const packed = writer.write({ contributions: Float64Array.from(contributions), cells, nowMs });
     return Array.from({ length: packed.length / 3 }, (_, driver) => {
@@ -29,8 +28,8 @@ function writerOf(manifest: Manifest) {
 
 const numbers = (width: number) => writerOf(numbersManifest(width));
 
-describe('drivers of a record', () => {
-  it('are the strongest first, whichever way they move the score', () => {
+describe('DriverWriter', () => {
+  it('orders drivers by magnitude, regardless of their sign', () => {
     const drivers = numbers(3)({ c0: 1, c1: 2, c2: 3 }, [0.1, -0.5, 0.3]);
     expect(drivers).to.deep.equal([
       ['c1', -5000, '2'],
@@ -39,12 +38,12 @@ describe('drivers of a record', () => {
     ]);
   });
 
-  it('keep the order of the manifest where they are equally strong', () => {
+  it('keeps the order of the manifest for drivers of equal magnitude', () => {
     const drivers = numbers(4)({}, [0.25, -0.25, 0.5, 0.25]);
     expect(drivers.map(([field]) => field)).to.deep.equal(['c2', 'c0', 'c1', 'c3']);
   });
 
-  it('are at most ten', () => {
+  it('returns at most ten drivers', () => {
     const drivers = numbers(15)(
       {},
       Array.from({ length: 15 }, (_, place) => 1 + place / 100),
@@ -54,24 +53,24 @@ describe('drivers of a record', () => {
     );
   });
 
-  it('leave out fields below a hundredth of the whole, and keep one of just that', () => {
+  it('omits fields below 1 % of the total and keeps a field of exactly 1 %', () => {
     const drivers = numbers(3)({}, [98.5, -1, 0.5]);
     expect(drivers.map(([field]) => field)).to.deep.equal(['c0', 'c1']);
     const below = numbers(3)({}, [98.52, -0.98, 0.5]);
     expect(below.map(([field]) => field)).to.deep.equal(['c0']);
   });
 
-  it('are none where nothing moves the score, or so little that four decimals do not show it', () => {
+  it('returns no drivers if all contributions round to 0 at four decimals', () => {
     expect(numbers(2)({}, [0, 0])).to.deep.equal([]);
     expect(numbers(2)({}, [0.00004, -0.00002])).to.deep.equal([]);
   });
 
-  it('round to four decimals', () => {
+  it('rounds contributions to four decimals', () => {
     const drivers = numbers(2)({}, [0.00016, -0.00026]);
     expect(drivers.map(([, contribution]) => contribution)).to.deep.equal([-3, 2]);
   });
 
-  it('always hold to the rules, whatever the contributions', () => {
+  it('selects, orders and rounds drivers by the rules for any contributions', () => {
     const contribution = fc.double({ min: -5, max: 5, noNaN: true });
     fc.assert(
       fc.property(fc.array(contribution, { minLength: 1, maxLength: 30 }), (contributions) => {
@@ -141,7 +140,7 @@ describe('the value of a driver', () => {
     ['Created', 1_780_000_000, '1780000000'],
   ];
   for (const [field, value, text] of sent)
-    it(`is as it was sent: ${field} ${JSON.stringify(value)}`, () => {
+    it(`returns the driver value as sent: ${field} ${JSON.stringify(value)}`, () => {
       expect(textOf(field, value)).to.equal(text);
     });
 
@@ -159,17 +158,17 @@ describe('the value of a driver', () => {
     ['Created', 'yesterday'],
   ];
   for (const [field, value] of missing)
-    it(`is empty where the model saw none: ${field} ${JSON.stringify(value)}`, () => {
+    it(`returns an empty driver value for an unread cell: ${field} ${JSON.stringify(value)}`, () => {
       expect(textOf(field, value)).to.equal('');
     });
 
-  it('is cut after 255 characters, not through one', () => {
+  it('truncates a driver value to 255 UTF-16 units without splitting a surrogate pair', () => {
     expect(textOf('Source', 'x'.repeat(255))).to.equal('x'.repeat(255));
     expect(textOf('Source', 'x'.repeat(256))).to.equal(`${'x'.repeat(254)}…`);
     expect(textOf('Source', `${'x'.repeat(253)}😀😀`)).to.equal(`${'x'.repeat(253)}…`);
   });
 
-  it('comes from whichever feature of the field could read one', () => {
+  it('returns the driver value if any feature of the field could read it', () => {
     const two = writerOf(
       withFeatures(
         [
@@ -190,8 +189,8 @@ describe('the value of a driver', () => {
   });
 });
 
-describe('the fields of a model', () => {
-  it('own all columns of their features, those for other and missing values too', () => {
+describe('driverFields', () => {
+  it('assigns all columns of a feature to its field, including other_column and missing_column', () => {
     const features: Feature[] = [
       { field: 'Age', label: 'Age', type: 'number', columns: [3], missing_column: 0 },
       {

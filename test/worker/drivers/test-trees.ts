@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { floats, ints, type SampleAttribute, strings } from '../../support/sample-onnx.js';
 
-/** A tree as a picture in memory: nodes may share children. */
+/** A tree in memory. Nodes may share children. */
 export type TestNode = TestLeaf | TestSplit;
 
 export interface TestLeaf {
@@ -24,7 +24,7 @@ type Mode = (typeof modes)[number];
 
 export const isLeaf = (node: TestNode): node is TestLeaf => 'value' in node;
 
-/** Numbers that trees split on; the same, and some beside them, are what rows hold. */
+/** Thresholds of the splits. Rows contain these values and others. */
 const thresholds = [-1, 0, Math.fround(0.1), 1, 2.5];
 const rowValues = [...thresholds, -3, 0.5, 2, 7, Number.NaN];
 
@@ -32,7 +32,7 @@ const rowValues = [...thresholds, -3, 0.5, 2, 7, Number.NaN];
 export const testRow = (columns: number): fc.Arbitrary<number[]> =>
   fc.array(fc.constantFrom(...rowValues), { minLength: columns, maxLength: columns });
 
-/** What a tree is made of, before the rows of the root are handed down. */
+/** A tree before covers are assigned from the root down. */
 type Plan =
   | { readonly value: number }
   | {
@@ -45,7 +45,7 @@ type Plan =
       readonly no: Plan;
     };
 
-/** Trees of some depth over some columns: all modes, chains of BRANCH_EQ that share their true child, empty branches. */
+/** Random trees with all modes, chains of BRANCH_EQ with a shared true child, and branches without rows. */
 export function testTree({
   columns,
   depth,
@@ -88,7 +88,7 @@ function grown(plan: Plan, cover: number): TestNode {
   return node;
 }
 
-/** Which way a value goes, as ONNX has it. */
+/** Whether a value goes to the true child, by ONNX's rules. */
 export function goesYes({ mode, threshold, missingIsYes }: TestSplit, value: number): boolean {
   if (Number.isNaN(value) && missingIsYes) return true;
   switch (mode) {
@@ -107,7 +107,7 @@ export function goesYes({ mode, threshold, missingIsYes }: TestSplit, value: num
   }
 }
 
-/** The `nodes_*` and weight attributes of trees, and the covers of their nodes in the same order. */
+/** The `nodes_*` and weight attributes of trees, and the covers in node order. */
 export function treeAttributes(
   trees: readonly TestNode[],
   weights: 'class' | 'target',

@@ -2,33 +2,36 @@ import { expect } from 'chai';
 import { compileBooleanReader, compileBooleanWriter } from '../../../worker/feature-row/boolean-value.js';
 import {
   compileMissingTexts,
-  MISSING,
-  MISSING_VALUE,
-  READ,
-  UNREADABLE,
-  UNREADABLE_VALUE,
+  missingSentinel,
+  unreadableSentinel,
+  wasMissing,
+  wasRead,
+  wasUnreadable,
 } from '../../../worker/feature-row/missing-value.js';
 
 const read = compileBooleanReader(compileMissingTexts(['unknown', 'no']));
 
-describe('a boolean cell', () => {
+describe('a boolean feature', () => {
   for (const value of [true, 1, 'true', 'True', '1', 'yes', 'YES', 'y', 'T', 'on', ' Yes\t', '\uff39'])
-    it(`reads ${JSON.stringify(value)} as true`, () => expect(read(value)).to.equal(1));
+    it(`reads the boolean cell ${JSON.stringify(value)} as true`, () => expect(read(value)).to.equal(1));
   for (const value of [false, 0, -0, 'false', 'FALSE', '0', 'no', 'No', 'n', 'f', 'OFF', '\u00a0off'])
-    it(`reads ${JSON.stringify(value)} as false`, () => expect(read(value) === 0).to.equal(true));
+    it(`reads the boolean cell ${JSON.stringify(value)} as false`, () =>
+      expect(read(value) === 0).to.equal(true));
   for (const value of ['', ' ', 'null', 'NA', 'n/a', '-', 'Unknown'])
-    it(`takes ${JSON.stringify(value)} for missing`, () => expect(read(value)).to.equal(MISSING_VALUE));
+    it(`reads the boolean cell ${JSON.stringify(value)} as missing`, () =>
+      expect(read(value)).to.equal(missingSentinel));
   for (const value of ['maybe', 'yess', '2', 2, -1, 0.5])
-    it(`cannot read ${JSON.stringify(value)}`, () => expect(read(value)).to.equal(UNREADABLE_VALUE));
+    it(`reads the boolean cell ${JSON.stringify(value)} as unreadable`, () =>
+      expect(read(value)).to.equal(unreadableSentinel));
 
-  it('fills its column, clears its missing column, and leaves both alone when it is missing', () => {
+  it('sets the boolean column and clears the missing column, only for a readable value', () => {
     const out = new Float32Array([9, 9, 9]);
     const feature = { type: 'boolean', field: 'f', label: 'f', columns: [0], missing_column: 2 } as const;
     const write = compileBooleanWriter(feature, compileMissingTexts());
-    expect(write('maybe', { out, offset: 0, nowMs: 0 })).to.equal(UNREADABLE);
-    expect(write('none', { out, offset: 0, nowMs: 0 })).to.equal(MISSING);
+    expect(write('maybe', { out, offset: 0, nowMs: 0 })).to.equal(wasUnreadable);
+    expect(write('none', { out, offset: 0, nowMs: 0 })).to.equal(wasMissing);
     expect(Array.from(out)).to.deep.equal([9, 9, 9]);
-    expect(write('no', { out, offset: 0, nowMs: 0 })).to.equal(READ);
+    expect(write('no', { out, offset: 0, nowMs: 0 })).to.equal(wasRead);
     expect(Array.from(out)).to.deep.equal([0, 9, 0]);
   });
 });

@@ -4,52 +4,52 @@ import type { Scalar } from '../../../shared/packed-cell.js';
 import { compileDateReader, compileDateWriter } from '../../../worker/feature-row/date-value.js';
 import {
   compileMissingTexts,
-  MISSING_VALUE,
-  UNREADABLE_VALUE,
+  missingSentinel,
+  unreadableSentinel,
 } from '../../../worker/feature-row/missing-value.js';
 
 const read = compileDateReader({}, compileMissingTexts(['1970-01-01']));
-/** No date means missing to it, so it may read without patterns. */
+/** Without a date among its missing texts, the reader uses `plainIsoDateMs`. */
 const readPlainly = compileDateReader({}, compileMissingTexts());
 const readDayFirst = compileDateReader({ date_order: 'dmy' }, compileMissingTexts());
 const readMonthFirst = compileDateReader({ date_order: 'mdy' }, compileMissingTexts());
 
-const INSTANT = '2024-02-29T10:20:30.000Z';
-const DATES: readonly (readonly [Scalar, string])[] = [
+const instantText = '2024-02-29T10:20:30.000Z';
+const dateCases: readonly (readonly [Scalar, string])[] = [
   ['2024-02-29', '2024-02-29T00:00:00.000Z'],
   [' 2024-02-29 ', '2024-02-29T00:00:00.000Z'],
   ['20240229', '2024-02-29T00:00:00.000Z'],
-  ['2024-02-29T10:20:30Z', INSTANT],
-  ['2024-02-29t10:20:30z', INSTANT],
-  ['2024-02-29T10:20:30', INSTANT],
-  ['2024-02-29 10:20:30', INSTANT],
+  ['2024-02-29T10:20:30Z', instantText],
+  ['2024-02-29t10:20:30z', instantText],
+  ['2024-02-29T10:20:30', instantText],
+  ['2024-02-29 10:20:30', instantText],
   ['2024-02-29T10:20', '2024-02-29T10:20:00.000Z'],
   ['2024-02-29T10', '2024-02-29T10:00:00.000Z'],
   ['2024-02-29T10:20:30.125Z', '2024-02-29T10:20:30.125Z'],
   ['2024-02-29T10:20:30,5Z', '2024-02-29T10:20:30.500Z'],
-  ['2024-02-29T10:20:30.000+0000', INSTANT],
-  ['2024-02-29T10:20:30+00:00', INSTANT],
-  ['2024-02-29T10:20:30+00', INSTANT],
-  ['2024-02-29T15:50:30+05:30', INSTANT],
-  ['2024-02-28T22:20:30 -1200', INSTANT],
-  ['20240229T102030Z', INSTANT],
+  ['2024-02-29T10:20:30.000+0000', instantText],
+  ['2024-02-29T10:20:30+00:00', instantText],
+  ['2024-02-29T10:20:30+00', instantText],
+  ['2024-02-29T15:50:30+05:30', instantText],
+  ['2024-02-28T22:20:30 -1200', instantText],
+  ['20240229T102030Z', instantText],
   ['2024-02-29T24:00:00Z', '2024-03-01T00:00:00.000Z'],
   ['1900-01-01', '1900-01-01T00:00:00.000Z'],
   ['2100-12-31T23:59:59.999Z', '2100-12-31T23:59:59.999Z'],
   ['\uff12024-02-29', '2024-02-29T00:00:00.000Z'],
-  [1_709_202_030, INSTANT],
+  [1_709_202_030, instantText],
   [1_709_202_030.5, '2024-02-29T10:20:30.500Z'],
-  [1_709_202_030_000, INSTANT],
-  [1_709_202_030_000_000, INSTANT],
+  [1_709_202_030_000, instantText],
+  [1_709_202_030_000_000, instantText],
   [0, '1970-01-01T00:00:00.000Z'],
   [-86_400, '1969-12-31T00:00:00.000Z'],
   [-1_000_000_000_000, '1938-04-24T22:13:20.000Z'],
-  ['1709202030', INSTANT],
-  ['1709202030000', INSTANT],
+  ['1709202030', instantText],
+  ['1709202030000', instantText],
   ['1709202030.5', '2024-02-29T10:20:30.500Z'],
 ];
 
-const UNREADABLE: readonly Scalar[] = [
+const unreadableValues: readonly Scalar[] = [
   '2025-02-30',
   '2023-02-29',
   '2024-13-01',
@@ -85,37 +85,38 @@ const UNREADABLE: readonly Scalar[] = [
   '2024-02-29T10:20:30ZZ',
 ];
 
-describe('a date cell', () => {
-  for (const [value, iso] of DATES) {
-    it(`reads ${JSON.stringify(value)} as ${iso}`, () => {
+describe('a date feature', () => {
+  for (const [value, iso] of dateCases) {
+    it(`reads the date cell ${JSON.stringify(value)} as ${iso}`, () => {
       expect(read(value)).to.equal(Date.parse(iso));
       expect(readPlainly(value)).to.equal(Date.parse(iso));
     });
   }
-  for (const value of UNREADABLE) {
-    it(`cannot read ${JSON.stringify(value)}`, () => {
-      expect(read(value)).to.equal(UNREADABLE_VALUE);
-      expect(readPlainly(value)).to.equal(UNREADABLE_VALUE);
+  for (const value of unreadableValues) {
+    it(`reads the date cell ${JSON.stringify(value)} as unreadable`, () => {
+      expect(read(value)).to.equal(unreadableSentinel);
+      expect(readPlainly(value)).to.equal(unreadableSentinel);
     });
   }
   for (const value of ['', 'null', 'N/A', '-', '1970-01-01'])
-    it(`takes ${JSON.stringify(value)} for missing`, () => expect(read(value)).to.equal(MISSING_VALUE));
+    it(`reads the date cell ${JSON.stringify(value)} as missing`, () =>
+      expect(read(value)).to.equal(missingSentinel));
 
-  it('reads slashes only in the order that it is told', () => {
+  it('reads dates with slashes only in the order of date_order', () => {
     expect(readDayFirst('29/02/2024')).to.equal(Date.parse('2024-02-29'));
     expect(readDayFirst('1/2/2024')).to.equal(Date.parse('2024-02-01'));
     expect(readMonthFirst('1/2/2024')).to.equal(Date.parse('2024-01-02'));
     expect(readMonthFirst('02/29/2024 3:45 PM')).to.equal(Date.parse('2024-02-29T15:45Z'));
     expect(readMonthFirst('02/29/2024, 12:05 am')).to.equal(Date.parse('2024-02-29T00:05Z'));
-    expect(readDayFirst('29/02/2024 10:20:30')).to.equal(Date.parse(INSTANT));
+    expect(readDayFirst('29/02/2024 10:20:30')).to.equal(Date.parse(instantText));
     for (const text of ['02/29/2024', '30/02/2024', '29/02/24', '29/02/2024 13:00 pm', '29/02/2024 25:00'])
-      expect(readDayFirst(text), text).to.equal(UNREADABLE_VALUE);
+      expect(readDayFirst(text), text).to.equal(unreadableSentinel);
     expect(readDayFirst('2024-02-29')).to.equal(Date.parse('2024-02-29'));
   });
 
   const instant = fc.integer({ min: Date.UTC(1900, 0, 1), max: Date.UTC(2101, 0, 1) - 1 });
 
-  it('reads back every instant from 1900 to 2100, whatever its zone', () => {
+  it('reads back every instant from 1900 to 2100 in any zone', () => {
     fc.assert(
       fc.property(instant, fc.integer({ min: -14 * 60, max: 14 * 60 }), (ms, minutes) => {
         const local = new Date(ms + minutes * 60_000).toISOString().slice(0, -1);
@@ -129,7 +130,7 @@ describe('a date cell', () => {
     );
   });
 
-  it('reads back Unix time in seconds, milliseconds and microseconds since late 1973', () => {
+  it('reads back Unix time since late 1973 in seconds, milliseconds and microseconds', () => {
     fc.assert(
       fc.property(fc.integer({ min: 124_000_000_000, max: Date.UTC(2100, 0, 1) }), (ms) => {
         expect([read(ms), read(ms * 1000), read(Math.floor(ms / 1000))]).to.deep.equal([
@@ -141,7 +142,7 @@ describe('a date cell', () => {
     );
   });
 
-  it('accepts exactly the days that the calendar has', () => {
+  it('accepts exactly the days of the calendar', () => {
     const part = (max: number) => fc.integer({ min: 0, max });
     fc.assert(
       fc.property(fc.integer({ min: 1900, max: 2100 }), part(13), part(32), (year, month, day) => {
@@ -149,7 +150,7 @@ describe('a date cell', () => {
         const lengths = [31, year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28];
         lengths.push(31, 30, 31, 30, 31, 31, 30, 31, 30, 31);
         const exists = month >= 1 && month <= 12 && day >= 1 && day <= (lengths[month - 1] ?? 0);
-        expect(read(text) !== UNREADABLE_VALUE && read(text) !== MISSING_VALUE, text).to.equal(
+        expect(read(text) !== unreadableSentinel && read(text) !== missingSentinel, text).to.equal(
           exists && text !== '1970-01-01',
         );
       }),
@@ -157,7 +158,7 @@ describe('a date cell', () => {
     );
   });
 
-  it('fills its column with days to the request, with fractions', () => {
+  it('writes the fractional days from the date to the request', () => {
     const out = new Float32Array(2);
     const write = compileDateWriter(
       { type: 'date', field: 'f', label: 'f', columns: [1], missing_column: 0 },

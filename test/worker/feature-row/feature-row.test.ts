@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Feature } from '../../../shared/bundle/manifest.js';
@@ -30,20 +32,20 @@ const features: readonly Feature[] = [
   { type: 'date', field: 'seen', label: 'Seen', columns: [10], missing_column: 11 },
   { type: 'category', encoding: 'onehot', field: 'age', label: 'New', categories: ['-1'], columns: [12] },
 ];
-const NOW = Date.parse('2026-03-02T00:00:00Z');
-const WIDTH = 13;
-const MISSING_ROW = [40, 1, Number.NaN, 0, 0, 0, 1, -1, 0, 0, Number.NaN, 1, 0];
+const nowMs = Date.parse('2026-03-02T00:00:00Z');
+const rowWidth = 13;
+const missingRow = [40, 1, Number.NaN, 0, 0, 0, 1, -1, 0, 0, Number.NaN, 1, 0];
 
 function compiled(chosen: readonly Feature[] = features) {
-  const manifest = { features: chosen, width: WIDTH, recency: { field: 'touched', max_age_days: 1 } };
+  const manifest = { features: chosen, width: rowWidth, recency: { field: 'touched', max_age_days: 1 } };
   const fields = compileKnownFields(manifest);
   const row = compileFeatureRow(manifest, fields);
   const write = (record: Readonly<Record<string, unknown>>) => {
-    const out = new Float32Array(WIDTH + 2).fill(7);
+    const out = new Float32Array(rowWidth + 2).fill(7);
     const cells = JSON.parse(JSON.stringify(fields.pack(record)));
-    const problems = row.write({ cells, nowMs: NOW, out, offset: 1 });
-    expect([out[0], out[WIDTH + 1]], 'outside the row').to.deep.equal([7, 7]);
-    return { problems, row: Array.from(out.subarray(1, WIDTH + 1)) };
+    const problems = row.write({ cells, nowMs: nowMs, out, offset: 1 });
+    expect([out[0], out[rowWidth + 1]], 'outside the row').to.deep.equal([7, 7]);
+    return { problems, row: Array.from(out.subarray(1, rowWidth + 1)) };
   };
   return { fields, row, write };
 }
@@ -53,8 +55,8 @@ const required = (type: 'number' | 'multi'): Feature =>
     ? { type, field: 'age', label: 'Age', columns: [0], required: true }
     : { type, field: 'tags', label: 'Tags', categories: ['a'], columns: [1], required: true };
 
-describe('a feature row', () => {
-  it('writes every type, two features of one field among them', () => {
+describe('compileFeatureRow', () => {
+  it('writes features of every type, including two features on one field', () => {
     const record = {
       ...{ age: '-1', 'Opted In': 'yes', source: 'FAIR', size: 'm', tags: ['b', null, 'x'] },
       seen: '2026-03-01',
@@ -64,7 +66,7 @@ describe('a feature row', () => {
     expect(row).to.deep.equal([-1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1]);
   });
 
-  it('leaves imputed values, NaN and missing columns where nothing could be read', () => {
+  it('writes imputed values, NaN and missing columns for missing and unreadable values', () => {
     for (const record of [
       { tags: null },
       { age: null, 'opted in': '-', source: '', size: 'n/a', tags: [], seen: 'null' },
@@ -72,11 +74,11 @@ describe('a feature row', () => {
     ]) {
       const { problems, row } = compiled().write(record);
       expect(problems).to.equal(undefined);
-      expect(row.slice(0, 12)).to.deep.equal(MISSING_ROW.slice(0, 12));
+      expect(row.slice(0, 12)).to.deep.equal(missingRow.slice(0, 12));
     }
   });
 
-  it('counts scalars that cannot be read, not those that are missing', () => {
+  it('counts unreadable scalars but not missing ones', () => {
     const { row, write } = compiled();
     write({ age: 'many', 'opted in': 2, source: 'unheard of', seen: true, tags: 'x' });
     expect(row.unreadableCount).to.equal(3);
@@ -84,7 +86,7 @@ describe('a feature row', () => {
     expect(row.unreadableCount).to.equal(3);
   });
 
-  it('refuses objects, nested arrays, several values and numbers beyond float64, each field once', () => {
+  it('reports objects, nested arrays, several values and numbers beyond float64 once per field', () => {
     const record = JSON.parse(
       '{"age":{"a":1},"opted in":[["x"]],"source":["web","fair"],"size":[null,null],"tags":["a",["b"]],"seen":1e999}',
     );
@@ -98,18 +100,18 @@ describe('a feature row', () => {
     ]);
   });
 
-  it('refuses a record without a field that a feature reads, and takes one with a single null', () => {
+  it('rejects a record without any known field and accepts a record with a single null', () => {
     const nothing = [{ field: '', expected: 'at least one field that the model knows', came: 'none' }];
     for (const record of [{}, { other: 1 }, { touched: '2026-03-01' }])
       expect(compiled().write(record).problems).to.deep.equal(nothing);
     expect(compiled().write({ age: null }).problems).to.equal(undefined);
   });
 
-  it('does not refuse a record for what only the recency guard reads', () => {
+  it('ignores an invalid value in a field that only the recency guard reads', () => {
     expect(compiled().write({ age: 1, touched: { a: 1 } }).problems).to.equal(undefined);
   });
 
-  it('refuses a required field without a readable value and says what came', () => {
+  it('reports a required field without a readable value and describes the value', () => {
     const came = (record: Readonly<Record<string, unknown>>) =>
       compiled([required('number'), required('multi')])
         .write({ tags: 'zzz', ...record })
@@ -123,7 +125,7 @@ describe('a feature row', () => {
     expect(came({ age: 5, tags: [null, 'none'] })).to.deep.equal(['null']);
   });
 
-  it('writes rows or says why not, and never throws, whatever JSON a record holds', () => {
+  it('writes a finite row or reports problems for any JSON record, and never throws', () => {
     const { write } = compiled();
     const value = fc.oneof(
       fc.jsonValue({ maxDepth: 3 }),
@@ -142,17 +144,42 @@ describe('a feature row', () => {
     );
   });
 
-  it('is done with megabytes of text in a moment', () => {
+  it('featurizes megabytes of hostile text in less than 5 s of CPU time', () => {
     const parts = ['1', '1 ', '1,', ' ', 'a;', ';', '\ufdfa', '2024-', '.', "'", '('];
     const { fields, row } = compiled();
-    const out = new Float32Array(WIDTH);
+    const out = new Float32Array(rowWidth);
     const started = process.cpuUsage();
     for (const part of parts) {
       const text = part.repeat(2_000_000);
       const record = Object.fromEntries(features.map(({ field }) => [field, text]));
-      expect(row.write({ cells: fields.pack(record), nowMs: NOW, out, offset: 0 })).to.equal(undefined);
+      expect(row.write({ cells: fields.pack(record), nowMs: nowMs, out, offset: 0 })).to.equal(undefined);
     }
     const { user, system } = process.cpuUsage(started);
     expect((user + system) / 1000).to.be.below(5_000);
+  });
+});
+
+const width = 2_000;
+/** Heap per feature. A loaded and explained model has three readers per feature. */
+const maxBytesPerFeature = 4_000;
+
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+describe('compileFeatureRow with 2,000 number features', () => {
+  it('uses less than 4,000 bytes of heap per number feature', () => {
+    const features = Array.from({ length: width }, (_, column): Feature => {
+      const name = `number ${column}`;
+      return { type: 'number', field: name, label: name, columns: [column] };
+    });
+    const slotOfFeature = features.map((_, slot) => slot);
+    const before = heapUsed();
+    const row = compileFeatureRow({ features, width }, { slotOfFeature });
+    expect((heapUsed() - before) / width).to.be.below(maxBytesPerFeature);
+    expect(row.width).to.equal(width);
   });
 });

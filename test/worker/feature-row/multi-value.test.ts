@@ -3,10 +3,10 @@ import type { MultiFeature } from '../../../shared/bundle/manifest.js';
 import type { Scalar } from '../../../shared/packed-cell.js';
 import {
   compileMissingTexts,
-  MISSING,
-  READ,
   type Reading,
-  UNREADABLE,
+  wasMissing,
+  wasRead,
+  wasUnreadable,
 } from '../../../worker/feature-row/missing-value.js';
 import { compileMultiWriter } from '../../../worker/feature-row/multi-value.js';
 
@@ -18,7 +18,7 @@ const tags: MultiFeature = {
   columns: [1, 2, 3],
 };
 
-/** Writes one value a row, all by one writer, and gives each row and how it was read. */
+/** Writes each value into its own row with one writer; returns the rows and their readings. */
 function written(
   values: readonly Scalar[],
   feature: MultiFeature = tags,
@@ -31,50 +31,91 @@ function written(
   });
 }
 
-describe('a multi cell', () => {
+describe('compileMultiWriter', () => {
   it('sets the column of each category in a list', () => {
     expect(written(['alpha', 'ALPHA ;beta', 'beta;;  beta '])).to.deep.equal([
-      [[0, 0, 1, 0, 0], READ],
-      [[0, 0, 1, 1, 0], READ],
-      [[0, 0, 0, 1, 0], READ],
+      [[0, 0, 1, 0, 0], wasRead],
+      [[0, 0, 1, 1, 0], wasRead],
+      [[0, 0, 0, 1, 0], wasRead],
     ]);
   });
 
-  it('takes a text that is a category as a whole for that one', () => {
-    expect(written(['research; development'])).to.deep.equal([[[0, 0, 0, 0, 1], READ]]);
+  it('does not split a text that equals a category', () => {
+    expect(written(['research; development'])).to.deep.equal([[[0, 0, 0, 0, 1], wasRead]]);
   });
 
-  it('sets nothing for what it does not know', () => {
+  it('sets no column for an unknown category', () => {
     expect(written(['gamma', 5, 'gamma; alpha'])).to.deep.equal([
-      [[0, 0, 0, 0, 0], READ],
-      [[0, 0, 0, 0, 0], READ],
-      [[0, 0, 1, 0, 0], READ],
+      [[0, 0, 0, 0, 0], wasRead],
+      [[0, 0, 0, 0, 0], wasRead],
+      [[0, 0, 1, 0, 0], wasRead],
     ]);
   });
 
-  it('is missing when all of it is', () => {
+  it('returns missing only if every part of the list means missing', () => {
     const readings = written(['', ';', 'n/a', 'none; No  Tags', 'none; gamma']).map(([, reading]) => reading);
-    expect(readings).to.deep.equal([MISSING, MISSING, MISSING, MISSING, READ]);
+    expect(readings).to.deep.equal([wasMissing, wasMissing, wasMissing, wasMissing, wasRead]);
   });
 
-  it('reads a text the same when it comes again', () => {
+  it('returns the same columns for a repeated text', () => {
     const texts = ['beta; alpha', 'n/a', 'gamma', `alpha; ${'x'.repeat(100)}`];
     const [first, second] = [written(texts), written([...texts, ...texts]).slice(texts.length)];
     expect(second).to.deep.equal(first);
   });
 
-  it('takes a list apart at its own separator, or not at all', () => {
+  it('splits a list at the separator of the feature, and never with an empty separator', () => {
     expect(written(['alpha, beta', 'alpha;beta'], { ...tags, separator: ',' })).to.deep.equal([
-      [[0, 0, 1, 1, 0], READ],
-      [[0, 0, 0, 0, 0], READ],
+      [[0, 0, 1, 1, 0], wasRead],
+      [[0, 0, 0, 0, 0], wasRead],
     ]);
     expect(written(['alpha;beta', 'beta'], { ...tags, separator: '' })).to.deep.equal([
-      [[0, 0, 0, 0, 0], READ],
-      [[0, 0, 0, 1, 0], READ],
+      [[0, 0, 0, 0, 0], wasRead],
+      [[0, 0, 0, 1, 0], wasRead],
     ]);
   });
 
-  it('does not look at a list that is too long', () => {
-    expect(written([`alpha;${'x'.repeat(65_536)}`])).to.deep.equal([[[0, 0, 0, 0, 0], UNREADABLE]]);
+  it('returns unreadable for a list of more than 65,536 characters', () => {
+    expect(written([`alpha;${'x'.repeat(65_536)}`])).to.deep.equal([[[0, 0, 0, 0, 0], wasUnreadable]]);
+  });
+
+  const base: MultiFeature = {
+    type: 'multi',
+    field: 'f',
+    label: 'f',
+    categories: ['a', 'B b', 'none'],
+    columns: [0, 1, 2],
+  };
+  const rowOf = (value: Scalar, feature: MultiFeature = base): readonly [number, number[]] => {
+    const out = new Float32Array(3);
+    const reading = compileMultiWriter(feature, compileMissingTexts(['Select']))(value, {
+      out,
+      offset: 0,
+      nowMs: 0,
+    });
+    return [reading, Array.from(out)];
+  };
+
+  it('sets a column once for repeated parts in any order', () => {
+    expect(rowOf('a;b b')).to.deep.equal([wasRead, [1, 1, 0]]);
+    expect(rowOf(' B  B ; A ;A;')).to.deep.equal([wasRead, [1, 1, 0]]);
+    expect(rowOf('a\uff1bnone')).to.deep.equal([wasRead, [1, 0, 1]]);
+  });
+
+  it('reads a list with unknown parts only, and sets no column', () => {
+    expect(rowOf('x;y')).to.deep.equal([wasRead, [0, 0, 0]]);
+    expect(rowOf(5)).to.deep.equal([wasRead, [0, 0, 0]]);
+    expect(rowOf('x;a')).to.deep.equal([wasRead, [1, 0, 0]]);
+  });
+
+  for (const text of ['', ' ; ', 'null', 'N/A;-', 'Select'])
+    it(`returns missing for the multi cell ${JSON.stringify(text)}`, () =>
+      expect(rowOf(text)).to.deep.equal([wasMissing, [0, 0, 0]]));
+
+  it('recognizes a category that contains the separator', () => {
+    const feature: MultiFeature = { ...base, separator: ',', categories: ['a', 'Banking, Insurance', 'c'] };
+    expect(rowOf('a,c', feature)).to.deep.equal([wasRead, [1, 0, 1]]);
+    expect(rowOf('banking, insurance', feature)).to.deep.equal([wasRead, [0, 1, 0]]);
+    expect(rowOf('a;c', feature)).to.deep.equal([wasRead, [0, 0, 0]]);
+    expect(rowOf('a\nc', { ...feature, separator: '\n' })).to.deep.equal([wasRead, [1, 0, 1]]);
   });
 });

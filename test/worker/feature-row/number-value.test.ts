@@ -2,16 +2,19 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import {
   compileMissingTexts,
-  MISSING_VALUE,
-  UNREADABLE_VALUE,
+  missingSentinel,
+  unreadableSentinel,
 } from '../../../worker/feature-row/missing-value.js';
-import { compileNumberReader, compileNumberWriter } from '../../../worker/feature-row/number-value.js';
-import { plainDecimal } from '../../../worker/feature-row/plain-decimal.js';
+import {
+  compileNumberReader,
+  compileNumberWriter,
+  plainDecimal,
+} from '../../../worker/feature-row/number-value.js';
 
 const read = compileNumberReader({}, compileMissingTexts());
 const readFraction = compileNumberReader({ unit: 'fraction' }, compileMissingTexts());
 
-const NUMBERS: readonly (readonly [unknown, number])[] = [
+const numberCases: readonly (readonly [unknown, number])[] = [
   [5, 5],
   [-0.25, -0.25],
   [1e30, 1e30],
@@ -89,7 +92,7 @@ const NUMBERS: readonly (readonly [unknown, number])[] = [
   ['0.1000000000000000055511151231257827', 0.1],
 ];
 
-const UNREADABLE = [
+const unreadableValues = [
   '11-50',
   '11 - 50',
   '11\u201350',
@@ -155,17 +158,20 @@ const UNREADABLE = [
   false,
 ] as const;
 
-describe('a number cell', () => {
-  for (const [value, number] of NUMBERS)
-    it(`reads ${JSON.stringify(value)} as ${number}`, () => expect(read(value as string)).to.equal(number));
+describe('a number feature', () => {
+  for (const [value, number] of numberCases)
+    it(`reads the number cell ${JSON.stringify(value)} as ${number}`, () =>
+      expect(read(value as string)).to.equal(number));
 
-  for (const value of UNREADABLE)
-    it(`cannot read ${JSON.stringify(value)}`, () => expect(read(value)).to.equal(UNREADABLE_VALUE));
+  for (const value of unreadableValues)
+    it(`reads the number cell ${JSON.stringify(value)} as unreadable`, () =>
+      expect(read(value)).to.equal(unreadableSentinel));
 
   for (const text of ['', '  ', 'null', 'NULL', 'None', 'n/a', 'NA', '-', ' - '])
-    it(`takes ${JSON.stringify(text)} for missing`, () => expect(read(text)).to.equal(MISSING_VALUE));
+    it(`reads the number cell ${JSON.stringify(text)} as missing`, () =>
+      expect(read(text)).to.equal(missingSentinel));
 
-  it('divides by 100 at a % only when the unit is a fraction', () => {
+  it('divides percentages by 100 only if the unit is a fraction', () => {
     expect(readFraction('45%')).to.equal(0.45);
     expect(readFraction('(4,5 %)')).to.equal(-0.045);
     expect(readFraction('7k%')).to.equal(70);
@@ -173,15 +179,15 @@ describe('a number cell', () => {
     expect(readFraction(0.45)).to.equal(0.45);
   });
 
-  it('takes further texts of the manifest for missing, numbers among them', () => {
+  it('reads missing_tokens as missing, including numeric ones', () => {
     const withTokens = compileNumberReader({}, compileMissingTexts(['Unknown', '-1']));
-    expect(withTokens('UNKNOWN')).to.equal(MISSING_VALUE);
-    expect(withTokens('-1')).to.equal(MISSING_VALUE);
+    expect(withTokens('UNKNOWN')).to.equal(missingSentinel);
+    expect(withTokens('-1')).to.equal(missingSentinel);
     expect(withTokens(-1)).to.equal(-1);
     expect(withTokens('12')).to.equal(12);
   });
 
-  it('stays finite as float32', () => {
+  it('clamps numbers to the range of float32', () => {
     const out = new Float32Array(1);
     const write = compileNumberWriter({ type: 'number', field: 'f', label: 'f', columns: [0] }, new Set());
     for (const [value, sign] of [
@@ -193,10 +199,10 @@ describe('a number cell', () => {
     }
   });
 
-  it('reads back what it is given in any of several styles', () => {
+  it('reads back amounts in each of several formats', () => {
     const cents = fc.integer({ min: -1_000_000_000_00, max: 1_000_000_000_00 });
     fc.assert(
-      fc.property(cents, fc.constantFrom(...STYLES), (amount, style) => {
+      fc.property(cents, fc.constantFrom(...styles), (amount, style) => {
         const [sign, size] = [amount < 0 ? '-' : '', Math.abs(amount)];
         const whole = String(Math.floor(size / 100));
         const text = style({ sign, whole, decimals: String(size % 100).padStart(2, '0') });
@@ -206,7 +212,7 @@ describe('a number cell', () => {
     );
   });
 
-  it('never gives a number that is not finite, nor throws, on any text', () => {
+  it('returns a finite number, missing or unreadable for any text, and never throws', () => {
     const amountLike = fc.string({
       unit: fc.constantFrom(...`0123456789.,' +-()$%kmbe\u20ac`),
       maxLength: 40,
@@ -214,7 +220,7 @@ describe('a number cell', () => {
     fc.assert(
       fc.property(fc.oneof(amountLike, fc.string({ unit: 'binary' })), (text) => {
         const value = read(text);
-        expect(Number.isFinite(value) || value === MISSING_VALUE || value === UNREADABLE_VALUE).to.equal(
+        expect(Number.isFinite(value) || value === missingSentinel || value === unreadableSentinel).to.equal(
           true,
         );
       }),
@@ -232,7 +238,7 @@ interface Amount {
 const grouped = (whole: string, separator: string): string => whole.replace(/\B(?=(\d{3})+$)/g, separator);
 const indian = (whole: string): string => whole.replace(/\B(?=(\d{2})*\d{3}$)/g, ',');
 
-const STYLES: readonly ((amount: Amount) => string)[] = [
+const styles: readonly ((amount: Amount) => string)[] = [
   ({ sign, whole, decimals }) => `${sign}${whole}.${decimals}`,
   ({ sign, whole, decimals }) => `${sign}${whole},${decimals}`,
   ({ sign, whole, decimals }) => `${sign}${grouped(whole, ',')}.${decimals}`,
@@ -248,7 +254,7 @@ const STYLES: readonly ((amount: Amount) => string)[] = [
 ];
 
 describe('plainDecimal', () => {
-  it('agrees with Number on every plain decimal of up to 15 digits', () => {
+  it('equals Number() for every plain decimal of up to 15 digits', () => {
     const text = fc
       .tuple(
         fc.constantFrom('', '+', '-'),
@@ -265,5 +271,6 @@ describe('plainDecimal', () => {
   });
 
   for (const text of ['', '.', '-', '1e5', '1,5', ' 1', '1 ', '1.2.3', '0x1', '1234567890123456', '\uff11'])
-    it(`leaves ${JSON.stringify(text)} to others`, () => expect(plainDecimal(text)).to.be.NaN);
+    it(`returns NaN for ${JSON.stringify(text)}, which is not a plain decimal`, () =>
+      expect(plainDecimal(text)).to.be.NaN);
 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { foldedText } from '../../../shared/normal-text.js';
-import { dateTextMs } from '../../../worker/feature-row/date-text.js';
+import { dateTextMs } from '../../../worker/feature-row/date-value.js';
 import { plainIsoDateMs } from '../../../worker/feature-row/plain-iso-date.js';
 
 const byPattern = (text: string): number => dateTextMs(foldedText(text), undefined);
@@ -30,7 +30,7 @@ const dateTexts = fc.oneof(
   date,
   fc.tuple(date, time, fraction, zone).map((parts) => parts.join('')),
 );
-/** A date with one character changed to something that could be mistaken for it. */
+/** A date text with one character replaced by a similar one. */
 const almost = fc
   .tuple(
     dateTexts,
@@ -40,7 +40,7 @@ const almost = fc
   .map(([text, at, other]) => text.slice(0, at) + other + text.slice(at + 1));
 
 describe('plainIsoDateMs', () => {
-  it('reads what programs write', () => {
+  it('parses the ISO 8601 forms that programs write', () => {
     const instant = Date.parse('2024-02-29T10:20:30Z');
     for (const zoned of ['', 'Z', 'z', '+00:00', '-0000']) {
       expect(plainIsoDateMs(`2024-02-29T10:20:30${zoned}`), zoned).to.equal(instant);
@@ -53,7 +53,7 @@ describe('plainIsoDateMs', () => {
     expect(plainIsoDateMs('2099-12-31')).to.equal(Date.parse('2099-12-31'));
   });
 
-  it('leaves everything else to the patterns', () => {
+  it('returns NaN for every other form', () => {
     const others = [
       '',
       '2024-02-29 ',
@@ -72,13 +72,13 @@ describe('plainIsoDateMs', () => {
     for (const text of others) expect(plainIsoDateMs(text), text).to.be.NaN;
   });
 
-  it('reads every day of two centuries', () => {
+  it('parses every day from 1901 to 2099', () => {
     for (let ms = Date.UTC(1901, 0, 1); ms < Date.UTC(2100, 0, 1); ms += 86_400_000)
       if (plainIsoDateMs(new Date(ms).toISOString().slice(0, 10)) !== ms)
         expect.fail(new Date(ms).toISOString());
   });
 
-  it('never differs from the patterns', () => {
+  it('equals dateTextMs for every text that it parses', () => {
     fc.assert(
       fc.property(fc.oneof(dateTexts, almost), (text) => {
         const plain = plainIsoDateMs(text);
@@ -88,7 +88,7 @@ describe('plainIsoDateMs', () => {
     );
   });
 
-  it('reads most of what is common without a pattern', () => {
+  it('parses every instant that toISOString writes, with several zones', () => {
     const common = fc.tuple(
       fc.integer({ min: Date.UTC(1902, 0, 1), max: Date.UTC(2099, 0, 1) }),
       fc.constantFrom('Z', '+02:00', '-0530', ''),

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { compileTextReader } from '../../../worker/feature-row/text-reader.js';
 
 describe('compileTextReader', () => {
-  it('reads a folded text, a short one once, a long one each time', () => {
+  it('folds texts, and caches results for texts of up to 64 characters only', () => {
     const folded: string[] = [];
     const length = compileTextReader((text) => folded.push(text) && text.length, { tooLong: -1 });
     const long = 'x'.repeat(65);
@@ -11,13 +11,13 @@ describe('compileTextReader', () => {
     expect(folded).to.deep.equal(['a b', long, long]);
   });
 
-  it('does not look at a text that is too long for a value, white space around it not counted', () => {
+  it('returns tooLong for a text of more than 4,096 characters after trimming', () => {
     const read = compileTextReader((text) => text.length, { tooLong: -1 });
     expect(read(' '.repeat(9_999) + 'x'.repeat(4_096))).to.equal(4_096);
     expect(read('x'.repeat(4_097))).to.equal(-1);
   });
 
-  it('forgets when too many texts came', () => {
+  it('empties a full cache', () => {
     let computed = 0;
     const read = compileTextReader(() => ++computed, { tooLong: -1 });
     const first = read('first');

@@ -6,11 +6,11 @@ import { type Graded, gradeVersion } from '../../../worker/grading/grade-version
 import { freshDatabases } from '../../support/servers.js';
 import type { WorldIds } from './recorded-world.js';
 
-/** A database for the tests of a `describe` block: opened before the first of them, and closed after the last. */
+/** A database for a `describe` block. Hooks open it before the first test and close it after the last. */
 export function gradingDatabase(): Mongo {
   let opened: Mongo | undefined;
   const mongo = (): Mongo => {
-    if (opened === undefined) throw new Error('there is no database before the tests begin');
+    if (opened === undefined) throw new Error('the database is only open while tests run');
     return opened;
   };
   before(async () => {
@@ -28,19 +28,20 @@ export function gradingDatabase(): Mongo {
   };
 }
 
-/** A version of a model that nobody else grades. */
+/** New ids of an organisation, a model and a version. */
 export const newIds = (): WorldIds => ({ organisationId: newId('org'), modelId: newId('mdl'), version: '1' });
 
 /**
- * How a version is graded at a date, which is also taken for now unless told otherwise.
- * @param mongo asked for its database at each grade: tests open theirs before they begin
+ * Creates a function that grades a version at a date. The service's clock shows the same date unless `nowMs`
+ * is given.
+ * @param mongo its database is read at each grade, because hooks open it later
  */
 export const gradesIn =
   (mongo: { readonly database: Db }, horizonDays: number) =>
   (
     ids: WorldIds,
     asOfMs: number,
-    options: { readonly nowMs?: number; readonly rebuild?: boolean; readonly leadsAPass?: number } = {},
+    options: { readonly nowMs?: number; readonly rebuild?: boolean; readonly maxLeadsPerPass?: number } = {},
   ): Promise<Graded> =>
     gradeVersion({
       database: mongo.database,

@@ -10,7 +10,7 @@ export function figures({ verdict }: Graded, gate: FailingGate): Readonly<Record
   return found.figures;
 }
 
-/** Expects a grade to count what the definitions say of the world as it was recorded. */
+/** Expects the figures of a grade to equal the recorded world's, counted by definition. */
 export function expectTruth(
   graded: Graded,
   world: RecordedWorld,

@@ -16,16 +16,16 @@ export interface WorldIds {
   readonly version: string;
 }
 
-/** One row of a call: a lead, or none, and its score. */
+/** One row of a call: a score, and the lead if any. */
 export interface RowToScore {
   readonly crmId: string | undefined;
   readonly score: number;
 }
 
-/** One row that was recorded, as it is now. */
+/** The current state of a recorded row. */
 export interface RecordedRow {
   readonly id: string;
-  /** Undefined without one, and when it was erased. */
+  /** Undefined without a crm_id, and after erasure. */
   readonly crmId: string | undefined;
   readonly score: number;
   /** In ten-thousandths. */
@@ -37,7 +37,7 @@ export interface RecordedRow {
 const likelihoodOf = (score: number): number => score * 50;
 const earlierPrevious = (ms: number) => ({ changed_at: { $subtract: ['$previous.changed_at', ms] } });
 
-/** What the service would have recorded, written into the collections as it does; and the plain truth of it, counted in memory. */
+/** Writes calls and outcomes into the collections like the service, and counts the true figures in memory. */
 export class RecordedWorld {
   readonly rows: RecordedRow[] = [];
   readonly words = new Map<string, Outcome>();
@@ -49,7 +49,10 @@ export class RecordedWorld {
     private readonly ids: WorldIds,
   ) {}
 
-  /** A call that was scored and counted; its id is a little older than its rows, as its body took time to arrive. */
+  /**
+   * Records a call that was scored and counted.
+   * @param arrivalMs how much older the call's id is than its rows: the time in which its body arrived
+   */
   async call(atMs: number, rows: readonly RowToScore[], arrivalMs = 0): Promise<void> {
     const { organisationId: org, modelId: model, version } = this.ids;
     const callId = this.newCallId(atMs - arrivalMs);
@@ -91,7 +94,7 @@ export class RecordedWorld {
     for (const outcome of outcomes) this.words.set(outcome.crmId, outcome);
   }
 
-  /** Erases a lead, in the steps of `DELETE /v1/scores/{crm_id}`. */
+  /** Erases a lead with the steps of `DELETE /v1/scores/{crm_id}`. */
   async erase(crmId: string): Promise<void> {
     const { organisationId } = this.ids;
     const store = new PredictionStore(this.database);
@@ -105,7 +108,10 @@ export class RecordedWorld {
     this.words.delete(crmId);
   }
 
-  /** Lets time go by on the database's clock: all that it noted lies further back. A grade can then tell what came since. */
+  /**
+   * Advances the database's clock by shifting all its timestamps back, so that a grade can order later
+   * changes.
+   */
   async age(ms: number): Promise<void> {
     const { organisationId: org, modelId, version } = this.ids;
     const earlier = (...fields: string[]) => ({
@@ -124,7 +130,7 @@ export class RecordedWorld {
       .updateMany({ _id: graded }, [earlier('grade.data_read_at')]);
   }
 
-  /** The cohort by its definition, row by row. */
+  /** Counts the cohort by definition, row by row. */
   truth(asOfMs: number, horizonDays: number): Omit<CohortFigures, 'requests' | 'expectedLift' | 'joinable'> {
     const rows = this.rows
       .filter((row) => dayNumber(row.at.getTime()) <= dayNumber(asOfMs))

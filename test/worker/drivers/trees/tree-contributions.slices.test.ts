@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import { explainTrees } from '../../../../worker/drivers/tree-contributions.js';
+import { AT_MOST, LEAF, type TreeEnsemble } from '../../../../worker/drivers/tree-ensemble.js';
+
+/** Balanced trees that take a few milliseconds per record. */
+function manyTrees(trees: number, depth: number): { ensemble: TreeEnsemble; covers: Float32Array } {
+  const perTree = 2 ** (depth + 1) - 1;
+  const nodeCount = trees * perTree;
+  const inner = 2 ** depth - 1;
+  const place = (node: number): number => node % perTree;
+  const child = (which: 1 | 2) =>
+    Int32Array.from({ length: nodeCount }, (_, node) =>
+      place(node) < inner ? node - place(node) + 2 * place(node) + which : -1,
+    );
+  const leafWeights = Array.from({ length: nodeCount }, (_, node) => node)
+    .filter((node) => place(node) >= inner)
+    .map((node) => ({ node, target: 0, weight: (place(node) % 5) / 100 }));
+  const ensemble: TreeEnsemble = {
+    inputs: Array.from({ length: 8 }, (_, column) => ({ column, weight: 1, offset: 0 })),
+    firstCover: 0,
+    nodeCount,
+    roots: Array.from({ length: trees }, (_, tree) => tree * perTree),
+    decision: Uint8Array.from({ length: nodeCount }, (_, node) => (place(node) < inner ? AT_MOST : LEAF)),
+    input: Int32Array.from({ length: nodeCount }, (_, node) => (node * 7) % 8),
+    threshold: Float64Array.from({ length: nodeCount }, (_, node) => (node % 11) / 11),
+    members: new Map(),
+    whenTrue: child(1),
+    whenFalse: child(2),
+    missingIsTrue: new Uint8Array(nodeCount),
+    hitRates: undefined,
+    leafWeights,
+  };
+  const covers = Float32Array.from(
+    { length: nodeCount },
+    (_, node) => 2 ** (depth - Math.floor(Math.log2(place(node) + 1))),
+  );
+  return { ensemble, covers };
+}
+
+const explained = ({ ensemble, covers }: ReturnType<typeof manyTrees>) =>
+  explainTrees({
+    sum: { constant: 0, weights: new Map(), trees: [{ ensemble, target: 0, factor: 1 }] },
+    isProbability: false,
+    covers,
+    width: 8,
+    fields: 8,
+    fieldOfColumn: Int32Array.from({ length: 8 }, (_, column) => column),
+  });
+
+describe('contributions of many records', () => {
+  it('yields to the event loop, and equals the contributions of single records', async () => {
+    const explainer = await explained(manyTrees(60, 9));
+    const count = 200;
+    const rows = Float32Array.from({ length: 8 * count }, (_, at) => ((at * 37) % 101) / 101);
+    let turns = 0;
+    let isDone = false;
+    const tick = (): void => {
+      turns += 1;
+      if (!isDone) setImmediate(tick);
+    };
+    setImmediate(tick);
+    const startedMs = performance.now();
+    const contributions = await explainer.contributions({ rows, count });
+    const tookMs = performance.now() - startedMs;
+    isDone = true;
+    // A slice is 12 ms plus the rest of one tree and block, so there are far more turns than one per 50 ms.
+    expect(turns).to.be.greaterThan(Math.max(2, tookMs / 50));
+    for (const row of [0, 63, 64, 127, 199]) {
+      const alone = await explainer.contributions({ rows: rows.slice(8 * row, 8 * row + 8), count: 1 });
+      expect(Array.from(contributions.slice(8 * row, 8 * row + 8))).to.deep.equal(Array.from(alone));
+    }
+  });
+
+  it('stops between two time slices if its signal is aborted', async () => {
+    const explainer = await explained(manyTrees(60, 9));
+    const rows = new Float32Array(8 * 20_000);
+    const controller = new AbortController();
+    setImmediate(() => controller.abort(new Error('caller disconnected')));
+    const error = await explainer
+      .contributions({ rows, count: 20_000, signal: controller.signal })
+      .catch((thrown: unknown) => thrown);
+    expect(error).to.be.an('error').with.property('message', 'caller disconnected');
+  });
+
+  it('returns correct contributions for two concurrent calls', async () => {
+    const explainer = await explained(manyTrees(40, 7));
+    const one = Float32Array.from({ length: 8 * 300 }, (_, at) => ((at * 13) % 97) / 97);
+    const other = one.map((value) => 1 - value);
+    const [together, beside] = await Promise.all([
+      explainer.contributions({ rows: one, count: 300 }),
+      explainer.contributions({ rows: other, count: 300 }),
+    ]);
+    expect(together).to.deep.equal(await explainer.contributions({ rows: one, count: 300 }));
+    expect(beside).to.deep.equal(await explainer.contributions({ rows: other, count: 300 }));
+  });
+});

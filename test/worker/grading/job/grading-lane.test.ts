@@ -1,0 +1,179 @@
+import { Queue } from 'bullmq';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
+import { type Change, subscribeToChanges } from '../../../../shared/changes.js';
+import { gradingQueueName, requestGrading } from '../../../../shared/grading-job.js';
+import { newId } from '../../../../shared/identifiers.js';
+import { createLogger } from '../../../../shared/logger.js';
+import { connectRedis } from '../../../../shared/redis.js';
+import { queuePrefix } from '../../../../shared/redis-keys.js';
+import { connectMongo, type Mongo } from '../../../../shared/store/connect.js';
+import { createModel } from '../../../../shared/store/create-model.js';
+import { type StoredVerdict, ValidationStore } from '../../../../shared/store/model-validation.js';
+import type { Model } from '../../../../shared/store/models.js';
+import { prepareDatabase } from '../../../../shared/store/prepare.js';
+import { dayMs } from '../../../../shared/utc-day.js';
+import { dueVersions, gradeAndTell, lastNightMs } from '../../../../worker/grading/grade-models.js';
+import { startGradingLane } from '../../../../worker/grading/grading-lane.js';
+import { eventually } from '../../../support/eventually.js';
+import { sampleBundle } from '../../../support/sample-bundle.js';
+import { type FreshDatabases, freshDatabases } from '../../../support/servers.js';
+
+const hourMs = 60 * 60 * 1000;
+
+describe('startGradingLane', () => {
+  let databases: FreshDatabases;
+  let mongo: Mongo;
+  let redis: Redis;
+  let nowMs: number;
+  const clock = { now: () => nowMs };
+  const stops: (() => unknown)[] = [];
+
+  before(async () => {
+    databases = await freshDatabases();
+    mongo = await connectMongo(databases.mongoUrl, { name: 'test' });
+    await prepareDatabase(mongo.database);
+    redis = new Redis(databases.redisUrl);
+  });
+  after(async () => {
+    redis.disconnect();
+    await mongo.client.close();
+  });
+  beforeEach(() => {
+    nowMs = Date.UTC(2026, 4, 10, 12);
+  });
+  afterEach(async () => {
+    for (const stop of stops.splice(0).reverse()) await stop();
+    await redis.flushall();
+    await mongo.database.collection('models').deleteMany({});
+  });
+
+  const newModel = async (
+    organisationId = newId('org'),
+    family: Model['family'] = 'forward',
+  ): Promise<Model> => {
+    const bundle = checkBundle(sampleBundle({ family }));
+    return await createModel(mongo.database, { organisationId, bundle, now: new Date(nowMs) });
+  };
+
+  const startLane = async (): Promise<void> => {
+    const logger = createLogger('silent', 'test');
+    const blocking = connectRedis({ url: databases.redisUrl, name: 'test', kind: 'blocking', logger });
+    const lane = await startGradingLane({ database: mongo.database, clock, redis, blocking, logger });
+    stops.push(
+      () => blocking.disconnect(),
+      () => lane.stop(),
+    );
+  };
+
+  const verdictOf = (model: Model): Promise<StoredVerdict | undefined> =>
+    new ValidationStore(mongo.database).find(`${model._id}:${model.version}`, 5_000);
+
+  const graded = (model: Model): Promise<StoredVerdict> =>
+    eventually(async () => {
+      const verdict = await verdictOf(model);
+      if (verdict === undefined) throw new Error('not graded yet');
+      return verdict;
+    }, 10_000);
+
+  /** Subscribes like a gateway and collects all changes that are published from now on. */
+  async function collectChanges(): Promise<readonly Change[]> {
+    const changes: Change[] = [];
+    const subscriber = redis.duplicate();
+    stops.push(() => subscriber.disconnect());
+    await subscribeToChanges(subscriber, {
+      onChange: (change) => changes.push(change),
+      onGap: () => undefined,
+    });
+    return changes;
+  }
+
+  it('grades due versions at start and publishes the verdicts', async () => {
+    const changes = await collectChanges();
+    const model = await newModel();
+    nowMs += dayMs;
+    await startLane();
+    expect(await graded(model)).to.include({
+      state: 'too_early_to_grade',
+      failing_gate: 'predictions_recorded',
+    });
+    await eventually(() => {
+      expect(changes).to.deep.include({ kind: 'validation', id: model._id });
+    });
+  });
+
+  it('grades the forward models of one organisation after an import', async () => {
+    const organisation = newId('org');
+    const [one, two] = [await newModel(organisation), await newModel(organisation)];
+    const [timing, foreign] = [await newModel(organisation, 'timing'), await newModel()];
+    await startLane();
+    await requestGrading(redis, organisation);
+    await graded(one);
+    await graded(two);
+    expect(await verdictOf(timing)).to.equal(undefined);
+    expect(await verdictOf(foreign)).to.equal(undefined);
+  });
+
+  it('neither stores nor publishes the verdict of a future date', async () => {
+    const changes = await collectChanges();
+    const deps = { database: mongo.database, clock, redis };
+    const [rehearsed, plain] = [await newModel(), await newModel()];
+    const one = { model: rehearsed, version: rehearsed.version };
+    const rehearsal = await gradeAndTell(deps, one, { asOfMs: nowMs + 1 });
+    expect(rehearsal).to.include({ isRehearsal: true });
+    expect(rehearsal.verdict.grade?.as_of.getTime()).to.equal(nowMs + 1);
+    expect(await verdictOf(rehearsed)).to.equal(undefined);
+
+    const { verdict } = await gradeAndTell(deps, one, { asOfMs: nowMs - 1 });
+    expect(await verdictOf(rehearsed)).to.deep.equal(verdict);
+    await gradeAndTell(deps, one, { asOfMs: nowMs + 100 * dayMs });
+    expect(await verdictOf(rehearsed)).to.deep.equal(verdict);
+
+    await gradeAndTell(deps, { model: plain, version: plain.version });
+    await eventually(() => {
+      expect(changes.map(({ id }) => id)).to.deep.equal([rehearsed._id, plain._id]);
+    });
+  });
+
+  it('grades a version at start if its stored verdict is of a future date', async () => {
+    const model = await newModel();
+    const movedOn = { database: mongo.database, clock: { now: () => nowMs + 100 * dayMs }, redis };
+    await gradeAndTell(movedOn, { model, version: model.version });
+    await startLane();
+    await eventually(async () => {
+      expect((await verdictOf(model))?.grade?.as_of.getTime()).to.equal(nowMs);
+    }, 10_000);
+  });
+
+  it('lists versions as due that were last graded or imported before 2:00 UTC', async () => {
+    const night = Date.UTC(2026, 4, 11, 2);
+    expect(lastNightMs(night)).to.equal(night);
+    expect(lastNightMs(night - 1)).to.equal(night - dayMs);
+    const model = await newModel();
+    const isDue = async () =>
+      (await dueVersions(mongo.database, clock)).some((due) => due.model._id === model._id);
+    nowMs = night - hourMs;
+    expect(await isDue(), 'imported today').to.equal(false);
+    nowMs = night + hourMs;
+    expect(await isDue(), 'never graded').to.equal(true);
+    await gradeAndTell(
+      { database: mongo.database, clock, redis: undefined },
+      { model, version: model.version },
+    );
+    expect(await isDue(), 'just graded').to.equal(false);
+    nowMs = night + 23 * hourMs;
+    expect(await isDue(), 'graded since last night').to.equal(false);
+    nowMs = night + 25 * hourMs;
+    expect(await isDue(), 'the next night').to.equal(true);
+  });
+
+  it('recreates its schedule after Redis was emptied', async function () {
+    this.timeout(20_000);
+    await startLane();
+    await redis.flushall();
+    const schedules = new Queue(gradingQueueName, { connection: redis, prefix: queuePrefix });
+    stops.push(() => schedules.close());
+    await eventually(async () => expect(await schedules.getJobSchedulersCount()).to.equal(1), 15_000);
+  });
+});

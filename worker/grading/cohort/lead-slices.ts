@@ -1,0 +1,109 @@
+import type { Document } from 'mongodb';
+import { callsCollection } from '../../../shared/store/calls-collection.js';
+import type { PredictionSlice } from '../../../shared/store/prediction-slice.js';
+import { leadIndex } from '../../../shared/store/predictions.js';
+import { dayStartMs } from '../../../shared/utc-day.js';
+import { blocksOf, idsOfDays } from './scan-requests.js';
+import { type GradedVersion, readInBatches, type Snapshot } from './snapshot.js';
+
+/** The columns of a slice that identify the first predictions of leads. */
+export type LeadSlice = Pick<PredictionSlice, '_id' | 'at' | 'crm_ids' | 'scores' | 'likelihoods'>;
+
+/** 15,000 records are decoded in a few milliseconds. A slice may hold a single record. */
+const batchSizes = {
+  first: 100,
+  max: 1_000,
+  records: 15_000,
+  recordsOf: (slice: Pick<LeadSlice, 'crm_ids'>): number => slice.crm_ids.length,
+};
+const find = callsCollection;
+const clusteredKey = { _id: 1 } as const;
+const leadColumns = { at: 1, crm_ids: 1, scores: 1, likelihoods: 1 } as const;
+
+/** Rows without scores belong to test keys, or have lost their predictions to retention. */
+const ofVersion = ({ organisationId, modelId, version }: GradedVersion): Document => ({
+  org: organisationId,
+  model: modelId,
+  version,
+  scores: { $exists: true },
+});
+
+/**
+ * How all slices of a version are read: the whole collection in disk order, or the organisation's part of the
+ * lead index. The index has one entry per record.
+ */
+export type ReadPath = 'collection' | 'lead index';
+
+/** Chooses the faster read path for an organisation's slices. */
+export async function readPathFor(
+  { database }: Snapshot,
+  { organisationRecords }: { readonly organisationRecords: number },
+): Promise<ReadPath> {
+  const slices = await database.collection(find).estimatedDocumentCount();
+  // An index entry costs about as much as skipping a foreign slice, and may lead to a slice of its own.
+  return organisationRecords <= slices / 4 ? 'lead index' : 'collection';
+}
+
+/**
+ * Reads all slices of a version in batches, in no particular order.
+ * @throws MongoDB errors
+ */
+export const allSlices = (
+  snapshot: Snapshot,
+  graded: GradedVersion,
+  readPath: ReadPath,
+): AsyncGenerator<readonly LeadSlice[]> => {
+  const hint = readPath === 'collection' ? clusteredKey : leadIndex;
+  const command = { find, filter: ofVersion(graded), projection: leadColumns, hint };
+  return readInBatches<LeadSlice>(snapshot, command, batchSizes);
+};
+
+/**
+ * Reads the slices of a version with any of the given leads through the lead index. They come in batches, in
+ * no particular order.
+ * @param crmIds at most a few thousand: an id may take 1 kB, and one command 16 MB
+ * @throws MongoDB errors
+ */
+export const slicesOfLeads = (
+  snapshot: Snapshot,
+  graded: GradedVersion,
+  crmIds: readonly string[],
+): AsyncGenerator<readonly LeadSlice[]> =>
+  readInBatches<LeadSlice>(
+    snapshot,
+    {
+      find,
+      filter: { ...ofVersion(graded), crm_ids: { $in: crmIds } },
+      projection: leadColumns,
+      hint: leadIndex,
+    },
+    batchSizes,
+  );
+
+/**
+ * Lists the leads that were scored on given days.
+ * @param days ascending numbers of UTC days
+ * @returns undefined if there are more than `max`
+ * @throws MongoDB errors
+ */
+export async function leadsOfDays(
+  snapshot: Snapshot,
+  graded: GradedVersion,
+  { days, max }: { readonly days: readonly number[]; readonly max: number },
+): Promise<ReadonlySet<string> | undefined> {
+  const leads = new Set<string>();
+  for (const { first, last } of blocksOf(days)) {
+    const filter = {
+      ...ofVersion(graded),
+      _id: idsOfDays(first, last),
+      at: { $gte: new Date(dayStartMs(first)), $lt: new Date(dayStartMs(last + 1)) },
+    };
+    const command = { find, filter, projection: { crm_ids: 1 }, hint: clusteredKey };
+    for await (const slices of readInBatches<Pick<LeadSlice, 'crm_ids'>>(snapshot, command, batchSizes)) {
+      for (const { crm_ids: crmIds } of slices)
+        for (const crmId of crmIds) if (crmId !== null) leads.add(crmId);
+      if (leads.size > max) return undefined;
+    }
+  }
+  return leads;
+}

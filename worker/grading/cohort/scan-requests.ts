@@ -1,0 +1,85 @@
+import type { Document } from 'mongodb';
+import { callIdFloor, longestArrivalMs } from '../../../shared/identifiers.js';
+import { callsCollection } from '../../../shared/store/calls-collection.js';
+import type { DayRequests } from '../../../shared/store/validation-daily.js';
+import { dayNumber, dayStartMs } from '../../../shared/utc-day.js';
+import type { GradedVersion, Snapshot } from './snapshot.js';
+
+/** Days per aggregation, so that the calls of one `$group` stage fit into memory. */
+const maxBlockDays = 31;
+
+/** The range of the clustered key that contains all calls of some days. */
+export const idsOfDays = (first: number, last: number): { readonly $gte: string; readonly $lt: string } => ({
+  $gte: callIdFloor(dayStartMs(first) - longestArrivalMs),
+  $lt: callIdFloor(dayStartMs(last + 1)),
+});
+
+/**
+ * Compares the stored rows of each call with the ledger, and counts rows without a lead. It reads ranges of
+ * the clustered key, a month at a time. It reads only the lengths and counters of slices.
+ * @param days ascending numbers of UTC days
+ * @returns one entry per day that has calls
+ */
+export async function scanRequests(
+  snapshot: Snapshot,
+  graded: GradedVersion,
+  days: readonly number[],
+): Promise<Map<number, DayRequests>> {
+  const found = new Map<number, DayRequests>();
+  for (const { first, last } of blocksOf(days)) {
+    const rows = snapshot.database
+      .collection(callsCollection)
+      .aggregate<DayRequests & { readonly _id: Date }>(requestsPipeline(graded, first, last), {
+        session: snapshot.session,
+        allowDiskUse: true,
+        hint: { _id: 1 },
+      });
+    for await (const { _id, ...figures } of rows) found.set(dayNumber(_id.getTime()), figures);
+  }
+  return found;
+}
+
+/** Groups neighbouring days into blocks of at most 31 days. */
+export function blocksOf(days: readonly number[]): { readonly first: number; readonly last: number }[] {
+  const blocks: { first: number; last: number }[] = [];
+  for (const day of days) {
+    const current = blocks.at(-1);
+    if (current !== undefined && day - current.last <= 1 && day - current.first < maxBlockDays)
+      current.last = day;
+    else blocks.push({ first: day, last: day });
+  }
+  return blocks;
+}
+
+function requestsPipeline(
+  { organisationId, modelId, version }: GradedVersion,
+  first: number,
+  last: number,
+): Document[] {
+  const at = { $gte: new Date(dayStartMs(first)), $lt: new Date(dayStartMs(last + 1)) };
+  // The second and later slices of a call have no bucket.
+  const ofLiveCalls = { org: organisationId, model: modelId, version, at, bucket: { $ne: 'test' } };
+  return [
+    { $match: { _id: idsOfDays(first, last), ...ofLiveCalls } },
+    {
+      $group: {
+        _id: { $substrBytes: ['$_id', 0, 26] },
+        at: { $min: '$at' },
+        ledger: { $sum: '$records' },
+        stored: { $sum: { $size: { $ifNull: ['$scores', []] } } },
+        erased: { $sum: '$erased' },
+        without: { $sum: '$without_crm_id' },
+      },
+    },
+    {
+      $group: {
+        _id: { $dateTrunc: { date: '$at', unit: 'day' } },
+        ledger_records: { $sum: '$ledger' },
+        stored_rows: { $sum: '$stored' },
+        mismatched_requests: { $sum: { $cond: [{ $ne: ['$ledger', '$stored'] }, 1, 0] } },
+        without_crm_id: { $sum: '$without' },
+        erased: { $sum: '$erased' },
+      },
+    },
+  ];
+}
