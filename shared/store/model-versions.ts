@@ -1,8 +1,7 @@
 import type { Abortable, Collection, Db, DeleteOptions, ObjectId } from 'mongodb';
-import { bundleDigest } from '../bundle/bundle-digest.js';
-import { GOLDEN_FILE, MANIFEST_FILE } from '../bundle/bundle-files.js';
+
+import { bundleDigest, GOLDEN_FILE, MANIFEST_FILE, parseJson } from '../bundle/bundle-files.js';
 import type { Manifest } from '../bundle/manifest.js';
-import { parseJson } from '../bundle/text-members.js';
 import { BundleStorage } from './bundle-storage.js';
 import { inTime } from './in-time.js';
 
