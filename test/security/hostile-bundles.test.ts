@@ -78,14 +78,14 @@ describe('leadscore model check and import', () => {
     expect(await readdir(directory)).to.deep.equal(['bundle.tar.gz']);
   }
 
-  it('accept the sample bundle', async () => {
+  it('accepts the sample bundle', async () => {
     await writeTarGz(archive, tarEntries(sampleBundle(), 'sample'));
     const { exitCode, stderr } = await callCli(['model', 'check', archive], desk.settings);
     expect(stderr).to.equal('');
     expect(exitCode).to.equal(0);
   });
 
-  it('refuse a bundle with a path out of the archive, and write nothing there', async () => {
+  it('refuses a bundle with a path out of the archive, and writes nothing there', async () => {
     await writeTarGz(archive, [
       ...tarEntries(sampleBundle(), ''),
       { name: '../written-outside', bytes: Buffer.from('x') },
@@ -97,14 +97,14 @@ describe('leadscore model check and import', () => {
     );
   });
 
-  it('refuse a bundle with a link in place of a member', async () => {
+  it('refuses a bundle with a link in place of a member', async () => {
     const entries = tarEntries(sampleBundle(), '').filter(({ name }) => name !== 'model.onnx');
     const link = { name: 'model.onnx', type: 'symlink', linkname: '/etc/passwd' } as const;
     await writeTarGz(archive, [...entries, link]);
     await expectRefused(/only regular files are allowed/);
   });
 
-  it('refuse a bundle that inflates to more than 256 MiB, without holding it in memory', async function () {
+  it('refuses a bundle that inflates to more than 256 MiB, without holding it in memory', async function () {
     this.timeout(60_000);
     const header = await tarArchive([{ name: 'pax', bytes: Buffer.alloc(0) }]);
     await writeFile(archive, gzipSync(Buffer.concat([header, Buffer.alloc(257 * mebibyte)]), { level: 1 }));
@@ -113,7 +113,7 @@ describe('leadscore model check and import', () => {
     expect(process.memoryUsage().rss - before).to.be.below(200 * mebibyte);
   });
 
-  it('refuse a bundle whose header claims 2 GB within 5 s', async () => {
+  it('refuses a bundle whose header claims 2 GB within 5 s', async () => {
     const tar = await tarArchive([{ name: 'model.onnx', bytes: Buffer.alloc(4096) }]);
     await writeFile(archive, gzipSync(claiming(tar, 2 * gibibyte)));
     const startMs = performance.now();
@@ -192,7 +192,7 @@ describe('leadscore model check and import', () => {
     ],
   ];
   for (const [title, files, reason] of models) {
-    it(`refuse a bundle whose model has ${title}`, async () => {
+    it(`refuses a bundle whose model has ${title}`, async () => {
       await writeTarGz(archive, tarEntries(files(), ''));
       await expectRefused(reason);
     });

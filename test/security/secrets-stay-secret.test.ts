@@ -15,7 +15,7 @@ const bodyWord = 'word-of-a-body-7b1f';
 const deadlineMs = 1_000;
 const lead = { company_size: 120, lead_source: bodyWord, [bodyWord]: bodyWord, crm_id: bodyWord };
 
-describe('logs, errors and metrics', () => {
+describe('secrets', () => {
   let service: RunningService;
   let own: TestWorkspace;
   let metricsUrls: string[];
@@ -104,7 +104,7 @@ describe('logs, errors and metrics', () => {
     }, 20_000);
   }
 
-  it('contain no key and no word of a body, after bad requests and failures', async function () {
+  it('holds no key and no word of a body in logs, replies and metrics after bad requests and failures', async function () {
     this.timeout(startTimeoutMs);
     await sendKeysInEveryPlace();
     await sendBadBodies();

@@ -8,7 +8,7 @@ import { type TestWorkspace, workspace } from '../support/workspace.js';
 
 const lead = { company_size: 120 };
 
-describe('a client address that sends unknown keys', () => {
+describe('the limit of unknown keys', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
@@ -35,7 +35,7 @@ describe('a client address that sends unknown keys', () => {
     return counts;
   }
 
-  it('gets 429 from every endpoint while known keys, also new ones, are accepted from the same address', async () => {
+  it('answers unknown keys with 429 at every endpoint, but accepts known and new keys from the same address', async () => {
     const { url = '' } = await service.startGateway();
     const guesses = Array.from({ length: 3 * unknownKeysAllowed }, () => guess(url));
     const counts = await statusesOf(guesses);
@@ -68,7 +68,7 @@ describe('a client address that sends unknown keys', () => {
       .above(90);
   });
 
-  it('gets 401, never 429, for a malformed key and for a revoked key', async () => {
+  it('answers a malformed and a revoked key with 401, never 429', async () => {
     const { url = '' } = await service.startGateway();
     const revoked = await own.addKey('live');
     await own.revoke(revoked);
@@ -77,7 +77,7 @@ describe('a client address that sends unknown keys', () => {
         refused(await own.score([lead], { url, key: { ...revoked, secret } }), '401 invalid_api_key');
   });
 
-  it('gets 401, never 429, for the same unknown key over and over: it is misconfigured and does not guess', async () => {
+  it('answers repetitions of one unknown key with 401, never 429: a misconfigured caller does not guess', async () => {
     const { url = '' } = await service.startGateway();
     const key = { ...own.live, secret: newSecret('leadscore', 'live') };
     for (let time = 0; time <= 2 * unknownKeysAllowed; time += 1)
@@ -91,7 +91,7 @@ describe('a client address that sends unknown keys', () => {
       .below(unknownKeysAllowed + 5);
   });
 
-  it('is taken from X-Forwarded-For only if a trusted proxy sent the header', async () => {
+  it('takes the client address from X-Forwarded-For only if a trusted proxy sent it', async () => {
     const [untrusting, trusting] = await Promise.all([
       service.startGateway(),
       service.startGateway({ TRUSTED_PROXIES: '127.0.0.0/8, ::1' }),

@@ -53,7 +53,7 @@ describe('CallDocuments', () => {
     expect([...standing]).to.have.members(ids([one, two]));
   });
 
-  it('insertEach is not confirmed after a write concern error', async () => {
+  it('insertEach reports isConfirmed false after a write concern error', async () => {
     const reply = {
       ok: 1,
       n: 1,

@@ -60,16 +60,16 @@ describe('a MongoDB with authentication', () => {
     }
   }
 
-  it('is refused with a hint to add a user when MONGODB_URL has none', async () => {
+  it('asks for a user and a password when MONGODB_URL has none', async () => {
     expect(await refusal('')).to.include('MongoDB asks for a user and a password');
   });
 
-  it('is refused with the name of the missing role when the user may not read or write', async () => {
+  it('names the missing role when the user may not read or write', async () => {
     for (const user of ['elsewhere', 'read'])
       expect(await refusal(`${user}:${password}@`), user).to.include('give it the role readWrite');
   });
 
-  it('is accepted when the user has the role readWrite', async () => {
+  it('connects and creates the indexes when the user has the role readWrite', async () => {
     expect(await refusal(`readWrite:${password}@`)).to.equal('not refused');
   });
 });
