@@ -39,7 +39,7 @@ function joinProblems(problems: readonly string[]): string {
   return more > 0 ? `${named}; and ${more} more` : named;
 }
 
-/** The bundle's author chooses the names that a message repeats: they must not steer a terminal or fill a log. */
+/** The bundle's author chooses the names in a message: they must not steer a terminal or fill a log. */
 function printable(text: string): string {
   const cut = text.length > maxProblemLength ? `${text.slice(0, maxProblemLength)}...` : text;
   return cut.replace(/[\p{Cc}\p{Cs}]/gu, '\ufffd');

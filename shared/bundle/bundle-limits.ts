@@ -18,7 +18,7 @@ export const bundleLimits: BundleLimits = {
   entries: 1000,
 };
 
-/** The largest float32. Beyond it an input column would be infinite, and a linear model would answer NaN, 0 or 1. */
+/** The largest float32. A larger input would be infinite, and a linear model would answer NaN, 0 or 1. */
 export const FLOAT32_MAX = 3.4028234663852886e38;
 
 /** A size for a message: `64 MiB`, `1.5 MiB`, `12 bytes`. */

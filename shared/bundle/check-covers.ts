@@ -4,8 +4,10 @@ import type { OnnxGraph, OnnxNode } from './onnx-model.js';
 const coverBytes = 4; // a float32
 
 /**
- * Counts the nodes of all trees in a graph. A bundle has one cover for each node, ordered by operator as in the graph:
- * - `TreeEnsembleClassifier` and `TreeEnsembleRegressor`: the order of the `nodes_*` attributes, leaves included;
+ * Counts the nodes of all trees in a graph. A bundle has one cover for each node, ordered by operator as in
+ * the graph:
+ * - `TreeEnsembleClassifier` and `TreeEnsembleRegressor`: the order of the `nodes_*` attributes, leaves
+ *   included;
  * - `TreeEnsemble` (ai.onnx.ml 5): first its `nodes_*`, then its `leaf_*`.
  */
 export function countTreeNodes(graph: OnnxGraph): number {

@@ -87,14 +87,14 @@ export interface OnnxDimension {
 }
 
 /**
- * Limits the work of decoding one file, in units of one integer. Without it, a file of empty messages of two bytes
- * each would fill gigabytes of memory. A tree model of 64 MiB costs about 16 million units.
+ * Limits the work of decoding one file, in units of one integer. Without it, a file of empty messages of two
+ * bytes each would fill gigabytes of memory. A tree model of 64 MiB costs about 16 million units.
  */
 const maxDecodingCost = 24_000_000;
 const stringCost = 2;
 const messageCost = 100;
 
-/** Decodes 64-bit integers as plain numbers (ids and sizes are far below 2^53), and stops at the maximum cost. */
+/** Decodes 64-bit integers as plain numbers (ids and sizes below 2^53). Throws above the maximum cost. */
 function limitedReader(bytes: Uint8Array): protobuf.Reader {
   const reader = new protobuf.Reader(bytes);
   const readLong = reader.int64.bind(reader);

@@ -1,9 +1,10 @@
 import protobuf from 'protobufjs/light.js';
 
 /**
- * The messages of the public `onnx.proto` (IR version 13) that the checks and the explainer read, in the reflection
- * form of protobufjs. Field numbers are those of the standard; the decoder skips the fields left out.
- * String attributes have the type `string` although the standard says `bytes`: both are equal on the wire.
+ * The messages of the public `onnx.proto` (IR version 13) that the checks and the explainer read, in the
+ * reflection form of protobufjs. Field numbers are those of the standard; the decoder skips the fields left
+ * out. String attributes have the type `string` although the standard says `bytes`: both are equal on the
+ * wire.
  */
 const onnxMessages: Record<string, protobuf.IType> = {
   ModelProto: fields({
@@ -96,7 +97,7 @@ function fields(shapes: Readonly<Record<string, FieldShape>>): protobuf.IType {
   return { fields: Object.fromEntries(declared) };
 }
 
-/** A new protobuf type of a whole ONNX file, for decoding and (in tests) encoding; takes a few milliseconds. */
+/** A new protobuf type of an ONNX file, to decode and (in tests) encode; takes a few milliseconds. */
 export function onnxModelType(): protobuf.Type {
   const root = protobuf.Root.fromJSON({ nested: { onnx: { nested: onnxMessages } } });
   for (const name of Object.keys(onnxMessages)) absentIntegersAreZero(root.lookupType(`onnx.${name}`));

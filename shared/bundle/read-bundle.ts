@@ -7,11 +7,11 @@ import { BundleFiles, GOLDEN_FILE, MANIFEST_FILE, membersNamedBy } from './bundl
 import { type BundleLimits, bundleLimits, sizeText } from './bundle-limits.js';
 
 /**
- * Reads a bundle from a directory or a gzipped tar archive into memory, without checking its content.
- * Keeps `manifest.json`, `golden.jsonl` and the files that the manifest names; `ignored` names the others.
+ * Reads a bundle from a directory or a gzipped tar archive into memory, without checking its content. Keeps
+ * `manifest.json`, `golden.jsonl` and the files that the manifest names; `ignored` names the others.
  * @param path a directory or a `.tar.gz`/`.tgz`, recognised by its content and not by its name
- * @throws BundleError when the path cannot be read or exceeds a limit. In an archive, links, devices, nested folders,
- *   paths that lead out of it and duplicate members are refused too.
+ * @throws BundleError when the path cannot be read or exceeds a limit. In an archive, links, devices, nested
+ *   folders, paths that lead out of it and duplicate members are refused too.
  */
 export async function readBundle(path: string, limits: BundleLimits = bundleLimits): Promise<BundleFiles> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -60,7 +60,8 @@ async function readDirectory(path: string, limits: BundleLimits): Promise<Bundle
 }
 
 async function readMember(directory: string, name: string, limitBytes: number): Promise<Buffer> {
-  // O_NOFOLLOW: a link may lead out of the bundle. O_NONBLOCK: opening a named pipe must not wait for a writer.
+  // O_NOFOLLOW: a link may lead out of the bundle.
+  // O_NONBLOCK: opening a named pipe must not wait for a writer.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const handle = await open(join(directory, name), flags).catch((error: NodeJS.ErrnoException) => {
     const reason =

@@ -61,7 +61,7 @@ export class ApiKeyStore {
     return (await this.collection.findOne({ hash })) ?? undefined;
   }
 
-  /** Revokes a key for ever; a second revocation keeps the first time. Undefined if the key does not exist. */
+  /** Revokes a key for ever; a second revocation keeps the first time. Undefined if there is no such key. */
   async revoke(keyId: string, now: Date): Promise<ApiKey | undefined> {
     await this.collection.updateOne(
       { _id: keyId, revoked_at: { $exists: false } },

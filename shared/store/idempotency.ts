@@ -27,7 +27,7 @@ export const idempotencyMs = 24 * 60 * 60 * 1000;
 export const idempotencyId = (organisationId: string, bucket: UsageBucket, key: string): string =>
   `${organisationId}:${bucket}:${key}`;
 
-/** Stored replies. Each is written in the transaction of its ledger row, so it exists exactly if the call is counted. */
+/** Stored replies. Each is written in the transaction of its ledger row, so only counted calls have one. */
 export class IdempotencyStore {
   private readonly collection: Collection<IdempotentReply>;
 
@@ -51,7 +51,8 @@ export class IdempotencyStore {
   /** Stores replies within a transaction, which fails with a duplicate key error if a key exists. */
   async insert(replies: readonly IdempotentReply[], options: WriteOptions): Promise<void> {
     if (replies.length === 0) return;
-    // An expired reply that MongoDB has not removed yet would cause a duplicate key. Its clock may be behind ours.
+    // An expired reply that MongoDB has not removed yet would cause a duplicate key error.
+    // The service's clock, which set `expires_at`, may be ahead of MongoDB's.
     const nowMs = Math.max(Date.now(), ...replies.map((reply) => reply.expires_at.getTime() - idempotencyMs));
     await this.collection.deleteMany(
       { _id: { $in: replies.map((reply) => reply._id) }, expires_at: { $lte: new Date(nowMs) } },
@@ -84,8 +85,8 @@ export class IdempotencyStore {
 
   /**
    * Removes the id of a lead and everything derived from its fields from the stored replies; the scores stay.
-   * @param lead.callIds live calls that scored the lead. Calls of test keys leave no predictions, so all their replies
-   *   are searched.
+   * @param lead.callIds live calls that scored the lead. Calls of test keys leave no predictions, so all
+   *   their replies are searched.
    */
   async eraseLead(lead: {
     readonly organisationId: string;
@@ -138,8 +139,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 const reasons: ReadonlySet<string> = new Set(['top_reason_1', 'top_reason_2', 'top_reason_3']);
 
 /**
- * The reply of a scoring call without the data of an erased lead. Its rows keep the score, and look like rows of a
- * record without a crm_id, drivers and warnings.
+ * The reply of a scoring call without the data of an erased lead. Its rows keep the score, and look like rows
+ * of a record without a crm_id, drivers and warnings.
  * @param reply body of a batch reply, or of a webhook's flat reply
  */
 function replyWithoutLead(reply: string, crmId: string): string {

@@ -10,7 +10,7 @@ interface StoredInstallation {
 const timeoutMs = 5_000;
 
 /**
- * A random id that identifies this database, also after it is restored from a backup. The first caller creates it.
+ * A random id of this database, which a backup keeps. The first caller creates it.
  * @throws the driver's error, or MongoSilent after five seconds
  */
 export async function installationId(database: Db): Promise<string> {

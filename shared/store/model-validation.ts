@@ -44,8 +44,9 @@ export interface StoredGrade {
 const maxClockSkewMs = 60 * 60 * 1000;
 
 /**
- * Whether a verdict lies in the future and therefore says nothing about now. Two causes: a process whose clock was
- * ahead, or an earlier release, which stored grades as of a future date instead of only showing them.
+ * Whether a verdict lies in the future and therefore says nothing about now. Two causes: a process whose
+ * clock was ahead, or an earlier release, which stored grades as of a future date instead of only showing
+ * them.
  */
 export const isAhead = ({ graded_at, grade }: StoredVerdict, nowMs: number): boolean =>
   Math.max(graded_at.getTime(), grade?.as_of.getTime() ?? 0) > nowMs + maxClockSkewMs;

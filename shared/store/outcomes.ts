@@ -8,7 +8,10 @@ export interface Outcome {
   readonly converted: boolean;
   /** When it converted, or the time up to which it had not. */
   readonly at: Date;
-  /** Set if the report has no conversion date and `at` is only the time of the report: the date of an earlier report stays. */
+  /**
+   * Set if the report has no conversion date and `at` is only the time of the report: the date of an earlier
+   * report stays.
+   */
   readonly isUndated?: true;
 }
 
@@ -48,8 +51,9 @@ export class OutcomeStore {
   }
 
   /**
-   * Creates the collection, clustered by `_id`, and the grader's indexes: by time of change, and by lead. The clustered
-   * key would not do for a list of leads: MongoDB reads every document between the first key and the last.
+   * Creates the collection, clustered by `_id`, and the grader's indexes: by time of change, and by lead. The
+   * clustered key would not do for a list of leads: MongoDB reads every document between the first key and
+   * the last.
    */
   async prepare(): Promise<void> {
     const exists = await this.database.listCollections({ name: 'outcomes' }).hasNext();
@@ -123,7 +127,8 @@ function replacement(
   receivedAt: Date,
 ): AnyBulkWriteOperation<StoredOutcome> {
   // A grade depends on the date of a conversion, but not on the date of a "not converted".
-  // A conversion without a date keeps the time of its first report. Otherwise each import of the same list would
+  // A conversion without a date keeps the time of its first report. Otherwise each import of the same list
+  // would
   // move it later, and in the end out of the horizon.
   const hasDate = converted && isUndated !== true;
   const isRepeated: Document = {

@@ -2,14 +2,15 @@ import { callIdFloor, longestArrivalMs } from '../identifiers.js';
 import { dayNumber, dayStartMs } from '../utc-day.js';
 
 /**
- * Up to a hundred scored records of one call, in columns and in the order of the call. It is a document of `calls` or a
- * part of one (see call-documents.ts). One document a record would cost the database three to four times as much.
- * Append only, except that the erasure of a lead sets its entries of `crm_ids` and `fields` to null.
+ * Up to a hundred scored records of one call, in columns and in the order of the call. It is a document of
+ * `calls` or a part of one (see call-documents.ts). One document a record would cost the database three to
+ * four times as much. Append only, except that the erasure of a lead sets its entries of `crm_ids` and
+ * `fields` to null.
  */
 export interface PredictionSlice {
   /**
-   * The call id for the first slice; for further ones, the call id and the row of the first record (`<call id>.0100`).
-   * Ids sort in the order of predictions.
+   * The call id for the first slice; for further ones, the call id and the row of the first record (`<call
+   * id>.0100`). Ids sort in the order of predictions.
    */
   readonly _id: string;
   readonly org: string;
@@ -21,7 +22,9 @@ export interface PredictionSlice {
   readonly scores: readonly number[];
   /** Conversion likelihoods in ten-thousandths. */
   readonly likelihoods: readonly number[];
-  /** The cells that each record was scored from, as JSON by field slot of (model, version); null if erased. */
+  /**
+   * The cells that each record was scored from, as JSON by field slot of (model, version); null if erased.
+   */
   readonly fields: readonly (string | null)[];
   /** Number of records without a crm_id. */
   readonly without_crm_id: number;

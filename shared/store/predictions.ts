@@ -21,8 +21,8 @@ export interface PastScore {
 /** Index for the predictions of a lead, latest first. */
 export const leadIndex = { org: 1, crm_ids: 1, model: 1, _id: -1 } as const;
 /**
- * Leads arrive in random order, so each index entry dirties another page. Small pages halve the cost of writing them
- * back once the index exceeds the dirty limit of WiredTiger (a twentieth of its cache).
+ * Leads arrive in random order, so each index entry dirties another page. Small pages halve the cost of
+ * writing them back once the index exceeds the dirty limit of WiredTiger (a twentieth of its cache).
  */
 const smallPages = { storageEngine: { wiredTiger: { configString: 'leaf_page_max=4KB' } } };
 
@@ -66,8 +66,8 @@ export class PredictionStore {
   }
 
   /**
-   * The latest prediction of each lead under one model, without leads that have none. One index seek a lead (0.1 ms),
-   * however long its history is. For leads that are not in the latest-scores cache.
+   * The latest prediction of each lead under one model, without leads that have none. One index seek a lead
+   * (0.1 ms), however long its history is. For leads that are not in the latest-scores cache.
    */
   async newest(query: {
     readonly organisationId: string;
@@ -164,7 +164,8 @@ export class PredictionStore {
   }
 
   /**
-   * Removes the id and fields of a lead from its predictions, the only change that a prediction ever undergoes.
+   * Removes the id and fields of a lead from its predictions, the only change that a prediction ever
+   * undergoes.
    * @param beforeId predictions of calls with this id or a greater one stay unchanged
    * @returns whether the lead had predictions
    */

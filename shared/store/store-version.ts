@@ -21,8 +21,8 @@ export class VersionTaken extends Error {
 const maxImportMs = 60 * 60 * 1000; // far more than the timeouts of all files together
 
 /**
- * Stores a version of a model: first its files, then the document that makes the version exist. A failed import
- * removes its files; the files of a killed process are removed by a later import.
+ * Stores a version of a model: first its files, then the document that makes the version exist. A failed
+ * import removes its files; the files of a killed process are removed by a later import.
  * @param options.bundle its manifest gives the version
  * @returns `stored: false` if the version exists with the same content
  * @throws VersionTaken if the version exists with other content; the driver's error, or MongoSilent
@@ -122,7 +122,8 @@ function versionDocument(
 
 /**
  * Removes files and chunks that no version refers to: an import whose process was killed leaves them.
- * @param before skips younger files, which may belong to an import in progress; by the clock of the importing machine
+ * @param before skips younger files, which may belong to an import in progress; by the clock of the importing
+ *   machine
  * @throws the driver's error, or MongoSilent
  */
 async function removeUnfinishedImports(database: Db, storage: BundleStorage, before: Date): Promise<void> {

@@ -16,7 +16,10 @@ interface Place {
   readonly index: number;
 }
 
-/** `texts` are the requested fields of a slice, in the order of the places; null if erased, `false` if too long. */
+/**
+ * `texts` are the requested fields of a slice, in the order of the places; null if erased, `false` if too
+ * long.
+ */
 interface FoundSlice {
   readonly _id: string;
   readonly version: string;
@@ -29,8 +32,8 @@ const maxBytes = 64 * 1024 * 1024;
 const maxSlices = 16;
 
 /**
- * Reads the fields that records were scored from. MongoDB extracts them from their slices, because a whole slice may be
- * a hundred times as large.
+ * Reads the fields that records were scored from. MongoDB extracts them from their slices, because a whole
+ * slice may be a hundred times as large.
  * @param ids prediction ids
  * @returns records by prediction id, without erased and removed ones
  */

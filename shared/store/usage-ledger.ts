@@ -9,8 +9,8 @@ import { furtherSlicesOf, sliceColumns } from './prediction-slice.js';
 import { UsageRollups } from './usage-sums.js';
 
 /**
- * The ledger row of one call that was answered with 200: the source of truth of metering. Append only. Its document in
- * `calls` also holds the first predictions of the call (see call-documents.ts).
+ * The ledger row of one call that was answered with 200: the source of truth of metering. Append only. Its
+ * document in `calls` also holds the first predictions of the call (see call-documents.ts).
  */
 export interface LedgerRow {
   /** The call id. */
@@ -72,9 +72,9 @@ export class UsageLedger implements LedgerView {
   }
 
   /**
-   * Voids a call, so that it is not counted now or later. An existing row becomes void and loses its predictions.
-   * Without a row, a void one is inserted as a fence, so that a commit of the call still in flight fails.
-   * Void rows expire after an hour.
+   * Voids a call, so that it is not counted now or later. An existing row becomes void and loses its
+   * predictions. Without a row, a void one is inserted as a fence, so that a commit of the call still in
+   * flight fails. Void rows expire after an hour.
    */
   async voidCall(callId: string, options: WriteOptions): Promise<void> {
     const row = await this.collection.findOneAndUpdate(
@@ -115,8 +115,8 @@ export class UsageLedger implements LedgerView {
   }
 
   /**
-   * The sum of a counter and its calls of the last `recentMs` before `nowMs`. Both come from one aggregation, so that
-   * they agree about each call that is newer than the roll-up.
+   * The sum of a counter and its calls of the last `recentMs` before `nowMs`. Both come from one aggregation,
+   * so that they agree about each call that is newer than the roll-up.
    */
   async snapshot(
     counter: UsageCounter,
@@ -170,8 +170,8 @@ export class UsageLedger implements LedgerView {
   }
 
   /**
-   * Inserts a void row for each call that has none, as a fence. Waits at most 300 ms for a transaction that is about
-   * to write the same row. MongoDB keeps the transaction of a dead gateway open for a minute.
+   * Inserts a void row for each call that has none, as a fence. Waits at most 300 ms for a transaction that
+   * is about to write the same row. MongoDB keeps the transaction of a dead gateway open for a minute.
    * @returns the calls that have a row that is not void
    */
   async fenceCalls(callIds: readonly string[]): Promise<Set<string>> {

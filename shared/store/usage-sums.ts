@@ -32,7 +32,10 @@ export interface AdvanceOptions {
   readonly minCalls?: number;
 }
 
-/** Older calls have been recorded or never will be. An hour would do, but clocks of machines that slept may be behind. */
+/**
+ * Older calls have been recorded or never will be. An hour would do, but clocks of machines that slept may be
+ * behind.
+ */
 const settledAfterMs = 26 * 60 * 60 * 1000;
 /** Younger calls are in no roll-up, not even in one that is being written. */
 const youngMs = settledAfterMs / 2;
@@ -41,8 +44,8 @@ const defaultMinCalls = 10_000;
 const never = new Date(0);
 
 /**
- * Roll-ups of the ledger, one for each counter with many calls. To be exact, a roll-up holds only calls that are not
- * expected to change. If one of them is voided after all, the roll-up is reset.
+ * Roll-ups of the ledger, one for each counter with many calls. To be exact, a roll-up holds only calls that
+ * are not expected to change. If one of them is voided after all, the roll-up is reset.
  */
 export class UsageRollups {
   private readonly rollups: Collection<UsageRollup>;
@@ -60,7 +63,8 @@ export class UsageRollups {
   }
 
   /**
-   * Adds the calls that have become old enough to the roll-up of a counter, one day at a time, unless they are few.
+   * Adds the calls that have become old enough to the roll-up of a counter, one day at a time, unless they
+   * are few.
    * @throws the driver's error or MongoSilent; days added before it stay
    */
   async advance(counter: UsageCounter, { nowMs, minCalls = defaultMinCalls }: AdvanceOptions): Promise<void> {
@@ -80,8 +84,8 @@ export class UsageRollups {
   }
 
   /**
-   * Registers a void, in its transaction: resets the roll-up that holds the call, and invalidates one that is being
-   * written. Does nothing for a call that is too young for any roll-up.
+   * Registers a void, in its transaction: resets the roll-up that holds the call, and invalidates one that is
+   * being written. Does nothing for a call that is too young for any roll-up.
    */
   async noteVoid(
     counter: UsageCounter,

@@ -36,7 +36,10 @@ export interface DayFigures extends DayRequests {
   readonly bands: readonly DayBand[];
   /** When the latest outcome of the day's cohort arrived; absent without one. */
   readonly last_word_at?: Date;
-  /** Records of all live calls of the organisation on that day, by the ledger: shows whether the day has changed. */
+  /**
+   * Records of all live calls of the organisation on that day, by the ledger: shows whether the day has
+   * changed.
+   */
   readonly organisation_records: number;
 }
 

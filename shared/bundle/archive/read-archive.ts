@@ -90,7 +90,7 @@ function unreadable(archive: string, error: unknown): BundleError {
   });
 }
 
-/** Maps archive entries to member names. Files lie at the top or, after `tar czf x.tar.gz folder`, in one folder. */
+/** Maps archive entries to member names. Files lie at the top, or in one folder as `tar czf` packs it. */
 class ArchiveLayout {
   /** The `._*` files that macOS packs beside each file. */
   readonly ignored: string[] = [];

@@ -64,8 +64,8 @@ function unknownKeys(manifest: Manifest): string[] {
 }
 
 /**
- * Each input column must be filled by exactly one feature. An empty column is refused and not only warned about:
- * the model was trained with a value in it, and the format cannot say which.
+ * Each input column must be filled by exactly one feature. An empty column is refused and not only warned
+ * about: the model was trained with a value in it, and the format cannot say which.
  */
 function columnProblems({ features, width }: Manifest): string[] {
   const problems: string[] = [];
@@ -98,7 +98,7 @@ function columnsOf(feature: Feature, place: string): (readonly [place: string, c
   ];
 }
 
-/** Vocabularies must fit their columns. After normalisation, no two categories may be equal or share an alias. */
+/** Vocabularies must fit their columns, and no two categories may be equal or share an alias once folded. */
 function categoryProblems(features: readonly Feature[]): string[] {
   return features.flatMap((feature, index) => {
     const place = `features[${index}]`;
@@ -183,8 +183,9 @@ function descents(values: readonly number[], name: string, { strictly = false } 
     const before = values[index - 1] ?? Number.NaN;
     const value = values[index] ?? Number.NaN;
     if (value > before || (value === before && !strictly)) continue;
-    const found = `${name}[${index}] is ${value}, ${value < before ? 'below' : 'equal to'} the entry before it`;
-    return [`${found}: the list must ${strictly ? 'ascend strictly' : 'not descend'}`];
+    const relation = value < before ? 'below' : 'equal to';
+    const rule = strictly ? 'ascend strictly' : 'not descend';
+    return [`${name}[${index}] is ${value}, ${relation} the entry before it: the list must ${rule}`];
   }
   return [];
 }

@@ -4,12 +4,12 @@ import { FLOAT32_MAX } from '../bundle-limits.js';
 import type { Manifest } from '../manifest.js';
 
 /*
- * The JSON Schema of `manifest.json`, version 1: shapes and types. `check-manifest.ts` checks in code how members
- * relate to one another (columns, lengths, order).
+ * The JSON Schema of `manifest.json`, version 1: shapes and types. `check-manifest.ts` checks in code how
+ * members relate to one another (columns, lengths, order).
  *
- * Unknown keys are accepted where ignoring them is harmless: a later, additive version of the format may bring them.
- * In a feature and in `recency` they are refused, because every optional key there changes scores or warnings.
- * A misspelt `missing_colum` must not score wrongly without a word.
+ * Unknown keys are accepted where ignoring them is harmless: a later, additive version of the format may
+ * bring them. In a feature and in `recency` they are refused, because every optional key there changes scores
+ * or warnings. A misspelt `missing_colum` must not give wrong scores silently.
  *
  * The `description` of a pattern completes the sentence "must be ...".
  */
@@ -184,7 +184,7 @@ export type ShapeVerdict =
 
 let compiled: ValidateFunction<Manifest> | undefined;
 
-/** Compares a parsed `manifest.json` with the schema; returns the same value as a manifest, or every difference. */
+/** Compares a parsed `manifest.json` with the schema; returns it as a manifest, or every difference. */
 export function manifestShape(value: unknown): ShapeVerdict {
   compiled ??= new Ajv({
     allErrors: true,
@@ -228,7 +228,7 @@ function kindNames({ params, parentSchema }: ErrorObject): string {
   return JSON.stringify(branches.map(({ properties }) => properties[params.tag]?.const));
 }
 
-/** Turns a JSON pointer into a path as people write it: `/features/3/columns/0` becomes `features[3].columns[0]`. */
+/** Turns the JSON pointer `/features/3/columns/0` into `features[3].columns[0]`. */
 function placeText(pointer: string): string {
   if (pointer === '') return 'the manifest';
   const parts = pointer

@@ -21,7 +21,7 @@ import {
 import { ONNX_STRING } from '../onnx-types.js';
 import { signatureProblems } from './onnx-signature.js';
 
-/** Attributes that make an operator read or write strings. Class labels are not among them: see `checkOnnx`. */
+/** Attributes that make an operator read or write strings, without class labels (see `checkOnnx`). */
 const stringAttributes = new Set([
   'keys_strings',
   'values_strings',
@@ -56,7 +56,7 @@ export function checkOnnx(
   if (sha256 !== manifest.onnx.sha256.toLowerCase()) {
     throw new BundleError(
       member,
-      `has the SHA-256 ${sha256}, but onnx.sha256 in the manifest is ${manifest.onnx.sha256}: export the bundle again`,
+      `has the SHA-256 ${sha256}, but onnx.sha256 is ${manifest.onnx.sha256}: export the bundle again`,
     );
   }
   const model = readOnnxModel(bytes, member);

@@ -3,8 +3,8 @@ import type { OnnxDimension, OnnxGraph, OnnxTensorType, OnnxValue } from '../onn
 import { elementTypeName, ONNX_FLOAT } from '../onnx-types.js';
 
 /**
- * Compares a graph's input and output with the manifest. Sizes that the file leaves open are not checked here:
- * the import runs the model before it serves calls.
+ * Compares a graph's input and output with the manifest. Sizes that the file leaves open are not checked
+ * here: the import runs the model before it serves calls.
  * @returns the problems; none if they match
  */
 export function signatureProblems(graph: OnnxGraph, manifest: Manifest): string[] {
