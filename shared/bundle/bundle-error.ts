@@ -1,21 +1,20 @@
-/** At most this many problems are named in one message; the rest are counted. */
-const PROBLEMS_NAMED = 5;
-/** Names in a file may be of any length; a message stays readable. */
-const LONGEST_PROBLEM = 300;
+/** Problems named in one message; the rest are only counted. */
+const maxNamedProblems = 5;
+/** Names in a file may be of any length, and a message must stay readable. */
+const maxProblemLength = 300;
 
-/** Says why a bundle is refused: which member is at fault and what is wrong with it. */
+/** A bundle is refused: names the member at fault and its problems. */
 export class BundleError extends Error {
-  /** The file of the bundle that is at fault, for example `manifest.json`, or the name of the archive itself. */
+  /** File of the bundle, for example `manifest.json`, or the name of the archive itself. */
   readonly member: string;
-  /** Every problem found, one sentence part each, without the member's name. */
+  /** Every problem found, without the member's name. */
   readonly problems: readonly string[];
-  /** The problems in one line: the first five and how many more there are. */
+  /** The first five problems in one line, and the number of the others. */
   readonly reason: string;
 
   /**
    * @param member file of the bundle that is at fault
-   * @param problems one problem or several (at least one), each able to follow "`member`: "
-   * @param options `cause`: the error underneath, where there is one
+   * @param problems at least one; each completes the sentence "`member`: ..."
    */
   constructor(member: string, problems: string | readonly string[], options?: ErrorOptions) {
     const list = (typeof problems === 'string' ? [problems] : problems).map(printable);
@@ -29,24 +28,19 @@ export class BundleError extends Error {
   }
 }
 
-/**
- * Throws when there is a problem, so that a check can collect them first.
- * @param member file of the bundle that was checked
- * @param problems what was found, possibly nothing
- * @throws BundleError naming the member and the problems
- */
+/** @throws BundleError when there is at least one problem */
 export function refuseIfAny(member: string, problems: readonly string[]): void {
   if (problems.length > 0) throw new BundleError(member, problems);
 }
 
 function joinProblems(problems: readonly string[]): string {
-  const named = problems.slice(0, PROBLEMS_NAMED).join('; ');
-  const more = problems.length - PROBLEMS_NAMED;
+  const named = problems.slice(0, maxNamedProblems).join('; ');
+  const more = problems.length - maxNamedProblems;
   return more > 0 ? `${named}; and ${more} more` : named;
 }
 
-/** A bundle's author chooses the names that a message repeats: they must not steer a terminal or fill a log. */
+/** The bundle's author chooses the names in a message: they must not steer a terminal or fill a log. */
 function printable(text: string): string {
-  const cut = text.length > LONGEST_PROBLEM ? `${text.slice(0, LONGEST_PROBLEM)}...` : text;
+  const cut = text.length > maxProblemLength ? `${text.slice(0, maxProblemLength)}...` : text;
   return cut.replace(/[\p{Cc}\p{Cs}]/gu, '\ufffd');
 }

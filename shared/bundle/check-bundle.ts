@@ -1,34 +1,32 @@
-import { bundleDigest } from './bundle-digest.js';
 import { BundleError } from './bundle-error.js';
-import { GOLDEN_FILE, MANIFEST_FILE } from './bundle-files.js';
+import { bundleDigest, GOLDEN_FILE, MANIFEST_FILE } from './bundle-files.js';
 import { checkCovers } from './check-covers.js';
-import { checkManifest } from './check-manifest.js';
-import { checkOnnx } from './check-onnx.js';
 import { parseGolden } from './golden.js';
+import { checkManifest } from './manifest/check-manifest.js';
 import type { Manifest } from './manifest.js';
+import { checkOnnx } from './onnx/check-onnx.js';
 
-/** A bundle that has passed every check that needs no model to run. */
+/** A bundle that has passed every check but a run of the model. */
 export interface CheckedBundle {
   readonly manifest: Manifest;
-  /** `manifest.json` as its author wrote it, byte for byte. */
+  /** `manifest.json` byte for byte, as its author wrote it. */
   readonly manifestBytes: Buffer;
   readonly onnx: Buffer;
-  /** There when `explain.kind` is `tree`: little-endian float32, one for each tree node. */
+  /** Present when `explain.kind` is `tree`: one little-endian float32 for each tree node. */
   readonly covers?: Buffer;
   readonly golden?: Buffer;
-  /** Of all members, see `bundleDigest`. */
+  /** Digest of all members, see `bundleDigest`. */
   readonly digest: string;
-  /** Keys of the manifest's top level that this version of the format does not know. */
+  /** Ignored keys of the manifest's top level: version 1 of the format does not define them. */
   readonly unknownKeys: readonly string[];
 }
 
 /**
- * Checks a bundle's members, from the manifest outwards; the first member with a problem is the one named. That the
- * model runs, and gives what the golden records say, is for the worker to find out.
- * @param files members by file name, as `readBundle` gives them; further ones are left out of the result
- * @param options `onnxLimitBytes`: the largest ONNX file accepted (64 MiB)
- * @returns the bundle, ready to be stored
- * @throws BundleError with the member and the reason
+ * Checks a bundle's members, the manifest first, without running the model. The golden records are parsed and
+ * not compared: that takes the worker's code.
+ * @param files members by file name; other files are left out of the result
+ * @param options.onnxLimitBytes the largest ONNX file accepted; 64 MiB by default
+ * @throws BundleError naming the first member with a problem, and the reasons
  */
 export function checkBundle(
   files: ReadonlyMap<string, Buffer>,

@@ -1,15 +1,14 @@
 import { BundleError } from './bundle-error.js';
 import type { OnnxGraph, OnnxNode } from './onnx-model.js';
 
-const BYTES_PER_COVER = 4;
+const coverBytes = 4; // a float32
 
 /**
- * The nodes of all trees in a graph, which is how many covers a bundle must have, in this order: for
- * `TreeEnsembleClassifier` and `TreeEnsembleRegressor` the order of the `nodes_*` attributes (leaves are among
- * them); for `TreeEnsemble` (ai.onnx.ml 5) first its `nodes_*`, then its `leaf_*`; several such operators follow
- * one another as in the graph.
- * @param graph the model's graph
- * @returns the number of nodes, 0 for a graph without trees
+ * Counts the nodes of all trees in a graph. A bundle has one cover for each node, ordered by operator as in
+ * the graph:
+ * - `TreeEnsembleClassifier` and `TreeEnsembleRegressor`: the order of the `nodes_*` attributes, leaves
+ *   included;
+ * - `TreeEnsemble` (ai.onnx.ml 5): first its `nodes_*`, then its `leaf_*`.
  */
 export function countTreeNodes(graph: OnnxGraph): number {
   return graph.node.reduce((total, node) => total + nodesOf(node), 0);
@@ -30,27 +29,29 @@ function nodesOf(node: OnnxNode): number {
 }
 
 /**
- * Checks the covers of a tree model: little-endian float32, one for each tree node, finite and not negative.
- * @param bytes the file
- * @param expected its name, and the graph that it belongs to
- * @throws BundleError naming the file and what is wrong
+ * Checks the covers of a tree model: one little-endian float32 for each tree node, finite and not negative.
+ * @throws BundleError naming the file and the problem
  */
 export function checkCovers(bytes: Buffer, { member, graph }: { member: string; graph: OnnxGraph }): void {
   const nodes = countTreeNodes(graph);
-  if (nodes === 0) throw new BundleError(member, 'belongs to a tree model, but the ONNX graph has no tree');
-  if (bytes.length !== nodes * BYTES_PER_COVER) {
-    const needed = nodes * BYTES_PER_COVER;
+  if (nodes === 0)
     throw new BundleError(
       member,
-      `holds ${bytes.length} bytes, but ${nodes} tree nodes need ${needed} (4 for each)`,
+      'belongs to a tree model, but the ONNX graph has no tree: set explain.kind to "linear" or "baseline"',
+    );
+  if (bytes.length !== nodes * coverBytes) {
+    const needed = nodes * coverBytes;
+    throw new BundleError(
+      member,
+      `holds ${bytes.length} bytes, but ${nodes} tree nodes need ${needed} (one float32 each)`,
     );
   }
   for (let node = 0; node < nodes; node += 1) {
-    const cover = bytes.readFloatLE(node * BYTES_PER_COVER);
+    const cover = bytes.readFloatLE(node * coverBytes);
     if (!Number.isFinite(cover) || cover < 0) {
       throw new BundleError(
         member,
-        `gives node ${node} the cover ${cover}; a cover is finite and not negative`,
+        `has the cover ${cover} for node ${node}: covers must be finite and not negative`,
       );
     }
   }

@@ -1,29 +1,26 @@
 import { BundleError, refuseIfAny } from './bundle-error.js';
-import { GOLDEN_FILE } from './bundle-files.js';
-import { decodeUtf8 } from './text-members.js';
+import { decodeUtf8, GOLDEN_FILE } from './bundle-files.js';
 
-/** One line of `golden.jsonl`: a record and the answers that its author expects. */
+/** One line of `golden.jsonl`: a record and the answers that the author expects. */
 export interface GoldenRecord {
-  /** What a caller sends. */
+  /** The record as a caller sends it. */
   readonly record: Readonly<Record<string, unknown>>;
-  /** The feature row before the cast to float32; null is NaN. */
+  /** Feature row before the cast to float32; null is NaN. */
   readonly x?: readonly (number | null)[];
-  /** The positive class's probability before calibration. */
+  /** Probability of the positive class before calibration. */
   readonly raw?: number;
   readonly score?: number;
   readonly conversion_likelihood?: number;
   /** Log-odds by field. */
   readonly contributions?: Readonly<Record<string, number>>;
-  /** The log-odds that the contributions start from. */
+  /** Log-odds that the contributions start from. */
   readonly base?: number;
-  /** When the request came, as ISO 8601 or Unix ms: ages depend on it. */
+  /** Time of the request, as ISO 8601 or Unix ms: ages depend on it. */
   readonly now?: string | number;
 }
 
 /**
- * Reads `golden.jsonl`: one JSON object on each line that is not blank.
- * @param bytes the file
- * @returns the records, in the order of the file
+ * Reads `golden.jsonl`: one JSON object a line; blank lines are skipped.
  * @throws BundleError naming the lines that are not such an object
  */
 export function parseGolden(bytes: Buffer): GoldenRecord[] {
@@ -36,7 +33,8 @@ export function parseGolden(bytes: Buffer): GoldenRecord[] {
     else records.push(parsed);
   }
   refuseIfAny(GOLDEN_FILE, problems);
-  if (records.length === 0) throw new BundleError(GOLDEN_FILE, 'holds no record');
+  if (records.length === 0)
+    throw new BundleError(GOLDEN_FILE, 'holds no record: add one, or remove the file');
   return records;
 }
 
@@ -47,25 +45,26 @@ function parseLine(line: string): GoldenRecord | string {
   } catch (error) {
     return `is not JSON: ${error instanceof Error ? error.message : String(error)}`;
   }
-  if (!isObject(value) || !isObject(value.record)) return 'is not an object with a "record"';
+  if (!isObject(value) || !isObject(value.record)) return 'is not a JSON object with a "record" object';
   for (const key of ['raw', 'score', 'conversion_likelihood', 'base']) {
-    if (value[key] !== undefined && typeof value[key] !== 'number') return `has a "${key}" that is no number`;
+    if (value[key] !== undefined && typeof value[key] !== 'number')
+      return `has a "${key}" that is not a number`;
   }
   const { x, contributions, now } = value;
   if (
     x !== undefined &&
     !(Array.isArray(x) && x.every((cell) => cell === null || typeof cell === 'number'))
   ) {
-    return 'has an "x" that is not a list of numbers';
+    return 'has an "x" that is not a list of numbers and nulls';
   }
   if (
     contributions !== undefined &&
     !(isObject(contributions) && Object.values(contributions).every((part) => typeof part === 'number'))
   ) {
-    return 'has "contributions" that are not numbers by field';
+    return 'has "contributions" that are not an object of numbers';
   }
   if (now !== undefined && Number.isNaN(typeof now === 'number' ? now : Date.parse(String(now)))) {
-    return 'has a "now" that is no time';
+    return 'has a "now" that is neither ISO 8601 nor Unix milliseconds';
   }
   return value as unknown as GoldenRecord;
 }

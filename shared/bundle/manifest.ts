@@ -1,15 +1,15 @@
-/**
- * The types of a bundle's `manifest.json`, version 1 (see docs/models.md).
- * `check-manifest.ts` proves that a parsed file has this shape; nothing else should construct one by hand.
+/*
+ * The types of a bundle's `manifest.json`, version 1 (see docs/models.md). A value of these types comes from
+ * `checkManifest`, which proves the shape; do not construct one by hand.
  */
 
 export interface Manifest {
   readonly schema_version: 1;
-  /** What people call the score. */
+  /** Name of the score, for people. */
   readonly name: string;
   /** The author's version; (model, version) is immutable once imported. */
   readonly version: string;
-  /** `forward` models are graded by the validation gates; `timing` models are exempt. */
+  /** The validation gates grade `forward` models; `timing` models are exempt. */
   readonly family: ModelFamily;
   /** ISO 8601. */
   readonly trained_at: string;
@@ -20,7 +20,7 @@ export interface Manifest {
   readonly calibration: Calibration;
   /** 101 ascending raw probabilities: percentiles 0..100 of out-of-fold scores. */
   readonly quantiles: readonly number[];
-  /** Further strings that mean missing, beside the built-in ones. */
+  /** Strings that mean missing, in addition to the built-in ones. */
   readonly missing_tokens?: readonly string[];
   readonly recency?: Recency;
   readonly explain?: Explain;
@@ -63,22 +63,22 @@ export interface ValidationFacts {
 }
 
 interface FeatureBase {
-  /** The CRM field that the feature reads; several features may read the same one. */
+  /** CRM field that the feature reads; several features may read the same one. */
   readonly field: string;
   readonly label: string;
   readonly aliases?: readonly string[];
-  /** A record without a readable value for a required feature cannot be featurized. */
+  /** A record without a readable value for a required feature is refused. */
   readonly required?: boolean;
-  /** The input columns that the feature fills, `other_column` and `missing_column` not among them. */
+  /** Input columns that the feature fills, without `other_column` and `missing_column`. */
   readonly columns: readonly number[];
 }
 
 export interface NumberFeature extends FeatureBase {
   readonly type: 'number';
-  /** Filled in when the value is missing; absent means NaN. */
+  /** Column value when the field is missing; absent means NaN. */
   readonly impute?: number;
   readonly missing_column?: number;
-  /** With `fraction`, a `%` sign divides by 100. */
+  /** For the unit `fraction`, a `%` sign divides by 100. */
   readonly unit?: string;
 }
 
@@ -92,14 +92,14 @@ export interface CategoryFeature extends FeatureBase {
   readonly type: 'category';
   readonly encoding: 'onehot' | 'ordinal';
   readonly categories: readonly string[];
-  /** From a value that is seen to its canonical category. */
+  /** Maps a value in a record to its category. */
   readonly category_aliases?: Readonly<Record<string, string>>;
-  /** One-hot only: the column set for an unknown value. */
+  /** One-hot only: column set to 1 for an unknown value. */
   readonly other_column?: number;
-  /** Ordinal only: the value for an unknown category; absent means NaN. */
+  /** Ordinal only: column value for an unknown category; absent means NaN. */
   readonly other_value?: number;
   readonly missing_column?: number;
-  /** Ordinal only: the value when missing; absent means NaN. */
+  /** Ordinal only: column value when the field is missing; absent means NaN. */
   readonly impute?: number;
 }
 
@@ -114,7 +114,7 @@ export interface DateFeature extends FeatureBase {
   readonly type: 'date';
   readonly impute?: number;
   readonly missing_column?: number;
-  /** Dates with slashes are read only when this says how. */
+  /** Order of day and month in dates with slashes; without it such dates are unreadable. */
   readonly date_order?: 'dmy' | 'mdy';
 }
 

@@ -2,7 +2,7 @@ import protobuf from 'protobufjs/light.js';
 import { BundleError } from './bundle-error.js';
 import { onnxModelType } from './onnx-proto.js';
 
-/** An ONNX file, as read. Absent numbers are 0, absent texts empty, absent messages null, absent lists empty. */
+/** A decoded ONNX file. Absent numbers are 0, absent strings and lists empty, absent messages null. */
 export interface OnnxModel {
   readonly irVersion: number;
   readonly producerName: string;
@@ -50,9 +50,9 @@ export interface OnnxAttribute {
 export interface OnnxTensor {
   readonly name: string;
   readonly dims: readonly number[];
-  /** One of `ONNX_TYPE_NAMES`. */
+  /** A `TensorProto.DataType`, see `elementTypeName`. */
   readonly dataType: number;
-  /** The values lie in one of these, by type, or little-endian in `rawData`. */
+  /** The values are in the list of their type, or little-endian in `rawData`. */
   readonly floatData: readonly number[];
   readonly int32Data: readonly number[];
   readonly int64Data: readonly number[];
@@ -68,7 +68,7 @@ export interface OnnxSparseTensor {
   readonly indices: OnnxTensor | null;
 }
 
-/** A graph's input or output. */
+/** Input or output of a graph. */
 export interface OnnxValue {
   readonly name: string;
   readonly type: { readonly tensorType: OnnxTensorType | null } | null;
@@ -79,7 +79,7 @@ export interface OnnxTensorType {
   readonly shape: { readonly dim: readonly OnnxDimension[] } | null;
 }
 
-/** A size, or the name of one, or neither: `value` says which of the two is set. */
+/** `value` says whether the size or the name of a dimension is set; absent if neither is. */
 export interface OnnxDimension {
   readonly value?: 'dimValue' | 'dimParam';
   readonly dimValue: number;
@@ -87,24 +87,23 @@ export interface OnnxDimension {
 }
 
 /**
- * The work that one file may cause while being read, in units of one integer. A tree model of 64 MiB needs about 16
- * million (it has many integers and texts but few messages); a file made of empty messages, two bytes each, would
- * otherwise fill gigabytes of memory.
+ * Limits the work of decoding one file, in units of one integer. Without it, a file of empty messages of two
+ * bytes each would fill gigabytes of memory. A tree model of 64 MiB costs about 16 million units.
  */
-const READING_BUDGET = 24_000_000;
-const COST_OF_TEXT = 2;
-const COST_OF_MESSAGE = 100;
+const maxDecodingCost = 24_000_000;
+const stringCost = 2;
+const messageCost = 100;
 
-/** A reader that gives 64-bit integers as plain numbers (ids and sizes, all far below 2^53) and keeps to the budget. */
-function thriftyReader(bytes: Uint8Array): protobuf.Reader {
+/** Decodes 64-bit integers as plain numbers (ids and sizes below 2^53). Throws above the maximum cost. */
+function limitedReader(bytes: Uint8Array): protobuf.Reader {
   const reader = new protobuf.Reader(bytes);
   const readLong = reader.int64.bind(reader);
   const readSize = reader.size.bind(reader);
-  const readText = reader.stringVerify.bind(reader);
+  const readString = reader.stringVerify.bind(reader);
   let spent = 0;
   const spend = (cost: number): void => {
     spent += cost;
-    if (spent > READING_BUDGET) throw new Error('it has more parts than any scoring model needs');
+    if (spent > maxDecodingCost) throw new Error('it has more parts than any scoring model needs');
   };
   return Object.assign(reader, {
     int64: () => {
@@ -112,29 +111,28 @@ function thriftyReader(bytes: Uint8Array): protobuf.Reader {
       const { high, low } = readLong();
       return high * 2 ** 32 + (low >>> 0);
     },
-    // Both messages and texts begin with their size.
+    // Messages and strings both begin with their size.
     size: () => {
-      spend(COST_OF_MESSAGE);
+      spend(messageCost);
       return readSize();
     },
     stringVerify: () => {
-      spend(COST_OF_TEXT - COST_OF_MESSAGE);
-      return readText();
+      spend(stringCost - messageCost);
+      return readString();
     },
   });
 }
 
 /**
- * Reads an ONNX file.
- * @param bytes the file
- * @param member its name, for the message
- * @returns the model; tensors' `rawData` are views of `bytes`
+ * Decodes an ONNX file.
+ * @param member file name, for the message
+ * @returns the model; `rawData` of its tensors are views of `bytes`
  * @throws BundleError when the bytes are not an ONNX model with a graph
  */
 export function readOnnxModel(bytes: Uint8Array, member = 'model.onnx'): OnnxModel {
   let model: DecodedModel;
   try {
-    model = onnxModelType().decode(thriftyReader(bytes)) as unknown as DecodedModel;
+    model = onnxModelType().decode(limitedReader(bytes)) as unknown as DecodedModel;
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     throw new BundleError(member, `cannot be read as an ONNX model: ${detail}`, { cause: error });
@@ -144,5 +142,5 @@ export function readOnnxModel(bytes: Uint8Array, member = 'model.onnx'): OnnxMod
   return Object.assign(model, { graph });
 }
 
-/** What the decoder gives for the schema of `onnx-proto.ts`. */
+/** The decoder's result for the schema of `onnx-proto.ts`. */
 type DecodedModel = Omit<OnnxModel, 'graph'> & { readonly graph: OnnxGraph | null };

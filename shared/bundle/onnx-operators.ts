@@ -1,11 +1,15 @@
-/**
+/*
  * The operators that a bundle's graph may use: those that the converters of LightGBM, XGBoost, CatBoost and
- * scikit-learn write for trees, forests, linear models, networks and their preprocessing, and plain tensor
- * arithmetic. A list of what is allowed, because what is not known to be harmless is refused: control flow (If,
- * Loop, Scan carry graphs of their own), random numbers (a score must be reproducible), text (strings are encoded
- * before the model), sequences and maps (ZipMap), and operators that only one runtime knows.
+ * scikit-learn write, and plain tensor arithmetic. This is an allow list, so unknown operators are refused.
+ *
+ * Left out on purpose:
+ * - control flow (If, Loop, Scan): these have subgraphs;
+ * - random numbers: a score must be reproducible;
+ * - strings: they are encoded before the model runs;
+ * - sequences and maps (ZipMap);
+ * - operators that only one runtime implements.
  */
-const TENSOR_OPERATORS = `
+const tensorOperators = `
   Abs Add And ArgMax ArgMin BatchNormalization Cast CastLike Ceil Clip Concat Constant ConstantOfShape CumSum Div
   Dropout Elu Equal Erf Exp Expand Flatten Floor Gather GatherElements GatherND Gelu Gemm GlobalAveragePool Greater
   GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN LayerNormalization LeakyRelu Less LessOrEqual Log
@@ -14,46 +18,42 @@ const TENSOR_OPERATORS = `
   Round Selu Shape Sigmoid Sign Size Slice Softmax Softplus Softsign Split Sqrt Squeeze Sub Sum Swish Tanh
   ThresholdedRelu TopK Transpose Unsqueeze Where Xor`;
 
-const MACHINE_LEARNING_OPERATORS = `
+const machineLearningOperators = `
   ArrayFeatureExtractor Binarizer FeatureVectorizer Imputer LabelEncoder LinearClassifier LinearRegressor Normalizer
   OneHotEncoder SVMClassifier SVMRegressor Scaler TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor`;
 
-export const TENSOR_DOMAIN = 'ai.onnx';
-export const MACHINE_LEARNING_DOMAIN = 'ai.onnx.ml';
+const tensorDomain = 'ai.onnx';
+const machineLearningDomain = 'ai.onnx.ml';
 
-const ALLOWED: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  [TENSOR_DOMAIN, words(TENSOR_OPERATORS)],
-  [MACHINE_LEARNING_DOMAIN, words(MACHINE_LEARNING_OPERATORS)],
+const allowed: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  [tensorDomain, words(tensorOperators)],
+  [machineLearningDomain, words(machineLearningOperators)],
 ]);
 
 /**
- * The operator set versions that onnxruntime-node 1.30 runs. A lower `ai.onnx` version than 7 is accepted in files
- * that use none of its operators: converters of tree models stamp them so.
+ * Operator set versions that onnxruntime-node 1.30 runs. A file that uses no operator of `ai.onnx` may import
+ * a version below 7 of it, as converters of tree models do.
  */
-export const OPSET_VERSIONS: ReadonlyMap<string, { readonly lowest: number; readonly highest: number }> =
-  new Map([
-    [TENSOR_DOMAIN, { lowest: 7, highest: 26 }],
-    [MACHINE_LEARNING_DOMAIN, { lowest: 1, highest: 5 }],
-  ]);
+export const opsetVersions: ReadonlyMap<string, { readonly min: number; readonly max: number }> = new Map([
+  [tensorDomain, { min: 7, max: 26 }],
+  [machineLearningDomain, { min: 1, max: 5 }],
+]);
 
-/** The highest version of the file format itself that onnxruntime-node 1.30 reads. */
-export const HIGHEST_IR_VERSION = 13;
+/** Versions of the file format that onnxruntime-node 1.30 reads. */
+export const minIrVersion = 3;
+export const maxIrVersion = 13;
 
-/**
- * @param domain a domain as an ONNX file writes it
- * @returns its name; the standard one may be left empty in a file
- */
+/** The name of a domain as an ONNX file writes it: empty means the standard domain. */
 export function domainName(domain: string): string {
-  return domain === '' ? TENSOR_DOMAIN : domain;
+  return domain === '' ? tensorDomain : domain;
 }
 
 /**
- * @param domain a domain's name, never empty (see `domainName`)
- * @param operator an operator's type, such as `Gemm`
- * @returns whether a bundle's graph may use it
+ * @param domain never empty, see `domainName`
+ * @param operator type of the operator, such as `Gemm`
  */
 export function isAllowedOperator(domain: string, operator: string): boolean {
-  return ALLOWED.get(domain)?.has(operator) ?? false;
+  return allowed.get(domain)?.has(operator) ?? false;
 }
 
 function words(text: string): ReadonlySet<string> {

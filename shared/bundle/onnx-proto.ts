@@ -1,11 +1,12 @@
 import protobuf from 'protobufjs/light.js';
 
 /**
- * The messages of the public `onnx.proto` (IR version 13), as far as checking and explaining a model needs them,
- * in protobufjs's reflection form. Field numbers are those of the standard; fields left out are skipped when read.
- * Text attributes are declared as strings although the standard says bytes: the two are the same on the wire.
+ * The messages of the public `onnx.proto` (IR version 13) that the checks and the explainer read, in the
+ * reflection form of protobufjs. Field numbers are those of the standard; the decoder skips the fields left
+ * out. String attributes have the type `string` although the standard says `bytes`: both are equal on the
+ * wire.
  */
-const ONNX_MESSAGES: Record<string, protobuf.IType> = {
+const onnxMessages: Record<string, protobuf.IType> = {
   ModelProto: fields({
     irVersion: [1, 'int64'],
     producerName: [2, 'string'],
@@ -16,7 +17,7 @@ const ONNX_MESSAGES: Record<string, protobuf.IType> = {
   }),
   OperatorSetIdProto: fields({ domain: [1, 'string'], version: [2, 'int64'] }),
   FunctionProto: fields({ name: [1, 'string'], domain: [10, 'string'] }),
-  /** Stands for a message of which only the presence matters. */
+  /** Any message of which only the presence matters. */
   Presence: fields({}),
   GraphProto: fields({
     node: [1, 'NodeProto', 'repeated'],
@@ -96,17 +97,14 @@ function fields(shapes: Readonly<Record<string, FieldShape>>): protobuf.IType {
   return { fields: Object.fromEntries(declared) };
 }
 
-/**
- * The type of a whole ONNX file, to decode one or (in tests) to encode one.
- * @returns a fresh reflection type; building it takes a few milliseconds
- */
+/** A new protobuf type of an ONNX file, to decode and (in tests) encode; takes a few milliseconds. */
 export function onnxModelType(): protobuf.Type {
-  const root = protobuf.Root.fromJSON({ nested: { onnx: { nested: ONNX_MESSAGES } } });
-  for (const name of Object.keys(ONNX_MESSAGES)) absentIntegersAreZero(root.lookupType(`onnx.${name}`));
+  const root = protobuf.Root.fromJSON({ nested: { onnx: { nested: onnxMessages } } });
+  for (const name of Object.keys(onnxMessages)) absentIntegersAreZero(root.lookupType(`onnx.${name}`));
   return root.lookupType('onnx.ModelProto');
 }
 
-/** By default an absent int64 is a Long object of value 0, unlike the plain numbers that `readOnnxModel` gives. */
+/** By default an absent int64 is a Long object of value 0, but `readOnnxModel` gives plain numbers. */
 function absentIntegersAreZero(type: protobuf.Type): void {
   const prototype: object = type.ctor.prototype;
   for (const field of type.fieldsArray) {

@@ -1,9 +1,9 @@
-/** The element types of ONNX tensors that the checks and the explainer tell apart (`TensorProto.DataType`). */
+/** Element types of ONNX tensors (`TensorProto.DataType`). */
 export const ONNX_FLOAT = 1;
 export const ONNX_STRING = 8;
 export const ONNX_DOUBLE = 11;
 
-const TYPE_NAMES: Readonly<Record<number, string>> = {
+const elementTypeNames: Readonly<Record<number, string>> = {
   1: 'float32',
   2: 'uint8',
   3: 'int8',
@@ -20,10 +20,7 @@ const TYPE_NAMES: Readonly<Record<number, string>> = {
   16: 'bfloat16',
 };
 
-/**
- * @param elementType a `TensorProto.DataType`
- * @returns its name for a message, such as `float32`
- */
+/** The name of a `TensorProto.DataType` for a message, such as `float32`. */
 export function elementTypeName(elementType: number): string {
-  return TYPE_NAMES[elementType] ?? `type ${elementType}`;
+  return elementTypeNames[elementType] ?? `type ${elementType}`;
 }

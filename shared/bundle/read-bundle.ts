@@ -1,28 +1,26 @@
-import { stat } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { constants } from 'node:fs';
+import { open, readdir, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { readArchive } from './archive/read-archive.js';
 import { BundleError } from './bundle-error.js';
 import { BundleFiles, GOLDEN_FILE, MANIFEST_FILE, membersNamedBy } from './bundle-files.js';
-import { BUNDLE_LIMITS, type BundleLimits } from './bundle-limits.js';
-import { readArchive } from './read-archive.js';
-import { readDirectory } from './read-directory.js';
+import { type BundleLimits, bundleLimits, sizeText } from './bundle-limits.js';
 
 /**
- * Reads a bundle from a directory or a gzipped tar archive of one, without judging what it holds.
- * Kept are `manifest.json`, `golden.jsonl` and the files that the manifest names; whatever lies beside them is
- * named in `ignored`. Nothing is written to disk.
- * @param path a directory, or a `.tar.gz`/`.tgz` (known by its content, not by its name)
- * @param limits sizes in bytes; the defaults suit a command line
- * @returns the members by file name
- * @throws BundleError when the path cannot be read, is too large, or holds links, devices, nested folders,
- *   paths that lead elsewhere or the same member twice
+ * Reads a bundle from a directory or a gzipped tar archive into memory, without checking its content. Keeps
+ * `manifest.json`, `golden.jsonl` and the files that the manifest names; `ignored` names the others.
+ * @param path a directory or a `.tar.gz`/`.tgz`, recognised by its content and not by its name
+ * @throws BundleError when the path cannot be read or exceeds a limit. In an archive, links, devices, nested
+ *   folders, paths that lead out of it and duplicate members are refused too.
  */
-export async function readBundle(path: string, limits: BundleLimits = BUNDLE_LIMITS): Promise<BundleFiles> {
+export async function readBundle(path: string, limits: BundleLimits = bundleLimits): Promise<BundleFiles> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    const reason = error.code === 'ENOENT' ? 'there is no such file or directory' : error.message;
+    const reason = error.code === 'ENOENT' ? 'no such file or directory: check the path' : error.message;
     throw new BundleError(basename(path), reason, { cause: error });
   });
   if (found.isDirectory()) return readDirectory(path, limits);
-  if (!found.isFile()) throw new BundleError(basename(path), 'is neither a directory nor a regular file');
+  if (!found.isFile())
+    throw new BundleError(basename(path), 'is neither a directory nor a .tar.gz archive: give one of these');
   return keepMembers(await readArchive(path, limits));
 }
 
@@ -36,4 +34,52 @@ function keepMembers(entries: BundleFiles): BundleFiles {
     else files.ignored.push(name);
   }
   return files;
+}
+
+/** Opens members only: a bundle may lie in a folder with other files, for example under version control. */
+async function readDirectory(path: string, limits: BundleLimits): Promise<BundleFiles> {
+  const present = await readdir(path).catch((error: Error) => {
+    throw new BundleError(basename(path), `cannot be read: ${error.message}`, { cause: error });
+  });
+  const files = new BundleFiles();
+  let total = 0;
+  const read = async (name: string | undefined): Promise<void> => {
+    if (name === undefined || files.has(name) || !present.includes(name)) return;
+    const limit = name === MANIFEST_FILE ? limits.manifestBytes : limits.memberBytes;
+    const bytes = await readMember(path, name, Math.min(limit, limits.totalBytes - total));
+    total += bytes.length;
+    files.set(name, bytes);
+  };
+  await read(MANIFEST_FILE);
+  const named = membersNamedBy(files.get(MANIFEST_FILE));
+  await read(named.onnx);
+  await read(named.covers);
+  await read(GOLDEN_FILE);
+  files.ignored.push(...present.filter((name) => !files.has(name)));
+  return files;
+}
+
+async function readMember(directory: string, name: string, limitBytes: number): Promise<Buffer> {
+  // O_NOFOLLOW: a link may lead out of the bundle.
+  // O_NONBLOCK: opening a named pipe must not wait for a writer.
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const handle = await open(join(directory, name), flags).catch((error: NodeJS.ErrnoException) => {
+    const reason =
+      error.code === 'ELOOP'
+        ? 'is a symbolic link: put the file itself into the bundle'
+        : `cannot be read: ${error.message}`;
+    throw new BundleError(name, reason, { cause: error });
+  });
+  try {
+    const facts = await handle.stat();
+    if (!facts.isFile()) throw new BundleError(name, 'is not a regular file');
+    if (facts.size > limitBytes) {
+      throw new BundleError(name, `is ${sizeText(facts.size)}, above the limit of ${sizeText(limitBytes)}`);
+    }
+    const bytes = await handle.readFile();
+    if (bytes.length !== facts.size) throw new BundleError(name, 'changed while it was read: try again');
+    return bytes;
+  } finally {
+    await handle.close();
+  }
 }

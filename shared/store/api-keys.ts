@@ -3,7 +3,7 @@ import { hashSecret, type KeyKind, newSecret } from '../api-key.js';
 import { newId } from '../identifiers.js';
 import type { KeySettings } from './key-settings.js';
 
-/** One document of `api_keys`. The secret itself is never stored. */
+/** One document of `api_keys`. The secret is not stored. */
 export interface ApiKey {
   readonly _id: string;
   /** HMAC-SHA256 of the secret, base64url; unique. */
@@ -11,7 +11,7 @@ export interface ApiKey {
   readonly organisation_id: string;
   readonly kind: KeyKind;
   readonly name: string;
-  /** Scoring calls that are accepted in any second. */
+  /** Scoring calls accepted in any second. */
   readonly rate_per_second: number;
   readonly created_at: Date;
   readonly revoked_at?: Date;
@@ -27,7 +27,7 @@ export interface NewApiKey extends KeySettings {
   readonly now: Date;
 }
 
-/** The API keys, found by the hash of their secret. */
+/** The API keys, looked up by the hash of their secret. */
 export class ApiKeyStore {
   private readonly collection: Collection<ApiKey>;
 
@@ -35,13 +35,12 @@ export class ApiKeyStore {
     this.collection = database.collection<ApiKey>('api_keys');
   }
 
-  /** Makes the indexes that look-ups need. */
   async prepare(): Promise<void> {
     await this.collection.createIndex({ hash: 1 }, { unique: true });
     await this.collection.createIndex({ organisation_id: 1, created_at: 1 });
   }
 
-  /** Creates a key; the secret in the answer cannot be had again. */
+  /** Creates a key. The secret cannot be read again later. */
   async create(key: NewApiKey): Promise<{ key: ApiKey; secret: string }> {
     const secret = newSecret(key.brand, key.kind);
     const document: ApiKey = {
@@ -57,12 +56,12 @@ export class ApiKeyStore {
     return { key: document, secret };
   }
 
-  /** The key with this hash, revoked or not. */
+  /** Finds a key by its hash, including revoked keys. */
   async findByHash(hash: string): Promise<ApiKey | undefined> {
     return (await this.collection.findOne({ hash })) ?? undefined;
   }
 
-  /** Revokes a key for ever; the first revocation's time stays. Undefined when there is no such key. */
+  /** Revokes a key for ever; a second revocation keeps the first time. Undefined if there is no such key. */
   async revoke(keyId: string, now: Date): Promise<ApiKey | undefined> {
     await this.collection.updateOne(
       { _id: keyId, revoked_at: { $exists: false } },
@@ -71,7 +70,7 @@ export class ApiKeyStore {
     return (await this.collection.findOne({ _id: keyId })) ?? undefined;
   }
 
-  /** An organisation's keys, oldest first. */
+  /** The keys of an organisation, oldest first. */
   list(organisationId: string): Promise<ApiKey[]> {
     return this.collection.find({ organisation_id: organisationId }).sort({ created_at: 1 }).toArray();
   }

@@ -1,19 +1,20 @@
-import { type Db, MongoServerError } from 'mongodb';
+import type { Db } from 'mongodb';
 import { Unfit } from '../start-step.js';
 import { callsCollection } from './calls-collection.js';
-import type { WriteOptions } from './connect.js';
+import { createClustered, type WriteOptions } from './connect.js';
 import { inCommands } from './document-bytes.js';
+import { duplicateKey } from './in-time.js';
 import type { PredictionSlice } from './prediction-slice.js';
 import type { LedgerRow } from './usage-ledger.js';
 
-/** A document of a call, as it is written. */
+/** A document of the collection `calls`, as it is written. */
 export type CallDocument = (LedgerRow & Partial<PredictionSlice>) | PredictionSlice;
 
-/** What is recorded of a call; `slices` are none for a call of a test key. */
+/** The documents that record a call; a call of a test key has no slices. */
 export function callDocuments(row: LedgerRow, slices: readonly PredictionSlice[]): CallDocument[] {
   const [first, ...others] = slices;
   if (first === undefined) return [row];
-  // Member by member: to spread the row costs ten times as much.
+  // Copied member by member, because spreading the row costs ten times as much.
   const document = {
     _id: row._id,
     request_id: row.request_id,
@@ -35,13 +36,13 @@ export function callDocuments(row: LedgerRow, slices: readonly PredictionSlice[]
   return [document, ...others];
 }
 
-/** What became of documents that were written each by itself. */
+/** Result of writing documents independently of one another. */
 export interface WriteReport {
-  /** Places of those whose `_id` was there before. */
+  /** Indexes of the documents whose `_id` existed before. */
   readonly duplicates: readonly number[];
-  /** Those that MongoDB refused, by their place. */
+  /** Errors of the documents that MongoDB refused, by index. */
   readonly refused: ReadonlyMap<number, Error>;
-  /** Whether a majority has what was written. */
+  /** Whether a majority of the replica set has the writes. */
   readonly isConfirmed: boolean;
 }
 
@@ -54,51 +55,44 @@ interface InsertReply {
   readonly writeConcernError?: unknown;
 }
 
-const duplicateKey = 11_000;
-const collectionExists = 48;
-/** What calls were kept in before the first release. */
-const earlierCollections = ['predictions', 'usage_ledger'];
+/** Collections of calls before the first release. */
+const preReleaseCollections = ['predictions', 'usage_ledger'];
 
-/** The database holds calls in a form from before the first release. */
-export class EarlierForm extends Unfit {
-  override name = 'EarlierForm';
+/** The database holds calls in a format from before the first release. */
+export class PreReleaseDatabase extends Unfit {
+  override name = 'PreReleaseDatabase';
 
   constructor() {
     super(
-      'this database was written by a Leadscore from before its first release, which kept calls in another form: ' +
-        'use another database, or drop this one (that of npm start and npm run demo is in .local/data)',
+      'this database was written by a pre-release Leadscore, which stored calls in another format: use another ' +
+        'database, or drop this one (npm start and npm run demo keep theirs in .local/data)',
     );
   }
 }
 
-/** Writes calls. What is in them is read by `UsageLedger` and `PredictionStore`. */
+/** Writes the collection `calls`, which `UsageLedger` and `PredictionStore` read. */
 export class CallDocuments {
   constructor(private readonly database: Db) {}
 
   /**
-   * Creates the collection, clustered by `_id`: one B-tree less to write.
-   * @throws EarlierForm
+   * Creates the collection, clustered by `_id`, which saves writing one B-tree.
+   * @throws PreReleaseDatabase
    */
   async prepare(): Promise<void> {
-    for (const name of earlierCollections)
-      if ((await this.database.collection(name).findOne()) !== null) throw new EarlierForm();
-    try {
-      await this.database.createCollection(callsCollection, {
-        clusteredIndex: { key: { _id: 1 }, unique: true },
-      });
-    } catch (error) {
-      if (!(error instanceof MongoServerError && error.code === collectionExists)) throw error;
-    }
+    for (const name of preReleaseCollections)
+      if ((await this.database.collection(name).findOne()) !== null) throw new PreReleaseDatabase();
+    await createClustered(this.database, callsCollection);
   }
 
-  /** Writes documents inside a transaction; it fails where one of them is there already. */
+  /** Writes documents within a transaction, which fails if one of them exists. */
   async insert(documents: readonly CallDocument[], options: WriteOptions): Promise<void> {
     for (const command of inCommands(documents)) await this.database.command(insertion(command), options);
   }
 
   /**
-   * Writes documents, each by itself, with `w: majority`: no more than one command can hold.
-   * @throws what MongoDB or the connection says: any of them may have been written
+   * Writes documents independently of one another, with `w: majority`.
+   * @param documents at most as many as one command can hold
+   * @throws the driver's error: any of the documents may have been written
    */
   async insertEach(documents: readonly CallDocument[], signal: AbortSignal): Promise<WriteReport> {
     const command = { ...insertion(documents), writeConcern: { w: 'majority' } };
@@ -114,7 +108,7 @@ export class CallDocuments {
   }
 }
 
-/** A plain insert command: the driver's insertMany first works out the size of each document, which costs as much again. */
+/** A plain command costs half of `insertMany`, which first computes the BSON size of each document. */
 const insertion = (documents: readonly CallDocument[]) => ({
   insert: callsCollection,
   documents,

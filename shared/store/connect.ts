@@ -9,49 +9,49 @@ import {
 } from 'mongodb';
 import { messageOf } from '../errors.js';
 import { startStep, Unfit } from '../start-step.js';
-import { missingRights } from './missing-rights.js';
+import { collectionExists, missingRights } from './in-time.js';
 
 export type { ClientSession, Db, MongoClient } from 'mongodb';
 
-/** How a write takes part in a transaction. */
+/** Options of a write within a transaction. */
 export interface WriteOptions {
   readonly session: ClientSession;
-  /** Ends the write when its time is over; the driver's own `timeoutMS` does nothing. */
+  /** Aborts the write at its deadline; the driver's own `timeoutMS` has no effect. */
   readonly signal: AbortSignal;
 }
 
-/** A connection to MongoDB and its database. */
+/** The connections of this process to MongoDB, and its database. */
 export interface Mongo {
   readonly client: MongoClient;
   readonly database: Db;
 }
 
 export interface MongoConnectionOptions {
-  /** What the connection is for, as MongoDB's log shows it. */
+  /** Name of the client in MongoDB's log. */
   readonly name: string;
-  /** Connections of this process. */
+  /** 20 by default. */
   readonly maxPoolSize?: number;
-  /** How long to wait for a server that takes writes, and lets itself be read. */
+  /** Time limit for finding a primary that answers reads; 10 s by default. */
   readonly longestWaitMs?: number;
 }
 
 const defaultDatabaseName = 'leadscore';
-/** Authentication failed; there is no such mechanism; what Atlas says for either. */
-const lockedOut: ReadonlySet<number> = new Set([18, 334, 8000]);
+/** AuthenticationFailed, MechanismUnavailable, and Atlas's code for either. */
+const loginErrors: ReadonlySet<number> = new Set([18, 334, 8000]);
 
 const noReplicaSet =
-  'MONGODB_URL names a MongoDB that is no replica set: start it with --replSet and run rs.initiate()';
-const notInitiated = 'MONGODB_URL names a MongoDB whose replica set does not exist yet: run rs.initiate()';
+  'MONGODB_URL names a MongoDB that is not a replica set: start it with --replSet and run rs.initiate()';
+const notInitiated = 'MONGODB_URL names a MongoDB whose replica set is not initiated: run rs.initiate()';
 const anotherReplicaSet =
-  'MongoDB answered, but is no member of the replica set that MONGODB_URL names: check replicaSet=, and that the server ' +
-  'is started with --replSet and rs.initiate() was run';
+  'MongoDB answered, but is not a member of the replica set that MONGODB_URL names: check replicaSet=, and that the ' +
+  'server was started with --replSet and initiated with rs.initiate()';
 
 /**
- * Connects to MongoDB and makes sure that it answers, has transactions, and lets this process read. The database is the one
- * that the address names, else `leadscore`. Reads go to the primary, whatever the address says: a transaction cannot read
- * elsewhere.
+ * Connects to MongoDB and checks that it answers, has transactions, and lets this process read. The database
+ * is the one in the URL, else `leadscore`. Reads go to the primary even if the URL says otherwise, because a
+ * transaction cannot read from a secondary.
  * @param url MONGODB_URL
- * @throws Error saying what to check, and never a password
+ * @throws Error that says what to check, without any password
  */
 export async function connectMongo(
   url: string,
@@ -74,7 +74,7 @@ async function opened(client: MongoClient, signal: AbortSignal): Promise<Db> {
   await client.connect();
   requireTransactions(await client.db('admin').command({ hello: 1 }, { signal }));
   const database = client.db(databaseName(client));
-  // It says hello to everybody.
+  // The server answers `hello` to any user, so only a read shows a missing right.
   await database.collection('settings').findOne({}, { projection: { _id: 1 }, signal });
   return database;
 }
@@ -93,7 +93,7 @@ function clientOf(
       readPreference: ReadPreference.primary,
     });
   } catch (error) {
-    // Without its cause: what the driver says of an address may show it.
+    // No `cause`: the driver's message may show the URL with its password.
     throw new Error(`MONGODB_URL cannot be used: ${withoutSecrets(messageOf(error), url)}`);
   }
 }
@@ -103,23 +103,22 @@ function requireTransactions({ setName, msg, isreplicaset }: Document): void {
   throw new Unfit(isreplicaset === true ? notInitiated : noReplicaSet);
 }
 
-/** Whether MongoDB has said what will not change by itself: that it does not let this process in. */
-const isFinal = (error: unknown): boolean => isLockedOut(error) || missingRights(error) !== undefined;
+/** Waiting does not help when MongoDB refuses the login or a right. */
+const isFinal = (error: unknown): boolean => isLoginError(error) || missingRights(error) !== undefined;
 
-const isLockedOut = (error: unknown): boolean =>
-  error instanceof MongoServerError && lockedOut.has(Number(error.code));
+const isLoginError = (error: unknown): boolean =>
+  error instanceof MongoServerError && loginErrors.has(Number(error.code));
 
-/** What went wrong, and what to do about it. */
 function explained(error: unknown, url: string): string {
   const reason = withoutSecrets(messageOf(error), url);
   const missing = missingRights(error);
   if (missing !== undefined) return missing;
-  if (isLockedOut(error))
+  if (isLoginError(error))
     return `MongoDB did not let this process in: check the user and the password in MONGODB_URL (${reason})`;
-  if (error instanceof MongoServerError) return `MongoDB answered, and cannot be used: ${reason}`;
+  if (error instanceof MongoServerError) return `MongoDB answered with an error: ${reason}`;
   const topology = error instanceof MongoServerSelectionError ? error.reason : undefined;
   const servers = [...(topology?.servers.values() ?? [])];
-  // The driver drops a server that is of no replica set, or of another.
+  // The driver drops servers that belong to no replica set or to another one.
   if (topology?.type === 'ReplicaSetNoPrimary' && servers.length === 0) return anotherReplicaSet;
   if (servers.some(({ type }) => type === 'RSGhost')) return notInitiated;
   if (servers.some(({ type }) => type.startsWith('RS')))
@@ -127,7 +126,7 @@ function explained(error: unknown, url: string): string {
   return `MongoDB did not answer: check MONGODB_URL, and that the server is running as a replica set (${reason})`;
 }
 
-/** A message without the password and the values of options that an address holds, where they stand as words. */
+/** Removes the password and the option values of a URL from a message, where they are whole words. */
 function withoutSecrets(message: string, url: string): string {
   const password = /^[^:]*:\/\/[^:@]*:([^@]*)@/.exec(url)?.[1] ?? '';
   const values = [...url.matchAll(/[?&][^=&]*=([^&]*)/g)].map(([, value = '']) => value);
@@ -151,4 +150,13 @@ function decoded(text: string): string {
 function databaseName(client: MongoClient): string {
   const named = client.options.dbName;
   return named === undefined || named === 'test' ? defaultDatabaseName : named;
+}
+
+/** Creates a collection clustered by `_id`, unless it exists. */
+export async function createClustered(database: Db, name: string): Promise<void> {
+  try {
+    await database.createCollection(name, { clusteredIndex: { key: { _id: 1 }, unique: true } });
+  } catch (error) {
+    if (!(error instanceof MongoServerError && error.code === collectionExists)) throw error;
+  }
 }

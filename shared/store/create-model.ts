@@ -7,18 +7,18 @@ import { storeVersion } from './store-version.js';
 
 export interface NewModel {
   readonly organisationId: string;
-  /** A checked one; its manifest says name, family and version. */
+  /** Its manifest gives name, family and version. */
   readonly bundle: CheckedBundle;
   readonly now: Date;
-  /** `mdl_…`; a new one unless given. */
+  /** `mdl_…`; a new id by default. */
   readonly modelId?: string;
-  /** On unless told otherwise. */
+  /** True by default. */
   readonly liveApi?: boolean;
 }
 
 /**
- * Stores a bundle as a new model of an organisation, which scores with it.
- * @throws what the driver throws; nothing is left then, unless it does not take that back either
+ * Stores a bundle as a new model of an organisation and activates its version.
+ * @throws the driver's error, or MongoSilent; removes what it stored first, as far as MongoDB still answers
  */
 export async function createModel(
   database: Db,
@@ -34,7 +34,7 @@ export async function createModel(
     version,
     created_at: now,
   };
-  // The version first: a model that is there always has the version that it scores with.
+  // The version first, so that an existing model always has its version.
   await storeVersion({ database, organisationId, modelId, bundle, now });
   try {
     await new ModelStore(database).create(model);

@@ -1,20 +1,21 @@
-/** What makes documents of calls large: a text or two a record. */
+/** The columns that make a document large: up to two strings a record. */
 interface TextColumns {
   readonly crm_ids?: readonly (string | null)[];
   readonly fields?: readonly (string | null)[];
 }
 
 const mebibyte = 1024 * 1024;
-/** MongoDB takes documents and commands of 16 MiB; what is around the texts is estimated. */
+/** MongoDB's limit of a document or command is 16 MiB; 64 KiB are reserved because sizes are estimates. */
 export const mostDocumentBytes = 16 * mebibyte - 64 * 1024;
-/** Of one command, where it holds several documents: half of what it could, since sizes are estimated. */
+/** Limit of a command with several documents: half of MongoDB's, because sizes are estimates. */
 export const mostTogetherBytes = 8 * mebibyte;
 
-/** A document without its columns, and what its columns hold of a record beside texts. */
+/** Estimated bytes of a document without its columns. */
 const documentOverhead = 1_024;
+/** Estimated bytes of a record without its strings. */
 const recordOverhead = 64;
 
-/** About how large a document is in BSON, and not less: its texts are counted. */
+/** Upper estimate of a document's BSON size, from the lengths of its strings. */
 export function documentBytes(document: TextColumns): number {
   let bytes = documentOverhead;
   for (const text of document.fields ?? []) bytes += recordOverhead + Buffer.byteLength(text ?? '');
@@ -22,7 +23,7 @@ export function documentBytes(document: TextColumns): number {
   return bytes;
 }
 
-/** Documents in as many pieces as commands are needed for them, in order. */
+/** Splits documents into the fewest commands that respect the limit, in order. */
 export function inCommands<Document extends TextColumns>(
   documents: readonly Document[],
 ): (readonly Document[])[] {

@@ -5,7 +5,7 @@ import type { OutcomeStore } from './outcomes.js';
 import type { PredictionStore } from './predictions.js';
 import type { ValidationDailyStore } from './validation-daily.js';
 
-/** What a lead is erased from. */
+/** The stores that hold data of leads. */
 export interface ErasingStores {
   readonly predictions: PredictionStore;
   readonly outcomes: OutcomeStore;
@@ -13,50 +13,55 @@ export interface ErasingStores {
   readonly idempotency: IdempotencyStore;
 }
 
-/** A lead that is to be erased. */
+/** A lead to erase. */
 export interface LeadToErase {
   readonly organisationId: string;
   readonly crmId: string;
   readonly nowMs: number;
-  /** Only what calls of smaller ids have left; everything when left out, outcomes too. */
+  /** Erases only data of calls with smaller ids; without it everything, including the outcome. */
   readonly beforeId?: string;
 }
 
 /**
- * Takes a lead out of all that is stored: predictions lose its id and fields, replies that wait to be replayed its id and
- * what was made of its fields, and its outcome goes; what was counted stays counted.
- * @returns whether there was anything
+ * Erases the data of a lead:
+ * - predictions lose its id and fields;
+ * - stored replies lose its id and everything derived from its fields;
+ * - its outcome is deleted.
+ *
+ * Its counted usage stays.
+ * @returns whether anything was stored of the lead
  */
 export async function eraseLead(
   { predictions, outcomes, daily, idempotency }: ErasingStores,
   { organisationId, crmId, nowMs, beforeId }: LeadToErase,
 ): Promise<boolean> {
-  // Those whose replies may still be kept.
+  // Replies of older calls have expired.
   const sinceMs = nowMs - idempotencyMs - longestArrivalMs;
   const callIds = await predictions.callsOf(organisationId, crmId, { sinceMs, beforeId });
   await idempotency.eraseLead({ organisationId, crmId, callIds });
   const days = await predictions.daysOf(organisationId, crmId, beforeId);
   const wasScored = await predictions.erase(organisationId, crmId, beforeId);
   const hadOutcome = beforeId === undefined && (await outcomes.erase(organisationId, crmId));
-  // Afterwards: a grader that reads the days once more then finds them without the lead.
+  // Runs last, so that a grader that recomputes the days no longer finds the lead.
   await daily.markStale(organisationId, days);
   return wasScored || hadOutcome;
 }
 
-/** A lead whose erasure was asked for. */
+/** One document of `erasures`. */
 export interface Erasure {
   readonly _id: ObjectId;
   readonly org: string;
   readonly crm_id: string;
-  /** When it was erased; before that, when that was begun. */
+  /** When the erasure ended; until then, when it began. */
   readonly at: Date;
 }
 
-const mostAtOnce = 1_000;
+const maxErasures = 1_000;
 
 /**
- * Erasures of late. A call that was under way meanwhile may be recorded afterwards, with fields that it was filled in with
- * before: so each lead is erased once more when such calls have ended. That also ends what a gateway has begun and not ended.
+ * Recent erasures. A call in flight during an erasure may be recorded after it, with fields that it read
+ * before it. So each lead is erased a second time, once such calls have ended. The second erasure also
+ * completes one that a gateway began and did not end.
  */
 export class ErasureStore {
   private readonly collection: Collection<Erasure>;
@@ -65,7 +70,7 @@ export class ErasureStore {
     this.collection = database.collection<Erasure>('erasures');
   }
 
-  /** Notes that a lead is about to be erased. */
+  /** Stores that an erasure begins. */
   async begin(lead: {
     readonly organisationId: string;
     readonly crmId: string;
@@ -78,16 +83,16 @@ export class ErasureStore {
     return _id;
   }
 
-  /** Notes that it has been. */
+  /** Stores that an erasure has ended. */
   async end(_id: ObjectId, nowMs: number): Promise<void> {
     await this.collection.updateOne({ _id }, { $set: { at: new Date(nowMs) } });
   }
 
-  /** Erasures up to an instant, not all at once. */
+  /** Up to 1,000 erasures that began or ended by an instant. */
   async upTo(atMs: number): Promise<Erasure[]> {
     return await this.collection
       .find({ at: { $lte: new Date(atMs) } })
-      .limit(mostAtOnce)
+      .limit(maxErasures)
       .toArray();
   }
 

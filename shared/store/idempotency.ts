@@ -2,33 +2,32 @@ import type { Collection, Db } from 'mongodb';
 import type { UsageBucket } from '../redis-keys.js';
 import type { WriteOptions } from './connect.js';
 import { inTime } from './in-time.js';
-import { replyWithoutLead } from './reply-without-lead.js';
 
-/** One document of `idempotency`: the 200 that a call with an Idempotency-Key was answered with. */
+/** One document of `idempotency`: the 200 reply to a call with an Idempotency-Key. */
 export interface IdempotentReply {
-  /** `<organisation>:<bucket>:<key of the caller>` */
+  /** `<organisation>:<bucket>:<Idempotency-Key>` */
   readonly _id: string;
-  /** SHA-256 of route and body, hex. */
+  /** SHA-256 of route and body, in hexadecimal. */
   readonly body_hash: string;
-  /** The call that was counted. */
+  /** Id of the counted call. */
   readonly call_id: string;
-  /** The body of the answer, as sent. */
+  /** Body of the reply, as sent. */
   readonly reply: string;
   readonly expires_at: Date;
-  /** When it was first given again. The call that it answers can then not be taken back any more. */
+  /** When the reply was first replayed. From then on its call cannot be voided. */
   readonly replayed_at?: Date;
-  /** Set when a lead was erased from it. */
+  /** Set when a lead was erased from the reply. */
   readonly erased?: true;
 }
 
-/** How long a reply can be had again. */
+/** How long a reply can be replayed. */
 export const idempotencyMs = 24 * 60 * 60 * 1000;
 
-/** The `_id` of a caller's key. */
+/** The `_id` of a caller's Idempotency-Key. */
 export const idempotencyId = (organisationId: string, bucket: UsageBucket, key: string): string =>
   `${organisationId}:${bucket}:${key}`;
 
-/** Replies to replay; written in the same transaction as the ledger row, so they exist exactly when the call counted. */
+/** Stored replies. Each is written in the transaction of its ledger row, so only counted calls have one. */
 export class IdempotencyStore {
   private readonly collection: Collection<IdempotentReply>;
 
@@ -41,7 +40,7 @@ export class IdempotencyStore {
     await this.collection.createIndex({ call_id: 1 });
   }
 
-  /** The reply kept under an id, unless it has expired by `nowMs` (MongoDB removes expired ones once a minute). */
+  /** The reply of an id unless it has expired: MongoDB removes expired documents only once a minute. */
   async find(id: string, nowMs: number, timeoutMs: number): Promise<IdempotentReply | undefined> {
     const found = await inTime(timeoutMs, (signal) =>
       this.collection.findOne({ _id: id }, { readConcern: 'majority', signal }),
@@ -49,10 +48,11 @@ export class IdempotencyStore {
     return found !== null && found.expires_at.getTime() > nowMs ? found : undefined;
   }
 
-  /** Keeps replies, inside a transaction; a key that is already there makes it fail with a duplicate key error. */
+  /** Stores replies within a transaction, which fails with a duplicate key error if a key exists. */
   async insert(replies: readonly IdempotentReply[], options: WriteOptions): Promise<void> {
     if (replies.length === 0) return;
-    // An expired one that MongoDB has not removed yet must not be in the way; the service's clock may be ahead of its.
+    // An expired reply that MongoDB has not removed yet would cause a duplicate key error.
+    // The service's clock, which set `expires_at`, may be ahead of MongoDB's.
     const nowMs = Math.max(Date.now(), ...replies.map((reply) => reply.expires_at.getTime() - idempotencyMs));
     await this.collection.deleteMany(
       { _id: { $in: replies.map((reply) => reply._id) }, expires_at: { $lte: new Date(nowMs) } },
@@ -61,7 +61,7 @@ export class IdempotencyStore {
     await this.database.command({ insert: 'idempotency', documents: replies, ordered: true }, options);
   }
 
-  /** Puts another text in the place of a reply that is kept, unless a lead was erased from it, which the text may name. */
+  /** Replaces a stored reply, unless a lead was erased from it: the new text may name the lead. */
   async amend(id: string, reply: string, timeoutMs: number): Promise<void> {
     await inTime(timeoutMs, () =>
       this.collection.updateOne({ _id: id, erased: { $exists: false } }, { $set: { reply } }),
@@ -69,8 +69,8 @@ export class IdempotencyStore {
   }
 
   /**
-   * Says that a reply is about to be given again, so that the call is not taken back from then on.
-   * @returns false when it was taken back before
+   * Marks a reply as replayed, so that its call can no longer be voided.
+   * @returns false if the call was voided before
    */
   async markReplayed({ _id, call_id }: IdempotentReply, timeoutMs: number): Promise<boolean> {
     const { matchedCount } = await inTime(timeoutMs, () =>
@@ -84,8 +84,9 @@ export class IdempotencyStore {
   }
 
   /**
-   * Takes a lead's id, and what was made of its fields, out of the replies that are kept; the scores stay, as nobody's.
-   * @param lead.callIds live calls that scored it; calls of test keys leave no predictions and are all looked through
+   * Removes the id of a lead and everything derived from its fields from the stored replies; the scores stay.
+   * @param lead.callIds live calls that scored the lead. Calls of test keys leave no predictions, so all
+   *   their replies are searched.
    */
   async eraseLead(lead: {
     readonly organisationId: string;
@@ -93,7 +94,7 @@ export class IdempotencyStore {
     readonly callIds: readonly string[];
   }): Promise<void> {
     const { organisationId, crmId, callIds } = lead;
-    const named = `,"crm_id":${JSON.stringify(crmId)}`; // as a row of a reply has it
+    const named = `,"crm_id":${JSON.stringify(crmId)}`; // as in a row of a reply
     const ofTestKeys = { $gte: idempotencyId(organisationId, 'test', ''), $lt: `${organisationId}:test;` };
     const place = { $indexOfBytes: ['$reply', { $literal: named }] };
     const naming = {
@@ -101,7 +102,7 @@ export class IdempotencyStore {
       $expr: { $gte: [place, 0] },
     };
     const found = await this.collection.find(naming, { projection: { _id: 1 } }).toArray();
-    // One at a time: a reply may have megabytes.
+    // One at a time, because a reply may have megabytes.
     for (const { _id } of found) await this.eraseFrom(_id, crmId);
   }
 
@@ -114,14 +115,14 @@ export class IdempotencyStore {
         { $set: { reply: replyWithoutLead(kept.reply, crmId), erased: true } },
         { writeConcern: { w: 'majority' } },
       );
-      // Otherwise it was changed meanwhile: by its own call, or because another of its leads was erased.
+      // Try again if its call or the erasure of another lead changed the reply in between.
       if (matchedCount > 0) return;
     }
   }
 
   /**
-   * Takes the reply of a call back, inside a transaction.
-   * @returns false when it was given again before: it then stays
+   * Removes the reply of a call within a transaction.
+   * @returns false if the reply was replayed before and therefore stays
    */
   async removeCall(callId: string, options: WriteOptions): Promise<boolean> {
     const reply = await this.collection.findOne({ call_id: callId }, options);
@@ -130,4 +131,43 @@ export class IdempotencyStore {
     await this.collection.deleteOne({ call_id: callId }, options);
     return true;
   }
+}
+
+/** A JSON object. */
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const reasons: ReadonlySet<string> = new Set(['top_reason_1', 'top_reason_2', 'top_reason_3']);
+
+/**
+ * The reply of a scoring call without the data of an erased lead. Its rows keep the score, and look like rows
+ * of a record without a crm_id, drivers and warnings.
+ * @param reply body of a batch reply, or of a webhook's flat reply
+ */
+function replyWithoutLead(reply: string, crmId: string): string {
+  const answer = JSON.parse(reply) as JsonObject;
+  const { scores } = answer;
+  if (!Array.isArray(scores)) return JSON.stringify(rowWithoutLead(answer, crmId));
+  const rows = scores.map((row: JsonObject) => rowWithoutLead(row, crmId));
+  return JSON.stringify({ ...answer, scores: rows });
+}
+
+function rowWithoutLead(row: JsonObject, crmId: string): JsonObject {
+  if (row.crm_id !== crmId) return row;
+  return changed(row, (name, value) => {
+    // A warning reveals the age of the record, which comes from one of its fields.
+    if (name === 'crm_id' || name === 'warnings') return undefined;
+    if (name === 'drivers') return [];
+    if (reasons.has(name)) return null;
+    return name === 'outputFields' ? outputWithoutLead(value as JsonObject) : value;
+  });
+}
+
+/** HubSpot's `outputFields` leave out empty members. */
+const outputWithoutLead = (output: JsonObject): JsonObject =>
+  changed(output, (name, value) => (name === 'crm_id' || reasons.has(name) ? undefined : value));
+
+/** Maps the values of an object in the same order, and leaves out members whose new value is undefined. */
+function changed(members: JsonObject, newValue: (name: string, value: unknown) => unknown): JsonObject {
+  const entries = Object.entries(members).map(([name, value]) => [name, newValue(name, value)] as const);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }

@@ -1,6 +1,13 @@
+import { MongoServerError } from 'mongodb';
 import { untilAborted } from '../until-aborted.js';
 
-/** What the time of a call to MongoDB was over without. Its message is what a log says, so it names what to look at. */
+/** MongoDB's error codes. */
+const unauthorized = 13;
+export const collectionExists = 48;
+export const maxTimeExpired = 50;
+export const duplicateKey = 11_000;
+
+/** A call to MongoDB timed out. Logs show its message, which therefore says what to check. */
 export class MongoSilent extends Error {
   override name = 'MongoSilent';
 
@@ -10,14 +17,11 @@ export class MongoSilent extends Error {
 }
 
 /**
- * Bounds one call to MongoDB. The driver's `timeoutMS` option does nothing as of 7.8, and a frozen server keeps
- * the connection open, so without this a call may wait for ever.
- * @param timeoutMs how long the call may take
- * @param work makes the call; the signal is for the driver's `signal` option or for a stream, so that the
- *   connection is given up as well
- * @returns what the work gives
- * @throws MongoSilent after `timeoutMs`, even when the work itself does not heed the signal; before that whatever the
- *   work throws
+ * Limits the time of one call to MongoDB. A frozen server keeps its connections open, so a call without limit
+ * may hang for ever. The driver's `timeoutMS` option has no effect as of 7.8.
+ * @param work passes the signal to the driver's `signal` option or to a stream, so that the connection is
+ *   closed too
+ * @throws MongoSilent after `timeoutMs`, even when the work ignores the signal; before that, its own error
  */
 export function inTime<Result>(
   timeoutMs: number,
@@ -28,14 +32,22 @@ export function inTime<Result>(
 }
 
 /**
- * Waits for a call to MongoDB, but no longer than until the signal of its time limit is aborted.
- * @throws MongoSilent when it was; else what the call throws
+ * Waits for a call to MongoDB until the signal of its time limit is aborted.
+ * @throws MongoSilent after the abort; before that, the error of the call
  */
 export async function untilTooLate<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
   try {
     return await untilAborted(signal, work);
   } catch (error) {
-    // What the driver, or a stream, makes of the signal says nothing of MongoDB.
+    // The driver's own abort error does not say what to check.
     throw signal.aborted ? new MongoSilent() : error;
   }
+}
+
+/** The remedy when MongoDB lacks a login or the user lacks a right; undefined for any other error. */
+export function missingRights(error: unknown): string | undefined {
+  if (!(error instanceof MongoServerError) || error.code !== unauthorized) return undefined;
+  return /requires authentication/i.test(error.message)
+    ? 'MongoDB asks for a user and a password: put them into MONGODB_URL, as mongodb://user:password@host:port/database'
+    : 'MongoDB does not let the user in MONGODB_URL work on its database: give it the role readWrite there';
 }

@@ -10,8 +10,8 @@ interface StoredInstallation {
 const timeoutMs = 5_000;
 
 /**
- * What tells this database from every other: made when it is asked for first, and kept with it, also in a backup.
- * @throws what MongoDB says, within five seconds
+ * A random id of this database, which a backup keeps. The first caller creates it.
+ * @throws the driver's error, or MongoSilent after five seconds
  */
 export async function installationId(database: Db): Promise<string> {
   const stored = await inTime(timeoutMs, () =>
@@ -23,6 +23,6 @@ export async function installationId(database: Db): Promise<string> {
         { upsert: true, returnDocument: 'after', writeConcern: { w: 'majority' } },
       ),
   );
-  if (stored === null) throw new Error('the database has no id');
+  if (stored === null) throw new Error('MongoDB returned no installation id after creating it');
   return stored.id;
 }

@@ -2,7 +2,7 @@ import type { Collection, Db } from 'mongodb';
 import { hashSecret } from '../api-key.js';
 import { inTime } from './in-time.js';
 
-/** What API keys are made with; a process that has other ones does not know the keys of another. */
+/** Settings that API keys are made with. A process with other values does not recognise the keys. */
 export interface KeySettings {
   /** `KEY_BRAND` */
   readonly brand: string;
@@ -10,7 +10,7 @@ export interface KeySettings {
   readonly pepper: string;
 }
 
-/** The one document of `settings`: what the gateway that started last knows keys by. */
+/** One document of `settings`: the key settings of the gateway that started last. */
 interface StoredKeySettings {
   readonly _id: 'keys';
   readonly brand: string;
@@ -18,13 +18,13 @@ interface StoredKeySettings {
   readonly pepper_fingerprint: string;
 }
 
-/** A setting that is another here than in the database, by the name of its variable. */
+/** A setting that differs from the stored one, by the name of its variable. */
 export type KeySettingName = 'KEY_BRAND' | 'KEY_PEPPER';
 
 const timeoutMs = 5_000;
 const filter = { _id: 'keys' } as const;
 
-/** The settings of keys that are in use on a database, the pepper as a fingerprint that does not give it away. */
+/** The key settings in use on a database. The pepper is stored as a fingerprint that does not reveal it. */
 export class KeySettingsStore {
   private readonly collection: Collection<StoredKeySettings>;
 
@@ -33,9 +33,9 @@ export class KeySettingsStore {
   }
 
   /**
-   * Takes down what a gateway knows keys by, in place of what was there.
-   * @returns what was another before: keys that were made with it are unknown to this gateway
-   * @throws what MongoDB says, within five seconds
+   * Stores the settings of a gateway in place of the previous ones.
+   * @returns the settings that changed: this gateway rejects keys made with their old values
+   * @throws the driver's error, or MongoSilent after five seconds
    */
   async replace(settings: KeySettings): Promise<KeySettingName[]> {
     const own = stored(settings);
@@ -46,9 +46,9 @@ export class KeySettingsStore {
   }
 
   /**
-   * Compares with what is in use; takes it down where nothing is yet.
-   * @returns what is another
-   * @throws what MongoDB says, within five seconds
+   * Compares settings with the stored ones, or stores them if there are none yet.
+   * @returns the settings that differ
+   * @throws the driver's error, or MongoSilent after five seconds
    */
   async compare(settings: KeySettings): Promise<KeySettingName[]> {
     const own = stored(settings);
@@ -77,5 +77,5 @@ function differences(one: Comparable, other: Comparable): KeySettingName[] {
   ];
 }
 
-/** Made as the hash of a key is, of a text that is none; it tells no more of the pepper than these do. */
+/** Hashes a fixed text like a key, so it reveals no more of the pepper than the hashes of keys do. */
 const fingerprintOf = (pepper: string): string => hashSecret('the fingerprint of this pepper', pepper);

@@ -1,8 +1,8 @@
 import { type Collection, type Db, MongoServerError } from 'mongodb';
 import type { BandRate, FailingGate, GateResult, ValidationState } from '../verdict.js';
-import { inTime } from './in-time.js';
+import { duplicateKey, inTime } from './in-time.js';
 
-/** One document of `model_validation`: the verdict on one version of a model. Rebuilt as a whole, never incremented. */
+/** One document of `model_validation`: the verdict on one version of a model. Always rebuilt as a whole. */
 export interface StoredVerdict {
   /** `<model>:<version>` */
   readonly _id: string;
@@ -10,48 +10,47 @@ export interface StoredVerdict {
   readonly state: ValidationState;
   readonly failing_gate: FailingGate | null;
   readonly summary: string;
-  /** When it was computed; an old verdict claims nothing. */
+  /** When the verdict was computed; readers ignore an outdated one. */
   readonly graded_at: Date;
-  /** What it was computed from; absent where a verdict was stored without a grade. */
+  /** The grade that the verdict was computed from, if any. */
   readonly grade?: StoredGrade;
 }
 
-/** The grade behind a verdict, and what the next grade has to know of it. */
+/** The grade behind a verdict, and the facts that the next grade needs. */
 export interface StoredGrade {
-  /** The clock of the grade. */
+  /** The time as of which the grade was computed. */
   readonly as_of: Date;
-  /** What this grade said by itself, before it was weighed against the one before. */
+  /** The state by this grade alone, before the previous verdict was considered. */
   readonly state: ValidationState;
   readonly gates: readonly GateResult[];
   readonly bands: readonly BandRate[];
   readonly horizon_days: number;
-  /** Failing grades in a row, up to this one. */
+  /** Number of consecutive failing grades up to this one. */
   readonly failing_grades: number;
-  /** What a model that its outcomes have failed must exceed to pass again. */
+  /** After a failure: the evidence that a model must exceed to pass again. */
   readonly barrier?: {
     readonly gate: FailingGate;
     readonly conversions: number;
-    /** The last day whose predictions had matured then, by its number; absent of those stored before this was kept. */
+    /** Number of the last day whose predictions had matured then; absent in documents of earlier releases. */
     readonly cut_day?: number;
   };
-  /** The database's clock when the days were read: what changed later is read next time. */
+  /** The database's clock when the days were read: the next grade reads later changes. */
   readonly data_read_at: Date;
-  /** When all days were last computed, and not only those that had changed; by the database's clock. */
+  /** When all days were last recomputed, not only changed ones; by the database's clock. */
   readonly rebuilt_at: Date;
 }
 
-const duplicateKey = 11_000;
-/** Clocks of machines differ: a verdict of one that is ahead by less is taken as of now. */
-const clockDifferenceMs = 60 * 60 * 1000;
+/** Clocks of machines differ: a verdict that is ahead by less counts as current. */
+const maxClockSkewMs = 60 * 60 * 1000;
 
 /**
- * Whether a verdict is of an instant that has not come yet: one from before grades as of a later date were only shown, or
- * from a process whose clock was moved on. It says nothing about now.
+ * Whether a verdict lies in the future and therefore says nothing about now. Two causes: a process whose
+ * clock was ahead, or an earlier release, which stored grades as of a future date instead of only showing
+ * them.
  */
 export const isAhead = ({ graded_at, grade }: StoredVerdict, nowMs: number): boolean =>
-  Math.max(graded_at.getTime(), grade?.as_of.getTime() ?? 0) > nowMs + clockDifferenceMs;
+  Math.max(graded_at.getTime(), grade?.as_of.getTime() ?? 0) > nowMs + maxClockSkewMs;
 
-/** The verdicts. */
 export class ValidationStore {
   private readonly collection: Collection<StoredVerdict>;
 
@@ -65,15 +64,15 @@ export class ValidationStore {
     return found ?? undefined;
   }
 
-  /** Puts a verdict in the place of the one before. */
+  /** Replaces the verdict of a version. */
   async replace(verdict: StoredVerdict): Promise<void> {
     await this.collection.replaceOne({ _id: verdict._id }, verdict, { upsert: true });
   }
 
   /**
-   * Puts a verdict in the place of the very one that it was weighed against.
-   * @param previous undefined when there was none
-   * @returns false when another grade was stored meanwhile: nothing is changed then
+   * Compare and set: replaces the verdict that the new one was computed from.
+   * @param previous undefined if there was none
+   * @returns false, without a change, if another grade was stored since
    */
   async replaceIfUnchanged(verdict: StoredVerdict, previous: StoredVerdict | undefined): Promise<boolean> {
     try {

@@ -1,19 +1,18 @@
 import type { Abortable, Collection, Db, DeleteOptions, ObjectId } from 'mongodb';
-import { bundleDigest } from '../bundle/bundle-digest.js';
-import { GOLDEN_FILE, MANIFEST_FILE } from '../bundle/bundle-files.js';
+
+import { bundleDigest, GOLDEN_FILE, MANIFEST_FILE, parseJson } from '../bundle/bundle-files.js';
 import type { Manifest } from '../bundle/manifest.js';
-import { parseJson } from '../bundle/text-members.js';
 import { BundleStorage } from './bundle-storage.js';
 import { inTime } from './in-time.js';
 
-/** One document of `model_versions`: one version of one model, never changed once it is there. */
+/** One document of `model_versions`: one version of a model. Immutable. */
 export interface ModelVersion {
   /** `<model id>:<version>` */
   readonly _id: string;
   readonly model_id: string;
   readonly version: string;
   readonly organisation_id: string;
-  /** `manifest.json` as text: its keys are the author's, and BSON does not take any key. */
+  /** `manifest.json` as text, because BSON does not allow every key that an author may use. */
   readonly manifest: string;
   /** See `bundleDigest`. */
   readonly digest: string;
@@ -22,7 +21,7 @@ export interface ModelVersion {
   readonly imported_at: Date;
 }
 
-/** A bundle as it comes back from the store. */
+/** A bundle read from the store. */
 export interface StoredBundle {
   readonly manifest: Manifest;
   readonly onnx: Buffer;
@@ -31,12 +30,12 @@ export interface StoredBundle {
   readonly digest: string;
 }
 
-/** Of one call to MongoDB, and of each file. */
+/** Limit of one call to MongoDB or one file. */
 export const versionTimeoutMs = 30_000;
 
 /**
- * @returns the manifest of a version; undefined when it is not stored
- * @throws what the driver throws
+ * Reads the manifest of a version; undefined if the version does not exist.
+ * @throws the driver's error, or MongoSilent
  */
 export async function loadManifest(
   database: Db,
@@ -50,8 +49,8 @@ export async function loadManifest(
 }
 
 /**
- * @returns everything that was stored of a version, proved to be what was stored; undefined when it is not there
- * @throws Error when a file is missing or does not match the digest; what the driver throws
+ * Reads a version with its files and verifies its digest; undefined if the version does not exist.
+ * @throws Error if a file is missing or the digest does not match; the driver's error, or MongoSilent
  */
 export async function loadBundle(
   database: Db,
@@ -78,7 +77,9 @@ export async function loadBundle(
   if (covers !== undefined && manifest.explain?.kind === 'tree') members.set(manifest.explain.covers, covers);
   if (golden !== undefined) members.set(GOLDEN_FILE, golden);
   if (bundleDigest(members) !== digest) {
-    throw new Error(`What is stored of ${document._id} does not match its digest`);
+    throw new Error(
+      `The stored files of ${document._id} do not match its digest: import it under a new version`,
+    );
   }
   return {
     manifest,
@@ -90,8 +91,8 @@ export async function loadBundle(
 }
 
 /**
- * @returns the versions of a model without their manifests, the last import first
- * @throws what the driver throws
+ * The versions of a model without their manifests, latest import first.
+ * @throws the driver's error, or MongoSilent
  */
 export function listVersions(database: Db, modelId: string): Promise<Omit<ModelVersion, 'manifest'>[]> {
   return inTime(versionTimeoutMs, (signal) =>
@@ -104,13 +105,13 @@ export function listVersions(database: Db, modelId: string): Promise<Omit<ModelV
 }
 
 /**
- * Removes every version of a model, and the files of its imports that never came to their end.
- * @returns how many versions there were
- * @throws what the driver throws; can then be called again
+ * Removes all versions of a model, and the files of its unfinished imports. Idempotent.
+ * @returns the number of removed versions
+ * @throws the driver's error, or MongoSilent; call it again then
  */
 export async function deleteVersions(database: Db, modelId: string): Promise<number> {
   const storage = bundleStorage(database);
-  // The documents go first: a version that is there always has its files.
+  // Removes the documents first, so that an existing version always has its files.
   const { deletedCount } = await inTime(versionTimeoutMs, (signal) => {
     const options: DeleteOptions & Abortable = { signal };
     return versions(database).deleteMany(ofModel(modelId), options);
@@ -119,7 +120,7 @@ export async function deleteVersions(database: Db, modelId: string): Promise<num
   return deletedCount;
 }
 
-/** The manifest was checked before it was stored, and the store is the service's own. */
+/** The cast is safe: only checked manifests are stored. */
 function manifestOf(document: Pick<ModelVersion, 'manifest'>): Manifest {
   return parseJson(Buffer.from(document.manifest), MANIFEST_FILE) as Manifest;
 }
@@ -136,7 +137,7 @@ export function versionId(modelId: string, version: string): string {
   return `${modelId}:${version}`;
 }
 
-/** All ids that begin with the model's: `;` is the character after `:`. */
+/** The range of a model's version ids. In ASCII `;` follows `:`. */
 function ofModel(modelId: string): { _id: { $gte: string; $lt: string } } {
   return { _id: { $gte: `${modelId}:`, $lt: `${modelId};` } };
 }

@@ -1,7 +1,7 @@
 import type { Collection, Db } from 'mongodb';
 import type { ModelFamily } from '../bundle/manifest.js';
 
-/** An administrator's word that a model may be used although it has not passed validation. */
+/** An administrator's permission to use a model that has not passed validation. */
 export interface Override {
   readonly by: string;
   readonly at: Date;
@@ -16,15 +16,15 @@ export interface Model {
   readonly name: string;
   readonly family: ModelFamily;
   readonly live_api: boolean;
-  /** The version that scores. */
+  /** The version that scores calls. */
   readonly version: string;
   readonly override?: Override;
   readonly created_at: Date;
-  /** A deleted model is unknown to callers; its predictions still match records. */
+  /** Callers cannot use a deleted model; its predictions stay. */
   readonly deleted_at?: Date;
 }
 
-/** The models of all organisations; their files are in `model_versions`. */
+/** The models of all organisations. Their versions are in `model_versions`. */
 export class ModelStore {
   private readonly collection: Collection<Model>;
 
@@ -40,12 +40,12 @@ export class ModelStore {
     await this.collection.insertOne(model);
   }
 
-  /** A model that has not been deleted. */
+  /** Finds a model unless it is deleted. */
   async find(modelId: string): Promise<Model | undefined> {
     return (await this.collection.findOne({ _id: modelId, deleted_at: { $exists: false } })) ?? undefined;
   }
 
-  /** An organisation's models, deleted ones too, oldest first. */
+  /** The models of an organisation including deleted ones, oldest first. */
   listWithDeleted(organisationId: string): Promise<Model[]> {
     return this.collection
       .find({ organisation_id: organisationId })
@@ -53,12 +53,12 @@ export class ModelStore {
       .toArray();
   }
 
-  /** An organisation's models, oldest first. */
+  /** The models of an organisation without deleted ones, oldest first. */
   async list(organisationId: string): Promise<Model[]> {
     return (await this.listWithDeleted(organisationId)).filter((model) => model.deleted_at === undefined);
   }
 
-  /** Sets some fields of a model that has not been deleted; undefined when there is none. */
+  /** Sets some fields of a model; undefined if it does not exist or is deleted. */
   async update(
     modelId: string,
     fields: Partial<Pick<Model, 'name' | 'family' | 'live_api' | 'version' | 'override' | 'deleted_at'>>,
@@ -71,7 +71,7 @@ export class ModelStore {
     return updated ?? undefined;
   }
 
-  /** Takes an override back; undefined when there is no such model. */
+  /** Removes the override of a model; undefined if it does not exist or is deleted. */
   async removeOverride(modelId: string): Promise<Model | undefined> {
     const updated = await this.collection.findOneAndUpdate(
       { _id: modelId, deleted_at: { $exists: false } },

@@ -2,22 +2,22 @@ import type { Document } from 'mongodb';
 import { callsCollection } from './calls-collection.js';
 import { callIdOf, type PredictionSlice, predictionId, rowOf } from './prediction-slice.js';
 
-/** The newest prediction of a lead under one model. */
+/** The latest prediction of a lead under one model. */
 export interface NewestPrediction {
   readonly crmId: string;
-  /** The id of the prediction: its call and its row. */
+  /** Prediction id, see `predictionId`. */
   readonly id: string;
   readonly score: number;
 }
 
 export type NewestSlice = Pick<PredictionSlice, '_id' | 'crm_ids' | 'scores'>;
 
-/** For each lead, a look into the index for its newest slice. */
+/** Pipeline that finds the latest slice of each lead with one index seek a lead. */
 export function newestPipeline(
   under: { readonly org: string; readonly model: string },
   crmIds: readonly string[],
 ): Document[] {
-  const newest = [
+  const latest = [
     { $match: under },
     { $sort: { _id: -1 } },
     { $limit: 1 },
@@ -30,15 +30,15 @@ export function newestPipeline(
         from: callsCollection,
         localField: 'crmId',
         foreignField: 'crm_ids',
-        pipeline: newest,
-        as: 'newest',
+        pipeline: latest,
+        as: 'latest',
       },
     },
-    { $unwind: '$newest' },
+    { $unwind: '$latest' },
   ];
 }
 
-/** A lead that is in a call twice has its newest prediction in the later row. */
+/** If a lead occurs in a call twice, the later row is its latest prediction. */
 export function newestOf(crmId: string, { _id, crm_ids: crmIds, scores }: NewestSlice): NewestPrediction {
   const index = crmIds.lastIndexOf(crmId);
   return { crmId, id: predictionId(callIdOf(_id), rowOf(_id) + index), score: scores[index] ?? 0 };

@@ -9,9 +9,9 @@ export interface Organisation {
   readonly _id: string;
   readonly name: string;
   readonly plan: PlanName;
-  /** Included records a month; absent: the plan's. */
+  /** Included records a month; the plan's limit if absent. */
   readonly limit?: number;
-  /** What happens to models that have not passed validation. */
+  /** Whether models that have not passed validation are blocked. */
   readonly policy: DeployPolicy;
   readonly trial_ends_at?: Date;
   readonly created_at: Date;
@@ -19,7 +19,6 @@ export interface Organisation {
 
 export type OrganisationFields = Omit<Organisation, '_id' | 'created_at'>;
 
-/** The organisations: their plan, limits, policy and trial. */
 export class OrganisationStore {
   private readonly collection: Collection<Organisation>;
 
@@ -27,14 +26,13 @@ export class OrganisationStore {
     this.collection = database.collection<Organisation>('orgs');
   }
 
-  /** Creates an organisation and gives it back with its new id. */
   async create(fields: OrganisationFields, now: Date): Promise<Organisation> {
     const organisation: Organisation = { _id: newId('org'), ...fields, created_at: now };
     await this.collection.insertOne(organisation);
     return organisation;
   }
 
-  /** Sets some fields and removes others; undefined when there is no such organisation. */
+  /** Sets some fields and removes others; undefined if the organisation does not exist. */
   async update(
     organisationId: string,
     fields: Partial<OrganisationFields>,
@@ -57,7 +55,7 @@ export class OrganisationStore {
     return (await this.collection.findOne({ _id: organisationId })) ?? undefined;
   }
 
-  /** All of them, oldest first. */
+  /** All organisations, oldest first. */
   list(): Promise<Organisation[]> {
     return this.collection.find().sort({ created_at: 1, _id: 1 }).toArray();
   }

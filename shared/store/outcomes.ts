@@ -1,20 +1,21 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
+import { createClustered } from './connect.js';
 import { inTime } from './in-time.js';
 
-/** What became of a lead, as its organisation says: whether it converted, and when. */
+/** Whether and when a lead converted, as reported by its organisation. */
 export interface Outcome {
   readonly crmId: string;
   readonly converted: boolean;
-  /** When it converted, or as of when it had not. */
+  /** When it converted, or the time up to which it had not. */
   readonly at: Date;
-  /** Set where nobody has said when it converted, and `at` is only when this was told: an earlier word knows better. */
+  /**
+   * Set if the report has no conversion date and `at` is only the time of the report: the date of an earlier
+   * report stays.
+   */
   readonly isUndated?: true;
 }
 
-/**
- * One document of `outcomes`: the newest word on one lead. There is one outcome, conversion, so the lead names it; a
- * correction takes the place of what was said before.
- */
+/** One document of `outcomes`: the latest report on one lead. A correction replaces the report before it. */
 export interface StoredOutcome {
   /** `<organisation>:<crm_id>` */
   readonly _id: string;
@@ -22,27 +23,26 @@ export interface StoredOutcome {
   readonly crm_id: string;
   readonly converted: boolean;
   readonly at: Date;
-  /** When the word came, by the service's clock. */
+  /** When the report arrived, by the service's clock. */
   readonly received_at: Date;
-  /** When what a grade goes by changed last, by the database's clock; a word that only repeats changes nothing. */
+  /** When the report last changed for grading, by the database's clock; a repeated report changes nothing. */
   readonly changed_at: Date;
-  /** The word in whose place this one came; absent for a first one. */
+  /** The report that this one replaced; absent for the first. */
   readonly previous?: Pick<StoredOutcome, 'converted' | 'at' | 'changed_at'>;
 }
 
-/** An outcome that has changed, with what a grade may have counted before. */
+/** A changed outcome, with the report that a grade may have counted before. */
 export type ChangedOutcome = Pick<
   StoredOutcome,
   'crm_id' | 'converted' | 'at' | 'received_at' | 'changed_at' | 'previous'
 >;
 
 const writeTimeoutMs = 10_000;
-const alreadyThere = 48;
 
 /** The `_id` of a lead's outcome. */
 export const outcomeId = (organisationId: string, crmId: string): string => `${organisationId}:${crmId}`;
 
-/** What is known of the leads' outcomes. */
+/** The outcomes of leads. */
 export class OutcomeStore {
   private readonly collection: Collection<StoredOutcome>;
 
@@ -51,20 +51,21 @@ export class OutcomeStore {
   }
 
   /**
-   * Creates the collection, clustered by `_id`, and the indexes by which the grader finds what has changed and what
-   * became of some leads: of a list of clustered keys MongoDB reads all that lies between the first and the last.
+   * Creates the collection, clustered by `_id`, and the grader's indexes: by time of change, and by lead. The
+   * clustered key would not do for a list of leads: MongoDB reads every document between the first key and
+   * the last.
    */
   async prepare(): Promise<void> {
     const exists = await this.database.listCollections({ name: 'outcomes' }).hasNext();
-    if (!exists) await createClustered(this.database);
+    if (!exists) await createClustered(this.database, 'outcomes');
     await this.collection.createIndex({ org: 1, changed_at: 1 });
     await this.collection.createIndex({ org: 1, crm_id: 1 });
   }
 
   /**
-   * Takes down what was said of some leads; of several words on one lead the last wins. Doing it again changes nothing.
+   * Stores reports on leads. The last of several reports on one lead wins. Idempotent.
    * @param outcomes.receivedAt by the service's clock
-   * @throws what MongoDB says; some may then have been written, and all may be sent again
+   * @throws the driver's error, or MongoSilent; some reports may have been written, and all may be sent again
    */
   async record(outcomes: {
     readonly organisationId: string;
@@ -72,17 +73,17 @@ export class OutcomeStore {
     readonly receivedAt: Date;
   }): Promise<void> {
     const { organisationId, receivedAt } = outcomes;
-    const newest = new Map(outcomes.outcomes.map((outcome) => [outcome.crmId, outcome]));
-    if (newest.size === 0) return;
-    const writes = [...newest.values()].map((outcome) => replacement(organisationId, outcome, receivedAt));
+    const latest = new Map(outcomes.outcomes.map((outcome) => [outcome.crmId, outcome]));
+    if (latest.size === 0) return;
+    const writes = [...latest.values()].map((outcome) => replacement(organisationId, outcome, receivedAt));
     await inTime(writeTimeoutMs, () =>
       this.collection.bulkWrite(writes, { ordered: false, writeConcern: { w: 'majority' } }),
     );
   }
 
   /**
-   * Forgets what became of a lead.
-   * @returns whether anything was known
+   * Removes the outcome of a lead.
+   * @returns whether there was one
    */
   async erase(organisationId: string, crmId: string): Promise<boolean> {
     const erased = await this.collection.deleteOne(
@@ -94,7 +95,7 @@ export class OutcomeStore {
 
   /**
    * The outcomes that have changed since an instant of the database's clock.
-   * @returns undefined when there are more than `most`
+   * @returns undefined if there are more than `most`
    */
   async changedSince(
     organisationId: string,
@@ -107,29 +108,31 @@ export class OutcomeStore {
     return found.length > most ? undefined : found;
   }
 
-  /** Leads of an organisation whose outcome is known. */
+  /** Number of an organisation's leads with an outcome. */
   count(organisationId: string): Promise<number> {
     return this.collection.countDocuments({ _id: ofOrganisation(organisationId) });
   }
 }
 
-/** All ids of an organisation: `;` is the character after `:`. */
+/** The range of an organisation's outcome ids. In ASCII `;` follows `:`. */
 const ofOrganisation = (organisationId: string) => ({
   $gte: `${organisationId}:`,
   $lt: `${organisationId};`,
 });
 
-/** An upsert that MongoDB recognises as changing nothing when the word was only repeated. */
+/** An upsert that changes nothing if the report only repeats the stored one. */
 function replacement(
   organisationId: string,
   { crmId, converted, at, isUndated }: Outcome,
   receivedAt: Date,
 ): AnyBulkWriteOperation<StoredOutcome> {
-  // When a lead had not converted makes no difference to a grade; when it did, does. A conversion without a date was
-  // when it was first told: else each import of the same list would move it on, and out of the horizon in the end.
-  const isDateTold = converted && isUndated !== true;
+  // A grade depends on the date of a conversion, but not on the date of a "not converted".
+  // A conversion without a date keeps the time of its first report. Otherwise each import of the same list
+  // would
+  // move it later, and in the end out of the horizon.
+  const hasDate = converted && isUndated !== true;
   const isRepeated: Document = {
-    $and: [{ $eq: ['$converted', converted] }, ...(isDateTold ? [{ $eq: ['$at', at] }] : [])],
+    $and: [{ $eq: ['$converted', converted] }, ...(hasDate ? [{ $eq: ['$at', at] }] : [])],
   };
   const kept = (field: string, otherwise: unknown): Document => ({
     $cond: [isRepeated, `$${field}`, otherwise],
@@ -161,12 +164,4 @@ function replacement(
       upsert: true,
     },
   };
-}
-
-async function createClustered(database: Db): Promise<void> {
-  try {
-    await database.createCollection('outcomes', { clusteredIndex: { key: { _id: 1 }, unique: true } });
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === alreadyThere)) throw error;
-  }
 }

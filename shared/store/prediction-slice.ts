@@ -2,37 +2,37 @@ import { callIdFloor, longestArrivalMs } from '../identifiers.js';
 import { dayNumber, dayStartMs } from '../utc-day.js';
 
 /**
- * Up to a hundred scored records of one call, column by column, in the order of the call: a document of `calls`, or a part
- * of one (see call-documents.ts). A document a record costs the database three to four times as much. Append only, but for
- * a lead that is erased: its entries of `crm_ids` and `fields` become null.
+ * Up to a hundred scored records of one call, in columns and in the order of the call. It is a document of
+ * `calls` or a part of one (see call-documents.ts). One document a record would cost the database three to
+ * four times as much. Append only, except that the erasure of a lead sets its entries of `crm_ids` and
+ * `fields` to null.
  */
 export interface PredictionSlice {
   /**
-   * The call id and the row of its first record (`<call id>.0100`); of the first slice only the call id. The order of ids
-   * is the order of predictions.
+   * The call id for the first slice; for further ones, the call id and the row of the first record (`<call
+   * id>.0100`). Ids sort in the order of predictions.
    */
   readonly _id: string;
   readonly org: string;
   readonly model: string;
   readonly version: string;
   readonly at: Date;
-  /** One a record; null for a record that came without one, or that was erased. */
+  /** One a record; null if the record had none or was erased. */
   readonly crm_ids: readonly (string | null)[];
   readonly scores: readonly number[];
   /** Conversion likelihoods in ten-thousandths. */
   readonly likelihoods: readonly number[];
   /**
-   * The cells that each record was scored from, by slot of (model, version), as JSON; see known-fields.ts. Null for a
-   * record that was erased.
+   * The cells that each record was scored from, as JSON by field slot of (model, version); null if erased.
    */
   readonly fields: readonly (string | null)[];
-  /** How many of its records came without a crm_id. */
+  /** Number of records without a crm_id. */
   readonly without_crm_id: number;
-  /** How many of its records were erased. */
+  /** Number of erased records. */
   readonly erased: number;
 }
 
-/** What a first slice adds to the row of its call, as MongoDB is told of members to take away. */
+/** The members that the first slice adds to its call's ledger row, in the form of `$unset`. */
 export const sliceColumns = {
   crm_ids: 1,
   scores: 1,
@@ -42,35 +42,35 @@ export const sliceColumns = {
   erased: 1,
 } as const;
 
-/** Records of one document at most: for the fields of one record, MongoDB reads those of its neighbours. */
+/** Larger slices make reads slower: for the fields of one record, MongoDB reads the whole document. */
 const maxSliceRecords = 100;
 
-/** The id of a record's prediction: that of its call, and its row there (`<call id>.0107`). */
+/** The id of a prediction: the call id and the row of the record (`<call id>.0107`). */
 export const predictionId = (callId: string, row: number): string =>
   `${callId}.${String(row).padStart(4, '0')}`;
 
-/** The id of the slice that begins with a row. */
+/** The id of the slice whose first record has this row. */
 const sliceIdOf = (callId: string, row: number): string => (row === 0 ? callId : predictionId(callId, row));
 
-/** The call that a prediction, or a slice, belongs to. */
+/** The call id of a prediction or slice. */
 export function callIdOf(id: string): string {
   const dot = id.indexOf('.');
   return dot < 0 ? id : id.slice(0, dot);
 }
 
-/** The ids of a call's slices but the first. The slash comes right after the full stop. */
+/** The range of ids of a call's slices without the first. In ASCII the slash follows the full stop. */
 export const furtherSlicesOf = (callId: string): { readonly $gt: string; readonly $lt: string } => ({
   $gt: `${callId}.`,
   $lt: `${callId}/`,
 });
 
-/** The row that a prediction, or a slice's first record, has in its call. */
+/** The row of a prediction, or of a slice's first record, within its call. */
 export function rowOf(id: string): number {
   const dot = id.indexOf('.');
   return dot < 0 ? 0 : Number(id.slice(dot + 1));
 }
 
-/** The slice that holds a prediction, and where in its columns. */
+/** The slice that holds a prediction, and the index in its columns. */
 export function placeOf(id: string): { readonly sliceId: string; readonly index: number } {
   const row = rowOf(id);
   const index = row % maxSliceRecords;
@@ -78,8 +78,8 @@ export function placeOf(id: string): { readonly sliceId: string; readonly index:
 }
 
 /**
- * The text that is smaller than the id of every prediction of a day that is kept, and larger than those of all days before:
- * with so many days of retention, beside the day that `nowMs` lies in.
+ * Lower bound of the prediction ids that retention keeps; ids of earlier days sort below it.
+ * @param retentionDays days to keep in addition to the UTC day of `nowMs`
  */
 export const firstKeptId = (nowMs: number, retentionDays: number): string =>
   callIdFloor(dayStartMs(dayNumber(nowMs) - retentionDays) - longestArrivalMs);
@@ -87,7 +87,7 @@ export const firstKeptId = (nowMs: number, retentionDays: number): string =>
 /** The validation band of a score, 0-4: scores 0-19, 20-39, 40-59, 60-79, 80-100. */
 export const bandOf = (score: number): number => Math.min(4, Math.floor(score / 20));
 
-/** What is recorded of a call's scored records; the columns are equally long. */
+/** The scored records of a call, in columns of equal length. */
 export interface ScoredColumns {
   readonly callId: string;
   readonly org: string;
@@ -100,7 +100,7 @@ export interface ScoredColumns {
   readonly fields: readonly string[];
 }
 
-/** Cuts the columns of a call into the documents that are stored. */
+/** Splits the columns of a call into slices. */
 export function slicesOf(call: ScoredColumns): PredictionSlice[] {
   const { callId, org, model, version, at } = call;
   const slices: PredictionSlice[] = [];

@@ -1,14 +1,13 @@
-import { type Collection, type Db, MongoServerError } from 'mongodb';
+import { type Collection, type Db, type Document, MongoServerError } from 'mongodb';
 import { callIdFloor } from '../identifiers.js';
 import { dayNumber } from '../utc-day.js';
 import { callsCollection } from './calls-collection.js';
 import { inTime } from './in-time.js';
-import { erasure } from './lead-erasure.js';
 import { type NewestPrediction, type NewestSlice, newestOf, newestPipeline } from './newest-predictions.js';
 import { callIdOf, type PredictionSlice, predictionId, rowOf, sliceColumns } from './prediction-slice.js';
 import { readStoredRecords, type StoredRecord } from './stored-records.js';
 
-/** One prediction of a lead's history. */
+/** One prediction in the history of a lead. */
 export interface PastScore {
   readonly id: string;
   readonly model: string;
@@ -19,15 +18,15 @@ export interface PastScore {
   readonly at: Date;
 }
 
-/** The index by which the predictions of a lead are found, the newest first. */
+/** Index for the predictions of a lead, latest first. */
 export const leadIndex = { org: 1, crm_ids: 1, model: 1, _id: -1 } as const;
 /**
- * Leads come in no order, so each entry changes a page of its own, which is written anew: small pages cost less than half
- * of usual ones once the index is larger than what WiredTiger lets be dirty (a twentieth of its cache).
+ * Leads arrive in random order, so each index entry dirties another page. Small pages halve the cost of
+ * writing them back once the index exceeds the dirty limit of WiredTiger (a twentieth of its cache).
  */
 const smallPages = { storageEngine: { wiredTiger: { configString: 'leaf_page_max=4KB' } } };
 
-/** Scored records, and what is known of a lead by them. */
+/** The predictions of leads. */
 export class PredictionStore {
   private readonly collection: Collection<PredictionSlice>;
 
@@ -35,19 +34,16 @@ export class PredictionStore {
     this.collection = database.collection<PredictionSlice>(callsCollection);
   }
 
-  /** Creates the index of leads; one that is there stays as it is. */
+  /** Creates the index of leads; an existing one stays unchanged. */
   async prepare(): Promise<void> {
     await this.collection.createIndex(leadIndex, smallPages).catch(async (error: unknown) => {
       if (!(error instanceof MongoServerError)) throw error;
-      // It has pages of the usual size already, or the server's storage engine has no such setting.
+      // The index exists with the default page size, or the storage engine does not know the setting.
       await this.collection.createIndex(leadIndex);
     });
   }
 
-  /**
-   * The oldest slices between two ids, in the order of the clustered key.
-   * @returns their ids
-   */
+  /** Ids of the oldest slices from one id up to another, in the order of the clustered key. */
   async oldest(between: { readonly fromId: string; readonly beforeId: string; readonly most: number }) {
     const { fromId, beforeId, most } = between;
     return await this.collection
@@ -59,7 +55,7 @@ export class PredictionStore {
       .toArray();
   }
 
-  /** Removes slices for good; the rows of their calls stay. */
+  /** Removes slices; the ledger rows of their calls stay. */
   async remove(ids: readonly string[]): Promise<void> {
     const isFirst = (id: string): boolean => callIdOf(id) === id;
     const firsts = ids.filter(isFirst);
@@ -70,8 +66,8 @@ export class PredictionStore {
   }
 
   /**
-   * The newest prediction of each lead under one model, for the leads that have any. A step into the index for each lead,
-   * however long its history is (0.1 ms): for those that `NewestScores` does not know.
+   * The latest prediction of each lead under one model, without leads that have none. One index seek a lead
+   * (0.1 ms), however long its history is. For leads that are not in the latest-scores cache.
    */
   async newest(query: {
     readonly organisationId: string;
@@ -83,28 +79,28 @@ export class PredictionStore {
     if (crmIds.length === 0) return [];
     const under = { org: organisationId, model: modelId };
     return await inTime(timeoutMs, async (signal) => {
-      // Of leads that are scored for the first time, as most unknown ones are, one look tells that there is nothing.
+      // Most uncached leads are scored for the first time: one query then shows that none has a prediction.
       const any = await this.collection.findOne(
         { ...under, crm_ids: { $in: [...crmIds] } },
         { projection: { _id: 1 }, signal },
       );
       if (any === null) return [];
-      const found = this.database.aggregate<{ readonly crmId: string; readonly newest: NewestSlice }>(
+      const found = this.database.aggregate<{ readonly crmId: string; readonly latest: NewestSlice }>(
         newestPipeline(under, crmIds),
         { maxTimeMS: timeoutMs },
       );
-      return (await found.toArray()).map(({ crmId, newest }) => newestOf(crmId, newest));
+      return (await found.toArray()).map(({ crmId, latest }) => newestOf(crmId, latest));
     });
   }
 
-  /** What records were scored from, by the ids of their predictions: see stored-records.ts. */
+  /** See `readStoredRecords`. */
   storedRecords(ids: readonly string[], timeoutMs: number): Promise<Map<string, StoredRecord>> {
     return readStoredRecords(this.collection, ids, timeoutMs);
   }
 
   /**
-   * The predictions of one lead, newest first.
-   * @param query.before id of the prediction that the page comes after
+   * One page of the predictions of a lead, latest first.
+   * @param query.before id of the last prediction of the previous page
    */
   async history(query: {
     readonly organisationId: string;
@@ -125,7 +121,7 @@ export class PredictionStore {
         { projection: { fields: 0, org: 0 } },
       )
       .sort({ _id: -1 })
-      // Of the first slice, nothing may be left; any other has the lead at least once.
+      // One slice more than predictions: of the first slice, the previous page may have shown every row.
       .limit(limit + 1);
     const found: PastScore[] = [];
     for await (const slice of slices) {
@@ -135,7 +131,7 @@ export class PredictionStore {
     return found.slice(0, limit);
   }
 
-  /** Whether there is any prediction of a lead. */
+  /** Whether a lead has any prediction. */
   async knows(organisationId: string, crmId: string): Promise<boolean> {
     const found = await this.collection.findOne(
       { org: organisationId, crm_ids: crmId },
@@ -144,7 +140,7 @@ export class PredictionStore {
     return found !== null;
   }
 
-  /** The calls since an instant that scored a lead; those of smaller ids than `beforeId`, where that is given. */
+  /** Ids of the calls that scored a lead since an instant and, if given, before `beforeId`. */
   async callsOf(
     organisationId: string,
     crmId: string,
@@ -159,7 +155,7 @@ export class PredictionStore {
     return [...new Set(found.map(({ _id }) => callIdOf(_id)))];
   }
 
-  /** The UTC days of a lead's predictions, by their numbers (see utc-day.ts). */
+  /** The UTC days of a lead's predictions, as numbers (see `dayNumber`). */
   async daysOf(organisationId: string, crmId: string, beforeId?: string): Promise<number[]> {
     const found = await this.collection
       .find(ofLead(organisationId, crmId, beforeId), { projection: { _id: 0, at: 1 } })
@@ -168,9 +164,10 @@ export class PredictionStore {
   }
 
   /**
-   * Takes a lead's id and fields out of its predictions, the one change that a prediction ever sees.
-   * @param beforeId leaves alone what calls of this id and greater ones have recorded
-   * @returns whether there were any
+   * Removes the id and fields of a lead from its predictions, the only change that a prediction ever
+   * undergoes.
+   * @param beforeId predictions of calls with this id or a greater one stay unchanged
+   * @returns whether the lead had predictions
    */
   async erase(organisationId: string, crmId: string, beforeId?: string): Promise<boolean> {
     const lead = ofLead(organisationId, crmId, beforeId);
@@ -188,7 +185,7 @@ const ofLead = (org: string, crmId: string, beforeId: string | undefined) => ({
   ...(beforeId === undefined ? {} : { _id: before(beforeId) }),
 });
 
-/** A lead's predictions in one slice, newest first. */
+/** The predictions of a lead in one slice, latest first. */
 function scoresOf(slice: Omit<PredictionSlice, 'fields' | 'org'>, crmId: string): PastScore[] {
   const { _id, model, version, at } = slice;
   const found: PastScore[] = [];
@@ -202,4 +199,33 @@ function scoresOf(slice: Omit<PredictionSlice, 'fields' | 'org'>, crmId: string)
     });
   }
   return found;
+}
+
+/** An update that sets the id and fields of a lead to null, in each of its rows. */
+function erasure(crmId: string): Document[] {
+  const isLead = (value: string): Document => ({ $eq: [value, { $literal: crmId }] });
+  const rowIsLead = isLead('$$row.crm_id');
+  const rows = {
+    $map: {
+      input: { $range: [0, { $size: '$crm_ids' }] },
+      as: 'index',
+      in: {
+        crm_id: { $arrayElemAt: ['$crm_ids', '$$index'] },
+        fields: { $arrayElemAt: ['$fields', '$$index'] },
+      },
+    },
+  };
+  const columnOf = (value: string): Document => ({
+    $map: { input: rows, as: 'row', in: { $cond: [rowIsLead, null, value] } },
+  });
+  const leadRows = { $filter: { input: '$crm_ids', as: 'crmId', cond: isLead('$$crmId') } };
+  return [
+    {
+      $set: {
+        erased: { $add: ['$erased', { $size: leadRows }] },
+        fields: columnOf('$$row.fields'),
+        crm_ids: columnOf('$$row.crm_id'),
+      },
+    },
+  ];
 }

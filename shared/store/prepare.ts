@@ -2,9 +2,9 @@ import type { Db } from 'mongodb';
 import { messageOf } from '../errors.js';
 import { startStep } from '../start-step.js';
 import { ApiKeyStore } from './api-keys.js';
-import { CallDocuments, EarlierForm } from './call-documents.js';
+import { CallDocuments, PreReleaseDatabase } from './call-documents.js';
 import { IdempotencyStore } from './idempotency.js';
-import { missingRights } from './missing-rights.js';
+import { missingRights } from './in-time.js';
 import { ModelStore } from './models.js';
 import { OutcomeStore } from './outcomes.js';
 import { PredictionStore } from './predictions.js';
@@ -12,15 +12,16 @@ import { UsageLedger } from './usage-ledger.js';
 import { ValidationDailyStore } from './validation-daily.js';
 
 /**
- * Creates every collection that needs creating and every index; safe to run again, and from several processes.
- * @throws EarlierForm; Error saying which right this user lacks, or what MongoDB fails with for 15 s
+ * Creates the clustered collections and all indexes. Idempotent, also when several processes run it at once.
+ * @throws PreReleaseDatabase; Error that names the missing right, or the last error after 15 s of retries
  */
 export async function prepareDatabase(database: Db): Promise<void> {
   try {
     await startStep(() => prepareOnce(database), { isFinal: (error) => missingRights(error) !== undefined });
   } catch (error) {
-    if (error instanceof EarlierForm) throw error;
-    const reason = missingRights(error) ?? `MongoDB could not be prepared: ${messageOf(error)}`;
+    if (error instanceof PreReleaseDatabase) throw error;
+    const reason =
+      missingRights(error) ?? `MongoDB collections and indexes could not be created: ${messageOf(error)}`;
     throw new Error(reason, { cause: error });
   }
 }

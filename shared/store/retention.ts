@@ -1,15 +1,15 @@
 import type { ClientSession, Collection, Db } from 'mongodb';
 
-/** The one document of `retention`: predictions of this UTC day and later are all there; of older ones some may be gone. */
+/** The one document of `retention`. */
 interface Retention {
   readonly _id: 'predictions';
-  /** A number of a UTC day, see utc-day.ts. */
+  /** Number of a UTC day: all predictions of it and of later days exist; older ones may be removed. */
   readonly kept_from_day: number;
-  /** All predictions whose `_id` is smaller have been removed. */
+  /** All predictions with a smaller `_id` have been removed. */
   readonly removed_before_id?: string;
 }
 
-/** From when on predictions are kept, as upkeep has left it. */
+/** The progress of the retention job. */
 export class RetentionStore {
   private readonly collection: Collection<Retention>;
 
@@ -17,7 +17,7 @@ export class RetentionStore {
     this.collection = database.collection<Retention>('retention');
   }
 
-  /** The first UTC day of which every prediction is there; undefined while none was ever removed for its age. */
+  /** The first UTC day with all its predictions; undefined if retention has never removed any. */
   async keptFromDay(session?: ClientSession): Promise<number | undefined> {
     const found = await this.collection.findOne(
       { _id: 'predictions' },
@@ -26,7 +26,7 @@ export class RetentionStore {
     return found?.kept_from_day;
   }
 
-  /** Notes, before any of them is removed, that predictions before a day may go. It never moves back. */
+  /** Stores, before any removal, that predictions before a day may be removed. The day never moves back. */
   async keepFrom(day: number): Promise<void> {
     await this.collection.updateOne(
       { _id: 'predictions' },
@@ -35,12 +35,12 @@ export class RetentionStore {
     );
   }
 
-  /** Up to where predictions have been removed, to go on from there; '' while none was. */
+  /** Where the next removal continues; '' if none has run. */
   async removedBeforeId(): Promise<string> {
     return (await this.collection.findOne({ _id: 'predictions' }))?.removed_before_id ?? '';
   }
 
-  /** Notes up to where predictions have been removed. It never moves back. */
+  /** Stores where the next removal continues. The id never moves back. */
   async noteRemoved(beforeId: string): Promise<void> {
     await this.collection.updateOne({ _id: 'predictions' }, { $max: { removed_before_id: beforeId } });
   }

@@ -2,32 +2,30 @@ import {
   type Abortable,
   type Db,
   type DeleteOptions,
+  type FindOptions,
   type InsertOneOptions,
   MongoServerError,
   ObjectId,
 } from 'mongodb';
 import { GOLDEN_FILE } from '../bundle/bundle-files.js';
 import type { CheckedBundle } from '../bundle/check-bundle.js';
-import type { FileToStore } from './bundle-storage.js';
-import { inTime } from './in-time.js';
+import type { BundleStorage, FileToStore } from './bundle-storage.js';
+import { duplicateKey, inTime } from './in-time.js';
 import { bundleStorage, type ModelVersion, versionId, versions, versionTimeoutMs } from './model-versions.js';
-import { removeUnfinishedImports } from './unfinished-imports.js';
 
-/** Another bundle is stored under this model and version already. */
+/** The model has this version with other content. */
 export class VersionTaken extends Error {
   override name = 'VersionTaken';
 }
 
-/** Far more than the files' timeouts allow together. */
-const longestImportMs = 60 * 60 * 1000;
-const duplicateKey = 11_000;
+const maxImportMs = 60 * 60 * 1000; // far more than the timeouts of all files together
 
 /**
- * Stores a version of a model: files first, then the document that makes the version exist. An import that fails
- * leaves nothing behind; what one leaves whose process was killed is removed by a later import.
- * @param options `bundle`: a checked one; its manifest says the version. `now`: the time of the import
- * @returns `stored: false` when this very bundle is there already
- * @throws VersionTaken when the version is there with another content; what the driver throws, when it fails
+ * Stores a version of a model: first its files, then the document that makes the version exist. A failed
+ * import removes its files; the files of a killed process are removed by a later import.
+ * @param options.bundle its manifest gives the version
+ * @returns `stored: false` if the version exists with the same content
+ * @throws VersionTaken if the version exists with other content; the driver's error, or MongoSilent
  */
 export async function storeVersion(options: {
   readonly database: Db;
@@ -45,8 +43,8 @@ export async function storeVersion(options: {
     ...(bundle.golden === undefined ? {} : { golden: new ObjectId() }),
   };
   const storage = bundleStorage(database);
-  const before = new Date(files.onnx.getTimestamp().getTime() - longestImportMs);
-  await removeUnfinishedImports({ database, storage, before, timeoutMs: versionTimeoutMs });
+  const before = new Date(files.onnx.getTimestamp().getTime() - maxImportMs);
+  await removeUnfinishedImports(database, storage, before);
   try {
     for (const file of filesToStore(bundle, { modelId, files })) await storage.upload(file);
     await inTime(versionTimeoutMs, (signal) => {
@@ -56,15 +54,15 @@ export async function storeVersion(options: {
     return { stored: true };
   } catch (error) {
     await undo(database, { id: versionId(modelId, bundle.manifest.version), files }).catch(() => {
-      // The store that refused the import refuses this too; the first error is the one to tell.
+      // A store that fails the import may fail this too: the first error is the one to report.
     });
-    const beaten = error instanceof MongoServerError && error.code === duplicateKey;
-    if (beaten && (await sameVersionStored(database, modelId, bundle))) return { stored: false };
+    const isDuplicate = error instanceof MongoServerError && error.code === duplicateKey;
+    if (isDuplicate && (await sameVersionStored(database, modelId, bundle))) return { stored: false };
     throw error;
   }
 }
 
-/** Whether this very bundle is stored already. Throws VersionTaken when another one is. */
+/** Whether the version exists with the same content. Throws VersionTaken if it has other content. */
 async function sameVersionStored(database: Db, modelId: string, bundle: CheckedBundle): Promise<boolean> {
   const { version } = bundle.manifest;
   const found = await inTime(versionTimeoutMs, (signal) =>
@@ -74,7 +72,7 @@ async function sameVersionStored(database: Db, modelId: string, bundle: CheckedB
   if (found.digest === bundle.digest) return true;
   throw new VersionTaken(
     `Version "${version}" of ${modelId} is stored already with other content, and versions are immutable: give ` +
-      'the manifest another "version" and import it again',
+      'the manifest another "version" and import the bundle again',
   );
 }
 
@@ -82,7 +80,7 @@ async function undo(
   database: Db,
   { id, files }: { id: string; files: ModelVersion['files'] },
 ): Promise<void> {
-  // An insert whose reply was lost may have come through; it must not be left pointing at nothing.
+  // An insert whose reply was lost may have succeeded: its document must not outlive its files.
   await inTime(versionTimeoutMs, (signal) => {
     const options: DeleteOptions & Abortable = { signal };
     return versions(database).deleteOne({ _id: id, 'files.onnx': files.onnx }, options);
@@ -120,4 +118,22 @@ function versionDocument(
     files,
     imported_at: now,
   };
+}
+
+/**
+ * Removes files and chunks that no version refers to: an import whose process was killed leaves them.
+ * @param before skips younger files, which may belong to an import in progress; by the clock of the importing
+ *   machine
+ * @throws the driver's error, or MongoSilent
+ */
+async function removeUnfinishedImports(database: Db, storage: BundleStorage, before: Date): Promise<void> {
+  const firstTooYoung = ObjectId.createFromTime(Math.floor(before.getTime() / 1000));
+  const old = await storage.idsBefore(firstTooYoung);
+  const referring = await inTime(versionTimeoutMs, (signal) => {
+    const options: FindOptions & Abortable = { signal, projection: { files: 1 } };
+    return versions(database).find({}, options).toArray();
+  });
+  const used = new Set(referring.flatMap(({ files }) => Object.values(files).map(String)));
+  const unused = old.filter((id) => !used.has(String(id)));
+  if (unused.length > 0) await storage.remove(unused);
 }

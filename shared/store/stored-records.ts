@@ -2,37 +2,40 @@ import type { Collection, Document } from 'mongodb';
 import { inTime } from './in-time.js';
 import { type PredictionSlice, placeOf } from './prediction-slice.js';
 
-/** What a record was scored from. */
+/** The fields that a record was scored from. */
 export interface StoredRecord {
   readonly version: string;
-  /** Cells by slot of (model, version), as JSON; undefined when that is too long to be read with so many others. */
+  /** Cells as JSON by field slot of (model, version); undefined if longer than its share of `maxBytes`. */
   readonly fields: string | undefined;
 }
 
-/** A prediction, and where it is: in which slice, and there in which row. */
+/** A prediction, its slice, and the index in the slice's columns. */
 interface Place {
   readonly id: string;
   readonly sliceId: string;
   readonly index: number;
 }
 
-/** Of a slice, the texts that are asked for, in the order of their places: null when erased, `false` when too long. */
+/**
+ * `texts` are the requested fields of a slice, in the order of the places; null if erased, `false` if too
+ * long.
+ */
 interface FoundSlice {
   readonly _id: string;
   readonly version: string;
   readonly texts: readonly (string | false | null)[];
 }
 
-/** All that is read at once, however long the single texts may be: what a worker keeps of a chunk has a limit. */
-const mostBytes = 64 * 1024 * 1024;
-/** Slices of one command: MongoDB holds each against all places that are asked for. */
-const mostSlices = 16;
+/** Limit of one read, shared by all records: it bounds the memory of a worker that fills in a chunk. */
+const maxBytes = 64 * 1024 * 1024;
+/** Slices in one command: MongoDB compares each with all requested places. */
+const maxSlices = 16;
 
 /**
- * Reads what records were scored from. MongoDB takes the wanted texts out of their slices: those of their neighbours may
- * be a hundred times as much.
- * @param ids of predictions
- * @returns by id; those that were erased or removed are missing
+ * Reads the fields that records were scored from. MongoDB extracts them from their slices, because a whole
+ * slice may be a hundred times as large.
+ * @param ids prediction ids
+ * @returns records by prediction id, without erased and removed ones
  */
 export async function readStoredRecords(
   collection: Collection<PredictionSlice>,
@@ -41,13 +44,13 @@ export async function readStoredRecords(
 ): Promise<Map<string, StoredRecord>> {
   const found = new Map<string, StoredRecord>();
   const distinct = [...new Set(ids)];
-  const longestBytes = Math.floor(mostBytes / Math.max(1, distinct.length));
+  const maxTextBytes = Math.floor(maxBytes / Math.max(1, distinct.length));
   await inTime(timeoutMs, async (signal) => {
     for (const bySlice of placesBySlice(distinct)) {
       const places = [...bySlice.values()].flat();
       const slices = collection
         .find({ _id: { $in: [...bySlice.keys()] }, scores: { $exists: true } }, { signal })
-        .project<FoundSlice>({ version: 1, texts: textsAt(places, longestBytes) });
+        .project<FoundSlice>({ version: 1, texts: textsAt(places, maxTextBytes) });
       for await (const { _id, version, texts } of slices)
         for (const [place, { id }] of (bySlice.get(_id) ?? []).entries()) {
           const text = texts[place] ?? null;
@@ -58,7 +61,7 @@ export async function readStoredRecords(
   return found;
 }
 
-/** The places of predictions by their slices, in as many pieces as commands are needed. */
+/** Groups predictions by slice, in one map for each command. */
 function placesBySlice(ids: readonly string[]): Map<string, Place[]>[] {
   const commands: Map<string, Place[]>[] = [];
   const bySlice = new Map<string, Place[]>();
@@ -69,13 +72,13 @@ function placesBySlice(ids: readonly string[]): Map<string, Place[]>[] {
     bySlice.set(place.sliceId, places);
   }
   const entries = [...bySlice];
-  for (let start = 0; start < entries.length; start += mostSlices)
-    commands.push(new Map(entries.slice(start, start + mostSlices)));
+  for (let start = 0; start < entries.length; start += maxSlices)
+    commands.push(new Map(entries.slice(start, start + maxSlices)));
   return commands;
 }
 
-/** An expression for those texts of a slice that are among the places. */
-const textsAt = (places: readonly Place[], longestBytes: number): Document => ({
+/** An expression for the fields of a slice that are among the places. */
+const textsAt = (places: readonly Place[], maxTextBytes: number): Document => ({
   $map: {
     input: {
       $filter: {
@@ -89,7 +92,7 @@ const textsAt = (places: readonly Place[], longestBytes: number): Document => ({
       $let: {
         vars: { text: { $arrayElemAt: ['$fields', '$$place.index'] } },
         in: {
-          $cond: [{ $gt: [{ $strLenBytes: { $ifNull: ['$$text', ''] } }, longestBytes] }, false, '$$text'],
+          $cond: [{ $gt: [{ $strLenBytes: { $ifNull: ['$$text', ''] } }, maxTextBytes] }, false, '$$text'],
         },
       },
     },

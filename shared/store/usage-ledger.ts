@@ -4,18 +4,18 @@ import type { CounterSnapshot, LedgerView } from '../quota/ledger-view.js';
 import type { UsageBucket, UsageCounter } from '../redis-keys.js';
 import { callsCollection } from './calls-collection.js';
 import type { WriteOptions } from './connect.js';
-import { inTime } from './in-time.js';
+import { duplicateKey, inTime, maxTimeExpired } from './in-time.js';
 import { furtherSlicesOf, sliceColumns } from './prediction-slice.js';
-import { UsageSums } from './usage-sums.js';
+import { UsageRollups } from './usage-sums.js';
 
 /**
- * One call that was answered with 200: a document of `calls`, which holds its first predictions too (see
- * call-documents.ts). Append only; the truth of metering.
+ * The ledger row of one call that was answered with 200: the source of truth of metering. Append only. Its
+ * document in `calls` also holds the first predictions of the call (see call-documents.ts).
  */
 export interface LedgerRow {
   /** The call id. */
   readonly _id: string;
-  /** What the caller's X-Request-Id said, or the call id. */
+  /** The caller's X-Request-Id, or the call id. */
   readonly request_id: string;
   readonly org: string;
   readonly key: string;
@@ -26,12 +26,12 @@ export interface LedgerRow {
   readonly model: string;
   readonly version: string;
   readonly at: Date;
-  /** Only on a row that was taken back, or that keeps one from being written; it has no other members then. */
+  /** Only on a void row, which has no other members but `_id`. */
   readonly voided_at?: Date;
 }
 
-/** All that a row and its predictions consist of. */
-const everything = {
+/** All members of a row and its predictions, in the form of `$unset`. */
+const allMembers = {
   request_id: 1,
   org: 1,
   key: 1,
@@ -44,28 +44,23 @@ const everything = {
   ...sliceColumns,
 } as const;
 const readTimeoutMs = 10_000;
-/** A month's calls are read at half a million to a million a second. */
-const snapshotTimeoutMs = 30_000;
-const duplicateKey = 11_000;
-/** MaxTimeMSExpired. */
-const timeIsOver = 50;
-const longestFenceMs = 300;
+const snapshotTimeoutMs = 30_000; // MongoDB reads 0.5 to 1 million calls of a month a second
+const maxFenceMs = 300;
 
-/** The ledger of counted calls. */
 export class UsageLedger implements LedgerView {
   private readonly collection: Collection<LedgerRow>;
-  private readonly sums: UsageSums;
+  private readonly rollups: UsageRollups;
 
   constructor(
     database: Db,
     private readonly clock: Clock = machineClock(),
   ) {
     this.collection = database.collection<LedgerRow>(callsCollection);
-    this.sums = new UsageSums(database);
+    this.rollups = new UsageRollups(database);
   }
 
   async prepare(): Promise<void> {
-    // Sums and snapshots are read from the index alone. What has no bucket is no row, but further predictions of a call.
+    // Covers sums and snapshots. Documents without a bucket are further slices of a call, not ledger rows.
     await this.collection.createIndex(
       { org: 1, bucket: 1, month: 1, at: 1, records: 1, _id: 1 },
       { partialFilterExpression: { bucket: { $exists: true } } },
@@ -77,14 +72,14 @@ export class UsageLedger implements LedgerView {
   }
 
   /**
-   * Makes sure that a call is not counted, now or later: its row becomes void and its predictions go or, where there is
-   * none, a void one takes its place, so that a commit of the call that is still under way must fail. Void rows go away
-   * after an hour.
+   * Voids a call, so that it is not counted now or later. An existing row becomes void and loses its
+   * predictions. Without a row, a void one is inserted as a fence, so that a commit of the call still in
+   * flight fails. Void rows expire after an hour.
    */
   async voidCall(callId: string, options: WriteOptions): Promise<void> {
     const row = await this.collection.findOneAndUpdate(
       { _id: callId },
-      { $set: { voided_at: new Date() }, $unset: everything },
+      { $set: { voided_at: new Date() }, $unset: allMembers },
       {
         ...options,
         upsert: true,
@@ -92,15 +87,15 @@ export class UsageLedger implements LedgerView {
         projection: { org: 1, bucket: 1, month: 1, at: 1 },
       },
     );
-    // Of a row that was void already, only the id is there.
+    // A row that was void already has only its id.
     if (row?.at !== undefined) {
       const counter = { organisationId: row.org, bucket: row.bucket, month: row.month };
-      await this.sums.noteVoid(counter, { atMs: row.at.getTime(), nowMs: this.clock.now() }, options);
+      await this.rollups.noteVoid(counter, { atMs: row.at.getTime(), nowMs: this.clock.now() }, options);
     }
     await this.collection.deleteMany({ _id: furtherSlicesOf(callId) }, options);
   }
 
-  /** Records that a counter's calls add up to, by the index alone. */
+  /** The sum of a counter's records, from a covered query. */
   async sum({ organisationId, bucket, month }: UsageCounter): Promise<number> {
     const [total] = await this.collection
       .aggregate<{ records: number }>(
@@ -114,14 +109,14 @@ export class UsageLedger implements LedgerView {
     return total?.records ?? 0;
   }
 
-  /** Adds the older calls of a counter to what is known of their sum, so that `snapshot` need not read them. */
+  /** Adds older calls to the roll-up of a counter, so that `snapshot` need not read them. */
   async advanceSum(counter: UsageCounter): Promise<void> {
-    await this.sums.advance(counter, { nowMs: this.clock.now() });
+    await this.rollups.advance(counter, { nowMs: this.clock.now() });
   }
 
   /**
-   * The sum and, from the same read, the calls of the last `recentMs` before `nowMs`.
-   * One aggregation, so that no call can be in one part and not in the other; but for those in the sum of older ones.
+   * The sum of a counter and its calls of the last `recentMs` before `nowMs`. Both come from one aggregation,
+   * so that they agree about each call that is newer than the roll-up.
    */
   async snapshot(
     counter: UsageCounter,
@@ -129,13 +124,13 @@ export class UsageLedger implements LedgerView {
   ): Promise<CounterSnapshot> {
     const { organisationId, bucket, month } = counter;
     const recent = { $gte: ['$at', new Date(nowMs - recentMs)] };
-    const older = await inTime(readTimeoutMs, (signal) => this.sums.read(counter, signal));
-    // Each recent call is a document of its own: together, those of a busy organisation are more than one can hold.
+    const rollup = await inTime(readTimeoutMs, (signal) => this.rollups.read(counter, signal));
+    // One result document a recent call: a single array of them could exceed 16 MiB for a busy organisation.
     const sums = await inTime(snapshotTimeoutMs, (signal) =>
       this.collection
         .aggregate<{ readonly _id: string | null; readonly records: number }>(
           [
-            { $match: { org: organisationId, bucket, month, at: { $gte: older.before } } },
+            { $match: { org: organisationId, bucket, month, at: { $gte: rollup.before } } },
             { $group: { _id: { $cond: [recent, '$_id', null] }, records: { $sum: '$records' } } },
           ],
           { readConcern: 'majority', signal },
@@ -143,12 +138,12 @@ export class UsageLedger implements LedgerView {
         .toArray(),
     );
     return {
-      records: sums.reduce((total, { records }) => total + records, older.records),
+      records: sums.reduce((total, { records }) => total + records, rollup.records),
       recent: sums.flatMap(({ _id, records }) => (_id === null ? [] : { callId: _id, records })),
     };
   }
 
-  /** Which of these calls have a row that is not void, by what a majority has. */
+  /** The calls among these that have a row that is not void, by majority read. */
   async recordedCalls(callIds: readonly string[]): Promise<Set<string>> {
     const rows = await inTime(readTimeoutMs, (signal) =>
       this.collection
@@ -161,7 +156,7 @@ export class UsageLedger implements LedgerView {
     return new Set(rows.map((row) => row._id));
   }
 
-  /** The models that some calls scored with. */
+  /** The models that these calls scored with. */
   async modelsOf(callIds: readonly string[]): Promise<string[]> {
     const rows = await inTime(readTimeoutMs, (signal) =>
       this.collection
@@ -175,12 +170,13 @@ export class UsageLedger implements LedgerView {
   }
 
   /**
-   * Puts a void row in the place of each call that has none. A transaction that is about to write the same row is waited
-   * for, but not for long: MongoDB keeps that of a gateway that died open for a minute.
+   * Inserts a void row for each call that has none, as a fence. Waits at most 300 ms for a transaction that
+   * is about to write the same row. MongoDB keeps the transaction of a dead gateway open for a minute.
+   * @returns the calls that have a row that is not void
    */
   async fenceCalls(callIds: readonly string[]): Promise<Set<string>> {
     const rows = callIds.map((callId) => ({ _id: callId, voided_at: new Date() }) as LedgerRow);
-    const options = { ordered: false, writeConcern: { w: 'majority' }, maxTimeMS: longestFenceMs } as const;
+    const options = { ordered: false, writeConcern: { w: 'majority' }, maxTimeMS: maxFenceMs } as const;
     await inTime(readTimeoutMs, () => this.collection.insertMany(rows, options)).catch((error: unknown) => {
       if (!isExpected(error)) throw error;
     });
@@ -188,11 +184,11 @@ export class UsageLedger implements LedgerView {
   }
 }
 
-/** There are rows in the place already, or there is a transaction that may write one. */
+/** A row exists already, or an open transaction may write one. */
 function isExpected(error: unknown): boolean {
   if (!(error instanceof MongoServerError)) return false;
-  if (error.code === timeIsOver) return true;
+  if (error.code === maxTimeExpired) return true;
   if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined)
     return false;
-  return error.result.getWriteErrors().every(({ code }) => code === duplicateKey || code === timeIsOver);
+  return error.result.getWriteErrors().every(({ code }) => code === duplicateKey || code === maxTimeExpired);
 }

@@ -4,9 +4,9 @@ import type { UsageBucket, UsageCounter } from '../redis-keys.js';
 import { dayMs } from '../utc-day.js';
 import { callsCollection } from './calls-collection.js';
 import type { WriteOptions } from './connect.js';
-import { inTime } from './in-time.js';
+import { duplicateKey, inTime } from './in-time.js';
 
-/** What a sum needs of a row of the ledger. */
+/** The members of a ledger row that a roll-up reads. */
 interface CountedCall {
   readonly org: string;
   readonly bucket: UsageBucket;
@@ -15,78 +15,77 @@ interface CountedCall {
   readonly records: number;
 }
 
-/** What the older calls of a counter add up to, so that they need not be read again. */
-interface UsageSum {
+/** One document of `usage_sums`: the sum of a counter's older calls, which need not be read again. */
+interface UsageRollup {
   /** `<organisation> <bucket> <month>`. */
   readonly _id: string;
   readonly records: number;
-  /** The calls dated before this are in the sum. */
+  /** The roll-up holds all calls dated before this. */
   readonly before: Date;
-  /** Counts the late ends of calls: a sum that was read while one came is thrown away. */
+  /** Incremented by each late void; an advance that read another value discards its result. */
   readonly voids: number;
 }
 
 export interface AdvanceOptions {
   readonly nowMs: number;
-  /** Fewer calls than this are not worth a sum: they are read in milliseconds. */
-  readonly leastCalls?: number;
+  /** Fewer calls make no roll-up: MongoDB reads them in milliseconds. 10,000 by default. */
+  readonly minCalls?: number;
 }
 
 /**
- * Calls dated so long ago have been recorded, or never will be. An hour would do, were it not for the clocks of machines that
- * have slept.
+ * Older calls have been recorded or never will be. An hour would do, but clocks of machines that slept may be
+ * behind.
  */
 const settledAfterMs = 26 * 60 * 60 * 1000;
-/** Calls of no more than this age are in no sum, and in none that is being made. */
+/** Younger calls are in no roll-up, not even in one that is being written. */
 const youngMs = settledAfterMs / 2;
-/** Half a million to a million calls are read in a second. */
-const readTimeoutMs = 30_000;
-const worthASum = 10_000;
+const readTimeoutMs = 30_000; // MongoDB reads 0.5 to 1 million calls a second
+const defaultMinCalls = 10_000;
 const never = new Date(0);
-const duplicateKey = 11_000;
 
 /**
- * Running sums of the ledger, one for each counter that has many calls. To be exact, a sum holds only calls that nothing
- * changes any more; should one be taken back so late, the sum begins anew.
+ * Roll-ups of the ledger, one for each counter with many calls. To be exact, a roll-up holds only calls that
+ * are not expected to change. If one of them is voided after all, the roll-up is reset.
  */
-export class UsageSums {
-  private readonly sums: Collection<UsageSum>;
+export class UsageRollups {
+  private readonly rollups: Collection<UsageRollup>;
   private readonly calls: Collection<CountedCall>;
 
   constructor(database: Db) {
-    this.sums = database.collection<UsageSum>('usage_sums');
+    this.rollups = database.collection<UsageRollup>('usage_sums');
     this.calls = database.collection<CountedCall>(callsCollection);
   }
 
-  /** What a counter's calls before an instant add up to; before any, where there is no sum. */
-  async read(counter: UsageCounter, signal: AbortSignal): Promise<Pick<UsageSum, 'records' | 'before'>> {
+  /** The roll-up of a counter; without one, 0 records before 1970. */
+  async read(counter: UsageCounter, signal: AbortSignal): Promise<Pick<UsageRollup, 'records' | 'before'>> {
     const known = await this.find(counter, signal);
     return known ?? { records: 0, before: never };
   }
 
   /**
-   * Adds to a counter's sum the calls that have become old enough since, a day at a time; nothing where they are few.
-   * @throws what MongoDB fails with; what was added until then stays
+   * Adds the calls that have become old enough to the roll-up of a counter, one day at a time, unless they
+   * are few.
+   * @throws the driver's error or MongoSilent; days added before it stay
    */
-  async advance(counter: UsageCounter, { nowMs, leastCalls = worthASum }: AdvanceOptions): Promise<void> {
+  async advance(counter: UsageCounter, { nowMs, minCalls = defaultMinCalls }: AdvanceOptions): Promise<void> {
     const endMs = nowMs - settledAfterMs;
     const known = await inTime(readTimeoutMs, (signal) => this.find(counter, signal));
-    let sum: UsageSum = known ?? { _id: idOf(counter), records: 0, before: never, voids: 0 };
-    if (!(await this.hasCalls(counter, { fromMs: sum.before.getTime(), toMs: endMs, atLeast: leastCalls })))
+    let rollup: UsageRollup = known ?? { _id: idOf(counter), records: 0, before: never, voids: 0 };
+    if (!(await this.hasCalls(counter, { fromMs: rollup.before.getTime(), toMs: endMs, atLeast: minCalls })))
       return;
-    while (sum.before.getTime() < endMs) {
-      const fromMs = sum.before.getTime();
+    while (rollup.before.getTime() < endMs) {
+      const fromMs = rollup.before.getTime();
       const toMs = Math.min(Math.max(fromMs, monthStartMs(counter.month)) + dayMs, endMs);
       const added = await this.sumBetween(counter, fromMs, toMs);
-      const next = { ...sum, records: sum.records + added, before: new Date(toMs) };
-      if (!(await this.replace(sum, next))) return;
-      sum = next;
+      const next = { ...rollup, records: rollup.records + added, before: new Date(toMs) };
+      if (!(await this.replace(rollup, next))) return;
+      rollup = next;
     }
   }
 
   /**
-   * Takes note that a call is being taken back, in the transaction that does so: a sum that has it begins anew, and one that
-   * is being made is thrown away. Nothing where the call is too young for any sum.
+   * Registers a void, in its transaction: resets the roll-up that holds the call, and invalidates one that is
+   * being written. Does nothing for a call that is too young for any roll-up.
    */
   async noteVoid(
     counter: UsageCounter,
@@ -94,18 +93,18 @@ export class UsageSums {
     options: WriteOptions,
   ): Promise<void> {
     if (nowMs - atMs < youngMs) return;
-    const isInSum = { $gt: ['$before', new Date(atMs)] };
+    const isIncluded = { $gt: ['$before', new Date(atMs)] };
     const change = {
       voids: { $add: [{ $ifNull: ['$voids', 0] }, 1] },
-      records: { $cond: [isInSum, 0, { $ifNull: ['$records', 0] }] },
-      before: { $cond: [isInSum, never, { $ifNull: ['$before', never] }] },
+      records: { $cond: [isIncluded, 0, { $ifNull: ['$records', 0] }] },
+      before: { $cond: [isIncluded, never, { $ifNull: ['$before', never] }] },
     };
-    await this.sums.updateOne({ _id: idOf(counter) }, [{ $set: change }], { ...options, upsert: true });
+    await this.rollups.updateOne({ _id: idOf(counter) }, [{ $set: change }], { ...options, upsert: true });
   }
 
-  private async find(counter: UsageCounter, signal: AbortSignal): Promise<UsageSum | undefined> {
+  private async find(counter: UsageCounter, signal: AbortSignal): Promise<UsageRollup | undefined> {
     const options = { readConcern: 'majority', signal } as const;
-    return (await this.sums.findOne({ _id: idOf(counter) }, options)) ?? undefined;
+    return (await this.rollups.findOne({ _id: idOf(counter) }, options)) ?? undefined;
   }
 
   private async hasCalls(
@@ -133,11 +132,11 @@ export class UsageSums {
     return total?.records ?? 0;
   }
 
-  /** Puts a sum in the place of another; false where that has changed since it was read. */
-  private async replace(before: UsageSum, after: UsageSum): Promise<boolean> {
+  /** Compare and set; false if the roll-up has changed since it was read. */
+  private async replace(before: UsageRollup, after: UsageRollup): Promise<boolean> {
     const options = { upsert: before.before === never, writeConcern: { w: 'majority' } } as const;
     try {
-      const { modifiedCount, upsertedCount } = await this.sums.replaceOne({ ...before }, after, options);
+      const { modifiedCount, upsertedCount } = await this.rollups.replaceOne({ ...before }, after, options);
       return modifiedCount + upsertedCount > 0;
     } catch (error) {
       if (error instanceof MongoServerError && error.code === duplicateKey) return false;

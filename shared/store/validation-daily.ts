@@ -1,58 +1,62 @@
 import { type Collection, type Db, MongoBulkWriteError } from 'mongodb';
 import { dayText } from '../utc-day.js';
+import { duplicateKey } from './in-time.js';
 
-/** Cohort records of one score band, first predicted on one day. */
+/** The records of one score band that were first predicted on one day. */
 export interface DayBand {
   readonly cohort: number;
-  /** First predictions of leads that had converted already; not in the cohort. */
+  /** First predictions of leads that had converted before; not in the cohort. */
   readonly excluded: number;
-  /** Of the cohort, those that outcome data names. */
+  /** Records of the cohort with an outcome. */
   readonly joined: number;
-  /** Of the joined, those that converted within the horizon. */
+  /** Joined records that converted within the horizon. */
   readonly conversions: number;
   /** Sum of the joined records' likelihoods, in ten-thousandths. */
   readonly likelihood: number;
 }
 
-/** What came in on one day: stored rows beside the ledger's count. */
+/** The records of one day, as stored and as counted by the ledger. */
 export interface DayRequests {
-  /** Records of live calls by the ledger, for this version. */
+  /** Records of live calls of this version, by the ledger. */
   readonly ledger_records: number;
   readonly stored_rows: number;
-  /** Calls whose rows are not as many as the ledger counted. */
+  /** Calls with another number of rows than the ledger counted. */
   readonly mismatched_requests: number;
   readonly without_crm_id: number;
   readonly erased: number;
 }
 
-/** What the predictions of one day are to a grade. */
+/** The figures of one day that a grade is computed from. */
 export interface DayFigures extends DayRequests {
-  /** Number of the UTC day of the predictions, counted from 1970-01-01. */
+  /** Number of the UTC day of the predictions; 1970-01-01 is day 0. */
   readonly day: number;
-  /** Number of the day on which their horizon is over: `day` + horizon. */
+  /** Number of the day on which their horizon ends: `day` + horizon. */
   readonly matured_day: number;
   /** Five, lowest scores first. */
   readonly bands: readonly DayBand[];
-  /** When the newest word on any of the day's cohort came; absent without one. */
+  /** When the latest outcome of the day's cohort arrived; absent without one. */
   readonly last_word_at?: Date;
-  /** Records of the whole organisation's live calls on that day, by the ledger: tells whether the day has changed. */
+  /**
+   * Records of all live calls of the organisation on that day, by the ledger: shows whether the day has
+   * changed.
+   */
   readonly organisation_records: number;
 }
 
-/** One document of `validation_daily`: a day of one version of a model, always recomputed as a whole. */
+/** One document of `validation_daily`: one day of a model version. Always recomputed as a whole. */
 export interface StoredDay extends DayFigures {
   /** `<model>:<version>:<YYYY-MM-DD>` */
   readonly _id: string;
   /** `<model>:<version>` */
   readonly graded: string;
   readonly org: string;
-  /** The database's clock when what the figures were computed from was read; absent of days stored before this was kept. */
+  /** The database's clock when the source data was read; absent in documents of earlier releases. */
   readonly read_at?: Date;
-  /** Set when something of the day was erased; taken off before the day is computed again. */
+  /** Set when a lead of the day was erased; removed before the day is recomputed. */
   readonly stale?: true;
 }
 
-/** Whose days are written, and when what they were computed from was read. */
+/** The version whose days are written, and the time when their source data was read. */
 export interface DayOwner {
   /** `<model>:<version>` */
   readonly graded: string;
@@ -60,13 +64,11 @@ export interface DayOwner {
   readonly readAt: Date;
 }
 
-const duplicateKey = 11_000;
-
 const isDuplicateKey = (error: unknown): boolean =>
   error instanceof MongoBulkWriteError &&
   [error.writeErrors].flat().every(({ code }) => code === duplicateKey);
 
-/** The days that grades are summed from: one small document a day, whatever the number of predictions. */
+/** The days that grades are summed from: one small document a day, however many predictions it has. */
 export class ValidationDailyStore {
   private readonly collection: Collection<StoredDay>;
 
@@ -79,7 +81,7 @@ export class ValidationDailyStore {
     await this.collection.createIndex({ org: 1, day: 1 });
   }
 
-  /** The days of a version that matured from one day on, earliest first. */
+  /** The days of a version that matured on a day or later, earliest first. */
   days(graded: string, { maturedFrom }: { readonly maturedFrom: number }): Promise<StoredDay[]> {
     return this.collection
       .find({ graded, matured_day: { $gte: maturedFrom } })
@@ -88,8 +90,8 @@ export class ValidationDailyStore {
   }
 
   /**
-   * Puts days in the place of those that were there.
-   * @param of.readAt the database's clock when they were read: what was read later stays
+   * Replaces days, except those whose source data was read later.
+   * @param of.readAt by the database's clock
    */
   async replace(days: readonly DayFigures[], of: DayOwner): Promise<void> {
     const { graded, organisationId, readAt } = of;
@@ -107,19 +109,19 @@ export class ValidationDailyStore {
     try {
       await this.collection.bulkWrite(writes, { ordered: false });
     } catch (error) {
-      // Days that were read later: the insert in place of an update that found nothing to do.
+      // A day that was read later does not match the filter, so its upsert fails as a duplicate.
       if (!isDuplicateKey(error)) throw error;
     }
   }
 
-  /** Removes days on which nothing is left, unless they were read later. */
+  /** Removes days, except those whose source data was read later. */
   async remove(days: readonly number[], { graded, readAt }: Omit<DayOwner, 'organisationId'>): Promise<void> {
     if (days.length === 0) return;
     const ids = days.map((day) => `${graded}:${dayText(day)}`);
     await this.collection.deleteMany({ _id: { $in: ids }, read_at: { $not: { $gt: readAt } } });
   }
 
-  /** Marks days of an organisation, under all its models, to be computed again. */
+  /** Marks days of an organisation, under all its models, for recomputation. */
   async markStale(organisationId: string, days: readonly number[]): Promise<void> {
     if (days.length === 0) return;
     await this.collection.updateMany(
@@ -128,7 +130,7 @@ export class ValidationDailyStore {
     );
   }
 
-  /** Takes the marks off days that are about to be computed again: one that comes meanwhile stays. */
+  /** Removes the marks before days are recomputed, so that a mark set in between stays. */
   async clearStale(graded: string, days: readonly number[]): Promise<void> {
     if (days.length === 0) return;
     await this.collection.updateMany({ graded, day: { $in: [...days] } }, { $unset: { stale: 1 } });

@@ -13,7 +13,7 @@ import { tarArchive, tarEntries, writeTarGz } from '../support/tar-archive.js';
 const mebibyte = 1024 * 1024;
 const gibibyte = 1024 * mebibyte;
 
-/** A tensor whose values are said to be in a file beside the model. */
+/** A tensor whose values are in a file outside the model. */
 const outside: SampleTensor = {
   name: 'outside',
   dims: [1],
@@ -33,7 +33,7 @@ const withAttribute = (attribute: SampleAttribute) =>
     model.graph.node[0]?.attribute.push(attribute);
   });
 
-/** Says in the first header of an archive that its member is larger than what follows. */
+/** Sets the size in the first header of an archive to more bytes than follow. */
 function claiming(tar: Buffer, bytes: number): Buffer {
   const claimed = Buffer.from(tar);
   claimed.write(`${bytes.toString(8).padStart(11, '0')}\0`, 124, 'latin1');
@@ -43,7 +43,7 @@ function claiming(tar: Buffer, bytes: number): Buffer {
   return claimed;
 }
 
-describe('a hostile bundle', () => {
+describe('leadscore model check and import', () => {
   let desk: OperatorDesk;
   let directory: string;
   let archive: string;
@@ -60,7 +60,7 @@ describe('a hostile bundle', () => {
   });
   afterEach(() => rm(directory, { recursive: true, force: true }));
 
-  /** Asserts that `check` and `import` refuse the archive for the same reason, and that nothing is left of it anywhere. */
+  /** Asserts that `check` and `import` refuse the archive for this reason and store nothing. */
   async function expectRefused(reason: RegExp): Promise<void> {
     for (const words of [
       ['model', 'check', archive],
@@ -78,33 +78,33 @@ describe('a hostile bundle', () => {
     expect(await readdir(directory)).to.deep.equal(['bundle.tar.gz']);
   }
 
-  it('passes when it is not one', async () => {
+  it('accepts the sample bundle', async () => {
     await writeTarGz(archive, tarEntries(sampleBundle(), 'sample'));
     const { exitCode, stderr } = await callCli(['model', 'check', archive], desk.settings);
     expect(stderr).to.equal('');
     expect(exitCode).to.equal(0);
   });
 
-  it('whose member leads out of the archive is refused and writes nothing there', async () => {
+  it('refuses a bundle with a path out of the archive, and writes nothing there', async () => {
     await writeTarGz(archive, [
       ...tarEntries(sampleBundle(), ''),
       { name: '../written-outside', bytes: Buffer.from('x') },
     ]);
     await expectRefused(/leads out of the archive/);
     await access(join(directory, '..', 'written-outside')).then(
-      () => expect.fail('it was written'),
+      () => expect.fail('the file outside was written'),
       () => undefined,
     );
   });
 
-  it('with a link in place of a member is refused', async () => {
+  it('refuses a bundle with a link in place of a member', async () => {
     const entries = tarEntries(sampleBundle(), '').filter(({ name }) => name !== 'model.onnx');
     const link = { name: 'model.onnx', type: 'symlink', linkname: '/etc/passwd' } as const;
     await writeTarGz(archive, [...entries, link]);
     await expectRefused(/only regular files are allowed/);
   });
 
-  it('that inflates to more than 256 MiB is refused without being kept in memory', async function () {
+  it('refuses a bundle that inflates to more than 256 MiB, without holding it in memory', async function () {
     this.timeout(60_000);
     const header = await tarArchive([{ name: 'pax', bytes: Buffer.alloc(0) }]);
     await writeFile(archive, gzipSync(Buffer.concat([header, Buffer.alloc(257 * mebibyte)]), { level: 1 }));
@@ -113,7 +113,7 @@ describe('a hostile bundle', () => {
     expect(process.memoryUsage().rss - before).to.be.below(200 * mebibyte);
   });
 
-  it('that claims 2 GB is refused at once', async () => {
+  it('refuses a bundle whose header claims 2 GB within 5 s', async () => {
     const tar = await tarArchive([{ name: 'model.onnx', bytes: Buffer.alloc(4096) }]);
     await writeFile(archive, gzipSync(claiming(tar, 2 * gibibyte)));
     const startMs = performance.now();
@@ -123,22 +123,22 @@ describe('a hostile bundle', () => {
 
   const models: readonly [string, () => BundleFiles, RegExp][] = [
     [
-      'an initializer kept outside',
+      'an initializer in another file',
       () => spoilt(({ model }) => model.graph.initializer.push(outside)),
       /keeps its data in another file/,
     ],
     [
-      'a constant kept outside',
+      'a constant in another file',
       () => withAttribute({ name: 'value', type: 4, t: outside }),
       /keeps its data in another file/,
     ],
     [
-      'a list of tensors of which one is kept outside',
+      'one of several tensors in another file',
       () => withAttribute({ name: 'values', type: 9, tensors: [floatTensor('inside'), outside] }),
       /keeps its data in another file/,
     ],
     [
-      'the indices of a sparse tensor kept outside',
+      'the indices of a sparse tensor in another file',
       () =>
         withAttribute({
           name: 'sparse_value',
@@ -148,7 +148,7 @@ describe('a hostile bundle', () => {
       /keeps its data in another file/,
     ],
     [
-      'a sparse initializer kept outside',
+      'a sparse initializer in another file',
       () =>
         spoilt(({ model }) => {
           model.graph.sparseInitializer = [{ values: outside, indices: floatTensor('indices') }];
@@ -156,7 +156,7 @@ describe('a hostile bundle', () => {
       /keeps its data in another file/,
     ],
     [
-      'a tensor kept outside in a graph within a graph',
+      'a tensor in another file within a subgraph',
       () =>
         withAttribute({
           name: 'then_branch',
@@ -166,7 +166,7 @@ describe('a hostile bundle', () => {
       /keeps its data in another file/,
     ],
     [
-      'an operator that is not known',
+      'an unknown operator',
       () =>
         spoilt(({ model }) => {
           for (const node of model.graph.node) node.opType = 'RunAnything';
@@ -183,7 +183,7 @@ describe('a hostile bundle', () => {
       /com\.example/,
     ],
     [
-      'functions of its own',
+      'a function',
       () =>
         spoilt(({ model }) => {
           model.functions = [{ name: 'Own', domain: 'local' }];
@@ -192,7 +192,7 @@ describe('a hostile bundle', () => {
     ],
   ];
   for (const [title, files, reason] of models) {
-    it(`whose model has ${title} is refused`, async () => {
+    it(`refuses a bundle whose model has ${title}`, async () => {
       await writeTarGz(archive, tarEntries(files(), ''));
       await expectRefused(reason);
     });

@@ -7,8 +7,8 @@ import { scored } from '../support/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
 import { workspace } from '../support/workspace.js';
 
-/** ONNX Runtime keeps what it is about to report in the home directory, with an id for the machine. */
-describe('what a service keeps in the home directory, to be reported to others', () => {
+/** ONNX Runtime stores telemetry with a machine id in the home directory before it sends it. */
+describe('telemetry of ONNX Runtime', () => {
   let home: string;
   let service: RunningService;
 
@@ -23,7 +23,7 @@ describe('what a service keeps in the home directory, to be reported to others',
     rmSync(home, { recursive: true, force: true });
   });
 
-  it('is nothing, after a model was run', async () => {
+  it('leaves no file in the home directory after a model was run', async () => {
     const own = await workspace(service);
     await eventually(async () => scored(await own.score([{ company_size: 120 }])), 10_000);
     expect(readdirSync(home, { recursive: true })).to.deep.equal([]);

@@ -10,18 +10,18 @@ import { refused, scored } from '../support/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
 
-/** In every body that is sent; never a word of the product's own. */
-const ofABody = 'word-of-a-body-7b1f';
+/** Part of every body; never a word of the product itself. */
+const bodyWord = 'word-of-a-body-7b1f';
 const deadlineMs = 1_000;
-const lead = { company_size: 120, lead_source: ofABody, [ofABody]: ofABody, crm_id: ofABody };
+const lead = { company_size: 120, lead_source: bodyWord, [bodyWord]: bodyWord, crm_id: bodyWord };
 
-describe('logs, errors and metrics', () => {
+describe('secrets', () => {
   let service: RunningService;
   let own: TestWorkspace;
   let metricsUrls: string[];
-  /** Every secret that was sent, in every form. */
+  /** Every secret that was sent, in each of its forms. */
   const secrets = new Set<string>();
-  /** What callers have read. */
+  /** Bodies of all replies. */
   const replies: string[] = [];
 
   before(async function () {
@@ -53,7 +53,7 @@ describe('logs, errors and metrics', () => {
     return reply;
   };
 
-  async function sendKeysEveryWay(): Promise<void> {
+  async function sendKeysInEveryPlace(): Promise<void> {
     const revoked = await own.addKey('live');
     await own.revoke(revoked);
     const mistyped = `${own.live.secret.slice(0, -1)}_`;
@@ -78,17 +78,17 @@ describe('logs, errors and metrics', () => {
   async function sendBadBodies(): Promise<void> {
     const headers = { authorization: `Bearer ${own.live.secret}` };
     for (const body of [
-      `{"${ofABody}"`,
-      ofABody,
-      { model_id: ofABody, records: [lead] },
-      { model_id: own.model._id, records: [{ company_size: { size: ofABody } }] },
-      { model_id: own.model._id, records: ofABody },
+      `{"${bodyWord}"`,
+      bodyWord,
+      { model_id: bodyWord, records: [lead] },
+      { model_id: own.model._id, records: [{ company_size: { size: bodyWord } }] },
+      { model_id: own.model._id, records: bodyWord },
     ])
       expect((await send('/v1/score', headers, body)).status, JSON.stringify(body)).to.be.within(400, 499);
   }
 
-  /** Everything that a server may fail with, and what it logs then. */
-  async function failInEveryRoom(): Promise<void> {
+  /** Makes Redis, the gateway and a worker fail, so that they log errors. */
+  async function failEverywhere(): Promise<void> {
     const { redisServer } = service;
     await freeze(redisServer.pid);
     try {
@@ -104,11 +104,11 @@ describe('logs, errors and metrics', () => {
     }, 20_000);
   }
 
-  it('never tell a key or a word of a body, whatever is sent and whatever fails', async function () {
+  it('holds no key and no word of a body in logs, replies and metrics after bad requests and failures', async function () {
     this.timeout(startTimeoutMs);
-    await sendKeysEveryWay();
+    await sendKeysInEveryPlace();
     await sendBadBodies();
-    await failInEveryRoom();
+    await failEverywhere();
     const log = await service.log();
     expect(log).to.include('gateway ready').and.to.include('"level":"error"');
     const metrics = await Promise.all(
@@ -117,7 +117,7 @@ describe('logs, errors and metrics', () => {
     expect(metrics[0]).to.include('leadscore_calls_total');
     for (const text of [log, ...metrics]) {
       for (const secret of secrets) expect(text.includes(secret), 'a key').to.equal(false);
-      expect(text.includes(ofABody), 'a word of a body').to.equal(false);
+      expect(text.includes(bodyWord), 'a word of a body').to.equal(false);
       expect(text.includes(service.keyPepper), 'the pepper').to.equal(false);
     }
     for (const text of replies)

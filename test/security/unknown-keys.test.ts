@@ -8,7 +8,7 @@ import { type TestWorkspace, workspace } from '../support/workspace.js';
 
 const lead = { company_size: 120 };
 
-describe('an address that tries keys', () => {
+describe('the limit of unknown keys', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
@@ -35,7 +35,7 @@ describe('an address that tries keys', () => {
     return counts;
   }
 
-  it('is told to wait, by every endpoint, while keys that are known pass, also new ones', async () => {
+  it('answers unknown keys with 429 at every endpoint, but accepts known and new keys from the same address', async () => {
     const { url = '' } = await service.startGateway();
     const guesses = Array.from({ length: 3 * unknownKeysAllowed }, () => guess(url));
     const counts = await statusesOf(guesses);
@@ -59,7 +59,7 @@ describe('an address that tries keys', () => {
     });
     refused(webhook, '429 rate_limited');
 
-    // The NAT with one bad caller in it: in the middle of its guesses, the keys of others pass.
+    // Callers behind the same NAT as a bad one: their keys are accepted during its guesses.
     const others = await Promise.all([own.addKey('live'), own.addKey('test')]);
     const flood = Array.from({ length: 100 }, () => guess(url));
     for (const key of [own.live, ...others, own.live]) scored(await own.score([lead], { url, key }));
@@ -68,7 +68,7 @@ describe('an address that tries keys', () => {
       .above(90);
   });
 
-  it('is told what is wrong with a key that cannot be one, and of a revoked one, as often as it asks', async () => {
+  it('answers a malformed and a revoked key with 401, never 429', async () => {
     const { url = '' } = await service.startGateway();
     const revoked = await own.addKey('live');
     await own.revoke(revoked);
@@ -77,7 +77,7 @@ describe('an address that tries keys', () => {
         refused(await own.score([lead], { url, key: { ...revoked, secret } }), '401 invalid_api_key');
   });
 
-  it('is told what is wrong with an unknown key as often as it sends the same one: it is set up badly, and does not guess', async () => {
+  it('answers repetitions of one unknown key with 401, never 429: a misconfigured caller does not guess', async () => {
     const { url = '' } = await service.startGateway();
     const key = { ...own.live, secret: newSecret('leadscore', 'live') };
     for (let time = 0; time <= 2 * unknownKeysAllowed; time += 1)
@@ -91,7 +91,7 @@ describe('an address that tries keys', () => {
       .below(unknownKeysAllowed + 5);
   });
 
-  it('is not another one because it says so, unless a trusted balancer does', async () => {
+  it('takes the client address from X-Forwarded-For only if a trusted proxy sent it', async () => {
     const [untrusting, trusting] = await Promise.all([
       service.startGateway(),
       service.startGateway({ TRUSTED_PROXIES: '127.0.0.0/8, ::1' }),

@@ -11,7 +11,7 @@ import { workspace } from '../support/workspace.js';
 const remote = { MONGODB_URL: 'mongodb://db.example.com/leadscore', REDIS_URL: 'redis://cache.example.com' };
 
 describe('the environment of a worker process', () => {
-  it('has what it reads and what Node needs, and nothing else', () => {
+  it('workerEnvironment keeps only the variables that the worker or Node reads', () => {
     const given = { ...remote, PATH: '/bin', LOG_LEVEL: 'warn', NODE_OPTIONS: '--no-warnings' };
     const notGiven = {
       KEY_PEPPER: 'a pepper of sixteen characters',
@@ -23,7 +23,7 @@ describe('the environment of a worker process', () => {
     expect(workerEnvironment({ ...given, ...notGiven })).to.deep.equal(given);
   });
 
-  it('is enough for its settings, where a gateway would ask for a pepper', () => {
+  it('workerEnvironment suffices for readWorkerConfig, while readConfig requires KEY_PEPPER', () => {
     expect(readWorkerConfig(workerEnvironment(remote))).to.include({ mongoUrl: remote.MONGODB_URL });
     expect(readWorkerConfig(remote)).not.to.have.property('keyPepper');
     expect(() => readConfig(remote)).to.throw(ConfigError, 'KEY_PEPPER');
@@ -34,11 +34,11 @@ describe('the environment of a worker process', () => {
 
     before(async function () {
       if (process.platform !== 'linux')
-        leaveOut(this, 'only Linux tells the environment of a process', 'run it on Linux');
+        leaveOut(this, 'only Linux shows the environment of a process', 'run it on Linux');
       this.timeout(startTimeoutMs);
       service = await runningService({
         gateways: 1,
-        environment: { OTHER_SECRET: 'of somebody else', RETENTION_DAYS: '2' },
+        environment: { OTHER_SECRET: 'of another program', RETENTION_DAYS: '2' },
       });
     });
     after(async function () {
@@ -51,7 +51,7 @@ describe('the environment of a worker process', () => {
         .split('\0')
         .map((line) => line.replace(/=.*/s, ''));
 
-    it('has the retention: a score that is to be forgotten is not told as the previous one', async () => {
+    it('passes RETENTION_DAYS to workers: an older score is not returned as previous_score', async () => {
       const own = await workspace(service);
       const lead = { crm_id: 'a lead', company_size: 120 };
       const daysAgo = await service.startGateway({ CLOCK_OFFSET_MS: String(-5 * dayMs) });
@@ -60,7 +60,7 @@ describe('the environment of a worker process', () => {
       expect(scoredRow(await own.score([lead]))).to.have.property('previous_score');
     });
 
-    it('has no pepper and no other secret, and that of the pool has no pepper', () => {
+    it('passes no pepper and no other secret to workers, and no pepper to the pool', () => {
       const { pool, gateways } = service.stack;
       expect(environmentOf(gateways[0]?.pid ?? 0)).to.include.members(['KEY_PEPPER', 'OTHER_SECRET']);
       expect(environmentOf(pool.pid)).to.include('REDIS_URL').and.not.to.include('KEY_PEPPER');

@@ -3,7 +3,7 @@ import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { countTreeNodes } from '../../../shared/bundle/check-covers.js';
 import { parseGolden } from '../../../shared/bundle/golden.js';
 import { readOnnxModel } from '../../../shared/bundle/onnx-model.js';
-import { OPSET_VERSIONS } from '../../../shared/bundle/onnx-operators.js';
+import { opsetVersions } from '../../../shared/bundle/onnx-operators.js';
 import { readBundle } from '../../../shared/bundle/read-bundle.js';
 import { projectFile } from '../../../shared/project-root.js';
 import { InferenceSession } from '../../../worker/inference-session.js';
@@ -13,13 +13,13 @@ import { packSample, type SampleParts, sampleBundle, sampleParts } from '../../s
 import { encodeOnnx, ints, linearModel, type SampleModel } from '../../support/sample-onnx.js';
 
 describe('checkBundle', () => {
-  it('accepts every reference model', async function () {
+  it('accepts every reference bundle', async function () {
     for (const directory of requireReferenceBundles(this)) await expectComplete(directory);
   });
 
-  it("accepts the demo's bundle", () => expectComplete(projectFile('scripts/demo/bundle')));
+  it('accepts the bundle of the demo', () => expectComplete(projectFile('scripts/demo/bundle')));
 
-  it('gives the members and a digest that depends on each of them', () => {
+  it('returns the members, and a digest that depends on each of them', () => {
     const files = sampleBundle();
     const { manifest, onnx, golden, covers, digest } = checkBundle(files);
     expect(manifest.version).to.equal('1.0.0');
@@ -39,7 +39,7 @@ describe('checkBundle', () => {
     for (const other of [...others, withoutGolden]) expect(checkBundle(other).digest).to.not.equal(digest);
   });
 
-  it('leaves out files that are no members', () => {
+  it('ignores files that are not members in the digest', () => {
     const files = sampleBundle().set('notes.txt', Buffer.from('x'));
     expect(checkBundle(files).digest).to.equal(checkBundle(sampleBundle()).digest);
   });
@@ -53,25 +53,29 @@ describe('checkBundle', () => {
   }
 });
 
-describe('covers', () => {
+describe('checkCovers', () => {
   const from = { model: 'tree' } as const;
   const covers = (...values: number[]) => Buffer.from(new Float32Array(values).buffer);
   const member = 'covers.f32';
   const rows: readonly (readonly [title: string, bytes: Buffer, reason: string])[] = [
-    ['one node short', covers(1, 1, 1, 1), 'holds 16 bytes, but 5 tree nodes need 20 (4 for each)'],
-    ['a byte too long', Buffer.alloc(21), 'holds 21 bytes, but 5 tree nodes need 20 (4 for each)'],
-    ['empty', Buffer.alloc(0), 'holds 0 bytes, but 5 tree nodes need 20 (4 for each)'],
+    ['one node too short', covers(1, 1, 1, 1), 'holds 16 bytes, but 5 tree nodes need 20 (one float32 each)'],
+    ['one byte too long', Buffer.alloc(21), 'holds 21 bytes, but 5 tree nodes need 20 (one float32 each)'],
+    ['empty', Buffer.alloc(0), 'holds 0 bytes, but 5 tree nodes need 20 (one float32 each)'],
     [
       'not a number',
       covers(1, Number.NaN, 1, 1, 1),
-      'gives node 1 the cover NaN; a cover is finite and not negative',
+      'has the cover NaN for node 1: covers must be finite and not negative',
     ],
     [
       'infinite',
       covers(1, 1, Infinity, 1, 1),
-      'gives node 2 the cover Infinity; a cover is finite and not negative',
+      'has the cover Infinity for node 2: covers must be finite and not negative',
     ],
-    ['negative', covers(1, 1, 1, 1, -2), 'gives node 4 the cover -2; a cover is finite and not negative'],
+    [
+      'negative',
+      covers(1, 1, 1, 1, -2),
+      'has the cover -2 for node 4: covers must be finite and not negative',
+    ],
   ];
   for (const [title, bytes, reason] of rows) {
     itRefuses({
@@ -90,10 +94,11 @@ describe('covers', () => {
       parts.covers = covers(1);
     },
     member,
-    reason: 'belongs to a tree model, but the ONNX graph has no tree',
+    reason:
+      'belongs to a tree model, but the ONNX graph has no tree: set explain.kind to "linear" or "baseline"',
   });
 
-  it('count the leaves of ai.onnx.ml 5 after its nodes, and several ensembles', () => {
+  it('countTreeNodes counts the leaves of ai.onnx.ml 5, and all ensembles of a graph', () => {
     const model: SampleModel = linearModel([1], 0);
     const ensemble = (opType: string, ...attribute: SampleModel['graph']['node'][number]['attribute']) =>
       model.graph.node.push({ opType, domain: 'ai.onnx.ml', input: ['input'], output: ['x'], attribute });
@@ -103,35 +108,59 @@ describe('covers', () => {
   });
 });
 
-describe('golden.jsonl', () => {
+describe('parseGolden', () => {
   const member = 'golden.jsonl';
   const rows: readonly (readonly [title: string, text: string, reason: RegExp])[] = [
-    ['a line that is no JSON', '{"record":{}}\n{"record":', /^line 2 is not JSON/],
-    ['a line that is a list', '[]', /^line 1 is not an object with a "record"$/],
-    ['a line without record', '\n{"raw":0.5}', /^line 2 is not an object with a "record"$/],
-    ['a record that is a list', '{"record":[]}', /^line 1 is not an object with a "record"$/],
-    ['a raw that is text', '{"record":{},"raw":"0.5"}', /^line 1 has a "raw" that is no number$/],
-    ['an x with text', '{"record":{},"x":[1,"2"]}', /^line 1 has an "x" that is not a list of numbers$/],
+    ['golden records with a line that is not JSON', '{"record":{}}\n{"record":', /^line 2 is not JSON/],
     [
-      'contributions of text',
-      '{"record":{},"contributions":{"a":"b"}}',
-      /^line 1 has "contributions" that are not/,
+      'golden records with a line that is a list',
+      '[]',
+      /^line 1 is not a JSON object with a "record" object$/,
     ],
-    ['a now that is no time', '{"record":{},"now":"soon"}', /^line 1 has a "now" that is no time$/],
-    ['no line', '\n\n', /^holds no record$/],
+    [
+      'golden records with a line without a record',
+      '\n{"raw":0.5}',
+      /^line 2 is not a JSON object with a "record" object$/,
+    ],
+    [
+      'golden records with a record that is a list',
+      '{"record":[]}',
+      /^line 1 is not a JSON object with a "record" object$/,
+    ],
+    [
+      'golden records with a raw that is a string',
+      '{"record":{},"raw":"0.5"}',
+      /^line 1 has a "raw" that is not a number$/,
+    ],
+    [
+      'golden records with an x that holds a string',
+      '{"record":{},"x":[1,"2"]}',
+      /^line 1 has an "x" that is not a list of numbers and nulls$/,
+    ],
+    [
+      'golden records with contributions that are strings',
+      '{"record":{},"contributions":{"a":"b"}}',
+      /^line 1 has "contributions" that are not an object of numbers$/,
+    ],
+    [
+      'golden records with a now that is not a time',
+      '{"record":{},"now":"soon"}',
+      /^line 1 has a "now" that is neither ISO 8601 nor Unix milliseconds$/,
+    ],
+    ['golden records without a line', '\n\n', /^holds no record: add one, or remove the file$/],
   ];
   for (const [title, text, reason] of rows) {
     const spoil = (parts: SampleParts) => put(parts, 'golden', Buffer.from(text));
     itRefuses({ title, spoil, member, reason });
   }
   itRefuses({
-    title: 'bytes that are not UTF-8',
+    title: 'golden records that are not UTF-8',
     spoil: (parts) => put(parts, 'golden', Buffer.from([0xff, 0xfe])),
     member,
-    reason: 'is not UTF-8 text',
+    reason: 'is not UTF-8 text: save the file as UTF-8',
   });
 
-  it('is read line by line, blank lines and Windows line ends passed over', () => {
+  it('skips blank lines and accepts Windows line ends', () => {
     const records = parseGolden(
       Buffer.from('{"record":{"a":1},"x":[1,null]}\r\n\r\n{"record":{},"now":"2026-01-01"}'),
     );
@@ -143,7 +172,7 @@ describe('golden.jsonl', () => {
 });
 
 describe('the sample bundle', () => {
-  it('runs in onnxruntime and gives what its golden records say', async () => {
+  it('runs in onnxruntime and gives the raw values of its golden records', async () => {
     const { manifest, onnx, golden } = checkBundle(sampleBundle());
     const records = parseGolden(golden ?? Buffer.alloc(0));
     const session = await InferenceSession.load(onnx, { reference: manifest.onnx, width: manifest.width });
@@ -154,7 +183,7 @@ describe('the sample bundle', () => {
     for (const [index, record] of records.entries()) expect(raw[index]).to.be.closeTo(record.raw ?? 9, 1e-6);
   });
 
-  it('of a tree runs in onnxruntime', async () => {
+  it('runs in onnxruntime when its model is a tree', async () => {
     const { manifest, onnx } = checkBundle(sampleBundle({ model: 'tree' }));
     const session = await InferenceSession.load(onnx, { reference: manifest.onnx, width: manifest.width });
     const raw = await session.run(
@@ -167,9 +196,9 @@ describe('the sample bundle', () => {
       expect(raw[row]).to.be.closeTo(sigmoid(margin), 1e-6);
   });
 
-  it('runs with the highest operator sets that are accepted', async () => {
+  it('runs in onnxruntime with the highest accepted operator set versions', async () => {
     const parts = sampleParts();
-    const highest = (domain: string) => OPSET_VERSIONS.get(domain)?.highest ?? 0;
+    const highest = (domain: string) => opsetVersions.get(domain)?.max ?? 0;
     parts.model.irVersion = 13;
     parts.model.opsetImport = ['ai.onnx', 'ai.onnx.ml'].map((domain) => ({
       domain,

@@ -6,7 +6,7 @@ import { packSample, sampleBundle, sampleParts } from '../../support/sample-bund
 const multi = { field: 'topics', label: 'Topics', type: 'multi', columns: [0], categories: ['a'] };
 const isotonic = (x: unknown, y: unknown) => ({ kind: 'isotonic', x, y });
 
-/** Each sets one member of the sample's manifest; every member stays right in itself. */
+/** Each row sets one member of the sample's manifest to a value of the right shape. */
 const rows: readonly BadManifest[] = [
   [
     'a column beyond the width',
@@ -18,23 +18,28 @@ const rows: readonly BadManifest[] = [
     'a column filled twice',
     'features.1.columns.0',
     0,
-    /is 0, which features\[0\].columns\[0\] fills already; no feature/,
+    /is 0, which features\[0\].columns\[0\] already fills; no feature/,
   ],
   [
-    'other and missing sharing a column',
+    'an other_column that is also the missing_column',
     'features.2.missing_column',
     4,
-    /^features\[2\].missing_column is 4, which features\[2\].other_column fills already/,
+    /^features\[2\].missing_column is 4, which features\[2\].other_column already fills/,
   ],
   [
-    'a missing column on a category column',
+    'a missing_column that is also a category column',
     'features.2.missing_column',
     3,
-    /^features\[2\].missing_column is 3, which features\[2\].columns\[1\] fills already/,
+    /^features\[2\].missing_column is 3, which features\[2\].columns\[1\] already fills/,
   ],
-  ['a column left empty', 'features.2.missing_column', undefined, 'no feature fills input column 5'],
   [
-    'columns left empty',
+    'a column that no feature fills',
+    'features.2.missing_column',
+    undefined,
+    'no feature fills input column 5',
+  ],
+  [
+    'columns that no feature fills',
     'width',
     14,
     /^no feature fills input column 6, 7, 8, 9, 10 and 3 more; explain.means/,
@@ -46,7 +51,7 @@ const rows: readonly BadManifest[] = [
     'features[2].columns has 2 entries for 3 categories',
   ],
   [
-    'an ordinal in two columns',
+    'an ordinal feature in four columns',
     'features.2',
     {
       field: 'a',
@@ -56,7 +61,7 @@ const rows: readonly BadManifest[] = [
       categories: ['x', 'y'],
       columns: [2, 3, 4, 5],
     },
-    'features[2].columns has 4 entries; an ordinal fills one',
+    'features[2].columns has 4 entries, but an ordinal feature fills one column',
   ],
   [
     'fewer columns than multi categories',
@@ -65,62 +70,67 @@ const rows: readonly BadManifest[] = [
     'features[2].columns has 4 entries for 1 categories',
   ],
   [
-    'categories that differ in case, width and spaces only',
+    'categories that differ only in case, width and spaces',
     'features.2.categories.1',
     ' ＷＥＢＩＮＡＲ ',
-    'features[2].categories[1] " ＷＥＢＩＮＡＲ " is the same category as "Webinar"',
+    'features[2].categories[1] " ＷＥＢＩＮＡＲ " is the same category as "Webinar" (case, width and repeated spaces are ignored)',
   ],
   [
-    'multi categories twice',
+    'a multi category twice',
     'features.2',
     { ...multi, categories: ['a', 'b', 'A', 'c'], columns: [2, 3, 4, 5] },
-    'features[2].categories[2] "A" is the same category as "a"',
+    'features[2].categories[2] "A" is the same category as "a" (case, width and repeated spaces are ignored)',
   ],
   [
-    'an alias to no category',
+    'an alias of an unknown category',
     'features.2.category_aliases.Fair',
     'Trade fair',
-    'features[2].category_aliases "Fair" leads to "Trade fair", which is none of the categories',
+    'features[2].category_aliases "Fair" maps to "Trade fair", which is not one of the categories',
   ],
   [
     'an alias that is another category',
     'features.2.category_aliases.REFERRAL',
     'Webinar',
-    'features[2].category_aliases "REFERRAL" leads to "Webinar", but it already means "Referral"',
+    'features[2].category_aliases "REFERRAL" maps to "Webinar", but already means "Referral"',
   ],
   [
     'an alias with two meanings',
     'features.2.category_aliases.WEB SEMINAR',
     'Referral',
-    'features[2].category_aliases "WEB SEMINAR" leads to "Referral", but it already means "Webinar"',
+    'features[2].category_aliases "WEB SEMINAR" maps to "Referral", but already means "Webinar"',
   ],
   [
-    'impute for one-hot',
+    'impute in a one-hot feature',
     'features.2.impute',
     0,
-    'features[2] has the key "impute", which the encoding "onehot" does not use',
+    'features[2] has the key "impute", which the encoding "onehot" does not use: remove it',
   ],
   [
-    'other_value for one-hot',
+    'other_value in a one-hot feature',
     'features.2.other_value',
     0,
-    'features[2] has the key "other_value", which the encoding "onehot" does not use',
+    'features[2] has the key "other_value", which the encoding "onehot" does not use: remove it',
   ],
-  ['descending quantiles', 'quantiles.50', 0.1, 'quantiles[50] is 0.1, below the entry before it'],
   [
-    'an isotonic x that rests',
+    'descending quantiles',
+    'quantiles.50',
+    0.1,
+    'quantiles[50] is 0.1, below the entry before it: the list must not descend',
+  ],
+  [
+    'equal neighbours in an isotonic x',
     'calibration',
     isotonic([0, 0.5, 0.5], [0, 0, 1]),
-    'calibration.x[2] is 0.5, the same as the entry before it',
+    'calibration.x[2] is 0.5, equal to the entry before it: the list must ascend strictly',
   ],
   [
-    'an isotonic y that falls',
+    'a descending isotonic y',
     'calibration',
     isotonic([0, 0.5, 1], [0, 1, 0.5]),
-    'calibration.y[2] is 0.5, below the entry before it',
+    'calibration.y[2] is 0.5, below the entry before it: the list must not descend',
   ],
   [
-    'isotonic lists of two lengths',
+    'isotonic lists of different lengths',
     'calibration',
     isotonic([0, 0.5, 1], [0, 1]),
     'calibration.x has 3 entries, but calibration.y has 2',
@@ -133,17 +143,17 @@ const rows: readonly BadManifest[] = [
     'explain.values has 7 entries for 6 input columns',
   ],
   [
-    'the ONNX file as covers',
+    'the ONNX file as the covers file',
     'explain',
     { kind: 'tree', covers: 'model.onnx' },
-    'explain.covers cannot be "model.onnx"',
+    'explain.covers is "model.onnx", the name of another member: rename the file',
   ],
 ];
 
-describe('the meaning of a manifest', () => {
-  for (const row of rows) itRefusesManifest(row);
+describe('checkManifest, once the shape is right', () => {
+  for (const [title, ...row] of rows) itRefusesManifest([`a manifest with ${title}`, ...row]);
 
-  it('with many problems is refused with the first five and the number of the others', () => {
+  it('names the first five problems of a manifest and counts the others', () => {
     const parts = sampleParts();
     for (const path of ['name', 'version', 'family', 'width', 'quantiles', 'calibration', 'trained_at']) {
       put(parts.manifest, path, undefined);
@@ -154,7 +164,7 @@ describe('the meaning of a manifest', () => {
     expect(error.reason).to.match(/; and 2 more$/);
   });
 
-  it('cannot steer a terminal or fill a log through its error', () => {
+  it('removes control characters from its error message and limits the length', () => {
     const parts = sampleParts();
     put(parts.manifest, 'features.2.category_aliases', { [`\u001b[2J${'x'.repeat(5000)}`]: 'none' });
     const { message } = refusalOf(() => checkBundle(packSample(parts)));
@@ -163,36 +173,36 @@ describe('the meaning of a manifest', () => {
   });
 });
 
-describe('a manifest that is unusual and right', () => {
+describe('an unusual but valid manifest', () => {
   const accepted: readonly (readonly [title: string, path: string, value: unknown])[] = [
     ['equal quantiles', 'quantiles', Array(101).fill(0.5)],
     ['a date as training time', 'trained_at', '2026-02-28'],
     ['a training time with an offset and microseconds', 'trained_at', '2026-02-28T10:00:00.123456+00:00'],
-    ['a digit in capitals in the version', 'version', 'Release 7 – β'],
+    ['spaces and a Greek letter in the version', 'version', 'Release 7 – β'],
     ['a category alias that repeats its category', 'features.2.category_aliases.webinar', 'Webinar'],
     ['a category alias in another case', 'features.2.category_aliases.fair', 'WEBINAR'],
     [
-      'keys in aliases that databases dislike',
+      'aliases whose names are special to MongoDB',
       'features.2.category_aliases',
       { $where: 'Webinar', 'a.b': 'Referral' },
     ],
     ['a steep isotonic curve', 'calibration', { kind: 'isotonic', x: [0, 1e-9], y: [0, 1] }],
-    ['a falling platt curve', 'calibration', { kind: 'platt', a: -1, b: 0 }],
-    ['a field of many words', 'features.0.field', 'How did you hear about us? '],
+    ['a descending platt curve', 'calibration', { kind: 'platt', a: -1, b: 0 }],
+    ['a field name of several words', 'features.0.field', 'How did you hear about us? '],
     ['a required feature', 'features.0.required', true],
     ['no explanation', 'explain', undefined],
     ['no validation facts', 'validation', undefined],
-    ['further validation facts', 'validation.auc', 0.9],
+    ['unknown validation facts', 'validation.auc', 0.9],
   ];
   for (const [title, path, value] of accepted) {
-    it(`is accepted with ${title}`, () => {
+    it(`accepts a manifest with ${title}`, () => {
       const parts = sampleParts();
       put(parts.manifest, path, value);
       expect(checkBundle(packSample(parts)).manifest.schema_version).to.equal(1);
     });
   }
 
-  it('is accepted with a byte order mark', () => {
+  it('accepts a manifest with a byte order mark', () => {
     const files = sampleBundle();
     const marked = Buffer.concat([
       Buffer.from([0xef, 0xbb, 0xbf]),
@@ -201,13 +211,13 @@ describe('a manifest that is unusual and right', () => {
     expect(checkBundle(files.set('manifest.json', marked)).manifest.name).to.equal('Sample score');
   });
 
-  it('is accepted with unknown members, which are named', () => {
+  it('accepts a manifest with unknown keys, and names them', () => {
     const parts = sampleParts();
     put(parts.manifest, 'trained_by', 'a person');
     expect(checkBundle(packSample(parts)).unknownKeys).to.deep.equal(['trained_by']);
   });
 
-  it('is accepted with a digest in capitals', () => {
+  it('accepts a manifest with an upper-case SHA-256', () => {
     const parts = sampleParts();
     const sha256 = checkBundle(packSample(parts)).manifest.onnx.sha256.toUpperCase();
     put(parts.manifest, 'onnx.sha256', sha256);

@@ -8,31 +8,39 @@ import { put, refusalOf } from '../../support/bundle-refusal.js';
 import { packSample, type SampleParts, sampleParts } from '../../support/sample-bundle.js';
 import { encodeOnnx, floatTensor, linearModel, tensorValue, treeModel } from '../../support/sample-onnx.js';
 
-const FLOAT = 1;
-const STRING = 8;
-const probabilities = (...shape: (number | undefined)[]) => tensorValue('probabilities', FLOAT, shape);
+const float = 1;
+const string = 8;
+const probabilities = (...shape: (number | undefined)[]) => tensorValue('probabilities', float, shape);
 
-describe('bytes that are no ONNX model', () => {
+describe('readOnnxModel', () => {
   const cases: readonly (readonly [title: string, bytes: Buffer, reason: RegExp])[] = [
-    ['nothing', Buffer.alloc(0), /it holds no graph$/],
-    ['text', Buffer.from('this is not a model'), /^cannot be read as an ONNX model/],
+    ['an empty file', Buffer.alloc(0), /it holds no graph$/],
+    ['a text file', Buffer.from('this is not a model'), /^cannot be read as an ONNX model/],
     [
-      'a cut file',
+      'a truncated file',
       encodeOnnx(linearModel([1, 2], 0)).subarray(0, -5),
       /^cannot be read as an ONNX model: index out of/,
     ],
-    ['graphs nested without end', nested(5000), /^cannot be read as an ONNX model: max depth exceeded$/],
-    ['a million empty nodes', emptyNodes(1_000_000), /has more parts than any scoring model needs$/],
+    [
+      'a file with 5,000 nested graphs',
+      nested(5000),
+      /^cannot be read as an ONNX model: max depth exceeded$/,
+    ],
+    [
+      'a file with a million empty nodes',
+      emptyNodes(1_000_000),
+      /has more parts than any scoring model needs$/,
+    ],
   ];
   for (const [title, bytes, reason] of cases) {
-    it(`are refused: ${title}`, () => {
+    it(`refuses ${title}`, () => {
       const error = refusalOf(() => readOnnxModel(bytes, 'm.onnx'));
       expect(error.member).to.equal('m.onnx');
       expect(error.reason).to.match(reason);
     });
   }
 
-  it('never cause anything but a BundleError, whichever byte is changed', () => {
+  it('throws nothing but BundleError, whichever bytes of a model change', () => {
     const good = encodeOnnx(linearModel([1, 2, 3], 0));
     const change = fc.record({ at: fc.nat(good.length - 1), byte: fc.nat(255) });
     fc.assert(
@@ -50,8 +58,8 @@ describe('bytes that are no ONNX model', () => {
   });
 });
 
-describe('an ONNX file that is unusual and right', () => {
-  it('is read with hundreds of thousands of nodes, as a forest of 400 full trees has', () => {
+describe('an unusual but valid ONNX file', () => {
+  it('readOnnxModel reads 300,000 tree nodes, as a forest of 400 full trees has', () => {
     const nodes = 300_000;
     const model = treeModel(2);
     const [ensemble] = model.graph.node;
@@ -83,12 +91,12 @@ describe('an ONNX file that is unusual and right', () => {
       'with initializers listed as inputs',
       ({ model }) => {
         model.graph.initializer.push(floatTensor('W'));
-        model.graph.input.push(tensorValue('W', FLOAT, [1]));
+        model.graph.input.push(tensorValue('W', float, [1]));
       },
     ],
     [
-      'with labels that are texts',
-      ({ model }) => put(model, 'graph.output.0', tensorValue('label', STRING, [undefined])),
+      'with string labels',
+      ({ model }) => put(model, 'graph.output.0', tensorValue('label', string, [undefined])),
     ],
     ['with one output column', ({ model }) => put(model, 'graph.output.1', probabilities(undefined, 1))],
     [
@@ -97,14 +105,14 @@ describe('an ONNX file that is unusual and right', () => {
     ],
   ];
   for (const [title, change] of accepted) {
-    it(`is accepted ${title}`, () => {
+    it(`checkBundle accepts a model ${title}`, () => {
       const parts = sampleParts();
       change(parts);
       expect(checkBundle(packSample(parts)).onnx.length).to.be.above(0);
     });
   }
 
-  it('gives its attributes as plain numbers and texts', () => {
+  it('readOnnxModel gives attributes as plain numbers and strings', () => {
     const { graph, irVersion } = readOnnxModel(encodeOnnx(linearModel([0.5, -2], 0.25)));
     const attributes = new Map(graph.node[0]?.attribute.map((attribute) => [attribute.name, attribute]));
     expect(irVersion).to.equal(8);
@@ -124,14 +132,14 @@ function field(number: number, content: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from([number * 8 + 2, ...length, rest]), content]);
 }
 
-/** A model whose graph has a node with an attribute with a graph, and so on. */
+/** A model whose graph has a node with an attribute with a graph, to this depth. */
 function nested(depth: number): Buffer {
   let graph: Buffer = Buffer.alloc(0);
   for (let level = 0; level < depth; level += 1) graph = field(1, field(5, field(6, graph)));
   return field(7, graph);
 }
 
-/** A model whose graph has nothing but nodes of two bytes each. */
+/** A model whose graph has only nodes of two bytes each. */
 function emptyNodes(count: number): Buffer {
   const graph = Buffer.alloc(2 * count);
   for (let index = 0; index < count; index += 1) graph[2 * index] = 0x0a;

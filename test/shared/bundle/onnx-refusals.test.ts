@@ -13,9 +13,9 @@ import {
 
 type Row = readonly [title: string, spoil: (model: SampleModel) => void, reason: RegExp | string];
 
-const FLOAT = 1;
-const STRING = 8;
-const DOUBLE = 11;
+const float = 1;
+const string = 8;
+const double = 11;
 
 const node = (opType: string, domain?: string): SampleNode => ({
   opType,
@@ -27,17 +27,17 @@ const node = (opType: string, domain?: string): SampleNode => ({
 const elsewhere = (name: string): SampleTensor => ({
   name,
   dims: [1],
-  dataType: FLOAT,
+  dataType: float,
   dataLocation: 1,
   externalData: [{ key: 'location', value: '/etc/passwd' }],
 });
 const texts = (name: string): SampleTensor => ({
   name,
   dims: [1],
-  dataType: STRING,
+  dataType: string,
   stringData: [Buffer.from('a')],
 });
-/** A constant that nothing reads, with one attribute. */
+/** An unused constant with one attribute. */
 const constant = (attribute: SampleNode['attribute'][number]): SampleNode => ({
   ...node('Constant'),
   input: [],
@@ -56,88 +56,88 @@ const refused = (operator: string, domain = 'ai.onnx') =>
   `operator "${operator}" of domain "${domain}" is not allowed`;
 
 const rows: readonly Row[] = [
-  ['a loop', addNode(node('Loop')), refused('Loop')],
-  ['a condition', addNode(node('If')), refused('If')],
-  ['a scan', addNode(node('Scan')), refused('Scan')],
-  ['the standard domain by its name', addNode(node('Loop', 'ai.onnx')), refused('Loop')],
-  ['random numbers', addNode(node('RandomNormal')), refused('RandomNormal')],
-  ['an operator on texts', addNode(node('StringNormalizer')), refused('StringNormalizer')],
+  ['a Loop operator', addNode(node('Loop')), refused('Loop')],
+  ['an If operator', addNode(node('If')), refused('If')],
+  ['a Scan operator', addNode(node('Scan')), refused('Scan')],
+  ['a Loop operator in the standard domain by its name', addNode(node('Loop', 'ai.onnx')), refused('Loop')],
+  ['a random number operator', addNode(node('RandomNormal')), refused('RandomNormal')],
+  ['a string operator', addNode(node('StringNormalizer')), refused('StringNormalizer')],
   ['an operator that does not exist', addNode(node('constructor')), refused('constructor')],
   [
-    'a ZipMap',
+    'a ZipMap operator',
     addNode(node('ZipMap', 'ai.onnx.ml')),
-    /^operator "ZipMap" of domain "ai.onnx.ml" is not allowed; .*zipmap=False$/,
+    /^operator "ZipMap" of domain "ai.onnx.ml" is not allowed: .*zipmap=False$/,
   ],
-  ['an operator of the other domain', addNode(node('Gemm', 'ai.onnx.ml')), refused('Gemm', 'ai.onnx.ml')],
+  ['an operator in the wrong domain', addNode(node('Gemm', 'ai.onnx.ml')), refused('Gemm', 'ai.onnx.ml')],
   ['an operator of onnxruntime', addNode(node('Gelu', 'com.microsoft')), refused('Gelu', 'com.microsoft')],
-  ['an operator of a domain of its own', addNode(node('Add', 'com.acme')), refused('Add', 'com.acme')],
+  ['an operator of a custom domain', addNode(node('Add', 'com.acme')), refused('Add', 'com.acme')],
   [
-    'a graph within an allowed operator',
+    'a subgraph in an allowed operator',
     addNode({ ...node('Identity'), attribute: [{ name: 'body', type: 5, g: emptyGraph() }] }),
-    'operator "Identity" of domain "ai.onnx" carries a graph of its own, which is not allowed',
+    'operator "Identity" of domain "ai.onnx" has a subgraph, which is not allowed',
   ],
   [
-    'several graphs within an allowed operator',
+    'several subgraphs in an allowed operator',
     addNode({ ...node('Identity'), attribute: [{ name: 'bodies', type: 10, graphs: [emptyGraph()] }] }),
-    /carries a graph of its own/,
+    /has a subgraph/,
   ],
   [
-    'labels as texts',
+    'a LabelEncoder of strings',
     addNode({ ...node('LabelEncoder', 'ai.onnx.ml'), attribute: [strings('keys_strings', ['a'])] }),
-    'operator "LabelEncoder" of domain "ai.onnx.ml" works on texts ("keys_strings"), which is not allowed',
+    'operator "LabelEncoder" of domain "ai.onnx.ml" processes strings ("keys_strings"), which is not allowed',
   ],
   [
-    'a cast to text',
-    addNode({ ...node('Cast'), attribute: [{ name: 'to', type: 2, i: STRING }] }),
-    'operator "Cast" of domain "ai.onnx" makes texts, which is not allowed',
+    'a cast to strings',
+    addNode({ ...node('Cast'), attribute: [{ name: 'to', type: 2, i: string }] }),
+    'operator "Cast" of domain "ai.onnx" casts to strings, which is not allowed',
   ],
   [
-    'a function of its own',
+    'a function',
     (model) => put(model, 'functions', [{ name: 'f', domain: 'com.acme' }]),
-    'defines the function "f"; functions of a model\'s own are not allowed',
+    'defines the function "f", but functions within a model are not allowed',
   ],
   [
     'training information',
     (model) => put(model, 'trainingInfo', [{}]),
-    'holds training information, which is not allowed',
+    'holds training information, which is not allowed: export the model for inference',
   ],
   [
-    'an initializer of texts',
+    'an initializer of strings',
     (model) => model.graph.initializer.push(texts('words')),
-    'initializer "words" is a tensor of texts, which is not allowed',
+    'initializer "words" is a tensor of strings, which is not allowed',
   ],
   [
-    'an attribute of texts',
+    'an attribute of strings',
     addNode(constant({ name: 'value', type: 4, t: texts('') })),
-    'attribute "value" of Constant is a tensor of texts, which is not allowed',
+    'attribute "value" of Constant is a tensor of strings, which is not allowed',
   ],
   [
     'an initializer in another file',
     (model) => model.graph.initializer.push(elsewhere('W')),
-    'initializer "W" keeps its data in another file ("/etc/passwd"), which is not allowed',
+    'initializer "W" keeps its data in another file ("/etc/passwd"): save the model with its data inside',
   ],
   [
-    'an initializer that only says to be elsewhere',
+    'an initializer marked as external without a file',
     (model) => model.graph.initializer.push({ ...floatTensor('W'), dataLocation: 1 }),
-    'initializer "W" keeps its data in another file (""), which is not allowed',
+    'initializer "W" keeps its data in another file (""): save the model with its data inside',
   ],
   [
     'sparse values in another file',
     (model) => put(model.graph, 'sparseInitializer', [{ values: elsewhere('S'), indices: floatTensor('I') }]),
-    'sparse initializer "S" keeps its data in another file ("/etc/passwd"), which is not allowed',
+    'sparse initializer "S" keeps its data in another file ("/etc/passwd"): save the model with its data inside',
   ],
   [
     'sparse indices in another file',
     (model) => put(model.graph, 'sparseInitializer', [{ values: floatTensor('S'), indices: elsewhere('I') }]),
-    'the indices of sparse initializer keeps its data in another file ("/etc/passwd"), which is not allowed',
+    'the indices of sparse initializer keeps its data in another file ("/etc/passwd"): save the model with its data inside',
   ],
   [
     'an attribute in another file',
     addNode(constant({ name: 'value', type: 4, t: elsewhere('') })),
-    'attribute "value" of Constant keeps its data in another file ("/etc/passwd"), which is not allowed',
+    'attribute "value" of Constant keeps its data in another file ("/etc/passwd"): save the model with its data inside',
   ],
   [
-    'a list of tensors in another file',
+    'one of several tensors of an attribute in another file',
     addNode(constant({ name: 'values', type: 9, tensors: [floatTensor('a'), elsewhere('b')] })),
     /^attribute "values" of Constant keeps its data in another file/,
   ],
@@ -147,17 +147,17 @@ const rows: readonly Row[] = [
     /^attribute "sparse_value" of Constant "v" keeps its data in another file/,
   ],
   [
-    'an operator set from the future',
+    'an unknown version of ai.onnx',
     (model) => put(model, 'opsetImport.1.version', 27),
     'uses version 27 of the operator set "ai.onnx", outside 7..26',
   ],
   [
-    'an operator set for machine learning from the future',
+    'an unknown version of ai.onnx.ml',
     (model) => put(model, 'opsetImport.0.version', 6),
     'uses version 6 of the operator set "ai.onnx.ml", outside 1..5',
   ],
   [
-    'an operator set older than onnxruntime',
+    'a version of ai.onnx that onnxruntime does not run',
     (model) => {
       put(model, 'opsetImport.1.version', 6);
       model.graph.node.push(node('Identity'));
@@ -165,84 +165,85 @@ const rows: readonly Row[] = [
     'uses version 6 of the operator set "ai.onnx", outside 7..26',
   ],
   [
-    'an operator set without version',
+    'an operator set that is not imported',
     (model) => void model.opsetImport.shift(),
-    'uses "ai.onnx.ml" without saying which version',
+    'uses operators of "ai.onnx.ml" without importing a version of that operator set',
   ],
+  ['an unknown IR version', (model) => put(model, 'irVersion', 14), 'has the IR version 14, outside 3..13'],
+  ['no IR version', (model) => put(model, 'irVersion', 0), 'has the IR version 0, outside 3..13'],
   [
-    'a format from the future',
-    (model) => put(model, 'irVersion', 14),
-    'has the IR version 14, outside 3..13',
+    'an input of another name',
+    (model) => put(model, 'graph.input.0.name', 'x'),
+    'has no input "input" (it has "x")',
   ],
-  ['no format version', (model) => put(model, 'irVersion', 0), 'has the IR version 0, outside 3..13'],
-  ['another input', (model) => put(model, 'graph.input.0.name', 'x'), 'has no input "input"; it has "x"'],
   [
     'a second input',
-    (model) => model.graph.input.push(tensorValue('more', FLOAT, [undefined, 2])),
-    'needs the further input "more"; a model takes one tensor [N, 6]',
+    (model) => model.graph.input.push(tensorValue('more', float, [undefined, 2])),
+    'needs a second input "more", but a model may take only one tensor [N, 6]',
   ],
-  ['an input of doubles', setInput(DOUBLE, [undefined, 6]), 'input "input" is float64, not float32'],
-  ['an input of texts', setInput(STRING, [undefined, 6]), 'input "input" is string, not float32'],
+  ['an input of doubles', setInput(double, [undefined, 6]), 'input "input" is float64, not float32'],
+  ['an input of strings', setInput(string, [undefined, 6]), 'input "input" is string, not float32'],
   [
     'an input that is too wide',
-    setInput(FLOAT, [undefined, 7]),
-    'input "input" is 7 columns wide, but the manifest says 6',
+    setInput(float, [undefined, 7]),
+    'input "input" is 7 columns wide, but width in the manifest is 6',
   ],
   [
-    'a batch of one',
-    setInput(FLOAT, [1, 6]),
-    'input "input" takes exactly 1 rows; leave the first dimension open',
+    'a fixed batch size of one',
+    setInput(float, [1, 6]),
+    'input "input" takes exactly 1 rows: leave its first dimension open',
   ],
-  ['an input of rank 1', setInput(FLOAT, [6]), 'input "input" has 1 dimensions, not 2'],
-  ['an input of rank 3', setInput(FLOAT, [undefined, 6, 1]), 'input "input" has 3 dimensions, not 2'],
+  ['an input of rank 1', setInput(float, [6]), 'input "input" has 1 dimensions, not 2'],
+  ['an input of rank 3', setInput(float, [undefined, 6, 1]), 'input "input" has 3 dimensions, not 2'],
   [
     'an input that is a sequence',
     (model) => put(model, 'graph.input.0.type', { sequenceType: {} }),
     'input "input" is not a tensor',
   ],
   [
-    'another output',
+    'an output of another name',
     (model) => put(model, 'graph.output.1.name', 'scores'),
-    'has no output "probabilities"; it has "label", "scores"',
+    'has no output "probabilities" (it has "label", "scores")',
   ],
-  [
-    'an output of whole numbers',
-    setOutput(7, [undefined, 2]),
-    'output "probabilities" is int64, not float32',
-  ],
+  ['an output of integers', setOutput(7, [undefined, 2]), 'output "probabilities" is int64, not float32'],
   [
     'an output of doubles',
-    setOutput(DOUBLE, [undefined, 2]),
+    setOutput(double, [undefined, 2]),
     'output "probabilities" is float64, not float32',
   ],
-  ['an output of rank 0', setOutput(FLOAT, []), 'output "probabilities" has 0 dimensions, not 1 or 2'],
+  ['an output of rank 0', setOutput(float, []), 'output "probabilities" has 0 dimensions, not 1 or 2'],
   [
     'an output of rank 3',
-    setOutput(FLOAT, [undefined, 2, 1]),
+    setOutput(float, [undefined, 2, 1]),
     'output "probabilities" has 3 dimensions, not 1 or 2',
   ],
   [
     'an output that is a map',
     (model) => put(model, 'graph.output.1.type', { sequenceType: {} }),
-    'output "probabilities" is not a tensor; convert the model with the option zipmap=False',
+    'output "probabilities" is not a tensor: convert the model with the option zipmap=False',
   ],
 ];
 
-describe('an ONNX file', () => {
+describe('checkOnnx', () => {
   for (const [title, spoil, reason] of rows) {
-    itRefuses({ title, spoil: ({ model }) => spoil(model), member: 'model.onnx', reason });
+    itRefuses({
+      title: `a model with ${title}`,
+      spoil: ({ model }) => spoil(model),
+      member: 'model.onnx',
+      reason,
+    });
   }
 
   itRefuses({
-    title: 'a positive class that the output does not have',
+    title: 'a positive class beyond the columns of the output',
     spoil: ({ manifest }) => put(manifest, 'onnx.positive_class', 2),
     member: 'model.onnx',
     reason: 'output "probabilities" has 2 classes, but the manifest\'s positive_class is 2',
   });
   itRefuses({
-    title: 'a positive class beyond the labels of a classifier of open width',
+    title: 'a positive class beyond the labels of a classifier with an output of open width',
     spoil: ({ manifest, model }) => {
-      setOutput(FLOAT, [undefined, undefined])(model);
+      setOutput(float, [undefined, undefined])(model);
       put(manifest, 'onnx.positive_class', 2);
     },
     member: 'model.onnx',
@@ -251,20 +252,20 @@ describe('an ONNX file', () => {
   itRefuses({
     title: 'a positive class of 2 with one output column',
     spoil: ({ manifest, model }) => {
-      setOutput(FLOAT, [undefined, 1])(model);
+      setOutput(float, [undefined, 1])(model);
       put(manifest, 'onnx.positive_class', 2);
     },
     member: 'model.onnx',
     reason: /^output "probabilities" has 2 classes/,
   });
   itRefuses({
-    title: 'another digest',
+    title: 'a manifest with the SHA-256 of another file',
     spoil: ({ manifest }) => put(manifest, 'onnx.sha256', '0'.repeat(64)),
     member: 'model.onnx',
-    reason: /^has the SHA-256 [0-9a-f]{64}, but the manifest says 0{64}$/,
+    reason: /^has the SHA-256 [0-9a-f]{64}, but onnx.sha256 is 0{64}: export the bundle again$/,
   });
 
-  it('names external data deep within a graph of a graph, beside the operators', () => {
+  it('names external data in a subgraph of a subgraph as well as the operator', () => {
     const inner = { ...emptyGraph(), initializer: [elsewhere('deep')] };
     const outer = {
       ...emptyGraph(),
@@ -275,11 +276,11 @@ describe('an ONNX file', () => {
     const { problems } = refusalOf(() => checkBundle(packSample(parts)));
     expect(problems).to.deep.equal([
       refused('Loop'),
-      'initializer "deep" keeps its data in another file ("/etc/passwd"), which is not allowed',
+      'initializer "deep" keeps its data in another file ("/etc/passwd"): save the model with its data inside',
     ]);
   });
 
-  it('larger than the limit is refused before anything else', () => {
+  it('refuses a file above the size limit before any other check', () => {
     const files = sampleBundle();
     const { reason } = refusalOf(() => checkBundle(files, { onnxLimitBytes: 100 }));
     expect(reason).to.match(/^is \d+ bytes, above the limit of 100 bytes for a model$/);

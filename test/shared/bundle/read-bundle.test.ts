@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { BUNDLE_LIMITS } from '../../../shared/bundle/bundle-limits.js';
+import { bundleLimits } from '../../../shared/bundle/bundle-limits.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { readBundle } from '../../../shared/bundle/read-bundle.js';
 import { refusalLater } from '../../support/bundle-refusal.js';
 import { sampleBundle } from '../../support/sample-bundle.js';
 import { type TarEntry, tarArchive, tarEntries, writeTarGz } from '../../support/tar-archive.js';
 
-const MEBIBYTE = 1024 * 1024;
+const mebibyte = 1024 * 1024;
 
 describe('readBundle', () => {
   let folder: string;
@@ -34,7 +34,7 @@ describe('readBundle', () => {
     return directory;
   }
 
-  it('reads the same from a directory and from archives of it', async () => {
+  it('gives the same members for a directory and for archives of it', async () => {
     const directory = await writeDirectory(sample);
     const tar = promisify(execFile);
     await tar('tar', ['czf', archive, '-C', folder, 'sample']);
@@ -48,7 +48,7 @@ describe('readBundle', () => {
     }
   });
 
-  it('keeps golden records, and names what it ignores', async () => {
+  it('keeps golden records, and names the files that it ignores', async () => {
     const files = sampleBundle().set('README.md', Buffer.from('hello'));
     const directory = await writeDirectory(files);
     await mkdir(join(directory, '.git'));
@@ -62,7 +62,7 @@ describe('readBundle', () => {
     expect(checkBundle(unpacked).digest).to.equal(checkBundle(read).digest);
   });
 
-  it('passes over what macOS adds to archives', async () => {
+  it('ignores the ._ files that macOS adds to archives', async () => {
     const entries = [
       { name: './._sample', bytes: Buffer.from('x') },
       { name: 'sample', type: 'directory' as const },
@@ -75,7 +75,7 @@ describe('readBundle', () => {
     expect(files.ignored).to.deep.equal(['._sample', '._manifest.json']);
   });
 
-  it('reads the manifest alone when it cannot be understood, for the check to say why', async () => {
+  it('keeps only the manifest when it is not JSON', async () => {
     await writeTarGz(archive, [
       { name: 'manifest.json', bytes: Buffer.from('{') },
       { name: 'model.onnx', bytes: Buffer.from('x') },
@@ -92,32 +92,42 @@ describe('readBundle', () => {
       'a path that leads out',
       [{ name: '../manifest.json', bytes }],
       '../manifest.json',
-      /^leads out of the archive$/,
+      /^leads out of the archive: pack the bundle without "\.\." in its paths$/,
     ],
     [
-      'a path that leads out within',
+      'a path that leads out in its middle',
       [{ name: 'a/../../b', bytes }],
       'a/../../b',
-      /^leads out of the archive$/,
+      /^leads out of the archive: pack the bundle without "\.\." in its paths$/,
     ],
-    ['an absolute path', [{ name: '/manifest.json', bytes }], '/manifest.json', /^is an absolute path$/],
-    ['a drive letter', [{ name: 'C:manifest.json', bytes }], 'C:manifest.json', /^is an absolute path$/],
+    [
+      'an absolute path',
+      [{ name: '/manifest.json', bytes }],
+      '/manifest.json',
+      /^is an absolute path: pack the bundle with relative paths$/,
+    ],
+    [
+      'a drive letter',
+      [{ name: 'C:manifest.json', bytes }],
+      'C:manifest.json',
+      /^is an absolute path: pack the bundle with relative paths$/,
+    ],
     ['a backslash', [{ name: '..\\manifest.json', bytes }], '..\\manifest.json', /^has a backslash/],
     [
-      'a path that leads out by its extended header',
+      'a path that leads out in its pax header',
       [{ name: 'manifest.json', bytes, pax: { path: '../../manifest.json' } }],
       '../../manifest.json',
-      /^leads out of the archive$/,
+      /^leads out of the archive: pack the bundle without "\.\." in its paths$/,
     ],
     [
       'a symbolic link',
       [{ name: 'manifest.json', type: 'symlink', linkname: '/etc/passwd' }],
       'manifest.json',
-      /^is a symlink; only regular files are allowed$/,
+      /^is a symlink: only regular files are allowed$/,
     ],
-    ['a hard link', [{ name: 'm', type: 'link', linkname: '/etc/passwd' }], 'm', /^is a link; only regular/],
-    ['a device', [{ name: 'm', type: 'character-device' }], 'm', /^is a character-device; only regular/],
-    ['a named pipe', [{ name: 'm', type: 'fifo' }], 'm', /^is a fifo; only regular/],
+    ['a hard link', [{ name: 'm', type: 'link', linkname: '/etc/passwd' }], 'm', /^is a link: only regular/],
+    ['a device', [{ name: 'm', type: 'character-device' }], 'm', /^is a character-device: only regular/],
+    ['a named pipe', [{ name: 'm', type: 'fifo' }], 'm', /^is a fifo: only regular/],
     [
       'a member twice',
       [
@@ -125,15 +135,20 @@ describe('readBundle', () => {
         { name: './manifest.json', bytes },
       ],
       'manifest.json',
-      /^is in the archive twice$/,
+      /^is in the archive twice: pack it once$/,
     ],
     [
       'a nested folder',
       [{ name: 'a/b/manifest.json', bytes }],
       'a/b/manifest.json',
-      /^lies in a nested folder/,
+      /^lies in a nested folder: put all files of the bundle in one folder$/,
     ],
-    ['an empty nested folder', [{ name: 'a/b', type: 'directory' }], 'a/b', /^is a folder within the bundle/],
+    [
+      'an empty nested folder',
+      [{ name: 'a/b', type: 'directory' }],
+      'a/b',
+      /^is a nested folder: put all files of the bundle in one folder$/,
+    ],
     [
       'a folder beside the files',
       [
@@ -141,7 +156,7 @@ describe('readBundle', () => {
         { name: 'b', type: 'directory' },
       ],
       'b',
-      /^is a folder beside the files/,
+      /^is a folder beside the files of the bundle: put all files of the bundle in one folder$/,
     ],
     [
       'two folders',
@@ -150,11 +165,11 @@ describe('readBundle', () => {
         { name: 'b/model.onnx', bytes },
       ],
       'b/model.onnx',
-      /^lies beside the folder of the other files/,
+      /^lies in another folder than the files before it: put all files of the bundle in one folder$/,
     ],
     [
       'a manifest above its limit',
-      [{ name: 'manifest.json', bytes: Buffer.alloc(8 * MEBIBYTE + 1) }],
+      [{ name: 'manifest.json', bytes: Buffer.alloc(8 * mebibyte + 1) }],
       'manifest.json',
       /^is 8 MiB, above the limit of 8 MiB$/,
     ],
@@ -162,7 +177,7 @@ describe('readBundle', () => {
       'too many entries',
       Array.from({ length: 1001 }, (_, index) => ({ name: `${index}`, bytes })),
       '1000',
-      /^is one of more than 1000 entries$/,
+      /^is one of more than 1000 entries: remove files that the manifest does not name$/,
     ],
   ];
   for (const [title, entries, member, reason] of hostile) {
@@ -174,42 +189,46 @@ describe('readBundle', () => {
     });
   }
 
-  it('refuses a header that claims 2 GB without waiting for them', async () => {
+  it('refuses an entry whose header claims 2 GB before reading it', async () => {
     const tar = await tarArchive([{ name: 'model.onnx', bytes: Buffer.alloc(4096) }]);
-    await writeFile(archive, gzipSync(withClaimedSize(tar, 2 * 1024 * MEBIBYTE)));
+    await writeFile(archive, gzipSync(withClaimedSize(tar, 2 * 1024 * mebibyte)));
     const error = await refusalLater(readBundle(archive));
     expect(error.message).to.equal('model.onnx: is 2048 MiB, above the limit of 64 MiB');
   });
 
-  it('stops inflating at the total limit, 256 MiB unless told otherwise', async () => {
-    expect(BUNDLE_LIMITS.totalBytes).to.equal(256 * MEBIBYTE);
-    const bytes = Buffer.alloc(MEBIBYTE);
+  it('stops inflating at the total limit, 256 MiB by default', async () => {
+    expect(bundleLimits.totalBytes).to.equal(256 * mebibyte);
+    const bytes = Buffer.alloc(mebibyte);
     await writeTarGz(
       archive,
       ['a', 'b', 'c'].map((name) => ({ name, bytes })),
     );
-    const error = await refusalLater(readBundle(archive, { ...BUNDLE_LIMITS, totalBytes: 2.5 * MEBIBYTE }));
-    expect(error.message).to.equal('sample.tar.gz: inflates to more than the limit of 2.5 MiB');
+    const error = await refusalLater(readBundle(archive, { ...bundleLimits, totalBytes: 2.5 * mebibyte }));
+    expect(error.message).to.equal(
+      'sample.tar.gz: inflates to more than the limit of 2.5 MiB: remove files that the manifest does not name',
+    );
   });
 
-  it('stops inflating what never becomes an entry', async () => {
+  it('stops inflating data that never becomes an entry', async () => {
     const header = await tarArchive([{ name: 'pax', bytes: Buffer.alloc(0) }]);
-    await writeFile(archive, gzipSync(Buffer.concat([header, Buffer.alloc(2 * MEBIBYTE)])));
-    const error = await refusalLater(readBundle(archive, { ...BUNDLE_LIMITS, totalBytes: MEBIBYTE }));
-    expect(error.reason).to.equal('inflates to more than the limit of 1 MiB');
+    await writeFile(archive, gzipSync(Buffer.concat([header, Buffer.alloc(2 * mebibyte)])));
+    const error = await refusalLater(readBundle(archive, { ...bundleLimits, totalBytes: mebibyte }));
+    expect(error.reason).to.equal(
+      'inflates to more than the limit of 1 MiB: remove files that the manifest does not name',
+    );
   });
 
   const broken: readonly (readonly [title: string, make: () => Promise<Buffer>, reason: RegExp])[] = [
-    ['no gzip', () => tarArchive(tarEntries(sample, '')), /incorrect header check$/],
-    ['nothing', async () => Buffer.alloc(0), /^cannot be read as/],
-    ['text in gzip', async () => gzipSync('not a tar '.repeat(100)), /Invalid tar header/],
+    ['not gzip', () => tarArchive(tarEntries(sample, '')), /incorrect header check$/],
+    ['empty', async () => Buffer.alloc(0), /^cannot be read as/],
+    ['text within gzip', async () => gzipSync('not a tar '.repeat(100)), /Invalid tar header/],
     [
-      'a cut gzip',
+      'truncated gzip',
       async () => gzipSync(await tarArchive(tarEntries(sample, ''))).subarray(0, -20),
       /unexpected end/,
     ],
     [
-      'a cut tar',
+      'a truncated tar',
       async () => gzipSync((await tarArchive(tarEntries(sample, ''))).subarray(0, 1000)),
       /nexpected end/,
     ],
@@ -223,9 +242,9 @@ describe('readBundle', () => {
     });
   }
 
-  it('refuses a path that is not there', async () => {
+  it('refuses a path that does not exist', async () => {
     const error = await refusalLater(readBundle(join(folder, 'nothing')));
-    expect(error.message).to.equal('nothing: there is no such file or directory');
+    expect(error.message).to.equal('nothing: no such file or directory: check the path');
   });
 
   it('refuses a directory with a link in place of a member', async () => {
@@ -233,10 +252,10 @@ describe('readBundle', () => {
     await rm(join(directory, 'model.onnx'));
     await symlink('/etc/hostname', join(directory, 'model.onnx'));
     const error = await refusalLater(readBundle(directory));
-    expect(error.message).to.equal('model.onnx: is a symbolic link, not a file');
+    expect(error.message).to.equal('model.onnx: is a symbolic link: put the file itself into the bundle');
   });
 
-  it('refuses a directory with a folder or a pipe in place of a member, without waiting', async () => {
+  it('refuses a directory with a folder or a named pipe in place of a member, without blocking', async () => {
     const directory = await writeDirectory(sample);
     await rm(join(directory, 'model.onnx'));
     await mkdir(join(directory, 'model.onnx'));
@@ -251,11 +270,11 @@ describe('readBundle', () => {
 
   it('refuses a directory with a member above its limit', async () => {
     const directory = await writeDirectory(sample);
-    const error = await refusalLater(readBundle(directory, { ...BUNDLE_LIMITS, memberBytes: 100 }));
+    const error = await refusalLater(readBundle(directory, { ...bundleLimits, memberBytes: 100 }));
     expect(error.message).to.match(/^model.onnx: is \d+ bytes, above the limit of 100 bytes$/);
   });
 
-  it('does not follow a manifest out of the directory', async () => {
+  it('does not read a file outside the directory that the manifest names', async () => {
     await writeFile(join(folder, 'secret.onnx'), 'x');
     const text = String(sample.get('manifest.json')).replace('"model.onnx"', '"../secret.onnx"');
     const directory = await writeDirectory(new Map(sample).set('manifest.json', Buffer.from(text)));
@@ -264,7 +283,7 @@ describe('readBundle', () => {
   });
 });
 
-/** The archive with another size in its first header, and the header's checksum made right again. */
+/** The archive with another size in its first header, and a checksum to match. */
 function withClaimedSize(tar: Buffer, size: number): Buffer {
   const changed = Buffer.from(tar);
   changed.write(`${size.toString(8).padStart(11, '0')}\0`, 124);

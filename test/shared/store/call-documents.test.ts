@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Db } from 'mongodb';
 import { callIdGenerator, newId } from '../../../shared/identifiers.js';
-import { CallDocuments, EarlierForm } from '../../../shared/store/call-documents.js';
+import { CallDocuments, PreReleaseDatabase } from '../../../shared/store/call-documents.js';
 import { callsCollection } from '../../../shared/store/calls-collection.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
 import { prepareDatabase } from '../../../shared/store/prepare.js';
@@ -9,7 +9,7 @@ import { UsageLedger } from '../../../shared/store/usage-ledger.js';
 import { documentsOfCall } from '../../support/documents-of-call.js';
 import { freshDatabases } from '../../support/servers.js';
 
-describe('the documents of calls', () => {
+describe('CallDocuments', () => {
   let mongo: Mongo;
   const org = newId('org');
   const newCallId = callIdGenerator();
@@ -34,13 +34,13 @@ describe('the documents of calls', () => {
   const soon = () => AbortSignal.timeout(5_000);
   const ids = (documents: readonly { readonly _id: string }[]) => documents.map(({ _id }) => _id);
 
-  it('are one for up to a hundred records, whose _id is the call id', () => {
+  it('records up to a hundred records in one document, whose _id is the call id', () => {
     expect(ids(callOf(100)).map(({ length }) => length)).to.deep.equal([26]);
     const [head = '', ...further] = ids(callOf(201));
     expect(further).to.deep.equal([`${head}.0100`, `${head}.0200`]);
   });
 
-  it('are written each by itself: one that is there does not keep the others', async () => {
+  it('insertEach reports an existing document as duplicate and writes the others', async () => {
     const calls = new CallDocuments(mongo.database);
     const [one, two] = [callOf(1), callOf(1)].flat();
     if (one === undefined || two === undefined) throw new Error('a call has no document');
@@ -53,7 +53,7 @@ describe('the documents of calls', () => {
     expect([...standing]).to.have.members(ids([one, two]));
   });
 
-  it('are not confirmed where MongoDB says that a majority does not have them', async () => {
+  it('insertEach reports isConfirmed false after a write concern error', async () => {
     const reply = {
       ok: 1,
       n: 1,
@@ -63,7 +63,7 @@ describe('the documents of calls', () => {
     expect(await calls.insertEach(callOf(1), soon())).to.deep.include({ duplicates: [], isConfirmed: false });
   });
 
-  it('of a large call all go when it is voided, and only a void row stays', async () => {
+  it('voiding a large call removes all its documents and leaves a void row', async () => {
     const calls = new CallDocuments(mongo.database);
     const ledger = new UsageLedger(mongo.database);
     const [large, other] = [callOf(250), callOf(250)];
@@ -80,11 +80,11 @@ describe('the documents of calls', () => {
     expect(await stored.countDocuments({ _id: { $gte: otherId, $lt: `${otherId}/` } })).to.equal(3);
   });
 
-  it('are not looked for in a database that an earlier Leadscore wrote', async () => {
+  it('prepareDatabase refuses a database of a pre-release Leadscore', async () => {
     const earlier = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
     await earlier.database.collection('usage_ledger').insertOne({ records: 1 });
     const refusal = await prepareDatabase(earlier.database).catch((error: unknown) => error);
-    expect(refusal).to.be.instanceOf(EarlierForm);
+    expect(refusal).to.be.instanceOf(PreReleaseDatabase);
     await earlier.client.close();
   });
 });

@@ -9,7 +9,7 @@ import { freshDatabases } from '../../support/servers.js';
 
 const password = 'hunter2';
 
-describe('a connection to MongoDB', () => {
+describe('connectMongo', () => {
   let directory: string;
   let standalone: LocalServer;
   let uninitiated: LocalServer;
@@ -28,49 +28,49 @@ describe('a connection to MongoDB', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** Why a connection is refused; it is closed when it is not. */
+  /** The message of a refused connection. */
   async function refusal(url: string): Promise<string> {
     try {
       const { client } = await connectMongo(url, { name: 'leadscore-test', longestWaitMs: 500 });
       await client.close();
-      return 'nothing: it is used';
+      return 'not refused';
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
     }
   }
 
-  it('is refused to a server without transactions, which is told how to get them', async () => {
+  it('refuses a standalone server, and says how to start a replica set', async () => {
     const how =
-      'MONGODB_URL names a MongoDB that is no replica set: start it with --replSet and run rs.initiate()';
+      'MONGODB_URL names a MongoDB that is not a replica set: start it with --replSet and run rs.initiate()';
     expect(await refusal(standalone.url)).to.equal(how);
     expect(await refusal(`${standalone.url}?directConnection=true`)).to.equal(how);
-    expect(await refusal(`${standalone.url}?replicaSet=rs0`)).to.include('no member of the replica set');
+    expect(await refusal(`${standalone.url}?replicaSet=rs0`)).to.include('not a member of the replica set');
   });
 
-  it('is refused to a replica set that nobody has begun', async () => {
+  it('refuses a replica set that is not initiated', async () => {
     for (const options of ['', '?replicaSet=rs0', '?directConnection=true'])
       expect(await refusal(`${uninitiated.url}${options}`), options).to.include('run rs.initiate()');
   });
 
-  it('is refused to a server of another replica set', async () => {
+  it('refuses a server of another replica set', async () => {
     const url = replicaSetUrl.replace('replicaSet=rs0', 'replicaSet=rs1');
-    expect(await refusal(url)).to.include('no member of the replica set');
+    expect(await refusal(url)).to.include('not a member of the replica set');
   });
 
-  it('says so when the server does not let it in, and does not show the password', async () => {
+  it('names a refused login, and does not show the password', async () => {
     const said = await refusal(replicaSetUrl.replace('://', `://user:${password}@`));
     expect(said).to.include('check the user and the password').and.include('Authentication failed');
     expect(said).to.not.include('did not answer').and.not.include(password);
   });
 
-  it('says what the driver last saw when nothing answers', async () => {
+  it('names the last error of the driver when no server answers', async () => {
     const said = await refusal(`mongodb://user:${password}@127.0.0.1:1/`);
     expect(said)
       .to.match(/^MongoDB did not answer: .*ECONNREFUSED/)
       .and.not.include(password);
   });
 
-  it('names MONGODB_URL when the driver does not take an option, and shows no value', async () => {
+  it('names MONGODB_URL when the driver rejects an option, and does not show its value', async () => {
     expect(await refusal('mongodb://127.0.0.1/?foo=1')).to.equal(
       'MONGODB_URL cannot be used: option foo is not supported',
     );
@@ -80,7 +80,7 @@ describe('a connection to MongoDB', () => {
       .and.not.include(password);
   });
 
-  it('reads from the primary whatever the address says: a transaction can read nowhere else', async () => {
+  it('reads from the primary even if MONGODB_URL has another readPreference', async () => {
     const url = `${replicaSetUrl}&readPreference=secondaryPreferred`;
     const { client, database } = await connectMongo(url, { name: 'leadscore-test' });
     try {

@@ -4,7 +4,7 @@ import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
 import { leadIndex, PredictionStore } from '../../../shared/store/predictions.js';
 import { freshDatabases } from '../../support/servers.js';
 
-describe('the index of leads', () => {
+describe('PredictionStore.prepare', () => {
   let mongo: Mongo;
 
   beforeEach(async () => {
@@ -12,21 +12,21 @@ describe('the index of leads', () => {
   });
   afterEach(() => mongo.client.close());
 
-  /** How the index is stored; undefined where that is as usual. */
+  /** Storage options of the index of leads; undefined for the defaults. */
   async function storageOfIndex(): Promise<unknown> {
     const indexes = await mongo.database.collection(callsCollection).indexes();
     const found = indexes.find(({ key }) => JSON.stringify(key) === JSON.stringify(leadIndex));
-    expect(found, 'the index').to.be.an('object');
+    expect(found, 'the index of leads').to.be.an('object');
     return found?.storageEngine;
   }
 
-  it('has small pages', async () => {
+  it('creates the index of leads with small pages', async () => {
     await new PredictionStore(mongo.database).prepare();
     await new PredictionStore(mongo.database).prepare();
     expect(await storageOfIndex()).to.deep.equal({ wiredTiger: { configString: 'leaf_page_max=4KB' } });
   });
 
-  it('stays as it is where there is one with pages of the usual size', async () => {
+  it('keeps an existing index of leads with pages of the default size', async () => {
     await mongo.database.collection(callsCollection).createIndex(leadIndex);
     await new PredictionStore(mongo.database).prepare();
     expect(await storageOfIndex()).to.equal(undefined);

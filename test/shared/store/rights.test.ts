@@ -12,7 +12,7 @@ import { mongodWith } from '../../support/mongod-with.js';
 const password = 'hunter2';
 const electedWithinMs = 20_000;
 
-describe('a MongoDB that asks for a password', () => {
+describe('a MongoDB with authentication', () => {
   let directory: string;
   let server: LocalServer;
 
@@ -20,18 +20,18 @@ describe('a MongoDB that asks for a password', () => {
     this.timeout(60_000);
     directory = await mkdtemp(join(tmpdir(), 'leadscore-rights-'));
     const keyFile = join(directory, 'key');
-    await writeFile(keyFile, 'its members know each other by this', { mode: 0o400 });
+    await writeFile(keyFile, 'key of the replica set members', { mode: 0o400 });
     server = await mongodWith(directory, ['--replSet', 'rs0', '--keyFile', keyFile]);
     const members = [{ _id: 0, host: `127.0.0.1:${server.port}` }];
-    // Whoever is on its machine may do this much, until there is a user.
-    const nobody = new MongoClient(address('', '?directConnection=true'));
-    await nobody.db('admin').command({ replSetInitiate: { _id: 'rs0', members } });
+    // MongoDB allows this from its own machine until the first user exists.
+    const anonymous = new MongoClient(address('', '?directConnection=true'));
+    await anonymous.db('admin').command({ replSetInitiate: { _id: 'rs0', members } });
     await eventually(async () => {
-      const { isWritablePrimary } = await nobody.db('admin').command({ hello: 1 });
+      const { isWritablePrimary } = await anonymous.db('admin').command({ hello: 1 });
       expect(isWritablePrimary).to.equal(true);
     }, electedWithinMs);
-    await nobody.db('admin').command({ createUser: 'admin', pwd: password, roles: ['root'] });
-    await nobody.close();
+    await anonymous.db('admin').command({ createUser: 'admin', pwd: password, roles: ['root'] });
+    await anonymous.close();
     const admin = new MongoClient(address(`admin:${password}@`, '?directConnection=true'));
     for (const role of ['read', 'readWrite'])
       await admin
@@ -48,28 +48,28 @@ describe('a MongoDB that asks for a password', () => {
 
   const address = (user: string, options: string) => `mongodb://${user}127.0.0.1:${server.port}/${options}`;
 
-  /** Why a process does not start on it. */
+  /** The message with which a start fails. */
   async function refusal(user: string): Promise<string> {
     try {
       const url = address(user, 'leadscore?replicaSet=rs0&authSource=admin');
       const { client, database } = await connectMongo(url, { name: 'leadscore-test' });
       await prepareDatabase(database).finally(() => client.close());
-      return 'nothing: it is used';
+      return 'not refused';
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
     }
   }
 
-  it('says so when the address has none', async () => {
+  it('asks for a user and a password when MONGODB_URL has none', async () => {
     expect(await refusal('')).to.include('MongoDB asks for a user and a password');
   });
 
-  it('says which right a user lacks, to read or to write', async () => {
+  it('names the missing role when the user may not read or write', async () => {
     for (const user of ['elsewhere', 'read'])
       expect(await refusal(`${user}:${password}@`), user).to.include('give it the role readWrite');
   });
 
-  it('is used by one who has it', async () => {
-    expect(await refusal(`readWrite:${password}@`)).to.equal('nothing: it is used');
+  it('connects and creates the indexes when the user has the role readWrite', async () => {
+    expect(await refusal(`readWrite:${password}@`)).to.equal('not refused');
   });
 });

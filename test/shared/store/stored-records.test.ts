@@ -8,7 +8,7 @@ import { freshDatabases } from '../../support/servers.js';
 
 const mebibyte = 1024 * 1024;
 
-describe('what records were scored from', () => {
+describe('PredictionStore.storedRecords', () => {
   let client: MongoClient;
   let replyBytes: number;
   const newCallId = callIdGenerator();
@@ -27,7 +27,7 @@ describe('what records were scored from', () => {
   const read = (ids: readonly string[]) => new PredictionStore(client.db()).storedRecords(ids, 5_000);
   const collection = () => client.db().collection<PredictionSlice>(callsCollection);
 
-  /** Records a call with these fields, and gives the ids of its predictions. */
+  /** Records a call with these fields; returns the ids of its predictions. */
   async function record(fields: readonly string[], version = 'v1'): Promise<string[]> {
     const [at, callId] = [new Date(), newCallId(Date.now())];
     const zeros = fields.map(() => 0);
@@ -38,7 +38,7 @@ describe('what records were scored from', () => {
     return fields.map((_, row) => predictionId(callId, row));
   }
 
-  it('is given of any rows of any calls', async () => {
+  it('reads any rows of any calls', async () => {
     const fieldsOf = (call: number) => Array.from({ length: 120 }, (_, row) => `["${call}.${row}"]`);
     const calls: string[][] = [];
     for (let call = 0; call < 40; call += 1) calls.push(await record(fieldsOf(call), `v${call}`));
@@ -55,7 +55,7 @@ describe('what records were scored from', () => {
       expect(found.get(id), text).to.deep.equal({ version, fields: text });
   });
 
-  it('is missing where it was erased, removed, or never there', async () => {
+  it('leaves out predictions that were erased, removed or never recorded', async () => {
     const ids = await record(['["a"]', '["b"]']);
     const [gone = ''] = await record(['["c"]']);
     await collection().updateOne({ _id: ids[0]?.split('.')[0] ?? '' }, { $set: { 'fields.1': null } });
@@ -64,7 +64,7 @@ describe('what records were scored from', () => {
     expect([...found]).to.deep.equal([[ids[0], { version: 'v1', fields: '["a"]' }]]);
   });
 
-  it('is read without that of its neighbours', async () => {
+  it('transfers only the requested fields of a slice', async () => {
     const long = JSON.stringify(['x'.repeat(100_000)]);
     const ids = await record(Array.from({ length: 100 }, (_, row) => (row === 41 ? '["a"]' : long)));
     replyBytes = 0;
@@ -72,7 +72,7 @@ describe('what records were scored from', () => {
     expect(replyBytes).to.be.within(1, 10_000);
   });
 
-  it('is read up to 64 MiB, shared by all that are asked for: those that are longer are told as such', async () => {
+  it('shares 64 MiB among the records, and gives undefined fields for longer ones', async () => {
     const long = JSON.stringify(['x'.repeat(6 * mebibyte)]);
     const short = '["a"]';
     const ids: string[] = [];

@@ -10,7 +10,7 @@ import { type Stores, storesOn } from '../../support/stores.js';
 const nowMs = Date.UTC(2026, 1, 10);
 const minuteMs = 60_000;
 
-describe('the ledger', () => {
+describe('UsageLedger.snapshot', () => {
   let mongo: Mongo;
   let stores: Stores;
   let counter: UsageCounter;
@@ -26,7 +26,7 @@ describe('the ledger', () => {
     counter = { organisationId: newId('org'), bucket: 'live', month: '2026-02' };
   });
 
-  /** Records a call; gives its id. */
+  /** Records a call; returns its id. */
   async function record(call: { records: number; ageMs: number; on?: Partial<UsageCounter> }) {
     const { records, ageMs, on } = call;
     const { organisationId: org, bucket, month } = { ...counter, ...on };
@@ -37,11 +37,11 @@ describe('the ledger', () => {
   }
   const snapshot = () => stores.ledger.snapshot(counter, { recentMs: minuteMs, nowMs });
 
-  it('has nothing of a counter that nobody used', async () => {
+  it('is empty for an unused counter', async () => {
     expect(await snapshot()).to.deep.equal({ records: 0, recent: [] });
   });
 
-  it('gives the sum of a counter, and its calls of late one by one', async () => {
+  it('returns the sum of a counter and each of its recent calls', async () => {
     await record({ records: 1, ageMs: minuteMs + 1 });
     await record({ records: 250, ageMs: 24 * 60 * minuteMs });
     const atTheEdge = await record({ records: 4, ageMs: minuteMs });
@@ -57,7 +57,7 @@ describe('the ledger', () => {
     expect(await stores.ledger.sum(counter)).to.equal(found.records);
   });
 
-  it('forgets a call that was taken back', async () => {
+  it('leaves out a voided call', async () => {
     const kept = await record({ records: 2, ageMs: 0 });
     const callId = await record({ records: 150, ageMs: 0 });
     await mongo.client.withSession((session) =>

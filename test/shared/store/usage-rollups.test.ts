@@ -8,7 +8,7 @@ import { callsCollection } from '../../../shared/store/calls-collection.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
 import { prepareDatabase } from '../../../shared/store/prepare.js';
 import { UsageLedger } from '../../../shared/store/usage-ledger.js';
-import { UsageSums } from '../../../shared/store/usage-sums.js';
+import { UsageRollups } from '../../../shared/store/usage-sums.js';
 import { documentsOfCall } from '../../support/documents-of-call.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/servers.js';
@@ -17,12 +17,12 @@ const hourMs = 60 * 60 * 1000;
 const month = '2026-02';
 const monthStart = Date.UTC(2026, 1, 1);
 
-describe('sums of older calls', () => {
+describe('UsageRollups', () => {
   let mongo: Mongo;
   let counter: UsageCounter;
   let nowMs: number;
   let ledger: UsageLedger;
-  let sums: UsageSums;
+  let rollups: UsageRollups;
   const clock: Clock = { now: () => nowMs };
   const newCallId = callIdGenerator();
 
@@ -30,7 +30,7 @@ describe('sums of older calls', () => {
     mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
     await prepareDatabase(mongo.database);
     ledger = new UsageLedger(mongo.database, clock);
-    sums = new UsageSums(mongo.database);
+    rollups = new UsageRollups(mongo.database);
   });
   after(() => mongo.client.close());
   beforeEach(() => {
@@ -46,15 +46,15 @@ describe('sums of older calls', () => {
     return _id;
   }
   const calls = () => mongo.database.collection<{ _id: string; org: string }>(callsCollection);
-  const advance = (leastCalls = 1) => sums.advance(counter, { nowMs, leastCalls });
+  const advance = (minCalls = 1) => rollups.advance(counter, { nowMs, minCalls });
   const snapshot = async () => (await ledger.snapshot(counter, { recentMs: 60_000, nowMs })).records;
-  const sumUntil = async () => (await sums.read(counter, AbortSignal.timeout(5_000))).before.getTime();
-  const takeBack = (callId: string, session: ClientSession) =>
+  const rollupEndMs = async () => (await rollups.read(counter, AbortSignal.timeout(5_000))).before.getTime();
+  const voidIn = (callId: string, session: ClientSession) =>
     ledger.voidCall(callId, { session, signal: AbortSignal.timeout(5_000) });
-  const takenBack = (callId: string) =>
-    mongo.client.withSession((session) => session.withTransaction(() => takeBack(callId, session)));
+  const voidCall = (callId: string) =>
+    mongo.client.withSession((session) => session.withTransaction(() => voidIn(callId, session)));
 
-  const sumsBeingWritten = async (): Promise<number> => {
+  const rollupsBeingWritten = async (): Promise<number> => {
     const ns = `${mongo.database.databaseName}.usage_sums`;
     const { inprog } = await mongo.client
       .db('admin')
@@ -62,7 +62,7 @@ describe('sums of older calls', () => {
     return inprog.length;
   };
 
-  it('hold calls of more than 26 hours ago, which are not read again', async () => {
+  it('holds the calls older than 26 hours, which are not read again', async () => {
     await record(5);
     nowMs += hourMs / 2;
     await record(3);
@@ -71,73 +71,74 @@ describe('sums of older calls', () => {
     nowMs = monthStart + 26.5 * hourMs;
     await record(11);
     await advance();
-    expect(await sumUntil()).to.equal(monthStart + hourMs / 2);
+    expect(await rollupEndMs()).to.equal(monthStart + hourMs / 2);
     expect(await snapshot()).to.equal(23);
     await calls().deleteMany({ org: counter.organisationId, at: new Date(monthStart) });
-    expect(await snapshot(), 'with the row of a call that is in the sum away').to.equal(23);
+    expect(await snapshot(), 'after the row of a rolled-up call was deleted').to.equal(23);
   });
 
-  it('are none where calls are few, or young', async () => {
+  it('makes no roll-up of fewer calls than the minimum, or of calls within 26 hours', async () => {
     for (let count = 0; count < 3; count += 1) await record(1);
     nowMs += 100 * hourMs;
     await advance(4);
-    expect(await sumUntil()).to.equal(0);
+    expect(await rollupEndMs()).to.equal(0);
     await advance(3);
-    expect(await sumUntil()).to.equal(nowMs - 26 * hourMs);
+    expect(await rollupEndMs()).to.equal(nowMs - 26 * hourMs);
     counter = { ...counter, organisationId: newId('org') };
     await record(1);
     await advance();
-    expect(await sumUntil()).to.equal(0);
+    expect(await rollupEndMs()).to.equal(0);
   });
 
-  it('begin anew when a call of theirs is taken back after all', async () => {
+  it('resets a roll-up when one of its calls is voided', async () => {
     const first = await record(5);
     await record(7);
     nowMs += 48 * hourMs;
     await advance();
-    await takenBack(first);
+    await voidCall(first);
     expect(await snapshot()).to.equal(7);
-    expect(await sumUntil()).to.equal(0);
+    expect(await rollupEndMs()).to.equal(0);
     await advance();
     expect(await snapshot()).to.equal(7);
-    expect(await sumUntil()).to.equal(nowMs - 26 * hourMs);
+    expect(await rollupEndMs()).to.equal(nowMs - 26 * hourMs);
   });
 
-  for (const isThere of [true, false])
-    it(`are thrown away when a call is taken back while they are made, where ${isThere ? 'there was one' : 'there was none'}`, async () => {
-      if (isThere) await record(3);
+  for (const exists of [true, false])
+    it(`discards an advance when a call is voided during it, ${exists ? 'with' : 'without'} an existing roll-up`, async () => {
+      if (exists) await record(3);
       nowMs += 12 * hourMs;
       const callId = await record(5);
       await record(7);
       nowMs += 20 * hourMs;
-      if (isThere) await advance();
+      if (exists) await advance();
       nowMs += 20 * hourMs;
       await mongo.client.withSession(async (session) => {
         session.startTransaction({ writeConcern: { w: 'majority' } });
-        await takeBack(callId, session);
-        // It has been added up with the call in it, and waits to be written.
+        await voidIn(callId, session);
+        // The advance has counted the call and waits for the transaction to write its result.
         const advancing = advance();
-        await eventually(async () => expect(await sumsBeingWritten()).to.equal(1));
+        await eventually(async () => expect(await rollupsBeingWritten()).to.equal(1));
         await session.commitTransaction();
         await advancing;
       });
       expect(await snapshot()).to.equal(await ledger.sum(counter));
     });
 
-  it('never change what a counter adds up to, whatever happens in whatever order', async () => {
+  it('snapshot equals the full sum after any sequence of records, voids and advances', async () => {
     const random = seededRandom(31);
     const recorded: { readonly id: string; readonly atMs: number }[] = [];
     for (let step = 0; step < 250; step += 1) {
-      const what = random.uniform();
-      if (what < 0.5) recorded.push({ id: await record(1 + Math.floor(random.uniform() * 9)), atMs: nowMs });
-      else if (what < 0.7) nowMs += Math.floor(random.uniform() * 20 * hourMs);
-      else if (what < 0.85) await advance();
+      const action = random.uniform();
+      if (action < 0.5)
+        recorded.push({ id: await record(1 + Math.floor(random.uniform() * 9)), atMs: nowMs });
+      else if (action < 0.7) nowMs += Math.floor(random.uniform() * 20 * hourMs);
+      else if (action < 0.85) await advance();
       else if (recorded.length > 0) {
         const [call] = recorded.splice(Math.floor(random.uniform() * recorded.length), 1);
-        if (call !== undefined) await takenBack(call.id);
+        if (call !== undefined) await voidCall(call.id);
       }
       if (step % 5 === 0) expect(await snapshot(), `step ${step}`).to.equal(await ledger.sum(counter));
     }
-    expect(await sumUntil()).to.be.above(monthStart);
+    expect(await rollupEndMs()).to.be.above(monthStart);
   });
 });

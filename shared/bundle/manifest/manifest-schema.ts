@@ -1,34 +1,37 @@
-import { PLAIN_FILE_NAME } from './bundle-files.js';
-import { FLOAT32_MAX } from './bundle-limits.js';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { plainFileName } from '../bundle-files.js';
+import { FLOAT32_MAX } from '../bundle-limits.js';
+import type { Manifest } from '../manifest.js';
 
 /*
- * The JSON Schema of `manifest.json`, version 1: shapes and types. What one member says about another (columns,
- * lengths, order) is checked in code, see `check-manifest.ts`.
+ * The JSON Schema of `manifest.json`, version 1: shapes and types. `check-manifest.ts` checks in code how
+ * members relate to one another (columns, lengths, order).
  *
- * Keys that the schema does not know are accepted where nothing can go wrong by passing over them (a later, additive
- * version of the format may bring them) and refused in a feature and in `recency`, where every optional key
- * changes scores or warnings: a misspelt `missing_colum` must not score quietly wrong.
- * A pattern's `description` ends the sentence "must be ...".
+ * Unknown keys are accepted where ignoring them is harmless: a later, additive version of the format may
+ * bring them. In a feature and in `recency` they are refused, because every optional key there changes scores
+ * or warnings. A misspelt `missing_colum` must not give wrong scores silently.
+ *
+ * The `description` of a pattern completes the sentence "must be ...".
  */
 
 const number = { type: 'number' };
-/** What is written into an input column as it is. */
+/** A value that goes into an input column unchanged. */
 const input = { type: 'number', minimum: -FLOAT32_MAX, maximum: FLOAT32_MAX };
 const column = { type: 'integer', minimum: 0 };
 const probability = { type: 'number', minimum: 0, maximum: 1 };
-const fileName = { type: 'string', pattern: PLAIN_FILE_NAME, description: 'a plain file name' };
+const fileName = { type: 'string', pattern: plainFileName, description: 'a plain file name' };
 
-/** Text that is shown to people and kept in logs. Lengths count code points. */
+/** Text that people read on screens and in logs. Lengths count code points. */
 function text(maxLength: number): object {
   return {
     type: 'string',
     maxLength,
     pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$',
-    description: 'text without control characters, and not blank',
+    description: 'text without control characters and not blank',
   };
 }
 
-/** A version is typed on command lines: a space at its end would be lost. */
+/** Versions are typed on command lines, where a space at either end would be lost. */
 const version = {
   type: 'string',
   maxLength: 64,
@@ -98,8 +101,8 @@ function oneOfKinds(kinds: Record<string, { required: string[]; properties: obje
 
 const numbers = { type: 'array', items: number };
 
-/** Version 1 of the manifest as a JSON Schema (draft 7, with the `discriminator` keyword of OpenAPI). */
-export const MANIFEST_SCHEMA = {
+/** Draft 7, with the `discriminator` keyword of OpenAPI. */
+export const manifestSchema = {
   type: 'object',
   required: [
     'schema_version',
@@ -165,7 +168,7 @@ export const MANIFEST_SCHEMA = {
     validation: {
       type: 'object',
       properties: {
-        // A century: no lead is waited for as long, and every date that is worked out from it can be one.
+        // At most a century, so that every date computed from it exists.
         horizon_days: { type: 'integer', minimum: 1, maximum: 36_500 },
         base_rate: { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 1 },
         holdout_top_lift: { type: 'number', exclusiveMinimum: 0 },
@@ -173,3 +176,74 @@ export const MANIFEST_SCHEMA = {
     },
   },
 };
+
+export type ShapeVerdict =
+  | { readonly manifest: Manifest }
+  /** At least one, each with its place: `features[3].columns[0] must be integer`. */
+  | { readonly problems: readonly string[] };
+
+let compiled: ValidateFunction<Manifest> | undefined;
+
+/** Compares a parsed `manifest.json` with the schema; returns it as a manifest, or every difference. */
+export function manifestShape(value: unknown): ShapeVerdict {
+  compiled ??= new Ajv({
+    allErrors: true,
+    discriminator: true,
+    ownProperties: true,
+    verbose: true,
+    // Strict mode would warn about `required` beside `oneOf` without `properties`, which draft 7 allows.
+    strictRequired: false,
+  }).compile<Manifest>(manifestSchema);
+  if (compiled(value)) return { manifest: value };
+  return { problems: [...new Set((compiled.errors ?? []).map(problemText))] };
+}
+
+function problemText(error: ErrorObject): string {
+  const place = placeText(error.instancePath);
+  const params: Record<string, unknown> = error.params;
+  switch (error.keyword) {
+    case 'required':
+      return `${place} lacks "${params.missingProperty}"`;
+    case 'additionalProperties':
+      return `${place} has the unknown key "${params.additionalProperty}": correct or remove it`;
+    case 'const':
+      return `${place} must be ${JSON.stringify(params.allowedValue)}, not ${valueText(error.data)}`;
+    case 'enum':
+      return `${place} must be one of ${JSON.stringify(params.allowedValues)}, not ${valueText(error.data)}`;
+    case 'pattern':
+      return `${place} must be ${error.parentSchema?.description}, but is ${valueText(error.data)}`;
+    case 'discriminator':
+      return `${place}.${params.tag} must be one of ${kindNames(error)}, not ${valueText(params.tagValue)}`;
+    case 'minItems':
+    case 'maxItems':
+      return `${place} ${error.message}, but has ${Array.isArray(error.data) ? error.data.length : 0}`;
+    default:
+      return `${place} ${error.message}, not ${valueText(error.data)}`;
+  }
+}
+
+/** The values that a discriminator accepts, as JSON. */
+function kindNames({ params, parentSchema }: ErrorObject): string {
+  const branches: { properties: Record<string, { const: string }> }[] = parentSchema?.oneOf ?? [];
+  return JSON.stringify(branches.map(({ properties }) => properties[params.tag]?.const));
+}
+
+/** Turns the JSON pointer `/features/3/columns/0` into `features[3].columns[0]`. */
+function placeText(pointer: string): string {
+  if (pointer === '') return 'the manifest';
+  const parts = pointer
+    .slice(1)
+    .split('/')
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return parts
+    .map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`))
+    .join('')
+    .slice(1);
+}
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object' && value !== null) return 'an object';
+  const rendered = JSON.stringify(value) ?? 'nothing';
+  return rendered.length > 60 ? `${rendered.slice(0, 60)}...` : rendered;
+}

@@ -1,32 +1,30 @@
-import type { Manifest, OnnxReference } from './manifest.js';
-import type { OnnxDimension, OnnxGraph, OnnxTensorType, OnnxValue } from './onnx-model.js';
-import { elementTypeName, ONNX_FLOAT } from './onnx-types.js';
+import type { Manifest, OnnxReference } from '../manifest.js';
+import type { OnnxDimension, OnnxGraph, OnnxTensorType, OnnxValue } from '../onnx-model.js';
+import { elementTypeName, ONNX_FLOAT } from '../onnx-types.js';
 
 /**
- * Compares a graph's input and output with what the manifest promises. Sizes that the file leaves open are taken
- * on trust: the model is run before it serves anyone.
- * @param graph the model's graph
- * @param manifest the checked manifest
- * @returns what is wrong, possibly nothing
+ * Compares a graph's input and output with the manifest. Sizes that the file leaves open are not checked
+ * here: the import runs the model before it serves calls.
+ * @returns the problems; none if they match
  */
 export function signatureProblems(graph: OnnxGraph, manifest: Manifest): string[] {
   return [...inputProblems(graph, manifest), ...outputProblems(graph, manifest.onnx)];
 }
 
 function inputProblems(graph: OnnxGraph, { onnx, width }: Manifest): string[] {
-  // Files before IR version 4 list the initializers among the inputs: those need not be given.
+  // Files before IR version 4 list initializers among the inputs, although a caller need not supply them.
   const initialized = new Set([
     ...graph.initializer.map(({ name }) => name),
     ...graph.sparseInitializer.map(({ values }) => values?.name),
   ]);
   const needed = graph.input.filter(({ name }) => !initialized.has(name));
   const input = needed.find(({ name }) => name === onnx.input);
-  if (input === undefined) return [`has no input "${onnx.input}"${whatThereIs(needed)}`];
+  if (input === undefined) return [`has no input "${onnx.input}"${available(needed)}`];
 
   const what = `input "${onnx.input}"`;
   const problems = needed
     .filter(({ name }) => name !== onnx.input)
-    .map(({ name }) => `needs the further input "${name}"; a model takes one tensor [N, ${width}]`);
+    .map(({ name }) => `needs a second input "${name}", but a model may take only one tensor [N, ${width}]`);
   const tensor = input.type?.tensorType ?? null;
   if (tensor === null) return [...problems, `${what} is not a tensor`];
   if (tensor.elemType !== ONNX_FLOAT) {
@@ -38,26 +36,26 @@ function inputProblems(graph: OnnxGraph, { onnx, width }: Manifest): string[] {
     return [...problems, `${what} has ${tensor.shape.dim.length} dimensions, not 2`];
   }
   const rows = sizeOf(batch);
-  if (rows !== undefined) problems.push(`${what} takes exactly ${rows} rows; leave the first dimension open`);
+  if (rows !== undefined) problems.push(`${what} takes exactly ${rows} rows: leave its first dimension open`);
   const given = sizeOf(columns);
   if (given !== undefined && given !== width) {
-    problems.push(`${what} is ${given} columns wide, but the manifest says ${width}`);
+    problems.push(`${what} is ${given} columns wide, but width in the manifest is ${width}`);
   }
   return problems;
 }
 
 function outputProblems(graph: OnnxGraph, onnx: OnnxReference): string[] {
   const output = graph.output.find(({ name }) => name === onnx.output);
-  if (output === undefined) return [`has no output "${onnx.output}"${whatThereIs(graph.output)}`];
+  if (output === undefined) return [`has no output "${onnx.output}"${available(graph.output)}`];
   const what = `output "${onnx.output}"`;
   const tensor = output.type?.tensorType ?? null;
-  if (tensor === null) return [`${what} is not a tensor; convert the model with the option zipmap=False`];
+  if (tensor === null) return [`${what} is not a tensor: convert the model with the option zipmap=False`];
   if (tensor.elemType !== ONNX_FLOAT) return [`${what} is ${elementTypeName(tensor.elemType)}, not float32`];
   const rank = tensor.shape?.dim.length;
   if (rank !== undefined && rank !== 1 && rank !== 2) return [`${what} has ${rank} dimensions, not 1 or 2`];
 
   const classes = classCount(graph, { output, tensor });
-  // One column is the positive class's own, whichever of the two classes that is.
+  // A single column belongs to the positive class, which may be either of the two.
   const known = classes === 1 ? 2 : classes;
   if (known === undefined || onnx.positive_class < known) return [];
   return [`${what} has ${known} classes, but the manifest's positive_class is ${onnx.positive_class}`];
@@ -76,12 +74,12 @@ function classCount(
   return labels === undefined ? undefined : Math.max(labels.ints.length, labels.strings.length);
 }
 
-/** Some converters write -1 for a size that is not known. */
+/** Some converters write -1 for an unknown size. */
 function sizeOf(dimension: OnnxDimension): number | undefined {
   return dimension.value === 'dimValue' && dimension.dimValue >= 0 ? dimension.dimValue : undefined;
 }
 
-function whatThereIs(values: readonly OnnxValue[]): string {
+function available(values: readonly OnnxValue[]): string {
   const names = values.map(({ name }) => `"${name}"`).join(', ');
-  return names === '' ? '' : `; it has ${names}`;
+  return names === '' ? '' : ` (it has ${names})`;
 }

@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto';
+import { BundleError, refuseIfAny } from '../bundle-error.js';
+import { bundleLimits, sizeText } from '../bundle-limits.js';
+import type { Manifest } from '../manifest.js';
+import {
+  type OnnxAttribute,
+  type OnnxGraph,
+  type OnnxModel,
+  type OnnxNode,
+  type OnnxSparseTensor,
+  type OnnxTensor,
+  readOnnxModel,
+} from '../onnx-model.js';
+import {
+  domainName,
+  isAllowedOperator,
+  maxIrVersion,
+  minIrVersion,
+  opsetVersions,
+} from '../onnx-operators.js';
+import { ONNX_STRING } from '../onnx-types.js';
+import { signatureProblems } from './onnx-signature.js';
+
+/** Attributes that make an operator read or write strings, without class labels (see `checkOnnx`). */
+const stringAttributes = new Set([
+  'keys_strings',
+  'values_strings',
+  'cats_strings',
+  'value_string',
+  'value_strings',
+]);
+/** `TensorProto.DataLocation.EXTERNAL` */
+const externalLocation = 1;
+
+/**
+ * Checks a bundle's ONNX file without running it:
+ * - the digest and the format;
+ * - the graph: allowed operators only, no strings, no subgraphs or functions, no data in other files;
+ * - the input and the output, which must match the manifest.
+ *
+ * A classifier with string labels passes: workers never ask for the label output.
+ * @throws BundleError naming the file and every problem
+ */
+export function checkOnnx(
+  bytes: Buffer,
+  { manifest, limitBytes = bundleLimits.memberBytes }: { manifest: Manifest; limitBytes?: number },
+): OnnxModel {
+  const member = manifest.onnx.file;
+  if (bytes.length > limitBytes) {
+    throw new BundleError(
+      member,
+      `is ${sizeText(bytes.length)}, above the limit of ${sizeText(limitBytes)} for a model`,
+    );
+  }
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  if (sha256 !== manifest.onnx.sha256.toLowerCase()) {
+    throw new BundleError(
+      member,
+      `has the SHA-256 ${sha256}, but onnx.sha256 is ${manifest.onnx.sha256}: export the bundle again`,
+    );
+  }
+  const model = readOnnxModel(bytes, member);
+  refuseIfAny(member, [
+    ...versionProblems(model),
+    ...extensionProblems(model),
+    ...operatorProblems(model.graph),
+    ...tensorProblems(model.graph),
+    ...signatureProblems(model.graph, manifest),
+  ]);
+  return model;
+}
+
+function versionProblems(model: OnnxModel): string[] {
+  const problems: string[] = [];
+  if (model.irVersion < minIrVersion || model.irVersion > maxIrVersion) {
+    problems.push(`has the IR version ${model.irVersion}, outside ${minIrVersion}..${maxIrVersion}`);
+  }
+  const used = new Set(model.graph.node.map((node) => domainName(node.domain)));
+  for (const [domain, { min, max }] of opsetVersions) {
+    const imports = model.opsetImport.filter((opset) => domainName(opset.domain) === domain);
+    if (imports.length === 0 && used.has(domain))
+      problems.push(`uses operators of "${domain}" without importing a version of that operator set`);
+    const outside = imports.find(({ version }) => version > max || version < (used.has(domain) ? min : 1));
+    if (outside !== undefined) {
+      problems.push(
+        `uses version ${outside.version} of the operator set "${domain}", outside ${min}..${max}`,
+      );
+    }
+  }
+  return problems;
+}
+
+function extensionProblems(model: OnnxModel): string[] {
+  const problems: string[] = [];
+  const [first] = model.functions;
+  if (first !== undefined) {
+    problems.push(`defines the function "${first.name}", but functions within a model are not allowed`);
+  }
+  if (model.trainingInfo.length > 0)
+    problems.push('holds training information, which is not allowed: export the model for inference');
+  return problems;
+}
+
+function operatorProblems(graph: OnnxGraph): string[] {
+  return [...new Set(graph.node.flatMap(nodeProblems))];
+}
+
+function nodeProblems(node: OnnxNode): string[] {
+  const domain = domainName(node.domain);
+  const operator = `operator "${node.opType}" of domain "${domain}"`;
+  if (!isAllowedOperator(domain, node.opType)) {
+    const hint = node.opType === 'ZipMap' ? ': convert the model with the option zipmap=False' : '';
+    return [`${operator} is not allowed${hint}`];
+  }
+  const problems: string[] = [];
+  for (const attribute of node.attribute) {
+    if (attribute.g !== null || attribute.graphs.length > 0) {
+      problems.push(`${operator} has a subgraph, which is not allowed`);
+    }
+    if (stringAttributes.has(attribute.name) && (attribute.strings.length > 0 || attribute.s !== '')) {
+      problems.push(`${operator} processes strings ("${attribute.name}"), which is not allowed`);
+    }
+    if (node.opType === 'Cast' && attribute.name === 'to' && attribute.i === ONNX_STRING) {
+      problems.push(`${operator} casts to strings, which is not allowed`);
+    }
+  }
+  return problems;
+}
+
+function tensorProblems(graph: OnnxGraph): string[] {
+  const problems: string[] = [];
+  for (const { tensor, place } of storedTensors(graph)) {
+    if (tensor.dataLocation === externalLocation || tensor.externalData.length > 0) {
+      const file = tensor.externalData.find(({ key }) => key === 'location')?.value ?? '';
+      problems.push(
+        `${place} keeps its data in another file ("${file}"): save the model with its data inside`,
+      );
+    }
+    if (tensor.dataType === ONNX_STRING || tensor.stringData.length > 0) {
+      problems.push(`${place} is a tensor of strings, which is not allowed`);
+    }
+  }
+  return problems;
+}
+
+interface PlacedTensor {
+  readonly tensor: OnnxTensor;
+  /** For a message: `initializer "W"`, `attribute "value" of Constant`. */
+  readonly place: string;
+}
+
+/** Yields every tensor of a graph and its subgraphs: initializers, sparse ones, and attributes of nodes. */
+function* storedTensors(graph: OnnxGraph): Generator<PlacedTensor> {
+  for (const tensor of graph.initializer) yield { tensor, place: `initializer "${tensor.name}"` };
+  for (const sparse of graph.sparseInitializer) yield* sparseParts(sparse, 'sparse initializer');
+  for (const node of graph.node) {
+    for (const attribute of node.attribute) {
+      yield* attributeTensors(attribute, `attribute "${attribute.name}" of ${node.opType}`);
+    }
+  }
+}
+
+function* attributeTensors(attribute: OnnxAttribute, place: string): Generator<PlacedTensor> {
+  if (attribute.t !== null) yield { tensor: attribute.t, place };
+  for (const tensor of attribute.tensors) yield { tensor, place };
+  if (attribute.sparseTensor !== null) yield* sparseParts(attribute.sparseTensor, place);
+  for (const sparse of attribute.sparseTensors) yield* sparseParts(sparse, place);
+  if (attribute.g !== null) yield* storedTensors(attribute.g);
+  for (const graph of attribute.graphs) yield* storedTensors(graph);
+}
+
+function* sparseParts(sparse: OnnxSparseTensor, place: string): Generator<PlacedTensor> {
+  if (sparse.values !== null) yield { tensor: sparse.values, place: `${place} "${sparse.values.name}"` };
+  if (sparse.indices !== null) yield { tensor: sparse.indices, place: `the indices of ${place}` };
+}
