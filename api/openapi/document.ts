@@ -35,7 +35,6 @@ export function openApiDocument({ serverUrl, docsUrl }: DocumentOptions): OpenAp
       description: guide,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: serverUrl ?? '/', description: 'This service.' }],
     security: bearerOnly,
     tags,

@@ -12,7 +12,7 @@ const licenseUrls: Readonly<Record<string, string>> = {
  * @throws Error when it says something that 3.0 has no known form for
  */
 export function olderDocument(document: OpenApiDocument): OpenApiDocument {
-  const { jsonSchemaDialect: _dialect, info, ...rest } = document;
+  const { info, ...rest } = document;
   const { summary: _summary, license, ...olderInfo } = info;
   const { name, identifier } = license;
   const url = licenseUrls[identifier ?? ''];

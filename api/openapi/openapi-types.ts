@@ -85,7 +85,6 @@ export interface OpenApiDocument {
     readonly description: string;
     readonly license: { readonly name: string; readonly identifier?: string; readonly url?: string };
   };
-  readonly jsonSchemaDialect?: string;
   readonly servers: readonly { readonly url: string; readonly description: string }[];
   readonly security: Security;
   readonly tags: readonly Tag[];
