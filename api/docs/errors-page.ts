@@ -1,5 +1,5 @@
 import { type ErrorName, errorTable } from '../../shared/errors.js';
-import { errorNames, exampleEnvelope } from '../openapi/error-examples.js';
+import { errorNames, exampleEnvelope } from '../openapi/error-responses.js';
 import { type Html, html } from './html.js';
 import { type Page, pageFrame } from './page-frame.js';
 

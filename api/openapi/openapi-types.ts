@@ -43,7 +43,7 @@ export interface RequestBody {
   readonly content: Readonly<Record<string, MediaType>>;
 }
 
-/** Alternatives: names of security schemes. */
+/** Alternative security schemes, by name. */
 export type Security = readonly Readonly<Record<string, readonly string[]>>[];
 
 export interface Operation {

@@ -8,7 +8,7 @@ import { errorsPage } from '../docs/errors-page.js';
 import type { Page } from '../docs/page-frame.js';
 import { assetFile, referenceAssets, referencePage } from '../docs/reference-page.js';
 import { openApiDocument } from '../openapi/document.js';
-import { olderDocument } from '../openapi/older-document.js';
+import { toOpenApi30 } from '../openapi/openapi-3-0.js';
 import type { OpenApiDocument } from '../openapi/openapi-types.js';
 
 /** Addresses without a trailing slash. The functions are called at the first request, when the port is known. */
@@ -26,7 +26,7 @@ export function addDocumentation(router: Router, options: DocumentationOptions):
   router.get('/openapi.json', openApiRoute(document));
   router.get(
     '/openapi-3.0.json',
-    openApiRoute(() => olderDocument(document())),
+    openApiRoute(() => toOpenApi30(document())),
   );
   router.get('/docs', pageRoute(referencePage));
   router.get(
