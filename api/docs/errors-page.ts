@@ -4,8 +4,8 @@ import { type Html, html } from './html.js';
 import { type Page, pageFrame } from './page-frame.js';
 
 /**
- * The page at `/docs/errors`: each code with its status, meaning, remedy and an example. The anchor `#<code>` is the
- * target of `docs_url`.
+ * The page at `/docs/errors`: each code with its status, meaning, remedy and an example. The anchor `#<code>`
+ * is the target of `docs_url`.
  * @param docsUrl address of the documentation, for the examples, without a trailing slash
  */
 export function errorsPage(docsUrl: string): Page {
@@ -17,10 +17,12 @@ export function errorsPage(docsUrl: string): Page {
     current: 'errors',
     body: html`<main class="errors">
 <h1>Errors</h1>
-<p>Every unsuccessful reply has this envelope. Branch on <code>error.code</code>: codes never change, and new ones may be
-added. <code>message</code> is for people, and its wording may change.</p>
+<p>Every unsuccessful reply has this envelope. Branch on <code>error.code</code>: codes never change, and new
+ones may be added. <code>message</code> is for people, and its wording may change.</p>
 <table>
-<thead><tr><th scope="col">Code</th><th scope="col">Status</th><th scope="col">Retry the same call?</th></tr></thead>
+<thead>
+<tr><th scope="col">Code</th><th scope="col">Status</th><th scope="col">Retry the same call?</th></tr>
+</thead>
 <tbody>
 ${codes.map(overviewRow)}</tbody>
 </table>
@@ -41,8 +43,10 @@ function namesByCode(): Map<string, ErrorName[]> {
 
 function overviewRow([code, names]: readonly [string, readonly ErrorName[]]): Html {
   const statuses = names.map((name) => errorTable[name].status).join(' or ');
-  const isRetryable = names.some((name) => errorTable[name].retryable);
-  return html`<tr><th scope="row"><a href="#${code}"><code>${code}</code></a></th><td>${statuses}</td><td>${isRetryable ? 'yes' : 'no'}</td></tr>
+  const retry = names.some((name) => errorTable[name].retryable) ? 'yes' : 'no';
+  return html`<tr>
+<th scope="row"><a href="#${code}"><code>${code}</code></a></th><td>${statuses}</td><td>${retry}</td>
+</tr>
 `;
 }
 

@@ -28,8 +28,10 @@ export interface PageParts {
 export function pageFrame(parts: PageParts): Page {
   const { title, description, toRoot, current, head, body, allow } = parts;
   const style = readFileSync(projectFile('api/docs/docs.css'), 'utf8');
-  const link = (page: PageParts['current'], path: string, label: string): Html =>
-    html`<a href="${toRoot}${path}"${page === current ? trusted(' aria-current="page"') : undefined}>${label}</a>`;
+  const link = (page: PageParts['current'], path: string, label: string): Html => {
+    const mark = page === current ? trusted(' aria-current="page"') : undefined;
+    return html`<a href="${toRoot}${path}"${mark}>${label}</a>`;
+  };
   const document = html`<!doctype html>
 <html lang="en">
 <head>
@@ -65,5 +67,5 @@ export const sourceHash = (text: string): string =>
   `sha256-${createHash('sha256').update(text).digest('base64')}`;
 
 const icon =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230b7a75' " +
-  "d='M1 9h3v6H1zM6.5 5h3v10h-3zM12 1h3v14h-3z'/%3E%3C/svg%3E";
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath " +
+  "fill='%230b7a75' d='M1 9h3v6H1zM6.5 5h3v10h-3zM12 1h3v14h-3z'/%3E%3C/svg%3E";

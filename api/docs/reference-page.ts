@@ -51,7 +51,9 @@ export function referencePage(): Page {
 <script>${trusted(startScript)}</script>
 `,
     body: html`<main id="reference"></main>
-<noscript>This page needs JavaScript. The <a href="openapi.json">OpenAPI document</a> has the same content.</noscript>
+<noscript>
+This page needs JavaScript. The <a href="openapi.json">OpenAPI document</a> has the same content.
+</noscript>
 `,
     allow: {
       style: "'self'",

@@ -93,16 +93,16 @@ const messages: Readonly<Record<ErrorName, string>> = {
   expiredReadOnly:
     'The trial has ended and there is no subscription: scoring resumes on a paid plan. Reading still works.',
   quotaExceeded:
-    '250 more records would pass the backstop of 20000 for this month: 19900 are used. The call was refused whole and ' +
-    'not counted. Usage resets at the start of next month (UTC).',
+    '250 more records would pass the backstop of 20000 for this month: 19900 are used. The call was ' +
+    'refused whole and not counted. Usage resets at the start of next month (UTC).',
   modelNotFound: 'There is no model with this model_id in the workspace of the key.',
   apiDisabled:
-    'Live API is off for "Inbound leads": turn it on in the score\'s row under Activate, or with "leadscore model set ' +
-    'mdl_4kTq9ZxW2mNbVc7L --live-api on". Retrying does not clear it.',
+    'Live API is off for "Inbound leads": turn it on in the score\'s row under Activate, or with ' +
+    '"leadscore model set mdl_4kTq9ZxW2mNbVc7L --live-api on". Retrying does not clear it.',
   deployBlocked:
-    "The deploy policy is block and the model's validation state is too_early_to_grade at the gate matured_cohort. It " +
-    'clears as predictions mature and the model passes its gates, or an administrator lifts the refusal with "leadscore ' +
-    'model set mdl_4kTq9ZxW2mNbVc7L --override on --reason ...".',
+    "The deploy policy is block and the model's validation state is too_early_to_grade at the gate " +
+    'matured_cohort. It clears as predictions mature and the model passes its gates, or an administrator ' +
+    'lifts the refusal with "leadscore model set mdl_4kTq9ZxW2mNbVc7L --override on --reason ...".',
   notFound: 'Nothing has been scored under this crm_id.',
   methodNotAllowed: '/v1/score takes POST, not GET.',
   gone: 'This alias has been switched off: send the call to /v1/score.',

@@ -11,7 +11,8 @@ export const headers = {
   },
   rateLimit: {
     description:
-      'The remaining rate: `r` calls now, and the full rate after `t` seconds (draft-ietf-httpapi-ratelimit-headers).',
+      'The remaining rate: `r` calls now, and the full rate after `t` seconds ' +
+      '(draft-ietf-httpapi-ratelimit-headers).',
     required: true,
     schema: { type: 'string', pattern: '^"key";r=[0-9]+;t=[0-9]+$' },
     example: '"key";r=9;t=1',
@@ -24,8 +25,8 @@ export const headers = {
   },
   retryAfter: {
     description:
-      'Seconds until a retry can succeed. For `rate_limited`, until the next free slot. For `quota_exceeded`, until ' +
-      'the end of the month (UTC), when the month clears it.',
+      'Seconds until a retry can succeed. For `rate_limited`, until the next free slot. For ' +
+      '`quota_exceeded`, until the end of the month (UTC), when the month clears it.',
     required: true,
     schema: { type: 'integer', minimum: 1 },
     example: 1,

@@ -11,8 +11,8 @@ export const parameters = {
     name: 'X-Request-Id',
     in: 'header',
     description:
-      'Your id for the call: 1-128 characters of `A-Z a-z 0-9 . _ : -`. Replies and logs carry it. An id of another form ' +
-      'is replaced by a new one.',
+      'Your id for the call: 1-128 characters of `A-Z a-z 0-9 . _ : -`. Replies and logs carry it. An id ' +
+      'of another form is replaced by a new one.',
     schema: { type: 'string' },
     example: 'import-2026-11-21.0001',
   },
@@ -20,9 +20,10 @@ export const parameters = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes a retry safe. For 24 hours, the same key with the same body returns the first 200 reply again, without ' +
-      'counting it again, and with `Idempotent-Replayed: true`. The same key with another body is refused. Only calls ' +
-      'that end in 200 are stored. Use a new random value per call, such as a UUID.',
+      'Makes a retry safe. For 24 hours, the same key with the same body returns the first 200 reply ' +
+      'again, without counting it again, and with `Idempotent-Replayed: true`. The same key with another ' +
+      'body is refused. Only calls that end in 200 are stored. Use a new random value per call, such as ' +
+      'a UUID.',
     schema: { type: 'string', maxLength: 255 },
   },
   modelId: {
@@ -72,8 +73,8 @@ export const parameters = {
     name: 'explain',
     in: 'query',
     description:
-      'Whether to add `drivers` and top reasons to the reply: `true`, `false`, `1` or `0`. An `explain` in the body takes ' +
-      'precedence.',
+      'Whether to add `drivers` and top reasons to the reply: `true`, `false`, `1` or `0`. An `explain` ' +
+      'in the body takes precedence.',
     schema: { type: 'string' },
     example: 'false',
   },

@@ -1,8 +1,8 @@
 import type { OpenApiDocument } from './openapi-types.js';
 
 /**
- * Replaces every component in the document by a `$ref`. The document is built from the same nested objects that requests
- * are validated with, so components are recognised by identity.
+ * Replaces every component in the document by a `$ref`. The document is built from the same nested objects
+ * that requests are validated with, so components are recognised by identity.
  */
 export function withReferences<Document extends { readonly components: object }>(value: Document): Document {
   const pointers = new Map<unknown, string>();

@@ -6,7 +6,7 @@ import {
   webhookRequestExamples,
 } from '../../api/openapi/operations/webhook-examples.js';
 import { webhookFormSchema, webhookRequestSchema } from '../../api/schemas/webhook-request.js';
-import { readWebhook } from '../../api/webhook/webhook-request.js';
+import { readWebhook } from '../../api/webhook/request.js';
 import { ApiError } from '../../shared/errors.js';
 
 const ajv = new Ajv2020({ strict: false, ownProperties: true });

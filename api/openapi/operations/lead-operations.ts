@@ -13,7 +13,8 @@ export function scoreHistoryOperation(options: ErrorResponseOptions): Operation 
     operationId: 'getScoreHistory',
     summary: 'Read the past scores of a record',
     description:
-      'Returns every score under one `crm_id`, newest first, in pages. Only live keys store scores; test keys do not.',
+      'Returns every score under one `crm_id`, newest first, in pages. Only live keys store scores; test ' +
+      'keys do not.',
     tags: ['Score history'],
     parameters: [
       parameters.crmId,
@@ -47,10 +48,11 @@ export function eraseScoresOperation(options: ErrorResponseOptions): Operation {
     operationId: 'eraseScores',
     summary: 'Erase the stored data of a record',
     description:
-      'Permanently removes the `crm_id` and the fields from every recorded score of the record, for all models. Stored ' +
-      'replies of idempotent calls lose them too: a replay then contains the score only. Counted usage stays counted. ' +
-      'Calls in flight may still store data; a second erasure removes it some minutes later. A call with `model_id` in ' +
-      'the query is refused. With a test key, nothing is erased.',
+      'Permanently removes the `crm_id` and the fields from every recorded score of the record, for all ' +
+      'models. Stored replies of idempotent calls lose them too: a replay then contains the score only. ' +
+      'Counted usage stays counted. Calls in flight may still store data; a second erasure removes it ' +
+      'some minutes later. A call with `model_id` in the query is refused. With a test key, nothing is ' +
+      'erased.',
     tags: ['Score history'],
     parameters: [parameters.crmId, parameters.requestId],
     responses: {
@@ -69,10 +71,10 @@ export function outcomesOperation(options: ErrorResponseOptions): Operation {
     operationId: 'recordOutcomes',
     summary: 'Report the outcomes of leads',
     description:
-      'Stores which leads converted and which did not; models are graded by it. Report every scored lead, also those that ' +
-      'did not convert. Report a lead again when its outcome changes; the latest report counts. Sending a call twice ' +
-      'changes nothing. With a test key, the call is validated and nothing is stored. A body has at most ' +
-      `${mostValues.ofOutcomes} values.`,
+      'Stores which leads converted and which did not; models are graded by it. Report every scored ' +
+      'lead, also those that did not convert. Report a lead again when its outcome changes; the latest ' +
+      'report counts. Sending a call twice changes nothing. With a test key, the call is validated and ' +
+      `nothing is stored. A body has at most ${mostValues.ofOutcomes} values.`,
     tags: ['Outcomes'],
     parameters: [parameters.requestId],
     requestBody: {

@@ -31,10 +31,10 @@ export function scoreOperation(options: ErrorResponseOptions): Operation {
     operationId: 'scoreRecords',
     summary: 'Score a batch of records',
     description:
-      'Scores up to 1000 records with one model. The reply has one row per record, in the order of the request. Each ' +
-      'record counts one towards the month; a failed call counts nothing.\n\nThe body is JSON in UTF-8, at most 8 MiB ' +
-      'unless the operator has set another limit. It may be compressed with `Content-Encoding: gzip`. All records ' +
-      `together have at most ${mostValues.ofBatch} values.`,
+      'Scores up to 1000 records with one model. The reply has one row per record, in the order of the ' +
+      'request. Each record counts one towards the month; a failed call counts nothing.\n\nThe body is ' +
+      'JSON in UTF-8, at most 8 MiB unless the operator has set another limit. It may be compressed with ' +
+      `\`Content-Encoding: gzip\`. All records together have at most ${mostValues.ofBatch} values.`,
     tags: ['Scoring'],
     parameters: [parameters.idempotencyKey, parameters.requestId],
     requestBody: {
@@ -63,13 +63,14 @@ export function webhookOperation(options: ErrorResponseOptions): Operation {
     operationId: 'scoreWebhook',
     summary: 'Score one record from a webhook',
     description:
-      'Scores one record in the format of a CRM or automation tool, and replies with one flat object. It counts one ' +
-      'record, as in a batch.\n\nThe key may be sent as Bearer, in `X-API-Key`, or as the user name of HTTP Basic. The ' +
-      'model may be named in the body or in the query.\n\nThe first member found decides the format, in this order: ' +
-      '`record` (plain), `inputFields` (HubSpot custom action), `properties` (HubSpot workflow), `meta` and `data` ' +
-      '(Pipedrive). Without any of them the body is flat: `model_id`, `crm_id` and `explain` are settings, and every ' +
-      'other member is a field. An array of one such body is accepted, and so are the wrappers of n8n. HubSpot app ' +
-      'events are refused, because they do not contain the fields; the message names the alternative. A body has at ' +
+      'Scores one record in the format of a CRM or automation tool, and replies with one flat object. It ' +
+      'counts one record, as in a batch.\n\nThe key may be sent as Bearer, in `X-API-Key`, or as the ' +
+      'user name of HTTP Basic. The model may be named in the body or in the query.\n\nThe first member ' +
+      'found decides the format, in this order: `record` (plain), `inputFields` (HubSpot custom action), ' +
+      '`properties` (HubSpot workflow), `meta` and `data` (Pipedrive). Without any of them the body is ' +
+      'flat: `model_id`, `crm_id` and `explain` are settings, and every other member is a field. An ' +
+      'array of one such body is accepted, and so are the wrappers of n8n. HubSpot app events are ' +
+      'refused, because they do not contain the fields; the message names the alternative. A body has at ' +
       `most ${mostValues.ofRecord} values.`,
     tags: ['Scoring'],
     security: webhookSecurity,
@@ -152,9 +153,9 @@ function aliasOf(
     operationId: as.operationId,
     summary: `${operation.summary} (deprecated)`,
     description:
-      `Use \`POST ${as.successor}\` instead. The only difference is one name: here the likelihood is called ` +
-      '`probability`. Every reply carries `Deprecation`, `Sunset` and `Link`. When an operator has switched the alias ' +
-      'off, it returns 410 `gone`.',
+      `Use \`POST ${as.successor}\` instead. The only difference is one name: here the likelihood is ` +
+      'called `probability`. Every reply carries `Deprecation`, `Sunset` and `Link`. When an operator ' +
+      'has switched the alias off, it returns 410 `gone`.',
     tags: ['Deprecated aliases'],
     deprecated: true,
     responses: {

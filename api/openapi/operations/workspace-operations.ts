@@ -34,8 +34,8 @@ export function getModelOperation(options: ErrorResponseOptions): Operation {
     operationId: 'getModel',
     summary: 'Read one model',
     description:
-      'Returns one model with the fields to send and how their values are read. The verdict includes the gates and their ' +
-      'figures.',
+      'Returns one model with the fields to send and how their values are read. The verdict includes the ' +
+      'gates and their figures.',
     tags: ['Models'],
     parameters: [parameters.modelId, parameters.requestId],
     responses: {
@@ -60,7 +60,8 @@ export function usageOperation(options: ErrorResponseOptions): Operation {
     operationId: 'getUsage',
     summary: "Read this month's usage",
     description:
-      'Returns the number of records scored this month with keys of this kind (live or test), and the remaining number.',
+      'Returns the number of records scored this month with keys of this kind (live or test), and the ' +
+      'remaining number.',
     tags: ['Usage'],
     parameters: [parameters.requestId],
     responses: {

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import Koa, { type Context } from 'koa';
-import { parseWebhookBody } from '../../../api/webhook/webhook-body.js';
+import { parseWebhookBody } from '../../../api/webhook/body.js';
 import { ApiError } from '../../../shared/errors.js';
 
 const form = 'application/x-www-form-urlencoded';

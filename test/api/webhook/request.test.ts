@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { readWebhook } from '../../../api/webhook/webhook-request.js';
+import { readWebhook } from '../../../api/webhook/request.js';
 import { ApiError } from '../../../shared/errors.js';
 
 const read = (body: unknown, query: Record<string, unknown> = {}) => readWebhook(body, query);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ScoreOutcome } from '../../../api/score-records.js';
-import { webhookReplyWriter } from '../../../api/webhook/webhook-reply.js';
+import { webhookReplyWriter } from '../../../api/webhook/reply.js';
 
 /** A record of which one reason and one warning are told. */
 const outcome = {

@@ -3,33 +3,34 @@ import { ApiError } from '../../shared/errors.js';
 import { isLongerThan } from '../../shared/text-length.js';
 import { modelIdSchema } from '../schemas/score-request.js';
 import { type Envelope, openEnvelope, settingNames } from './envelopes.js';
-import { fromEntries, isMembers, type Members, memberOf, someMember } from './members.js';
+import { isJsonObject, type JsonObject, memberOf, someMember } from './json-object.js';
 
-/** What a webhook asks for, whichever tool sent it. */
+/** A webhook's request, independent of the tool. */
 export interface WebhookRequest {
   readonly modelId: string;
   readonly crmId: string | null;
   readonly explain: boolean;
-  readonly record: Members;
-  /** HubSpot's custom actions read the answer in a form of their own, and repeat a call under the same id. */
+  readonly record: JsonObject;
+  /**
+   * HubSpot custom actions only: they need `outputFields` in the reply, and retry a call under the same id.
+   */
   readonly hubSpotCallbackId: string | undefined;
 }
 
-/** The members that are not fields of the record in a flat body. */
+/** Names under which tools send the record's id, in order of precedence. */
 const fallbackIds = ['hs_object_id', 'vid', 'objectId', 'Id', 'id'] as const;
 const n8nItemNames: ReadonlySet<string> = new Set(['json', 'pairedItem', 'binary']);
-/** An item that holds what was received; one more for a node that wraps its item again. */
-const mostWrappings = 3;
-const { maxLength: longestModelId } = modelIdSchema;
+const maxWrappings = 3; // an item, the request in it, and one more for a node that wraps its item again
+const { maxLength: maxModelIdLength } = modelIdSchema;
 
 /**
- * Understands the body of a webhook.
- * @param body the parsed body: JSON, or a form's members
- * @param query the query of the address, which may hold `model_id` and `explain`
- * @throws ApiError unreadableRequest for what has no known form; refusedRequest for events that hold no record
+ * Reads record and settings from the body and the query of a webhook.
+ * @param body parsed JSON, or the members of a form
+ * @param query may contain `model_id` and `explain`
+ * @throws ApiError unreadableRequest for an unknown format; refusedRequest for events without a record
  */
 export function readWebhook(body: unknown, query: Readonly<Record<string, unknown>>): WebhookRequest {
-  const envelope = openEnvelope(withoutWrapping(onlyElement(body)));
+  const envelope = openEnvelope(withoutWrappers(onlyElement(body)));
   return {
     modelId: modelIdOf(envelope, query),
     crmId: crmIdOf(envelope),
@@ -39,89 +40,92 @@ export function readWebhook(body: unknown, query: Readonly<Record<string, unknow
   };
 }
 
-/** The body itself, or the one element of an array, as some tools send. */
-function onlyElement(body: unknown): Members {
+/** Returns the body, or the only element of an array, which some tools send. */
+function onlyElement(body: unknown): JsonObject {
   const elements: readonly unknown[] = Array.isArray(body) ? body : [body];
   refuseHubSpotEvents(elements);
   const value = elements.length === 1 ? elements[0] : body;
   if (Array.isArray(value)) {
-    const what = value === body ? `an array of ${value.length}` : 'an array within an array';
+    const found = value === body ? `an array of ${value.length}` : 'an array within an array';
     throw new ApiError(
       'unreadableRequest',
-      `The body is ${what}: a webhook scores one record, an object or an array of one object; send batches to POST /v1/score.`,
+      `The body is ${found}: a webhook scores one record, an object or an array of one object; send ` +
+        'batches to POST /v1/score.',
     );
   }
-  if (!isMembers(value))
+  if (!isJsonObject(value))
     throw new ApiError('unreadableRequest', 'The body must be an object with the fields of one record.');
   return value;
 }
 
-/** @throws ApiError refusedRequest where one of the elements is an event that holds no record */
+/** @throws ApiError refusedRequest when an element is an event without a record */
 function refuseHubSpotEvents(elements: readonly unknown[]): void {
   if (!elements.some(isHubSpotEvent)) return;
   throw new ApiError(
     'refusedRequest',
-    'This is a HubSpot app event, which names a record but does not hold its fields. Use a workflow with "Send a ' +
-      'webhook" (include the properties that the model knows) or a custom action instead.',
+    'This is a HubSpot app event, which names a record but does not hold its fields. Use a workflow with ' +
+      '"Send a webhook" (include the properties that the model knows) or a custom action instead.',
   );
 }
 
 /**
- * Takes off what n8n puts around a record when an item is sent on as it is: `json` (and `pairedItem`, `binary`), or
- * `headers`, `params`, `query` and `body` of what its Webhook node received. The settings beside it still count, the
- * outermost first, unless it is an id that counts as not sent. Copies once at most: a body may have a hundred thousand members.
+ * Removes n8n's wrappers around a record. An item has `json` (and `pairedItem`, `binary`). The output of its
+ * Webhook node has `headers`, `params`, `query` and `body`. Settings next to a wrapper apply, outermost
+ * first, except empty ids. Copies at most once, because a body may have 100,000 members.
  */
-function withoutWrapping(body: Members): Members {
+function withoutWrappers(body: JsonObject): JsonObject {
   const settings = new Map<string, unknown>();
   let record = body;
-  for (let wrappings = 0; wrappings < mostWrappings; wrappings += 1) {
+  for (let depth = 0; depth < maxWrappings; depth += 1) {
     const inner = wrappedIn(record);
     if (inner === undefined) break;
     for (const name of settingNames)
       if (!settings.has(name) && isSetting(record, name)) settings.set(name, record[name]);
     record = inner;
   }
-  return settings.size === 0 ? record : fromEntries([...Object.entries(record), ...settings]);
+  return settings.size === 0 ? record : Object.fromEntries([...Object.entries(record), ...settings]);
 }
 
-/** Whether a member says how to score; beside a wrapping too, null and an empty text say nothing where an id is meant. */
-const isSetting = (members: Members, name: string): boolean =>
-  Object.hasOwn(members, name) && (name === 'explain' || !isNotSent(members[name]));
+/** Whether an object has this setting. A null or empty id counts as absent. */
+const isSetting = (object: JsonObject, name: string): boolean =>
+  Object.hasOwn(object, name) && (name === 'explain' || !isAbsent(object[name]));
 
-/** What is inside an n8n item, or inside what its Webhook node received; undefined where there is no such wrapping. */
-function wrappedIn(body: Members): Members | undefined {
+/**
+ * The body inside an n8n item or inside the output of n8n's Webhook node; undefined without such a wrapper.
+ */
+function wrappedIn(body: JsonObject): JsonObject | undefined {
   const json = memberOf(body, 'json');
   const isItem =
-    isMembers(json) && !someMember(body, (_, name) => !n8nItemNames.has(name) && !settingNames.has(name));
-  const inner = isItem ? json : isMembers(memberOf(body, 'headers')) ? memberOf(body, 'body') : undefined;
+    isJsonObject(json) && !someMember(body, (_, name) => !n8nItemNames.has(name) && !settingNames.has(name));
+  const inner = isItem ? json : isJsonObject(memberOf(body, 'headers')) ? memberOf(body, 'body') : undefined;
   const elements: readonly unknown[] = Array.isArray(inner) ? inner : [inner];
   refuseHubSpotEvents(elements);
-  // The node receives a list of one as a list, too.
+  // The body of a Webhook node can be an array of one, too.
   const [element] = elements;
-  return elements.length === 1 && isMembers(element) ? element : undefined;
+  return elements.length === 1 && isJsonObject(element) ? element : undefined;
 }
 
-/** By its portal too: the other members may be fields of a lead who has subscribed to something. */
+/** Checks `portalId` too: a lead may have fields called `subscriptionType` and `subscriptionId`. */
 const isHubSpotEvent = (body: unknown): boolean =>
-  isMembers(body) &&
+  isJsonObject(body) &&
   Object.hasOwn(body, 'subscriptionType') &&
   Object.hasOwn(body, 'portalId') &&
   (Object.hasOwn(body, 'eventId') || Object.hasOwn(body, 'subscriptionId'));
 
 function modelIdOf({ settings }: Envelope, query: Readonly<Record<string, unknown>>): string {
-  const sent = settings.map((members) => memberOf(members, 'model_id')).find((value) => !isNotSent(value));
+  const sent = settings.map((members) => memberOf(members, 'model_id')).find((value) => !isAbsent(value));
   const modelId = sent ?? onceIn(query, 'model_id');
-  if (isNotSent(modelId)) {
+  if (isAbsent(modelId)) {
     throw new ApiError(
       'unreadableRequest',
       'model_id is missing: put it in the body, or in the address as ?model_id=mdl_...',
     );
   }
-  if (typeof modelId === 'string' && !isLongerThan(modelId, longestModelId)) return modelId;
-  throw new ApiError('unreadableRequest', `model_id must be a string of 1-${longestModelId} characters.`);
+  if (typeof modelId === 'string' && !isLongerThan(modelId, maxModelIdLength)) return modelId;
+  throw new ApiError('unreadableRequest', `model_id must be a string of 1-${maxModelIdLength} characters.`);
 }
 
-/** A setting in the address. */
+/** A setting in the query. */
 function onceIn(query: Readonly<Record<string, unknown>>, name: string): unknown {
   const value = memberOf(query, name);
   if (!Array.isArray(value)) return value;
@@ -138,11 +142,13 @@ function explainOf({ settings }: Envelope, query: Readonly<Record<string, unknow
   throw new ApiError('unreadableRequest', 'explain must be true, false, 1 or 0.');
 }
 
-/** A crm_id that was sent, at the top or in the record; else what the tool calls its id. Null and "" count as not sent. */
+/**
+ * The sent crm_id, at the top level or in the record, else the tool's own id. Null and "" count as absent.
+ */
 function crmIdOf(envelope: Envelope): string | null {
   for (const members of envelope.settings) {
     const sent = memberOf(members, 'crm_id');
-    if (!isNotSent(sent)) return checkedCrmId(sent);
+    if (!isAbsent(sent)) return checkedCrmId(sent);
   }
   const places = [...envelope.settings, envelope.record];
   for (const name of fallbackIds) {
@@ -150,7 +156,7 @@ function crmIdOf(envelope: Envelope): string | null {
       const id = idText(memberOf(members, name));
       if (id !== null) return id;
     }
-    // object.objectId stands between objectId and Id.
+    // The precedence of object.objectId is between objectId and Id.
     const id = name === 'objectId' ? idText(envelope.objectId) : null;
     if (id !== null) return id;
   }
@@ -170,13 +176,13 @@ function checkedCrmId(sent: unknown): string {
 }
 
 /**
- * An id of another name as a crm_id; one that cannot be one counts as not sent, and so does a number that JSON has
- * rounded: it could be another lead's.
+ * Converts a tool's id to a crm_id. An invalid id counts as absent. So does an unsafe integer: parsing has
+ * rounded it, and it could equal another lead's id.
  */
 function idText(value: unknown): string | null {
   const text = Number.isSafeInteger(value) ? String(value) : value;
   return typeof text === 'string' && text !== '' && isCrmId(text) ? text : null;
 }
 
-/** Tools send fields that they have no value for as null or as empty. */
-const isNotSent = (value: unknown): boolean => value === undefined || value === null || value === '';
+/** Tools send null or an empty text for fields without a value. */
+const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === '';

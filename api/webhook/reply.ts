@@ -2,9 +2,9 @@ import type { WriteReply } from '../score-records.js';
 import { type LikelihoodName, scoreRows } from '../score-reply.js';
 
 /**
- * Writes the flat answer of a webhook: the members of one V1ScoreRow, then model, usage and verdict, these once more as
- * flat strings for tools that cannot reach into objects.
- * @param form.forHubSpotAction adds `outputFields`, which is where HubSpot's custom actions look
+ * Writes the flat reply of a webhook: the members of one V1ScoreRow, then model, usage and verdict. Usage and
+ * verdict are repeated as strings, for tools that cannot read nested objects.
+ * @param form.forHubSpotAction adds `outputFields`, the object that HubSpot's custom actions read
  */
 export function webhookReplyWriter(form: {
   readonly likelihoodName: LikelihoodName;
@@ -21,7 +21,7 @@ export function webhookReplyWriter(form: {
       validation_summary: verdict.summary,
     };
     const reply = { ...flat, usage, validation: verdict };
-    // The row is JSON already: what follows is put behind its members.
+    // The row is JSON text already; append the other members to it.
     const written = (rest: object): string => `${row.slice(0, -1)},${JSON.stringify(rest).slice(1)}`;
     if (!form.forHubSpotAction) return written(reply);
     const scalarMembers = scalars({ ...(JSON.parse(row) as Record<string, unknown>), ...flat });
@@ -29,7 +29,7 @@ export function webhookReplyWriter(form: {
   };
 }
 
-/** What a member of `outputFields` can be: a text, a number, true or false, or null where there is no reason to tell. */
+/** The members that are not objects or arrays. Null stays: a missing top reason is null. */
 const scalars = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(members).filter(([, value]) => value === null || typeof value !== 'object'),

@@ -3,18 +3,17 @@ import { ApiError } from '../../shared/errors.js';
 import { boundValues, mostValues } from '../body-values.js';
 import { parseJson } from '../parse-json.js';
 import { bodyText } from '../read-body.js';
-import { fromEntries } from './members.js';
 
-/** Far above what a tool sends; each takes a hundred times as long to read as to send. */
-const mostFormFields = 10_000;
+/** Far above any tool's form. Parsing a field costs about 100 times as much as sending it. */
+const maxFormFields = 10_000;
 
-/** JSON that was sent as a form, as curl does unless told otherwise: in a form these characters are percent-encoded. */
+/** Detects JSON that was sent as a form (curl's default). A real form percent-encodes these characters. */
 const isJson = /^\s*[[{]/;
 
 /**
- * Parses the body of a webhook: JSON, JSON that was sent as text/plain, or a form.
- * @throws ApiError unreadableRequest for any other content type, and for what does not parse; refusedRequest for too
- * many fields or values
+ * Parses the body of a webhook: JSON, JSON in text/plain, or a form.
+ * @throws ApiError unreadableRequest for another content type or a syntax error; refusedRequest for too many
+ * fields or values
  */
 export function parseWebhookBody(context: Context, body: Buffer): unknown {
   const type = context.is(
@@ -29,7 +28,8 @@ export function parseWebhookBody(context: Context, body: Buffer): unknown {
   if (typeof type !== 'string' || !/^(utf-?8|us-ascii)?$/i.test(charset)) {
     throw new ApiError(
       'unreadableRequest',
-      'Send the record as application/json, application/x-www-form-urlencoded, or JSON in text/plain, in UTF-8.',
+      'Send the record as application/json, application/x-www-form-urlencoded, or JSON in text/plain, in ' +
+        'UTF-8.',
     );
   }
   const text = bodyText(body);
@@ -38,13 +38,13 @@ export function parseWebhookBody(context: Context, body: Buffer): unknown {
   return parseJson(text);
 }
 
-/** The members of a form; a name that comes several times holds an array, as multi-selects do. */
+/** Parses a form. A repeated name becomes an array, because multi-selects repeat their name. */
 function parseForm(text: string): unknown {
   if (text.trim() === '')
     throw new ApiError('unreadableRequest', 'The form is empty: send the fields of one record.');
-  const pairs = text.split('&', mostFormFields + 1);
-  if (pairs.length > mostFormFields) {
-    throw new ApiError('refusedRequest', `The form has more than ${mostFormFields} fields.`);
+  const pairs = text.split('&', maxFormFields + 1);
+  if (pairs.length > maxFormFields) {
+    throw new ApiError('refusedRequest', `The form has more than ${maxFormFields} fields.`);
   }
   const members = new Map<string, string | string[]>();
   for (const pair of pairs) {
@@ -60,7 +60,7 @@ function parseForm(text: string): unknown {
   if ([...members.keys()].some((name) => name.includes('\0'))) {
     throw new ApiError('unreadableRequest', 'A name in the form contains a NUL character.');
   }
-  return fromEntries([...members]);
+  return Object.fromEntries([...members]);
 }
 
 function decoded(text: string): string {
