@@ -1,19 +1,18 @@
 import { expect } from 'chai';
 import { openApiDocument } from '../../api/openapi/document.js';
-import { olderDocument } from '../../api/openapi/older-document.js';
-import { olderSchema } from '../../api/openapi/older-schema.js';
+import { toOpenApi30, toSchema30 } from '../../api/openapi/openapi-3-0.js';
 import type { Schema } from '../../api/openapi/openapi-types.js';
 
-describe('OpenAPI 3.0 from 3.1', () => {
+describe('conversion from OpenAPI 3.1 to 3.0', () => {
   const cases: readonly [string, Schema, Schema][] = [
-    ['a type or null', { type: ['string', 'null'] }, { type: 'string', nullable: true }],
+    ['a nullable type', { type: ['string', 'null'] }, { type: 'string', nullable: true }],
     [
       'several types',
       { type: ['string', 'number'], description: 'One.' },
       { description: 'One.', anyOf: [{ type: 'string' }, { type: 'number' }] },
     ],
     [
-      'several types or null, an array among them',
+      'several nullable types with an array',
       { type: ['string', 'array', 'null'], items: { type: 'string' } },
       {
         anyOf: [
@@ -30,7 +29,7 @@ describe('OpenAPI 3.0 from 3.1', () => {
       { type: 'number', minimum: 0, exclusiveMinimum: true },
     ],
     [
-      'neither a content schema nor names, as it cannot',
+      'keywords without an equivalent, by omitting them',
       { type: 'string', contentMediaType: 'application/json', contentSchema: {}, propertyNames: {} },
       { type: 'string' },
     ],
@@ -55,43 +54,45 @@ describe('OpenAPI 3.0 from 3.1', () => {
       { anyOf: [{ enum: [1] }, { type: 'array', items: { enum: [2] } }] },
     ],
     [
-      'members that are called as keywords are',
+      'members with the names of keywords',
       { type: 'object', properties: { type: { type: 'string' }, examples: { const: 1 } } },
       { type: 'object', properties: { type: { type: 'string' }, examples: { enum: [1] } } },
     ],
   ];
-  for (const [what, schema, older] of cases) {
-    it(`says ${what}`, () => {
-      expect(olderSchema(schema)).to.deep.equal(older);
+  for (const [title, schema, expected] of cases) {
+    it(`converts ${title}`, () => {
+      expect(toSchema30(schema)).to.deep.equal(expected);
     });
   }
 
-  it('refuses a keyword that it does not know, also deep in a schema', () => {
+  it('throws on an unknown keyword, also in a nested schema', () => {
     const schema = { type: 'object', properties: { a: { items: { unevaluatedProperties: false } } } };
-    expect(() => olderSchema(schema)).to.throw('"unevaluatedProperties"');
+    expect(() => toSchema30(schema)).to.throw('"unevaluatedProperties"');
   });
 
-  describe('of the whole document', () => {
-    const newest = openApiDocument({ serverUrl: undefined, docsUrl: 'https://api.example.com/docs' });
-    const older = olderDocument(newest);
+  describe('document', () => {
+    const document31 = openApiDocument({ serverUrl: undefined, docsUrl: 'https://api.example.com/docs' });
+    const document30 = toOpenApi30(document31);
 
-    it('has the same operations, parameters, statuses, examples and names', () => {
-      expect(shape(older.paths)).to.deep.equal(shape(newest.paths));
+    it('keeps operations, parameters, statuses, examples and component names', () => {
+      expect(shape(document30.paths)).to.deep.equal(shape(document31.paths));
       for (const section of ['schemas', 'headers', 'parameters', 'responses', 'securitySchemes'] as const)
-        expect(Object.keys(older.components[section])).to.deep.equal(Object.keys(newest.components[section]));
+        expect(Object.keys(document30.components[section])).to.deep.equal(
+          Object.keys(document31.components[section]),
+        );
     });
 
-    it('names its version, and has nothing at its head that 3.0 does not know', () => {
-      expect(older.openapi).to.equal('3.0.3');
-      expect(older.info).to.have.all.keys('title', 'version', 'description', 'license');
-      expect(older.info.license).to.deep.equal({
+    it('has version 3.0.3 and only info members of 3.0', () => {
+      expect(document30.openapi).to.equal('3.0.3');
+      expect(document30.info).to.have.all.keys('title', 'version', 'description', 'license');
+      expect(document30.info.license).to.deep.equal({
         name: 'Apache-2.0',
         url: 'https://www.apache.org/licenses/LICENSE-2.0',
       });
     });
 
-    it('has one type a schema and no word of 3.1', () => {
-      const words = [
+    it('has one type per schema and no keyword of 3.1', () => {
+      const keywords = [
         'propertyNames',
         'const',
         'contentMediaType',
@@ -99,15 +100,15 @@ describe('OpenAPI 3.0 from 3.1', () => {
         'prefixItems',
         'unevaluatedProperties',
       ];
-      for (const schema of schemasOf(older)) {
-        expect(schema).to.not.have.any.keys(...words);
+      for (const schema of schemasOf(document30)) {
+        expect(schema).to.not.have.any.keys(...keywords);
         if (schema.type !== undefined) expect(schema.type).to.be.a('string').and.not.equal('null');
       }
     });
   });
 });
 
-/** A part of a document without its schemas. */
+/** Part of a document without its schemas. */
 function shape(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(shape);
   if (typeof part !== 'object' || part === null) return part;
@@ -115,7 +116,7 @@ function shape(part: unknown): unknown {
   return Object.fromEntries(members.map(([key, member]) => [key, shape(member)]));
 }
 
-/** Every schema in a part of a document; what an example holds is none. */
+/** Every schema in a part of a document, ignoring examples. */
 function schemasOf(part: unknown, isSchema = false): Schema[] {
   if (typeof part !== 'object' || part === null) return [];
   const below = Object.entries(part).flatMap(([key, member]) => {

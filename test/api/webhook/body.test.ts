@@ -8,7 +8,6 @@ import { ApiError } from '../../../shared/errors.js';
 
 const form = 'application/x-www-form-urlencoded';
 
-/** The context of a request with a body of this content type. */
 function contextOf(contentType: string | undefined, length = 1): Context {
   const request = new IncomingMessage(new Socket());
   request.headers = {
@@ -28,11 +27,11 @@ function refusalOf(work: () => unknown): string {
     if (error instanceof ApiError) return `${error.entry.status} ${error.message}`;
     throw error;
   }
-  throw new Error('it was not refused');
+  throw new Error('the body was not refused');
 }
 
-describe('parse the body of a webhook', () => {
-  it('refuses more values than a record has, however they are nested, and no fewer', () => {
+describe('parseWebhookBody', () => {
+  it('refuses a body of more than 100,000 values with 400, nested or not, and accepts 100,000', () => {
     const members = (count: number, of: string) =>
       Array.from({ length: count }, (_, index) => `"${index}\\"" :${of}`).join(',');
     expect(parse('application/json', `{${members(100_000, '":"')}}`)).to.have.property('99999"', ':');
@@ -53,18 +52,18 @@ describe('parse the body of a webhook', () => {
     'text/plain',
     'text/plain; charset=us-ascii',
   ]) {
-    it(`as JSON when it comes as ${type}`, () => {
+    it(`parses ${type} as JSON`, () => {
       expect(parse(type, '{"a":[1]}')).to.deep.equal({ a: [1] });
     });
   }
 
-  it('as JSON when that was sent as a form', () => {
+  it('parses JSON that was sent as a form', () => {
     expect(parse(form, ' {"a":"1 + 1 = %32"}')).to.deep.equal({ a: '1 + 1 = %32' });
     expect(parse(form, '[{"a":1}]')).to.deep.equal([{ a: 1 }]);
     expect(parse(form, '%7B%22a%22%3A1%7D')).to.deep.equal({ '{"a":1}': '' });
   });
 
-  it('as a form, whatever it holds', () => {
+  it('parses any URL-encoded form, with repeated names as arrays', () => {
     const pairs = fc.array(fc.tuple(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' })), {
       minLength: 1,
       maxLength: 8,
@@ -92,11 +91,11 @@ describe('parse the body of a webhook', () => {
     });
   });
 
-  it('as a form with gaps', () => {
+  it('parses a form with empty pairs and missing values', () => {
     expect(parse(form, '&a&&b=&c=d=e&')).to.deep.equal({ a: '', b: '', c: 'd=e' });
   });
 
-  it('not as a form of more than 10,000 fields, of one name or many, and says so at once', () => {
+  it('refuses a form of more than 10,000 fields quickly', () => {
     const startMs = performance.now();
     for (const field of ['a&', '&', 'a=b&'])
       expect(refusalOf(() => parse(form, field.repeat(2_000_000)))).to.equal(
@@ -106,7 +105,7 @@ describe('parse the body of a webhook', () => {
     expect(performance.now() - startMs).to.be.below(5_000);
   });
 
-  it('not when it is empty, and says that', () => {
+  it('refuses an empty body and an empty form with 422', () => {
     expect(refusalOf(() => parse('application/json', ''))).to.equal(
       '422 The body is empty: send the fields of one record.',
     );
@@ -118,7 +117,7 @@ describe('parse the body of a webhook', () => {
     );
   });
 
-  it('not in any other content type or charset', () => {
+  it('refuses another content type or charset with 422', () => {
     for (const type of [
       undefined,
       '',

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { ScoreOutcome } from '../../../api/score-records.js';
 import { webhookReplyWriter } from '../../../api/webhook/reply.js';
 
-/** A record of which one reason and one warning are told. */
+/** A scored record with one reason and one warning. */
 const outcome = {
   call: { bucket: 'live', modelId: 'mdl', records: [{ crmId: 'L-1', fields: {} }] },
   rows: {
@@ -27,8 +27,8 @@ const written = (forHubSpotAction: boolean) =>
     readonly outputFields?: Readonly<Record<string, unknown>>;
   };
 
-describe('the answer to a webhook', () => {
-  it('has in outputFields whatever is flat, also where there is nothing to tell, and no list or object', () => {
+describe('webhookReplyWriter', () => {
+  it('repeats every flat member in outputFields, including null reasons, without arrays and objects', () => {
     const { outputFields, ...reply } = written(true);
     expect(reply).to.deep.equal(written(false)).and.to.include.keys('drivers', 'warnings', 'usage');
     expect(outputFields).to.deep.equal({
