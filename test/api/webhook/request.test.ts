@@ -253,26 +253,10 @@ describe('readWebhook', () => {
 
   it('throws only ApiErrors with status 400 or 422, for any body', () => {
     const names = [
-      'model_id',
-      'crm_id',
-      'explain',
-      'record',
-      'properties',
-      'inputFields',
-      'meta',
-      'data',
-      'value',
-    ].concat([
-      'custom_fields',
-      'object',
-      'objectId',
-      'values',
-      'json',
-      'body',
-      'headers',
-      'callbackId',
+      ...['model_id', 'crm_id', 'explain', 'record', 'properties', 'inputFields', 'meta', 'data', 'value'],
+      ...['custom_fields', 'object', 'objectId', 'values', 'json', 'body', 'headers', 'callbackId'],
       '__proto__',
-    ]);
+    ];
     const { tree } = fc.letrec((tie) => ({
       tree: fc.oneof(
         { maxDepth: 5 },
