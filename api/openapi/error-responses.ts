@@ -2,6 +2,7 @@ import { ApiError, type ErrorName, errorTable } from '../../shared/errors.js';
 import type { Verdict } from '../../shared/verdict.js';
 import { errorEnvelope } from '../middleware/error-reply.js';
 import { deployBlockedSchema, errorSchema } from '../schemas/error.js';
+import { exampleModelId } from './examples.js';
 import { headers, optional, rateHeaders } from './headers.js';
 import type { Examples, Header, Response } from './openapi-types.js';
 
@@ -98,11 +99,11 @@ const messages: Readonly<Record<ErrorName, string>> = {
   modelNotFound: 'There is no model with this model_id in the workspace of the key.',
   apiDisabled:
     'Live API is off for "Inbound leads": turn it on in the score\'s row under Activate, or with ' +
-    '"leadscore model set mdl_4kTq9ZxW2mNbVc7L --live-api on". Retrying does not clear it.',
+    `"leadscore model set ${exampleModelId} --live-api on". Retrying does not clear it.`,
   deployBlocked:
     "The deploy policy is block and the model's validation state is too_early_to_grade at the gate " +
     'matured_cohort. It clears as predictions mature and the model passes its gates, or an administrator ' +
-    'lifts the refusal with "leadscore model set mdl_4kTq9ZxW2mNbVc7L --override on --reason ...".',
+    `lifts the refusal with "leadscore model set ${exampleModelId} --override on --reason ...".`,
   notFound: 'Nothing has been scored under this crm_id.',
   methodNotAllowed: '/v1/score takes POST, not GET.',
   gone: 'This alias has been switched off: send the call to /v1/score.',
