@@ -20,7 +20,7 @@ import {
 } from '../schemas/webhook-request.js';
 import type { Schema } from './openapi-types.js';
 
-/** The schemas that the document names, in the order in which a reader meets them. */
+/** The named schemas of the document, in reading order. */
 export const componentSchemas: Readonly<Record<string, Schema>> = {
   ScoreRequest: scoreRequestSchema,
   InputRecord: recordSchema,

@@ -3,19 +3,24 @@ import { errorResponses } from './error-responses.js';
 import { guide, tags } from './guide.js';
 import { headers } from './headers.js';
 import type { OpenApiDocument, PathItem } from './openapi-types.js';
-import { scoreAliasOperation, webhookAliasOperation } from './operations/alias-operations.js';
-import { getModelOperation, listModelsOperation } from './operations/model-operations.js';
-import { outcomesOperation } from './operations/outcomes-operation.js';
-import { eraseScoresOperation, scoreHistoryOperation } from './operations/score-history-operations.js';
-import { scoreOperation } from './operations/score-operation.js';
-import { usageOperation } from './operations/usage-operation.js';
-import { webhookOperation } from './operations/webhook-operation.js';
+import {
+  eraseScoresOperation,
+  outcomesOperation,
+  scoreHistoryOperation,
+} from './operations/lead-operations.js';
+import {
+  scoreAliasOperation,
+  scoreOperation,
+  webhookAliasOperation,
+  webhookOperation,
+} from './operations/scoring-operations.js';
+import { getModelOperation, listModelsOperation, usageOperation } from './operations/workspace-operations.js';
 import { parameters } from './parameters.js';
 import { withReferences } from './references.js';
 import { bearerOnly, securitySchemes } from './security-schemes.js';
 
 export interface DocumentOptions {
-  /** Address of the service, without a trailing slash; undefined: wherever the document is served. */
+  /** Address of the service, without a trailing slash. Undefined: the host that serves the document. */
   readonly serverUrl: string | undefined;
   /** Address of the documentation, without a trailing slash. */
   readonly docsUrl: string;
@@ -35,7 +40,6 @@ export function openApiDocument({ serverUrl, docsUrl }: DocumentOptions): OpenAp
       description: guide,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: serverUrl ?? '/', description: 'This service.' }],
     security: bearerOnly,
     tags,
@@ -44,7 +48,7 @@ export function openApiDocument({ serverUrl, docsUrl }: DocumentOptions): OpenAp
       schemas: componentSchemas,
       headers,
       parameters,
-      // What a path or method outside the document is answered with.
+      // The replies to an unknown path and an unknown method.
       responses: {
         ...(methodNotAllowed && { MethodNotAllowed: methodNotAllowed }),
         ...(notFound && { NotFound: notFound }),

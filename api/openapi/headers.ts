@@ -4,14 +4,15 @@ import type { Header } from './openapi-types.js';
 export const headers = {
   requestId: {
     description:
-      'Names the call in logs. Your own `X-Request-Id` when it has an allowed form, else a new one.',
+      'The id of the call in logs: your own `X-Request-Id` when it has an allowed form, else a new one.',
     required: true,
     schema: { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,128}$' },
     example: '80a30390-e343-4e9c-8f30-d4b4894c050d',
   },
   rateLimit: {
     description:
-      'What is left of the rate: `r` calls, and all of it again after `t` seconds (draft-ietf-httpapi-ratelimit-headers).',
+      'The remaining rate: `r` calls now, and the full rate after `t` seconds ' +
+      '(draft-ietf-httpapi-ratelimit-headers).',
     required: true,
     schema: { type: 'string', pattern: '^"key";r=[0-9]+;t=[0-9]+$' },
     example: '"key";r=9;t=1',
@@ -24,15 +25,15 @@ export const headers = {
   },
   retryAfter: {
     description:
-      'After how many seconds the call may pass: for `rate_limited` the next free slot, for `quota_exceeded` the end of ' +
-      'the month (UTC), where that clears it.',
+      'Seconds until a retry can succeed. For `rate_limited`, until the next free slot. For ' +
+      '`quota_exceeded`, until the end of the month (UTC), when the month clears it.',
     required: true,
     schema: { type: 'integer', minimum: 1 },
     example: 1,
   },
   idempotentReplayed: {
     description:
-      'Present, and `true`, when the reply is one that was sent before under the same `Idempotency-Key`.',
+      'Present, and `true`, when the reply is a stored one, sent before under the same `Idempotency-Key`.',
     schema: { type: 'string', enum: ['true'] },
     example: 'true',
   },
@@ -43,19 +44,19 @@ export const headers = {
     example: 'Bearer',
   },
   allow: {
-    description: 'The methods that the path takes.',
+    description: 'The methods that the path supports.',
     required: true,
     schema: { type: 'string' },
     example: 'HEAD, GET, DELETE',
   },
   deprecation: {
-    description: 'Says that the endpoint is deprecated.',
+    description: 'The endpoint is deprecated.',
     required: true,
     schema: { type: 'string', enum: ['true'] },
     example: 'true',
   },
   sunset: {
-    description: 'When the endpoint stops working (RFC 8594).',
+    description: 'The date when the endpoint stops working (RFC 8594).',
     required: true,
     schema: { type: 'string' },
     example: 'Mon, 19 Oct 2026 00:00:00 GMT',
@@ -68,17 +69,23 @@ export const headers = {
   },
 } as const satisfies Record<string, Header>;
 
-/** The headers on replies to calls whose key was accepted. */
+/** Headers on every reply to an authenticated call. */
 export const rateHeaders = { RateLimit: headers.rateLimit, 'RateLimit-Policy': headers.rateLimitPolicy };
 
-/** The headers on every reply of an alias. */
+/** Headers of a successful reply to a reading call. */
+export const readHeaders = { 'X-Request-Id': headers.requestId, ...rateHeaders };
+
+/** Headers of a successful reply to a scoring call. */
+export const scoredHeaders = { ...readHeaders, 'Idempotent-Replayed': headers.idempotentReplayed };
+
+/** Headers on every reply of a deprecated alias. */
 export const aliasHeaders = {
   Deprecation: headers.deprecation,
   Sunset: headers.sunset,
   Link: headers.successor,
 };
 
-/** The same headers where they may be absent. */
+/** The same headers, none of them required. */
 export function optional(some: Readonly<Record<string, Header>>): Record<string, Header> {
   return Object.fromEntries(
     Object.entries(some).map(([name, { required: _required, ...header }]) => [name, header]),

@@ -43,7 +43,7 @@ export interface RequestBody {
   readonly content: Readonly<Record<string, MediaType>>;
 }
 
-/** Alternatives: names of security schemes. */
+/** Alternative security schemes, by name. */
 export type Security = readonly Readonly<Record<string, readonly string[]>>[];
 
 export interface Operation {
@@ -85,7 +85,6 @@ export interface OpenApiDocument {
     readonly description: string;
     readonly license: { readonly name: string; readonly identifier?: string; readonly url?: string };
   };
-  readonly jsonSchemaDialect?: string;
   readonly servers: readonly { readonly url: string; readonly description: string }[];
   readonly security: Security;
   readonly tags: readonly Tag[];

@@ -1,5 +1,6 @@
 import { historyLimitSchema } from '../schemas/score-history.js';
 import { modelIdSchema } from '../schemas/score-request.js';
+import { exampleModelId } from './examples.js';
 import type { Parameter } from './openapi-types.js';
 
 const { description: _, ...modelId } = modelIdSchema;
@@ -10,8 +11,8 @@ export const parameters = {
     name: 'X-Request-Id',
     in: 'header',
     description:
-      'Your name for the call: 1-128 characters of `A-Z a-z 0-9 . _ : -`. It is echoed, names the call in logs, and does ' +
-      'nothing else; one of another form is replaced.',
+      'Your id for the call: 1-128 characters of `A-Z a-z 0-9 . _ : -`. Replies and logs carry it. An id ' +
+      'of another form is replaced by a new one.',
     schema: { type: 'string' },
     example: 'import-2026-11-21.0001',
   },
@@ -19,11 +20,11 @@ export const parameters = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes it safe to send a call again: for 24 hours the same key with the same body gets the first 200 again, not ' +
-      'counted again, with `Idempotent-Replayed: true`. With another body it is refused. A call that did not end in 200 ' +
-      'leaves nothing behind.',
+      'Makes a retry safe. For 24 hours, the same key with the same body returns the first 200 reply ' +
+      'again, without counting it again, and with `Idempotent-Replayed: true`. The same key with another ' +
+      'body is refused. Only calls that end in 200 are stored. Use a new random value per call, such as ' +
+      'a UUID.',
     schema: { type: 'string', maxLength: 255 },
-    example: '5f6c1b7e-8d39-4c8e-9a53-0a4a3f1d2c77',
   },
   modelId: {
     name: 'model_id',
@@ -31,7 +32,7 @@ export const parameters = {
     required: true,
     description: 'The model.',
     schema: modelId,
-    example: 'mdl_4kTq9ZxW2mNbVc7L',
+    example: exampleModelId,
   },
   crmId: {
     name: 'crm_id',
@@ -44,35 +45,36 @@ export const parameters = {
   onlyModelId: {
     name: 'model_id',
     in: 'query',
-    description: 'Only the scores of this model; those of all models without it, or when it is empty.',
+    description: 'Returns only the scores of this model. Absent or empty: the scores of all models.',
     schema: { type: 'string' },
-    example: 'mdl_4kTq9ZxW2mNbVc7L',
+    example: exampleModelId,
   },
   limit: {
     name: 'limit',
     in: 'query',
-    description: 'How many scores a page has at most.',
+    description: 'The maximum number of scores on a page.',
     schema: historyLimitSchema,
     example: 50,
   },
   cursor: {
     name: 'cursor',
     in: 'query',
-    description: 'The `next_cursor` of the page before.',
+    description: 'The `next_cursor` of the previous page.',
     schema: { type: 'string', minLength: 1 },
   },
   webhookModelId: {
     name: 'model_id',
     in: 'query',
-    description: 'The model, unless the body has it.',
+    description: 'The model. A `model_id` in the body takes precedence.',
     schema: { type: 'string' },
-    example: 'mdl_4kTq9ZxW2mNbVc7L',
+    example: exampleModelId,
   },
   webhookExplain: {
     name: 'explain',
     in: 'query',
     description:
-      'Whether to add `drivers` and top reasons to the answer, unless the body says it: `true`, `false`, `1` or `0`.',
+      'Whether to add `drivers` and top reasons to the reply: `true`, `false`, `1` or `0`. An `explain` ' +
+      'in the body takes precedence.',
     schema: { type: 'string' },
     example: 'false',
   },

@@ -1,8 +1,8 @@
+import type { OpenApiDocument } from './openapi-types.js';
+
 /**
- * Puts a `$ref` wherever a component stands: the parts of the document are built from plain nested objects, the same ones
- * that requests are checked with, and every object that is (by identity) a component is named instead of repeated.
- * @param value the document
- * @param components by section and name, as in `components`
+ * Replaces every component in the document by a `$ref`. The document is built from the same nested objects
+ * that requests are validated with, so components are recognised by identity.
  */
 export function withReferences<Document extends { readonly components: object }>(value: Document): Document {
   const pointers = new Map<unknown, string>();
@@ -29,3 +29,22 @@ export function withReferences<Document extends { readonly components: object }>
   const { components: _components, ...rest } = value;
   return { ...(copy(rest) as object), components } as Document;
 }
+
+/**
+ * Follows a `$ref` within the document. Returns any other part unchanged.
+ * @throws Error when the target does not exist
+ */
+export function resolve<Part extends object>(document: OpenApiDocument, part: Part): Part {
+  const pointer = pointerOf(part);
+  if (pointer === undefined) return part;
+  const found = pointer
+    .slice('#/'.length)
+    .split('/')
+    .reduce<unknown>((value, step) => (value as Record<string, unknown> | undefined)?.[step], document);
+  if (typeof found !== 'object' || found === null) throw new Error(`${pointer} points to nothing`);
+  return found as Part;
+}
+
+/** The target of a `$ref`, such as `#/components/schemas/V1Usage`; undefined for any other part. */
+export const pointerOf = (part: object): string | undefined =>
+  '$ref' in part && typeof part.$ref === 'string' ? part.$ref : undefined;

@@ -7,13 +7,13 @@ import { scoreRecords } from '../score-records.js';
 import type { LikelihoodName } from '../score-reply.js';
 import type { Idempotency, ScoringCall } from '../scoring-call.js';
 import { sendReply } from '../send-reply.js';
-import { parseWebhookBody } from '../webhook/webhook-body.js';
+import { parseWebhookBody } from '../webhook/body.js';
+import { webhookReplyWriter } from '../webhook/reply.js';
+import { readWebhook, type WebhookRequest } from '../webhook/request.js';
 import { authenticateWebhook } from '../webhook/webhook-key.js';
-import { webhookReplyWriter } from '../webhook/webhook-reply.js';
-import { readWebhook, type WebhookRequest } from '../webhook/webhook-request.js';
 import type { ScoreRouteRooms } from './score.js';
 
-/** `POST /v1/webhooks/score`: one record, in the form in which CRMs and automation tools send it. */
+/** `POST /v1/webhooks/score`: one record, in the format of a CRM or automation tool. */
 export function webhookScoreRoute(rooms: ScoreRouteRooms, likelihoodName: LikelihoodName): Middleware {
   return async (context) => {
     const received = await receiveCall(context, rooms.receiving, {
@@ -42,7 +42,7 @@ export function webhookScoreRoute(rooms: ScoreRouteRooms, likelihoodName: Likeli
   }
 }
 
-/** Where a call goes: its query says how to score, too. */
+/** The route of a call, with its query: `model_id` and `explain` in the query are part of the call. */
 const routeOf = (context: Context): string => `${context._matchedRoute}?${context.querystring}`;
 
 function callOf(
@@ -68,7 +68,7 @@ function callOf(
   };
 }
 
-/** HubSpot repeats a custom action's call under the same callbackId until it is answered. */
+/** HubSpot retries the call of a custom action under the same callbackId until it gets a reply. */
 function repeatedCallback(
   received: ReceivedCall,
   { hubSpotCallbackId }: WebhookRequest,

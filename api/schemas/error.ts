@@ -1,6 +1,6 @@
 import { validationSchema } from './validation.js';
 
-/** V1Error: the envelope of every reply that is not a success. */
+/** V1Error: the envelope of every unsuccessful reply. */
 export const errorSchema = {
   type: 'object',
   required: ['error'],
@@ -11,19 +11,19 @@ export const errorSchema = {
       properties: {
         code: {
           type: 'string',
-          description: 'What your program branches on. Codes never change; new ones may be added.',
+          description: 'The code to branch on. Codes never change; new ones may be added.',
           examples: ['model_not_found'],
         },
         message: {
           type: 'string',
-          description: 'What went wrong, for a person to read. The words may change.',
+          description: 'The problem in words, for people. The wording may change.',
         },
-        docs_url: { type: 'string', format: 'uri', description: 'Where this code is explained.' },
+        docs_url: { type: 'string', format: 'uri', description: 'The documentation of the code.' },
       },
       description: 'The error.',
     },
   },
-  description: 'The envelope of every reply that is not a success.',
+  description: 'The envelope of every unsuccessful reply.',
 } as const;
 
 /** V1Error with the verdict that explains `deploy_blocked`. */

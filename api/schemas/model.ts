@@ -3,22 +3,22 @@ import { validationDetailSchema, validationSchema } from './validation.js';
 
 const summaryProperties = {
   model_id: { ...modelIdSchema, description: 'The id to score with.' },
-  name: { type: 'string', description: 'What people call the score.', examples: ['Inbound leads'] },
+  name: { type: 'string', description: 'The name of the score, for people.', examples: ['Inbound leads'] },
   family: {
     type: 'string',
     enum: ['forward', 'timing'],
     description: '`forward` models are graded by the validation gates; `timing` models are exempt.',
   },
-  version: { type: 'string', description: 'The version that scores now.', examples: ['2026-10-02'] },
+  version: { type: 'string', description: 'The current version.', examples: ['2026-10-02'] },
   live_api: {
     type: 'boolean',
-    description: 'Whether Live API is on; scoring fails with `api_disabled` when not.',
+    description: 'Whether Live API is on. When it is off, scoring fails with `api_disabled`.',
   },
   validation: validationSchema,
 } as const;
 const alwaysPresent = ['model_id', 'name', 'family', 'version', 'live_api', 'validation'] as const;
 
-/** One model, as the list shows it. */
+/** A model in the list. */
 export const modelSummarySchema = {
   type: 'object',
   required: alwaysPresent,
@@ -26,12 +26,12 @@ export const modelSummarySchema = {
   description: 'A trained model of the workspace.',
 } as const;
 
-/** The answer of `GET /v1/models`. */
+/** The reply of `GET /v1/models`. */
 export const modelListSchema = {
   type: 'object',
   required: ['models'],
   properties: {
-    models: { type: 'array', items: modelSummarySchema, description: 'The models, the oldest first.' },
+    models: { type: 'array', items: modelSummarySchema, description: 'The models, oldest first.' },
   },
   description: 'The models that the key can use.',
 } as const;
@@ -41,23 +41,23 @@ export const modelFieldSchema = {
   type: 'object',
   required: ['field', 'label', 'type', 'required'],
   properties: {
-    field: { type: 'string', description: 'Name of the CRM field, as the model was trained on it.' },
-    label: { type: 'string', description: 'What people call the field.' },
+    field: { type: 'string', description: 'Name of the CRM field in the training data.' },
+    label: { type: 'string', description: 'The name of the field, for people.' },
     type: {
       type: 'string',
       enum: ['number', 'boolean', 'category', 'multi', 'date'],
-      description: 'How values are read: `multi` is a list of categories in one text.',
+      description: 'How values are read. `multi` is a list of categories in one text.',
     },
     required: { type: 'boolean', description: 'Whether a record without it is refused.' },
     categories: {
       type: 'array',
       items: { type: 'string' },
-      description: 'Of a `category` or `multi` field: the values that the model knows.',
+      description: 'The values that the model knows. Only for `category` and `multi` fields.',
     },
     aliases: {
       type: 'array',
       items: { type: 'string' },
-      description: 'Other names under which the field may be sent.',
+      description: 'Other accepted names of the field.',
     },
   },
   description: 'A field that the model knows.',
@@ -67,18 +67,19 @@ const recencySchema = {
   type: 'object',
   required: ['field', 'max_age_days'],
   properties: {
-    field: { type: 'string', description: 'The date field that the age is counted from.' },
+    field: { type: 'string', description: 'The date field from which the age is computed.' },
     max_age_days: { type: 'number', exclusiveMinimum: 0, description: 'Older records get a warning.' },
     future_tolerance_days: {
       type: 'number',
       minimum: 0,
-      description: 'Records dated further ahead get a warning; 1 day when absent.',
+      description: 'Records dated further in the future get a warning. The default is 1 day.',
     },
   },
-  description: 'How old a record may be before its row carries a warning. Absent where age does not matter.',
+  description:
+    'The maximum age of a record. Older records get a warning. Absent when the model does not depend on age.',
 } as const;
 
-/** The answer of `GET /v1/models/{model_id}`. */
+/** The reply of `GET /v1/models/{model_id}`. */
 export const modelSchema = {
   type: 'object',
   required: [...alwaysPresent, 'fields', 'explain'],
@@ -95,10 +96,11 @@ export const modelSchema = {
           type: 'string',
           enum: ['tree', 'linear', 'occlusion'],
           description:
-            'How contributions are worked out: from the trees, from the coefficients, or by putting a typical value in place of each field.',
+            'How contributions are computed: from the trees, from the coefficients, or by replacing each ' +
+            'field by a typical value.',
         },
       },
-      description: 'How `drivers` come about.',
+      description: 'How `drivers` are computed.',
     },
   },
   description: 'A trained model with the fields that it knows.',

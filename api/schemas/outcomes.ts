@@ -2,7 +2,7 @@ import { firstYear, lastYear } from '../../shared/iso-instant.js';
 import { mostDaysAhead } from '../../shared/outcome-date.js';
 import { crmIdSchema } from './score-request.js';
 
-/** What became of one lead. */
+/** The outcome of one lead. */
 export const outcomeSchema = {
   type: 'object',
   required: ['crm_id', 'converted', 'at'],
@@ -17,14 +17,14 @@ export const outcomeSchema = {
       type: 'string',
       maxLength: 40,
       description:
-        'When it converted or, if it has not, as of when that is known: an ISO 8601 date (midnight UTC) or date and time ' +
-        `(UTC unless it names a zone), of the years ${firstYear} to ${lastYear}. A conversion may lie at most ${mostDaysAhead} days ahead.`,
+        'When the lead converted or, for a lead that did not, the date of this information. An ISO 8601 ' +
+        `date (midnight UTC) or date and time (UTC without a zone), from ${firstYear} to ${lastYear}. A ` +
+        `conversion may be at most ${mostDaysAhead} days in the future.`,
       examples: ['2026-11-21T14:05:00Z'],
     },
   },
   additionalProperties: true,
-  description:
-    'What became of one lead. The newest word on a crm_id takes the place of what was said before.',
+  description: 'The outcome of one lead. The latest report for a crm_id replaces earlier ones.',
   examples: [{ crm_id: 'LEAD-00042', converted: true, at: '2026-11-21T14:05:00Z' }],
 } as const;
 
@@ -39,25 +39,25 @@ export const outcomesRequestSchema = {
       maxItems: 1000,
       items: outcomeSchema,
       description:
-        'What became of some leads: at least one, at most 1000. Of several words on one lead the last counts.',
+        'The outcomes: at least one, at most 1000. When a lead appears several times, the last entry counts.',
     },
   },
   additionalProperties: true,
-  description: 'What became of leads, by which models are graded. Unknown members are ignored.',
+  description: 'The outcomes of leads, from which models are graded. Unknown members are ignored.',
 } as const;
 
-/** The answer of `POST /v1/outcomes`. */
+/** The reply of `POST /v1/outcomes`. */
 export const outcomesReplySchema = {
   type: 'object',
   required: ['accepted'],
   properties: {
-    accepted: { type: 'integer', minimum: 0, description: 'How many entries were taken.' },
-    test: { type: 'boolean', const: true, description: 'Present for test keys: nothing was kept.' },
+    accepted: { type: 'integer', minimum: 0, description: 'The number of accepted entries.' },
+    test: { type: 'boolean', const: true, description: 'Present for test keys: nothing was stored.' },
   },
-  description: 'All entries were taken: one that is wrong refuses the whole call.',
+  description: 'All entries were accepted. One invalid entry refuses the whole call.',
 } as const;
 
-/** What a body is when it has passed the schema. */
+/** A validated body. */
 export interface OutcomesRequest {
   readonly outcomes: readonly {
     readonly crm_id: string;

@@ -1,13 +1,17 @@
 import { longestCrmId } from '../../shared/crm-id.js';
 
-/** A crm_id: 1-255 code points, compared as it is; an empty one counts as not sent. No NUL, no lone surrogate. */
+/**
+ * A crm_id: 1-255 code points, without NUL or lone surrogates. Compared exactly; an empty one counts as
+ * absent.
+ */
 export const crmIdSchema = {
   type: 'string',
   maxLength: longestCrmId,
   pattern: '^[^\\u0000]*$',
   format: 'well-formed-text',
   description:
-    'Your id of the record: echoed, and used to find its previous score. Compared exactly; an empty text counts as not sent.',
+    'Your id of the record. It is echoed, and used to find the previous score. Compared exactly; an ' +
+    'empty text counts as absent.',
   examples: ['LEAD-00042'],
 } as const;
 
@@ -15,7 +19,7 @@ export const modelIdSchema = {
   type: 'string',
   minLength: 1,
   maxLength: 255,
-  description: 'The trained model to score against. `GET /v1/models` lists those that the key can use.',
+  description: 'The trained model to score with. `GET /v1/models` lists the models that the key can use.',
   examples: ['mdl_4kTq9ZxW2mNbVc7L'],
 } as const;
 
@@ -25,8 +29,8 @@ export const recordSchema = {
   properties: { crm_id: crmIdSchema },
   additionalProperties: true,
   description:
-    'One record: CRM field values under your own field names. Fields that the model does not know are ignored, and not ' +
-    'every field that it was trained on is needed.',
+    'One record: CRM field values under your own field names. Fields that the model does not know are ' +
+    'ignored. Fields from its training may be missing.',
   examples: [{ crm_id: 'LEAD-00042', lead_source: 'Webinar', company_size: 120, demo_requested: true }],
 } as const;
 
@@ -47,16 +51,16 @@ export const scoreRequestSchema = {
       type: 'boolean',
       default: false,
       description:
-        'Adds `drivers` and `top_reason_1` to `top_reason_3` to each row. It takes a few milliseconds more.',
+        'Adds `drivers` and `top_reason_1` to `top_reason_3` to each row. Adds a few milliseconds.',
     },
   },
   additionalProperties: true,
   description:
-    'A batch of records and the model to score them with. Unknown members are ignored. Objects and arrays may be nested ' +
-    'up to 32 levels deep, and the names of members must not contain NUL.',
+    'A batch of records and the model to score them with. Unknown members are ignored. Objects and ' +
+    'arrays may be nested up to 32 levels deep. Names of members must not contain NUL.',
 } as const;
 
-/** What a body is when it has passed the schema. */
+/** A validated body. */
 export interface ScoreRequest {
   readonly model_id: string;
   readonly records: readonly Readonly<Record<string, unknown>>[];

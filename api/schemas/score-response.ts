@@ -14,17 +14,17 @@ const responseSchema = <Row extends object>(row: Row, description: string) =>
     type: 'object',
     required: ['model_id', 'scores', 'usage', 'validation'],
     properties: {
-      model_id: { ...modelIdSchema, description: 'The model that was used.' },
+      model_id: { ...modelIdSchema, description: 'The model used.' },
       scores: {
         type: 'array',
         items: row,
-        description: 'One row for each record, in the order of the request.',
+        description: 'One row per record, in the order of the request.',
       },
       records_scored: { type: 'integer', minimum: 0, description: 'Records scored in this call.' },
       cache_hits: {
         type: 'integer',
         minimum: 0,
-        description: 'How many of the records matched data that was scored before.',
+        description: 'The number of records that matched existing scored data.',
       },
       usage: usageSchema,
       validation: validationSchema,
@@ -33,14 +33,14 @@ const responseSchema = <Row extends object>(row: Row, description: string) =>
     description,
   }) as const;
 
-/** V1ScoreResponse: the answer of `POST /v1/score`. */
+/** V1ScoreResponse: the reply of `POST /v1/score`. */
 export const scoreResponseSchema = responseSchema(
   scoreRowSchema,
   'The scores of a batch, with the usage so far and the verdict on the model.',
 );
 
-/** The answer of the alias `POST /score`. */
+/** The reply of the alias `POST /score`. */
 export const legacyScoreResponseSchema = responseSchema(
   legacyScoreRowSchema,
-  'The scores of a batch, as before v1: the likelihood is called `probability`.',
+  'The scores of a batch in the format before v1: the likelihood is called `probability`.',
 );

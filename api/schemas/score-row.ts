@@ -9,18 +9,22 @@ export const likelihoodSchema = {
   description: 'Conversion likelihood from 0 to 1, with 4 decimal places.',
 } as const;
 
-/** One field's share in a score. Every value is text, as some CRMs cannot read a member of mixed types. */
+/**
+ * One field's contribution to a score. Every value is text, because some CRMs cannot read a member of mixed
+ * types.
+ */
 export const driverSchema = {
   type: 'object',
   required: ['field', 'value', 'contribution', 'direction', 'label'],
   properties: {
     field: { type: 'string', description: 'Name of the CRM field.' },
-    value: { type: 'string', description: 'The value that was scored, as text; empty where it is missing.' },
+    value: { type: 'string', description: 'The scored value as text; empty when it is missing.' },
     contribution: {
       type: 'string',
       pattern: '^-?[0-9]+\\.[0-9]{4}$',
       description:
-        "How far the field moves the model's log-odds, with 4 decimal places. Contributions do not sum to the score.",
+        "How far the field moves the model's log-odds, with 4 decimal places. Contributions do not sum " +
+        'to the score.',
       examples: ['0.8123'],
     },
     direction: {
@@ -28,45 +32,46 @@ export const driverSchema = {
       enum: ['positive', 'negative'],
       description: 'Whether the field raises or lowers the score.',
     },
-    label: { type: 'string', description: 'What people call the field.' },
+    label: { type: 'string', description: 'The name of the field, for people.' },
   },
-  description: "What one field adds to a record's score or takes from it.",
+  description: "One field's contribution to a record's score.",
 } as const;
 
 const topReason = (rank: string) =>
   ({
     type: ['string', 'null'],
-    description: `The ${rank} driver in words; null where there is none. Only with \`explain\`.`,
+    description: `The ${rank} driver in words, or null without that many drivers. Only with \`explain\`.`,
     examples: ['Lead source is Webinar (raises the score)'],
   }) as const;
 
-/** The members of a row that every form of answer has, by what the likelihood is called. */
+/** The members of a row that every reply format has, with this name for the likelihood. */
 export const rowProperties = (likelihoodName: LikelihoodName) =>
   ({
-    score: { ...scoreSchema, description: 'Fit score, 0-100: a ranking, not a percentage chance.' },
+    score: { ...scoreSchema, description: 'Fit score, 0-100. It ranks records; it is not a probability.' },
     [likelihoodName]: likelihoodSchema,
     enriched: {
       type: 'boolean',
       description:
-        'True when the record matched data that was scored before, which then fills in fields that were not sent. False ' +
-        'for a cold record. It says how complete the input is, not how good the score is.',
+        'True when the record matched existing scored data, whose values then fill in fields that were ' +
+        'not sent. False for a cold record. It describes how complete the input is, not how good the ' +
+        'score is.',
     },
-    crm_id: { type: 'string', maxLength: 255, description: 'The id that was sent with the record.' },
+    crm_id: { type: 'string', maxLength: 255, description: 'The `crm_id` sent with the record.' },
     previous_score: {
       ...scoreSchema,
-      description: 'The score before this one, for the same crm_id and model, where there is one.',
+      description: 'The previous score for the same crm_id and model. Absent without one.',
     },
     delta: {
       type: 'integer',
       minimum: -100,
       maximum: 100,
-      description: '`score` minus `previous_score`, where there is one.',
+      description: '`score` minus `previous_score`. Absent without a previous score.',
     },
     drivers: {
       type: 'array',
       maxItems: 10,
       items: driverSchema,
-      description: 'The fields that move the score the most, the strongest first. Only with `explain`.',
+      description: 'The fields with the largest contributions, strongest first. Only with `explain`.',
     },
     top_reason_1: topReason('first'),
     top_reason_2: topReason('second'),
@@ -75,11 +80,12 @@ export const rowProperties = (likelihoodName: LikelihoodName) =>
       type: 'array',
       items: { type: 'string' },
       description:
-        "Present only when the record's age is outside what the model was trained on. The score is unchanged.",
+        "Present only when the record's age is outside the range of the training data. The score is " +
+        'unchanged.',
     },
   }) as const;
 
-/** The members of a row that are always there. */
+/** The members that every row has. */
 export const requiredOfRow = (likelihoodName: LikelihoodName) =>
   ['score', likelihoodName, 'enriched'] as const;
 
@@ -91,10 +97,10 @@ export const scoreRowSchema = {
   description: 'The score of one record.',
 } as const;
 
-/** A row as the aliases give it. */
+/** A row in the replies of the aliases. */
 export const legacyScoreRowSchema = {
   type: 'object',
   required: requiredOfRow('probability'),
   properties: rowProperties('probability'),
-  description: 'The score of one record, as before v1: the likelihood is called `probability`.',
+  description: 'The score of one record in the format before v1: the likelihood is called `probability`.',
 } as const;

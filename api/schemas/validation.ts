@@ -4,12 +4,14 @@ export const validationStateSchema = {
   type: 'string',
   enum: validationStates,
   description:
-    '`passed`: every gate was cleared. `failed`: a gate was reached and did not clear. `too_early_to_grade`: a gate could ' +
-    'not be reached yet. `unresolved`: the state could not be read, and nothing is claimed. `not_applicable`: models of ' +
-    'this family are not graded.',
+    '`passed`: every gate was cleared. `failed`: a gate was reached and did not clear. ' +
+    '`too_early_to_grade`: a gate could not be reached yet. `unresolved`: the state could not be read; ' +
+    'nothing is claimed about the model. `not_applicable`: models of this family are not graded.',
 } as const;
 
-/** V1Validation: whether a model has earned its use. The contract also allows the text "null"; this service sends null. */
+/**
+ * V1Validation: the verdict on a model. The contract also allows the text "null"; this service sends null.
+ */
 export const validationSchema = {
   type: 'object',
   required: ['state', 'failing_gate', 'summary'],
@@ -19,13 +21,13 @@ export const validationSchema = {
       type: ['string', 'null'],
       enum: [...validationGates, 'null', null],
       description:
-        'The first gate that did not clear. Null when the state is `passed`, `unresolved` or `not_applicable`; read the ' +
-        'text "null" as null too.',
+        'The first gate that did not clear. Null when the state is `passed`, `unresolved` or ' +
+        '`not_applicable`. Treat the text "null" as null.',
     },
-    summary: { type: 'string', description: 'One sentence that names the state and the gate.' },
+    summary: { type: 'string', description: 'One sentence with the state and the gate.' },
   },
   description:
-    'Whether the model has earned the right to be used, judged by what became of the leads it scored.',
+    'Whether the model has earned the right to be used, judged by the outcomes of the leads it scored.',
   examples: [
     {
       state: 'passed',
@@ -40,18 +42,22 @@ const gateSchema = {
   type: 'object',
   required: ['gate', 'state', 'figures'],
   properties: {
-    gate: { type: 'string', enum: validationGates, description: 'Which gate.' },
+    gate: { type: 'string', enum: validationGates, description: 'The gate.' },
     state: {
       type: 'string',
       enum: ['cleared', 'too_early', 'failed', 'not_reached'],
-      description: 'How it stands in the last grade; gates behind one that did not clear are `not_reached`.',
+      description:
+        'The state in the last grade. Gates after the first one that did not clear are `not_reached`.',
     },
     figures: {
       type: 'object',
       additionalProperties: { type: 'number' },
-      description: 'What the gate goes by: counts, rates and p values, and what is required of them.',
+      description: 'The figures behind the state: counts, rates, p values and their required values.',
     },
-    needs: { type: 'string', description: 'What is missing or wrong. Absent when the gate cleared.' },
+    needs: {
+      type: 'string',
+      description: 'The missing or failed requirement. Absent when the gate cleared.',
+    },
   },
   description: 'One of the six gates.',
 } as const;
@@ -62,21 +68,25 @@ const bandSchema = {
   type: 'object',
   required: ['scores', 'records', 'conversions', 'rate', 'low', 'high'],
   properties: {
-    scores: { type: 'string', enum: bandScores, description: 'The scores of the band.' },
+    scores: { type: 'string', enum: bandScores, description: 'The range of scores.' },
     records: {
       type: 'integer',
       minimum: 0,
-      description: 'Leads whose horizon is over and that outcome data names.',
+      description: 'Leads with a completed horizon and an outcome.',
     },
-    conversions: { type: 'integer', minimum: 0, description: 'Those of them that converted within it.' },
-    rate: share('Conversions by records.'),
+    conversions: {
+      type: 'integer',
+      minimum: 0,
+      description: 'The number of these leads that converted within the horizon.',
+    },
+    rate: share('Conversions divided by records.'),
     low: share('Lower end of the 95 % interval of the rate.'),
     high: share('Upper end of the 95 % interval of the rate.'),
   },
-  description: 'What became of the leads of one score band.',
+  description: 'The outcomes of one score band.',
 } as const;
 
-/** The verdict of `GET /v1/models/{model_id}`: with the grade that it comes from. */
+/** The verdict of `GET /v1/models/{model_id}`, with the grade behind it. */
 export const validationDetailSchema = {
   ...validationSchema,
   properties: {
@@ -85,10 +95,11 @@ export const validationDetailSchema = {
       type: 'string',
       format: 'date-time',
       description:
-        'The instant as of which the model was graded. Absent, as all that follows, before the first grade.',
+        'The model was graded on data up to this instant. Absent before the first grade, like the ' +
+        'members below.',
     },
-    graded_at: { type: 'string', format: 'date-time', description: 'When that was done.' },
-    gates: { type: 'array', items: gateSchema, description: 'The six gates, in their order.' },
+    graded_at: { type: 'string', format: 'date-time', description: 'When the grade was computed.' },
+    gates: { type: 'array', items: gateSchema, description: 'The six gates, in order.' },
     bands: { type: 'array', items: bandSchema, description: 'The five score bands, lowest scores first.' },
   },
 } as const;

@@ -1,14 +1,14 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { ApiError } from '../../shared/errors.js';
 
-const mostProblemsNamed = 5;
+const maxProblemsNamed = 5;
 
 /**
- * Compiles a schema into a check that either gives the body as `Body` or throws.
- * @throws (the check) ApiError unreadableRequest, naming where the body differs from the schema
+ * Compiles a schema into a function that returns a valid body as `Body`.
+ * @throws (the function) ApiError unreadableRequest for an invalid body, with the place of each problem
  */
 export function compileCheck<Body>(schema: object): (value: unknown) => Body {
-  // `ownProperties`: a member that is only on the prototype does not count as sent.
+  // `ownProperties`: a member of the prototype does not count as sent.
   const ajv = new Ajv2020({
     ownProperties: true,
     allErrors: false,
@@ -17,13 +17,13 @@ export function compileCheck<Body>(schema: object): (value: unknown) => Body {
     strictTypes: false,
   });
   ajv.addFormat('well-formed-text', (text) => text.isWellFormed());
-  // How many items an array may have is in the schema for its readers. Such a call could be read, and is refused with
-  // another status than one that could not: the routes check it themselves.
+  // The schema documents the limits of arrays, but routes check them: exceeding one is 400, and an invalid
+  // schema is 422.
   for (const keyword of ['minItems', 'maxItems']) ajv.removeKeyword(keyword).addKeyword(keyword);
   const validate = ajv.compile<Body>(schema);
   return (value) => {
     if (validate(value)) return value;
-    const problems = (validate.errors ?? []).slice(0, mostProblemsNamed).map(describe);
+    const problems = (validate.errors ?? []).slice(0, maxProblemsNamed).map(describe);
     throw new ApiError('unreadableRequest', `${problems.join('; ')}.`);
   };
 }
@@ -40,7 +40,7 @@ function describe({ instancePath, keyword, params, message }: ErrorObject): stri
   return `${place} ${message ?? 'is not valid'}`;
 }
 
-/** From `/records/17/crm_id` to `records[17].crm_id`. */
+/** Converts `/records/17/crm_id` to `records[17].crm_id`. */
 function placeOf(instancePath: string): string {
   if (instancePath === '') return 'The body';
   return instancePath

@@ -5,20 +5,20 @@ import { requiredOfRow, rowProperties } from './score-row.js';
 import { usageSchema } from './usage.js';
 import { validationSchema, validationStateSchema } from './validation.js';
 
-/** Members that repeat what stands in `usage` and `validation`, as text, beside the model. */
+/** The model, and members of `usage` and `validation` repeated as text. */
 const flatMembers = {
-  model_id: { ...modelIdSchema, description: 'The model that was used.' },
+  model_id: { ...modelIdSchema, description: 'The model used.' },
   usage_remaining: {
     type: 'string',
     pattern: '^-?[0-9]+$',
-    description: '`usage.remaining` as text, for tools that cannot reach into objects.',
+    description: '`usage.remaining` as text, for tools that cannot read nested objects.',
   },
-  validation_state: { ...validationStateSchema, description: '`validation.state` once more.' },
-  validation_summary: { type: 'string', description: '`validation.summary` once more.' },
+  validation_state: { ...validationStateSchema, description: 'The same as `validation.state`.' },
+  validation_summary: { type: 'string', description: 'The same as `validation.summary`.' },
 } as const;
 const namesOfFlatMembers = Object.keys(flatMembers);
 
-/** What HubSpot's custom actions read: the flat members, and that the action has succeeded. */
+/** The object that HubSpot's custom actions read: the flat members, and the state of the action. */
 function outputFieldsSchema(likelihoodName: LikelihoodName) {
   const { drivers: _drivers, warnings: _warnings, ...scalars } = rowProperties(likelihoodName);
   return {
@@ -31,11 +31,11 @@ function outputFieldsSchema(likelihoodName: LikelihoodName) {
       hs_execution_state: {
         type: 'string',
         const: 'SUCCESS',
-        description: 'Tells HubSpot that the action has succeeded.',
+        description: 'Marks the action as successful for HubSpot.',
       },
     },
     description:
-      'Only for HubSpot custom actions: every flat member of the answer, where HubSpot looks for them.',
+      'Only for HubSpot custom actions: every flat member of the reply, in the object that HubSpot reads.',
   } as const;
 }
 
@@ -55,14 +55,15 @@ function replySchema(likelihoodName: LikelihoodName, description: string) {
   } as const;
 }
 
-/** The answer of `POST /v1/webhooks/score`: the members of one V1ScoreRow, then model, usage and verdict. */
+/** The reply of `POST /v1/webhooks/score`: the members of one V1ScoreRow, then model, usage and verdict. */
 export const webhookReplySchema = replySchema(
   'conversion_likelihood',
-  'The score of one record, flat, so that a CRM can map each member to a field.',
+  'The score of one record as a flat object, so that a CRM can map each member to a field.',
 );
 
-/** The answer of the alias `POST /webhooks/score`. */
+/** The reply of the alias `POST /webhooks/score`. */
 export const legacyWebhookReplySchema = replySchema(
   'probability',
-  'The score of one record, flat, as before v1: the likelihood is called `probability`.',
+  'The score of one record as a flat object, in the format before v1: the likelihood is called ' +
+    '`probability`.',
 );

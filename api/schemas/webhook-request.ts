@@ -1,31 +1,32 @@
 import { crmIdSchema, modelIdSchema } from './score-request.js';
 
 /*
- * The bodies of `POST /v1/webhooks/score`, as CRMs and automation tools send them. `webhook/` reads them by hand, since
- * one form shades into the next; a test holds that what these schemas accept is read, and what they refuse is not.
+ * The bodies of `POST /v1/webhooks/score` in the formats of CRMs and automation tools. `webhook/` parses them
+ * without these schemas, because the formats overlap. A property test checks that both accept the same
+ * bodies.
  */
 
-/** True or false, in the spellings that tools use. */
+/** A boolean in the spellings that tools use. */
 const webhookExplainSchema = {
   enum: [true, false, 1, 0, 'true', 'false', '1', '0'],
-  description: 'Whether to add `drivers` and top reasons to the answer.',
+  description: 'Whether to add `drivers` and top reasons to the reply.',
 } as const;
 
 const { minLength: _, ...modelIdOrEmpty } = modelIdSchema;
 
-/** The members that are not fields of the record. Of an id, null and an empty text count as not sent. */
+/** The members that are not fields of the record. A null or empty id counts as absent. */
 const settings = {
   model_id: {
     ...modelIdOrEmpty,
     type: ['string', 'null'],
-    description: 'The trained model to score against, unless the address has it: `?model_id=mdl_...`.',
+    description: 'The trained model to score with. Optional when the query has it: `?model_id=mdl_...`.',
   },
   crm_id: {
     ...crmIdSchema,
     type: ['string', 'null'],
     description:
-      'Your id of the record. When absent, the first of `hs_object_id`, `vid`, `objectId`, `object.objectId`, `Id` and ' +
-      '`id` is taken, as text.',
+      'Your id of the record. When absent, the first of `hs_object_id`, `vid`, `objectId`, ' +
+      '`object.objectId`, `Id` and `id` is used, as text.',
   },
   explain: webhookExplainSchema,
 } as const;
@@ -35,16 +36,17 @@ const notAnObject = { type: ['string', 'number', 'boolean', 'array', 'null'] } a
 const plainValue = { type: ['string', 'number', 'boolean'] } as const;
 const fields = { ...anyObject, description: 'The fields of the record.' } as const;
 
-/** What a form of body is told apart by: each is looked for in this order. */
+// The formats, in order of detection.
+
 export const canonicalWebhookSchema = {
   type: 'object',
   required: ['record'],
   properties: { ...settings, record: fields },
   additionalProperties: true,
-  description: 'The plain form: settings, and the record as an object of its own.',
+  description: 'The plain format: settings, and the record as a nested object.',
 } as const;
 
-/** A HubSpot custom action: the answer has `outputFields` too. */
+/** The reply to this format has `outputFields`. */
 export const hubSpotActionSchema = {
   type: 'object',
   required: ['inputFields'],
@@ -56,13 +58,13 @@ export const hubSpotActionSchema = {
       pattern: crmIdSchema.pattern,
       format: crmIdSchema.format,
       description:
-        'Acts as the `Idempotency-Key` when none is sent: HubSpot repeats a call under the same id.',
+        'Used as the `Idempotency-Key` when none is sent, because HubSpot retries a call under the same id.',
     },
     inputFields: fields,
     record: plainValue,
   },
   additionalProperties: true,
-  description: 'What a custom action of HubSpot sends: the record is in `inputFields`.',
+  description: 'A HubSpot custom action: the record is in `inputFields`.',
 } as const;
 
 export const hubSpotWorkflowSchema = {
@@ -72,13 +74,13 @@ export const hubSpotWorkflowSchema = {
     ...settings,
     properties: {
       ...fields,
-      description: 'The fields of the record; each value plain, or in an object with a member `value`.',
+      description: 'The fields of the record. Each value is plain or an object with a member `value`.',
     },
     record: plainValue,
     inputFields: notAnObject,
   },
   additionalProperties: true,
-  description: 'What a workflow of HubSpot sends: the record is in `properties`.',
+  description: 'A HubSpot workflow: the record is in `properties`.',
 } as const;
 
 export const pipedriveSchema = {
@@ -87,16 +89,16 @@ export const pipedriveSchema = {
   properties: {
     ...settings,
     meta: anyObject,
-    data: { ...fields, description: 'The fields of the record; those in `custom_fields` count too.' },
+    data: { ...fields, description: 'The fields of the record, including those in `custom_fields`.' },
     record: plainValue,
     inputFields: notAnObject,
     properties: notAnObject,
   },
   additionalProperties: true,
-  description: 'What a webhook of Pipedrive sends: the record is in `data`.',
+  description: 'A Pipedrive webhook: the record is in `data`.',
 } as const;
 
-/** Whatever is none of the other forms. */
+/** Any object in none of the other formats. */
 export const flatWebhookSchema = {
   type: 'object',
   properties: {
@@ -108,11 +110,11 @@ export const flatWebhookSchema = {
   },
   additionalProperties: true,
   description:
-    'What Salesforce, Zapier and most other tools send: settings and fields side by side. `model_id`, `crm_id` and ' +
-    '`explain` are settings, everything else is a field.',
+    'The format of Salesforce, Zapier and most other tools. `model_id`, `crm_id` and `explain` are ' +
+    'settings; every other member is a field.',
 } as const;
 
-/** What n8n puts around a record: one of its items, or what its Webhook node has received. */
+/** The wrappers of n8n: an item, or the output of its Webhook node. */
 export const n8nSchema = {
   anyOf: [
     {
@@ -125,7 +127,7 @@ export const n8nSchema = {
         binary: { description: 'Ignored.' },
       },
       additionalProperties: false,
-      description: 'An item: `json` holds a body of any other form.',
+      description: 'An item: `json` holds a body in any other format.',
     },
     {
       type: 'object',
@@ -135,14 +137,14 @@ export const n8nSchema = {
         headers: { ...anyObject, description: 'Ignored.' },
         body: {
           anyOf: [anyObject, { type: 'array', minItems: 1, maxItems: 1, items: anyObject }],
-          description: 'The body, or a list with it as its one element.',
+          description: 'The body, or an array with the body as its only element.',
         },
       },
       additionalProperties: true,
-      description: 'What a Webhook node has received: `body` holds a body of any other form.',
+      description: 'The output of a Webhook node: `body` holds a body in any other format.',
     },
   ],
-  description: 'What n8n sends when it hands on what it has as it is.',
+  description: 'The format of n8n when it forwards an item unchanged.',
 } as const;
 
 const forms = [
@@ -163,13 +165,13 @@ export const webhookRequestSchema = {
       minItems: 1,
       maxItems: 1,
       items: { anyOf: forms },
-      description: 'Any of the other forms as the one element of an array.',
+      description: 'Any of the other formats as the only element of an array.',
     },
   ],
-  description: 'One record, in the form in which the tool sends it.',
+  description: 'One record, in the format of the tool.',
 } as const;
 
-/** The same as a form, as `application/x-www-form-urlencoded`: every value is text. */
+/** The body as `application/x-www-form-urlencoded`: every value is text. */
 export const webhookFormSchema = {
   type: 'object',
   minProperties: 1,
@@ -180,5 +182,5 @@ export const webhookFormSchema = {
     explain: { ...webhookExplainSchema, type: 'string', enum: ['true', 'false', '1', '0'] },
   },
   additionalProperties: { type: ['string', 'array'], items: { type: 'string' } },
-  description: 'Settings and fields side by side; a field that comes several times holds several values.',
+  description: 'Settings and fields. A repeated field holds several values.',
 } as const;

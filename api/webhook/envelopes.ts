@@ -1,122 +1,124 @@
 import { isCrmId, longestCrmId } from '../../shared/crm-id.js';
 import { ApiError } from '../../shared/errors.js';
-import { fromEntries, isMembers, type Members, memberOf, someMember, without } from './members.js';
+import { isJsonObject, type JsonObject, memberOf, someMember, without } from './json-object.js';
 
-/** A webhook's body, taken apart. */
+/** A webhook's body, separated into record and settings. */
 export interface Envelope {
-  /** Where `model_id`, `crm_id` and `explain` may stand, first place first. */
-  readonly settings: readonly Members[];
-  /** The record's fields. */
-  readonly record: Members;
+  /** The objects that may hold `model_id`, `crm_id` and `explain`, in order of precedence. */
+  readonly settings: readonly JsonObject[];
+  readonly record: JsonObject;
   /** HubSpot's `object.objectId`. */
   readonly objectId: unknown;
-  /** Of a HubSpot custom action. */
+  /** HubSpot custom actions only; empty when such an action has none. */
   readonly callbackId: string | undefined;
 }
 
-/** Members that say how to score; they are never fields of the record. */
+/** Members that are settings, never fields of the record. */
 export const settingNames: ReadonlySet<string> = new Set(['model_id', 'crm_id', 'explain']);
 
 /**
- * Takes a body apart by its form: canonical (`record`), HubSpot custom action (`inputFields`), HubSpot workflow
- * (`properties`), Pipedrive (`meta` and `data`), else flat.
- * @throws ApiError unreadableRequest when a form is begun and not kept, or it is that of a batch; refusedRequest for
- * Pipedrive's version 1
+ * Detects the format of a body by its members and extracts the record. The formats are canonical (`record`),
+ * HubSpot custom action (`inputFields`), HubSpot workflow (`properties`), Pipedrive (`meta` and `data`), else
+ * flat.
+ * @throws ApiError unreadableRequest for an incomplete format and for a batch; refusedRequest for Pipedrive
+ * version 1
  */
-export function openEnvelope(body: Members): Envelope {
+export function openEnvelope(body: JsonObject): Envelope {
   const record = memberOf(body, 'record');
-  if (isMembers(record)) return plain([body, record], record);
+  if (isJsonObject(record)) return plain([body, record], record);
   if (record === null || Array.isArray(record)) {
     throw new ApiError('unreadableRequest', 'record must be an object with the fields of one record.');
   }
   const inputFields = memberOf(body, 'inputFields');
-  if (isMembers(inputFields)) return hubSpotAction(body, inputFields);
+  if (isJsonObject(inputFields)) return hubSpotAction(body, inputFields);
   const properties = memberOf(body, 'properties');
-  if (isMembers(properties)) return hubSpotWorkflow(body, properties);
-  if (isMembers(memberOf(body, 'meta'))) {
+  if (isJsonObject(properties)) return hubSpotWorkflow(body, properties);
+  if (isJsonObject(memberOf(body, 'meta'))) {
     if (Object.hasOwn(body, 'data')) return pipedrive(body);
-    // Its custom fields cannot be told from other ones, nor the ids of options from texts.
+    // Version 1 does not separate custom fields from standard ones, nor option ids from texts.
     if (Object.hasOwn(body, 'current') && Object.hasOwn(body, 'previous')) {
       throw new ApiError(
         'refusedRequest',
-        'This is a Pipedrive webhook of version 1: create it anew with webhook version v2.0.',
+        'This is a Pipedrive webhook of version 1: create a new webhook with version v2.0.',
       );
     }
   }
   if (isBatch(body)) {
     throw new ApiError(
       'unreadableRequest',
-      'records is for POST /v1/score: a webhook scores one record, in record or with its fields beside model_id.',
+      'records is for POST /v1/score: a webhook scores one record, in record or with its fields beside ' +
+        'model_id.',
     );
   }
   return plain([body], unwrapValues(body));
 }
 
-/** The body of `POST /v1/score`, which would be a record without a field; beside fields, `records` is one of them. */
-function isBatch(body: Members): boolean {
+/** Whether a body is one of `POST /v1/score`. Next to other fields, `records` is a field itself. */
+function isBatch(body: JsonObject): boolean {
   const records = memberOf(body, 'records');
   return (
     Array.isArray(records) &&
-    records.some(isMembers) &&
+    records.some(isJsonObject) &&
     !someMember(body, (_, name) => name !== 'records' && !settingNames.has(name))
   );
 }
 
-const plain = (settings: readonly Members[], record: Members): Envelope => ({
+const plain = (settings: readonly JsonObject[], record: JsonObject): Envelope => ({
   settings,
   record: without(record, settingNames),
   objectId: objectIdOf(settings[0]),
   callbackId: undefined,
 });
 
-function hubSpotAction(body: Members, inputFields: Members): Envelope {
+function hubSpotAction(body: JsonObject, inputFields: JsonObject): Envelope {
   const callbackId = memberOf(body, 'callbackId');
   if (
     callbackId !== undefined &&
-    // Stored, one half of a surrogate pair is the same as another: a call would be answered with another's score.
+    // MongoDB stores any lone surrogate as the same character, so two calls could share one stored reply.
     (typeof callbackId !== 'string' || !isCrmId(callbackId))
   ) {
     throw new ApiError(
       'unreadableRequest',
-      `callbackId must be a string of at most ${longestCrmId} characters, without NUL or half of a surrogate pair.`,
+      `callbackId must be a string of at most ${longestCrmId} characters, without NUL or half of a ` +
+        'surrogate pair.',
     );
   }
-  const record = fromEntries([...objectProperties(body), ...Object.entries(inputFields)]);
+  const record = Object.fromEntries([...objectProperties(body), ...Object.entries(inputFields)]);
   return { ...plain([body, inputFields], record), callbackId: callbackId ?? '' };
 }
 
-/** The properties of the enrolled object, which an action may ask for beside its inputs. */
-function objectProperties(body: Members): [string, unknown][] {
+/** The properties of the enrolled object, which an action can request in addition to its inputs. */
+function objectProperties(body: JsonObject): [string, unknown][] {
   const object = memberOf(body, 'object');
-  const properties = isMembers(object) ? memberOf(object, 'properties') : undefined;
-  return isMembers(properties) ? valuesOf(properties) : [];
+  const properties = isJsonObject(object) ? memberOf(object, 'properties') : undefined;
+  return isJsonObject(properties) ? valuesOf(properties) : [];
 }
 
-function hubSpotWorkflow(body: Members, properties: Members): Envelope {
+function hubSpotWorkflow(body: JsonObject, properties: JsonObject): Envelope {
   const record = unwrapValues(properties);
   return plain([body, record], record);
 }
 
-/** Pipedrive's version 2 events; its custom fields are wrapped in an object of their own. */
-function pipedrive(body: Members): Envelope {
+/** Pipedrive's version 2 events, which hold custom fields in a nested object. */
+function pipedrive(body: JsonObject): Envelope {
   const data = memberOf(body, 'data');
-  if (!isMembers(data)) {
+  if (!isJsonObject(data)) {
     throw new ApiError(
       'unreadableRequest',
       'data must hold the record; an event about a deleted record has none.',
     );
   }
   const customFields = memberOf(data, 'custom_fields');
-  const record = fromEntries([
+  const record = Object.fromEntries([
     ...Object.entries(data).map(pipedriveField),
-    ...(isMembers(customFields) ? Object.entries(customFields).map(pipedriveField) : []),
+    ...(isJsonObject(customFields) ? Object.entries(customFields).map(pipedriveField) : []),
   ]);
   return plain([body, record], record);
 }
 
-/** A field with its value taken out of what Pipedrive puts around it; an option without a label is known by its id. */
+/** A field with its value unwrapped. An option without a label is represented by its id. */
 function pipedriveField([name, value]: readonly [string, unknown]): [string, unknown] {
-  if (!isMembers(value)) return [name, value];
+  if (!isJsonObject(value)) return [name, value];
   const several = memberOf(value, 'values');
   if (Array.isArray(several)) return [name, several.map((item) => pipedriveField([name, item])[1])];
   const inside = ['value', 'amount', 'label', 'id'].find((member) => Object.hasOwn(value, member));
@@ -124,15 +126,16 @@ function pipedriveField([name, value]: readonly [string, unknown]): [string, unk
 }
 
 /** HubSpot and Pipedrive wrap values: `{"annualrevenue": {"value": "1200", ...}}`. */
-const unwrapValues = (members: Members): Members =>
-  someMember(members, isWrapped) ? fromEntries(valuesOf(members)) : members;
+const unwrapValues = (object: JsonObject): JsonObject =>
+  someMember(object, isWrapped) ? Object.fromEntries(valuesOf(object)) : object;
 
-const valuesOf = (members: Members): [string, unknown][] =>
-  Object.entries(members).map(([name, value]) => [name, isWrapped(value) ? value.value : value]);
+const valuesOf = (object: JsonObject): [string, unknown][] =>
+  Object.entries(object).map(([name, value]) => [name, isWrapped(value) ? value.value : value]);
 
-const isWrapped = (value: unknown): value is Members => isMembers(value) && Object.hasOwn(value, 'value');
+const isWrapped = (value: unknown): value is JsonObject =>
+  isJsonObject(value) && Object.hasOwn(value, 'value');
 
-function objectIdOf(body: Members | undefined): unknown {
+function objectIdOf(body: JsonObject | undefined): unknown {
   const object = body === undefined ? undefined : memberOf(body, 'object');
-  return isMembers(object) ? memberOf(object, 'objectId') : undefined;
+  return isJsonObject(object) ? memberOf(object, 'objectId') : undefined;
 }

@@ -7,7 +7,7 @@ import {
   type Operation,
   type Schema,
 } from '../../api/openapi/openapi-types.js';
-import { pointerOf, resolve } from '../../api/openapi/resolve.js';
+import { pointerOf, resolve } from '../../api/openapi/references.js';
 import { scoreRequestSchema } from '../../api/schemas/score-request.js';
 import { errorTable } from '../../shared/errors.js';
 import { OpenApiContract } from '../support/openapi-contract.js';
@@ -17,8 +17,8 @@ const document = openApiDocument({ serverUrl: 'https://api.example.com', docsUrl
 const contract = new OpenApiContract(document);
 const operations = [...contract.operations.values()];
 
-describe('the OpenAPI document', () => {
-  it('names every endpoint of the contract', () => {
+describe('OpenAPI document', () => {
+  it('lists every endpoint of the contract', () => {
     const endpoints = Object.entries(document.paths).flatMap(([path, item]) =>
       methods
         .filter((method) => item[method] !== undefined)
@@ -38,24 +38,24 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  it('has one server: the configured address, else wherever it is served', () => {
+  it('has one server: the configured address, else the host that serves the document', () => {
     expect(document.servers.map(({ url }) => url)).to.deep.equal(['https://api.example.com']);
     const relative = openApiDocument({ serverUrl: undefined, docsUrl });
     expect(relative.servers.map(({ url }) => url)).to.deep.equal(['/']);
   });
 
-  it('has references that all lead to something', () => {
+  it('has no dangling reference', () => {
     const references = every(document, (part) => pointerOf(part) !== undefined);
     expect(references).to.have.length.above(100);
     for (const reference of references) expect(resolve(document, reference)).to.not.have.property('$ref');
   });
 
-  it('holds the schema that POST /v1/score checks bodies with', () => {
+  it('contains the schema that POST /v1/score validates bodies with', () => {
     const media = contract.operations.get('scoreRecords')?.requestBody?.content['application/json'];
     expect(expanded(media?.schema)).to.deep.equal(plain(scoreRequestSchema));
   });
 
-  it('describes every schema, member, parameter and header in words', () => {
+  it('has a description of every schema, member, parameter and header', () => {
     const { schemas, parameters, headers } = document.components;
     for (const [name, part] of Object.entries({ ...schemas, ...parameters, ...headers }))
       expect(part.description, name).to.be.a('string').and.match(/\.$/);
@@ -68,21 +68,21 @@ describe('the OpenAPI document', () => {
   });
 
   for (const operation of operations) {
-    describe(operation.operationId, () => {
-      it('has a summary, a description and a group that the document describes', () => {
+    describe(`operation ${operation.operationId}`, () => {
+      it('has a summary, a description and a declared tag', () => {
         expect(operation.summary).to.match(/^[A-Z].+[^.]$/);
         expect(operation.description).to.match(/\.$/);
         expect(document.tags.map(({ name }) => name)).to.include.members([...operation.tags]);
       });
 
-      it('has an example of every body, each valid, and of every error code', () => {
+      it('has a valid example of every body and of every error code', () => {
         for (const { schema, examples } of Object.values(operation.requestBody?.content ?? {}))
           expectValid(schema, examples);
         for (const { content } of Object.values(operation.responses))
           for (const { schema, examples } of Object.values(content ?? {})) expectValid(schema, examples);
       });
 
-      it('has only errors of the error table, each under its status, in the envelope', () => {
+      it('lists only errors of the error table, each under its status and in the envelope', () => {
         const entries: readonly { code: string; status: number }[] = Object.values(errorTable);
         for (const [status, { content }] of refusals(operation)) {
           for (const [code, { value }] of Object.entries(content?.['application/json']?.examples ?? {})) {
@@ -96,7 +96,7 @@ describe('the OpenAPI document', () => {
     });
   }
 
-  it('has every error of the error table somewhere', () => {
+  it('lists every error of the error table', () => {
     const responses = [
       ...operations.flatMap((operation) => refusals(operation)),
       ...refusals({ responses: document.components.responses }),
@@ -109,7 +109,7 @@ describe('the OpenAPI document', () => {
   });
 });
 
-/** Members that only tell one form of a webhook from another. */
+/** Members that only distinguish the formats of a webhook. */
 const isGuard = (name: string): boolean => ['record', 'inputFields', 'properties', 'meta'].includes(name);
 
 const refusals = ({ responses }: Pick<Operation, 'responses'>) =>
@@ -121,13 +121,13 @@ function expectValid(schema: MediaType['schema'], examples: Examples | undefined
     expect(contract.problemsOf(schema, value), name).to.equal(undefined);
 }
 
-/** Every object in a value that passes a test. */
+/** Every object within a value that satisfies a condition. */
 function every(value: unknown, test: (part: object) => boolean): object[] {
   if (typeof value !== 'object' || value === null) return [];
   return [...(test(value) ? [value] : []), ...Object.values(value).flatMap((member) => every(member, test))];
 }
 
-/** A schema with what its references stand for in their places. */
+/** A schema with every reference replaced by its target. */
 function expanded(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(expanded);
   if (typeof part !== 'object' || part === null) return part;

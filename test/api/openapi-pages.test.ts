@@ -1,32 +1,23 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { errorsPage } from '../../api/docs-pages/errors-page.js';
-import { html } from '../../api/docs-pages/html.js';
-import { colouredJson, prettyJson } from '../../api/docs-pages/json-code.js';
-import { headingsOf, markdown } from '../../api/docs-pages/markdown.js';
-import { referencePage } from '../../api/docs-pages/reference-page.js';
-import { openApiDocument } from '../../api/openapi/document.js';
-import { methods } from '../../api/openapi/openapi-types.js';
+import { errorsPage } from '../../api/docs/errors-page.js';
+import { html, trusted } from '../../api/docs/html.js';
+import { assetFile, referenceAssets, referencePage } from '../../api/docs/reference-page.js';
 import { errorTable } from '../../shared/errors.js';
 
-const baseUrl = 'https://api.example.com';
-const docsUrl = `${baseUrl}/docs`;
-const document = openApiDocument({ serverUrl: baseUrl, docsUrl });
-const reference = referencePage(document, baseUrl);
+const docsUrl = 'https://api.example.com/docs';
+const reference = referencePage();
 const errors = errorsPage(docsUrl);
-const pages = { '/docs': reference.html, '/docs/errors': errors.html };
+const pages = { '/docs': reference, '/docs/errors': errors };
+const otherPaths = [
+  '/openapi.json',
+  '/openapi-3.0.json',
+  ...referenceAssets.map(({ name }) => `/docs/${name}`),
+];
 
-describe('the pages of the documentation', () => {
-  it('have a section for every operation and schema', () => {
-    const operations = Object.values(document.paths).flatMap((item) =>
-      methods.flatMap((method) => item[method]?.operationId ?? []),
-    );
-    expect(idsIn(reference.html)).to.include.members([
-      ...operations,
-      ...Object.keys(document.components.schemas),
-    ]);
-  });
-
-  it('have a section for every error code, with its status, meaning, remedy and an example', () => {
+describe('documentation pages', () => {
+  it('the errors page has a section per code with its status, meaning, remedy and example', () => {
     expect(idsIn(errors.html)).to.include.members(Object.values(errorTable).map(({ code }) => code));
     const text = textOf(errors.html);
     for (const { code, status, meaning, remedy } of Object.values(errorTable)) {
@@ -35,82 +26,76 @@ describe('the pages of the documentation', () => {
     }
   });
 
-  it('have ids that are there once, and links that all lead to one or to what the service serves', () => {
-    for (const [path, page] of Object.entries(pages)) {
-      const ids = idsIn(page);
-      expect(new Set(ids).size, path).to.equal(ids.length);
-      for (const link of matches(page, /href="([^"]*)"/g)) {
+  for (const [path, page] of Object.entries(pages)) {
+    it(`${path} has unique ids, and its links lead to served paths and existing anchors`, () => {
+      const ids = idsIn(page.html);
+      expect(new Set(ids).size).to.equal(ids.length);
+      for (const link of matches(page.html, /\s(?:src|href)="([^"]*)"/g)) {
         if (link.startsWith('data:')) continue;
-        const { pathname, hash } = new URL(link, baseUrl + path);
-        if (pathname === '/openapi.json' || pathname === '/openapi-3.0.json') continue;
+        const { origin, pathname, hash } = new URL(link, `https://api.example.com${path}`);
+        expect(origin, link).to.equal('https://api.example.com');
+        if (otherPaths.includes(pathname)) continue;
         const target = pages[pathname as keyof typeof pages];
-        expect(target, `${link} on ${path}`).to.be.a('string');
-        if (hash !== '') expect(idsIn(target ?? ''), `${link} on ${path}`).to.include(hash.slice(1));
+        expect(target, link).to.be.an('object');
+        if (hash !== '') expect(idsIn(target.html), link).to.include(hash.slice(1));
       }
-    }
-  });
+    });
 
-  it('take nothing from elsewhere and run nothing', () => {
-    for (const page of [reference, errors]) {
-      expect(page.html).to.not.match(
-        /<script|<iframe|<object|<img|<link rel="stylesheet|@import|\son\w+=|url\(/i,
-      );
-      expect(page.html).to.not.match(/(src|href)="(https?:)?\/\//);
-      expect(page.contentSecurityPolicy).to.match(/^default-src 'none'; style-src 'sha256-[\w+/]+=*'; /);
-    }
-  });
+    it(`${path} keeps working under a path prefix: every link is relative`, () => {
+      expect(page.html).to.not.match(/\s(?:src|href)="(?:\/|https?:)/);
+    });
 
-  it('are there for narrow screens, dark screens and readers of a screen', () => {
-    for (const page of Object.values(pages)) {
-      expect(page).to.include('<html lang="en">').and.include('name="viewport"');
-      expect(page).to.include('prefers-color-scheme: dark').and.include('@media (min-width');
-      expect(matches(page, /<(h1)[ >]/g)).to.have.length(1);
-    }
-  });
+    it(`${path} allows exactly its own inline style and scripts`, () => {
+      const policy = directivesOf(page.contentSecurityPolicy);
+      const [style = ''] = matches(page.html, /<style>(.*?)<\/style>/gs);
+      expect(policy.get('default-src')).to.deep.equal(["'none'"]);
+      expect(policy.get('style-src')).to.include(hashOf(style));
+      const scripts = matches(page.html, /<script>(.*?)<\/script>/gs);
+      const expected = scripts.length === 0 ? undefined : ["'self'", ...scripts.map(hashOf)];
+      expect(policy.get('script-src')).to.deep.equal(expected);
+      expect(page.contentSecurityPolicy).to.not.match(/unsafe|https?:|\*/);
+      expect(page.html).to.not.match(/\son\w+=|\sstyle=|<iframe|<object|@import/i);
+    });
 
-  it('show calls that name the address of the service', () => {
-    expect(textOf(reference.html)).to.include(`curl '${baseUrl}/v1/score'`);
-    expect(textOf(reference.html)).to.include(`curl '${baseUrl}/v1/webhooks/score?model_id=mdl_`);
-    expect(textOf(reference.html)).to.include(`curl -X DELETE '${baseUrl}/v1/scores/LEAD-00042'`);
+    it(`${path} supports narrow screens, dark screens and screen readers`, () => {
+      expect(page.html).to.include('<html lang="en">').and.include('name="viewport"');
+      expect(page.html).to.include('prefers-color-scheme: dark');
+      expect(matches(page.html, /<(main)[ >]/g)).to.have.length(1);
+    });
+  }
+
+  it('the reference page finds its assets in the installed package', () => {
+    const [script = '', style = ''] = referenceAssets.map((asset) => readFileSync(assetFile(asset), 'utf8'));
+    expect(script).to.include('SwaggerUIBundle');
+    expect(style)
+      .to.include('.swagger-ui')
+      .and.not.match(/@import|@font-face|url\(["']?(?:https?:)?\/\//);
   });
 });
 
-describe('what pages are made of', () => {
-  it('html escapes text and keeps HTML', () => {
+describe('html template', () => {
+  it('escapes text, and keeps HTML and trusted text', () => {
     const name = `<b a='1'>&"`;
-    expect(html`<i>${name}</i>${[html`<br>`, 1, undefined]}`.text).to.equal(
-      '<i>&lt;b a=&#39;1&#39;&gt;&amp;&quot;</i><br>1',
+    expect(html`<i>${name}</i>${[html`<br>`, 1, undefined, trusted('<hr>')]}`.text).to.equal(
+      '<i>&lt;b a=&#39;1&#39;&gt;&amp;&quot;</i><br>1<hr>',
     );
-  });
-
-  it('markdown knows paragraphs, headings and code, and nothing else', () => {
-    const text = 'One\nline `a<b`.\n\n## The rate\n\n*Two* <i>.';
-    expect(markdown(text).text.replaceAll('\n', '')).to.equal(
-      '<p>One line <code>a&lt;b</code>.</p><h3 id="the-rate">The rate</h3><p>*Two* &lt;i&gt;.</p>',
-    );
-    expect(headingsOf(text)).to.deep.equal([{ id: 'the-rate', title: 'The rate' }]);
-  });
-
-  it('prettyJson says the same as JSON, in lines that are no longer than need be', () => {
-    const value = { short: { a: [1, null] }, long: ['x'.repeat(40), 'y'.repeat(40)], empty: {}, none: [] };
-    expect(JSON.parse(prettyJson(value))).to.deep.equal(value);
-    expect(prettyJson(value)).to.include('\n  "short": { "a": [1, null] },\n').and.include('"empty": {}');
-    expect(prettyJson({ a: 1 })).to.equal('{ "a": 1 }');
-  });
-
-  it('colouredJson marks names, texts and other values, and changes no text', () => {
-    const text = '{ "a": "b: \\"1\\"", "c": [-1.5e3, true] }';
-    const marked = colouredJson(text).text;
-    expect(textOf(marked)).to.equal(text);
-    expect(matches(marked, /<span class="(\w)">/g).join('')).to.equal('kskvv');
   });
 });
 
 const matches = (text: string, pattern: RegExp): string[] =>
   [...text.matchAll(pattern)].map(([, found = '']) => found);
 const idsIn = (page: string): string[] => matches(page, /\sid="([^"]*)"/g);
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** What a reader sees of HTML. */
+const directivesOf = (policy: string): Map<string, string[]> =>
+  new Map(
+    policy.split('; ').map((directive) => {
+      const [name = '', ...sources] = directive.split(' ');
+      return [name, sources];
+    }),
+  );
+
+/** The visible text of a page. */
 const textOf = (page: string): string =>
   page
     .replace(/<style>.*?<\/style>/s, '')

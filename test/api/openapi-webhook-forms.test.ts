@@ -1,12 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import {
-  webhookReplyExamples,
-  webhookRequestExamples,
-} from '../../api/openapi/operations/webhook-examples.js';
+import { readExamples } from '../../api/openapi/examples.js';
 import { webhookFormSchema, webhookRequestSchema } from '../../api/schemas/webhook-request.js';
-import { readWebhook } from '../../api/webhook/webhook-request.js';
+import { readWebhook } from '../../api/webhook/request.js';
 import { ApiError } from '../../shared/errors.js';
 
 const ajv = new Ajv2020({ strict: false, ownProperties: true });
@@ -15,7 +12,7 @@ const isForm = ajv.compile(webhookRequestSchema);
 const isFormBody = ajv.compile(webhookFormSchema);
 const modelInAddress = { model_id: 'mdl_1' };
 
-/** Whether the service can read a body as a webhook, the model being named in the address. */
+/** Whether the service can read a body as a webhook, with the model in the query. */
 function isRead(body: unknown): boolean {
   try {
     readWebhook(body, modelInAddress);
@@ -35,7 +32,7 @@ const someText = fc.oneof(
 );
 const anything = fc.oneof(scalar, fields, fc.array(scalar, { maxLength: 2 }));
 
-/** Bodies that are, or nearly are, in one of the forms. */
+/** Bodies that match one of the formats, or almost do. */
 const body = fc.record(
   {
     model_id: fc.oneof(someText, anything),
@@ -51,19 +48,19 @@ const body = fc.record(
   { requiredKeys: [] },
 );
 
-describe('the schemas of webhook bodies', () => {
-  it('take what the service reads, and nothing that it cannot read', () => {
-    let taken = 0;
+describe('webhook schemas', () => {
+  it('accept exactly the bodies that the service can read', () => {
+    let accepted = 0;
     const property = fc.property(fc.oneof(body, fc.array(body, { maxLength: 2 }), anything), (sent) => {
-      const isTaken = isForm(sent);
-      taken += isTaken ? 1 : 0;
-      expect(isTaken, JSON.stringify(sent)).to.equal(isRead(sent));
+      const isAccepted = isForm(sent);
+      accepted += isAccepted ? 1 : 0;
+      expect(isAccepted, JSON.stringify(sent)).to.equal(isRead(sent));
     });
     fc.assert(property, { numRuns: 3000 });
-    expect(taken, 'bodies of either kind were tried').to.be.within(300, 2700);
+    expect(accepted, 'accepted bodies of 3000').to.be.within(300, 2700);
   });
 
-  it("take Pipedrive's events where the service does", () => {
+  it('accept exactly the Pipedrive events that the service can read', () => {
     const event = fc.record(
       { meta: fields, data: anything, record: anything },
       { requiredKeys: ['meta', 'data'] },
@@ -75,7 +72,7 @@ describe('the schemas of webhook bodies', () => {
     );
   });
 
-  it('take of forms what the service reads', () => {
+  it('accept exactly the forms that the service can read', () => {
     const text = fc.string({ unit: 'binary-ascii', maxLength: 4 });
     const form = fc.record(
       {
@@ -93,8 +90,8 @@ describe('the schemas of webhook bodies', () => {
     );
   });
 
-  for (const [name, { value }] of Object.entries(webhookRequestExamples)) {
-    it(`take the example ${name}, which the service reads as the same record`, () => {
+  for (const [name, { value }] of Object.entries(readExamples('webhook', 'json'))) {
+    it(`accept the example ${name}, which contains the common record`, () => {
       expect(isForm(value)).to.equal(true);
       const { record } = readWebhook(value, modelInAddress);
       expect(record).to.include({ lead_source: 'Webinar' });
@@ -102,8 +99,8 @@ describe('the schemas of webhook bodies', () => {
     });
   }
 
-  it('have an answer for the form that is answered in a way of its own', () => {
-    const action = webhookReplyExamples.hubSpotAction?.value;
+  it('have a reply example with the outputFields of a HubSpot custom action', () => {
+    const action = readExamples('webhook', 'replies').hubSpotAction?.value;
     expect(action).to.have.nested.property('outputFields.hs_execution_state', 'SUCCESS');
   });
 });

@@ -17,7 +17,7 @@ const operationIds = [
   'recordOutcomes',
 ];
 
-describe('replies and the OpenAPI document', () => {
+describe('replies against the OpenAPI document', () => {
   let contract: OpenApiContract;
   let outcomes: Readonly<Record<string, Outcomes>>;
   let stopGone: () => Promise<void>;
@@ -34,14 +34,14 @@ describe('replies and the OpenAPI document', () => {
   });
   after(() => stopGone?.());
 
-  it('are compared for every operation of the document', () => {
+  it('are tested for every operation of the document', () => {
     expect([...contract.operations.keys()]).to.have.members(operationIds);
   });
 
   for (const operationId of operationIds) {
-    it(`of ${operationId} are what it promises, whatever becomes of the call, and it promises nothing else`, async () => {
+    it(`${operationId} returns each documented outcome, as documented, and no other`, async () => {
       const provoked = outcomes[operationId] ?? {};
-      expect(promised(contract, operationId)).to.have.members(Object.keys(provoked));
+      expect(documentedOutcomes(contract, operationId)).to.have.members(Object.keys(provoked));
       for (const [outcome, calls] of Object.entries(provoked)) {
         for (const call of calls) {
           const reply = await call();
@@ -66,8 +66,8 @@ function outcomesOf(scene: Scene): Record<string, Outcomes> {
   };
 }
 
-/** Every status of an operation, and where it is an error every code under it. */
-function promised(contract: OpenApiContract, operationId: string): string[] {
+/** The outcomes of an operation: `<status>`, or `<status> <code>` for errors. */
+function documentedOutcomes(contract: OpenApiContract, operationId: string): string[] {
   const { responses = {} } = contract.operations.get(operationId) ?? {};
   return Object.entries(responses).flatMap(([status, { content }]) => {
     if (status.startsWith('2')) return [status];

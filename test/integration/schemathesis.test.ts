@@ -16,7 +16,7 @@ const runLimitMs = 240_000;
 /** Fields of the model of `sampleBundle()`. */
 const knownFields = { company_size: { type: 'integer' }, demo_requested: { type: 'boolean' } };
 
-describe('the OpenAPI documents, judged by others', () => {
+describe('OpenAPI documents under external validators', () => {
   let service: RunningService;
   let own: TestWorkspace;
   let directory: string;
@@ -39,7 +39,7 @@ describe('the OpenAPI documents, judged by others', () => {
   after(() => directory && rm(directory, { recursive: true, force: true }));
 
   for (const name of ['openapi.json', 'openapi-3.0.json']) {
-    it(`${name} is valid to openapi-spec-validator`, async function () {
+    it(`openapi-spec-validator accepts ${name}`, async function () {
       this.timeout(60_000);
       const file = join(directory, name);
       await writeFile(file, await documentAt(name));
@@ -50,16 +50,16 @@ describe('the OpenAPI documents, judged by others', () => {
     });
   }
 
-  it('Schemathesis finds no reply that the document does not promise, and no bad input that is accepted', async function () {
+  it('Schemathesis finds no undocumented reply and no accepted invalid input', async function () {
     this.timeout(runLimitMs + 10_000);
     const commandLine = ['--phases', 'examples,coverage,fuzzing,stateful', '-n', '25', '--seed', '1'];
-    expectNothingFound(await schemathesis('openapi.json', commandLine));
+    expectNoFindings(await schemathesis('openapi.json', commandLine));
   });
 
-  it('Schemathesis finds the same of the document in OpenAPI 3.0', async function () {
+  it('Schemathesis finds no undocumented reply with the OpenAPI 3.0 document', async function () {
     this.timeout(runLimitMs + 10_000);
     const commandLine = ['--phases', 'examples,coverage', '-n', '20', '--seed', '1'];
-    expectNothingFound(await schemathesis('openapi-3.0.json', commandLine));
+    expectNoFindings(await schemathesis('openapi-3.0.json', commandLine));
   });
 
   const documentAt = async (name: string): Promise<string> =>
@@ -79,8 +79,8 @@ describe('the OpenAPI documents, judged by others', () => {
     });
 });
 
-function expectNothingFound({ exitCode, output, accepted }: SchemathesisResult): void {
-  if (exitCode !== 0) throw new Error(`Schemathesis ended with ${exitCode}:\n${output}`);
+function expectNoFindings({ exitCode, output, accepted }: SchemathesisResult): void {
+  if (exitCode !== 0) throw new Error(`Schemathesis exited with ${exitCode}:\n${output}`);
   for (const operation of ['POST /v1/score', 'POST /v1/webhooks/score', 'GET /v1/models/{model_id}'])
-    expect(accepted.get(operation), `calls of ${operation} that succeeded`).to.be.above(2);
+    expect(accepted.get(operation), `successful calls of ${operation}`).to.be.above(2);
 }

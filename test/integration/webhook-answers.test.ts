@@ -11,7 +11,7 @@ import { type CallOptions, type TestWorkspace, workspace } from '../support/work
 const path = '/v1/webhooks/score';
 const lead = { company_size: 120, lead_source: 'Referral' };
 
-describe('POST /v1/webhooks/score: the answer', () => {
+describe('POST /v1/webhooks/score: reply', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
@@ -32,7 +32,7 @@ describe('POST /v1/webhooks/score: the answer', () => {
     inputFields,
   });
 
-  it('is flat: one row, its model, usage and verdict, these in strings too', async () => {
+  it('returns a flat object: one row, then model, usage and verdict, repeated as strings', async () => {
     const answer = scoredWebhook(await send({ ...lead, crm_id: 'L-1' }));
     const { validation } = answer;
     expect(answer).to.deep.equal({
@@ -49,7 +49,7 @@ describe('POST /v1/webhooks/score: the answer', () => {
     expect(validation).to.include({ state: 'too_early_to_grade', failing_gate: 'predictions_recorded' });
   });
 
-  it('tells what is known, and leaves out what is not there instead of saying null', async () => {
+  it('returns previous_score and delta for a known lead, and omits absent members', async () => {
     await own.score([{ company_size: 10, crm_id: 'L-1' }]);
     const { score: before } = sampleAnswer({ company_size: 10 });
     const after = sampleAnswer(lead);
@@ -61,7 +61,7 @@ describe('POST /v1/webhooks/score: the answer', () => {
     expect(Object.values(anonymous)).to.not.include(null);
   });
 
-  it('to a test key says so, and tells the usage of the free bucket', async () => {
+  it('returns test: true and the usage of the free bucket for a test key', async () => {
     const answer = scoredWebhook(await send(lead, { key: own.test }));
     expect(answer).to.deep.include({
       test: true,
@@ -72,7 +72,7 @@ describe('POST /v1/webhooks/score: the answer', () => {
     expect(await own.ledgerSum('test')).to.equal(1);
   });
 
-  it('counts below zero in the grace band', async () => {
+  it('returns a negative usage_remaining in the grace band', async () => {
     const small = await workspace(service, { limit: 1 });
     const body = { model_id: small.model._id, ...lead };
     const answers = [await small.call(path, { body }), await small.call(path, { body })].map(scoredWebhook);
@@ -80,7 +80,7 @@ describe('POST /v1/webhooks/score: the answer', () => {
     refused(await small.call(path, { body }), '429 quota_exceeded');
   });
 
-  it('has the headers of every reply, and is metered as a batch of one', async () => {
+  it('returns the common headers, and meters the call as a batch of one', async () => {
     const reply = await send(lead, { headers: { 'x-request-id': 'crm-17' } });
     expect(reply.headers.get('x-request-id')).to.equal('crm-17');
     expect(reply.headers.get('ratelimit')).to.match(/^"key";r=\d+;t=1$/);
@@ -92,7 +92,7 @@ describe('POST /v1/webhooks/score: the answer', () => {
     expect(usage.current).to.equal(2);
   });
 
-  it('is the same whether explain is off in the body or in the address', async () => {
+  it('returns no drivers when explain is off in the body or in the query', async () => {
     for (const reply of [
       await send({ ...lead, explain: '0' }),
       await send(lead, { query: '?explain=false' }),
@@ -102,8 +102,8 @@ describe('POST /v1/webhooks/score: the answer', () => {
     expect(score).to.equal(sampleAnswer(lead).score);
   });
 
-  describe('to HubSpot’s custom actions', () => {
-    it('has every flat member in outputFields too, with hs_execution_state', async () => {
+  describe('HubSpot custom action', () => {
+    it('repeats every flat member in outputFields for a HubSpot custom action', async () => {
       await send({ ...lead, crm_id: '77' });
       const answer = scoredWebhook(await send(action(randomUUID())));
       const { outputFields, usage, validation, ...flat } = answer;
@@ -111,7 +111,7 @@ describe('POST /v1/webhooks/score: the answer', () => {
       expect(flat).to.include({ crm_id: '77', delta: 0, usage_remaining: '9998' });
     });
 
-    it('is replayed under the same callbackId, and counted once', async () => {
+    it('replays the reply for the same callbackId, and counts the call once', async () => {
       const body = action(randomUUID());
       const first = await send(body);
       const again = await send(body);
@@ -121,7 +121,7 @@ describe('POST /v1/webhooks/score: the answer', () => {
       expect(await own.ledgerSum()).to.equal(2);
     });
 
-    it('is one for calls at the same time under one callbackId', async () => {
+    it('returns one reply to concurrent calls under one callbackId', async () => {
       const body = action(randomUUID());
       const replies = await Promise.all(Array.from({ length: 8 }, () => send(body)));
       expect(new Set(replies.map((reply) => scoredWebhook(reply) && reply.text))).to.have.property('size', 1);
@@ -129,7 +129,7 @@ describe('POST /v1/webhooks/score: the answer', () => {
       expect(await own.ledgerSum()).to.equal(1);
     });
 
-    it('is refused with 422 when a callbackId comes for another model, or asks for more', async () => {
+    it('returns 422 when a callbackId is repeated with another model or explain in the query', async () => {
       const [callbackId, other] = [randomUUID(), await own.addModel()];
       const to = (query: string) => own.call(`${path}?${query}`, { body: action(callbackId) });
       scoredWebhook(await to(`model_id=${own.model._id}`));
@@ -137,7 +137,7 @@ describe('POST /v1/webhooks/score: the answer', () => {
       refused(await to(`model_id=${own.model._id}&explain=1`), '422 bad_request');
     });
 
-    it('is refused with 422 when a callbackId comes with another body', async () => {
+    it('returns 422 when a callbackId is repeated with another body', async () => {
       const callbackId = randomUUID();
       scoredWebhook(await send(action(callbackId)));
       const { error } = refused(await send(action(callbackId, { company_size: 5 })), '422 bad_request');
@@ -145,7 +145,7 @@ describe('POST /v1/webhooks/score: the answer', () => {
       expect(await own.ledgerSum()).to.equal(1);
     });
 
-    it('goes by the Idempotency-Key where one is sent, and not by the callbackId', async () => {
+    it('replays by Idempotency-Key instead of callbackId when both are sent', async () => {
       const body = action(randomUUID());
       const keyed = (key: string) => send(body, { headers: { 'idempotency-key': key } });
       const replies = [await keyed('a'), await keyed('b'), await keyed('a')];
@@ -157,21 +157,21 @@ describe('POST /v1/webhooks/score: the answer', () => {
       expect(await own.ledgerSum()).to.equal(2);
     });
 
-    it('of a call that failed is not kept', async () => {
+    it('scores a callbackId again after a failed call', async () => {
       const callbackId = randomUUID();
       refused(await send(action(callbackId, { company_size: {} })), '400 bad_request');
       scoredWebhook(await send(action(callbackId)));
     });
   });
 
-  it('is for one address: under an Idempotency-Key, another query is another call', async () => {
+  it('returns 422 when an Idempotency-Key is repeated with another query', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const first = await send(lead, { headers });
     refused(await send(lead, { headers, query: '?explain=1' }), '422 bad_request');
     expect((await send(lead, { headers })).text).to.equal(first.text);
   });
 
-  describe('goes by the key', () => {
+  describe('authentication', () => {
     const basic = (secret: string) => `Basic ${Buffer.from(`${secret}:x`).toString('base64')}`;
     let other: TestWorkspace;
 
@@ -179,7 +179,7 @@ describe('POST /v1/webhooks/score: the answer', () => {
       other = await workspace(service);
     });
 
-    /** Which organisation a call without a Bearer of its own is counted for. */
+    /** The organisation that a call with these headers is counted for. */
     async function countedFor(headers: Record<string, string>): Promise<string> {
       const [own_, other_] = [await own.ledgerSum(), await other.ledgerSum()];
       for (const modelId of [own.model._id, other.model._id]) {
@@ -191,7 +191,7 @@ describe('POST /v1/webhooks/score: the answer', () => {
       return counted.join() === '1,0' ? 'own' : counted.join() === '0,1' ? 'other' : counted.join();
     }
 
-    it('in Authorization, in X-API-Key, or as the user name of Basic', async () => {
+    it('accepts the key as Bearer, in X-API-Key, or as the user name of Basic', async () => {
       for (const headers of [
         { authorization: `Bearer ${own.live.secret}` },
         { authorization: `bearer ${own.live.secret}` },
@@ -204,7 +204,7 @@ describe('POST /v1/webhooks/score: the answer', () => {
         expect(await countedFor(headers), JSON.stringify(headers)).to.equal('own');
     });
 
-    it('as Bearer before X-API-Key before Basic', async () => {
+    it('prefers Bearer to X-API-Key to Basic', async () => {
       const bearer = { authorization: `Bearer ${own.live.secret}`, 'x-api-key': other.live.secret };
       expect(await countedFor(bearer)).to.equal('own');
       expect(await countedFor({ ...bearer, 'x-api-key': 'no key' })).to.equal('own');
@@ -213,14 +213,14 @@ describe('POST /v1/webhooks/score: the answer', () => {
     });
   });
 
-  it('comes within WEBHOOK_TIMEOUT_MS: a 500 that is not counted when no worker takes the call', async function () {
+  it('returns an uncounted 500 after WEBHOOK_TIMEOUT_MS when no worker takes the call', async function () {
     this.timeout(startTimeoutMs);
     const environment = { WEBHOOK_TIMEOUT_MS: '700', REQUEST_TIMEOUT_MS: '2500' };
     const alone = await runningService({ gateways: 1, environment });
     try {
       const waiting = await workspace(alone);
       const body = { model_id: waiting.model._id, ...lead };
-      // The first call loads the model, which may take longer than the short timeout of this test.
+      // The first call loads the model, which may exceed the short timeout of this test.
       await eventually(async () => scoredWebhook(await waiting.call(path, { body })), 15_000);
       await alone.stack.pool.stop();
       const startMs = performance.now();

@@ -10,8 +10,10 @@ import { type TestWorkspace, workspace } from '../support/workspace.js';
 const path = '/v1/webhooks/score';
 const manyCalls = 160;
 
-/** Single records that come at the same time travel to the workers together; each must fare as if it were alone. */
-describe('POST /v1/webhooks/score: many at the same time', () => {
+/**
+ * Concurrent single records share a chunk to the worker. Each must get the same reply as if it were alone.
+ */
+describe('POST /v1/webhooks/score: concurrent calls', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
@@ -21,13 +23,13 @@ describe('POST /v1/webhooks/score: many at the same time', () => {
   });
   beforeEach(async () => {
     own = await workspace(service);
-    await own.score([{ company_size: 1, crm_id: 'known' }]); // the model is loaded
+    await own.score([{ company_size: 1, crm_id: 'known' }]); // loads the model
   });
 
   const send = (body: object, headers: Record<string, string> = {}) =>
     own.call(path, { gateway: 0, headers, body: { model_id: own.model._id, ...body } });
 
-  it('each gets its own answer, the bad ones their own refusal, and each good one is counted once', async () => {
+  it('returns its own score to each valid call, counted once, and its own error to each invalid call', async () => {
     const leads = Array.from({ length: manyCalls }, (_, index) => ({
       company_size: index,
       crm_id: `L-${index}`,
@@ -49,12 +51,12 @@ describe('POST /v1/webhooks/score: many at the same time', () => {
       leads.map((lead, index) => send(isBad(index) ? (bad[index % bad.length]?.[0] ?? {}) : lead)),
     );
     for (const [index, reply] of replies.entries()) {
-      const [, as, says] = bad[index % bad.length] ?? [];
+      const [, outcome, message] = bad[index % bad.length] ?? [];
       if (!isBad(index)) {
         const { company_size } = leads[index] ?? { company_size: -1 };
         expect(scoredWebhook(reply)).to.include({ ...sampleAnswer({ company_size }), crm_id: `L-${index}` });
-      } else if (as !== undefined && says !== undefined) {
-        expect(refused(reply, as).error.message).to.match(says);
+      } else if (outcome !== undefined && message !== undefined) {
+        expect(refused(reply, outcome).error.message).to.match(message);
       }
     }
     const good = leads.filter((_, index) => !isBad(index));
@@ -68,7 +70,7 @@ describe('POST /v1/webhooks/score: many at the same time', () => {
     });
   });
 
-  it('each keeps its own crm_id, test key, and model', async () => {
+  it('scores each call with its own key kind and model', async () => {
     const other = await own.addModel({ bundle: sampleBundle({ name: 'Other', intercept: 1, version: '2' }) });
     await own.score([{ company_size: 1 }], { modelId: other._id });
     const kinds = ['live', 'test', 'other model'] as const;
@@ -92,7 +94,7 @@ describe('POST /v1/webhooks/score: many at the same time', () => {
     expect(await own.ledgerSum('live')).to.equal(2 + 64);
   });
 
-  it('the same lead from many calls is scored by each, against what was known before or since', async () => {
+  it('scores each of many calls for one lead, with one of its scores as previous_score', async () => {
     const scores = [40, 80, 120].map((company_size) => sampleAnswer({ company_size }).score);
     const previous = [...scores, sampleAnswer({ company_size: 1 }).score];
     const replies = await Promise.all(
@@ -108,7 +110,7 @@ describe('POST /v1/webhooks/score: many at the same time', () => {
     }
   });
 
-  it('those beyond the quota are refused one by one, and the others fill it exactly', async () => {
+  it('refuses calls beyond the quota one by one, and the others fill it exactly', async () => {
     const small = await workspace(service, { limit: 10 });
     const body = { model_id: small.model._id, company_size: 5 };
     const replies = await Promise.all(
@@ -118,7 +120,7 @@ describe('POST /v1/webhooks/score: many at the same time', () => {
     expect(passed).to.have.length(20);
     for (const reply of replies) if (reply.status !== 200) refused(reply, '429 quota_exceeded');
     const currents = passed.map((reply) => scoredWebhook(reply).usage.current);
-    expect(new Set(currents), 'each reply tells another usage').to.have.property('size', 20);
+    expect(new Set(currents), 'distinct usage values').to.have.property('size', 20);
     expect(await small.ledgerSum()).to.equal(20);
   });
 });

@@ -16,9 +16,9 @@ import { demoBundleWith, fillIn } from '../support/tool-fixture.js';
 import { scoredWebhook } from '../support/webhook-answer.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
 
-const widest = 100;
+const maxPictureWidth = 100;
 
-/** What a function of a HubSpot custom action gives back: the call that HubSpot is to make. */
+/** The result of the function of a HubSpot custom action: the call that HubSpot will make. */
 interface CustomActionCall {
   readonly webhookUrl: string;
   readonly body: string;
@@ -40,12 +40,12 @@ describe('docs/integrations', () => {
     service = await runningService();
   });
   beforeEach(async () => {
-    // the aliases that pipedrive.md gives as its example
+    // the aliases of the example in pipedrive.md
     const aliases = { 'Lead Source': ['d4de1c1518b4531717c676029a45911c340390a6'] };
     own = await workspace(service, { bundle: await demoBundleWith(aliases) });
   });
 
-  /** The call that is written out in a block: request line, headers, an empty line, body. */
+  /** The call in a block: request line, headers, an empty line, body. */
   function callIn({ text }: MarkdownBlock): RawCall {
     const filled = { modelId: own.model._id, secret: own.live.secret };
     const template = text
@@ -64,23 +64,23 @@ describe('docs/integrations', () => {
     };
   }
 
-  it('has a page for each tool', () => {
+  it('docs/integrations has a page for each tool', () => {
     const pages = ['README', 'hubspot', 'make', 'n8n', 'pipedrive', 'salesforce', 'zapier'];
     expect(files).to.deep.equal(pages.map((page) => `${page}.md`));
   });
 
-  it('hubspot.md: the function of the custom action sends the call that stands below it', async () => {
+  it('hubspot.md: the function of the custom action sends the call shown below it', async () => {
     const markdown = markdownOf('hubspot.md');
     const source = markdownBlocks(markdown).find(({ language }) => language === 'js');
     const example = blocksWithResult(markdown, ['http']).find(
       ({ block }) => block.line > (source?.line ?? 0),
     );
     if (source === undefined || example === undefined)
-      throw new Error('the page has no function, or no call');
+      throw new Error('hubspot.md has no function or no call after it');
     const { path, body } = callIn(example.block);
     const exported: { main?: (event: unknown, callback: (sent: CustomActionCall) => void) => void } = {};
     runInNewContext(source.text.replaceAll('YOUR_API_KEY', own.live.secret), { exports: exported });
-    // What HubSpot hands to it: the body, with the address beside its members.
+    // HubSpot passes the body, with the address as an additional member.
     const event = { webhookUrl: `https://leads.example.com${path}`, ...JSON.parse(String(body)) };
     const sent = await new Promise<CustomActionCall>((resolve) => exported.main?.(event, resolve));
     expect(sent).to.include({ webhookUrl: event.webhookUrl, httpMethod: 'POST' });
@@ -90,7 +90,7 @@ describe('docs/integrations', () => {
     expect(reply.status, reply.text).to.equal(200);
   });
 
-  it('pipedrive.md: an option that comes as its id counts as the category that the page gives for it', async () => {
+  it('pipedrive.md: an option id counts as the category in the example of the page', async () => {
     const block = markdownBlocks(markdownOf('pipedrive.md')).find(({ text }) =>
       text.includes('category_aliases'),
     );
@@ -111,12 +111,12 @@ describe('docs/integrations', () => {
     describe(file, () => {
       const calls = blocksWithResult(markdownOf(file), ['http']);
 
-      it('shows a call', () => expect(calls).to.not.have.length(0));
+      it(`${file} shows a call`, () => expect(calls).to.not.have.length(0));
 
       for (const { block, result } of calls) {
-        it(`the call in line ${block.line} is answered as shown`, async () => {
+        it(`the call in line ${block.line} of ${file} gets the reply shown`, async () => {
           const call = callIn(block);
-          // What is read was scored by the first call of the page.
+          // A GET reads the score of the first call on the page.
           if (call.method === 'GET' && calls[0]) await rawCall(service.url(), callIn(calls[0].block));
           const reply = await rawCall(service.url(), call);
           expect(reply.status, reply.text).to.equal(200);
@@ -127,17 +127,17 @@ describe('docs/integrations', () => {
         });
       }
 
-      it('says what errors mean there and how the score is written back', () => {
+      it(`${file} explains the errors and how to write the score back`, () => {
         expect(markdownOf(file))
           .to.include('## What errors mean there')
           .and.match(/write the score back/i);
       });
 
-      it('has pictures that fit', () => {
+      it(`${file} has diagrams of at most 100 columns`, () => {
         for (const { language, text, line } of markdownBlocks(markdownOf(file)))
           if (language === 'text')
             expect(Math.max(...text.split('\n').map((each) => each.length)), `line ${line}`).to.be.at.most(
-              widest,
+              maxPictureWidth,
             );
       });
     });

@@ -17,7 +17,7 @@ import {
 import { scoredWebhook } from '../support/webhook-answer.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
 
-describe('POST /v1/webhooks/score: what tools really send', () => {
+describe('POST /v1/webhooks/score: requests recorded from tools', () => {
   let service: RunningService;
   let own: TestWorkspace;
   let models: Map<FieldAliases | undefined, Model>;
@@ -35,7 +35,7 @@ describe('POST /v1/webhooks/score: what tools really send', () => {
 
   const modelOf = ({ aliases }: ToolFixture): Model => {
     const model = models.get(aliases);
-    if (model === undefined) throw new Error('the model of the fixture was not made');
+    if (model === undefined) throw new Error('the fixture has no model');
     return model;
   };
 
@@ -56,16 +56,16 @@ describe('POST /v1/webhooks/score: what tools really send', () => {
       expect(await fieldsScored(own)).to.deep.equal(expected.fields);
       expect(answer).to.include(await batchAnswer(own, model, expected));
       expect(answer.outputFields !== undefined).to.equal(expected.outputFields === true);
-      expect(await own.ledgerSum()).to.equal(before + 2); // with the batch call that it is compared to
+      expect(await own.ledgerSum()).to.equal(before + 2); // includes the batch call for comparison
     });
   }
 
-  it('is answered with the same scores under the alias, and known again', async () => {
+  it('POST /webhooks/score recognises every lead again and returns probability', async () => {
     for (const { fixture } of fixtures) {
       if ('refused' in fixture.expected) continue;
       const call = callOf(fixture, { modelId: modelOf(fixture)._id, secret: own.live.secret });
       const path = call.path.replace('/v1', '');
-      // Another execution of HubSpot's action: under the same callbackId it would be the same call.
+      // A new callbackId: under the same one the reply would be a replay.
       const body = String(call.body).replace('"ap-', '"ap-again-');
       const { status, text } = await rawCall(service.url(), { ...call, path, body });
       expect(status, text).to.equal(200);
@@ -77,7 +77,7 @@ describe('POST /v1/webhooks/score: what tools really send', () => {
   });
 });
 
-/** The fields of the newest prediction that were sent, by name. */
+/** The sent fields of the newest prediction, by name. */
 async function fieldsScored(own: TestWorkspace): Promise<Record<string, unknown>> {
   const { manifest } = readGoldenBundle(demoBundleDirectory());
   const { slotNames } = compileKnownFields(manifest satisfies Manifest);
@@ -86,7 +86,7 @@ async function fieldsScored(own: TestWorkspace): Promise<Record<string, unknown>
   return Object.fromEntries(sent.filter(([, cell]) => cell !== null));
 }
 
-/** What a batch of the same fields, in their own names, is answered with. */
+/** The score of a batch call with the same fields under their own names. */
 async function batchAnswer(own: TestWorkspace, model: Model, { fields }: ExpectedReading): Promise<object> {
   const record = Object.entries(fields).map(([name, cell]): [string, unknown] => [
     name,

@@ -8,15 +8,15 @@ import {
   type Response,
   type Schema,
 } from '../../api/openapi/openapi-types.js';
-import { resolve } from '../../api/openapi/resolve.js';
+import { resolve } from '../../api/openapi/references.js';
 import { type HttpReply, httpCall } from './http-call.js';
 
-/** Headers of HTTP itself and of its connections, which an OpenAPI document does not list. */
+/** Headers of HTTP itself and of connections, which an OpenAPI document does not list. */
 const headersOfHttp = new Set([
   ...['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'],
 ]);
 
-/** What the service promises in its OpenAPI document, to hold its replies against. */
+/** Checks replies against the OpenAPI document of the service. */
 export class OpenApiContract {
   readonly operations: ReadonlyMap<string, Operation>;
   private readonly checks = new Map<Schema, ValidateFunction>();
@@ -28,7 +28,7 @@ export class OpenApiContract {
     this.operations = new Map(operations.map((operation) => [operation.operationId, operation]));
   }
 
-  /** The contract that a running service publishes. */
+  /** The contract that a running service serves. */
   static async of(url: string): Promise<OpenApiContract> {
     const reply = await httpCall(`${url}/openapi.json`, { method: 'GET' });
     expect(reply.status).to.equal(200);
@@ -36,26 +36,29 @@ export class OpenApiContract {
   }
 
   /**
-   * Asserts that a reply is one that the document promises for the operation: its status, content type, headers, error
-   * code and body, none of them with anything that the document does not name.
+   * Asserts that the document describes a reply of the operation: its status, content type, headers, error
+   * code and body. Undocumented headers and members fail.
    */
   expectToMatch(operationId: string, reply: HttpReply): void {
-    const promised = this.operation(operationId).responses[String(reply.status)];
-    expect(promised, `${operationId} may answer ${reply.status}: ${reply.text.slice(0, 300)}`).to.be.an(
+    const documented = this.operation(operationId).responses[String(reply.status)];
+    expect(documented, `${operationId} may answer ${reply.status}: ${reply.text.slice(0, 300)}`).to.be.an(
       'object',
     );
-    if (promised === undefined) return;
-    this.checkHeaders(promised, reply);
+    if (documented === undefined) return;
+    this.checkHeaders(documented, reply);
     const type = reply.headers.get('content-type')?.split(';')[0];
-    const media = promised.content?.[type ?? ''];
-    expect(media === undefined, `${operationId} ${reply.status} promises a body of ${type}`).to.equal(
-      promised.content === undefined,
+    const media = documented.content?.[type ?? ''];
+    expect(media === undefined, `${operationId} ${reply.status} has a documented body of ${type}`).to.equal(
+      documented.content === undefined,
     );
     if (media === undefined) expect(reply.text).to.equal('');
     else this.checkBody(media, JSON.parse(reply.text));
   }
 
-  /** Why a value is not what a schema of the document takes; undefined when it is. Unknown members are not taken. */
+  /**
+   * The problems of a value under a schema of the document; undefined when it is valid. Unknown members are
+   * invalid.
+   */
   problemsOf(schema: Schema, value: unknown): string | undefined {
     let check = this.checks.get(schema);
     if (check === undefined) {
@@ -72,12 +75,12 @@ export class OpenApiContract {
     return operation;
   }
 
-  private checkHeaders(promised: Response, { headers, status }: HttpReply): void {
+  private checkHeaders(documented: Response, { headers, status }: HttpReply): void {
     const names = new Map(
-      Object.entries(promised.headers).map(([name, header]) => [name.toLowerCase(), header]),
+      Object.entries(documented.headers).map(([name, header]) => [name.toLowerCase(), header]),
     );
     for (const name of headers.keys()) {
-      expect(names.has(name) || headersOfHttp.has(name), `${status} promises the header ${name}`).to.equal(
+      expect(names.has(name) || headersOfHttp.has(name), `${status} documents the header ${name}`).to.equal(
         true,
       );
     }
@@ -104,7 +107,7 @@ const ajv = new Ajv2020({
   formats: { 'date-time': isDate, uri: (text: string) => URL.canParse(text), 'well-formed-text': true },
 });
 
-/** A header's value as what its schema says that the text stands for. */
+/** A header's value converted to the type of its schema. */
 const typed = (value: string, { type }: Schema): unknown => (type === 'integer' ? Number(value) : value);
 
 function codeOf(body: unknown): string | undefined {
@@ -112,7 +115,7 @@ function codeOf(body: unknown): string | undefined {
   return error?.code;
 }
 
-/** A schema, and all in it, that takes no members but those that it names. */
+/** Closes a schema and all nested schemas against unknown members. */
 function closed<Part>(part: Part): Part {
   if (Array.isArray(part)) return part.map(closed) as Part;
   if (typeof part !== 'object' || part === null) return part;

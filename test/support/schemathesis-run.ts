@@ -1,38 +1,37 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { exampleModelId } from '../../api/openapi/examples.js';
 import type { OpenApiDocument, Schema } from '../../api/openapi/openapi-types.js';
-import { exampleModelId } from '../../api/openapi/operations/example-values.js';
 import { projectFile } from '../../shared/project-root.js';
 import { runProgram } from './run-program.js';
 
 export interface SchemathesisRun {
-  /** Program of Schemathesis. */
+  /** Path of the Schemathesis program. */
   readonly program: string;
   /** An empty directory. */
   readonly directory: string;
   /** Address of the service. */
   readonly url: string;
-  /** The document as the service gives it. */
+  /** The document as served. */
   readonly document: string;
-  /** A key with a rate and a quota that are never used up. */
+  /** A key with a practically unlimited rate and quota. */
   readonly secret: string;
   readonly modelId: string;
-  /** Schemas of some of the fields that the model knows. */
+  /** Schemas of some fields of the model. */
   readonly knownFields: Readonly<Record<string, Schema>>;
   readonly commandLine: readonly string[];
   readonly limitMs: number;
 }
 
-/** What came of a run. */
 export interface SchemathesisResult {
   readonly exitCode: number | undefined;
-  /** What it printed: what it found, with the curl that shows it. */
+  /** The printed report: its findings, each with a curl command. */
   readonly output: string;
-  /** Calls that succeeded with data that the schema takes, by `POST /v1/score`. */
+  /** The number of successful calls with valid data, by operation (such as `POST /v1/score`). */
   readonly accepted: ReadonlyMap<string, number>;
 }
 
-/** Runs Schemathesis over a running service, on its document with the names of things that are there filled in. */
+/** Runs Schemathesis against a running service, on its document with existing ids filled in. */
 export async function runSchemathesis(run: SchemathesisRun): Promise<SchemathesisResult> {
   const { program, directory, url, limitMs } = run;
   const documentFile = join(directory, 'openapi.json');
@@ -51,7 +50,7 @@ export async function runSchemathesis(run: SchemathesisRun): Promise<Schemathesi
   return { exitCode, output, accepted: acceptedOf(await readFile(reportFile, 'utf8').catch(() => '{}')) };
 }
 
-/** The document with the model of the workspace in its examples, and its fields in records. */
+/** The document with the model of the workspace in the examples, and its fields in the schemas of records. */
 function filledIn({ document, modelId, knownFields }: SchemathesisRun): OpenApiDocument {
   const named = JSON.parse(document.replaceAll(exampleModelId, modelId)) as OpenApiDocument;
   const { InputRecord, FlatWebhook, ...others } = named.components.schemas;
@@ -63,7 +62,9 @@ function filledIn({ document, modelId, knownFields }: SchemathesisRun): OpenApiD
   return { ...named, components: { ...named.components, schemas } };
 }
 
-/** All checks, but for one that is replaced where a call may be valid and still be refused. */
+/**
+ * Enables all checks but one: where a valid call may be refused, a hook replaces `positive_data_acceptance`.
+ */
 const settings = ({ secret, modelId }: SchemathesisRun): string => `
 hooks = ${JSON.stringify(projectFile('test/support/schemathesis_checks.py'))}
 

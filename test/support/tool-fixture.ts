@@ -15,34 +15,34 @@ export interface ToolFixture {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly text?: string;
-  /** Names to be added to fields of the model, by field. */
+  /** Additional names of model fields, by field. */
   readonly aliases?: FieldAliases;
   readonly expected: ExpectedReading | ExpectedRefusal;
 }
 
 export type FieldAliases = Readonly<Record<string, readonly string[]>>;
 
-/** What is understood of a request. */
+/** The expected reading of a request. */
 export interface ExpectedReading {
   readonly crm_id: string;
-  /** Cells by field, as they are stored: a null that was sent is `[]`. */
+  /** Stored cells by field: a sent null is stored as `[]`. */
   readonly fields: Readonly<Record<string, unknown>>;
   readonly outputFields?: boolean;
 }
 
 export interface ExpectedRefusal {
   readonly refused: `${number} ${string}`;
-  /** A part of the message. */
+  /** A substring of the message. */
   readonly message: string;
 }
 
-/** What the placeholders of a fixture stand for. */
+/** Values for the placeholders of a fixture. */
 export interface FilledIn {
   readonly modelId: string;
   readonly secret: string;
 }
 
-/** Every fixture of a tool, with the tool's and the file's name; each tool has a folder of its own. */
+/** Every fixture, named `<tool>/<file>`: each tool has a folder. */
 export function readToolFixtures(): readonly { readonly name: string; readonly fixture: ToolFixture }[] {
   const directory = projectFile('test/fixtures');
   const files = readdirSync(directory, { recursive: true, encoding: 'utf8' });
@@ -55,7 +55,6 @@ export function readToolFixtures(): readonly { readonly name: string; readonly f
     }));
 }
 
-/** The call that a fixture describes. */
 export function callOf({ query = '', headers, body, text }: ToolFixture, filled: FilledIn): RawCall {
   const fill = (template: string): string => fillIn(template, filled);
   return {
@@ -65,7 +64,7 @@ export function callOf({ query = '', headers, body, text }: ToolFixture, filled:
   };
 }
 
-/** Puts a model and a key in the place of `{{model_id}}`, `{{api_key}}` and `{{basic}}`. */
+/** Replaces `{{model_id}}`, `{{api_key}}` and `{{basic}}`. */
 export function fillIn(template: string, { modelId, secret }: FilledIn): string {
   return template
     .replaceAll('{{model_id}}', modelId)
@@ -73,7 +72,7 @@ export function fillIn(template: string, { modelId, secret }: FilledIn): string 
     .replaceAll('{{basic}}', Buffer.from(`${secret}:`).toString('base64'));
 }
 
-/** The bundle of the demo, its fields under further names, and their categories, where some are given by field. */
+/** The bundle of the demo with additional field names and category aliases. */
 export async function demoBundleWith(
   aliases: FieldAliases,
   categories: readonly Pick<CategoryFeature, 'field' | 'category_aliases'>[] = [],

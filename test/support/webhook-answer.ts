@@ -4,7 +4,7 @@ import type { Verdict } from '../../shared/verdict.js';
 import type { HttpReply } from './http-call.js';
 import type { ScoreRow } from './score-reply.js';
 
-/** The flat answer of a webhook, as callers read it. */
+/** The flat reply of a webhook. */
 export interface WebhookAnswer extends ScoreRow {
   readonly model_id: string;
   readonly usage: UsageReport;
@@ -16,7 +16,7 @@ export interface WebhookAnswer extends ScoreRow {
   readonly outputFields?: Readonly<Record<string, unknown>>;
 }
 
-/** The answer of a webhook that must have been scored: asserts 200. */
+/** Asserts 200 and parses the reply of a webhook. */
 export function scoredWebhook(reply: HttpReply): WebhookAnswer {
   expect(reply.status, reply.text.slice(0, 500)).to.equal(200);
   return JSON.parse(reply.text) as WebhookAnswer;

@@ -7,7 +7,7 @@ import type { RunningService } from '../../support/service.js';
 import { type TestWorkspace, workspace } from '../../support/workspace.js';
 import type { UsableKey } from '../../support/workspace-parts.js';
 
-/** Workspaces and models in every state that a call can meet. */
+/** Workspaces and models in every state that affects a call. */
 export interface Scene {
   readonly service: RunningService;
   readonly plain: TestWorkspace;
@@ -15,20 +15,20 @@ export interface Scene {
   readonly free: TestWorkspace;
   readonly blocked: TestWorkspace;
   readonly disabledModel: Model;
-  /** A model with a verdict and the grade behind it. */
+  /** A model with a stored grade. */
   readonly gradedModel: Model;
-  /** A key whose one call of this second has been used up, for both windows. */
+  /** A key with a rate of one call per second. */
   readonly usedUpKey: UsableKey;
-  /** A key whose windows in Redis are not what they should be. */
+  /** A key with corrupt rate windows in Redis. */
   readonly brokenKey: UsableKey;
-  /** A gateway whose aliases are switched off. */
+  /** The address of a gateway with the aliases switched off. */
   readonly goneUrl: string;
 }
 
-/** The fields of a lead, which its age makes the model warn of. */
+/** The fields of a lead that is old enough for a warning. */
 export const lead = { company_size: 120, last_activity: '2020-01-01' };
 
-/** Sets the scene on a running service. `goneUrl` is the address of a gateway of it with LEGACY_ALIASES=gone. */
+/** @param goneUrl address of a gateway of the service with LEGACY_ALIASES=gone */
 export async function setScene(service: RunningService, goneUrl: string): Promise<Scene> {
   const recency = { field: 'last_activity', max_age_days: 90 };
   const bundle = sampleBundle({ manifest: { recency } });
@@ -87,7 +87,7 @@ async function storeGrade({ stores, clock }: RunningService, model: Model): Prom
   });
 }
 
-/** Sends a call again and again until its key has no slot left, at most until the call is refused. */
+/** Sends calls until one is refused by the rate limit, and returns that reply. */
 export async function usedUp(send: () => Promise<HttpReply>): Promise<HttpReply> {
   for (;;) {
     const replies = await Promise.all(Array.from({ length: 11 }, send));
@@ -96,6 +96,6 @@ export async function usedUp(send: () => Promise<HttpReply>): Promise<HttpReply>
   }
 }
 
-/** A call that the HTTP parser refuses. */
+/** Sends a call that the HTTP parser rejects. */
 export const withHugeHeader = (url: string, method: 'GET' | 'POST' | 'DELETE'): Promise<HttpReply> =>
   httpCall(url, { method, headers: { 'x-padding': 'x'.repeat(20_000) } });

@@ -3,10 +3,10 @@ import type { UsableKey } from '../../support/workspace-parts.js';
 import { lead, type Scene, usedUp, withHugeHeader } from './provoked-outcomes.js';
 import type { Outcomes } from './scoring-outcomes.js';
 
-/** A lead that has been scored three times, to be read and erased. */
+/** The crm_id of a lead with three scores. */
 const knownId = 'lead/7 é';
 
-/** The calls that bring about every answer of a reading endpoint, but for those of its own. */
+/** Calls that provoke the replies common to all reading endpoints. */
 export function readingOutcomes(
   scene: Scene,
   path: string,
@@ -23,7 +23,7 @@ export function readingOutcomes(
   };
 }
 
-/** The answers of `GET /v1/usage`, `GET /v1/models`, and `GET /v1/models/{model_id}`. */
+/** Calls that provoke every reply of `GET /v1/usage`, `GET /v1/models` and `GET /v1/models/{model_id}`. */
 export function lookUpOutcomes(scene: Scene): Readonly<Record<string, Outcomes>> {
   const { plain, readOnly, blocked, gradedModel, service } = scene;
   const read =
@@ -45,7 +45,7 @@ export function lookUpOutcomes(scene: Scene): Readonly<Record<string, Outcomes>>
   };
 }
 
-/** The answers of `/v1/scores/{crm_id}`; those that erase come last. */
+/** Calls that provoke every reply of `/v1/scores/{crm_id}`. The erasing ones come last. */
 export function historyOutcomes(scene: Scene): Readonly<Record<string, Outcomes>> {
   const { plain, service } = scene;
   const call = (method: 'GET' | 'DELETE', rest: string) => () =>
@@ -65,32 +65,32 @@ export function historyOutcomes(scene: Scene): Readonly<Record<string, Outcomes>
         nextPage,
         call('GET', `${known}?model_id=none`),
       ],
-      '404 not_found': [call('GET', 'nobody')],
+      '404 not_found': [call('GET', 'unknown')],
       '422 bad_request': [call('GET', `${known}?limit=0`), call('GET', `${known}?cursor=no`)],
     },
     eraseScores: {
       ...readingOutcomes(scene, `/v1/scores/${known}`, 'DELETE'),
       '204': [call('DELETE', known)],
-      '404 not_found': [call('DELETE', 'nobody')],
+      '404 not_found': [call('DELETE', 'unknown')],
     },
   };
 }
 
-/** The answers of `POST /v1/outcomes`. */
+/** Calls that provoke every reply of `POST /v1/outcomes`. */
 export function outcomesOutcomes(scene: Scene): Outcomes {
   const { plain, readOnly, service } = scene;
   const path = '/v1/outcomes';
   const good = { crm_id: knownId, converted: true, at: '2026-03-01' };
-  const say =
+  const report =
     (outcome: unknown, { secret }: UsableKey = plain.live) =>
     () =>
       httpCall(service.url() + path, { secret, body: { outcomes: [outcome] } });
   const provoked = readingOutcomes(scene, path, 'POST');
   return {
     ...provoked,
-    '200': [say(good), say(good, plain.test), say(good, readOnly.live)],
-    '400 bad_request': [...(provoked['400 bad_request'] ?? []), say({ ...good, at: 'soon' })],
-    '422 bad_request': [say({ ...good, converted: 'yes' })],
+    '200': [report(good), report(good, plain.test), report(good, readOnly.live)],
+    '400 bad_request': [...(provoked['400 bad_request'] ?? []), report({ ...good, at: 'soon' })],
+    '422 bad_request': [report({ ...good, converted: 'yes' })],
   };
 }
 

@@ -3,7 +3,7 @@ import type { TestWorkspace } from '../../support/workspace.js';
 import type { UsableKey } from '../../support/workspace-parts.js';
 import { lead, type Scene, usedUp, withHugeHeader } from './provoked-outcomes.js';
 
-/** What a call is answered, by `<status>` or `<status> <code>`. */
+/** Calls by the outcome that they provoke: `<status>` or `<status> <code>`. */
 export type Outcomes = Readonly<Record<string, readonly (() => Promise<HttpReply>)[]>>;
 
 interface Call {
@@ -15,7 +15,7 @@ interface Call {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The calls that bring about every answer of a batch endpoint. */
+/** Calls that provoke every reply of a batch endpoint. */
 export function batchOutcomes(scene: Scene, path: string): Outcomes {
   const url = () => scene.service.url() + path;
   const send = ({ of = scene.plain, key = of.live, modelId, fields = lead, extra, headers }: Call = {}) =>
@@ -31,7 +31,7 @@ export function batchOutcomes(scene: Scene, path: string): Outcomes {
   };
 }
 
-/** The calls that bring about every answer of a webhook endpoint. */
+/** Calls that provoke every reply of a webhook endpoint. */
 export function webhookOutcomes(scene: Scene, path: string): Outcomes {
   const { plain, service } = scene;
   const url = () => service.url() + path;
@@ -41,21 +41,21 @@ export function webhookOutcomes(scene: Scene, path: string): Outcomes {
       headers,
       body: { model_id: modelId ?? of.model._id, record: fields, ...extra },
     });
-  const inAddress = () => `${url()}?model_id=${plain.model._id}&explain=1`;
+  const withQuery = () => `${url()}?model_id=${plain.model._id}&explain=1`;
   const { secret } = plain.live;
   const outcomes = scoringOutcomes(scene, { path, url, send });
   return {
     ...outcomes,
     '200': [
       ...(outcomes['200'] ?? []),
-      () => httpCall(inAddress(), { headers: { 'x-api-key': secret }, body: { Id: '00Q1', ...lead } }),
-      () => httpCall(inAddress(), { headers: { authorization: basic(secret) }, body: { properties: lead } }),
-      () => httpCall(inAddress(), { secret, body: { callbackId: path, inputFields: lead } }),
-      () => httpCall(inAddress(), { secret, body: { meta: {}, data: { id: 7, ...lead } } }),
+      () => httpCall(withQuery(), { headers: { 'x-api-key': secret }, body: { Id: '00Q1', ...lead } }),
+      () => httpCall(withQuery(), { headers: { authorization: basic(secret) }, body: { properties: lead } }),
+      () => httpCall(withQuery(), { secret, body: { callbackId: path, inputFields: lead } }),
+      () => httpCall(withQuery(), { secret, body: { meta: {}, data: { id: 7, ...lead } } }),
       () =>
-        httpCall(inAddress(), { secret, body: 'company_size=120', headers: { 'content-type': formType } }),
+        httpCall(withQuery(), { secret, body: 'company_size=120', headers: { 'content-type': formType } }),
       () =>
-        httpCall(inAddress(), {
+        httpCall(withQuery(), {
           secret,
           body: JSON.stringify(lead),
           headers: { 'content-type': 'text/plain' },

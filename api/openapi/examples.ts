@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { projectFile } from '../../shared/project-root.js';
+import type { Examples } from './openapi-types.js';
+
+/** The model that the examples name. */
+export const exampleModelId = 'mdl_4kTq9ZxW2mNbVc7L';
+
+/** A section of an examples file: requests in one of three formats, or replies. */
+export type ExampleSection = 'json' | 'form' | 'text' | 'replies';
+
+/**
+ * Reads the examples of an operation from `examples/<operation>.json`.
+ * @throws Error when the file or the section is missing
+ */
+export function readExamples(operation: string, section: ExampleSection): Examples {
+  const file = projectFile(`api/openapi/examples/${operation}.json`);
+  const examples = (JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string, Examples>>)[section];
+  if (examples === undefined) throw new Error(`${file} has no section "${section}"`);
+  return examples;
+}

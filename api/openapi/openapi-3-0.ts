@@ -1,0 +1,124 @@
+import type {
+  Header,
+  MediaType,
+  OpenApiDocument,
+  Operation,
+  Parameter,
+  PathItem,
+  Response,
+  Schema,
+} from './openapi-types.js';
+
+const licenseUrls: Readonly<Record<string, string>> = {
+  'Apache-2.0': 'https://www.apache.org/licenses/LICENSE-2.0',
+};
+
+/**
+ * Converts a document from OpenAPI 3.1 to 3.0, for tools that cannot read 3.1 (Salesforce among them).
+ * @throws Error on a schema keyword without a known equivalent in 3.0
+ */
+export function toOpenApi30(document: OpenApiDocument): OpenApiDocument {
+  const { info, components } = document;
+  const { summary: _summary, license, ...info30 } = info;
+  const { name, identifier } = license;
+  const url = licenseUrls[identifier ?? ''];
+  return {
+    ...document,
+    openapi: '3.0.3',
+    info: { ...info30, license: { name, ...(url && { url }) } },
+    paths: mapValues(document.paths, pathItem),
+    components: {
+      ...components,
+      schemas: mapValues(components.schemas, toSchema30),
+      headers: mapValues(components.headers, withSchema30),
+      parameters: mapValues(components.parameters, withSchema30),
+      responses: mapValues(components.responses, response),
+    },
+  };
+}
+
+type Entries<Value> = Readonly<Record<string, Value>>;
+
+const mapValues = <Value, Changed>(
+  entries: Entries<Value>,
+  change: (value: Value) => Changed,
+): Entries<Changed> =>
+  Object.fromEntries(Object.entries(entries).map(([name, value]) => [name, change(value)]));
+
+/** A `$ref` has no schema of its own. */
+const withSchema30 = <Part extends Header | Parameter | MediaType>(part: Part): Part =>
+  '$ref' in part ? part : { ...part, schema: toSchema30(part.schema) };
+
+const pathItem = (item: PathItem): PathItem => mapValues(item as Entries<Operation>, operation);
+
+function operation(value: Operation): Operation {
+  const { requestBody, parameters, responses } = value;
+  return {
+    ...value,
+    parameters: parameters.map(withSchema30),
+    ...(requestBody && {
+      requestBody: { ...requestBody, content: mapValues(requestBody.content, withSchema30) },
+    }),
+    responses: mapValues(responses, response),
+  };
+}
+
+const response = (value: Response): Response => ({
+  ...value,
+  headers: mapValues(value.headers, withSchema30),
+  ...(value.content && { content: mapValues(value.content, withSchema30) }),
+});
+
+/** Keywords with the same meaning in both versions, and without nested schemas. */
+const sameKeywords: ReadonlySet<string> = new Set([
+  ...['$ref', 'title', 'description', 'default', 'deprecated', 'enum', 'format', 'pattern', 'required'],
+  ...['maxItems', 'maxLength', 'maximum', 'maxProperties', 'uniqueItems'],
+  ...['minItems', 'minLength', 'minimum', 'minProperties'],
+]);
+
+/** Keywords without an equivalent in 3.0. Omitting them only makes a schema less strict. */
+const omittedKeywords: ReadonlySet<string> = new Set(['contentMediaType', 'contentSchema', 'propertyNames']);
+
+/**
+ * Converts a schema from OpenAPI 3.1 (JSON Schema 2020-12) to the dialect of 3.0.
+ * @throws Error on a keyword without a known equivalent, because dropping it could change the meaning
+ */
+export function toSchema30(schema: Schema): Schema {
+  const { type, const: constant, examples, exclusiveMinimum, exclusiveMaximum, ...others } = schema;
+  const schema30: Record<string, unknown> = {};
+  for (const [keyword, value] of Object.entries(others)) {
+    if (!omittedKeywords.has(keyword)) schema30[keyword] = toKeyword30(keyword, value);
+  }
+  if (constant !== undefined) schema30.enum = [constant];
+  if (Array.isArray(examples) && examples.length > 0) schema30.example = examples[0];
+  if (exclusiveMinimum !== undefined)
+    Object.assign(schema30, { minimum: exclusiveMinimum, exclusiveMinimum: true });
+  if (exclusiveMaximum !== undefined)
+    Object.assign(schema30, { maximum: exclusiveMaximum, exclusiveMaximum: true });
+  return withType30(schema30, type);
+}
+
+function toKeyword30(keyword: string, value: unknown): unknown {
+  if (sameKeywords.has(keyword)) return value;
+  if (keyword === 'properties') return mapValues(value as Record<string, Schema>, toSchema30);
+  if (keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'allOf')
+    return (value as Schema[]).map(toSchema30);
+  if (keyword === 'items' || keyword === 'not') return toSchema30(value as Schema);
+  if (keyword === 'additionalProperties')
+    return typeof value === 'boolean' ? value : toSchema30(value as Schema);
+  throw new Error(`the keyword "${keyword}" has no known form in OpenAPI 3.0`);
+}
+
+/** A schema in 3.0 has one type: null becomes `nullable`, and several types become `anyOf`. */
+function withType30(schema30: Record<string, unknown>, type: unknown): Schema {
+  if (type === undefined) return schema30;
+  const types = [type].flat().filter((name) => name !== 'null');
+  const nullable = types.length < [type].flat().length ? { nullable: true } : {};
+  const [first, ...more] = types;
+  if (more.length === 0) return { type: first, ...nullable, ...schema30 };
+  const { items = {}, ...rest } = schema30;
+  return {
+    ...rest,
+    anyOf: types.map((name) => ({ type: name, ...nullable, ...(name === 'array' ? { items } : {}) })),
+  };
+}

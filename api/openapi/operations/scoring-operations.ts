@@ -1,0 +1,175 @@
+import type { ErrorName } from '../../../shared/errors.js';
+import { mostValues } from '../../body-values.js';
+import { scoreRequestSchema } from '../../schemas/score-request.js';
+import { legacyScoreResponseSchema, scoreResponseSchema } from '../../schemas/score-response.js';
+import { legacyWebhookReplySchema, webhookReplySchema } from '../../schemas/webhook-reply.js';
+import { webhookFormSchema, webhookRequestSchema } from '../../schemas/webhook-request.js';
+import { type ErrorResponseOptions, errorResponses } from '../error-responses.js';
+import { readExamples } from '../examples.js';
+import { aliasHeaders, scoredHeaders } from '../headers.js';
+import type { Examples, Operation, RequestBody, Schema } from '../openapi-types.js';
+import { parameters } from '../parameters.js';
+import { webhookSecurity } from '../security-schemes.js';
+
+/** The errors of both scoring endpoints. */
+const scoringErrors: readonly ErrorName[] = [
+  'refusedRequest',
+  'invalidApiKey',
+  'expiredReadOnly',
+  'apiDisabled',
+  'modelNotFound',
+  'deployBlocked',
+  'unreadableRequest',
+  'rateLimited',
+  'quotaExceeded',
+  'internalError',
+];
+
+/** `POST /v1/score`. */
+export function scoreOperation(options: ErrorResponseOptions): Operation {
+  return {
+    operationId: 'scoreRecords',
+    summary: 'Score a batch of records',
+    description:
+      'Scores up to 1000 records with one model. The reply has one row per record, in the order of the ' +
+      'request. Each record counts one towards the month; a failed call counts nothing.\n\nThe body is ' +
+      'JSON in UTF-8, at most 8 MiB unless the operator has set another limit. It may be compressed with ' +
+      `\`Content-Encoding: gzip\`. All records together have at most ${mostValues.ofBatch} values.`,
+    tags: ['Scoring'],
+    parameters: [parameters.idempotencyKey, parameters.requestId],
+    requestBody: {
+      description: 'The model and the records.',
+      required: true,
+      content: {
+        'application/json': { schema: scoreRequestSchema, examples: readExamples('score', 'json') },
+      },
+    },
+    responses: {
+      200: {
+        description: 'The records were scored, recorded and counted.',
+        headers: scoredHeaders,
+        content: {
+          'application/json': { schema: scoreResponseSchema, examples: readExamples('score', 'replies') },
+        },
+      },
+      ...errorResponses(['recordLimitExceeded', ...scoringErrors], options),
+    },
+  };
+}
+
+/** `POST /v1/webhooks/score`. */
+export function webhookOperation(options: ErrorResponseOptions): Operation {
+  return {
+    operationId: 'scoreWebhook',
+    summary: 'Score one record from a webhook',
+    description:
+      'Scores one record in the format of a CRM or automation tool, and replies with one flat object. It ' +
+      'counts one record, as in a batch.\n\nThe key may be sent as Bearer, in `X-API-Key`, or as the ' +
+      'user name of HTTP Basic. The model may be named in the body or in the query.\n\nThe first member ' +
+      'found decides the format, in this order: `record` (plain), `inputFields` (HubSpot custom action), ' +
+      '`properties` (HubSpot workflow), `meta` and `data` (Pipedrive). Without any of them the body is ' +
+      'flat: `model_id`, `crm_id` and `explain` are settings, and every other member is a field. An ' +
+      'array of one such body is accepted, and so are the wrappers of n8n. HubSpot app events are ' +
+      'refused, because they do not contain the fields; the message names the alternative. A body has at ' +
+      `most ${mostValues.ofRecord} values.`,
+    tags: ['Scoring'],
+    security: webhookSecurity,
+    parameters: [
+      parameters.webhookModelId,
+      parameters.webhookExplain,
+      parameters.idempotencyKey,
+      parameters.requestId,
+    ],
+    requestBody: webhookRequestBody(),
+    responses: {
+      200: {
+        description: 'The record was scored, recorded and counted.',
+        headers: scoredHeaders,
+        content: {
+          'application/json': { schema: webhookReplySchema, examples: readExamples('webhook', 'replies') },
+        },
+      },
+      ...errorResponses(scoringErrors, options),
+    },
+  };
+}
+
+const webhookRequestBody = (): RequestBody => ({
+  description: 'One record, in the format of the tool.',
+  required: true,
+  content: {
+    'application/json': { schema: webhookRequestSchema, examples: readExamples('webhook', 'json') },
+    'application/x-www-form-urlencoded': {
+      schema: webhookFormSchema,
+      examples: readExamples('webhook', 'form'),
+    },
+    'text/plain': {
+      schema: {
+        type: 'string',
+        contentMediaType: 'application/json',
+        contentSchema: webhookRequestSchema,
+        description: 'JSON in any of the formats, for tools that cannot set a content type.',
+      },
+      examples: readExamples('webhook', 'text'),
+    },
+  },
+});
+
+/** `POST /score`. */
+export function scoreAliasOperation({ docsUrl }: ErrorResponseOptions): Operation {
+  const options = { docsUrl, headers: aliasHeaders };
+  return aliasOf(scoreOperation(options), {
+    operationId: 'scoreRecordsLegacy',
+    successor: '/v1/score',
+    schema: legacyScoreResponseSchema,
+    options,
+  });
+}
+
+/** `POST /webhooks/score`. */
+export function webhookAliasOperation({ docsUrl }: ErrorResponseOptions): Operation {
+  const options = { docsUrl, headers: aliasHeaders };
+  return aliasOf(webhookOperation(options), {
+    operationId: 'scoreWebhookLegacy',
+    successor: '/v1/webhooks/score',
+    schema: legacyWebhookReplySchema,
+    options,
+  });
+}
+
+function aliasOf(
+  operation: Operation,
+  as: {
+    readonly operationId: string;
+    readonly successor: string;
+    readonly schema: Schema;
+    readonly options: ErrorResponseOptions;
+  },
+): Operation {
+  const { 200: scored, ...refusals } = operation.responses;
+  const examples = scored?.content?.['application/json']?.examples ?? {};
+  return {
+    ...operation,
+    operationId: as.operationId,
+    summary: `${operation.summary} (deprecated)`,
+    description:
+      `Use \`POST ${as.successor}\` instead. The only difference is one name: here the likelihood is ` +
+      'called `probability`. Every reply carries `Deprecation`, `Sunset` and `Link`. When an operator ' +
+      'has switched the alias off, it returns 410 `gone`.',
+    tags: ['Deprecated aliases'],
+    deprecated: true,
+    responses: {
+      200: {
+        description: scored?.description ?? '',
+        headers: { ...scored?.headers, ...aliasHeaders },
+        content: { 'application/json': { schema: as.schema, examples: withLegacyName(examples) } },
+      },
+      ...refusals,
+      ...errorResponses(['gone'], { ...as.options, isBeforeKey: true }),
+    },
+  };
+}
+
+/** The examples with the likelihood under its name before v1. */
+const withLegacyName = (examples: Examples): Examples =>
+  JSON.parse(JSON.stringify(examples).replaceAll('"conversion_likelihood"', '"probability"')) as Examples;

@@ -1,0 +1,188 @@
+import { isCrmId, longestCrmId } from '../../shared/crm-id.js';
+import { ApiError } from '../../shared/errors.js';
+import { isLongerThan } from '../../shared/text-length.js';
+import { modelIdSchema } from '../schemas/score-request.js';
+import { type Envelope, openEnvelope, settingNames } from './envelopes.js';
+import { isJsonObject, type JsonObject, memberOf, someMember } from './json-object.js';
+
+/** A webhook's request, independent of the tool. */
+export interface WebhookRequest {
+  readonly modelId: string;
+  readonly crmId: string | null;
+  readonly explain: boolean;
+  readonly record: JsonObject;
+  /**
+   * HubSpot custom actions only: they need `outputFields` in the reply, and retry a call under the same id.
+   */
+  readonly hubSpotCallbackId: string | undefined;
+}
+
+/** Names under which tools send the record's id, in order of precedence. */
+const fallbackIds = ['hs_object_id', 'vid', 'objectId', 'Id', 'id'] as const;
+const n8nItemNames: ReadonlySet<string> = new Set(['json', 'pairedItem', 'binary']);
+const maxWrappings = 3; // an item, the request in it, and one more for a node that wraps its item again
+const { maxLength: maxModelIdLength } = modelIdSchema;
+
+/**
+ * Reads record and settings from the body and the query of a webhook.
+ * @param body parsed JSON, or the members of a form
+ * @param query may contain `model_id` and `explain`
+ * @throws ApiError unreadableRequest for an unknown format; refusedRequest for events without a record
+ */
+export function readWebhook(body: unknown, query: Readonly<Record<string, unknown>>): WebhookRequest {
+  const envelope = openEnvelope(withoutWrappers(onlyElement(body)));
+  return {
+    modelId: modelIdOf(envelope, query),
+    crmId: crmIdOf(envelope),
+    explain: explainOf(envelope, query),
+    record: envelope.record,
+    hubSpotCallbackId: envelope.callbackId,
+  };
+}
+
+/** Returns the body, or the only element of an array, which some tools send. */
+function onlyElement(body: unknown): JsonObject {
+  const elements: readonly unknown[] = Array.isArray(body) ? body : [body];
+  refuseHubSpotEvents(elements);
+  const value = elements.length === 1 ? elements[0] : body;
+  if (Array.isArray(value)) {
+    const found = value === body ? `an array of ${value.length}` : 'an array within an array';
+    throw new ApiError(
+      'unreadableRequest',
+      `The body is ${found}: a webhook scores one record, an object or an array of one object; send ` +
+        'batches to POST /v1/score.',
+    );
+  }
+  if (!isJsonObject(value))
+    throw new ApiError('unreadableRequest', 'The body must be an object with the fields of one record.');
+  return value;
+}
+
+/** @throws ApiError refusedRequest when an element is an event without a record */
+function refuseHubSpotEvents(elements: readonly unknown[]): void {
+  if (!elements.some(isHubSpotEvent)) return;
+  throw new ApiError(
+    'refusedRequest',
+    'This is a HubSpot app event, which names a record but does not hold its fields. Use a workflow with ' +
+      '"Send a webhook" (include the properties that the model knows) or a custom action instead.',
+  );
+}
+
+/**
+ * Removes n8n's wrappers around a record. An item has `json` (and `pairedItem`, `binary`). The output of its
+ * Webhook node has `headers`, `params`, `query` and `body`. Settings next to a wrapper apply, outermost
+ * first, except empty ids. Copies at most once, because a body may have 100,000 members.
+ */
+function withoutWrappers(body: JsonObject): JsonObject {
+  const settings = new Map<string, unknown>();
+  let record = body;
+  for (let depth = 0; depth < maxWrappings; depth += 1) {
+    const inner = wrappedIn(record);
+    if (inner === undefined) break;
+    for (const name of settingNames)
+      if (!settings.has(name) && isSetting(record, name)) settings.set(name, record[name]);
+    record = inner;
+  }
+  return settings.size === 0 ? record : Object.fromEntries([...Object.entries(record), ...settings]);
+}
+
+/** Whether an object has this setting. A null or empty id counts as absent. */
+const isSetting = (object: JsonObject, name: string): boolean =>
+  Object.hasOwn(object, name) && (name === 'explain' || !isAbsent(object[name]));
+
+/**
+ * The body inside an n8n item or inside the output of n8n's Webhook node; undefined without such a wrapper.
+ */
+function wrappedIn(body: JsonObject): JsonObject | undefined {
+  const json = memberOf(body, 'json');
+  const isItem =
+    isJsonObject(json) && !someMember(body, (_, name) => !n8nItemNames.has(name) && !settingNames.has(name));
+  const inner = isItem ? json : isJsonObject(memberOf(body, 'headers')) ? memberOf(body, 'body') : undefined;
+  const elements: readonly unknown[] = Array.isArray(inner) ? inner : [inner];
+  refuseHubSpotEvents(elements);
+  // The body of a Webhook node can be an array of one, too.
+  const [element] = elements;
+  return elements.length === 1 && isJsonObject(element) ? element : undefined;
+}
+
+/** Checks `portalId` too: a lead may have fields called `subscriptionType` and `subscriptionId`. */
+const isHubSpotEvent = (body: unknown): boolean =>
+  isJsonObject(body) &&
+  Object.hasOwn(body, 'subscriptionType') &&
+  Object.hasOwn(body, 'portalId') &&
+  (Object.hasOwn(body, 'eventId') || Object.hasOwn(body, 'subscriptionId'));
+
+function modelIdOf({ settings }: Envelope, query: Readonly<Record<string, unknown>>): string {
+  const sent = settings.map((members) => memberOf(members, 'model_id')).find((value) => !isAbsent(value));
+  const modelId = sent ?? onceIn(query, 'model_id');
+  if (isAbsent(modelId)) {
+    throw new ApiError(
+      'unreadableRequest',
+      'model_id is missing: put it in the body, or in the address as ?model_id=mdl_...',
+    );
+  }
+  if (typeof modelId === 'string' && !isLongerThan(modelId, maxModelIdLength)) return modelId;
+  throw new ApiError('unreadableRequest', `model_id must be a string of 1-${maxModelIdLength} characters.`);
+}
+
+/** A setting in the query. */
+function onceIn(query: Readonly<Record<string, unknown>>, name: string): unknown {
+  const value = memberOf(query, name);
+  if (!Array.isArray(value)) return value;
+  throw new ApiError('unreadableRequest', `${name} must come once in the address.`);
+}
+
+function explainOf({ settings }: Envelope, query: Readonly<Record<string, unknown>>): boolean {
+  const sent = settings.map((members) => memberOf(members, 'explain')).find((value) => value !== undefined);
+  const explain = sent === undefined ? onceIn(query, 'explain') : sent;
+  if (explain === undefined) return false;
+  const text = typeof explain === 'string' ? explain.trim().toLowerCase() : explain;
+  if (text === true || text === 'true' || text === '1' || text === 1) return true;
+  if (text === false || text === 'false' || text === '0' || text === 0) return false;
+  throw new ApiError('unreadableRequest', 'explain must be true, false, 1 or 0.');
+}
+
+/**
+ * The sent crm_id, at the top level or in the record, else the tool's own id. Null and "" count as absent.
+ */
+function crmIdOf(envelope: Envelope): string | null {
+  for (const members of envelope.settings) {
+    const sent = memberOf(members, 'crm_id');
+    if (!isAbsent(sent)) return checkedCrmId(sent);
+  }
+  const places = [...envelope.settings, envelope.record];
+  for (const name of fallbackIds) {
+    for (const members of places) {
+      const id = idText(memberOf(members, name));
+      if (id !== null) return id;
+    }
+    // The precedence of object.objectId is between objectId and Id.
+    const id = name === 'objectId' ? idText(envelope.objectId) : null;
+    if (id !== null) return id;
+  }
+  return null;
+}
+
+function checkedCrmId(sent: unknown): string {
+  if (typeof sent === 'number') {
+    throw new ApiError('unreadableRequest', 'crm_id must be a string; send an id that is a number as id.');
+  }
+  if (typeof sent !== 'string') throw new ApiError('unreadableRequest', 'crm_id must be a string.');
+  if (isCrmId(sent)) return sent;
+  throw new ApiError(
+    'unreadableRequest',
+    `crm_id must have at most ${longestCrmId} characters, without NUL or half of a surrogate pair.`,
+  );
+}
+
+/**
+ * Converts a tool's id to a crm_id. An invalid id counts as absent. So does an unsafe integer: parsing has
+ * rounded it, and it could equal another lead's id.
+ */
+function idText(value: unknown): string | null {
+  const text = Number.isSafeInteger(value) ? String(value) : value;
+  return typeof text === 'string' && text !== '' && isCrmId(text) ? text : null;
+}
+
+/** Tools send null or an empty text for fields without a value. */
+const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === '';
