@@ -129,7 +129,7 @@ describe('docs/integrations', () => {
 
       it('says what errors mean there and how the score is written back', () => {
         expect(markdownOf(file))
-          .to.include('## What errors mean there')
+          .to.include('## Errors and retries')
           .and.match(/write the score back/i);
       });
 
