@@ -1,9 +1,9 @@
-# One image, three commands: node dist/api/main.js (the default), node dist/worker/main.js, node dist/scripts/cli/main.js.
+# One image for three commands: node dist/api/main.js (the default), node dist/worker/main.js, node dist/scripts/cli/main.js.
 ARG NODE_VERSION=20
 FROM node:${NODE_VERSION}-bookworm-slim AS build
 WORKDIR /app
 COPY . .
-# The set-up installs the packages and compiles. Servers are other containers: it is told not to look for any.
+# The set-up installs packages and compiles. With both URLs set it looks for no servers, which run in other containers.
 RUN --mount=type=cache,target=/npm-cache \
     npm_config_cache=/npm-cache REDIS_URL=elsewhere MONGODB_URL=elsewhere node scripts/setup.mjs \
     && npm prune --omit=dev --ignore-scripts \

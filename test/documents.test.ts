@@ -8,20 +8,17 @@ import { projectSources } from './support/sources/project-sources.js';
 
 const contents = (path: string): string => readFileSync(projectFile(path), 'utf8');
 const isThere = (path: string): boolean => existsSync(projectFile(path));
-/** All that a pattern's first group finds in a text. */
+/** Every match of a pattern's first group. */
 const found = (text: string, pattern: RegExp): string[] =>
   [...text.matchAll(pattern)].map(([, group = '']) => group);
 
-/**
- * Gives what was found, and asserts that it is not much less than there is: what a document says in other words than a
- * pattern knows would be held against nothing.
- */
-function atLeast<T>(least: number, what: string, all: readonly T[]): readonly T[] {
-  expect(all, what).to.have.length.of.at.least(least);
-  return all;
+/** Asserts a minimum of matches: if a document changes its form, a pattern that matches nothing would pass silently. */
+function atLeast<T>(min: number, name: string, matches: readonly T[]): readonly T[] {
+  expect(matches, name).to.have.length.of.at.least(min);
+  return matches;
 }
 
-describe('what the documents name', () => {
+describe('a project document', () => {
   const documents = projectDocuments();
   const sources = projectSources();
   const product = sources
@@ -30,14 +27,14 @@ describe('what the documents name', () => {
     .join('\n');
   const documentOf = (path: string): string => {
     const document = documents.find((one) => one.path === path);
-    if (document === undefined) throw new Error(`there is no ${path}`);
+    if (document === undefined) throw new Error(`document not found: ${path}`);
     return document.text;
   };
-  /** What is found in every document, each with the document's path. */
+  /** The matches in all documents, each with its document's path. */
   const inAll = <T>(find: (text: string) => readonly T[]): { path: string; one: T }[] =>
     documents.flatMap(({ path, text }) => find(text).map((one) => ({ path, one })));
 
-  it('links lead somewhere', () => {
+  it('links only to existing files and headings', () => {
     const links = inAll((text) => [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)/g)]);
     for (const { path, one } of atLeast(25, 'links', links)) {
       const [, target = '', anchor] = one;
@@ -47,27 +44,28 @@ describe('what the documents name', () => {
     }
   });
 
-  it('files and folders are there', () => {
-    const isOfAnother = /^((dist|\.local)\/|(text|application)\/[\w-]+$)/;
+  it('names only existing files and folders', () => {
+    // Build outputs, local data and media types are not files of the repository.
+    const isIgnored = /^((dist|\.local)\/|(text|application)\/[\w-]+$)/;
     const named = inAll(codeWords).filter(
-      ({ one }) => /^[\w.-]+(\/[\w.-]+)*\/?$/.test(one) && one.includes('/') && !isOfAnother.test(one),
+      ({ one }) => /^[\w.-]+(\/[\w.-]+)*\/?$/.test(one) && one.includes('/') && !isIgnored.test(one),
     );
     for (const { path, one } of atLeast(50, 'files', named)) {
-      const rooms = ['.', posix.dirname(path), 'api', 'worker', 'shared', 'scripts', 'test/faults'];
-      const names = rooms.flatMap((room) =>
-        ['', '.ts', '.test.ts'].map((ending) => posix.join(room, one) + ending),
+      const folders = ['.', posix.dirname(path), 'api', 'worker', 'shared', 'scripts', 'test/faults'];
+      const names = folders.flatMap((folder) =>
+        ['', '.ts', '.test.ts'].map((ending) => posix.join(folder, one) + ending),
       );
       expect(names.some(isThere), `${path}: ${one}`).to.equal(true);
     }
   });
 
-  it('npm has the commands', () => {
+  it('names only npm scripts that package.json has', () => {
     const { scripts } = JSON.parse(contents('package.json')) as { scripts: object };
     const named = inAll((text) => found(text, /\bnpm (?:--silent )?run (?:--silent )?([\w:]+)/g));
     for (const { path, one } of atLeast(20, 'commands', named)) expect(scripts, path).to.have.property(one);
   });
 
-  it('the command line has the commands and their options', async () => {
+  it('names only leadscore commands and options that --help lists', async () => {
     const command =
       /\bleadscore ((?:(?:org|key|model|usage|outcomes|validation) [a-z]+)|score)\b([^`\n|;#]*)/g;
     const calls = inAll((text) => [...text.matchAll(command)]);
@@ -84,8 +82,9 @@ describe('what the documents name', () => {
     expect(options, 'options').to.be.at.least(10);
   });
 
-  it('.env.example has the settings that are read, and no others; documents name no others', () => {
-    const read = found(contents('shared/config.ts'), /(?:read\.\w+|this\.text)\(\s*'([A-Z][A-Z_]+)'/g);
+  it('names only settings that the configuration reads, and lists all of them in .env.example', () => {
+    const config = sources.find(({ path }) => /^shared\/(config\/)?config\.ts$/.test(path))?.text ?? '';
+    const read = found(config, /(?:read\.\w+|this\.text)\(\s*'([A-Z][A-Z_]+)'/g);
     expect(found(contents('.env.example'), /^#?([A-Z][A-Z_]+)=/gm)).to.have.members([
       ...new Set(atLeast(15, 'settings that are read', read)),
     ]);
@@ -103,7 +102,7 @@ describe('what the documents name', () => {
     expect(read).to.include.members([...atLeast(18, 'settings that are named', own)]);
   });
 
-  it('docs/operating.md has every metric of the service, and no others', () => {
+  it('lists exactly the metrics of the service in docs/operating.md', () => {
     const named = codeWords(documentOf('docs/operating.md')).flatMap((word) =>
       found(word, /^(leadscore_\w+)/g),
     );
@@ -111,23 +110,31 @@ describe('what the documents name', () => {
     expect([...new Set(named)]).to.have.members([...atLeast(8, 'metrics', made)]);
   });
 
-  it('docs/reliability.md names tests that are there, and lines that are logged', () => {
+  it('quotes only existing tests and log lines in docs/reliability.md', () => {
     const text = documentOf('docs/reliability.md');
     const rows = [...text.matchAll(/\| `([\w./-]+)`, `([^`]+)` \|$/gm)];
     for (const [row, file = '', title = ''] of atLeast(30, 'rows', rows)) {
       const source =
         sources.find(({ path }) => path === posix.join('test/faults', `${file}.test.ts`))?.text ?? '';
       const titles = found(source, /\b(?:it|describe)\(\s*(['"`].*)/g);
-      // A title that is put together has its words in a list.
+      // Tests made in a loop take the words of their titles from a list.
       const names = [...titles, ...found(source, /\[('\w+', '\w+')\]/g)];
       expect(
         names.some((name) => new RegExp(title.replace('$', '[\'"`]')).test(name)),
         row,
       ).to.equal(true);
     }
-    const ofRedisAndItsClient = ['OOM command not allowed', "Stream isn't writeable"];
+    const logLinesOfRedis = ['OOM command not allowed', "Stream isn't writeable"];
     const log = text.slice(text.indexOf('| the log says'), text.indexOf('## Random faults'));
-    const told = found(log, /^\| `([^`]+)`/gm).filter((words) => !ofRedisAndItsClient.includes(words));
-    for (const words of atLeast(6, 'lines', told)) expect(product).to.include(words);
+    const quoted = found(log, /^\| `([^`]+)`/gm).filter((words) => !logLinesOfRedis.includes(words));
+    for (const words of atLeast(6, 'lines', quoted)) expect(product).to.include(words);
+  });
+
+  it('lists the terms of docs/glossary.md in alphabetical order', () => {
+    const terms = found(documentOf('docs/glossary.md'), /^\| ([A-Za-z -]+) \|/gm).filter(
+      (term) => term !== 'term',
+    );
+    const sorted = terms.toSorted((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
+    expect(atLeast(25, 'terms', terms)).to.deep.equal(sorted);
   });
 });

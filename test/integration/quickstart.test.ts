@@ -10,7 +10,7 @@ import { type RunningService, runningService, startTimeoutMs } from '../support/
 import { demoBundleWith } from '../support/tool-fixture.js';
 import { type TestWorkspace, workspace } from '../support/workspace.js';
 
-/** How the snippets of each language are run: they come on standard input. */
+/** The program that runs each language's snippets from standard input. */
 const runners: Readonly<Record<string, readonly [string, ...string[]]>> = {
   bash: ['bash', '-euo', 'pipefail'],
   python: ['python3', '-'],
@@ -38,7 +38,7 @@ describe('docs/quickstart.md', () => {
     own = await workspace(service, { bundle: await demoBundleWith({}) });
   });
 
-  /** Runs a snippet as a reader would, the three variables set. */
+  /** Runs a snippet with the page's three environment variables set. */
   async function run({ language, text: snippet }: MarkdownBlock, secret: string): Promise<Ended> {
     const [program, ...args] = runners[language] ?? ['false'];
     const variables = {
@@ -56,12 +56,12 @@ describe('docs/quickstart.md', () => {
   }
 
   for (const { block, result } of blocksWithResult(markdown, Object.keys(runners))) {
-    it(`the ${block.language} of "${block.heading}" (line ${block.line}) gives what is shown`, async function () {
+    it(`prints what the page shows for the ${block.language} of "${block.heading}" (line ${block.line})`, async function () {
       this.timeout(30_000);
       const program = programs[block.language] ?? '';
       if (!(await isInstalled(program)))
         leaveOut(this, `this machine has no ${program}`, `install ${program}`);
-      // Few enough that the snippets which send again have reason to.
+      // A low rate, so that the snippets with retries have to retry.
       const { secret } = await own.addKey('live', { rate: 2 });
       const { exitCode, stdout, stderr } = await run(block, secret);
       expect(stderr).to.equal('');
@@ -74,20 +74,20 @@ describe('docs/quickstart.md', () => {
     });
   }
 
-  it('shows each thing in curl, Python and Node', () => {
+  it('has snippets in curl, Python and Node under each heading', () => {
     const languages = new Map<string, string>();
     for (const { block } of blocksWithResult(markdown, Object.keys(runners)))
       languages.set(block.heading, `${languages.get(block.heading) ?? ''} ${block.language}`);
     expect(Object.fromEntries(languages)).to.deep.equal({
       'Score a batch': ' bash python js',
       'Score one record, as a webhook': ' bash python js',
-      'See what has been used': ' bash python js',
-      'When it is not 200': ' python js',
+      'Read the usage': ' bash python js',
+      'Errors and retries': ' python js',
     });
   });
 });
 
-/** Ids keep their numbers: they are the reader's own. */
+/** Replaces numbers by N, because scores and usage vary. Ids such as LEAD-1 keep theirs: the caller chose them. */
 const withoutNumbers = (output: string): string => output.replaceAll(/(?<![-\w])\d+(\.\d+)?/g, 'N');
 
 async function isInstalled(program: string): Promise<boolean> {

@@ -129,7 +129,7 @@ describe('docs/integrations', () => {
 
       it(`${file} explains the errors and how to write the score back`, () => {
         expect(markdownOf(file))
-          .to.include('## What errors mean there')
+          .to.include('## Errors and retries')
           .and.match(/write the score back/i);
       });
 

@@ -1,15 +1,15 @@
 /** A fenced block of a Markdown document. */
 export interface MarkdownBlock {
-  /** What stands after the fence: `bash`, `json`, ... */
+  /** The word after the opening fence: `bash`, `json`, ... */
   readonly language: string;
   readonly text: string;
-  /** The heading under which it stands. */
+  /** The nearest heading above the block. */
   readonly heading: string;
-  /** Of its first line, from 1. */
+  /** Number of the first line inside the fence, from 1. */
   readonly line: number;
 }
 
-/** The fenced blocks of a Markdown text, in their order. */
+/** The fenced blocks of a Markdown text, in document order. */
 export function markdownBlocks(markdown: string): readonly MarkdownBlock[] {
   const blocks: MarkdownBlock[] = [];
   let heading = '';
@@ -26,7 +26,7 @@ export function markdownBlocks(markdown: string): readonly MarkdownBlock[] {
   return blocks;
 }
 
-/** Each block of one of these languages with the block that follows it: what it gives. */
+/** Pairs each block of the given languages with the next block, which shows its result. */
 export function blocksWithResult(
   markdown: string,
   languages: readonly string[],
@@ -35,15 +35,12 @@ export function blocksWithResult(
   return blocks.flatMap((block, index) => {
     if (!languages.includes(block.language)) return [];
     const result = blocks[index + 1];
-    if (result === undefined) throw new Error(`what the block in line ${block.line} gives is not shown`);
+    if (result === undefined) throw new Error(`no result block follows the block in line ${block.line}`);
     return [{ block, result }];
   });
 }
 
-/**
- * The form of a JSON value: names and kinds of its members, without the values. A list has the forms that its elements
- * have.
- */
+/** The shape of a JSON value: its member names with their types. A list has the sorted, distinct shapes of its elements. */
 export function jsonForm(value: unknown): unknown {
   if (Array.isArray(value)) return [...new Set(value.map((item) => JSON.stringify(jsonForm(item))))].sort();
   if (typeof value !== 'object' || value === null) return typeof value;

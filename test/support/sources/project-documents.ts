@@ -4,12 +4,12 @@ import { projectFile } from '../../../shared/project-root.js';
 
 /** A Markdown document of the project. */
 export interface ProjectDocument {
-  /** From the project's root, with forward slashes. */
+  /** Relative to the project's root, with forward slashes. */
   readonly path: string;
   readonly text: string;
 }
 
-/** Every document that readers are sent to: those at the root, in `docs/`, and beside the scripts. */
+/** All Markdown documents for users: at the root, in `docs/` and below `scripts/`. */
 export function projectDocuments(): ProjectDocument[] {
   const root = projectFile('.');
   const below = ['docs', 'scripts'].flatMap((folder) =>
@@ -23,11 +23,11 @@ export function projectDocuments(): ProjectDocument[] {
   }));
 }
 
-/** What stands between backticks on one line of a text. */
+/** The inline code of a text: everything between two backticks on one line. */
 export const codeWords = (text: string): string[] =>
   [...text.matchAll(/`([^`\n]+)`/g)].map(([, word = '']) => word);
 
-/** Under which names a browser finds the headings of a Markdown text. */
+/** The anchors that GitHub makes of a Markdown text's headings. */
 export const anchorsOf = (text: string): string[] =>
   [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading
