@@ -10,7 +10,6 @@ import {
   readServerRecord,
   removeServerRecord,
   runningServerRecords,
-  type ServerRecord,
   writeServerRecord,
 } from './server-record.js';
 
@@ -48,7 +47,12 @@ export interface PrivateServers extends DatabaseUrls {
 export async function privateServers(options: PrivateServersOptions): Promise<PrivateServers> {
   const directory = resolve(options.directory);
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  await clearLeftovers(directory);
+  const ownerPid = await endLeftoverServers(directory);
+  if (ownerPid !== undefined) {
+    throw new Error(
+      `Leadscore already runs on ${directory} (process ${ownerPid}): stop it first, or set REDIS_URL and MONGODB_URL`,
+    );
+  }
 
   const servers: LocalServer[] = [];
   const endings: Promise<string>[] = [];
@@ -109,19 +113,16 @@ async function endOf(name: string, { process: child }: LocalServer): Promise<str
   return `the private ${name} ended: ${child.signalCode ?? `exit code ${child.exitCode}`}`;
 }
 
-async function clearLeftovers(directory: string): Promise<void> {
+/**
+ * Ends the servers that a crashed process left running on a directory.
+ * @returns the id of a live process whose servers run there; these are left alone
+ */
+export async function endLeftoverServers(directory: string): Promise<number | undefined> {
   const record = await readServerRecord(directory);
-  if (record === undefined) return;
-  if (isAlive(record.ownerPid) && (await anyRuns(record, directory))) {
-    throw new Error(
-      `Leadscore already runs on ${directory} (process ${record.ownerPid}): stop it first, or set REDIS_URL and MONGODB_URL`,
-    );
-  }
+  if (record === undefined) return undefined;
+  const running = await Promise.all(record.serverPids.map((pid) => isRunningOn({ pid, directory })));
+  if (isAlive(record.ownerPid) && running.some(Boolean)) return record.ownerPid;
   await Promise.all(record.serverPids.map((pid) => endServer({ pid, directory })));
   await removeServerRecord(directory);
-}
-
-async function anyRuns(record: ServerRecord, directory: string): Promise<boolean> {
-  const running = await Promise.all(record.serverPids.map((pid) => isRunningOn({ pid, directory })));
-  return running.some(Boolean);
+  return undefined;
 }

@@ -14,12 +14,16 @@ export interface ServiceProcess {
   stop(): Promise<void>;
 }
 
+export type ServiceKind = 'gateway' | 'worker';
+
+/** This process's own output, nothing, or a file descriptor. */
+export type ServiceLog = 'inherit' | 'ignore' | number;
+
 export interface ServiceOptions {
-  readonly kind: 'gateway' | 'worker';
+  readonly kind: ServiceKind;
   /** Settings that differ from this process's environment. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where its log goes: this process's own output, or a stream's file descriptor. */
-  readonly log: 'inherit' | 'ignore' | number;
+  readonly log: ServiceLog;
   readonly readyTimeoutMs?: number;
 }
 

@@ -1,4 +1,4 @@
-import { type ServiceProcess, startService } from './service-process.js';
+import { type ServiceKind, type ServiceLog, type ServiceProcess, startService } from './service-process.js';
 
 /** The whole service on this machine: gateways and one worker pool. */
 export interface Stack {
@@ -16,14 +16,16 @@ export interface StackOptions {
   readonly mongoUrl: string;
   readonly gateways?: number;
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  readonly log?: 'inherit' | 'ignore' | number;
+  /** Where their logs go; `inherit` by default. */
+  readonly log?: ServiceLog | Readonly<Record<ServiceKind, ServiceLog>>;
 }
 
 /** Starts gateways and a pool on given servers; resolves when calls are answered. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { redisUrl, mongoUrl, gateways = 1, log = 'inherit' } = options;
   const environment = { ...options.environment, REDIS_URL: redisUrl, MONGODB_URL: mongoUrl };
-  const start = (kind: 'gateway' | 'worker') => startService({ kind, environment, log });
+  const start = (kind: ServiceKind) =>
+    startService({ kind, environment, log: typeof log === 'object' ? log[kind] : log });
   const attempts = await Promise.allSettled([
     start('worker'),
     ...Array.from({ length: gateways }, () => start('gateway')),
