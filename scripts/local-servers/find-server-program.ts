@@ -6,14 +6,14 @@ import type { ServerName } from '../setup/find-server.mjs';
 // from the project's root.
 async function findProgram(server: ServerName): Promise<string> {
   const lookUpFile = projectFile('scripts/setup/find-server.mjs');
-  const { findServer, SERVERS }: typeof import('../setup/find-server.mjs') = await import(
+  const { findServer, servers }: typeof import('../setup/find-server.mjs') = await import(
     pathToFileURL(lookUpFile).href
   );
-  const { found, passedOver } = await findServer({ server, root: projectFile('.') });
+  const { found, rejected } = await findServer({ server, root: projectFile('.') });
   if (found !== undefined) return found.path;
-  const { program, oldestMajor } = SERVERS[server];
-  const reasons = passedOver.length > 0 ? ` (${passedOver.join('; ')})` : '';
-  throw new Error(`${program} ${oldestMajor} or later was not found${reasons}: run "npm run setup"`);
+  const { program, minMajor } = servers[server];
+  const reasons = rejected.length > 0 ? ` (${rejected.join('; ')})` : '';
+  throw new Error(`${program} ${minMajor} or later was not found${reasons}: run "npm run setup"`);
 }
 
 /**

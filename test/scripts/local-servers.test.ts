@@ -59,7 +59,7 @@ describe('local servers', () => {
     const searchPath = folders.join(delimiter);
     expect(await lookUp.findServer({ server: 'redis', root: directory, searchPath })).to.deep.equal({
       found: { path: join(directory, 'good', 'redis-server'), version: '7.2.4' },
-      passedOver: [
+      rejected: [
         `${join(directory, 'old', 'redis-server')} is 6.2.7, too old`,
         `${join(directory, 'broken', 'redis-server')} does not run`,
       ],
