@@ -28,8 +28,8 @@ export const modelFields = {
 export type ModelField = keyof typeof modelFields;
 
 /**
- * A lead's fields as a CRM holds them. Cells are empty where a real table has gaps: small private companies do not
- * publish their revenue, imported lists bring no consent, visitors who decline cookies are not counted.
+ * A lead's fields as a CRM holds them, with the gaps of a real table. Small private companies do not publish their
+ * revenue, imported lists bring no consent, and visitors who decline cookies are not counted.
  */
 export function tidyFields(profile: LeadProfile, now: Date, random: SeededRandom): LeadRecord {
   const { behaviour, source } = profile;

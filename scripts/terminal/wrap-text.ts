@@ -1,4 +1,4 @@
-/** Breaks a text at spaces into lines of at most `width` characters; a longer word stays whole. Keeps its own line ends. */
+/** Breaks a text at spaces into lines of at most `width` characters. A longer word stays whole; line ends stay. */
 export function wrapText(text: string, width: number): string {
   return text
     .split('\n')

@@ -40,8 +40,8 @@ export function rankingQuality(outcomes: readonly Outcome[]) {
 }
 
 /**
- * The area under the ROC curve: among pairs of a lead that converted and one that did not, the share in which the
- * former has the higher score. Ties count half (Mann-Whitney). Null when there is no such pair.
+ * The area under the ROC curve (Mann-Whitney). It is the share of pairs of one converted and one other lead in which
+ * the converted lead has the higher score. Ties count half. Null without such a pair.
  */
 function auc(outcomes: readonly Outcome[]): number | null {
   const byScore = Array.from({ length: 101 }, () => ({ converted: 0, others: 0 }));
