@@ -53,24 +53,21 @@ try {
 function readOptions() {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean', default: false } as const;
-  const parsed = () => {
-    try {
-      const options = { records: text, seed: text, directory: text, keep: flag, json: flag };
-      return parseArgs({ args: words, options }).values;
-    } catch (cause) {
-      const reason = messageOf(cause).replace(/\. To specify a positional argument.*$/s, '');
-      throw new UsageError(`${reason}. Add --help to list the options.`, { cause });
-    }
-  };
-  const values = parsed();
-  return {
-    keep: values.keep,
-    json: values.json,
-    directory: values.directory === undefined ? projectFile('.local/demo') : resolve(values.directory),
-    records: wholeNumber('--records', values.records ?? '4000', [1, maxRecords]),
-    // The demo's model was trained on the leads of seed 7.
-    seed: wholeNumber('--seed', values.seed ?? '2026', [0, 2 ** 32 - 1]),
-  };
+  try {
+    const options = { records: text, seed: text, directory: text, keep: flag, json: flag };
+    const { values } = parseArgs({ args: words, options });
+    return {
+      ...{ keep: values.keep, json: values.json },
+      directory: values.directory === undefined ? projectFile('.local/demo') : resolve(values.directory),
+      records: wholeNumber('--records', values.records ?? '4000', [1, maxRecords]),
+      // The demo's model was trained on the leads of seed 7.
+      seed: wholeNumber('--seed', values.seed ?? '2026', [0, 2 ** 32 - 1]),
+    };
+  } catch (cause) {
+    if (cause instanceof UsageError) throw cause;
+    const reason = messageOf(cause).replace(/\. To specify a positional argument.*$/s, '');
+    throw new UsageError(`${reason}. Add --help to list the options.`, { cause });
+  }
 }
 
 function wholeNumber(name: string, text: string, [min, max]: readonly [number, number]): number {

@@ -6,19 +6,9 @@ import { projectFile } from '../../../shared/project-root.js';
 import { ApiKeyStore, defaultRatePerSecond } from '../../../shared/store/api-keys.js';
 import { connectMongo } from '../../../shared/store/connect.js';
 import { createModel } from '../../../shared/store/create-model.js';
-import type { Model } from '../../../shared/store/models.js';
-import { type Organisation, OrganisationStore } from '../../../shared/store/organisations.js';
+import { OrganisationStore } from '../../../shared/store/organisations.js';
 
-/** Everything that a caller needs before the first call. */
-export interface Workspace {
-  readonly organisation: Organisation;
-  /** Included records a month. */
-  readonly limit: number;
-  readonly model: Model;
-  /** CRM fields that the model reads. */
-  readonly fieldCount: number;
-  readonly apiKey: string;
-}
+export type Workspace = Awaited<ReturnType<typeof createWorkspace>>;
 
 export interface WorkspaceOptions {
   readonly mongoUrl: string;
@@ -32,7 +22,7 @@ export interface WorkspaceOptions {
  * Creates an organisation on plan pro with the demo's model and a live key, as `npx leadscore org create`,
  * `model import` and `key create` do. The gateway must have prepared the database.
  */
-export async function createWorkspace(options: WorkspaceOptions): Promise<Workspace> {
+export async function createWorkspace(options: WorkspaceOptions) {
   const { mongoUrl, config, records, now } = options;
   const { client, database } = await connectMongo(mongoUrl, { name: 'leadscore-demo', maxPoolSize: 4 });
   try {
@@ -49,7 +39,7 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
       ...{ brand: config.keyBrand, pepper: config.keyPepper },
     });
     const fieldCount = new Set(bundle.manifest.features.map(({ field }) => field)).size;
-    const { limit } = allowanceOf(organisation, 'live');
+    const { limit } = allowanceOf(organisation, 'live'); // included records a month
     return { organisation, limit, model, fieldCount, apiKey: secret };
   } finally {
     await client.close();

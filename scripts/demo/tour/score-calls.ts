@@ -3,8 +3,9 @@ import type { ScoreRow } from '../../cli/score/api-reply.js';
 import { batchLimits } from '../../cli/score/record-batches.js';
 import { scoreFile } from '../../cli/score/score-file.js';
 import { Progress } from '../../terminal/progress.js';
+import { fillLines } from '../../terminal/wrap-text.js';
 import type { LeadRecord } from '../lead-record.js';
-import { fillLines, type ScreenStream } from './screen.js';
+import type { ScreenStream } from './screen.js';
 
 export interface ScoreTarget {
   /** The address of the service, without `/v1`. */
@@ -50,16 +51,13 @@ export async function scorePass(
   return { rows, summary };
 }
 
-/** One call: the request, and the same as a line for a POSIX shell. */
-export interface ScoreCall {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly curl: string;
-}
+export type ScoreCall = ReturnType<typeof singleCall>;
 
-/** Writes the call that scores one record with reasons, in lines of 80 columns. Null fields are left out. */
-export function singleCall({ baseUrl, modelId, apiKey }: ScoreTarget, record: LeadRecord): ScoreCall {
+/**
+ * Writes the call that scores one record with reasons, as a request and as a `curl` line for a POSIX shell.
+ * Null fields are left out.
+ */
+export function singleCall({ baseUrl, modelId, apiKey }: ScoreTarget, record: LeadRecord) {
   const fields = Object.entries(record).filter(([, value]) => value !== null);
   const members = fields.map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`);
   const pieces = members.map((member, index) => (index === members.length - 1 ? member : `${member},`));

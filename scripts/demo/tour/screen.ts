@@ -7,7 +7,7 @@ import { wrapText } from '../../terminal/wrap-text.js';
 export type ScreenStream = NodeJS.WritableStream &
   Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'hasColors'>>;
 
-export const screenWidth = 80;
+const width = 80;
 const eraseLine = '\r\u001b[K';
 
 /** Writes the tour, 80 columns wide. Colours and control characters go to a terminal only. */
@@ -22,7 +22,6 @@ export class Screen {
     this.stream.write(`${text}\n`);
   }
 
-  /** A bold line between two empty ones. */
   heading(text: string): void {
     this.print(`\n${this.styled('bold', text)}\n`);
   }
@@ -33,12 +32,11 @@ export class Screen {
   }
 
   paragraph(text: string): void {
-    this.print(wrapText(text, screenWidth));
+    this.print(wrapText(text, width));
   }
 
-  /** A dimmed paragraph after an empty line. */
   note(text: string): void {
-    this.print(`\n${this.styled('dim', wrapText(text, screenWidth))}`);
+    this.print(`\n${this.styled('dim', wrapText(text, width))}`);
   }
 
   /** Colours follow NO_COLOR and TERM, as Node reads them. */
@@ -53,11 +51,7 @@ export class Screen {
    */
   async step<Result>(
     name: string,
-    step: {
-      readonly doing: string;
-      readonly work: () => Promise<Result>;
-      readonly outcome: (result: Result) => string;
-    },
+    step: { doing: string; work: () => Promise<Result>; outcome: (result: Result) => string },
   ): Promise<Result> {
     const label = `  ${name.padEnd(12)} `;
     const isTerminal = this.stream.isTTY === true;
@@ -79,32 +73,3 @@ export class Screen {
 }
 
 export const hiddenStream = (): ScreenStream => new Writable({ write: (_chunk, _encoding, done) => done() });
-
-/**
- * Breaks compact JSON between members and elements, at 80 columns.
- * @param layout.label before the first line
- * @param layout.indent before the other lines; as wide as the label by default
- */
-export function wrapJson(
-  json: string,
-  { label, indent = ' '.repeat(label.length) }: { readonly label: string; readonly indent?: string },
-): string {
-  const [first = '', ...others] = json.split(/(?<=,)(?=["{])/);
-  return fillLines([label + first, ...others], { width: screenWidth - indent.length, joint: '' }).join(
-    `\n${indent}`,
-  );
-}
-
-/** Puts as many pieces on each line as fit, with a joint between them. Longer pieces stay whole. */
-export function fillLines(
-  pieces: readonly string[],
-  { width, joint }: { readonly width: number; readonly joint: string },
-): string[] {
-  const lines: string[] = [];
-  for (const piece of pieces) {
-    const joined = `${lines.at(-1)}${joint}${piece}`;
-    if (lines.length > 0 && joined.length <= width) lines[lines.length - 1] = joined;
-    else lines.push(piece);
-  }
-  return lines;
-}

@@ -3,15 +3,12 @@ import { bar, gauge } from '../../terminal/bar.js';
 import { type HistogramBin, renderHistogram } from '../../terminal/histogram.js';
 import { readableCount, readableDuration } from '../../terminal/readable-numbers.js';
 import { renderFields, renderTable } from '../../terminal/table.js';
+import { wrapJson } from '../../terminal/wrap-text.js';
 import type { DemoService } from './demo-service.js';
 import type { Workspace } from './demo-workspace.js';
 import type { Movement, Ranking, ScoredLead } from './figures.js';
 import type { ScoreCall, ScoredPass } from './score-calls.js';
-import { type Screen, wrapJson } from './screen.js';
-
-/*
- * Every part of the tour as text. A newcomer reads it once, from top to bottom.
- */
+import type { Screen } from './screen.js';
 
 const tableWidth = { width: 78 };
 const number = { align: 'right', whole: true } as const;
@@ -172,19 +169,17 @@ export function nextSteps(screen: Screen): void {
   screen.print(readOn);
 }
 
-/** The CLI looks for the service here by default. */
-const defaultUrl = 'http://127.0.0.1:8080';
-
 export function runningService(
   screen: Screen,
   { url, workspace, service }: { url: string; workspace: Workspace; service: DemoService },
 ): void {
   const { model, apiKey, organisation } = workspace;
   const { files } = service;
+  const urlOption = url === 'http://127.0.0.1:8080' ? '' : ` --url ${url}`; // the CLI's default
   screen.heading(`Leadscore is running on ${url}`);
   screen.paragraph('Paste the call above into another terminal, or run one of these from this folder:');
   screen.print(`
-npx leadscore score ${service.shown(files.leads)}${url === defaultUrl ? '' : ` --url ${url}`} \\
+npx leadscore score ${service.shown(files.leads)}${urlOption} \\
   --model ${model._id} --key ${apiKey}
 
 npx leadscore usage show ${organisation._id}
