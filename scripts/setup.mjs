@@ -1,26 +1,23 @@
 /**
- * Makes this machine ready for Leadscore: `node scripts/setup.mjs`. Needs Node and a shell, nothing else; what is
- * there already is left alone, so running it again takes no time. It prints to standard error: standard output belongs to
- * the command that follows.
+ * Makes this machine ready for Leadscore: `node scripts/setup.mjs`. It needs only Node and a shell, and a second run
+ * changes nothing. It prints to standard error: standard output belongs to the command that follows.
  *
- * 1. Node is new enough.
- * 2. The npm packages of package-lock.json are installed.
- * 3. There is a redis-server to use.
- * 4. There is a mongod to use.
- * 5. The TypeScript sources are compiled to dist/.
+ * 1. Checks that Node is new enough.
+ * 2. Installs the npm packages of package-lock.json.
+ * 3. Finds or installs redis-server.
+ * 4. Finds or downloads mongod.
+ * 5. Compiles the TypeScript sources to dist/.
  *
- * `node scripts/setup.mjs --check-build` changes nothing: it fails when Node is too old or there is nothing to start
- * yet, and says so when the sources have changed since they were compiled. `npm start` asks this first.
+ * `node scripts/setup.mjs --check-build` changes nothing; `npm start` runs it first. It fails when Node is too old or
+ * nothing is compiled yet, and warns when the sources have changed since they were compiled.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { prepareBuild } from './setup/build.mjs';
-import { checkBuild } from './setup/check-build.mjs';
+import { checkBuild, prepareBuild } from './setup/build.mjs';
 import { prepareMongod } from './setup/install-mongod.mjs';
 import { prepareRedis } from './setup/install-redis.mjs';
-import { alone } from './setup/lock.mjs';
-import { checkNode, checkNodeVersion } from './setup/node-version.mjs';
-import { preparePackages } from './setup/packages.mjs';
+import { withLock } from './setup/lock.mjs';
+import { checkNode, checkNodeVersion, preparePackages } from './setup/node-packages.mjs';
 import { SetupProblem, step } from './setup/step.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
@@ -44,7 +41,7 @@ async function checkStart() {
 
 async function setUp() {
   console.error('Setting up');
-  await alone(join(root, '.local'), async () => {
+  await withLock(join(root, '.local'), async () => {
     await step('node', () => checkNode(root));
     await step('packages', (say) => preparePackages({ root, say }));
     await step('redis-server', (say) => prepareRedis({ root, say }));

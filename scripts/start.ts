@@ -10,14 +10,14 @@ import { startStack } from './stack/stack.js';
 
 /*
  * `npm start`: a gateway and a worker pool under one parent. Without REDIS_URL and MONGODB_URL it also runs private
- * servers on free loopback ports, with their data under .local/, kept between runs.
+ * servers on free loopback ports. Their data stays in .local/data between runs.
  */
 
 const config = readSettings('start', () => readConfig(undefined, availableParallelism()));
 const logger = createLogger(config.logLevel, 'start');
 const lifecycle = new Lifecycle(logger, 45_000);
 
-/** `ended` resolves when one of them ends that this process runs. */
+/** `ended` resolves when a private server ends. */
 async function databases(): Promise<Pick<PrivateServers, 'redisUrl' | 'mongoUrl' | 'ended'>> {
   const { redisUrl, mongoUrl } = config;
   if (redisUrl !== undefined && mongoUrl !== undefined)
@@ -35,7 +35,7 @@ async function start(): Promise<void> {
   lifecycle.listenForSignals();
   const servers = await databases();
   const starting = startStack(servers);
-  // Told to stop while it comes up, it stops before the servers that it needs.
+  // Stops before the servers, also when the signal comes during the start.
   lifecycle.onStop('gateway and pool', () =>
     starting.then(
       (stack) => stack.stop(),
@@ -51,7 +51,7 @@ async function start(): Promise<void> {
   if (lifecycle.isStopping) return;
   logger.fatal(how);
   await lifecycle.stop();
-  // Again, below all that the others said meanwhile.
+  // Repeated as the last line: the other processes have logged meanwhile.
   logger.fatal(`stopped, because ${how}`);
   process.exit(1);
 }

@@ -1,93 +1,79 @@
-import { companyName, contactName } from './lead-names.js';
-import {
-  COUNTRIES,
-  CURRENT_SOLUTIONS,
-  INDUSTRIES,
-  LEAD_SOURCES,
-  PRODUCTS,
-  SENIORITIES,
-} from './lead-vocabulary.js';
+import * as words from './lead-vocabulary.js';
 import type { SeededRandom } from './seeded-random.js';
 
-/** One lead as it truly is, before a CRM forgets or garbles any of it. */
-export interface LeadProfile {
-  readonly company: string;
-  readonly contact: string;
-  readonly jobTitle: string;
-  readonly source: (typeof LEAD_SOURCES)[number];
-  readonly industry: (typeof INDUSTRIES)[number];
-  readonly country: (typeof COUNTRIES)[number];
-  readonly seniority: (typeof SENIORITIES)[number];
-  readonly currentSolution: (typeof CURRENT_SOLUTIONS)[number];
-  readonly products: readonly (typeof PRODUCTS)[number][];
-  readonly employees: number;
-  readonly annualRevenueUsd: number;
-  /** How keen the lead is, about normal(0, 1); nobody sees it, but the behaviour below follows it. */
-  readonly intent: number;
-  readonly behaviour: LeadBehaviour;
-}
+/** One lead before a CRM loses or garbles any of its data. */
+export type LeadProfile = ReturnType<typeof drawLeadProfile>;
 
-export interface LeadBehaviour {
-  readonly createdDaysAgo: number;
-  /** Null when the lead never did anything. Never longer ago than `createdDaysAgo`. */
-  readonly lastActivityDaysAgo: number | null;
-  readonly websiteVisits: number;
-  /** One decimal; null without visits. */
-  readonly pagesPerVisit: number | null;
-  readonly emailOptOut: boolean;
-  readonly emailOpens: number;
-  /** Clicks per opened e-mail, 0 to 0.95, three decimals; null without opens. */
-  readonly emailClickRate: number | null;
-  readonly demoRequested: boolean;
-}
-
-/**
- * Draws one lead: who they are first, then what they did, which depends on how keen they are.
- * @param random the stream to draw from
- */
-export function drawLeadProfile(random: SeededRandom): LeadProfile {
-  const source = random.weighted(LEAD_SOURCES);
-  const industry = random.weighted(INDUSTRIES);
+/** Draws one lead: first the person and the company, then the behaviour, which depends on the buying intent. */
+export function drawLeadProfile(random: SeededRandom) {
+  const source = random.weighted(words.leadSources);
+  const industry = random.weighted(words.industries);
   const employees = Math.max(1, Math.round(Math.exp(4.6 + 1.6 * random.normal())));
   const revenueUsd = employees * industry.revenuePerHeadUsd * Math.exp(0.5 * random.normal());
   const seniority = random.weighted(senioritiesAt(employees));
+  /** About normal(0, 1). It is in no record, but the behaviour follows it. */
   const intent = source.intent + 0.95 * random.normal();
   return {
     company: companyName(random),
-    contact: contactName(random),
-    jobTitle: random.pick(seniority.jobTitles),
+    contact: `${random.pick(words.firstNames)} ${random.pick(words.lastNames)}`,
+    jobTitle: random.pick<string>(words.jobTitles[seniority.value]),
     source,
     industry,
-    country: random.weighted(COUNTRIES),
+    country: random.weighted(words.countries),
     seniority,
-    currentSolution: random.weighted(CURRENT_SOLUTIONS),
-    products: PRODUCTS.filter((product) => random.chance((product.weight / 100) * Math.exp(0.3 * intent))),
+    currentSolution: random.weighted(words.currentSolutions),
+    products: words.products.filter(({ weight }) => random.chance((weight / 100) * Math.exp(0.3 * intent))),
     employees,
     annualRevenueUsd: Math.max(1000, Math.round(revenueUsd / 1000) * 1000),
     intent,
-    behaviour: drawBehaviour({ random, intent, sourceName: source.value }),
+    behaviour: drawBehaviour(random, { intent, sourceName: source.value }),
   };
 }
 
-/** The smaller the company, the more often it is the chief who fills in the form. */
-function senioritiesAt(employees: number): LeadProfile['seniority'][] {
-  const smallness = Math.max(0, 3 - Math.log10(employees));
-  return SENIORITIES.map((seniority) =>
-    seniority.value === 'C-Level'
-      ? { ...seniority, weight: seniority.weight * (0.4 + smallness) }
-      : seniority,
-  );
+/**
+ * The probability (0 to 1) that a lead converts. Only the generator knows it.
+ * The log-odds add up person and company, behaviour, one interaction (senior, and asked for a demo), and a part of
+ * the intent. The latter leaves no trace in the table, so no model can be perfect.
+ */
+export function conversionProbability(profile: LeadProfile): number {
+  const { behaviour, seniority } = profile;
+  const isSenior = ['Director', 'VP', 'C-Level'].includes(seniority.value);
+  const logOdds =
+    -3.2 + // puts the share of converted leads near 14 %
+    firmographicLogOdds(profile) +
+    behaviourLogOdds(behaviour) +
+    (isSenior && behaviour.demoRequested ? 0.7 : 0) +
+    0.2 * profile.intent;
+  return logistic(logOdds);
 }
 
-function drawBehaviour({ random, intent, sourceName }: BehaviourDraw): LeadBehaviour {
+/** Some names carry a comma or quotes. */
+function companyName(random: SeededRandom): string {
+  const first = random.pick(words.companyStems);
+  const second = random.pick(words.companyTrades);
+  const name = random.chance(0.02) ? `"${first}" ${second}` : `${first} ${second}`;
+  return random.chance(0.55) ? `${name}${random.pick(words.legalForms)}` : name;
+}
+
+/** In a smaller company the chief fills in the form more often. */
+function senioritiesAt(employees: number) {
+  const smallness = Math.max(0, 3 - Math.log10(employees));
+  return words.seniorities.map(({ value, weight, effect }) => ({
+    value,
+    weight: value === 'C-Level' ? weight * (0.4 + smallness) : weight,
+    effect,
+  }));
+}
+
+function drawBehaviour(random: SeededRandom, lead: { readonly intent: number; readonly sourceName: string }) {
+  const { intent, sourceName } = lead;
   const createdDaysAgo = Math.min(400, 1 + random.exponential(90));
   const quietDays = random.exponential(34 * Math.exp(-0.5 * intent));
-  const neverActive = random.chance(
-    sourceName === 'Cold Outreach' || sourceName === 'List Import' ? 0.45 : 0.03,
-  );
+  const isCold = sourceName === 'Cold Outreach' || sourceName === 'List Import';
+  const neverActive = random.chance(isCold ? 0.45 : 0.03);
   const lastActivityDaysAgo = neverActive ? null : Math.min(createdDaysAgo, quietDays);
-  const activeLately = lastActivityDaysAgo !== null && lastActivityDaysAgo < 30;
-  const websiteVisits = activeLately ? random.poisson(Math.exp(0.8 + 0.5 * intent)) : 0;
+  const recentlyActive = lastActivityDaysAgo !== null && lastActivityDaysAgo < 30;
+  const websiteVisits = recentlyActive ? random.poisson(Math.exp(0.8 + 0.5 * intent)) : 0;
   const emailOptOut = random.chance(logistic(-2.7 - 0.6 * intent));
   const emailOpens = neverActive || emailOptOut ? 0 : random.poisson(Math.exp(0.7 + 0.5 * intent));
   const pages = 1 + Math.exp(0.4 + 0.25 * intent + 0.5 * random.normal());
@@ -96,24 +82,36 @@ function drawBehaviour({ random, intent, sourceName }: BehaviourDraw): LeadBehav
     createdDaysAgo,
     lastActivityDaysAgo,
     websiteVisits,
-    pagesPerVisit: websiteVisits > 0 ? rounded(pages, 1) : null,
+    pagesPerVisit: websiteVisits > 0 ? Number(pages.toFixed(1)) : null,
     emailOptOut,
     emailOpens,
-    emailClickRate: emailOpens > 0 ? rounded(clickRate, 3) : null,
+    /** Clicks per opened e-mail, 0 to 0.95. */
+    emailClickRate: emailOpens > 0 ? Number(clickRate.toFixed(3)) : null,
     demoRequested: !neverActive && random.chance(logistic(-2.2 + 1.1 * intent)),
   };
 }
 
-interface BehaviourDraw {
-  readonly random: SeededRandom;
-  readonly intent: number;
-  readonly sourceName: string;
+/** Best near 250 employees: smaller companies have no budget, larger ones take too long. */
+function firmographicLogOdds(profile: LeadProfile): number {
+  const sizeMisfit = Math.log10(profile.employees) - Math.log10(250);
+  const wealthPerHead = Math.log(profile.annualRevenueUsd / profile.employees / 180_000);
+  const { source, industry, country, seniority, currentSolution } = profile;
+  const choices = [source, industry, country, seniority, currentSolution, ...profile.products];
+  return choices.reduce((sum, { effect }) => sum + effect, 0) - 0.7 * sizeMisfit ** 2 + 0.25 * wealthPerHead;
 }
 
-function logistic(logOdds: number): number {
-  return 1 / (1 + Math.exp(-logOdds));
+function behaviourLogOdds(behaviour: LeadProfile['behaviour']): number {
+  const quietDays = behaviour.lastActivityDaysAgo ?? 90;
+  return (
+    (behaviour.demoRequested ? 1 : 0) +
+    (behaviour.emailOptOut ? -0.8 : 0) +
+    0.35 * Math.log1p(behaviour.websiteVisits) +
+    0.25 * Math.log1p(behaviour.emailOpens) +
+    0.12 * (behaviour.pagesPerVisit ?? 1) +
+    1.2 * (behaviour.emailClickRate ?? 0) -
+    0.012 * Math.min(quietDays, 90) -
+    0.002 * Math.min(behaviour.createdDaysAgo, 180)
+  );
 }
 
-function rounded(value: number, decimals: number): number {
-  return Number(value.toFixed(decimals));
-}
+const logistic = (logOdds: number): number => 1 / (1 + Math.exp(-logOdds));

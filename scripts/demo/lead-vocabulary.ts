@@ -1,15 +1,10 @@
-/**
- * The words of the demo's lead table, with how common each is (`weight`, any scale) and how much it moves the
- * log-odds that a lead converts (`effect`). All of it is invented.
+/*
+ * The words of the demo's lead table, all invented. `weight` is how common a word is, on any scale. `effect` is added
+ * to the log-odds that the lead converts.
  */
-export interface Choice {
-  readonly value: string;
-  readonly weight: number;
-  readonly effect: number;
-}
 
-/** Where leads come from; `intent` shifts how keen they are (in standard deviations), which shows in behaviour. */
-export const LEAD_SOURCES: readonly (Choice & { readonly intent: number })[] = [
+/** `intent`: added to the lead's buying intent, in standard deviations. */
+export const leadSources = [
   { value: 'Website', weight: 24, effect: 0.1, intent: 0.2 },
   { value: 'Organic Search', weight: 16, effect: 0.1, intent: 0.1 },
   { value: 'Paid Search', weight: 14, effect: -0.1, intent: 0 },
@@ -20,10 +15,10 @@ export const LEAD_SOURCES: readonly (Choice & { readonly intent: number })[] = [
   { value: 'Cold Outreach', weight: 9, effect: -0.8, intent: -0.7 },
   { value: 'Podcast', weight: 2, effect: 0.2, intent: 0.1 },
   { value: 'List Import', weight: 2, effect: -0.9, intent: -0.9 },
-];
+] as const;
 
-/** `revenuePerHeadUsd`: the typical yearly revenue per employee. */
-export const INDUSTRIES: readonly (Choice & { readonly revenuePerHeadUsd: number })[] = [
+/** `revenuePerHeadUsd`: typical yearly revenue per employee. */
+export const industries = [
   { value: 'Software', weight: 22, effect: 0.5, revenuePerHeadUsd: 210_000 },
   { value: 'Financial Services', weight: 12, effect: 0.4, revenuePerHeadUsd: 340_000 },
   { value: 'Manufacturing', weight: 15, effect: 0.1, revenuePerHeadUsd: 260_000 },
@@ -34,10 +29,10 @@ export const INDUSTRIES: readonly (Choice & { readonly revenuePerHeadUsd: number
   { value: 'Public Sector', weight: 6, effect: -0.7, revenuePerHeadUsd: 110_000 },
   { value: 'Agriculture', weight: 3, effect: -0.4, revenuePerHeadUsd: 170_000 },
   { value: 'Hospitality', weight: 4, effect: -0.3, revenuePerHeadUsd: 80_000 },
-];
+] as const;
 
-/** `declinesCookies`: the share of visitors whose visits the website cannot count. */
-export const COUNTRIES: readonly (Choice & { readonly declinesCookies: number })[] = [
+/** `declinesCookies`: share of visitors whose visits the website cannot count. */
+export const countries = [
   { value: 'United States', weight: 38, effect: 0.2, declinesCookies: 0.03 },
   { value: 'United Kingdom', weight: 14, effect: 0.1, declinesCookies: 0.08 },
   { value: 'Germany', weight: 12, effect: 0.1, declinesCookies: 0.18 },
@@ -48,45 +43,56 @@ export const COUNTRIES: readonly (Choice & { readonly declinesCookies: number })
   { value: 'India', weight: 6, effect: -0.4, declinesCookies: 0.03 },
   { value: 'Brazil', weight: 3, effect: -0.3, declinesCookies: 0.03 },
   { value: 'Sweden', weight: 2, effect: 0.1, declinesCookies: 0.1 },
-];
+] as const;
 
-/** From the least senior to the most; `weight` for a mid-sized company. */
-export const SENIORITIES: readonly (Choice & { readonly jobTitles: readonly string[] })[] = [
-  {
-    value: 'Individual Contributor',
-    weight: 30,
-    effect: -0.5,
-    jobTitles: ['Analyst', 'Account Executive', 'Engineer'],
-  },
-  {
-    value: 'Manager',
-    weight: 30,
-    effect: 0,
-    jobTitles: ['Marketing Manager', 'Sales Manager', 'Operations Manager'],
-  },
-  {
-    value: 'Director',
-    weight: 20,
-    effect: 0.5,
-    jobTitles: ['Director of Sales', 'Director, Revenue Operations'],
-  },
-  { value: 'VP', weight: 11, effect: 0.6, jobTitles: ['VP Sales', 'VP Marketing', 'Vice President, Growth'] },
-  { value: 'C-Level', weight: 9, effect: 0.3, jobTitles: ['Chief Executive Officer', 'CRO', 'CMO', 'COO'] },
-];
+/** Ascending; `weight` holds for a mid-sized company. */
+export const seniorities = [
+  { value: 'Individual Contributor', weight: 30, effect: -0.5 },
+  { value: 'Manager', weight: 30, effect: 0 },
+  { value: 'Director', weight: 20, effect: 0.5 },
+  { value: 'VP', weight: 11, effect: 0.6 },
+  { value: 'C-Level', weight: 9, effect: 0.3 },
+] as const;
 
-/** What a lead uses today for the job; "None" is an answer, not a missing value. */
-export const CURRENT_SOLUTIONS: readonly Choice[] = [
+export const jobTitles = {
+  'Individual Contributor': ['Analyst', 'Account Executive', 'Engineer'],
+  Manager: ['Marketing Manager', 'Sales Manager', 'Operations Manager'],
+  Director: ['Director of Sales', 'Director, Revenue Operations'],
+  VP: ['VP Sales', 'VP Marketing', 'Vice President, Growth'],
+  'C-Level': ['Chief Executive Officer', 'CRO', 'CMO', 'COO'],
+} as const;
+
+/** "None" is an answer, not a missing value. */
+export const currentSolutions = [
   { value: 'None', weight: 30, effect: 0.1 },
   { value: 'Spreadsheet', weight: 34, effect: 0.35 },
   { value: 'Competitor', weight: 24, effect: -0.45 },
   { value: 'In-house', weight: 12, effect: -0.2 },
-];
+] as const;
 
-export const PRODUCTS: readonly Choice[] = [
+export const products = [
   { value: 'Analytics', weight: 30, effect: 0.1 },
   { value: 'Lead Routing', weight: 22, effect: 0.3 },
   { value: 'CRM Sync', weight: 26, effect: 0.2 },
   { value: 'Email Automation', weight: 24, effect: -0.1 },
   { value: 'Forecasting', weight: 14, effect: 0.35 },
   { value: 'Data Enrichment', weight: 12, effect: 0.1 },
-];
+] as const;
+
+const words = (text: string): string[] => text.split(' ');
+
+// Some names carry a comma, quotes or letters beyond ASCII, as real tables do.
+export const companyStems = words(
+  'Norvale Brightwater Kestrel Oakhaven Lumenar Tarnwick Åkerlund Solvane Pinemark Quillon Vastera Hollin ' +
+    'Meridale Grünfeld Corvane Ostrava Belcourt Fenwright',
+);
+export const companyTrades = words(
+  'Analytics Logistics Systems Foods Health Partners Works Labs Capital Components Freight Media',
+);
+export const legalForms = [', Inc.', ' GmbH', ' Ltd', ' LLC', ' AB', ' B.V.', ' SAS'];
+export const firstNames = words(
+  'Ada Jonas Priya Mateo Ingrid Samir Chloé Tom Wanda Felix Noor Elif Grace Lukas Inès Oscar',
+);
+export const lastNames = words(
+  "Lindqvist Marsh Okafor Petrov Haddad O'Neill Sato Weber Duarte Novák Rossi Bell Kaur Moreau Jansen Reyes",
+);

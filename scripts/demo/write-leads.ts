@@ -1,20 +1,15 @@
 /**
- * Writes a made-up lead table with its hidden truth, to train the demo model on:
+ * Writes a made-up lead table to train the demo model on. The last column, `converted`, is the truth, 0 or 1.
  * `node dist/scripts/demo/write-leads.js --seed 7 --count 12000 --now 2026-11-01T00:00:00Z --out leads.csv`
- * The last column, `converted`, is 0 or 1.
  */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { generateLeads } from './lead-generator.js';
-import { leadsCsv } from './leads-csv.js';
+import { leadsCsv } from './lead-record.js';
 
+const text = { type: 'string' } as const;
 const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '7' },
-    count: { type: 'string', default: '12000' },
-    now: { type: 'string' },
-    out: { type: 'string' },
-  },
+  options: { seed: { ...text, default: '7' }, count: { ...text, default: '12000' }, now: text, out: text },
 });
 const seed = Number(values.seed);
 const count = Number(values.count);

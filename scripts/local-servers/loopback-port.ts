@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 
 /**
- * A TCP port that nothing on loopback listens on at this moment. Another process may still take it before it is
- * used, so whoever starts a server on it tries again with another one.
- * @returns the port's number
+ * A TCP port that is free on loopback now. Another process may take it before the caller does, so the caller must retry
+ * with another port.
  */
 export async function freePort(): Promise<number> {
   const server = createServer();
@@ -13,14 +12,11 @@ export async function freePort(): Promise<number> {
   const address = server.address();
   server.close();
   await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('The system gave no TCP port');
+  if (address === null || typeof address === 'string') throw new Error('the system assigned no TCP port');
   return address.port;
 }
 
-/**
- * Whether something on loopback takes TCP connections on a port.
- * @param port the port's number
- */
+/** Whether a process accepts TCP connections on a port of loopback. */
 export async function acceptsConnections(port: number): Promise<boolean> {
   const socket = connect({ host: '127.0.0.1', port });
   try {

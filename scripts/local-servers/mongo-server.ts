@@ -6,32 +6,29 @@ import { findMongod } from './find-server-program.js';
 import { acceptsConnections } from './loopback-port.js';
 import { deathOf, type LocalServer, startServer } from './server-process.js';
 
-const REPLICA_SET = 'rs0';
-const RETRY_MS = 20;
-const SMALLEST_CACHE_GB = 0.25;
+const replicaSet = 'rs0';
+const retryMs = 20;
+const minCacheGB = 0.25; // mongod's own minimum
 
 /** Error codes of MongoDB: https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
-const ALREADY_INITIALIZED = 23;
-const INVALID_REPLICA_SET_CONFIG = 93;
-const NOT_YET_INITIALIZED = 94;
+const errorCodes = { AlreadyInitialized: 23, InvalidReplicaSetConfig: 93, NotYetInitialized: 94 } as const;
 
-/** What a MongoDB of one's own can be told. */
 export interface MongoOptions {
-  /** Its data and its log; made when missing. A mongod that is started again on it finds its data. */
+  /** Data and log; created when missing. A second start on it finds the data. */
   readonly directory: string;
-  /** A free one when left out; it may differ from the one that the directory was last used with. */
+  /** A free port by default. It may differ from the directory's last port. */
   readonly port?: number | undefined;
-  /** WiredTiger's cache; the smallest that mongod allows (0.25) when left out. */
+  /** WiredTiger's cache; 0.25 by default. */
   readonly cacheSizeGB?: number | undefined;
 }
 
 /**
- * Starts a real mongod on loopback as a replica set of one member (so that it has transactions), and waits until it
- * is a primary that takes writes.
- * @throws Error when there is no mongod, or with the end of its log when it does not come up
+ * Starts a real mongod on loopback and waits until it is a writable primary. It is a replica set of one member, because
+ * transactions need one.
+ * @throws Error when no mongod is found, or with the end of its log when it does not start
  */
 export async function startMongo(options: MongoOptions): Promise<LocalServer> {
-  const { directory, port, cacheSizeGB = SMALLEST_CACHE_GB } = options;
+  const { directory, port, cacheSizeGB = minCacheGB } = options;
   const dataDirectory = join(directory, 'db');
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
   const program = await findMongod();
@@ -39,7 +36,7 @@ export async function startMongo(options: MongoOptions): Promise<LocalServer> {
     ...['--port', String(chosenPort), '--bind_ip', '127.0.0.1', '--nounixsocket', '--dbpath', dataDirectory],
     ...[
       '--replSet',
-      REPLICA_SET,
+      replicaSet,
       '--oplogSize',
       '128',
       '--wiredTigerCacheSizeGB',
@@ -47,7 +44,7 @@ export async function startMongo(options: MongoOptions): Promise<LocalServer> {
       '--quiet',
     ],
     ...['--setParameter', 'diagnosticDataCollectionEnabled=false'],
-    ...['--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'], // there is nobody to hand over to
+    ...['--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'], // no other member can take over
   ];
   return startServer(
     { program, commandLine, logFile: join(directory, 'mongod.log'), ready: mongoReady },
@@ -57,21 +54,20 @@ export async function startMongo(options: MongoOptions): Promise<LocalServer> {
 
 async function mongoReady(server: { port: number; pid: number; signal: AbortSignal }): Promise<string> {
   const address = `127.0.0.1:${server.port}`;
-  while (!(await acceptsConnections(server.port)))
-    await pause(RETRY_MS, undefined, { signal: server.signal });
+  while (!(await acceptsConnections(server.port))) await pause(retryMs, undefined, { signal: server.signal });
   const client = new MongoClient(`mongodb://${address}/?directConnection=true`, {
     serverSelectionTimeoutMS: 5000,
   });
   try {
     const admin = client.db('admin');
     const { pid } = await admin.command({ serverStatus: 1 });
-    // the port was taken by another mongod: ours is about to end
+    // Another mongod took the port: this one is about to end.
     if (Number(pid) !== server.pid) await deathOf(server.signal);
     while (!(await isWritablePrimary(admin))) {
       await settleReplicaSet({ admin, address });
-      await pause(RETRY_MS, undefined, { signal: server.signal });
+      await pause(retryMs, undefined, { signal: server.signal });
     }
-    return `mongodb://${address}/?replicaSet=${REPLICA_SET}`;
+    return `mongodb://${address}/?replicaSet=${replicaSet}`;
   } finally {
     await client.close();
   }
@@ -82,15 +78,15 @@ async function isWritablePrimary(admin: Db): Promise<boolean> {
   return reply.isWritablePrimary === true;
 }
 
-/** Does what a mongod that is not primary yet may be waiting for: a first configuration, or its new address. */
+/** Sends the first configuration or the new address, if mongod needs one to become primary. */
 async function settleReplicaSet({ admin, address }: { admin: Db; address: string }): Promise<void> {
   const members = [{ _id: 0, host: address }];
   try {
     await admin.command({ replSetGetStatus: 1 });
   } catch (error) {
     if (!(error instanceof MongoServerError)) throw error;
-    if (error.code === NOT_YET_INITIALIZED) await initiate({ admin, members });
-    else if (error.code === INVALID_REPLICA_SET_CONFIG) await moveMember({ admin, members });
+    if (error.code === errorCodes.NotYetInitialized) await initiate({ admin, members });
+    else if (error.code === errorCodes.InvalidReplicaSetConfig) await moveMember({ admin, members });
     else throw error;
   }
 }
@@ -99,10 +95,10 @@ type Members = { _id: number; host: string }[];
 
 async function initiate({ admin, members }: { admin: Db; members: Members }): Promise<void> {
   try {
-    await admin.command({ replSetInitiate: { _id: REPLICA_SET, members } });
+    await admin.command({ replSetInitiate: { _id: replicaSet, members } });
   } catch (error) {
-    // a mongod that has not read its configuration back yet also calls itself uninitialized
-    if (!(error instanceof MongoServerError && error.code === ALREADY_INITIALIZED)) throw error;
+    // A mongod that is still reading its configuration also reports NotYetInitialized.
+    if (!(error instanceof MongoServerError && error.code === errorCodes.AlreadyInitialized)) throw error;
   }
 }
 

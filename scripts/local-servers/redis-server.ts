@@ -4,25 +4,24 @@ import { Redis } from 'ioredis';
 import { findRedisServer } from './find-server-program.js';
 import { deathOf, type LocalServer, startServer } from './server-process.js';
 
-const RETRY_MS = 20;
+const retryMs = 20;
 
-/** What a Redis of one's own can be told. */
 export interface RedisOptions {
-  /** Its data and its log; made when missing. A Redis that is started again on it finds its data (with AOF). */
+  /** Data and log; created when missing. A second start on it finds the data (with AOF). */
   readonly directory: string;
-  /** A free one when left out. */
+  /** A free port by default. */
   readonly port?: number | undefined;
-  /** Whether every write goes to an append-only file; true when left out. */
+  /** Appends every write to a file; true by default. */
   readonly appendOnly?: boolean | undefined;
-  /** More of redis-server's own options, as `['--maxmemory', '32mb']`; they win over those given here. */
+  /** Options of redis-server, as `['--maxmemory', '32mb']`; they override the options here. */
   readonly extraArguments?: readonly string[] | undefined;
-  /** The path of a Unix socket to listen on beside the port. */
+  /** A Unix socket to listen on in addition to the port. */
   readonly unixSocket?: string | undefined;
 }
 
 /**
- * Starts a real Redis on loopback, with the eviction policy that the product needs, and waits until it answers.
- * @throws Error when there is no redis-server, or with the end of its log when it does not come up
+ * Starts a real Redis on loopback with the `noeviction` policy, which the product requires, and waits until it answers.
+ * @throws Error when no redis-server is found, or with the end of its log when it does not start
  */
 export async function startRedis(options: RedisOptions): Promise<LocalServer> {
   const { directory, port, appendOnly = true, extraArguments = [], unixSocket } = options;
@@ -31,7 +30,7 @@ export async function startRedis(options: RedisOptions): Promise<LocalServer> {
   const commandLine = (chosenPort: number): string[] => [
     ...['--port', String(chosenPort), '--bind', '127.0.0.1', '--dir', directory],
     ...['--appendonly', appendOnly ? 'yes' : 'no', '--save', '', '--maxmemory-policy', 'noeviction'],
-    ...['--daemonize', 'no', '--set-proc-title', 'no'], // its command line goes on naming the directory
+    ...['--daemonize', 'no', '--set-proc-title', 'no'], // `isRunningOn` reads the command line
     ...(unixSocket === undefined ? [] : ['--unixsocket', unixSocket]),
     ...extraArguments,
   ];
@@ -41,18 +40,18 @@ export async function startRedis(options: RedisOptions): Promise<LocalServer> {
   );
 }
 
-/** Waits until the Redis with this process id (not another one that took the port) has loaded its data and answers. */
+/** Waits until the Redis with this process id has loaded its data and answers. */
 async function redisReady(server: { port: number; pid: number; signal: AbortSignal }): Promise<string> {
   const redis = new Redis({
     host: '127.0.0.1',
     port: server.port,
     maxRetriesPerRequest: null,
-    retryStrategy: () => (server.signal.aborted ? null : RETRY_MS),
+    retryStrategy: () => (server.signal.aborted ? null : retryMs),
   });
-  redis.on('error', () => undefined); // refused until it listens: retried above
+  redis.on('error', () => undefined); // connections are refused until it listens; retryStrategy retries
   try {
     const information = await redis.info('server');
-    // the port was taken by another Redis: ours is about to end
+    // Another Redis took the port: this one is about to end.
     if (!information.includes(`process_id:${server.pid}\r`)) await deathOf(server.signal);
     return `redis://127.0.0.1:${server.port}`;
   } finally {

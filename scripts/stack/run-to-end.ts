@@ -2,14 +2,13 @@ import { messageOf } from '../../shared/errors.js';
 
 export type Undo = () => Promise<unknown> | undefined;
 
-/** Takes what must be undone when a run ends, however it ends. */
+/** Registers an undo that runs when the run ends, in every case. */
 export type OnEnd = (undo: Undo) => void;
 
 /**
- * Has a part stopped when the run ends, also when that is while it starts: it is then waited for, so that nothing of it is
- * left behind. (Who interrupts a second time does not wait.)
- * @param starting gives the part once it is up; whoever starts it stops what of it has begun when it does not come up
- * @returns the part
+ * Stops a part when the run ends. If the part is still starting then, the run waits for it, so that no process of it
+ * remains. A second interrupt does not wait.
+ * @param starting if it rejects, the starter must have stopped everything itself
  */
 export function stoppedAtEnd<Part extends { stop(): unknown }>(
   onEnd: OnEnd,
@@ -24,23 +23,22 @@ export function stoppedAtEnd<Part extends { stop(): unknown }>(
   return starting;
 }
 
-/** What a run may do to its end. */
 export interface RunEnd {
   readonly onEnd: OnEnd;
-  /** Undoes now what was taken so far, the last first. */
+  /** Runs the registered undos now, last first. */
   readonly end: () => Promise<void>;
 }
 
-/** The command line cannot be understood; the message says why. */
+/** A wrong command line. The message says why. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }
 
 /**
- * Runs a command that starts servers and processes, undoes all of it, and ends the process: with what `process.exitCode`
- * says, 1 when the run failed, 2 for wrong usage, 130 when it was interrupted.
- * @param run what it writes to standard output is written in full before the process ends, unless it is interrupted
- * @param failure what is said before the reason of a failure, as "The run failed"
+ * Runs a command that starts servers and processes, undoes all of it, and ends the process. The exit code is
+ * `process.exitCode`, 1 when the run failed, 2 for wrong usage, 130 when it was interrupted.
+ * @param run its standard output is flushed before the process ends, unless it is interrupted
+ * @param failure stands before the reason of a failure, as "The run failed"
  */
 export async function runToEnd(run: (end: RunEnd) => Promise<void>, failure: string): Promise<never> {
   const undoings: Undo[] = [];
@@ -60,16 +58,16 @@ export async function runToEnd(run: (end: RunEnd) => Promise<void>, failure: str
   try {
     await run({ onEnd: (undo) => undoings.push(undo), end });
   } catch (error) {
-    // What is taken away from a run that is interrupted makes it fail; that says nothing.
-    if (!isInterrupted) tell(error, failure);
+    // An interrupted run fails because its parts are stopped: that error says nothing.
+    if (!isInterrupted) reportFailure(error, failure);
   }
   await end();
-  await written();
-  // Node was seen to spin for ever while it cleaned up what such a run leaves behind.
+  await flushStdout();
+  // Without exit(), Node was seen to spin forever while it cleaned up after such a run.
   process.exit();
 }
 
-/** A part that cannot be undone does not keep the others. */
+/** A failed undo does not prevent the others. */
 async function undoAll(undoings: Undo[]): Promise<void> {
   for (let undo = undoings.pop(); undo !== undefined; undo = undoings.pop()) {
     try {
@@ -80,7 +78,7 @@ async function undoAll(undoings: Undo[]): Promise<void> {
   }
 }
 
-function tell(error: unknown, failure: string): void {
+function reportFailure(error: unknown, failure: string): void {
   const isUsage = error instanceof UsageError;
   process.exitCode = isUsage ? 2 : 1;
   process.stderr.write(`${isUsage ? '' : `${failure}: `}${messageOf(error)}\n`);
@@ -88,8 +86,7 @@ function tell(error: unknown, failure: string): void {
     process.stderr.write(`${messageOf(error.cause)}\n`);
 }
 
-/** Resolves when everything that was said has left the process. */
-const written = (): Promise<void> =>
+const flushStdout = (): Promise<void> =>
   new Promise((resolve) => {
     process.stdout.write('', () => resolve());
   });

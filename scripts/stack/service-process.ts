@@ -2,24 +2,28 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { childEnvironment } from '../../shared/config.js';
 import { projectFile } from '../../shared/project-root.js';
 
-/** A gateway or a pool that runs as a process of its own. */
+/** A gateway or a worker pool as a separate process. */
 export interface ServiceProcess {
   readonly pid: number;
   readonly process: ChildProcess;
-  /** Where the gateway listens; undefined for a pool. */
+  /** The gateway's address; undefined for a pool. */
   readonly url: string | undefined;
-  /** Resolves with how it ended. */
+  /** Resolves with the signal or exit code. */
   readonly ended: Promise<string>;
   /** SIGTERM, then waits; SIGKILL after 35 s. */
   stop(): Promise<void>;
 }
 
+export type ServiceKind = 'gateway' | 'worker';
+
+/** This process's own output, nothing, or a file descriptor. */
+export type ServiceLog = 'inherit' | 'ignore' | number;
+
 export interface ServiceOptions {
-  readonly kind: 'gateway' | 'worker';
-  /** Settings that differ from this process's environment. */
+  readonly kind: ServiceKind;
+  /** Changes to this process's environment. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where its log goes: this process's own output, or a stream's file descriptor. */
-  readonly log: 'inherit' | 'ignore' | number;
+  readonly log: ServiceLog;
   readonly readyTimeoutMs?: number;
 }
 
@@ -27,8 +31,8 @@ const entryFiles = { gateway: 'dist/api/main.js', worker: 'dist/worker/main.js' 
 const quietStopMs = 35_000;
 
 /**
- * Starts a gateway or a worker pool and waits until it says that it is ready.
- * @throws Error when it ends first, or is not ready in time (it is then killed)
+ * Starts a gateway or a worker pool and waits until it reports that it is ready.
+ * @throws Error when it ends first, or is not ready in time and was killed
  */
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
   const { kind, environment, log, readyTimeoutMs = 60_000 } = options;
@@ -64,7 +68,7 @@ async function readyUrl(
     );
   });
   const early = ended.then((how) => {
-    throw new Error(`the ${kind} ended before it was ready (${how}): its log says why`);
+    throw new Error(`the ${kind} ended before it was ready (${how}). See its log.`);
   });
   early.catch(() => undefined);
   try {

@@ -1,12 +1,12 @@
-import { type ServiceProcess, startService } from './service-process.js';
+import { type ServiceKind, type ServiceLog, type ServiceProcess, startService } from './service-process.js';
 
 /** The whole service on this machine: gateways and one worker pool. */
 export interface Stack {
-  /** Address of the first gateway. */
+  /** The first gateway's address. */
   readonly url: string;
   readonly gateways: readonly ServiceProcess[];
   readonly pool: ServiceProcess;
-  /** Ends when any part ends, with the name of the part and how it ended. */
+  /** Resolves when any part ends, with its name and signal or exit code. */
   readonly ended: Promise<string>;
   stop(): Promise<void>;
 }
@@ -16,14 +16,16 @@ export interface StackOptions {
   readonly mongoUrl: string;
   readonly gateways?: number;
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  readonly log?: 'inherit' | 'ignore' | number;
+  /** Where their logs go; `inherit` by default. */
+  readonly log?: ServiceLog | Readonly<Record<ServiceKind, ServiceLog>>;
 }
 
-/** Starts gateways and a pool on given servers; resolves when calls are answered. */
+/** Starts gateways and a pool on given servers. Resolves when all of them are ready. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { redisUrl, mongoUrl, gateways = 1, log = 'inherit' } = options;
   const environment = { ...options.environment, REDIS_URL: redisUrl, MONGODB_URL: mongoUrl };
-  const start = (kind: 'gateway' | 'worker') => startService({ kind, environment, log });
+  const start = (kind: ServiceKind) =>
+    startService({ kind, environment, log: typeof log === 'object' ? log[kind] : log });
   const attempts = await Promise.allSettled([
     start('worker'),
     ...Array.from({ length: gateways }, () => start('gateway')),
@@ -34,7 +36,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const [pool, ...running] = started;
     if (pool === undefined) throw new Error('the worker pool did not start');
     const url = running[0]?.url;
-    if (url === undefined) throw new Error('no gateway said where it listens');
+    if (url === undefined) throw new Error('no gateway reported its address');
     return {
       url,
       pool,
@@ -43,7 +45,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         pool.ended.then((how) => `the worker pool ended: ${how}`),
         ...running.map((gateway) => gateway.ended.then((how) => `a gateway ended: ${how}`)),
       ]),
-      // Gateways first: they finish the calls that they have, which takes workers.
+      // Gateways first: they need workers to finish their calls.
       stop: async () => {
         await Promise.all(running.map((gateway) => gateway.stop()));
         await pool.stop();

@@ -1,8 +1,7 @@
-/** How far something has come. */
 export interface ProgressState {
-  /** Things done. */
+  /** Finished items. */
   readonly done: number;
-  /** Share of the work that is done, 0 to 1; undefined when the whole is not known. */
+  /** Finished share, 0 to 1; undefined when the total is unknown. */
   readonly fraction: number | undefined;
 }
 
@@ -10,32 +9,31 @@ interface Sample extends ProgressState {
   readonly atMs: number;
 }
 
-/** How fast something goes and how long it will take, judged by what happened lately. */
 export interface PaceReading {
   readonly perSecond: number | undefined;
   readonly leftMs: number | undefined;
 }
 
-/** Derives rate and time left from how far something had come at several moments of the last `windowMs`. */
+/** Computes the rate and the time left from the samples of the last `windowMs`. */
 export class Pace {
   private samples: Sample[] = [];
 
   constructor(private readonly windowMs = 15_000) {}
 
-  /** Takes down how far it has come at a moment, in ms; moments ascend. */
+  /** @param atMs must not decrease from call to call */
   sample(atMs: number, state: ProgressState): void {
     this.samples.push({ atMs, ...state });
-    const oldest = this.samples.findIndex((sample) => sample.atMs >= atMs - this.windowMs);
-    // One sample from before the window stays: the distance to it is what is measured when samples are rare.
-    if (oldest > 1) this.samples = this.samples.slice(oldest - 1);
+    const firstInside = this.samples.findIndex((sample) => sample.atMs >= atMs - this.windowMs);
+    // Keeps one sample from before the window: rare samples would otherwise leave no interval to measure.
+    if (firstInside > 1) this.samples = this.samples.slice(firstInside - 1);
   }
 
-  /** Things a second, and ms until the whole is done; undefined while too little is known. */
+  /** Both are undefined until two samples are known; `leftMs` also while the fraction does not grow. */
   read(): PaceReading {
     const first = this.samples[0];
     const last = this.samples.at(-1);
     const elapsedMs = first === undefined || last === undefined ? 0 : last.atMs - first.atMs;
-    if (first === undefined || last === undefined || elapsedMs <= 0) return nothingKnown;
+    if (first === undefined || last === undefined || elapsedMs <= 0) return unknownPace;
     const perSecond = ((last.done - first.done) * 1000) / elapsedMs;
     if (last.fraction === undefined) return { perSecond, leftMs: undefined };
     const gained = last.fraction - (first.fraction ?? 0);
@@ -44,4 +42,4 @@ export class Pace {
   }
 }
 
-const nothingKnown: PaceReading = { perSecond: undefined, leftMs: undefined };
+const unknownPace: PaceReading = { perSecond: undefined, leftMs: undefined };

@@ -5,19 +5,19 @@ import { Pace, type ProgressState } from './pace.js';
 import { readableCount, readableDuration } from './readable-numbers.js';
 
 export interface ProgressOptions {
-  /** Where it is shown: a bar that is drawn over itself on a terminal, else a line now and then. */
+  /** A terminal shows a bar that is redrawn; any other stream gets a line at each interval. */
   readonly stream: NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>;
-  /** What is being done, such as `Scoring`. */
+  /** The activity, such as `Scoring`. */
   readonly label: string;
-  /** What is counted, in the plural, such as `records`. */
+  /** The counted items in the plural, such as `records`. */
   readonly unit: string;
-  /** Between two lines where there is no terminal. */
+  /** Interval between lines without a terminal; 5 s by default. */
   readonly lineEveryMs?: number;
 }
 
 const barWidth = 20;
 
-/** Shows how far something has come: bar, percentage, count, rate and time left. */
+/** Shows progress: bar, percentage, count, rate and time left. */
 export class Progress {
   private readonly pace = new Pace();
   private readonly bar: SingleBar | undefined;
@@ -31,7 +31,7 @@ export class Progress {
     if (options.stream.isTTY === true) this.bar = this.newBar();
   }
 
-  /** Starts showing; `from` is what was done before, by an earlier run. */
+  /** @param from the state that an earlier run reached */
   start(from: ProgressState = { done: 0, fraction: undefined }): void {
     this.state = from;
     this.lastLineMs = Date.now();
@@ -39,7 +39,6 @@ export class Progress {
     this.bar?.start(1, from.fraction ?? 0);
   }
 
-  /** Says how far it has come. */
   update(state: ProgressState): void {
     this.state = state;
     this.note = '';
@@ -47,26 +46,26 @@ export class Progress {
     this.show(false);
   }
 
-  /** Says why nothing moves, such as `waiting for the rate limit`; until the next update. */
+  /** Shows why nothing moves, such as `waiting for the rate limit`, until the next update. */
   waiting(note: string): void {
     if (note === this.note) return;
     this.note = note;
     this.show(this.bar === undefined);
   }
 
-  /** Ends; the last state stays in sight. */
+  /** Leaves the last state on the screen. */
   stop(): void {
     if (this.bar?.isActive !== true) return;
     this.bar?.update(this.state.fraction ?? 0);
     this.bar?.stop();
   }
 
-  private show(atOnce: boolean): void {
+  private show(immediately: boolean): void {
     if (this.bar !== undefined) {
       this.bar.update(this.state.fraction ?? 0);
       return;
     }
-    if (!atOnce && Date.now() - this.lastLineMs < this.lineEveryMs) return;
+    if (!immediately && Date.now() - this.lastLineMs < this.lineEveryMs) return;
     this.lastLineMs = Date.now();
     this.options.stream.write(`${this.line('')}\n`);
   }

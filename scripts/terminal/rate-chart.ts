@@ -1,11 +1,10 @@
 import { readableCount } from './readable-numbers.js';
 
-/** One bar of a chart of rates. */
 export interface RateBar {
   readonly label: string;
   readonly records: number;
   readonly conversions: number;
-  /** 0 to 1, with the interval in which the true rate lies. */
+  /** 0 to 1; `low` and `high` are the ends of its confidence interval. */
   readonly rate: number;
   readonly low: number;
   readonly high: number;
@@ -14,8 +13,8 @@ export interface RateBar {
 /**
  * A chart of rates as lines of text: label, bar, rate, interval, counts. A bar is solid up to the lower end of the
  * interval, dense up to the rate, and light up to the upper end.
- * @param bars from top to bottom; those without records have no bar
- * @param width characters of a line at most
+ * @param bars from top to bottom; without records, no bar is drawn
+ * @param options.width maximum characters of a line
  */
 export function renderRateChart(
   bars: readonly RateBar[],
@@ -54,5 +53,5 @@ function figuresOf({ records, conversions, rate, low, high }: RateBar, decimals:
   return `${percent(rate).padStart(5)} %  ${interval.padEnd(13)} ${readableCount(conversions)} of ${readableCount(records)}`;
 }
 
-/** Decimals of a percentage: one, and more where all rates are so small that they would read as none. */
+/** Decimals of a percentage: one, or more when all rates would round to zero. */
 const decimalsOf = (highest: number): number => Math.min(4, Math.max(1, Math.floor(-Math.log10(highest))));

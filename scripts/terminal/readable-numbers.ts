@@ -1,11 +1,9 @@
-/** Numbers as a person reads them. */
-
 const grouping = new Intl.NumberFormat('en-US');
 
-/** A count with thousands separated: `12,345`; -3 is `-3`. */
+/** Thousands are separated: `12,345`. */
 export const readableCount = (count: number): string => grouping.format(count);
 
-/** A duration in two units at most: `0.8 s`, `12 s`, `3 min 05 s`, `2 h 10 min`. */
+/** At most two units: `0.8 s`, `12 s`, `3 min 05 s`, `2 h 10 min`. */
 export function readableDuration(durationMs: number): string {
   const seconds = durationMs / 1000;
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
@@ -16,7 +14,7 @@ export function readableDuration(durationMs: number): string {
   return `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} min`;
 }
 
-/** A size in bytes with one binary unit: `512 B`, `2.4 MiB`. */
+/** One binary unit: `512 B`, `2.4 MiB`. */
 export function readableBytes(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let rest = bytes;
@@ -28,7 +26,7 @@ export function readableBytes(bytes: number): string {
   return unit === 0 ? `${rest} B` : `${rest.toFixed(1)} ${units[unit]}`;
 }
 
-/** A date as `2026-03-01 14:05` in UTC, or `2026-03-01` when it is midnight. */
+/** In UTC, as `2026-03-01 14:05`, or `2026-03-01` at midnight. */
 export function readableDate(date: Date): string {
   const text = date.toISOString();
   return text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : `${text.slice(0, 10)} ${text.slice(11, 16)}`;

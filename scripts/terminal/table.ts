@@ -1,23 +1,22 @@
 import Table from 'cli-table3';
 import { wrapText } from './wrap-text.js';
 
-/** One column of a table. */
 export interface TableColumn {
   readonly name: string;
-  /** Numbers are right-aligned, and never cut: part of a number is another number. Left by default. */
+  /** Right-aligned cells are never cut: part of a number is a different number. Left by default. */
   readonly align?: 'left' | 'right';
-  /** Never wrapped, even when the line becomes too long: identifiers are there to be copied. */
+  /** Never wrapped, even when the line becomes too long: a reader must be able to copy identifiers. */
   readonly whole?: boolean;
 }
 
 export interface TableOptions {
-  /** Characters of a line at most: long cells of the widest columns are wrapped. 80 by default. */
+  /** Maximum characters of a line, 80 by default: the widest columns wrap their cells. */
   readonly width?: number;
 }
 
 /** Space between columns. */
 const gap = 2;
-const leastColumnWidth = 8;
+const minColumnWidth = 8;
 
 const bare = {
   top: '',
@@ -38,8 +37,7 @@ const bare = {
 } as const;
 
 /**
- * A table as plain text: names, a rule, one line a row (more where a cell had to be wrapped). No trailing spaces.
- * @param columns from left to right
+ * A table as plain text: names, a rule, one line a row (more when a cell wraps). No trailing spaces.
  * @param rows one text for each column
  */
 export function renderTable(
@@ -65,8 +63,8 @@ export function renderTable(
 }
 
 /**
- * Names and values under each other, the values aligned, broken at spaces where the line would be too long.
- * @param fields from top to bottom; those without a value are left out
+ * One name and value a line, with aligned values that wrap at spaces.
+ * @param fields from top to bottom; a field without a value is left out
  */
 export function renderFields(
   fields: readonly (readonly [name: string, value: string | undefined])[],
@@ -86,42 +84,42 @@ export function renderFields(
     .join('\n');
 }
 
-/** Each column as wide as its widest cell; while that is too wide for the line, the widest columns give way. */
+/** Each column is as wide as its widest cell. If the line is too long, the widest columns shrink first. */
 function fittedWidths(
   columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
   width: number,
 ): number[] {
   const widths = columns.map((column, index) =>
-    Math.max(column.name.length, ...rows.map((row) => longestLine(row[index] ?? ''))),
+    Math.max(column.name.length, ...rows.map((row) => maxLineWidth(row[index] ?? ''))),
   );
-  const least = columns.map((column, index) =>
-    leastWidth(
+  const minWidths = columns.map((column, index) =>
+    minWidth(
       column,
       rows.map((row) => row[index] ?? ''),
     ),
   );
   let excess = widths.reduce((sum, each) => sum + each, 0) + gap * (columns.length - 1) - width;
   while (excess > 0) {
-    const yielding = widths.map((each, index) => (each > (least[index] ?? 0) ? each : 0));
-    const widest = Math.max(...yielding);
+    const shrinkable = widths.map((each, index) => (each > (minWidths[index] ?? 0) ? each : 0));
+    const widest = Math.max(...shrinkable);
     if (widest === 0) break;
-    widths[yielding.indexOf(widest)] = widest - 1;
+    widths[shrinkable.indexOf(widest)] = widest - 1;
     excess -= 1;
   }
   return widths;
 }
 
-/** Down to which a column gives way: one of numbers, so far that its name can be wrapped. */
-function leastWidth({ name, align, whole }: TableColumn, cells: readonly string[]): number {
+/** A column of numbers shrinks only until its name must wrap. */
+function minWidth({ name, align, whole }: TableColumn, cells: readonly string[]): number {
   if (whole === true) return Number.POSITIVE_INFINITY;
-  return align === 'right' ? Math.max(...[...name.split(' '), ...cells].map(longestLine)) : leastColumnWidth;
+  return align === 'right' ? Math.max(...[...name.split(' '), ...cells].map(maxLineWidth)) : minColumnWidth;
 }
 
-const longestLine = (text: string): number =>
-  text.split('\n').reduce((longest, line) => Math.max(longest, displayWidth(line)), 0);
+const maxLineWidth = (text: string): number =>
+  text.split('\n').reduce((width, line) => Math.max(width, displayWidth(line)), 0);
 
-/** Columns that a text takes on a terminal: East Asian characters and emoji take two. */
+/** Terminal columns of a text: East Asian characters and emoji take two. */
 const displayWidth = (line: string): number =>
   [...line].reduce((sum, character) => sum + (wideCharacter.test(character) ? 2 : 1), 0);
 

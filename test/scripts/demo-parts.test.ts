@@ -1,17 +1,17 @@
 import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { generateLeads } from '../../scripts/demo/lead-generator.js';
-import { changedLeads } from '../../scripts/demo/tour/changed-leads.js';
-import { firstCall } from '../../scripts/demo/tour/first-call.js';
-import { rankingQuality } from '../../scripts/demo/tour/ranking-quality.js';
-import { filledLines, wrappedJson, wrappedText } from '../../scripts/demo/tour/wrapped-text.js';
+import { changedLeads, generateLeads } from '../../scripts/demo/lead-generator.js';
+import { rankingQuality } from '../../scripts/demo/tour/figures.js';
+import { singleCall } from '../../scripts/demo/tour/score-calls.js';
+import { fillLines, wrapJson, wrapText } from '../../scripts/terminal/wrap-text.js';
 
 const now = new Date('2026-11-20T12:00:00Z');
+const target = { baseUrl: 'http://127.0.0.1:1', apiKey: 'a_sk_b', modelId: 'mdl_c' };
 const outcome = fc.record({ score: fc.integer({ min: 0, max: 100 }), converted: fc.boolean() });
 
 describe('demo parts', () => {
-  it('rankingQuality gives the AUC that comparing every pair gives', () => {
+  it('rankingQuality returns the AUC that a comparison of every pair returns', () => {
     fc.assert(
       fc.property(fc.array(outcome, { maxLength: 60 }), (outcomes) => {
         const wins: number[] = [];
@@ -26,7 +26,7 @@ describe('demo parts', () => {
     );
   });
 
-  it('rankingQuality puts every lead into the band of its score', () => {
+  it('rankingQuality counts every lead in the band of its score', () => {
     const scores = [0, 19, 20, 79, 80, 99, 100];
     const { bands, converted } = rankingQuality(scores.map((score) => ({ score, converted: score >= 80 })));
     expect(bands.map((band) => [band.label, band.leads, band.converted, band.rate])).to.deep.equal([
@@ -39,11 +39,11 @@ describe('demo parts', () => {
     expect(converted).to.equal(3);
   });
 
-  it('rankingQuality refuses what is no score', () => {
+  it('rankingQuality throws RangeError for a score above 100', () => {
     expect(() => rankingQuality([{ score: 101, converted: true }])).to.throw(RangeError, '101');
   });
 
-  it('changedLeads sends the crm_id and what is new, for about one lead in ten', () => {
+  it('changedLeads returns the crm_id and new values, for about one lead in ten, and the same for the same seed', () => {
     const leads = generateLeads({ seed: 3, count: 2000, now }).map((lead) => lead.record);
     const changes = changedLeads(leads, { seed: 3, now });
     expect(changedLeads(leads, { seed: 3, now })).to.deep.equal(changes);
@@ -57,7 +57,7 @@ describe('demo parts', () => {
     expect(changes.filter((change) => change.what !== undefined).length).to.be.within(150, 250);
   });
 
-  it('firstCall gives a line that a shell takes apart into what is sent, whatever the record holds', () => {
+  it('singleCall writes a curl line that a shell splits into the request, for any field value', () => {
     const value = fc.oneof(
       fc.string(),
       fc.string({ unit: 'binary' }),
@@ -67,7 +67,7 @@ describe('demo parts', () => {
     const records = fc.dictionary(fc.constantFrom('Company', "O'Neill", '$HOME', '`id`', '!!'), value);
     fc.assert(
       fc.property(records, (record) => {
-        const call = firstCall({ url: 'http://127.0.0.1:1', apiKey: 'a_sk_b', modelId: 'mdl_c', record });
+        const call = singleCall(target, record);
         const script = `curl() { printf '%s\\0' "$@"; }\n${call.curl}`;
         const words = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\0');
         const [authorization, contentType] = Object.entries(call.headers).map((pair) => pair.join(': '));
@@ -82,25 +82,25 @@ describe('demo parts', () => {
     );
   });
 
-  it('firstCall leaves out fields that are null', () => {
+  it('singleCall leaves out null fields', () => {
     const record = { crm_id: 'LEAD-1', Industry: null, Company: "O'Neill" };
-    const call = firstCall({ url: 'http://127.0.0.1:1', apiKey: 'key', modelId: 'mdl_c', record });
+    const call = singleCall(target, record);
     expect(JSON.parse(call.body).records).to.deep.equal([{ crm_id: 'LEAD-1', Company: "O'Neill" }]);
   });
 
-  it('wrapped text and JSON hold what they were given, in lines that are not too long', () => {
+  it('wrapText, wrapJson and fillLines keep every piece, in lines within the width', () => {
     const word = fc.stringMatching(/^[a-z]{1,12}$/);
     fc.assert(
       fc.property(fc.array(word, { minLength: 1, maxLength: 60 }), (words) => {
-        const lines = wrappedText(words.join(' '), { width: 40 }).split('\n');
+        const lines = wrapText(words.join(' '), 40).split('\n');
         expect(lines.join(' ')).to.equal(words.join(' '));
         for (const line of lines) expect(line.length).to.be.at.most(40);
         const json = JSON.stringify(Object.fromEntries(words.map((each, index) => [each, index])));
-        const wrapped = wrappedJson(json, { label: '  sent  ' });
+        const wrapped = wrapJson(json, { label: '  sent  ' });
         expect(wrapped.replaceAll(/\n {8}/g, '')).to.equal(`  sent  ${json}`);
         for (const line of wrapped.split('\n')) expect(line.length).to.be.at.most(80);
       }),
     );
-    expect(filledLines(['far too long', 'x'], { width: 4, joint: ' ' })).to.deep.equal(['far too long', 'x']);
+    expect(fillLines(['far too long', 'x'], { width: 4, joint: ' ' })).to.deep.equal(['far too long', 'x']);
   });
 });

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { isRunningOn } from '../../scripts/local-servers/process-command.js';
-import { readServerRecord } from '../../scripts/local-servers/server-record.js';
+import { readServerRecord } from '../../scripts/local-servers/private-servers.js';
+import { isRunningOn } from '../../scripts/local-servers/server-process.js';
 import { childEnvironment } from '../../shared/config.js';
 import { projectFile } from '../../shared/project-root.js';
 import { leaveOut } from '../support/leave-out.js';
@@ -26,7 +26,7 @@ describe('demo', function () {
   });
 
   afterEach(async () => {
-    for (const run of runs) await run.stopped(); // also after an assertion failed
+    for (const run of runs) await run.stopped(); // also when an assertion failed
     await rm(parent, { recursive: true, force: true });
   });
 
@@ -36,7 +36,7 @@ describe('demo', function () {
     return run;
   };
 
-  it('shows leads, scores, ranking, movers, usage and a call, then leaves nothing', async () => {
+  it('shows leads, scores, ranking, movers, usage and a call, and leaves no process and no file', async () => {
     const run = demo('--records', '200');
     await run.shows('  servers');
     await run.noteServers();
@@ -60,13 +60,13 @@ describe('demo', function () {
     expect(shown).to.include('Everything is stopped and removed again');
 
     expect(controlCharacters(shown)).to.deep.equal([]);
-    const lines = shown.replaceAll(directory, '.local/demo').split('\n'); // where it is by default
+    const lines = shown.replaceAll(directory, '.local/demo').split('\n'); // the default directory
     expect(lines.filter((line) => line.length > 80 && !mayBeLong(line))).to.deep.equal([]);
     expect(await run.leftRunning()).to.deep.equal([]);
     expect(await readdir(parent)).to.deep.equal([]);
   });
 
-  it('--json prints one document and nothing else', async () => {
+  it('prints one document and nothing else with --json', async () => {
     const run = demo('--records', '150', '--seed', '5', '--json');
     expect(await run.outcome()).to.deep.equal({ code: 0, stderr: '' });
     expect(run.stdout).to.match(/^\{.*\}\n$/);
@@ -95,7 +95,7 @@ describe('demo', function () {
     expect(await readdir(parent)).to.deep.equal([]);
   });
 
-  it('--keep stays up for the call that it shows, refuses a second demo, and stops on Ctrl-C', async function () {
+  it('with --keep answers the call that it shows, refuses a second demo, and stops on Ctrl-C', async function () {
     if (spawnSync('curl', ['--version']).error !== undefined)
       leaveOut(this, 'this machine has no curl', 'install curl');
     const run = demo('--records', '60', '--keep');
@@ -119,23 +119,23 @@ describe('demo', function () {
     expect(await readdir(directory)).to.include.members(['leads.csv', 'gateway.log', 'workers.log']);
     expect(run.stdout).to.not.include('{"level"');
 
-    const next = demo('--records', '20', '--json'); // over what was kept
+    const next = demo('--records', '20', '--json'); // on the directory that was kept
     expect(await next.outcome()).to.deep.equal({ code: 0, stderr: '' });
     expect(JSON.parse(next.stdout).usage.current).to.equal(53);
   });
 
-  it('Ctrl-C while it starts stops what was started, and removes it', async () => {
+  it('stops its servers and removes its files after two Ctrl-C during the start', async () => {
     const run = demo();
     await run.shows('  servers');
     await run.noteServers();
     run.interrupt();
-    run.interrupt(); // an impatient one
+    run.interrupt();
     expect(await run.outcome()).to.deep.equal({ code: 130, stderr: '' });
     expect(await run.leftRunning()).to.deep.equal([]);
     expect(await readdir(parent)).to.deep.equal([]);
   });
 
-  it('names what is wrong with its command line, and starts nothing', async () => {
+  it('exits with 2 for a wrong option value, lists the options with --help, and starts no server', async () => {
     const run = demo('--records', 'many');
     expect(await run.outcome()).to.deep.equal({
       code: 2,
@@ -148,7 +148,7 @@ describe('demo', function () {
   });
 });
 
-/** One demo as a process, in a process group of its own: the gateway and the workers are in it too. */
+/** One demo as a process. Its process group also holds its gateway and workers. */
 class DemoRun {
   readonly ended: Promise<number | null>;
   stdout = '';
@@ -164,21 +164,21 @@ class DemoRun {
     this.child = spawn(process.execPath, [mainFile, '--directory', directory, ...words], {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // any port: the usual one may be somebody's
+      // Any port: another process may use the default one.
       env: childEnvironment({ PORT: '0', FORCE_COLOR: undefined, REDIS_URL: 'redis://127.0.0.1:1' }),
     });
     const { stdout, stderr } = this.child;
     if (stdout === null || stderr === null) throw new Error('the demo has no output');
     stdout.setEncoding('utf8').on('data', (chunk: string) => {
       this.stdout += chunk;
-      for (const look of this.waiting) look();
+      for (const check of this.waiting) check();
     });
     const problems = text(stderr);
     this.ended = new Promise((resolve, reject) => {
       this.child.once('error', reject);
       this.child.once('close', (code) => {
-        problems.then((said) => {
-          this.stderr = said;
+        problems.then((output) => {
+          this.stderr = output;
           resolve(code);
         }, reject);
       });
@@ -190,37 +190,36 @@ class DemoRun {
     return this.child.pid;
   }
 
-  /** Resolves when it has printed a text; fails when it ends without. */
+  /** Resolves when the demo has printed a text. Rejects when the demo ends first. */
   async shows(part: string): Promise<void> {
     const shown = new Promise<'shown'>((resolve) => {
-      const look = () => {
+      const check = () => {
         if (this.stdout.includes(part)) resolve('shown');
       };
-      this.waiting.add(look);
-      look();
+      this.waiting.add(check);
+      check();
     });
     const first = await Promise.race([shown, this.ended]);
     if (first !== 'shown') throw new Error(`the demo ended (${first}) before "${part}": ${this.stderr}`);
   }
 
-  /** How it ended, and what it said about that. */
   async outcome(): Promise<{ code: number | null; stderr: string }> {
     const code = await this.ended;
     return { code, stderr: this.stderr };
   }
 
-  /** Remembers the servers that run for it now. */
+  /** Stores the process ids of the demo's servers for `leftRunning`. */
   async noteServers(): Promise<void> {
     this.servers = (await readServerRecord(this.directory))?.serverPids ?? [];
     expect(this.servers).to.have.length(2);
   }
 
-  /** As a terminal does: the whole group hears it. */
+  /** Signals the whole process group, as a terminal does. */
   interrupt(): void {
     process.kill(-this.pid, 'SIGINT');
   }
 
-  /** What is left of the group and of the servers that were noted. */
+  /** Names the members of the group and the noted servers that still run. */
   async leftRunning(): Promise<string[]> {
     const left = groupExists(this.pid) ? ['gateway or workers'] : [];
     for (const pid of this.servers) {
@@ -229,7 +228,6 @@ class DemoRun {
     return left;
   }
 
-  /** Ends it if it still runs. */
   async stopped(): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGTERM');
     await this.ended;
@@ -248,6 +246,6 @@ function groupExists(groupId: number): boolean {
 const controlCharacters = (shown: string): string[] =>
   shown.match(/\p{Cc}/gu)?.filter((each) => each !== '\n') ?? [];
 
-/** What cannot be broken: the key in the call for the shell, and a sentence inside the JSON of the answer. */
+/** Lines without a break point: the key in the curl line, and a sentence inside the JSON of the answer. */
 const mayBeLong = (line: string): boolean =>
   line.includes('Authorization: Bearer') || line.includes('"summary":');

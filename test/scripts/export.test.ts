@@ -15,7 +15,7 @@ import { runProgram } from '../support/run-program.js';
 const installLimitMs = 180_000;
 const now = '2026-11-20T12:34:56.789Z';
 
-/** A row of numbers with null for NaN, or undefined for a record that is refused. */
+/** A row of numbers with null for NaN; undefined for a refused record. */
 type Row = readonly (number | null)[] | undefined;
 
 describe('the exporter in Python', () => {
@@ -53,7 +53,7 @@ describe('the exporter in Python', () => {
     return output;
   };
 
-  it('makes the same rows of messy records as the service', async function () {
+  it('builds the same feature rows from messy records as the service', async function () {
     this.timeout(40_000);
     const seed = Date.now() % 2 ** 31;
     const records = fc.sample(messyRecord, { numRuns: 4000, seed });
@@ -72,14 +72,14 @@ describe('the exporter in Python', () => {
     }
   });
 
-  it('writes bundles of every trainer that the service passes, and says what to do where it cannot', async function () {
+  it('passes its pytest suite, which checks a bundle of every trainer with the service', async function () {
     this.timeout(200_000);
     const output = await python(['-m', 'pytest', '-p', 'no:cacheprovider', '--color=no'], 190_000);
     expect(output).to.match(/\d+ passed/);
     for (const [line] of output.matchAll(/^SKIPPED .*$/gm)) console.log(`      ${line}`);
   });
 
-  it('has an example that makes a bundle of a CSV', async function () {
+  it('builds a bundle that passes `model check` with its example script and a CSV', async function () {
     this.timeout(100_000);
     const leads = join(directory, 'leads.csv');
     const bundle = join(directory, 'bundle');
@@ -114,7 +114,7 @@ async function node(script: string, commandLine: readonly string[]): Promise<str
   return output;
 }
 
-/** What the service makes of a record. */
+/** Returns the function that builds the service's feature row of a record. */
 function serviceRow(): (record: Readonly<Record<string, unknown>>) => Row {
   const knownFields = compileKnownFields(messyManifest);
   const featureRow = compileFeatureRow(messyManifest, knownFields);
@@ -129,7 +129,7 @@ function serviceRow(): (record: Readonly<Record<string, unknown>>) => Row {
   };
 }
 
-/** What the exporter printed, as the service keeps it. */
+/** The exporter's printed row, rounded to float32 as in the service. */
 function float32Row(printed: { readonly unusable: string } | readonly (number | null)[]): Row {
   if ('unusable' in printed) return undefined;
   return printed.map((value) => (value === null ? null : Math.fround(value)));

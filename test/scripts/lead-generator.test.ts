@@ -2,30 +2,25 @@ import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { parse } from 'csv-parse/sync';
 import { type GeneratedLead, generateLeads } from '../../scripts/demo/lead-generator.js';
+import { type LeadRecord, leadsCsv, type ModelField, modelFields } from '../../scripts/demo/lead-record.js';
 import {
-  type CellValue,
-  type LeadRecord,
-  MODEL_FIELDS,
-  type ModelField,
-} from '../../scripts/demo/lead-record.js';
-import {
-  COUNTRIES,
-  CURRENT_SOLUTIONS,
-  INDUSTRIES,
-  LEAD_SOURCES,
-  PRODUCTS,
-  SENIORITIES,
+  countries,
+  currentSolutions,
+  industries,
+  leadSources,
+  products,
+  seniorities,
 } from '../../scripts/demo/lead-vocabulary.js';
-import { leadsCsv } from '../../scripts/demo/leads-csv.js';
 import { seededRandom } from '../../scripts/demo/seeded-random.js';
+import type { CellValue } from '../../scripts/demo/untidy-cells.js';
 import { projectFile } from '../../shared/project-root.js';
 
-const NOW = new Date('2026-11-20T09:30:00Z');
-const DAY_MS = 86_400_000;
-const FIELDS = Object.keys(MODEL_FIELDS) as ModelField[];
+const now = new Date('2026-11-20T09:30:00Z');
+const dayMs = 86_400_000;
+const fieldNames = Object.keys(modelFields) as ModelField[];
 
 describe('seededRandom', () => {
-  it('gives the same numbers for the same seed and others for the next seed', () => {
+  it('returns the same numbers for the same seed and other numbers for the next seed', () => {
     const numbers = (seed: number) => {
       const random = seededRandom(seed);
       return Array.from({ length: 50 }, () => random.uniform());
@@ -34,7 +29,7 @@ describe('seededRandom', () => {
     expect(numbers(1).filter((number) => numbers(2).includes(number))).to.deep.equal([]);
   });
 
-  it('draws from the distributions that it names', () => {
+  it('draws with the means of its distributions', () => {
     const random = seededRandom(3);
     const mean = (draw: () => number) =>
       Array.from({ length: 20_000 }, draw).reduce((a, b) => a + b) / 20_000;
@@ -49,37 +44,37 @@ describe('seededRandom', () => {
     expect(mean(() => random.weighted(coins).weight)).to.be.closeTo(2.5, 0.05);
   });
 
-  it('refuses to pick from nothing', () => {
+  it('throws RangeError when the list to pick from is empty', () => {
     expect(() => seededRandom(1).pick([])).to.throw(RangeError);
     expect(() => seededRandom(1).weighted([])).to.throw(RangeError);
   });
 });
 
 describe('generateLeads', () => {
-  it('gives the same rows for the same seed, count and time, and fewer rows are the beginning of more', () => {
-    const leads = generateLeads({ seed: 7, count: 300, now: NOW });
-    expect(generateLeads({ seed: 7, count: 300, now: NOW })).to.deep.equal(leads);
-    expect(generateLeads({ seed: 7, count: 40, now: NOW })).to.deep.equal(leads.slice(0, 40));
-    expect(generateLeads({ seed: 8, count: 300, now: NOW })).to.not.deep.equal(leads);
+  it('returns the same rows for the same seed, count and time, and the first of them for a smaller count', () => {
+    const leads = generateLeads({ seed: 7, count: 300, now });
+    expect(generateLeads({ seed: 7, count: 300, now })).to.deep.equal(leads);
+    expect(generateLeads({ seed: 7, count: 40, now })).to.deep.equal(leads.slice(0, 40));
+    expect(generateLeads({ seed: 8, count: 300, now })).to.not.deep.equal(leads);
   });
 
-  it('moves nothing but dates when the time moves', () => {
-    const later = generateLeads({ seed: 7, count: 300, now: new Date(NOW.getTime() + 10 * DAY_MS) });
+  it('changes only the dates when the time changes', () => {
+    const later = generateLeads({ seed: 7, count: 300, now: new Date(now.getTime() + 10 * dayMs) });
     const withoutDates = ({ record, ...lead }: GeneratedLead) => ({
       ...lead,
       record: { ...record, 'Created Date': null, 'Last Activity Date': null },
     });
-    const leads = generateLeads({ seed: 7, count: 300, now: NOW });
+    const leads = generateLeads({ seed: 7, count: 300, now });
     expect(later.map(withoutDates)).to.deep.equal(leads.map(withoutDates));
     for (const [index, lead] of leads.entries()) {
       if (lead.untidyFields.includes('Created Date')) continue;
       const moved = Date.parse(String(later[index]?.record['Created Date']));
-      expect(moved - Date.parse(String(lead.record['Created Date']))).to.equal(10 * DAY_MS);
+      expect(moved - Date.parse(String(lead.record['Created Date']))).to.equal(10 * dayMs);
     }
   });
 
-  it('numbers the leads and hides the truth from the record', () => {
-    const leads = generateLeads({ seed: 7, count: 120, now: NOW });
+  it('numbers the leads and leaves the outcome out of the record', () => {
+    const leads = generateLeads({ seed: 7, count: 120, now });
     expect(leads[41]?.record.crm_id).to.equal('LEAD-00042');
     expect(new Set(leads.map((lead) => lead.record.crm_id)).size).to.equal(120);
     for (const { record } of leads) {
@@ -87,9 +82,9 @@ describe('generateLeads', () => {
     }
   });
 
-  it('lets 12 to 18 % of leads convert, and far more of those who asked for a demo', () => {
+  it('converts 12 to 18 % of leads, and at least twice the share of those who asked for a demo', () => {
     for (const seed of [1, 7, 4000]) {
-      const leads = generateLeads({ seed, count: 4000, now: NOW });
+      const leads = generateLeads({ seed, count: 4000, now });
       expect(conversionRate(leads)).to.be.within(0.12, 0.18);
       const asked = leads.filter((lead) => lead.record['Demo Requested'] === true);
       const others = leads.filter((lead) => lead.record['Demo Requested'] === false);
@@ -97,18 +92,18 @@ describe('generateLeads', () => {
     }
   });
 
-  it('writes 5 to 8 % of the cells untidily, and names exactly those', () => {
-    const leads = generateLeads({ seed: 5, count: 4000, now: NOW });
+  it('writes 5 to 8 % of the cells untidily, and lists exactly these', () => {
+    const leads = generateLeads({ seed: 5, count: 4000, now });
     for (const { record, untidyFields } of leads) {
-      const untidy = FIELDS.filter((field) => !isTidy(field, record[field] ?? null));
+      const untidy = fieldNames.filter((field) => !isTidy(field, record[field] ?? null));
       expect(untidy, JSON.stringify(record)).to.have.members(untidyFields);
     }
-    const cells = leads.length * FIELDS.length;
+    const cells = leads.length * fieldNames.length;
     expect(leads.reduce((sum, lead) => sum + lead.untidyFields.length, 0) / cells).to.be.within(0.05, 0.08);
   });
 
-  it('leaves out the revenue of small companies more often than that of large ones', () => {
-    const leads = generateLeads({ seed: 5, count: 4000, now: NOW });
+  it('leaves out the revenue of small companies twice as often as of large ones', () => {
+    const leads = generateLeads({ seed: 5, count: 4000, now });
     const missing = (from: number, to: number) => {
       const sized = leads.filter(({ record }) => {
         const employees = record['Number of Employees'];
@@ -119,22 +114,22 @@ describe('generateLeads', () => {
     expect(missing(1, 50)).to.be.above(2 * missing(50, Number.POSITIVE_INFINITY));
   });
 
-  it('has every field that the demo model reads', async () => {
+  it('returns every field that the demo model reads', async () => {
     const manifest = JSON.parse(await readFile(projectFile('scripts/demo/bundle/manifest.json'), 'utf8')) as {
       features: { field: string }[];
     };
-    expect(manifest.features.map((feature) => feature.field)).to.have.members(FIELDS);
+    expect(manifest.features.map((feature) => feature.field)).to.have.members(fieldNames);
   });
 });
 
 describe('leadsCsv', () => {
-  it('is read back by csv-parse as it was written', () => {
-    const records = generateLeads({ seed: 9, count: 2000, now: NOW }).map((lead) => lead.record);
+  it('writes CSV that csv-parse reads back unchanged', () => {
+    const records = generateLeads({ seed: 9, count: 2000, now }).map((lead) => lead.record);
     const rows = parse(leadsCsv(records), { columns: true }) as Record<string, string>[];
     expect(rows).to.deep.equal(records.map(asText));
   });
 
-  it('keeps commas, quotes, line breaks and outer spaces, and fills absent cells with nothing', () => {
+  it('keeps commas, quotes, line breaks and outer spaces, and writes absent cells as empty', () => {
     const records: LeadRecord[] = [
       { name: 'Kestrel, "the" Ltd\r\nsecond line', padded: '  x ' },
       { padded: '', flag: false, number: -0.5 },
@@ -158,23 +153,23 @@ function asText(record: Readonly<Record<string, CellValue>>): Record<string, str
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, String(value ?? '')]));
 }
 
-const WORDS: Readonly<Partial<Record<ModelField, readonly { value: string }[]>>> = {
-  'Lead Source': LEAD_SOURCES,
-  Industry: INDUSTRIES,
-  Country: COUNTRIES,
-  Seniority: SENIORITIES,
-  'Current Solution': CURRENT_SOLUTIONS,
-  'Products of Interest': PRODUCTS,
+const vocabulary: Readonly<Partial<Record<ModelField, readonly { value: string }[]>>> = {
+  'Lead Source': leadSources,
+  Industry: industries,
+  Country: countries,
+  Seniority: seniorities,
+  'Current Solution': currentSolutions,
+  'Products of Interest': products,
 };
 
-/** What a tidy cell is, said apart from the generator: the right JSON type, a word of the vocabulary, a past date. */
+/** Whether a cell has the right JSON type, words of the vocabulary, or a past date. Independent of the generator. */
 function isTidy(field: ModelField, value: CellValue): boolean {
   if (value === null) return true;
-  const words = WORDS[field]?.map((choice) => choice.value);
+  const words = vocabulary[field]?.map((choice) => choice.value);
   if (words) return typeof value === 'string' && value.split(';').every((part) => words.includes(part));
-  if (MODEL_FIELDS[field] === 'flag') return typeof value === 'boolean';
-  if (MODEL_FIELDS[field] !== 'date') return typeof value === 'number' && value >= 0;
+  if (modelFields[field] === 'flag') return typeof value === 'boolean';
+  if (modelFields[field] !== 'date') return typeof value === 'number' && value >= 0;
   return (
-    /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?$/.test(String(value)) && Date.parse(String(value)) <= NOW.getTime()
+    /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?$/.test(String(value)) && Date.parse(String(value)) <= now.getTime()
   );
 }

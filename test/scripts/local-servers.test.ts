@@ -10,11 +10,13 @@ import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
 import { freePort } from '../../scripts/local-servers/loopback-port.js';
 import { startMongo } from '../../scripts/local-servers/mongo-server.js';
-import { privateServers, readPrivateServers } from '../../scripts/local-servers/private-servers.js';
-import { isRunningOn } from '../../scripts/local-servers/process-command.js';
+import {
+  privateServers,
+  readPrivateServers,
+  readServerRecord,
+} from '../../scripts/local-servers/private-servers.js';
 import { startRedis } from '../../scripts/local-servers/redis-server.js';
-import type { LocalServer } from '../../scripts/local-servers/server-process.js';
-import { readServerRecord } from '../../scripts/local-servers/server-record.js';
+import { isRunningOn, type LocalServer } from '../../scripts/local-servers/server-process.js';
 import { projectFile } from '../../shared/project-root.js';
 import { freshDatabases } from '../support/servers.js';
 
@@ -28,7 +30,7 @@ describe('local servers', () => {
   });
 
   afterEach(async () => {
-    await Promise.all(toEnd.map((end) => end())); // also after an assertion failed
+    await Promise.all(toEnd.map((end) => end())); // also when an assertion failed
     await rm(directory, { recursive: true, force: true });
   });
 
@@ -42,7 +44,7 @@ describe('local servers', () => {
   const isGone = async (server: LocalServer): Promise<boolean> =>
     !(await isRunningOn({ pid: server.pid, directory }));
 
-  it('findServer passes over a program that is too old or does not run, and says so', async () => {
+  it('findServer rejects a program that is too old or does not run, and lists it', async () => {
     const programs = {
       old: 'echo "Redis server v=6.2.7 sha=0"',
       broken: 'exit 1',
@@ -59,14 +61,14 @@ describe('local servers', () => {
     const searchPath = folders.join(delimiter);
     expect(await lookUp.findServer({ server: 'redis', root: directory, searchPath })).to.deep.equal({
       found: { path: join(directory, 'good', 'redis-server'), version: '7.2.4' },
-      passedOver: [
+      rejected: [
         `${join(directory, 'old', 'redis-server')} is 6.2.7, too old`,
         `${join(directory, 'broken', 'redis-server')} does not run`,
       ],
     });
   });
 
-  it('startRedis gives a Redis that never evicts, keeps its data over a restart, and leaves nothing behind', async () => {
+  it('startRedis starts a Redis with noeviction that keeps its data over a restart and is gone after stop', async () => {
     const first = await kept(startRedis({ directory }));
     await withRedis(first.url, async (redis) => {
       expect(await redis.config('GET', 'maxmemory-policy')).to.deep.equal(['maxmemory-policy', 'noeviction']);
@@ -81,7 +83,7 @@ describe('local servers', () => {
     expect(await isGone(second)).to.equal(true);
   });
 
-  it('startRedis listens on the port and the socket that it is told, and takes more options', async () => {
+  it('startRedis listens on the given port and Unix socket, and passes extra arguments', async () => {
     const port = await freePort();
     const unixSocket = join(directory, 'redis.sock');
     const extraArguments = ['--maxmemory', '32mb'];
@@ -94,21 +96,21 @@ describe('local servers', () => {
     await redis.stop();
   });
 
-  it('startRedis says why when the port that it is told is taken', async () => {
+  it('startRedis rejects with the end of the log when the given port is taken', async () => {
     const first = await kept(startRedis({ directory, appendOnly: false }));
     const failure = await startRedis({ directory: join(directory, 'other'), port: first.port }).catch(String);
     await first.stop();
     expect(failure).to.match(/did not start on port \d+.*address already in use/is);
   });
 
-  it('stop ends a Redis that was frozen', async () => {
+  it('stop ends a Redis that SIGSTOP has stopped', async () => {
     const redis = await kept(startRedis({ directory }));
     redis.process.kill('SIGSTOP');
     await redis.stop();
     expect(await isGone(redis)).to.equal(true);
   });
 
-  it('startMongo gives a primary with transactions, also on an existing directory with another port', async () => {
+  it('startMongo starts a primary with transactions, also on an existing directory with another port', async () => {
     const first = await kept(startMongo({ directory }));
     await withMongo(first.url, async (mongo) => {
       const records = mongo.db('sample').collection('records');
@@ -145,7 +147,7 @@ describe('local servers', () => {
     expect(await isGone(second)).to.equal(true);
   });
 
-  it('privateServers can be found while they run, keep their data when told to, and refuse a second owner', async () => {
+  it('readPrivateServers finds running privateServers, which keep their data with `keep` and refuse a second owner', async () => {
     const data = join(directory, 'data');
     const servers = await kept(privateServers({ directory: data, keep: true }));
     const { redisUrl, mongoUrl } = servers;
@@ -162,7 +164,7 @@ describe('local servers', () => {
     expect(await exists(data)).to.equal(false);
   });
 
-  it('privateServers says which of them ended', async () => {
+  it('privateServers resolves `ended` with the name and signal of the server that ended', async () => {
     const servers = await kept(privateServers({ directory, keep: true }));
     const redisPid = (await readServerRecord(directory))?.serverPids[1] ?? 0;
     process.kill(redisPid, 'SIGKILL');
@@ -170,7 +172,7 @@ describe('local servers', () => {
     await servers.stop();
   });
 
-  it('privateServers starts only the server that it is given no URL for', async () => {
+  it('privateServers starts only the server without a given URL', async () => {
     const mongoUrl = 'mongodb://127.0.0.1:1/';
     const servers = await kept(privateServers({ directory, keep: true, mongoUrl }));
     expect(servers.mongoUrl).to.equal(mongoUrl);
@@ -179,7 +181,7 @@ describe('local servers', () => {
     await servers.stop();
   });
 
-  it('privateServers takes over from a process that was killed, and nothing of it goes on running', async () => {
+  it('privateServers takes over the directory of a killed process and ends its servers', async () => {
     const crashing = await ownerProcess(directory);
     toEnd.push(() => crashing.kill('SIGKILL'));
     const left = await readServerRecord(directory);
@@ -192,7 +194,7 @@ describe('local servers', () => {
     await servers.stop();
   });
 
-  it('servers end by themselves when the process that started them is killed', async () => {
+  it('private servers end when the process that started them is killed', async () => {
     const crashing = await ownerProcess(directory);
     toEnd.push(() => crashing.kill('SIGKILL'));
     const pids = (await readServerRecord(directory))?.serverPids ?? [];
@@ -203,7 +205,7 @@ describe('local servers', () => {
     expect(await Promise.all(servers.map(isRunningOn))).to.deep.equal([false, false]);
   });
 
-  it('freshDatabases gives each test file an empty Redis and a database name of its own', async () => {
+  it('freshDatabases returns an empty Redis and a new database name at each call', async () => {
     const first = await freshDatabases();
     await withRedis(first.redisUrl, (redis) => redis.set('left', 'over'));
     const second = await freshDatabases();
@@ -234,7 +236,7 @@ async function withMongo<Result>(url: string, use: (mongo: MongoClient) => Promi
   }
 }
 
-/** Another Node process that runs private servers on a directory, and has started them. */
+/** Another Node process that has started private servers on a directory. */
 async function ownerProcess(directory: string): Promise<ChildProcess> {
   const module = pathToFileURL(projectFile('dist/scripts/local-servers/private-servers.js')).href;
   const script = `
@@ -248,7 +250,7 @@ async function ownerProcess(directory: string): Promise<ChildProcess> {
   return owner;
 }
 
-/** Waits until none of these runs: a process that is nobody's child tells nobody when it ends. */
+/** Polls: these are no children of this process, so it gets no exit event. */
 async function ended(servers: readonly { pid: number; directory: string }[]): Promise<void> {
   while ((await Promise.all(servers.map(isRunningOn))).some(Boolean)) await pause(50);
 }

@@ -9,14 +9,14 @@ const module = pathToFileURL(projectFile('dist/scripts/stack/run-to-end.js')).hr
 
 const limitMs = 15_000;
 
-/** Runs a command to its end; `work` is the body of its run, in which something goes on for ever. */
+/** Runs a command to its end. `work` is the body of its run; a timer keeps the process alive. */
 async function runs(work: string, signal?: NodeJS.Signals) {
   const program = `
     import { runToEnd, stoppedAtEnd, UsageError } from ${JSON.stringify(module)};
     const say = (line) => process.stderr.write(line + '\\n');
     setInterval(() => undefined, 1_000);
     await runToEnd(async ({ onEnd, end }) => { ${work} }, 'It failed');`;
-  // One that does not end fails its test, and is not left behind.
+  // A command that does not end fails its test and is killed.
   const limit = { timeout: limitMs, killSignal: 'SIGKILL' } as const;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], limit);
   const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
@@ -25,23 +25,23 @@ async function runs(work: string, signal?: NodeJS.Signals) {
   return { exitCode, stdout: await stdout, stderr: (await stderr).split('\n').slice(0, -1) };
 }
 
-describe('a command that starts servers', () => {
+describe('runToEnd', () => {
   const undoThree = "for (const part of [1, 2, 3]) onEnd(async () => say('undone ' + part));";
   const undone = ['undone 3', 'undone 2', 'undone 1'];
 
-  it('undoes everything, the last first, writes all that it has said, and ends although something goes on', async () => {
+  it('undoes everything, last first, flushes its output, and ends although a timer is running', async () => {
     const ended = await runs(`${undoThree} process.stdout.write('x'.repeat(3_000_000));`);
     expect(ended.exitCode).to.equal(0);
     expect(ended.stdout).to.have.length(3_000_000);
     expect(ended.stderr).to.deep.equal(undone);
   });
 
-  it('goes on undoing when a part cannot be undone', async () => {
+  it('continues with the other undos when one fails', async () => {
     const ended = await runs(`${undoThree} onEnd(async () => { throw new Error('it is stuck'); });`);
     expect(ended).to.deep.include({ exitCode: 0, stderr: ['it is stuck', ...undone] });
   });
 
-  it('ends with 1 and says why when it fails, also after the end of its parts; with 2 for wrong usage', async () => {
+  it('exits with 1 and the reason when the run fails, also after `end`, and with 2 for wrong usage', async () => {
     const failed = await runs(`${undoThree} throw new Error('no', { cause: new Error('because') });`);
     expect(failed).to.deep.include({ exitCode: 1, stderr: ['It failed: no', 'because', ...undone] });
     const late = await runs(`${undoThree} await end(); throw new Error('no');`);
@@ -50,11 +50,11 @@ describe('a command that starts servers', () => {
     expect(wrong).to.deep.include({ exitCode: 2, stderr: ['there is no --quik'] });
   });
 
-  it('ends with the code that its run sets', async () => {
+  it('exits with the code that its run sets', async () => {
     expect((await runs('process.exitCode = 1;')).exitCode).to.equal(1);
   });
 
-  it('undoes everything when it is interrupted, and does not speak of what that broke', async () => {
+  it('undoes everything when it is interrupted, and prints no error of the interrupted run', async () => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       const ended = await runs(
         `${undoThree}
@@ -68,7 +68,7 @@ describe('a command that starts servers', () => {
     }
   });
 
-  it('waits for a part that is starting when it is interrupted, and stops it', async () => {
+  it('waits for a part that is still starting when it is interrupted, and stops it', async () => {
     const ended = await runs(
       `${undoThree}
       const part = { stop: async () => say('stopped') };

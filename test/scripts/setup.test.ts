@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { projectFile } from '../../shared/project-root.js';
 import { runProgram } from '../support/run-program.js';
 
-describe('the set-up', () => {
+describe('set-up', () => {
   let directory: string;
 
   beforeEach(async () => {
@@ -14,7 +14,7 @@ describe('the set-up', () => {
   });
   afterEach(() => rm(directory, { recursive: true, force: true }));
 
-  it('puts leadscore where npx finds it, also when npx has looked for it before', async function () {
+  it('links leadscore so that npx finds it, even after npx has cached its absence', async function () {
     this.timeout(60_000);
     const program = 'dist/scripts/cli/main.js';
     const manifest = { name: 'leadscore', version: '0.1.0', bin: { leadscore: program } };
@@ -34,7 +34,7 @@ describe('the set-up', () => {
     const file = pathToFileURL(projectFile('scripts/setup/build.mjs')).href;
     const { linkCommandLine }: { linkCommandLine: (root: string) => Promise<void> } = await import(file);
     await linkCommandLine(project);
-    await linkCommandLine(project); // it is there already
+    await linkCommandLine(project); // the link exists already
     const { exitCode, output } = await leadscore();
     expect(output).to.include('it runs');
     expect(exitCode).to.equal(0);

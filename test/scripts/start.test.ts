@@ -4,19 +4,19 @@ import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { isAlive } from '../../scripts/local-servers/process-command.js';
-import { readServerRecord } from '../../scripts/local-servers/server-record.js';
+import { readServerRecord } from '../../scripts/local-servers/private-servers.js';
+import { isAlive } from '../../scripts/local-servers/server-process.js';
 import { childEnvironment } from '../../shared/config.js';
 import { eventually } from '../support/eventually.js';
 import { type ProjectCopy, projectCopy } from '../support/project-copy.js';
 import { startTimeoutMs } from '../support/service.js';
 
-/** `npm start`, or what it says when it does not come up. */
+/** A script of package.json that runs as a process. */
 interface Started {
   readonly process: ChildProcess;
-  /** What it has printed, on both outputs, and its exit code or the signal that ended it. */
+  /** The exit code or signal, and standard output and standard error together. */
   readonly ended: Promise<{ readonly how: unknown; readonly output: string }>;
-  /** Resolves when calls are answered, with the ids of its private servers. */
+  /** Resolves when the service is ready, with the process ids of its private servers. */
   readonly ready: () => Promise<readonly number[]>;
 }
 
@@ -37,7 +37,6 @@ describe('npm start', () => {
     await copy?.remove();
   });
 
-  /** Runs a script of package.json as npm does. */
   async function started(script: string): Promise<Started> {
     const { scripts } = JSON.parse(await readFile(join(copy.directory, 'package.json'), 'utf8'));
     const anyPort = { PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', WORKERS: '1' };
@@ -68,7 +67,7 @@ describe('npm start', () => {
     return { process: child, ended, ready };
   }
 
-  it('ends everything when its own MongoDB ends, and names it', async function () {
+  it('ends all processes with exit code 1 when its private MongoDB is killed, and logs the reason last', async function () {
     this.timeout(2 * startTimeoutMs);
     const start = await started('start');
     const pids = await start.ready();
@@ -76,14 +75,14 @@ describe('npm start', () => {
     process.kill(pids[0] ?? 0, 'SIGKILL');
     const { how, output } = await start.ended;
     expect(how, output).to.equal(1);
-    const said = output.split('\n').filter((line) => line.includes('"process":"start"'));
+    const logged = output.split('\n').filter((line) => line.includes('"process":"start"'));
     const why = 'the private MongoDB ended: SIGKILL';
-    expect(said.at(-2), output).to.include('"level":"fatal"').and.include(`"msg":"${why}"`);
-    expect(said.at(-1), output).to.include(`"msg":"stopped, because ${why}"`);
+    expect(logged.at(-2), output).to.include('"level":"fatal"').and.include(`"msg":"${why}"`);
+    expect(logged.at(-1), output).to.include(`"msg":"stopped, because ${why}"`);
     expect(pids.filter(isAlive)).to.deep.equal([]);
   });
 
-  it('stops in good order on SIGHUP: its servers when nobody needs them any more', async function () {
+  it('stops its private servers last on SIGHUP, without a warning or an error in the log', async function () {
     this.timeout(startTimeoutMs);
     const start = await started('start');
     const pids = await start.ready();
@@ -94,7 +93,7 @@ describe('npm start', () => {
     expect(pids.filter(isAlive)).to.deep.equal([]);
   });
 
-  it('says that the sources have changed since they were compiled', async function () {
+  it('warns when the sources have changed since they were compiled', async function () {
     this.timeout(startTimeoutMs);
     const line = 'The sources have changed since dist/ was compiled';
     const first = await started('start:gateway');
@@ -107,7 +106,7 @@ describe('npm start', () => {
       .and.include('REDIS_URL and MONGODB_URL must be set');
   });
 
-  it('says which Node it needs where this one is too old', async () => {
+  it('names the required Node version when this Node is too old', async () => {
     const manifestFile = join(copy.directory, 'package.json');
     const manifest = await readFile(manifestFile, 'utf8');
     await writeFile(manifestFile, manifest.replace(/"node": ">=[^"]*"/, '"node": ">=99.1"'));
@@ -117,7 +116,7 @@ describe('npm start', () => {
     expect(how).to.equal(1);
   });
 
-  it('says what to run first where nothing was compiled yet, each of its parts too', async () => {
+  it('asks for "npm run setup" when nothing is compiled, in all three start scripts', async () => {
     await rm(join(copy.directory, 'dist'), { recursive: true });
     for (const script of ['start', 'start:gateway', 'start:worker']) {
       const { how, output } = await (await started(script)).ended;

@@ -2,44 +2,26 @@ import { Writable } from 'node:stream';
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import { readableDuration } from '../../terminal/readable-numbers.js';
-import { wrappedText } from './wrapped-text.js';
+import { wrapText } from '../../terminal/wrap-text.js';
 
-/** Where the tour is shown. */
 export type ScreenStream = NodeJS.WritableStream &
   Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'hasColors'>>;
 
-type Style = 'bold' | 'dim' | 'green' | 'red' | 'cyan';
-
-/** Steps that take less are told without their duration. */
-const worthTellingMs = 1000;
+const width = 80;
 const eraseLine = '\r\u001b[K';
 
-/**
- * Writes the tour, 80 columns wide. Colours only on a terminal that has them (Node looks at NO_COLOR and TERM), and no
- * control character anywhere else.
- */
+/** Writes the tour, 80 columns wide. Colours and control characters go to a terminal only. */
 export class Screen {
-  private readonly isTerminal: boolean;
-  private readonly hasColours: boolean;
-
-  /**
-   * @param stream where it is shown
-   * @param signal aborted when the tour is to stop: a step that is under way then says nothing any more
-   */
+  /** @param signal after it is aborted, a step that is still running prints no outcome */
   constructor(
     readonly stream: ScreenStream,
     private readonly signal: AbortSignal,
-  ) {
-    this.isTerminal = stream.isTTY === true;
-    this.hasColours = this.isTerminal && stream.hasColors?.() === true;
-  }
+  ) {}
 
-  /** One line or several. */
   print(text = ''): void {
     this.stream.write(`${text}\n`);
   }
 
-  /** A line that stands above a part of the tour, after an empty one. */
   heading(text: string): void {
     this.print(`\n${this.styled('bold', text)}\n`);
   }
@@ -49,57 +31,45 @@ export class Screen {
     this.print(text.replace(/^(?=.)/gm, '  '));
   }
 
-  /** A paragraph, in lines of 80 columns. */
   paragraph(text: string): void {
-    this.print(wrappedText(text));
+    this.print(wrapText(text, width));
   }
 
-  /** A paragraph that is beside the point: darker where there are colours. */
   note(text: string): void {
-    this.print(this.styled('dim', wrappedText(text)));
+    this.print(`\n${this.styled('dim', wrapText(text, width))}`);
   }
 
-  /** The text in a style, where there are colours. */
-  styled(style: Style, text: string): string {
-    if (!this.hasColours) return text;
-    const eachLine = (line: string): string => (line === '' ? '' : styleText(style, line));
-    return text.split('\n').map(eachLine).join('\n');
+  /** Colours follow NO_COLOR and TERM, as Node reads them. */
+  styled(style: 'bold' | 'dim' | 'green' | 'red' | 'cyan', text: string): string {
+    if (this.stream.isTTY !== true || this.stream.hasColors?.() !== true) return text;
+    return text.replace(/^.+$/gm, (line) => styleText(style, line));
   }
 
   /**
-   * Does one step and prints a line about it: its name, what there is now, and how long it took when that was a while.
-   * @param name one word
-   * @param options.doing shown meanwhile, on a terminal
-   * @param options.work does it
-   * @param options.outcome says what there is now
-   * @returns what `work` gave
+   * Does one step and prints its name, its outcome, and its duration when it took a second or more.
+   * @param step.doing shown meanwhile, on a terminal
    */
   async step<Result>(
     name: string,
-    options: {
-      readonly doing: string;
-      readonly work: () => Promise<Result>;
-      readonly outcome: (result: Result) => string;
-    },
+    step: { doing: string; work: () => Promise<Result>; outcome: (result: Result) => string },
   ): Promise<Result> {
     const label = `  ${name.padEnd(12)} `;
+    const isTerminal = this.stream.isTTY === true;
     const startMs = performance.now();
-    if (this.isTerminal) this.stream.write(`${label}${this.styled('dim', `${options.doing} …`)}`);
+    if (isTerminal) this.stream.write(`${label}${this.styled('dim', `${step.doing} …`)}`);
     try {
-      const result = await options.work();
+      const result = await step.work();
+      this.signal.throwIfAborted();
       const tookMs = performance.now() - startMs;
-      const took = tookMs < worthTellingMs ? '' : ` (${readableDuration(tookMs)})`;
-      if (this.signal.aborted) return result;
-      if (this.isTerminal) this.stream.write(eraseLine);
-      const continued = ' '.repeat(label.length);
-      this.print(label + `${options.outcome(result)}${took}`.replaceAll('\n', `\n${continued}`));
+      const took = tookMs < 1000 ? '' : ` (${readableDuration(tookMs)})`;
+      const outcome = `${step.outcome(result)}${took}`.replaceAll('\n', `\n${' '.repeat(label.length)}`);
+      this.print(`${isTerminal ? eraseLine : ''}${label}${outcome}`);
       return result;
     } catch (error) {
-      if (this.isTerminal) this.stream.write('\n');
+      if (isTerminal) this.stream.write('\n');
       throw error;
     }
   }
 }
 
-/** A stream that takes everything and shows nothing. */
-export const nowhere = (): ScreenStream => new Writable({ write: (_chunk, _encoding, done) => done() });
+export const hiddenStream = (): ScreenStream => new Writable({ write: (_chunk, _encoding, done) => done() });

@@ -1,109 +1,129 @@
 import { writeFile } from 'node:fs/promises';
-import { readableCount } from '../../terminal/readable-numbers.js';
-import { leadsCsv } from '../leads-csv.js';
-import { changedLeads } from './changed-leads.js';
-import { DemoProblem } from './demo-problem.js';
-import type { RunningService } from './demo-stage.js';
-import type { Workspace } from './demo-workspace.js';
-import { type FirstCall, firstCall } from './first-call.js';
-import { rankingQuality } from './ranking-quality.js';
-import { scorePass } from './score-pass.js';
-import { setTheStage, type TourParts, writeLeads } from './set-the-stage.js';
-import { showCall } from './show-call.js';
-import { showFirstPass } from './show-first-pass.js';
-import { showMovers } from './show-movers.js';
-import { showUsage } from './show-usage.js';
-import { shownLeads } from './shown-reasons.js';
-import { movedLeads, rankedLeads, type ScoredLead, type TourResult } from './tour-result.js';
+import { ScoreHistogram } from '../../terminal/histogram.js';
+import { readableBytes, readableCount } from '../../terminal/readable-numbers.js';
+import { changedLeads, generateLeads } from '../lead-generator.js';
+import { leadsCsv } from '../lead-record.js';
+import type { DemoService } from './demo-service.js';
+import { createWorkspace } from './demo-workspace.js';
+import { movementOf, rankedLeads, rankingQuality } from './figures.js';
+import { post, scorePass, singleCall } from './score-calls.js';
+import type { Screen } from './screen.js';
+import * as show from './show.js';
+
+export interface TourDeps {
+  readonly options: { readonly records: number; readonly seed: number };
+  readonly service: DemoService;
+  readonly screen: Screen;
+  readonly signal: AbortSignal;
+}
 
 /**
- * The tour, told on the screen as it goes.
- * 1. Servers, gateway, workers; an organisation, a model and a key; a file of leads.
- * 2. Scores the file, asks for the reasons of the best and the worst, and shows these, the histogram, and how well the
- *    scores rank.
- * 3. Lets some leads do something, scores all of them again, and shows who moved.
+ * 1. Starts servers, gateway and workers; creates an organisation, a model, a key and a file of leads.
+ * 2. Scores the file, asks for the reasons of the best and the worst leads, and shows how well scores rank.
+ * 3. Changes some leads, scores all of them again, and shows whose score moved.
  * 4. Shows the month's usage, and one call with its answer.
- * @throws DemoProblem or CliError saying what to do; the signal's reason when it is aborted
+ * @throws Error or CliError saying what to do; the signal's reason when it is aborted
  */
-export async function tour(parts: TourParts): Promise<TourResult> {
-  const { options, directory, screen } = parts;
-  const now = new Date();
-  const { service, workspace } = await setTheStage(parts, now);
-  const signal = abortedAlsoBy(service.ended, parts.signal);
-  const leads = await writeLeads(parts, now);
+export async function tour(deps: TourDeps) {
+  const { options, service, screen } = deps;
+  const { files } = service;
+  const { url, ended, workspace } = await startAll(deps);
+  const leads = await writeLeads(deps);
+  const { model, organisation, apiKey } = workspace;
+  const signal = AbortSignal.any([deps.signal, abortedBy(ended)]);
+  const target = { baseUrl: url, modelId: model._id, apiKey };
 
-  const scoring = {
-    url: service.url,
-    modelId: workspace.model._id,
-    apiKey: workspace.apiKey,
-    stream: screen.stream,
-    signal,
-  };
   screen.print();
-  const first = await scorePass({
-    ...scoring,
-    label: 'Scoring',
-    path: directory.file('leads'),
-    outputPath: directory.file('scored'),
-  });
+  const firstFile = { label: 'Scoring', path: files.leads, outputPath: files.scores };
+  const first = await scorePass({ ...target, ...firstFile }, screen.stream, signal);
+  show.pass(screen, first);
   const ranked = rankedLeads(leads, first.rows);
-  const quality = rankingQuality(
-    ranked.map(({ lead, row }) => ({ score: row.score, converted: lead.converted === 1 })),
-  );
-  const shown = await shownLeads(ranked, scoring);
-  showFirstPass(screen, { first, ranked, quality, shown });
-
-  const changes = changedLeads(
-    leads.map((lead) => lead.record),
-    { seed: options.seed, now: new Date() },
-  );
-  await writeFile(directory.file('changes'), leadsCsv(changes.map((change) => change.record)));
-  const happening = changes.filter((change) => change.what !== undefined).length;
-  screen.heading(
-    `Then ${happening === 0 ? 'none' : readableCount(happening)} of the leads ${happening === 1 ? 'does' : 'do'} something`,
-  );
-  const second = await scorePass({
-    ...scoring,
-    label: 'Scoring again',
-    path: directory.file('changes'),
-    outputPath: directory.file('rescored'),
-  });
-  const moved = movedLeads(leads, { changes, rows: second.rows });
-  showMovers(screen, { second, moved });
-
-  const { call, reply } = await callOnce({ service, workspace, ranked, signal });
-  const result = { service, workspace, first, ranked, quality, second, moved, call, reply };
-  showUsage(screen, result);
-  showCall(screen, result);
-  return result;
-}
-
-/** A signal that is also aborted, with the problem as its reason, when a part of the service ends. */
-function abortedAlsoBy(ended: Promise<DemoProblem>, signal: AbortSignal): AbortSignal {
-  const died = new AbortController();
-  void ended.then((problem) => died.abort(problem));
-  return AbortSignal.any([signal, died.signal]);
-}
-
-/** Makes the call that is shown, and reads its answer. */
-async function callOnce({
-  service,
-  workspace,
-  ranked,
-  signal,
-}: {
-  readonly service: RunningService;
-  readonly workspace: Workspace;
-  readonly ranked: readonly ScoredLead[];
-  readonly signal: AbortSignal;
-}): Promise<{ call: FirstCall; reply: Readonly<Record<string, unknown>> }> {
+  const best = ranked.slice(0, 8);
+  const worst = ranked.slice(Math.max(8, ranked.length - 4));
+  const records = [...best, ...worst].map(({ row }) => ({ crm_id: row.crm_id }));
   const tidy = ranked.find(({ lead }) => lead.untidyFields.length === 0) ?? ranked[0];
-  const record = tidy?.lead.record ?? {};
-  const { model, apiKey } = workspace;
-  const call = firstCall({ url: service.url, apiKey, modelId: model._id, record });
-  const response = await fetch(call.url, { method: 'POST', headers: call.headers, body: call.body, signal });
-  const reply: unknown = await response.json();
-  if (response.status !== 200 || typeof reply !== 'object' || reply === null)
-    throw new DemoProblem(`A call was refused with status ${response.status}: ${JSON.stringify(reply)}`);
-  return { call, reply: { ...reply } };
+  const call = singleCall(target, tidy?.lead.record ?? {});
+  const body = JSON.stringify({ model_id: model._id, explain: true, records });
+  const explained = await post<show.ScoreReply>({ ...call, body }, signal);
+  show.bestAndWorst(screen, { best, worst, reasons: explained.scores });
+  const histogram = new ScoreHistogram();
+  for (const { score } of first.rows) histogram.add(score);
+  show.scores(screen, first.rows, histogram.bins());
+  const outcomes = ranked.map(({ lead, row }) => ({ score: row.score, converted: lead.converted === 1 }));
+  const ranking = rankingQuality(outcomes);
+  show.ranking(screen, ranking);
+
+  const sent = leads.map((lead) => lead.record);
+  const changes = changedLeads(sent, { seed: options.seed, now: new Date() });
+  await writeFile(files.changes, leadsCsv(changes.map((change) => change.record)));
+  const changed = changes.filter(({ what }) => what !== undefined).length;
+  screen.heading(`Then something happens to ${changed === 0 ? 'none' : readableCount(changed)} of the leads`);
+  const secondFile = { label: 'Scoring again', path: files.changes, outputPath: files.rescored };
+  const second = await scorePass({ ...target, ...secondFile }, screen.stream, signal);
+  show.pass(screen, second);
+  const { biggest, ...moves } = movementOf(leads, changes, second.rows);
+  show.movement(screen, second, { biggest, ...moves });
+
+  const reply = await post<show.ScoreReply>(call, signal);
+  show.usage(screen, reply.usage);
+  show.call(screen, call, reply);
+  const movers = biggest.map(({ row, change, delta }) => {
+    const { crm_id, previous_score, score } = row;
+    return { crm_id, previous_score, score, delta, sent: change.record };
+  });
+  const document = {
+    ...{ records: options.records, seed: options.seed },
+    urls: { service: url, score: `${url}/v1/score`, docs: `${url}/docs`, ready: `${url}/readyz` },
+    ...{ org_id: organisation._id, plan: organisation.plan },
+    ...{ model_id: model._id, model_version: model.version, api_key: apiKey },
+    first_pass: { ...first.summary, histogram: histogram.bins() },
+    ranking: { synthetic: true, ...ranking },
+    second_pass: { ...second.summary, changed, ...moves, biggest_movers: movers },
+    usage: reply.usage,
+  };
+  return { url, ended, workspace, document };
+}
+
+async function startAll({ options, service, screen }: TourDeps) {
+  const { config } = service;
+  const urls = await screen.step('servers', {
+    doing: 'starting Redis and MongoDB',
+    work: () => service.startServers(),
+    outcome: () => `a Redis and a MongoDB of its own, data in ${service.shown()}`,
+  });
+  const running = await screen.step('service', {
+    doing: 'starting a gateway and workers',
+    work: () => service.start(urls),
+    outcome: ({ url }) =>
+      `a gateway on ${url}, ${config.workers} ${config.workers === 1 ? 'worker' : 'workers'}`,
+  });
+  const records = 2 * options.records + 13; // both passes, the reasons, and the call at the end
+  const workspace = await screen.step('workspace', {
+    doing: 'creating an organisation, a model and a key',
+    work: () => createWorkspace({ mongoUrl: urls.mongoUrl, config, records, now: new Date() }),
+    outcome: ({ organisation, limit, model, fieldCount }) =>
+      `organisation "${organisation.name}" on plan ${organisation.plan}: ${readableCount(limit)} records a month\n` +
+      `model "${model.name}" ${model.version}, which reads ${fieldCount} CRM fields\n` +
+      'a live API key, stored only as a hash',
+  });
+  return { ...running, workspace };
+}
+
+async function writeLeads({ options, service, screen }: TourDeps) {
+  const leads = generateLeads({ seed: options.seed, count: options.records, now: new Date() });
+  const csv = leadsCsv(leads.map((lead) => lead.record));
+  await screen.step('leads', {
+    doing: 'writing the file',
+    work: () => writeFile(service.files.leads, csv),
+    outcome: () =>
+      `${readableCount(leads.length)} made-up CRM records, untidy as real ones, in\n` +
+      `${service.shown(service.files.leads)} (${readableBytes(Buffer.byteLength(csv))})`,
+  });
+  return leads;
+}
+
+function abortedBy(ended: Promise<Error>): AbortSignal {
+  const controller = new AbortController();
+  void ended.then((problem) => controller.abort(problem));
+  return controller.signal;
 }

@@ -3,23 +3,23 @@ import fc from 'fast-check';
 import { bar, gauge } from '../../../scripts/terminal/bar.js';
 import { renderHistogram, ScoreHistogram } from '../../../scripts/terminal/histogram.js';
 
-describe('histogram', () => {
-  it('counts every score in the bin that its label says', () => {
+describe('ScoreHistogram and bars', () => {
+  it('counts every score in the bin with its label', () => {
     const score = fc.integer({ min: 0, max: 100 });
     fc.assert(
       fc.property(fc.array(score), (scores) => {
         const histogram = new ScoreHistogram();
         for (const each of scores) histogram.add(each);
         for (const { label, count } of histogram.bins()) {
-          const [least = 0, most = 0] = label.split('-').map(Number);
-          expect(count, label).to.equal(scores.filter((each) => each >= least && each <= most).length);
+          const [min = 0, max = 0] = label.split('-').map(Number);
+          expect(count, label).to.equal(scores.filter((each) => each >= min && each <= max).length);
         }
         expect(histogram.bins()).to.have.length(10);
       }),
     );
   });
 
-  it('goes on from counts that were kept', () => {
+  it('continues from given counts', () => {
     const histogram = new ScoreHistogram([1, 2]);
     histogram.add(100);
     expect(histogram.toCounts()).to.deep.equal([1, 2, 0, 0, 0, 0, 0, 0, 0, 1]);
@@ -38,12 +38,12 @@ describe('histogram', () => {
     expect(lines[1])
       .to.include(bar(0.5, full))
       .and.match(/ 750 {2}33\.3 %$/);
-    expect(lines[2], 'one is seen').to.include('▏');
+    expect(lines[2], 'a single value is visible').to.include('▏');
     expect(lines[3]).to.match(/^30-39 +0 {3}0\.0 %$/);
     for (const line of lines) expect(line.length).to.be.at.most(60);
   });
 
-  it('draws a bar to an eighth of a character', () => {
+  it('draws a bar with a precision of an eighth of a character', () => {
     expect(bar(0, 10)).to.equal('');
     expect(bar(0.05, 10)).to.equal('▌');
     expect(bar(2, 3)).to.equal('███');

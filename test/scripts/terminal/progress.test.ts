@@ -9,7 +9,7 @@ import {
 } from '../../../scripts/terminal/readable-numbers.js';
 
 describe('pace', () => {
-  it('gives the rate and the time left from what happened lately', () => {
+  it('computes the rate and the time left from two samples', () => {
     const pace = new Pace(10_000);
     pace.sample(0, { done: 0, fraction: 0 });
     expect(pace.read()).to.deep.equal({ perSecond: undefined, leftMs: undefined });
@@ -17,7 +17,7 @@ describe('pace', () => {
     expect(pace.read()).to.deep.equal({ perSecond: 250, leftMs: 8_000 });
   });
 
-  it('forgets what lies before its window', () => {
+  it('ignores samples before its window', () => {
     const pace = new Pace(1_000);
     for (let second = 0; second <= 10; second += 1)
       pace.sample(1_000 * second, { done: 0, fraction: undefined });
@@ -25,7 +25,7 @@ describe('pace', () => {
     expect(pace.read().perSecond).to.be.within(300, 600);
   });
 
-  it('does not promise an end while nothing moves', () => {
+  it('returns no time left while the fraction does not grow', () => {
     const pace = new Pace();
     pace.sample(0, { done: 5, fraction: 0.5 });
     pace.sample(1_000, { done: 5, fraction: 0.5 });
@@ -34,7 +34,7 @@ describe('pace', () => {
 });
 
 describe('progress', () => {
-  it('writes a line now and then where there is no terminal', () => {
+  it('writes lines without a terminal, and a repeated note only once', () => {
     const stream = new PassThrough();
     const progress = new Progress({ stream, label: 'Scoring', unit: 'records', lineEveryMs: 0 });
     progress.start();
@@ -48,7 +48,7 @@ describe('progress', () => {
     expect(lines[1]).to.match(/waiting for the rate limit$/);
   });
 
-  it('draws a bar over itself on a terminal, and leaves the last state', () => {
+  it('redraws a bar on a terminal, and leaves the last state', () => {
     const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 80, cursorTo: () => true });
     const progress = new Progress({ stream, label: 'Scoring', unit: 'records' });
     progress.start();
@@ -60,7 +60,7 @@ describe('progress', () => {
 });
 
 describe('readable numbers', () => {
-  it('are short and have their unit', () => {
+  it('group thousands and carry their unit', () => {
     expect([0, 999, 12_345, -2_000].map(readableCount)).to.deep.equal(['0', '999', '12,345', '-2,000']);
     expect([0, 840, 12_000, 59_600, 185_000, 7_800_000].map(readableDuration)).to.deep.equal([
       ...['0.0 s', '0.8 s', '12 s', '1 min 00 s', '3 min 05 s', '2 h 10 min'],

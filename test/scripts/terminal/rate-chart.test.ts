@@ -8,8 +8,8 @@ const bar = (rate: number, records: number): RateBar => ({
 const figures = (...bars: RateBar[]): string =>
   renderRateChart(bars).replace(/[█▒░]/g, '').replace(/\s+/g, ' ');
 
-describe('a chart of rates', () => {
-  it('gives rates with one decimal, and small ones with as many as tell them from none', () => {
+describe('renderRateChart', () => {
+  it('shows rates with one decimal, and with more when all rates would round to zero', () => {
     expect(figures(bar(0.5, 50))).to.equal('80-100 50.0 % [25.0, 75.0] 25 of 50');
     expect(figures(bar(0.008, 1000))).to.equal('80-100 0.8 % [0.4, 1.2] 8 of 1,000');
     expect(figures(bar(0.004, 1000))).to.equal('80-100 0.40 % [0.20, 0.60] 4 of 1,000');
@@ -17,7 +17,7 @@ describe('a chart of rates', () => {
     expect(figures(bar(0.4, 50), bar(0, 50))).to.include(' 0.0 % [0.0, 0.0] 0 of 50');
   });
 
-  it('has no bar where there are no records', () => {
+  it('draws no bar without records', () => {
     expect(figures(bar(0, 0))).to.equal('80-100 no records');
   });
 });

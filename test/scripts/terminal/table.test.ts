@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { renderFields, renderTable } from '../../../scripts/terminal/table.js';
 
-describe('table', () => {
+describe('renderTable and renderFields', () => {
   const columns = [
     { name: 'Key', whole: true },
     { name: 'Name' },
     { name: 'Calls', align: 'right' },
   ] as const;
 
-  it('aligns columns, numbers to the right, under a rule', () => {
+  it('aligns columns under a rule, right-aligned ones to the right', () => {
     const text = renderTable(columns, [
       ['key_1', 'HubSpot', '10'],
       ['key_2', 'x', '1,000'],
@@ -22,7 +22,7 @@ describe('table', () => {
     ]);
   });
 
-  it('wraps long cells to the width, but never a whole one', () => {
+  it('wraps long cells to the width, but not in a column marked `whole`', () => {
     const id = 'key_'.padEnd(30, 'x');
     const text = renderTable(columns, [[id, 'a rather long name of a key', '5']], { width: 50 });
     expect(Math.max(...text.split('\n').map((line) => line.length))).to.be.at.most(50);
@@ -31,17 +31,17 @@ describe('table', () => {
     expect(narrow).to.include(id);
   });
 
-  it('cuts no number, however narrow the line is', () => {
+  it('cuts no number when the line is too narrow', () => {
     const text = renderTable(columns, [['key_1', 'HubSpot', '1,800,000,000']], { width: 20 });
     expect(text).to.include('1,800,000,000');
   });
 
-  it('counts characters that take two places as two', () => {
+  it('counts double-width characters as two columns', () => {
     const [, rule = ''] = renderTable([{ name: 'A' }, { name: 'B' }], [['日本', 'x']]).split('\n');
     expect(rule).to.equal('────  ─');
   });
 
-  it('keeps every word of every cell, within the width, without spaces at line ends', () => {
+  it('keeps every word of every cell, within the width and without trailing spaces', () => {
     const word = fc.string({ unit: fc.constantFrom('a', 'b', 'ü'), minLength: 1, maxLength: 8 });
     const cell = fc.array(word, { maxLength: 12 }).map((words) => words.join(' '));
     const rows = fc.array(fc.tuple(cell, cell, cell), { maxLength: 6 });
@@ -62,7 +62,7 @@ describe('table', () => {
     );
   });
 
-  it('puts fields under each other, wrapped, without those that have no value', () => {
+  it('renders one field a line, wraps values, and leaves out fields without a value', () => {
     const text = renderFields(
       [
         ['Model', 'mdl_1'],

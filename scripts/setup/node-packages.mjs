@@ -1,15 +1,45 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { firstLines, lastLines, runCommand } from './run-command.mjs';
-import { SetupProblem } from './step.mjs';
+import { firstLines, lastLines, runCommand, SetupProblem } from './step.mjs';
 
 /**
- * Installs the npm packages of package-lock.json when `node_modules` does not hold exactly them, and checks that the
- * one with native code loads. No package's install script is run, so nothing is downloaded beside the packages.
+ * Checks this Node's version against package.json.
+ * @param {string} root
+ * @throws SetupProblem naming the version to install
+ */
+export async function checkNodeVersion(root) {
+  const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  const minVersion = engines.node.replace('>=', '');
+  const [minMajor, minMinor] = minVersion.split('.').map(Number);
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < minMajor || (major === minMajor && minor < minMinor)) {
+    throw new SetupProblem(`Node ${process.versions.node} is too old: install ${minVersion} or later.`);
+  }
+}
+
+/**
+ * Checks this Node's version and the operating system.
+ * @param {string} root
+ * @returns {Promise<string>} the version of Node
+ * @throws SetupProblem naming what to install
+ */
+export async function checkNode(root) {
+  await checkNodeVersion(root);
+  if (process.platform === 'win32') {
+    throw new SetupProblem(
+      'Redis and this set-up need Linux or macOS: on Windows, use the Windows Subsystem for Linux.',
+    );
+  }
+  return process.versions.node;
+}
+
+/**
+ * Installs the npm packages of package-lock.json when `node_modules` differs from it, and checks that
+ * onnxruntime-node loads. Install scripts do not run, so they download nothing.
  * @param {object} options
  * @param {string} options.root
  * @param {(line: string) => void} options.say
- * @returns {Promise<string>} what is there now
+ * @returns {Promise<string>} the outcome
  */
 export async function preparePackages({ root, say }) {
   const wanted = await readPackages(join(root, 'package-lock.json'));
@@ -21,7 +51,7 @@ export async function preparePackages({ root, say }) {
   return upToDate ? 'as in package-lock.json' : 'installed';
 }
 
-/** The packages of a lock file by their folder; npm writes one of what it installed into node_modules as well. */
+/** The packages of a lock file by their folder. npm also writes such a file into node_modules. */
 async function readPackages(lockFile) {
   try {
     return JSON.parse(await readFile(lockFile, 'utf8')).packages;
@@ -34,9 +64,9 @@ function holdsAll(wanted, installed) {
   if (installed === undefined) return false;
   return Object.entries(wanted).every(([folder, { integrity, version, ...rest }]) => {
     if (folder === '') return true;
-    const there = installed[folder];
-    if (there === undefined) return rest.optional === true && !isForThisMachine(rest);
-    return there.version === version && there.integrity === integrity;
+    const present = installed[folder];
+    if (present === undefined) return rest.optional === true && !isForThisMachine(rest);
+    return present.version === version && present.integrity === integrity;
   });
 }
 
@@ -62,8 +92,8 @@ async function install({ root, say, wanted }) {
 }
 
 /**
- * Whether all that `npm ci` refuses is that the lock file leaves out optional packages, as one does that was written
- * against a registry without them. `npm install` copes with that, and keeps to the versions of the lock file.
+ * Whether `npm ci` failed only because the lock file lacks optional packages. A registry without them causes this.
+ * `npm install` accepts such a lock file and installs the versions in it.
  */
 function onlyLacksOptionalPackages({ output, wanted }) {
   const optional = new Set(

@@ -1,0 +1,111 @@
+import { closeSync, openSync } from 'node:fs';
+import { mkdir, readFile, rm, rmdir } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join, relative } from 'node:path';
+import { type Config, childEnvironment, readConfig } from '../../../shared/config.js';
+import { messageOf } from '../../../shared/errors.js';
+import { projectFile } from '../../../shared/project-root.js';
+import { acceptsConnections } from '../../local-servers/loopback-port.js';
+import {
+  endLeftoverServers,
+  type PrivateServers,
+  privateServers,
+} from '../../local-servers/private-servers.js';
+import { type Stack, startStack } from '../../stack/stack.js';
+
+/** The environment may hold an installation's settings: they must not reach the demo. */
+const clearedSettings = {
+  ...{ REDIS_URL: undefined, MONGODB_URL: undefined, KEY_PEPPER: undefined, HOST: undefined },
+  ...{ BASE_URL: undefined, DOCS_URL: undefined, CLOCK_OFFSET_MS: undefined, LOG_LEVEL: undefined },
+};
+
+/** The demo's own servers, gateway and worker pool, and the directory with their data, logs and the demo's files. */
+export class DemoService {
+  readonly config: Config = readConfig(childEnvironment(clearedSettings), availableParallelism());
+  readonly files: Readonly<
+    Record<'leads' | 'scores' | 'changes' | 'rescored' | 'gateway_log' | 'workers_log', string>
+  >;
+  private servers: PrivateServers | undefined;
+  private stack: Stack | undefined;
+
+  /** @param directory an absolute path */
+  constructor(private readonly directory: string) {
+    this.files = {
+      leads: join(directory, 'leads.csv'),
+      scores: join(directory, 'leads.scored.jsonl'),
+      changes: join(directory, 'changes.csv'),
+      rescored: join(directory, 'changes.scored.jsonl'),
+      gateway_log: join(directory, 'gateway.log'),
+      workers_log: join(directory, 'workers.log'),
+    };
+  }
+
+  /** A path as a reader would type it: from the project's root when it is inside. */
+  shown(path = this.directory): string {
+    const fromRoot = relative(projectFile('.'), path);
+    return fromRoot.startsWith('..') ? path : fromRoot;
+  }
+
+  /**
+   * Makes the directory, without the files of an earlier demo.
+   * @throws Error when another demo runs on it
+   */
+  async prepare(): Promise<void> {
+    const ownerPid = await endLeftoverServers(this.directory);
+    if (ownerPid !== undefined)
+      throw new Error(
+        `A demo is up already (process ${ownerPid}), with its data in ${this.shown()}.\n` +
+          'Stop it first with Ctrl-C where it runs, or add --directory DIR to run another one beside it.',
+      );
+    await this.removeFiles();
+    await mkdir(this.directory, { recursive: true, mode: 0o700 });
+  }
+
+  /** Removes everything that a demo creates, nothing else, and the directory when it is empty then. */
+  async removeFiles(): Promise<void> {
+    const { scores, rescored } = this.files;
+    const scoredByReader = join(this.directory, 'leads.scored.csv'); // by the command that --keep shows
+    const paths = [
+      ...Object.values(this.files),
+      ...['mongo', 'redis', 'servers.json'].map((entry) => join(this.directory, entry)),
+      ...[scores, rescored, scoredByReader].flatMap((path) => [path, `${path}.resume.json`]),
+    ];
+    await Promise.all(paths.map((path) => rm(path, { recursive: true, force: true, maxRetries: 3 })));
+    await rmdir(this.directory).catch(() => undefined); // it holds other files, or was never made
+  }
+
+  async startServers(): Promise<PrivateServers> {
+    this.servers = await privateServers({ directory: this.directory, keep: true });
+    return this.servers;
+  }
+
+  /** @throws Error with the ends of the logs when a process does not start */
+  async start({ redisUrl, mongoUrl }: PrivateServers): Promise<{ url: string; ended: Promise<Error> }> {
+    const port = (await acceptsConnections(this.config.port)) ? 0 : this.config.port;
+    const ports = { PORT: String(port), ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0' };
+    const { gateway_log, workers_log } = this.files;
+    const log = { gateway: openSync(gateway_log, 'w', 0o600), worker: openSync(workers_log, 'w', 0o600) };
+    try {
+      const environment = { ...clearedSettings, ...ports };
+      this.stack = await startStack({ redisUrl, mongoUrl, environment, log });
+    } catch (cause) {
+      throw await this.withLogs(messageOf(cause));
+    } finally {
+      for (const descriptor of Object.values(log)) closeSync(descriptor);
+    }
+    return { url: this.stack.url, ended: this.stack.ended.then((how) => this.withLogs(how)) };
+  }
+
+  async stop(): Promise<void> {
+    await this.stack?.stop();
+    await this.servers?.stop();
+  }
+
+  private async withLogs(problem: string): Promise<Error> {
+    const ends = [this.files.gateway_log, this.files.workers_log].map(async (path) => {
+      const lines = (await readFile(path, 'utf8')).trimEnd().split('\n').slice(-4);
+      return `The end of ${this.shown(path)}:\n${lines.map((line) => `  ${line.slice(0, 200)}`).join('\n')}`;
+    });
+    return new Error([problem, ...(await Promise.all(ends))].join('\n'));
+  }
+}

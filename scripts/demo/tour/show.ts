@@ -1,0 +1,199 @@
+import type { ReplyUsage, ScoreRow } from '../../cli/score/api-reply.js';
+import { bar, gauge } from '../../terminal/bar.js';
+import { type HistogramBin, renderHistogram } from '../../terminal/histogram.js';
+import { readableCount, readableDuration } from '../../terminal/readable-numbers.js';
+import { renderFields, renderTable } from '../../terminal/table.js';
+import { wrapJson } from '../../terminal/wrap-text.js';
+import type { DemoService } from './demo-service.js';
+import type { Workspace } from './demo-workspace.js';
+import type { Movement, Ranking, ScoredLead } from './figures.js';
+import type { ScoreCall, ScoredPass } from './score-calls.js';
+import type { Screen } from './screen.js';
+
+const tableWidth = { width: 78 };
+const number = { align: 'right', whole: true } as const;
+
+/** The members of an answer that are shown apart. */
+export type ScoreReply = Readonly<Record<string, unknown>> & {
+  readonly scores: readonly ScoreRow[];
+  readonly usage: ReplyUsage;
+};
+
+export function pass(screen: Screen, { summary }: ScoredPass): void {
+  const { records, calls, seconds, records_per_second: rate } = summary;
+  screen.paragraph(
+    `${readableCount(records)} records in ${readableCount(calls)} HTTP ${calls === 1 ? 'call' : 'calls'} and ` +
+      `${readableDuration(1000 * seconds)}: ${readableCount(rate)} a second on this machine.`,
+  );
+}
+
+/** @param leads.reasons answers for the best and the worst leads, with reasons */
+export function bestAndWorst(
+  screen: Screen,
+  leads: Readonly<Record<'best' | 'worst', readonly ScoredLead[]>> & {
+    readonly reasons: readonly ScoreRow[];
+  },
+): void {
+  const { best, worst } = leads;
+  const reasons = new Map(leads.reasons.map((row) => [row.crm_id, row.top_reason_1]));
+  const cells = ({ row }: ScoredLead): string[] => {
+    const reason = (reasons.get(row.crm_id) ?? '-').replace(/\s+/g, ' ').trim(); // CRM values may hold line breaks
+    return [row.crm_id ?? '', String(row.score), row.conversion_likelihood.toFixed(4), reason];
+  };
+  const isAll = worst.length === 0;
+  screen.heading(
+    isAll ? 'The leads, best first' : `The ${best.length} best leads, and the last ${worst.length}`,
+  );
+  const columns = [
+    { name: 'Lead', whole: true },
+    { name: 'Score', ...number },
+    { name: 'Likelihood', ...number },
+    { name: 'Main reason' },
+  ];
+  const rows = [...best.map(cells), ...(isAll ? [] : [['…']]), ...worst.map(cells)];
+  screen.block(renderTable(columns, rows, tableWidth));
+  screen.note(
+    'A separate call asked for the reasons, with "explain": true and only the crm_ids: Leadscore remembers the ' +
+      'fields.',
+  );
+}
+
+export function scores(screen: Screen, rows: readonly ScoreRow[], bins: readonly HistogramBin[]): void {
+  screen.heading('All scores');
+  screen.block(renderHistogram(bins, tableWidth));
+  screen.note(
+    'A score is a rank: 90 means better than 90 % of the leads that the model was trained on, so each row holds ' +
+      'about as many leads. The likelihood is the probability that the lead converts.',
+  );
+  const warned = rows.filter((row) => (row.warnings ?? []).length > 0);
+  const example = warned[0]?.warnings?.[0];
+  if (example !== undefined)
+    screen.note(`${readableCount(warned.length)} of the answers carry a warning, such as "${example}".`);
+}
+
+/** Shows how many leads of each score band convert, as bars. */
+export function ranking(screen: Screen, { leads, converted, bands, auc }: Ranking): void {
+  screen.heading('Do high scores find the leads that convert?');
+  const highest = Math.max(...bands.map((band) => band.rate ?? 0), Number.EPSILON);
+  const lines = bands.map(({ label, leads: inBand, rate }) => {
+    const drawn = screen.styled('cyan', bar((rate ?? 0) / highest, 40).padEnd(40));
+    const share = (rate === null ? '-' : percent(rate)).padStart(7);
+    return `score ${label.padStart(6)}  ${drawn} ${share} of ${readableCount(inBand)}`;
+  });
+  screen.block(`${lines.reverse().join('\n')}\n`);
+  const average = converted / Math.max(1, leads);
+  const top = bands.at(-1)?.rate ?? null;
+  if (top !== null && average > 0)
+    screen.paragraph(
+      `In the top band ${percent(top)} convert, of all leads ${percent(average)}: ${(top / average).toFixed(1)} times as many.`,
+    );
+  if (auc !== null)
+    screen.paragraph(
+      `A lead that converts scores higher than one that does not in ${percent(auc)} of all pairs (AUC ${auc.toFixed(3)}).`,
+    );
+  screen.paragraph(
+    'All data is synthetic: the generator drew which leads convert. The model has not seen these leads; it was ' +
+      'trained on others from the same generator.',
+  );
+}
+
+const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+
+/** Shows an example of a second call, and the leads whose score moved most. */
+export function movement(
+  screen: Screen,
+  { summary }: ScoredPass,
+  { up, down, same, biggest }: Movement,
+): void {
+  const [known, rose, fell, stayed] = [summary.enriched, up, down, same].map(readableCount);
+  screen.paragraph(
+    `${known} were known and come back enriched: ${rose} went up, ${fell} down, ${stayed} stayed.`,
+  );
+  const [example] = biggest;
+  if (example === undefined) return;
+  screen.note(
+    'A known lead needs only its crm_id and the new values. A lead without news is sent as its crm_id alone.',
+  );
+  const answered = JSON.stringify({ ...example.row, row: undefined }); // `row` is the line of the file
+  screen.print(`\n${wrapJson(JSON.stringify(example.change.record), { label: '  sent      ' })}`);
+  screen.print(`${wrapJson(answered, { label: '  answered  ' })}\n`);
+  const columns = [
+    { name: 'Company' },
+    { name: 'What happened' },
+    { name: 'Before', ...number },
+    { name: 'Now', ...number },
+    { name: 'Delta', ...number },
+  ];
+  const rows = biggest.map(({ lead, change, row, delta }) => {
+    const figures = [row.previous_score ?? '-', row.score, delta > 0 ? `+${delta}` : delta].map(String);
+    return [String(lead.record.Company ?? '-'), change.what ?? 'nothing', ...figures];
+  });
+  const coloured = (delta: string): string => screen.styled(delta.startsWith('+') ? 'green' : 'red', delta);
+  screen.block(renderTable(columns, rows, tableWidth).replace(/[+-]\d+$/gm, coloured));
+}
+
+export function usage(screen: Screen, { current, limit, remaining, backstop }: ReplyUsage): void {
+  const drawn = screen.styled('cyan', gauge(current / Math.max(1, limit), 40));
+  screen.heading('Usage this month');
+  screen.print(`  ${drawn}  ${readableCount(current)} of ${readableCount(limit)} records`);
+  const left =
+    remaining >= 0
+      ? `${readableCount(remaining)} are left; a grace band follows`
+      : `These are ${readableCount(-remaining)} into the grace band`;
+  const stop =
+    backstop === null ? '' : `. At ${readableCount(backstop)}, calls are refused until the month ends`;
+  screen.note(`Each scored record counts one; a failed call counts nothing. ${left}${stop}.`);
+}
+
+export function call(screen: Screen, { curl }: ScoreCall, reply: ScoreReply): void {
+  screen.heading('One of the best leads, in one call');
+  screen.print(curl); // at the margin: a reader copies it without leading spaces
+  screen.note('answers');
+  const members = Object.entries(reply).map(([name, value]) => {
+    const json = JSON.stringify(value, (key, inner: unknown) =>
+      key === 'drivers' && Array.isArray(inner) ? [inner[0], `… ${inner.length} in all`] : inner,
+    );
+    return wrapJson(json, { label: `  ${JSON.stringify(name)}: `, indent: '    ' });
+  });
+  screen.print(`\n{\n${members.join(',\n')}\n}`);
+}
+
+export function nextSteps(screen: Screen): void {
+  screen.heading('Now you');
+  const steps = renderFields([
+    ['npm run demo -- --keep', 'the same, but it keeps running: paste the call\nabove into another terminal'],
+    ['npm start', 'the service alone; its data stays'],
+    ['npx leadscore --help', 'organisations, keys, models; scoring your own files'],
+  ]);
+  screen.block(`${steps}\n`);
+  screen.print(readOn);
+}
+
+export function runningService(
+  screen: Screen,
+  { url, workspace, service }: { url: string; workspace: Workspace; service: DemoService },
+): void {
+  const { model, apiKey, organisation } = workspace;
+  const { files } = service;
+  const urlOption = url === 'http://127.0.0.1:8080' ? '' : ` --url ${url}`; // the CLI's default
+  screen.heading(`Leadscore is running on ${url}`);
+  screen.paragraph('Paste the call above into another terminal, or run one of these from this folder:');
+  screen.print(`
+npx leadscore score ${service.shown(files.leads)}${urlOption} \\
+  --model ${model._id} --key ${apiKey}
+
+npx leadscore usage show ${organisation._id}
+
+npx leadscore model show ${model._id}
+`);
+  const places = renderFields([
+    ['Logs', `${service.shown(files.gateway_log)}, ${service.shown(files.workers_log)}`],
+    ['Files', `${service.shown(files.leads)}, ${service.shown(files.scores)}`],
+    ['Reference', `${url}/docs`],
+  ]);
+  screen.block(`${places}\n`);
+  screen.print(`${readOn}\n\n${screen.styled('bold', 'Ctrl-C stops it.')}`);
+}
+
+const readOn = `Read on in README.md (overview and installation) and in docs/ (architecture,
+metering, your own models, operation).`;
