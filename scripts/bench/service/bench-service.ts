@@ -4,12 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { Db } from 'mongodb';
-import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { readBundle } from '../../../shared/bundle/read-bundle.js';
-import { ApiKeyStore } from '../../../shared/store/api-keys.js';
 import { connectMongo } from '../../../shared/store/connect.js';
-import { createModel } from '../../../shared/store/create-model.js';
-import { OrganisationStore } from '../../../shared/store/organisations.js';
 import { prepareDatabase } from '../../../shared/store/prepare.js';
 import { startMongo } from '../../local-servers/mongo-server.js';
 import { startRedis } from '../../local-servers/redis-server.js';
@@ -18,6 +13,7 @@ import { startStack } from '../../stack/stack.js';
 import type { MeasuredTarget } from '../load/messages.js';
 import { childProcessIds } from '../process-usage.js';
 import { profilingOptions } from '../profile/profiling.js';
+import { createLoadOrganisation, loadKeyBrand, unreachedLimit } from './organisation.js';
 
 /** The measured service with one organisation, whose quota and rate limit are never reached. */
 export interface BenchService extends MeasuredTarget {
@@ -30,11 +26,6 @@ export interface BenchService extends MeasuredTarget {
 
 export const workers = 2;
 
-const modelId = 'mdl_bench';
-const keyCount = 4;
-const recordsPerMonth = 1_000_000_000;
-const ratePerSecond = 1_000_000;
-const brand = 'leadscore';
 const pepper = 'pepper-of-the-benchmark';
 /** Holds all that a run writes, GB: a smaller cache would measure its eviction. */
 const mongoCacheGB = 4;
@@ -58,7 +49,14 @@ export async function startBenchService(
   ]);
   const { client, database } = await connectMongo(mongod.url, { name: 'leadscore-bench' });
   onEnd(() => client.close());
-  const secrets = await createOrganisation(database, options.bundlePath);
+  await prepareDatabase(database);
+  const { modelIds, secrets } = await createLoadOrganisation(database, {
+    name: 'Benchmark',
+    limit: unreachedLimit,
+    keys: ['live', 'live', 'live', 'live'],
+    pepper,
+    bundlePath: options.bundlePath,
+  });
 
   const logFile = join(directory, 'service.log');
   const log = openSync(logFile, 'w', 0o600);
@@ -74,7 +72,7 @@ export async function startBenchService(
   const { hostname, port } = new URL(stack.url);
   return {
     gateway: { host: hostname, port: Number(port), secrets },
-    modelId,
+    modelId: modelIds[0] ?? '',
     database,
     groups: {
       gateway: stack.gateways.map((gateway) => gateway.pid),
@@ -98,28 +96,11 @@ const settings = (profileDirectory: string | undefined): Record<string, string |
   WORKER_ADMIN_PORT: '0',
   WORKERS: String(workers),
   LOG_LEVEL: 'warn',
-  KEY_BRAND: brand,
+  KEY_BRAND: loadKeyBrand,
   KEY_PEPPER: pepper,
   CLOCK_OFFSET_MS: '0',
   NODE_OPTIONS: profileDirectory === undefined ? undefined : profilingOptions(profileDirectory),
 });
-
-/** @returns secrets of the API keys */
-async function createOrganisation(database: Db, bundlePath: string): Promise<string[]> {
-  const bundle = checkBundle(await readBundle(bundlePath));
-  const now = new Date();
-  await prepareDatabase(database);
-  const { _id: organisationId } = await new OrganisationStore(database).create(
-    { name: 'Benchmark', plan: 'enterprise', policy: 'warn', limit: recordsPerMonth },
-    now,
-  );
-  await createModel(database, { organisationId, bundle, now, modelId });
-  const key = { organisationId, kind: 'live', ratePerSecond, brand, pepper, now } as const;
-  const created = Array.from({ length: keyCount }, (_, index) =>
-    new ApiKeyStore(database).create({ ...key, name: `benchmark ${index + 1}` }),
-  );
-  return (await Promise.all(created)).map(({ secret }) => secret);
-}
 
 async function redisVersion(url: string): Promise<string> {
   const redis = new Redis(url);

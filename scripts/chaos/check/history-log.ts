@@ -5,10 +5,10 @@ import { dirname } from 'node:path';
 import type { HistoryEvent } from './history.js';
 
 const tickMs = 20;
-/** A timer that is this late was kept from running; less is what timers are late by. */
-const leastStandstillMs = 10;
+/** Lateness of a timer that counts as a stall. Node's timers are always a little late. */
+const minStallMs = 10;
 
-/** Collects what happens in a run: in memory, to be checked, and in a file, to be read when a check fails. */
+/** Events of a run: in memory for the checks, and in a file for a reader when a check fails. */
 export class HistoryLog {
   readonly events: HistoryEvent[] = [];
   private readonly beganMs = performance.now();
@@ -19,14 +19,14 @@ export class HistoryLog {
     this.watcher = setInterval(() => {
       const nowMs = performance.now();
       const lengthMs = nowMs - lastMs - tickMs;
-      if (lengthMs > leastStandstillMs) this.add({ kind: 'standstill', atMs: this.at(lastMs), lengthMs });
+      if (lengthMs > minStallMs) this.add({ kind: 'stall', atMs: this.at(lastMs), lengthMs });
       lastMs = nowMs;
     }, tickMs);
   }
 
   /**
-   * Begins a history; its times count from now.
-   * @param path a file of JSON lines, written anew; its directory is made when missing
+   * Begins a history. Its times count from now.
+   * @param path file of JSON lines. It is overwritten; its directory is created if missing
    */
   static async begin(path: string): Promise<HistoryLog> {
     await mkdir(dirname(path), { recursive: true });
@@ -35,7 +35,7 @@ export class HistoryLog {
     return new HistoryLog(file);
   }
 
-  /** Ms since the run began, of a time in the terms of `performance.now()`; of now by default. */
+  /** Converts a time of `performance.now()` (default: now) to ms since the run began. */
   at(monotonicMs = performance.now()): number {
     return monotonicMs - this.beganMs;
   }
@@ -45,7 +45,7 @@ export class HistoryLog {
     this.file.write(`${JSON.stringify(event)}\n`);
   }
 
-  /** Writes out what is left. Idempotent. */
+  /** Flushes the file. Idempotent. */
   async end(): Promise<void> {
     clearInterval(this.watcher);
     if (this.file.writableEnded) return;

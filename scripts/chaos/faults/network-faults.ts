@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { projectFile } from '../../shared/project-root.js';
-import type { SeededRandom } from '../demo/seeded-random.js';
+import { projectFile } from '../../../shared/project-root.js';
+import type { SeededRandom } from '../../demo/seeded-random.js';
+import type { FaultProxy, RequestFate } from '../fault-proxy.js';
 import { type ChaosStage, type Fault, type PlannedFault, seconds } from './fault.js';
-import type { FaultProxy, RequestFate } from './fault-proxy.js';
 
 type ServerName = 'redis' | 'mongo';
 
 const titles = { redis: 'Redis', mongo: 'MongoDB' } as const;
-const longestSilenceMs = 3_000;
-/** A request that does not come in this time is not waited for. */
-const waitForRequestMs = 1_000;
+const maxSilenceMs = 3_000;
+/** Maximum wait for a request to lose. */
+const requestTimeoutMs = 1_000;
+/** The gateway with proxies. */
 const proxied = 0;
 
-/** What is done to the connections of the gateway that has proxies. */
 export const networkFaults = (): readonly Fault[] => {
   const requests = requestsToLose();
   return [
@@ -22,7 +22,7 @@ export const networkFaults = (): readonly Fault[] => {
     {
       part: 'network',
       weight: 2,
-      plan: (random) => silence(serverOf(random), random.integer(300, longestSilenceMs)),
+      plan: (random) => silence(serverOf(random), random.integer(300, maxSilenceMs)),
     },
     { part: 'network', weight: 2, plan: (random) => lose(random.pick(requests), 'lost') },
     { part: 'network', weight: 4, plan: (random) => lose(random.pick(requests), 'reply-lost') },
@@ -32,11 +32,11 @@ export const networkFaults = (): readonly Fault[] => {
 interface LosableRequest {
   readonly server: ServerName;
   readonly name: string;
-  /** As it stands in the request. */
+  /** Identifies the request: a part of its bytes. */
   readonly text: string;
 }
 
-/** A Lua script is called by the digest of its text. */
+/** EVALSHA names a Lua script by the SHA-1 of its text. */
 function requestsToLose(): readonly LosableRequest[] {
   const script = (name: string, file: string): LosableRequest => ({
     server: 'redis',
@@ -79,7 +79,7 @@ const lose = (
   name: `${fate === 'lost' ? '' : 'the reply to '}${name} of gateway ${proxied} lost`,
   cause: async (stage) => {
     const proxy = proxyOf(stage, server);
-    await Promise.race([proxy.next(text, fate), pause(waitForRequestMs)]);
+    await Promise.race([proxy.next(text, fate), pause(requestTimeoutMs)]);
     proxy.forget();
   },
 });

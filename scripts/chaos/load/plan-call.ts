@@ -1,25 +1,25 @@
-import type { UsageBucket } from '../../shared/redis-keys.js';
-import type { SeededRandom } from '../demo/seeded-random.js';
-import type { ChaosOrganisation } from './chaos-organisations.js';
-import type { CallEvent } from './history.js';
+import type { UsageBucket } from '../../../shared/redis-keys.js';
+import type { SeededRandom } from '../../demo/seeded-random.js';
+import type { CallEvent } from '../check/history.js';
+import type { ChaosOrganisation } from './organisations.js';
 
-/** A lead as a CRM sends it, with its crm_id among the fields. */
+/** A lead as a CRM sends it, with its crm_id. */
 export type Lead = Readonly<Record<string, unknown>>;
 
-/** What one caller is going to do. */
+/** Behaviour of one caller. */
 export interface PlannedCall {
   readonly organisation: ChaosOrganisation;
   readonly bucket: UsageBucket;
   readonly route: CallEvent['route'];
   readonly leads: readonly Lead[];
   readonly isIdempotent: boolean;
-  /** The caller closes the connection after so many ms; undefined for one who waits. */
+  /** Delay until the caller closes the connection; undefined if it waits for the answer. */
   readonly hangUpAfterMs: number | undefined;
-  /** The same call is made twice at once. */
+  /** The call is sent twice at once. */
   readonly hasTwin: boolean;
-  /** The call is made again although it was answered. */
+  /** The call is sent again after its answer. */
   readonly isRepeated: boolean;
-  /** Waits before the call is made again, while it has not been answered for good. */
+  /** Delays of the retries until a final answer. */
   readonly retryAfterMs: readonly number[];
 }
 
@@ -34,10 +34,10 @@ const sizes = [
   { from: 51, to: 400, weight: 5 },
 ] as const;
 
-/** Records that a call has scored on average, over all routes; what a hard stop is chosen by. */
+/** Mean records per call over all routes. It determines the hard stop of an organisation. */
 export const meanRecords = 13;
 
-/** Draws what the next caller does. Only calls under an Idempotency-Key are made again. */
+/** Draws the behaviour of the next caller. Only calls with an Idempotency-Key are sent more than once. */
 export function planCall(
   random: SeededRandom,
   { organisations, leads }: { organisations: readonly ChaosOrganisation[]; leads: readonly Lead[] },

@@ -3,17 +3,16 @@ import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
 import { type ChaosStage, type Fault, type PlannedFault, seconds } from './fault.js';
 
-/** Longer than the deadline of the calls of a run. */
-const longestFreezeMs = 5_000;
-/** What a failover to a replica that was behind may lose. */
-const longestLossMs = 4_000;
+/** Exceeds the deadline of the calls of a run. */
+const maxFreezeMs = 5_000;
+/** Writes that a failover to a lagging replica may lose, ms. */
+const maxLossMs = 4_000;
 
-/** What is done to Redis and to MongoDB. */
 export const serverFaults = (): readonly Fault[] => [
-  { part: 'redis', weight: 3, plan: (random) => freeze('redis', random.integer(300, longestFreezeMs)) },
+  { part: 'redis', weight: 3, plan: (random) => freeze('redis', random.integer(300, maxFreezeMs)) },
   { part: 'redis', weight: 3, plan: () => restart('redis') },
-  { part: 'redis', weight: 1, plan: () => ({ name: 'Redis loses its data', cause: loseRedis }) },
-  { part: 'redis', weight: 2, plan: (random) => goBack(random.integer(500, longestLossMs)) },
+  { part: 'redis', weight: 1, plan: () => ({ name: 'Redis data lost', cause: loseRedis }) },
+  { part: 'redis', weight: 2, plan: (random) => goBack(random.integer(500, maxLossMs)) },
   { part: 'redis', weight: 3, plan: () => redisCommand('Redis emptied', (redis) => redis.flushall()) },
   {
     part: 'redis',
@@ -21,7 +20,7 @@ export const serverFaults = (): readonly Fault[] => [
     plan: () => redisCommand('Redis forgets its scripts', (redis) => redis.script('FLUSH')),
   },
   { part: 'redis', weight: 2, plan: (random) => fillRedis(random.integer(300, 2_000)) },
-  { part: 'mongo', weight: 3, plan: (random) => freeze('mongo', random.integer(300, longestFreezeMs)) },
+  { part: 'mongo', weight: 3, plan: (random) => freeze('mongo', random.integer(300, maxFreezeMs)) },
   { part: 'mongo', weight: 3, plan: () => restart('mongo') },
   { part: 'mongo', weight: 3, plan: (random) => stepDown(random.integer(1, 3)) },
 ];
@@ -52,7 +51,7 @@ async function loseRedis({ cluster }: ChaosStage): Promise<void> {
 }
 
 const goBack = (byMs: number): PlannedFault => ({
-  name: `Redis comes back with what it knew before, back by ${seconds(byMs)}`,
+  name: `Redis restored from an older copy, back by ${seconds(byMs)}`,
   cause: async ({ cluster }) => {
     await cluster.keepCopy('redis');
     await pause(byMs);
@@ -92,7 +91,7 @@ const stepDown = (forSeconds: number): PlannedFault => ({
 
 async function onRedis(url: string, work: (redis: Redis) => Promise<unknown>): Promise<void> {
   const redis = new Redis(url);
-  redis.on('error', () => undefined); // what the work itself fails with says so
+  redis.on('error', () => undefined); // the command itself rejects with the error
   try {
     await work(redis);
   } finally {

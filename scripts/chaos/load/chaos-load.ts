@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { SeededRandom } from '../demo/seeded-random.js';
-import type { ChaosOrganisation } from './chaos-organisations.js';
-import type { GatewaySlot } from './gateway-slot.js';
-import type { CallEvent } from './history.js';
-import type { HistoryLog } from './history-log.js';
+import type { SeededRandom } from '../../demo/seeded-random.js';
+import type { CallEvent } from '../check/history.js';
+import type { HistoryLog } from '../check/history-log.js';
+import type { GatewaySlot } from '../gateway-slot.js';
+import type { ChaosOrganisation } from './organisations.js';
 import { type Lead, type PlannedCall, planCall } from './plan-call.js';
 import { type SeenAnswer, sendCall } from './send-call.js';
 
@@ -20,14 +20,14 @@ export interface ChaosLoadOptions {
 const refused: SeenAnswer = { outcome: 'refused', isReplay: false, problem: 'no gateway' };
 
 /**
- * Makes calls at times that do not depend on how those before were answered, through the gateways in turn, and notes what
- * came of each. A caller with an Idempotency-Key tries again until the call is answered for good, three times at most.
+ * An open load over all gateways by round robin. Notes the outcome of each call. A caller with an Idempotency-Key retries up
+ * to three times until a final answer.
  */
 export class ChaosLoad {
   private readonly callers = new Set<Promise<void>>();
   private isOver = false;
   private sending: Promise<void> | undefined;
-  private turn = 0;
+  private lastGateway = 0;
 
   constructor(private readonly options: ChaosLoadOptions) {}
 
@@ -35,7 +35,7 @@ export class ChaosLoad {
     this.sending ??= this.send();
   }
 
-  /** Makes no more new calls, and waits until those that were made, and are made again, have ended. */
+  /** Ends the load and waits for the calls in flight and their retries. */
   async stop(): Promise<void> {
     this.isOver = true;
     await this.sending;
@@ -91,15 +91,17 @@ export class ChaosLoad {
     return answer;
   }
 
-  /** The next one in turn that runs, as a balancer chooses it; the next one where none does. */
+  /** Skips gateways that do not run, as a load balancer does. */
   private nextGateway(): number {
     const { gateways } = this.options;
-    this.turn += 1;
-    const inTurn = gateways.map((_, index) => (this.turn + index) % gateways.length);
-    return inTurn.find((gateway) => gateways[gateway]?.url !== undefined) ?? this.turn % gateways.length;
+    this.lastGateway += 1;
+    const inTurn = gateways.map((_, index) => (this.lastGateway + index) % gateways.length);
+    return (
+      inTurn.find((gateway) => gateways[gateway]?.url !== undefined) ?? this.lastGateway % gateways.length
+    );
   }
 }
 
-/** Whether trying again is of no use. */
+/** A retry would not help. */
 const isFinal = ({ outcome }: SeenAnswer): boolean =>
   outcome === 200 || (typeof outcome === 'number' && outcome < 500);

@@ -1,3 +1,4 @@
+import { forgivenMs } from '../watch-processors.js';
 import type {
   CallEvent,
   CounterEvent,
@@ -5,28 +6,26 @@ import type {
   HistoryEvent,
   LedgerEvent,
   RunEvent,
-  StandstillEvent,
+  StallEvent,
 } from './history.js';
 
-import { forgivenMs } from './watch-processors.js';
-
-/** Half a second: what an answer may come after its deadline. */
+/** Allowed delay of an answer after its deadline. */
 const graceMs = 500;
-/** A killed gateway's connections end within this long of it. */
+/** The connections of a killed gateway may end this long before the kill is noted. */
 const killSlackMs = 1_000;
 
 /**
- * Checks a history against what the service promises, whatever is done to it:
- * 1. a call that was answered with 200 has exactly one row in the ledger, with its count, and so have all attempts under
- *    one Idempotency-Key together;
- * 2. nothing else has one, but a call whose connection was lost may have one;
- * 3. each call is answered within its deadline and half a second, unless its gateway was killed, or frozen for as long, or
- *    the machine kept it from running (`forgivenMs`; for most of the time: see `notJudged`);
- * 4. usage never passes the hard stop;
- * 5. at the end Redis counts what the ledger adds up to, and holds nothing;
- * 6. each counted live record has its prediction, and no other has;
- * 7. no process ends that was not told to, and each that was killed can be started again.
- * @returns what does not hold, in words; nothing when all does
+ * Checks a history against the promises of the service:
+ * 1. A call that was answered with 200 has exactly one row in the ledger, with its count. All attempts under one
+ *    Idempotency-Key have one row together.
+ * 2. No other call has a row, except that a call whose connection was lost may have one.
+ * 3. Each call is answered within its deadline and half a second. Exceptions: its gateway was killed, or frozen for as
+ *    long, or the machine stalled it (`forgivenMs`; for stalls of most of the time see `notJudged`).
+ * 4. Usage never exceeds the hard stop.
+ * 5. At the end the counters in Redis equal the sums of the ledger and hold no reservation.
+ * 6. Each counted live record has its prediction, and no other record has one.
+ * 7. No process ends without a fault, and each killed process can be started again.
+ * @returns broken promises in words
  */
 export function checkHistory(events: readonly HistoryEvent[]): string[] {
   const ledger = ofKind(events, 'ledger');
@@ -42,10 +41,9 @@ export function checkHistory(events: readonly HistoryEvent[]): string[] {
 }
 
 /**
- * The answers of a history that came late, or were given up by a gateway that was told to stop, while the machine kept those
- * who wait for them, or their gateway, from running for half of the time or more: whether they would have come in time nobody
- * can tell.
- * @returns each in words
+ * Late and lost answers of calls whose gateway or caller was stalled for half of the time or more. A machine that busy cannot
+ * prove whether the service kept its deadline.
+ * @returns the answers in words
  */
 export const notJudged = (events: readonly HistoryEvent[]): string[] =>
   ofKind(events, 'run').flatMap((run) =>
@@ -79,11 +77,11 @@ function checkCounts(calls: readonly CallEvent[], ledger: readonly LedgerEvent[]
     ...[...groups.values()].flatMap((attempts) => checkGroup(attempts, rows)),
     ...ledger
       .filter((row) => !known.has(row.requestId))
-      .map((row) => `${row.callId} is in the ledger and was never called`),
+      .map((row) => `${row.callId} is in the ledger without a call`),
   ];
 }
 
-/** All attempts at one call: one row when any was answered with 200, none when not, one at most when any was lost. */
+/** The attempts at one call have one row if any got a 200, at most one if any was lost, otherwise none. */
 function checkGroup(
   attempts: readonly CallEvent[],
   rows: ReadonlyMap<string, readonly LedgerEvent[]>,
@@ -94,13 +92,13 @@ function checkGroup(
   const answered = attempts.filter(({ outcome }) => outcome === 200);
   const isRead = first.records === 0;
   const mayCount = !isRead && attempts.some(({ outcome }) => outcome === 'lost' || outcome === 'hung-up');
-  const least = !isRead && answered.length > 0 ? 1 : 0;
-  const most = mayCount ? 1 : least;
+  const min = !isRead && answered.length > 0 ? 1 : 0;
+  const max = mayCount ? 1 : min;
   const problems = attempts.flatMap(({ outcome, problem }) =>
     outcome === 200 && problem !== undefined ? `a 200 with ${problem}` : [],
   );
-  if (counted.length < least || counted.length > most)
-    problems.push(`${counted.length} rows in the ledger, which should be ${least} to ${most}`);
+  if (counted.length < min || counted.length > max)
+    problems.push(`${counted.length} rows in the ledger instead of ${min} to ${max}`);
   if (counted.some((row) => row.records !== first.records || row.bucket !== first.bucket))
     problems.push(`a row of ${counted.map((row) => `${row.records} ${row.bucket}`).join(', ')} records`);
   if (new Set(answered.map(({ scores }) => scores)).size > 1)
@@ -118,27 +116,27 @@ const checkAnswers = (events: readonly HistoryEvent[], run: RunEvent): string[] 
     .filter(({ isStarved }) => !isStarved)
     .map(({ text }) => text);
 
-/** An answer that came late or not at all. */
+/** A late or lost answer. */
 interface MissedAnswer {
   readonly text: string;
-  /** Whether the machine kept a process that it takes from running for half of the time or more. */
+  /** The gateway or the caller was stalled for half of the time or more. */
   readonly isStarved: boolean;
 }
 
 function missedAnswers(events: readonly HistoryEvent[], { deadlineMs }: RunEvent): MissedAnswer[] {
-  const standstills = ofKind(events, 'standstill');
+  const stalls = ofKind(events, 'stall');
   const faults = ofKind(events, 'fault');
   const kills = faults.filter(({ killedGateway }) => killedGateway !== undefined);
   return ofKind(events, 'call').flatMap((call) => {
-    const stood = standstills.filter(({ gateway }) => gateway === undefined || gateway === call.gateway);
-    const stoodStillMs = standstillMs(call, stood);
-    const dueMs = deadlineMs + graceMs + standstillMs(call, freezesOf(call, faults));
-    const missed = (what: string): MissedAnswer[] => [
-      { text: `${describeAttempt(call)}${what}`, isStarved: stoodStillMs >= call.tookMs / 2 },
+    const involved = stalls.filter(({ gateway }) => gateway === undefined || gateway === call.gateway);
+    const stalledMs = overlapMs(call, involved);
+    const dueMs = deadlineMs + graceMs + overlapMs(call, freezesOf(call, faults));
+    const missed = (suffix: string): MissedAnswer[] => [
+      { text: `${describeAttempt(call)}${suffix}`, isStarved: stalledMs >= call.tookMs / 2 },
     ];
     if (call.outcome === 'lost')
       return wasKilled(call, kills) ? [] : missed(', though its gateway was not killed');
-    if (typeof call.outcome !== 'number' || call.tookMs <= dueMs + forgivenMs(stoodStillMs, dueMs)) return [];
+    if (typeof call.outcome !== 'number' || call.tookMs <= dueMs + forgivenMs(stalledMs, dueMs)) return [];
     return missed(` after ${Math.round(call.tookMs)} ms`);
   });
 }
@@ -149,18 +147,18 @@ const wasKilled = ({ gateway, sentMs, tookMs }: CallEvent, kills: readonly Fault
       killedGateway === gateway && sentMs <= endedMs && sentMs + tookMs >= beganMs - killSlackMs,
   );
 
-/** When the gateway of a call stood still. */
+/** Freezes of the gateway of a call. */
 const freezesOf = ({ gateway }: CallEvent, faults: readonly FaultEvent[]) =>
   faults
     .filter(({ frozenGateway }) => frozenGateway === gateway)
     .map(({ beganMs, endedMs }) => ({ atMs: beganMs, lengthMs: endedMs - beganMs }));
 
-/** For how long the process that made a call, or its gateway, stood still while it waited for the answer. */
-const standstillMs = (
+/** Total length of the stalls that overlap a call. */
+const overlapMs = (
   { sentMs, tookMs }: CallEvent,
-  standstills: readonly Pick<StandstillEvent, 'atMs' | 'lengthMs'>[],
+  stalls: readonly Pick<StallEvent, 'atMs' | 'lengthMs'>[],
 ): number =>
-  standstills
+  stalls
     .filter(({ atMs, lengthMs }) => atMs <= sentMs + tookMs && atMs + lengthMs >= sentMs)
     .reduce((sum, { lengthMs }) => sum + lengthMs, 0);
 
@@ -172,7 +170,7 @@ function checkCounters(counters: readonly CounterEvent[], ledger: readonly Ledge
       .reduce((total, row) => total + row.records, 0);
     const problems: string[] = [];
     if (used !== sum) problems.push(`${name}: Redis counts ${used}, the ledger ${sum}`);
-    if (leased !== 0) problems.push(`${name}: ${leased} records are still held`);
+    if (leased !== 0) problems.push(`${name}: ${leased} records are still reserved`);
     if (sum > hardStop) problems.push(`${name}: ${sum} records, above the hard stop of ${hardStop}`);
     return problems;
   });
@@ -189,6 +187,6 @@ const checkFault = ({ name, failure }: FaultEvent): string[] =>
 function checkEnd({ strayPredictions, unexpectedDeaths }: RunEvent): string[] {
   return [
     ...(strayPredictions > 0 ? [`${strayPredictions} predictions of calls that are not in the ledger`] : []),
-    ...unexpectedDeaths.map((death) => `ended by itself: ${death}`),
+    ...unexpectedDeaths.map((death) => `unexpected end: ${death}`),
   ];
 }

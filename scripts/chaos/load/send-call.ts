@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto';
 import { request } from 'node:http';
-import type { CallEvent } from './history.js';
+import type { CallEvent } from '../check/history.js';
 import type { PlannedCall } from './plan-call.js';
 
-/** What a caller saw. */
+/** Outcome of a call as its caller sees it. */
 export type SeenAnswer = Pick<CallEvent, 'outcome' | 'problem' | 'isReplay' | 'usageCurrent' | 'scores'>;
 
 const paths = { batch: '/v1/score', webhook: '/v1/webhooks/score', usage: '/v1/usage' } as const;
-/** Far beyond every deadline: a call that was forgotten. */
+/** Far beyond every deadline. The gateway has lost track of such a call. */
 const forgottenAfterMs = 60_000;
 
 /**
- * Makes one call on a connection of its own and reads the answer.
- * @param url of a gateway
- * @param headers beside the key
+ * Sends one call on its own connection and reads the answer.
+ * @param headers in addition to the key
  */
 export function sendCall(
   url: string,
@@ -23,7 +22,7 @@ export function sendCall(
   const { organisation, bucket, route, hangUpAfterMs } = call;
   const body = bodyOf(call);
   return new Promise((resolve) => {
-    const without = (outcome: CallEvent['outcome'], problem: string) =>
+    const unanswered = (outcome: CallEvent['outcome'], problem: string) =>
       resolve({ outcome, problem, isReplay: false });
     const sent = request(`${url}${paths[route]}`, {
       agent: false,
@@ -36,15 +35,15 @@ export function sendCall(
       timeout: forgottenAfterMs,
     });
     let isHungUp = false;
-    sent.on('timeout', () => sent.destroy(new Error('forgotten')));
+    sent.on('timeout', () => sent.destroy(new Error('no answer within a minute')));
     sent.on('error', (error: NodeJS.ErrnoException) => {
-      if (isHungUp) without('hung-up', '');
-      else without(error.code === 'ECONNREFUSED' ? 'refused' : 'lost', error.message);
+      if (isHungUp) unanswered('hung-up', '');
+      else unanswered(error.code === 'ECONNREFUSED' ? 'refused' : 'lost', error.message);
     });
     sent.on('response', (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', (error) => without(isHungUp ? 'hung-up' : 'lost', error.message));
+      response.on('error', (error) => unanswered(isHungUp ? 'hung-up' : 'lost', error.message));
       response.on('end', () => {
         const isReplay = response.headers['idempotent-replayed'] === 'true';
         resolve(
