@@ -48,13 +48,12 @@ export class BenchRun {
     };
   }
 
-  /** V8 compiles, caches fill, and every known lead gets a previous score. */
+  /** V8 compiles the hot code, and caches fill. */
   private async warmUp(): Promise<void> {
     const { options, generator, chosen, progress } = this.deps;
     const called = chosen.filter(({ target }) => target !== 'floor');
     if (called.length === 0) return;
     progress.doing('warming up');
-    await generator.introduce();
     const kinds = new Map(called.map((scenario) => [`${scenario.target} ${scenario.shape}`, scenario]));
     for (const scenario of kinds.values()) {
       const load: Load = { kind: 'closed', callers: scenario.shape === 'batch' ? 4 : 32 };

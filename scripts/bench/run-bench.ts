@@ -21,7 +21,7 @@ export async function runBench(options: BenchOptions, { onEnd, end }: RunEnd): P
     options.profileDirectory && (await Profiling.prepareDirectory(options.profileDirectory));
   process.stderr.write('starting Redis, MongoDB, a gateway and two workers\n');
   const service = await startBenchService({ bundlePath, profileDirectory }, onEnd);
-  const machine = describeMachine(service.versions, { workers });
+  const machine = describeMachine(service.versions, workers);
   const { gateway, groups, modelId } = service;
   const preparation = { source: recordSourceOf(options), modelId, bundlePath };
   const [scorer, generator, floor] = await Promise.all([

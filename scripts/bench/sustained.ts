@@ -1,17 +1,9 @@
 import { type OnEnd, stoppedAtEnd } from '../stack/run-to-end.js';
 import { bar } from '../terminal/bar.js';
 import { MeasuringProcess } from './load/measuring-process.js';
-import type { LoadReport } from './load/messages.js';
 import { recordSourceOf } from './load/request-bodies.js';
-import { type BenchProgress, type ByPart, cpuMsPer1000, parts, recordsPerS } from './report/rows.js';
-import {
-  type Columns,
-  mapValues,
-  type ReportSection,
-  reportTable,
-  rounded,
-  wholeNumber,
-} from './report/tables.js';
+import { type BenchProgress, type BenchRow, benchRow, figuresDocument, parts } from './report/rows.js';
+import { type Columns, type ReportSection, reportTable, rounded, wholeNumber } from './report/tables.js';
 import type { CallShape } from './scenarios.js';
 import { startBenchService } from './service/bench-service.js';
 
@@ -30,10 +22,7 @@ interface Stretch {
   readonly endS: number;
   /** Records scored since the start of the load. */
   readonly recordsSoFar: number;
-  readonly recordsPerS: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly cpuMsPer1000: ByPart<number>;
+  readonly row: BenchRow;
 }
 
 export interface SustainedOptions {
@@ -82,11 +71,11 @@ async function measureSustained(name: string, options: SustainedOptions): Promis
   const { gateway, groups, modelId } = service;
   const preparation = { source: recordSourceOf(options), modelId, bundlePath, gateway };
   const generator = await stoppedAtEnd(onEnd, MeasuringProcess.start(preparation));
-  await generator.introduce();
 
   const stretches: Stretch[] = [];
   const count = Math.max(1, Math.round((minutes * 60_000) / stretchMs));
   const progress = progressOf(count);
+  const label = { name, concurrency: callers, callsPerSecond: undefined };
   for (let index = 0; index < count; index += 1) {
     progress.doing(name);
     const report = await generator.run({
@@ -97,48 +86,44 @@ async function measureSustained(name: string, options: SustainedOptions): Promis
       windowMs: stretchMs,
       target: { gateway, groups },
     });
-    stretches.push(stretchOf(report, stretches.at(-1)));
-    progress.measured({ name, concurrency: callers, callsPerSecond: undefined }, report);
+    const { endS, recordsSoFar } = stretches.at(-1) ?? { endS: 0, recordsSoFar: 0 };
+    stretches.push({
+      endS: endS + report.elapsedMs / 1000,
+      recordsSoFar: recordsSoFar + report.records,
+      row: benchRow(label, [report]),
+    });
+    progress.measured(label, report);
   }
   return { name, callers, stretches };
 }
 
-const stretchOf = (report: LoadReport, before: Stretch | undefined): Stretch => ({
-  endS: (before?.endS ?? 0) + report.elapsedMs / 1000,
-  recordsSoFar: (before?.recordsSoFar ?? 0) + report.records,
-  recordsPerS: recordsPerS(report),
-  p50Ms: report.latencyMs.p50,
-  p99Ms: report.latencyMs.p99,
-  cpuMsPer1000: cpuMsPer1000(report),
-});
-
-const stretchDocument = (stretch: Stretch) => ({
-  end_s: rounded(stretch.endS),
-  records: stretch.recordsSoFar,
-  records_per_s: rounded(stretch.recordsPerS),
-  p50_ms: rounded(stretch.p50Ms),
-  p99_ms: rounded(stretch.p99Ms),
-  cpu_ms_per_1000: mapValues(stretch.cpuMsPer1000, rounded),
+const stretchDocument = ({ endS, recordsSoFar, row }: Stretch) => ({
+  end_s: rounded(endS),
+  records: recordsSoFar,
+  ...figuresDocument(row),
 });
 
 /** One line per stretch, with a bar for the cost of 1,000 records. */
 function stretchTable(stretches: readonly Stretch[]): string {
-  const maxMs = Math.max(...stretches.map(({ cpuMsPer1000 }) => cpuMsPer1000.total));
+  const maxMs = Math.max(...stretches.map(totalMs));
   const columns: Columns<Stretch> = [
     ['seconds', ({ endS }) => endS.toFixed(0), 'right'],
     ['records so far', ({ recordsSoFar }) => wholeNumber(recordsSoFar)],
-    ['records/s', (stretch) => wholeNumber(stretch.recordsPerS)],
-    ['p50 ms', ({ p50Ms }) => p50Ms.toFixed(1)],
-    ['p99 ms', ({ p99Ms }) => p99Ms.toFixed(1)],
-    ...parts.map((part) => [part, (stretch: Stretch) => stretch.cpuMsPer1000[part].toFixed(1)] as const),
-    ['CPU-ms/1000', (stretch) => bar(stretch.cpuMsPer1000.total / maxMs, barWidth), 'left'],
+    ['records/s', ({ row }) => wholeNumber(row.recordsPerS.median)],
+    ['p50 ms', ({ row }) => row.p50Ms.median.toFixed(1)],
+    ['p99 ms', ({ row }) => row.p99Ms.median.toFixed(1)],
+    ...parts.map((part) => [part, ({ row }: Stretch) => row.cpuMsPer1000[part].median.toFixed(1)] as const),
+    ['CPU-ms/1000', (stretch) => bar(totalMs(stretch) / maxMs, barWidth), 'left'],
   ];
   return reportTable(columns, stretches);
 }
 
+const totalMs = ({ row }: Stretch): number => row.cpuMsPer1000.total.median;
+
 function growthLine(stretches: readonly Stretch[]): string {
-  const before = stretches[0]?.cpuMsPer1000.total ?? 0;
-  const after = stretches.at(-1)?.cpuMsPer1000.total ?? 0;
+  const [before = 0, after = 0] = [stretches[0], stretches.at(-1)].map(
+    (stretch) => stretch && totalMs(stretch),
+  );
   const ratio = (after / before).toFixed(2);
   return `last / first = ${after.toFixed(1)} / ${before.toFixed(1)} CPU-ms per 1000 records = ${ratio}`;
 }

@@ -33,11 +33,8 @@ export const callHead = (
  */
 export class HttpConnection {
   private waiting: Waiting | undefined;
-  private chunks: Buffer[] = [];
-  private received = 0;
-  private head = '';
-  /** Bytes of head and body. Undefined until the head is complete. */
-  private expected: number | undefined;
+  /** Bytes of the reply so far. */
+  private received: Buffer = Buffer.alloc(0);
 
   private constructor(private readonly socket: Socket) {
     socket.setNoDelay(true);
@@ -73,35 +70,19 @@ export class HttpConnection {
   }
 
   private receive(chunk: Buffer): void {
-    this.chunks.push(chunk);
-    this.received += chunk.length;
-    if (this.expected === undefined) this.readHead();
-    if (this.expected !== undefined && this.received >= this.expected) this.finish();
-  }
-
-  private readHead(): void {
-    const bytes = this.joined();
-    const end = bytes.indexOf(headEnd);
-    if (end < 0) return;
-    this.head = bytes.toString('latin1', 0, end);
-    const length = /content-length: (\d+)/i.exec(this.head)?.[1];
-    if (length === undefined) this.fail(new Error(`a reply has no Content-Length: ${this.head}`));
-    else this.expected = end + headEnd.length + Number(length);
-  }
-
-  private joined(): Buffer {
-    if (this.chunks.length !== 1) this.chunks = [Buffer.concat(this.chunks, this.received)];
-    return this.chunks[0] ?? Buffer.alloc(0);
-  }
-
-  private finish(): void {
-    const { waiting, head } = this;
-    const body = this.joined().subarray(head.length + headEnd.length);
-    this.waiting = undefined;
-    this.chunks = [];
-    this.received = 0;
-    this.expected = undefined;
-    waiting?.resolve({ status: Number(head.slice(9, 12)), head, body });
+    const bytes = this.received.length === 0 ? chunk : Buffer.concat([this.received, chunk]);
+    this.received = bytes;
+    const bodyStart = bytes.indexOf(headEnd) + headEnd.length;
+    if (bodyStart < headEnd.length) return;
+    const head = bytes.toString('latin1', 0, bodyStart - headEnd.length);
+    const length = /content-length: (\d+)/i.exec(head)?.[1];
+    if (length === undefined) this.fail(new Error(`a reply has no Content-Length: ${head}`));
+    else if (bytes.length >= bodyStart + Number(length)) {
+      const { waiting } = this;
+      this.waiting = undefined;
+      this.received = Buffer.alloc(0);
+      waiting?.resolve({ status: Number(head.slice(9, 12)), head, body: bytes.subarray(bodyStart) });
+    }
   }
 
   private fail(error: Error): void {

@@ -12,22 +12,19 @@ import type { Answer, GatewayAddress, LoadPlan, LoadReport, Preparation, Request
 import { batchRecords, RequestBodies } from './request-bodies.js';
 import { WindowMeter } from './window-meter.js';
 
-interface Prepared {
-  readonly introduce: () => Promise<void>;
-  readonly run: (plan: LoadPlan) => Promise<LoadReport>;
-}
+type Run = (plan: LoadPlan) => Promise<LoadReport>;
 
-async function prepare({ source, modelId, bundlePath, gateway }: Preparation): Promise<Prepared> {
+async function prepare({ source, modelId, bundlePath, gateway }: Preparation): Promise<Run> {
   const bodies = await RequestBodies.from(source, modelId);
-  if (gateway !== undefined)
-    return {
-      introduce: () => introduce(gateway, bodies),
-      run: (plan) => runLoad(plan, bodies.source(plan)),
-    };
-  const scorer = await FloorScorer.load(bundlePath);
-  return { introduce: async () => undefined, run: (plan) => runFloor(plan, scorer, bodies) };
+  if (gateway === undefined) {
+    const scorer = await FloorScorer.load(bundlePath);
+    return (plan) => runFloor(plan, scorer, bodies);
+  }
+  await introduce(gateway, bodies);
+  return (plan) => runLoad(plan, bodies.source(plan));
 }
 
+/** Scores every known lead once, so that each has a previous score. */
 async function introduce(gateway: GatewayAddress, bodies: RequestBodies): Promise<void> {
   const connection = await HttpConnection.open(gateway);
   const head = callHead(gateway, 'batch', gateway.secrets[0]);
@@ -52,16 +49,14 @@ async function runFloor(plan: LoadPlan, scorer: FloorScorer, bodies: RequestBodi
   return await meter.measure(plan, calls());
 }
 
-let prepared: Prepared | undefined;
+let run: Run | undefined;
 
 async function answer(request: Request): Promise<Answer> {
-  if (request.kind === 'prepare') {
-    prepared = await prepare(request.preparation);
-    return {};
+  if ('load' in request) {
+    if (run === undefined) throw new Error('a plan came before the preparation');
+    return { report: await run(request) };
   }
-  if (prepared === undefined) throw new Error(`"${request.kind}" was requested before "prepare"`);
-  if (request.kind === 'run') return { report: await prepared.run(request.plan) };
-  await prepared.introduce();
+  run = await prepare(request);
   return {};
 }
 

@@ -6,6 +6,7 @@ import type { Answer, LoadPlan, LoadReport, Preparation, Request } from './messa
 export class MeasuringProcess {
   private constructor(private readonly child: ChildProcess) {}
 
+  /** Resolves when every known lead has been scored once. */
   static async start(preparation: Preparation): Promise<MeasuringProcess> {
     const child = fork(projectFile('dist/scripts/bench/load/measuring-child.js'), {
       stdio: ['ignore', 2, 2, 'ipc'],
@@ -13,18 +14,13 @@ export class MeasuringProcess {
       serialization: 'advanced',
     });
     const started = new MeasuringProcess(child);
-    await started.ask({ kind: 'prepare', preparation });
+    await started.ask(preparation);
     return started;
-  }
-
-  /** Scores every known lead once. */
-  async introduce(): Promise<void> {
-    await this.ask({ kind: 'introduce' });
   }
 
   /** @throws Error if a reply was wrong or the process ended */
   async run(plan: LoadPlan): Promise<LoadReport> {
-    const report = await this.ask({ kind: 'run', plan });
+    const report = await this.ask(plan);
     if (report === undefined) throw new Error('a measuring process sent no report');
     return report;
   }

@@ -33,13 +33,8 @@ export interface LoadPlan extends Pick<Scenario, 'shape' | 'leads'> {
   readonly target: MeasuredTarget;
 }
 
-export type Request =
-  | { readonly kind: 'prepare'; readonly preparation: Preparation }
-  /** Scores every known lead once. */
-  | { readonly kind: 'introduce' }
-  | { readonly kind: 'run'; readonly plan: LoadPlan };
-
-/** The report answers `run`; the other requests have none. */
+/** The first request is a preparation and has no report. The others are plans. */
+export type Request = Preparation | LoadPlan;
 export type Answer = { readonly report?: LoadReport } | { readonly failure: string };
 
 /** Figures of one window. */

@@ -30,15 +30,14 @@ export interface BodySource {
 
 const knownLeads = 20_000;
 const seed = 20_261_101;
-const crmIdDigits = 10;
-const placeholder = '#'.repeat(crmIdDigits);
+const crmIdLength = 10; // of known and of new leads
+const crmIdMark = '"crm_id":"';
 /** An odd factor modulo 2^32 gives every number once and spreads neighbours (Knuth, TAOCP 6.4). */
 const scatterFactor = 2_654_435_761;
 
 /** Makes the bodies of all scenarios. The numbers of new leads continue across scenarios, so none is sent twice. */
 export class RequestBodies {
   private readonly known = new Map<CallShape, readonly Buffer[]>();
-  private readonly crmIdOffsets = new Map<Buffer, Uint32Array>();
   private fresh: readonly Buffer[] | undefined;
   private newLeads = 0;
 
@@ -59,7 +58,8 @@ export class RequestBodies {
   source({ shape, leads }: Pick<Scenario, 'shape' | 'leads'>): BodySource {
     if (leads === 'known') return cycle(this.ofKnownLeads(shape), shape === 'batch' ? batchRecords : 1);
     if (shape !== 'batch') throw new Error('new leads are sent in batches only');
-    const bodies = cycle(this.ofNewLeads(), batchRecords);
+    this.fresh ??= this.ofKnownLeads(shape).map((body) => Buffer.from(body));
+    const bodies = cycle(this.fresh, batchRecords);
     return { ...bodies, next: () => this.renewed(bodies.next()) };
   }
 
@@ -79,30 +79,12 @@ export class RequestBodies {
     return groups.map((group) => ({ model_id, records: group }));
   }
 
-  private ofNewLeads(): readonly Buffer[] {
-    this.fresh ??= inGroups(this.records, batchRecords).map((group) => {
-      const records = group.map((record) => ({ crm_id: placeholder, ...record }));
-      const body = Buffer.from(JSON.stringify({ model_id: this.modelId, records }));
-      const offsets = new Uint32Array(group.length);
-      for (let index = 0, from = 0; index < offsets.length; index += 1, from += 1) {
-        from = body.indexOf(placeholder, from);
-        offsets[index] = from;
-      }
-      this.crmIdOffsets.set(body, offsets);
-      return body;
-    });
-    return this.fresh;
-  }
-
-  /** Writes unused crm_ids into a body in place. The body must not be in flight. */
+  /** Writes unused crm_ids into a batch in place. The batch must not be in flight. */
   private renewed(body: Buffer): Buffer {
-    for (const offset of this.crmIdOffsets.get(body) ?? []) {
+    for (let at = body.indexOf(crmIdMark); at >= 0; at = body.indexOf(crmIdMark, at + crmIdMark.length)) {
       this.newLeads += 1;
-      let rest = Math.imul(this.newLeads, scatterFactor) >>> 0;
-      for (let digit = crmIdDigits - 1; digit >= 0; digit -= 1) {
-        body[offset + digit] = 48 + (rest % 10);
-        rest = Math.floor(rest / 10);
-      }
+      const id = Math.imul(this.newLeads, scatterFactor) >>> 0;
+      body.write(String(id).padStart(crmIdLength, '0'), at + crmIdMark.length, 'latin1');
     }
     return body;
   }
@@ -124,7 +106,10 @@ const withoutCrmId = ({ crm_id: _, ...fields }: WorkloadRecord): WorkloadRecord 
 
 /** The crm_ids of the known leads, shuffled: the records of a call are spread over the index, as in a CRM. */
 function shuffledCrmIds(): string[] {
-  const ids = Array.from({ length: knownLeads }, (_, index) => `LEAD-${String(index + 1).padStart(5, '0')}`);
+  const ids = Array.from(
+    { length: knownLeads },
+    (_, index) => `LEAD-${String(index + 1).padStart(crmIdLength - 5, '0')}`,
+  );
   const random = seededRandom(seed);
   for (let last = ids.length - 1; last > 0; last -= 1) {
     const other = random.integer(0, last);

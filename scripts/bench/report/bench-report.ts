@@ -2,21 +2,10 @@ import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import type { LoadReport } from '../load/messages.js';
 import type { Spread } from '../percentile.js';
 import { bareRow, comparedRow, floorRow } from '../scenarios.js';
-import { type BenchRow, type ByPart, loadText, parts } from './rows.js';
-import { type Columns, mapValues, reportTable, rounded, short, wholeNumber, withRange } from './tables.js';
+import { type BenchRow, figuresDocument, loadText, parts } from './rows.js';
+import { type Columns, reportTable, short, wholeNumber, withRange } from './tables.js';
 
-export interface Machine {
-  readonly cpu: string;
-  readonly cores: number;
-  readonly memory_gb: number;
-  readonly platform: string;
-  readonly node: string;
-  readonly redis: string;
-  readonly mongod: string;
-  readonly workers: number;
-  /** Mean number of runnable processes in the minute before the first window. */
-  readonly load_average: number;
-}
+export type Machine = ReturnType<typeof describeMachine>;
 
 /** Results of one run. */
 export interface BenchOutcome {
@@ -29,36 +18,32 @@ export interface BenchOutcome {
 /** Cores in use by other processes from which the figures are disturbed. */
 const noticeableCores = 0.1;
 
+/** This machine before the first window, and the versions of the servers on it. */
 export const describeMachine = (
-  service: Pick<Machine, 'redis' | 'mongod'>,
-  { workers }: Pick<Machine, 'workers'>,
-): Machine => ({
+  versions: { readonly redis: string; readonly mongod: string },
+  workers: number,
+) => ({
   cpu: cpus()[0]?.model.trim() ?? 'unknown',
   cores: availableParallelism(),
   memory_gb: Math.round(totalmem() / 2 ** 30),
   platform: `${process.platform} ${process.arch}`,
   node: process.versions.node,
-  redis: service.redis,
-  mongod: service.mongod,
+  redis: versions.redis,
+  mongod: versions.mongod,
   workers,
+  /** Mean number of runnable processes in the last minute. */
   load_average: Number((loadavg()[0] ?? 0).toFixed(2)),
 });
 
 /** The document of `--json`. */
 export function jsonReport({ rows, reports }: BenchOutcome, machine: Machine): string {
-  const medians = (spreads: ByPart<Spread>) => mapValues(spreads, ({ median }) => rounded(median));
   const othersCores = coresUsed(reports, (report) => report.othersCpuMs);
   return JSON.stringify({
     machine: { ...machine, others_cores: Number(othersCores.toFixed(2)) },
     rows: rows.map((row) => ({
       name: row.name,
       concurrency: row.concurrency,
-      records_per_s: rounded(row.recordsPerS.median),
-      p50_ms: rounded(row.p50Ms.median),
-      p95_ms: rounded(row.p95Ms.median),
-      p99_ms: rounded(row.p99Ms.median),
-      cpu_ms_per_1000: medians(row.cpuMsPer1000),
-      rss_mb: medians(row.rssMb),
+      ...figuresDocument(row),
     })),
   });
 }

@@ -1,6 +1,6 @@
 import type { LoadReport } from '../load/messages.js';
 import { type Spread, spreadOf } from '../percentile.js';
-import { mapValues } from './tables.js';
+import { mapValues, rounded } from './tables.js';
 
 /** Parts of the service with CPU time and memory of their own, and their sum. */
 export const parts = ['gateway', 'workers', 'redis', 'mongod', 'total'] as const;
@@ -54,6 +54,19 @@ export function benchRow(label: RowLabel, reports: readonly LoadReport[]): Bench
     p99Ms: spread(({ latencyMs }) => latencyMs.p99),
     cpuMsPer1000: spreads(cpuMsPer1000),
     rssMb: spreads(({ rssMb }) => byPart(rssMb)),
+  };
+}
+
+/** Medians of a row for `--json`. */
+export function figuresDocument(row: BenchRow) {
+  const medians = (spreads: ByPart<Spread>) => mapValues(spreads, ({ median }) => rounded(median));
+  return {
+    records_per_s: rounded(row.recordsPerS.median),
+    p50_ms: rounded(row.p50Ms.median),
+    p95_ms: rounded(row.p95Ms.median),
+    p99_ms: rounded(row.p99Ms.median),
+    cpu_ms_per_1000: medians(row.cpuMsPer1000),
+    rss_mb: medians(row.rssMb),
   };
 }
 
