@@ -1,58 +1,52 @@
 import { parseArgs } from 'node:util';
 import { projectFile } from '../../shared/project-root.js';
 import { UsageError } from '../stack/run-to-end.js';
-import { bareRow, besideBareRow, floorRow, scenarios } from './scenarios.js';
+import { bareRow, comparedRow, scenarios } from './scenarios.js';
 import { separateRowNames } from './separate-rows.js';
-import { sustainedRowNames } from './sustained-report.js';
+import { sustainedRowNames } from './sustained.js';
 
-/** What one run of the benchmark does. */
+/** Options of one run of the benchmark. */
 export interface BenchOptions {
-  /** Rows to measure: names of rows, or ids of scenarios; empty means all. */
+  /** Rows or ids of scenarios to measure. Empty: all. */
   readonly only: readonly string[];
-  /** One JSON document on standard output and nothing else. */
+  /** Prints one JSON document instead of tables. */
   readonly json: boolean;
-  /** The model: a directory or an archive. */
+  /** Model bundle: a directory or an archive. */
   readonly bundlePath: string;
-  /** Whether the bundle is the demo's, for which leads can be made up. */
+  /** True for the demo's bundle, whose leads can be generated. */
   readonly isDemoBundle: boolean;
-  /** How often each row is measured. */
+  /** Windows per row. */
   readonly repeats: number;
   /** Load before each window, ms. */
   readonly warmUpMs: number;
-  /** Length of a window, ms. */
   readonly windowMs: number;
-  /** Load before the first window of all, ms: time for V8 to compile what is hot. */
+  /** Load before the first window, ms. V8 compiles the hot code in this time. */
   readonly firstWarmUpMs: number;
-  /** How long a sustained row goes on. */
+  /** Length of a sustained row. */
   readonly minutes: number;
-  /** Where CPU profiles of the gateway and of a worker go; undefined for none. */
+  /** Target of the CPU profiles. Undefined: no profiles. */
   readonly profileDirectory: string | undefined;
 }
 
-/** Names that `--only` takes. */
-const rowNames: readonly string[] = [
-  ...new Set([floorRow, ...scenarios.flatMap(({ row, id }) => [row, id])]),
-];
+const rowNames = [...new Set(scenarios.flatMap(({ row, id }) => [row, id]))];
 
-/** What `--help` says. */
 export const usageText = `Measures throughput, latency and CPU of the whole service on this machine.
 
 npm run bench -- [options]
-  --quick          one short repeat (under 50 s) in place of three (3 to 4 minutes)
+  --quick          one short repeat (under 50 s) instead of three (3 to 4 minutes)
   --only NAME      measure this row only; may be given several times: ${rowNames.join(', ')};
-                   or, by themselves: ${separateRowNames.join(', ')}
-  --repeats N      how often each row is measured
-  --minutes N      how long each of ${sustainedRowNames.join(', ')} goes on (2)
-  --bundle PATH    another model bundle than the demo's; its golden records are sent
-  --profile DIR    write CPU profiles of the gateway and of one worker, and name the hottest functions
+                   or, without any of these: ${separateRowNames.join(', ')}
+  --repeats N      number of windows per row
+  --minutes N      length of each of ${sustainedRowNames.join(', ')} (2)
+  --bundle PATH    model bundle instead of the demo's; its golden records are sent
+  --profile DIR    write CPU profiles of the gateway and of one worker, and print the hottest functions
   --json           print one JSON document
-  --help           this text
+  --help           print this text
 `;
 
 /**
- * Reads the command line.
  * @param args without the program's name
- * @returns undefined when help was asked for
+ * @returns undefined for `--help`
  * @throws UsageError
  */
 export function readBenchOptions(args: readonly string[]): BenchOptions | undefined {
@@ -61,14 +55,14 @@ export function readBenchOptions(args: readonly string[]): BenchOptions | undefi
   const quick = values.quick === true;
   const only = values.only ?? [];
   const areSeparate = only.some((name) => separateRowNames.includes(name));
-  const named = areSeparate ? separateRowNames : rowNames;
-  const unknown = only.find((name) => !named.includes(name));
-  if (unknown !== undefined)
-    throw new UsageError(
-      `there is no row "${unknown}"${areSeparate ? ' beside rows that are measured by themselves' : ''}; there are ${named.join(', ')}`,
-    );
+  const allowed = areSeparate ? separateRowNames : rowNames;
+  const unknown = only.find((name) => !allowed.includes(name));
+  if (unknown !== undefined) {
+    const reason = areSeparate ? ' that can be measured together with the others' : '';
+    throw new UsageError(`there is no row "${unknown}"${reason}; choose from ${allowed.join(', ')}`);
+  }
   return {
-    only: withBothOfPair(only),
+    only: withComparison(only),
     json: values.json === true,
     bundlePath: values.bundle ?? projectFile('scripts/demo/bundle'),
     isDemoBundle: values.bundle === undefined,
@@ -81,25 +75,21 @@ export function readBenchOptions(args: readonly string[]): BenchOptions | undefi
   };
 }
 
-/** The row that is held against the baseline, and the baseline, are measured together or not at all. */
-function withBothOfPair(only: readonly string[]): readonly string[] {
-  const pair = [besideBareRow, bareRow];
+/** Adds `webhook` to `bare-bullmq` and the reverse: only figures of the same repeat can be compared. */
+function withComparison(only: readonly string[]): readonly string[] {
+  const pair = [comparedRow, bareRow];
   return only.some((name) => pair.includes(name)) ? [...new Set([...only, ...pair])] : only;
 }
 
 function parsed(args: readonly string[]) {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
   try {
     return parseArgs({
       args: [...args],
       options: {
-        quick: { type: 'boolean' },
-        only: { type: 'string', multiple: true },
-        repeats: { type: 'string' },
-        minutes: { type: 'string' },
-        bundle: { type: 'string' },
-        profile: { type: 'string' },
-        json: { type: 'boolean' },
-        help: { type: 'boolean' },
+        ...{ quick: flag, json: flag, help: flag, only: { ...text, multiple: true } },
+        ...{ repeats: text, minutes: text, bundle: text, profile: text },
       },
     }).values;
   } catch (error) {

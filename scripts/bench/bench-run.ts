@@ -1,68 +1,46 @@
 import type { BenchOptions } from './bench-options.js';
-import { type BenchProgress, type BenchRow, benchRow, type RowLabel } from './bench-result.js';
-import type { BenchService } from './bench-service.js';
-import type { FloorScorer } from './floor-scorer.js';
-import type { LoadPlan, LoadReport, MeasuredTarget } from './load-messages.js';
-import type { MeasuringProcess } from './measuring-process.js';
-import { floorRow, type Load, mainScenario, type Scenario, scenarios } from './scenarios.js';
-import { checkScores } from './score-check.js';
+import { compareWithFloor } from './load/check-replies.js';
+import type { FloorScorer } from './load/floor-scorer.js';
+import type { MeasuringProcess } from './load/measuring-process.js';
+import type { LoadPlan, LoadReport, MeasuredTarget } from './load/messages.js';
+import type { Profiling } from './profile/profiling.js';
+import type { BenchOutcome } from './report/bench-report.js';
+import { type BenchProgress, benchRow, type RowLabel } from './report/rows.js';
+import { type Load, mainScenario, type Scenario, scenarios } from './scenarios.js';
+import type { BenchService } from './service/bench-service.js';
 
-/** What a run of the benchmark needs. */
-export interface BenchRunParts {
+export interface BenchRunDeps {
   readonly options: BenchOptions;
   readonly service: BenchService;
-  /** Undefined where no row of it is measured. */
+  /** Undefined if no chosen row needs it. */
   readonly bare: MeasuredTarget | undefined;
   readonly generator: MeasuringProcess;
   readonly floor: MeasuringProcess;
   readonly scorer: FloorScorer;
-  /** The rows to measure, of those that the service can do. */
   readonly chosen: readonly Scenario[];
-  readonly measuresFloor: boolean;
   readonly progress: BenchProgress;
-  /** Called around each window of a scenario. */
-  readonly aroundWindow: (scenario: Scenario, window: () => Promise<LoadReport>) => Promise<LoadReport>;
+  readonly profiling: Profiling | undefined;
 }
 
-/** What a run came to. */
-export interface BenchOutcome {
-  readonly rows: readonly BenchRow[];
-  readonly reports: readonly LoadReport[];
-  /** Rows of replies that were compared with the floor. */
-  readonly comparedRows: number;
-}
-
-const floorLabel: RowLabel = { name: floorRow, concurrency: 1, callsPerSecond: undefined };
-const shortestWarmUpMs = 300;
+const firstWindowWarmUpMs = 300;
 
 /**
- * Measures rows, all of them once, then all of them again: what disturbs the machine for a while then disturbs one repeat
- * of several rows, not every repeat of one.
+ * Measures every row once per repeat. A short disturbance of the machine then affects one repeat of several rows instead of
+ * every repeat of one row.
  */
 export class BenchRun {
-  private readonly reports = new Map<string, { label: RowLabel; reports: LoadReport[] }>();
+  private readonly measured = new Map<string, { readonly label: RowLabel; readonly reports: LoadReport[] }>();
   private comparedRows = 0;
   private capacityPerSecond: number | undefined;
 
-  constructor(private readonly parts: BenchRunParts) {}
-
-  /** Windows that are measured in all. */
-  static windowCount({
-    options,
-    chosen,
-    measuresFloor,
-  }: Pick<BenchRunParts, 'options' | 'chosen' | 'measuresFloor'>) {
-    return options.repeats * (chosen.length + (measuresFloor ? 1 : 0));
-  }
+  constructor(private readonly deps: BenchRunDeps) {}
 
   async measureAll(): Promise<BenchOutcome> {
-    const { options, chosen, measuresFloor } = this.parts;
+    const { options, chosen } = this.deps;
     await this.warmUp();
-    for (let repeat = 0; repeat < options.repeats; repeat += 1) {
-      if (measuresFloor) await this.measureFloor();
+    for (let repeat = 0; repeat < options.repeats; repeat += 1)
       for (const scenario of chosen) await this.measure(scenario);
-    }
-    const measured = [...this.reports.values()];
+    const measured = [...this.measured.values()];
     return {
       rows: measured.map(({ label, reports }) => benchRow(label, reports)),
       reports: measured.flatMap(({ reports }) => reports),
@@ -70,57 +48,49 @@ export class BenchRun {
     };
   }
 
-  /** Lets V8 compile, the caches fill, and the known leads become known; measures nothing. */
+  /** V8 compiles the hot code, and caches fill. */
   private async warmUp(): Promise<void> {
-    const { options, generator, chosen, progress } = this.parts;
-    if (chosen.length === 0) return;
+    const { options, generator, chosen, progress } = this.deps;
+    const called = chosen.filter(({ target }) => target !== 'floor');
+    if (called.length === 0) return;
     progress.doing('warming up');
-    await generator.introduce();
-    const kinds = new Map(chosen.map((scenario) => [`${scenario.target} ${scenario.shape}`, scenario]));
-    for (const { target, shape } of kinds.values()) {
-      const load: Load = { kind: 'closed', callers: shape === 'batch' ? 4 : 32 };
-      const windowMs = options.firstWarmUpMs;
-      await generator.run(
-        this.plan({ target, shape, leads: 'known' }, { load, windowMs, warmUpMs: shortestWarmUpMs }),
-      );
+    const kinds = new Map(called.map((scenario) => [`${scenario.target} ${scenario.shape}`, scenario]));
+    for (const scenario of kinds.values()) {
+      const load: Load = { kind: 'closed', callers: scenario.shape === 'batch' ? 4 : 32 };
+      const times = { windowMs: options.firstWarmUpMs, warmUpMs: firstWindowWarmUpMs };
+      await generator.run(this.plan({ ...scenario, leads: 'known' }, load, times));
     }
   }
 
-  private async measureFloor(): Promise<void> {
-    const { options, floor, progress } = this.parts;
-    progress.doing(floorRow);
-    const plan = this.plan(
-      { target: 'service', shape: 'batch', leads: 'known' },
-      { ...options, load: { kind: 'closed', callers: 1 } },
-    );
-    this.keep(floorRow, floorLabel, await floor.run(plan));
-  }
-
   private async measure(scenario: Scenario): Promise<void> {
-    const { aroundWindow, progress, scorer, service } = this.parts;
+    const { profiling, progress, scorer, service } = this.deps;
+    const { id, row, target } = scenario;
     const load = await this.loadOf(scenario);
-    progress.doing(scenario.id);
-    const report = await aroundWindow(scenario, () => this.window(scenario, load));
-    this.comparedRows += await checkScores(report.samples, { scorer, database: service.database });
-    if (scenario.id === mainScenario) this.capacityPerSecond ??= (1000 * report.calls) / report.elapsedMs;
-    const isClosed = load.kind === 'closed';
+    progress.doing(id);
+    const window = () => this.window(scenario, load);
+    const isProfiled = profiling !== undefined && target === 'service';
+    const report = await (isProfiled ? profiling.during(id, window) : window());
+    this.comparedRows += await compareWithFloor(report.samples, { scorer, database: service.database });
+    if (id === mainScenario) this.capacityPerSecond ??= (1000 * report.calls) / report.elapsedMs;
     const label: RowLabel = {
-      name: scenario.row,
-      concurrency: isClosed ? load.callers : null,
-      callsPerSecond: isClosed ? undefined : load.callsPerSecond,
+      name: row,
+      concurrency: load.kind === 'closed' ? load.callers : null,
+      callsPerSecond: load.kind === 'closed' ? undefined : load.callsPerSecond,
     };
-    this.keep(scenario.id, label, report);
+    const { reports } = this.measured.get(id) ?? { reports: [] };
+    this.measured.set(id, { label, reports: [...reports, report] });
+    progress.measured(label, report);
   }
 
   private window(scenario: Scenario, load: Load): Promise<LoadReport> {
-    const { windowMs, warmUpMs } = this.parts.options;
-    const { generator } = this.parts;
-    return generator.run(
-      this.plan(scenario, { load, warmUpMs, windowMs: windowMs * (scenario.windowFactor ?? 1) }),
-    );
+    const { options, generator, floor } = this.deps;
+    const { warmUpMs } = options;
+    const windowMs = options.windowMs * (scenario.windowFactor ?? 1);
+    const measuring = scenario.target === 'floor' ? floor : generator;
+    return measuring.run(this.plan(scenario, load, { warmUpMs, windowMs }));
   }
 
-  /** A share of what another scenario achieved in the first repeat: the same load in every repeat. */
+  /** A share refers to the first repeat of its scenario, so that the load is the same in every repeat. */
   private async loadOf({ load }: Scenario): Promise<Load> {
     if (!('shareOf' in load)) return load;
     if (this.capacityPerSecond === undefined) {
@@ -134,21 +104,13 @@ export class BenchRun {
   }
 
   private plan(
-    of: Pick<Scenario, 'target' | 'shape' | 'leads'>,
-    { load, warmUpMs, windowMs }: Pick<LoadPlan, 'load' | 'warmUpMs' | 'windowMs'>,
+    { target, shape, leads }: Pick<Scenario, 'target' | 'shape' | 'leads'>,
+    load: Load,
+    times: Pick<LoadPlan, 'warmUpMs' | 'windowMs'>,
   ): LoadPlan {
-    const { shape, leads } = of;
-    const { service, bare } = this.parts;
-    const target = of.target === 'service' ? service : bare;
-    if (target === undefined) throw new Error('the baseline was not started');
-    const { gateway, groups } = target;
-    return { shape, leads, load, warmUpMs, windowMs, target: { gateway, groups } };
-  }
-
-  private keep(id: string, label: RowLabel, report: LoadReport): void {
-    const kept = this.reports.get(id) ?? { label, reports: [] };
-    kept.reports.push(report);
-    this.reports.set(id, kept);
-    this.parts.progress.measured(label, report);
+    const called = target === 'bare' ? this.deps.bare : this.deps.service;
+    if (called === undefined) throw new Error('the bare queue was not started');
+    const { gateway, groups } = called;
+    return { shape, leads, load, ...times, target: { gateway, groups } };
   }
 }

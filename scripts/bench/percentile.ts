@@ -1,33 +1,33 @@
 /**
- * The smallest value that at least `percent` of the values do not exceed (nearest rank).
+ * Nearest-rank percentile: the smallest value that at least `percent` of the values do not exceed.
  * @param ascending sorted values, at least one
  * @param percent above 0, at most 100
- * @throws RangeError when there are no values
+ * @throws RangeError for an empty list
  */
 export function percentile(ascending: readonly number[], percent: number): number {
   const value = ascending[Math.max(0, Math.ceil((percent / 100) * ascending.length) - 1)];
-  if (value === undefined) throw new RangeError('no values, no percentile');
+  if (value === undefined) throw new RangeError('an empty list has no percentile');
   return value;
 }
 
-/** Least, middle and greatest of some values; of an even number of them the middle is the mean of the two. */
+/** Minimum, median and maximum. The median of an even number of values is the mean of the middle two. */
 export interface Spread {
-  readonly least: number;
+  readonly min: number;
   readonly median: number;
-  readonly greatest: number;
+  readonly max: number;
 }
 
 /**
- * The spread of some values.
  * @param values in any order, at least one
- * @throws RangeError when there are none
+ * @param divisor applied to each value
+ * @throws RangeError for an empty list
  */
-export function spreadOf(values: readonly number[]): Spread {
-  const ascending = [...values].sort((a, b) => a - b);
-  const [least, greatest] = [ascending[0], ascending.at(-1)];
+export function spreadOf(values: readonly number[], divisor = 1): Spread {
+  const ascending = values.map((value) => value / divisor).sort((a, b) => a - b);
+  const [min, max] = [ascending[0], ascending.at(-1)];
   const upper = ascending[ascending.length >> 1];
   const lower = ascending[(ascending.length - 1) >> 1];
-  if (least === undefined || greatest === undefined || upper === undefined || lower === undefined)
-    throw new RangeError('no values, no spread');
-  return { least, median: (lower + upper) / 2, greatest };
+  if (min === undefined || max === undefined || upper === undefined || lower === undefined)
+    throw new RangeError('an empty list has no spread');
+  return { min, median: (lower + upper) / 2, max };
 }

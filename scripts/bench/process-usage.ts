@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 
-/** Processes by what they are: `gateway`, `workers`, `redis`, `mongod`. */
+/** Process ids by part of the service: `gateway`, `workers`, `redis`, `mongod`. */
 export type ProcessGroups = Readonly<Record<string, readonly number[]>>;
 
-/** What some processes have used since they were started. */
+/** Resources that a group of processes has used since its start. */
 export interface GroupUsage {
   /** User and system time of the group's processes and of their ended children, ms. */
   readonly cpuMs: number;
@@ -23,8 +23,8 @@ const onLinux = process.platform === 'linux';
 const settings = new Map<string, number>();
 
 /**
- * Reads what groups of processes have used: from /proc where there is one (in clock ticks, mostly of 10 ms), else by ps.
- * @throws Error when a process has ended
+ * Reads /proc on Linux (in clock ticks, mostly of 10 ms) and ps elsewhere.
+ * @throws Error if a process has ended
  */
 export function readUsage<Groups extends ProcessGroups>(groups: Groups): Record<keyof Groups, GroupUsage> {
   const readings = onLinux ? undefined : readWithPs(Object.values(groups).flat());
@@ -37,15 +37,12 @@ export function readUsage<Groups extends ProcessGroups>(groups: Groups): Record<
   return Object.fromEntries(used) as Record<keyof Groups, GroupUsage>;
 }
 
-/** CPU time that all of the machine's cores have been busy since it was started, ms. */
+/** Busy time of all cores since the start of the machine, ms. */
 export function machineBusyMs(): number {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
 }
 
-/**
- * The processes that a process has started and that live.
- * @param parent process id
- */
+/** Process ids of the living children of a process. */
 export function childProcessIds(parent: number): number[] {
   return execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
     .trim()
@@ -54,7 +51,7 @@ export function childProcessIds(parent: number): number[] {
     .flatMap(([pid, ppid]) => (ppid === parent && pid !== undefined ? [pid] : []));
 }
 
-/** Fields of proc(5): utime, stime, cutime, cstime are the 14th to the 17th, rss the 24th; the name may hold spaces. */
+/** proc(5): utime, stime, cutime, cstime are fields 14 to 17, rss is field 24. The process name may contain spaces. */
 function readProc(pid: number): ProcessReading {
   let text: string;
   try {
@@ -73,7 +70,7 @@ function readProc(pid: number): ProcessReading {
   };
 }
 
-/** What getconf(1) says, asked once. */
+/** Value of getconf(1), read once. */
 function setting(name: string): number {
   let value = settings.get(name);
   if (value === undefined) {

@@ -1,14 +1,10 @@
-import type { OnEnd } from '../stack/run-to-end.js';
-import { besidePythonRowName, measureBesidePython } from './explain-beside.js';
-import { besideDocument, besideTable } from './explain-beside-report.js';
-import { explainDocument, explainRowNames, explainRowsOf, explainTable } from './explain-report.js';
-import { gradingDocument, gradingRowName, gradingRows, gradingTable } from './grading-report.js';
-import type { SustainedOptions } from './sustained.js';
-import { sustainedDocument, sustainedRowNames, sustainedRowsOf, sustainedTable } from './sustained-report.js';
+import { besidePythonRowName, besidePythonSection } from './explain/beside-python.js';
+import { explainRowNames, explainSection } from './explain/explain.js';
+import { gradingRowName, gradingSection } from './grading/grading.js';
+import type { ReportSection } from './report/tables.js';
+import { type SustainedOptions, sustainedRowNames, sustainedSection } from './sustained.js';
 
-/**
- * Rows that need no service, or one of their own for minutes: they are measured when they are asked for, by themselves.
- */
+/** Rows that need no service, or one of their own for minutes. They are measured only on request. */
 export const separateRowNames: readonly string[] = [
   ...explainRowNames,
   besidePythonRowName,
@@ -17,37 +13,29 @@ export const separateRowNames: readonly string[] = [
 ];
 
 /**
- * Measures rows that are measured by themselves.
- * @param names of `separateRowNames`
- * @param options `onEnd`: takes what must be undone
+ * Measures separate rows.
+ * @param options.only some of `separateRowNames`
  * @returns tables, or one JSON document
  */
 export async function separateReport(
-  names: readonly string[],
   options: SustainedOptions & {
+    readonly only: readonly string[];
     readonly repeats: number;
     readonly json: boolean;
-    readonly onEnd: OnEnd;
   },
 ): Promise<string> {
-  const explained = await explainRowsOf(names, options);
-  const beside = names.includes(besidePythonRowName) ? await measureBesidePython(options) : undefined;
-  const graded = names.includes(gradingRowName) ? await gradingRows(options.say, options.onEnd) : [];
-  const sustained = await sustainedRowsOf(names, options, options.onEnd);
-  if (options.json) {
-    const document = {
-      ...(explained.length === 0 ? {} : { explain: explained.map(explainDocument) }),
-      ...(beside === undefined ? {} : { explain_beside_python: besideDocument(beside) }),
-      ...(graded.length === 0 ? {} : { grading: graded.map(gradingDocument) }),
-      ...(sustained.length === 0 ? {} : { sustained: sustained.map(sustainedDocument) }),
-    };
-    return `${JSON.stringify(document)}\n`;
-  }
-  const tables = [
-    ...(explained.length === 0 ? [] : [explainTable(explained)]),
-    ...(beside === undefined ? [] : [besideTable(beside)]),
-    ...(graded.length === 0 ? [] : [gradingTable(graded)]),
-    ...sustained.map(sustainedTable),
-  ];
-  return `${tables.join('\n\n')}\n`;
+  const { only, json } = options;
+  const document: Record<string, unknown> = {};
+  const texts: string[] = [];
+  const add = (key: string, { document: part, text }: ReportSection): void => {
+    document[key] = part;
+    texts.push(text);
+  };
+  const explained = only.filter((name) => explainRowNames.includes(name));
+  if (explained.length > 0) add('explain', await explainSection(explained, options));
+  if (only.includes(besidePythonRowName)) add('explain_beside_python', await besidePythonSection(options));
+  if (only.includes(gradingRowName)) add('grading', await gradingSection(options));
+  const sustained = only.filter((name) => sustainedRowNames.includes(name));
+  if (sustained.length > 0) add('sustained', await sustainedSection(sustained, options));
+  return json ? `${JSON.stringify(document)}\n` : `${texts.join('\n\n')}\n`;
 }

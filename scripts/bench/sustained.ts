@@ -1,104 +1,129 @@
 import { type OnEnd, stoppedAtEnd } from '../stack/run-to-end.js';
-import { type BenchProgress, cpuMsPer1000, type Part, parts } from './bench-result.js';
-import { startBenchService } from './bench-service.js';
-import type { LoadReport } from './load-messages.js';
-import { MeasuringProcess } from './measuring-process.js';
+import { bar } from '../terminal/bar.js';
+import { MeasuringProcess } from './load/measuring-process.js';
+import { recordSourceOf } from './load/request-bodies.js';
+import { type BenchProgress, type BenchRow, benchRow, figuresDocument, parts } from './report/rows.js';
+import { type Columns, type ReportSection, reportTable, rounded, wholeNumber } from './report/tables.js';
 import type { CallShape } from './scenarios.js';
-import { recordSourceOf } from './workload-records.js';
+import { startBenchService } from './service/bench-service.js';
 
-/** A load that does not stop: what grows with what is stored, or comes round once a minute, is seen in no window of seconds. */
-export interface SustainedLoad {
-  readonly shape: CallShape;
-  readonly callers: number;
-}
-
-/** The rows, by name. */
-export const sustainedLoads: Readonly<Record<string, SustainedLoad>> = {
+/**
+ * Loads for minutes on an empty database. They show costs that grow with the stored calls or recur every minute, which a
+ * window of seconds does not.
+ */
+const sustainedLoads: Readonly<Record<string, { readonly shape: CallShape; readonly callers: number }>> = {
   'sustained-batch': { shape: 'batch', callers: 4 },
   'sustained-webhook': { shape: 'webhook', callers: 32 },
 };
+export const sustainedRowNames: readonly string[] = Object.keys(sustainedLoads);
 
-/** A stretch of such a load. */
-export interface SustainedStretch {
-  /** Seconds since the load began, at the end of the stretch. */
+interface Stretch {
+  /** Seconds from the start of the load to the end of the stretch. */
   readonly endS: number;
-  /** Scored since the load began. */
+  /** Records scored since the start of the load. */
   readonly recordsSoFar: number;
-  readonly recordsPerS: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly cpuMsPer1000: Readonly<Record<Part, number>>;
-}
-
-/** One load, stretch by stretch. */
-export interface SustainedRow extends SustainedLoad {
-  readonly name: string;
-  readonly stretches: readonly SustainedStretch[];
+  readonly row: BenchRow;
 }
 
 export interface SustainedOptions {
   readonly bundlePath: string;
   readonly isDemoBundle: boolean;
-  /** How long the load goes on. */
   readonly minutes: number;
-  /** Load before the first stretch, ms: time for V8 to compile what is hot. */
+  /** Load before the first stretch, ms. V8 compiles the hot code in this time. */
   readonly firstWarmUpMs: number;
-  /** Told what is being done, a line at a time. */
   readonly say: (line: string) => void;
-  /** Shows how far a row of so many stretches has come. */
   readonly progressOf: (stretches: number) => BenchProgress;
+  readonly onEnd: OnEnd;
 }
 
-const workers = 2;
 const stretchMs = 15_000;
+const barWidth = 20;
+
+interface SustainedRow {
+  readonly name: string;
+  readonly callers: number;
+  readonly stretches: readonly Stretch[];
+}
 
 /**
- * Puts a load on a service of its own, whose database is empty, for minutes.
- * @param onEnd takes what must be undone, in reverse, when the benchmark ends
- * @throws Error when the service fails, or answers wrongly
+ * Measures sustained loads, each on a service of its own.
+ * @param names some of `sustainedRowNames`
+ * @throws Error if the service fails or a reply is wrong
  */
-export async function measureSustained(
-  name: string,
-  load: SustainedLoad,
+export async function sustainedSection(
+  names: readonly string[],
   options: SustainedOptions,
-  onEnd: OnEnd,
-): Promise<SustainedRow> {
-  const { bundlePath, minutes, firstWarmUpMs, say } = options;
+): Promise<ReportSection> {
+  const rows: SustainedRow[] = [];
+  for (const name of names) rows.push(await measureSustained(name, options));
+  const documents = rows.map((row) => ({ ...row, stretches: row.stretches.map(stretchDocument) }));
+  const texts = rows.map(({ name, callers, stretches }) =>
+    [`${name}, ${callers} callers`, stretchTable(stretches), growthLine(stretches)].join('\n'),
+  );
+  return { document: documents, text: texts.join('\n\n') };
+}
+
+async function measureSustained(name: string, options: SustainedOptions): Promise<SustainedRow> {
+  const { bundlePath, minutes, firstWarmUpMs, say, progressOf, onEnd } = options;
+  const { shape, callers } = sustainedLoads[name] ?? { shape: 'batch', callers: 1 };
   say(`${name}: starting Redis, MongoDB, a gateway and two workers`);
-  const service = await startBenchService({ bundlePath, workers, profileDirectory: undefined }, onEnd);
+  const service = await startBenchService({ bundlePath, profileDirectory: undefined }, onEnd);
   const { gateway, groups, modelId } = service;
   const preparation = { source: recordSourceOf(options), modelId, bundlePath, gateway };
-  const generator = await stoppedAtEnd(onEnd, MeasuringProcess.start('load-generator', preparation));
-  await generator.introduce();
+  const generator = await stoppedAtEnd(onEnd, MeasuringProcess.start(preparation));
 
-  const stretches: SustainedStretch[] = [];
+  const stretches: Stretch[] = [];
   const count = Math.max(1, Math.round((minutes * 60_000) / stretchMs));
-  const progress = options.progressOf(count);
-  const label = { name, concurrency: load.callers, callsPerSecond: undefined };
+  const progress = progressOf(count);
+  const label = { name, concurrency: callers, callsPerSecond: undefined };
   for (let index = 0; index < count; index += 1) {
     progress.doing(name);
     const report = await generator.run({
-      shape: load.shape,
+      shape,
       leads: 'known',
-      load: { kind: 'closed', callers: load.callers },
+      load: { kind: 'closed', callers },
       warmUpMs: index === 0 ? firstWarmUpMs : 0,
       windowMs: stretchMs,
       target: { gateway, groups },
     });
-    stretches.push(stretchOf(report, stretches.at(-1)));
+    const { endS, recordsSoFar } = stretches.at(-1) ?? { endS: 0, recordsSoFar: 0 };
+    stretches.push({
+      endS: endS + report.elapsedMs / 1000,
+      recordsSoFar: recordsSoFar + report.records,
+      row: benchRow(label, [report]),
+    });
     progress.measured(label, report);
   }
-  return { name, ...load, stretches };
+  return { name, callers, stretches };
 }
 
-function stretchOf(report: LoadReport, before: SustainedStretch | undefined): SustainedStretch {
-  const cpu = parts.map((part) => [part, cpuMsPer1000(report, part)] as const);
-  return {
-    endS: (before?.endS ?? 0) + report.elapsedMs / 1000,
-    recordsSoFar: (before?.recordsSoFar ?? 0) + report.records,
-    recordsPerS: (1000 * report.records) / report.elapsedMs,
-    p50Ms: report.latencyMs.p50,
-    p99Ms: report.latencyMs.p99,
-    cpuMsPer1000: Object.fromEntries(cpu) as Record<Part, number>,
-  };
+const stretchDocument = ({ endS, recordsSoFar, row }: Stretch) => ({
+  end_s: rounded(endS),
+  records: recordsSoFar,
+  ...figuresDocument(row),
+});
+
+/** One line per stretch, with a bar for the cost of 1,000 records. */
+function stretchTable(stretches: readonly Stretch[]): string {
+  const maxMs = Math.max(...stretches.map(totalMs));
+  const columns: Columns<Stretch> = [
+    ['seconds', ({ endS }) => endS.toFixed(0), 'right'],
+    ['records so far', ({ recordsSoFar }) => wholeNumber(recordsSoFar)],
+    ['records/s', ({ row }) => wholeNumber(row.recordsPerS.median)],
+    ['p50 ms', ({ row }) => row.p50Ms.median.toFixed(1)],
+    ['p99 ms', ({ row }) => row.p99Ms.median.toFixed(1)],
+    ...parts.map((part) => [part, ({ row }: Stretch) => row.cpuMsPer1000[part].median.toFixed(1)] as const),
+    ['CPU-ms/1000', (stretch) => bar(totalMs(stretch) / maxMs, barWidth), 'left'],
+  ];
+  return reportTable(columns, stretches);
+}
+
+const totalMs = ({ row }: Stretch): number => row.cpuMsPer1000.total.median;
+
+function growthLine(stretches: readonly Stretch[]): string {
+  const [before = 0, after = 0] = [stretches[0], stretches.at(-1)].map(
+    (stretch) => stretch && totalMs(stretch),
+  );
+  const ratio = (after / before).toFixed(2);
+  return `last / first = ${after.toFixed(1)} / ${before.toFixed(1)} CPU-ms per 1000 records = ${ratio}`;
 }

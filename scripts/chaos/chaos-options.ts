@@ -3,43 +3,40 @@ import { projectFile } from '../../shared/project-root.js';
 import { UsageError } from '../stack/run-to-end.js';
 import type { ChaosOptions } from './run-chaos.js';
 
-/** What one run does, and how it is told. */
 export interface ChaosCommand extends ChaosOptions {
-  /** One JSON document on standard output and nothing else. */
+  /** Prints one JSON document instead of the report. */
   readonly json: boolean;
 }
 
-/** What `--help` says. */
-export const usageText = `Causes random faults while calls are made, then checks that each call was counted once or not at all.
+export const usageText = `Injects random faults under load, then checks that each call was counted once or not at all.
 
 npm run chaos -- [options]
-  --minutes M      how long calls are made and faults caused: 2 unless told otherwise
-  --seed S         which calls and faults, in which order; a random one, which is printed, unless told otherwise
-  --history FILE   where the history goes, a JSON line for each call, fault and ledger row
+  --minutes M      duration of calls and faults (2)
+  --seed S         determines the calls, the faults and their order; random by default, and printed
+  --history FILE   target of the history, one JSON line for each call, fault and ledger row
   --json           print one JSON document
-  --help           this text
+  --help           print this text
 
-Ends with 0 when all holds, with 1 when something does not, or the machine was too busy to tell.
+The exit code is 0 without problems, 1 with problems or if the machine was too busy to judge.
 `;
 
-const longestMinutes = 24 * 60;
-const largestSeed = 2 ** 31 - 1;
+const maxMinutes = 24 * 60;
+const maxSeed = 2 ** 31 - 1;
 
 /**
- * Reads the command line.
  * @param args without the program's name
- * @returns undefined when help was asked for
+ * @returns undefined for `--help`
  * @throws UsageError
  */
 export function readChaosOptions(args: readonly string[]): ChaosCommand | undefined {
   const values = parsed(args);
   if (values.help === true) return undefined;
   const minutes = Number(values.minutes ?? '2');
-  if (!(minutes > 0 && minutes <= longestMinutes))
-    throw new UsageError(`--minutes must be a number up to ${longestMinutes}, but is "${values.minutes}"`);
-  const seed = values.seed === undefined ? Math.floor(Math.random() * largestSeed) : Number(values.seed);
-  if (!Number.isInteger(seed) || seed < 0 || seed > largestSeed)
-    throw new UsageError(`--seed must be a whole number up to ${largestSeed}, but is "${values.seed}"`);
+  if (!(minutes > 0 && minutes <= maxMinutes))
+    throw new UsageError(`--minutes must be a number up to ${maxMinutes}, but is "${values.minutes}"`);
+  const seed = values.seed === undefined ? Math.floor(Math.random() * maxSeed) : Number(values.seed);
+  if (!Number.isInteger(seed) || seed < 0 || seed > maxSeed)
+    throw new UsageError(`--seed must be a whole number up to ${maxSeed}, but is "${values.seed}"`);
   return {
     minutes,
     seed,

@@ -1,24 +1,95 @@
 import { readableCount, readableDuration } from '../terminal/readable-numbers.js';
 import { renderTable } from '../terminal/table.js';
-import type { ChaosResult } from './chaos-result.js';
+import type { HistoryEvent } from './check/history.js';
 
-const mostProblemsShown = 20;
+export interface ChaosResult {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly history: string;
+  readonly calls: number;
+  /** Number of calls by outcome: a status, `lost`, `refused` or `hung-up`. */
+  readonly answers: Readonly<Record<string, number>>;
+  readonly replays: number;
+  readonly slowest_ms: number;
+  /** Rows of the ledger, and their records. */
+  readonly counted_calls: number;
+  readonly counted_records: number;
+  /** Time from the last call until Redis equalled the ledger. */
+  readonly exact_ms: number;
+  /** Usage and hard stop of each counter. */
+  readonly counters: readonly { readonly used: number; readonly hard_stop: number }[];
+  readonly faults: readonly { readonly fault: string; readonly times: number }[];
+  /** Broken promises. */
+  readonly problems: readonly string[];
+  /** Late and lost answers while the machine was too busy to judge the service. */
+  readonly not_judged: readonly string[];
+}
+
+export function summarize(
+  events: readonly HistoryEvent[],
+  run: {
+    readonly seed: number;
+    readonly minutes: number;
+    readonly historyFile: string;
+    readonly exactMs: number;
+    readonly problems: readonly string[];
+    readonly notJudged: readonly string[];
+  },
+): ChaosResult {
+  const calls = events.filter((event) => event.kind === 'call');
+  const ledger = events.filter((event) => event.kind === 'ledger');
+  const counters = events.filter((event) => event.kind === 'counter');
+  const answers: Record<string, number> = {};
+  for (const { outcome } of calls) answers[outcome] = (answers[outcome] ?? 0) + 1;
+  return {
+    seed: run.seed,
+    minutes: run.minutes,
+    history: run.historyFile,
+    calls: calls.length,
+    answers,
+    replays: calls.filter(({ isReplay }) => isReplay).length,
+    slowest_ms: Math.round(calls.reduce((slowest, { tookMs }) => Math.max(slowest, tookMs), 0)),
+    counted_calls: ledger.length,
+    counted_records: ledger.reduce((sum, { records }) => sum + records, 0),
+    exact_ms: Math.round(run.exactMs),
+    counters: counters.map(({ used, hardStop }) => ({ used, hard_stop: hardStop })),
+    faults: faultSummaries(events.filter((event) => event.kind === 'fault')),
+    problems: run.problems,
+    not_judged: run.notJudged,
+  };
+}
+
+/** Counts faults by kind; a kind includes all gateways and durations. */
+function faultSummaries(faults: readonly { readonly name: string }[]): ChaosResult['faults'] {
+  const times = new Map<string, number>();
+  for (const { name } of faults) {
+    const kind = name
+      .replace(/gateway \d+/, 'a gateway')
+      .replace(/,? (for|back after|back by) [\d.]+ s$/, '');
+    times.set(kind, (times.get(kind) ?? 0) + 1);
+  }
+  return [...times]
+    .map(([fault, count]) => ({ fault, times: count }))
+    .sort((one, other) => one.fault.localeCompare(other.fault));
+}
+
+const maxProblemsShown = 20;
 const tableWidth = 110;
 
-/** What a run came to, for a person. */
 export function readableReport(result: ChaosResult): string {
-  const { answers, counters } = result;
+  const { counters } = result;
+  const answers = Object.entries(result.answers).map(
+    ([outcome, count]) => `${readableCount(count)} ${outcome}`,
+  );
+  const usage = counters.map(
+    ({ used, hard_stop }) => `${readableCount(used)} of ${readableCount(hard_stop)}`,
+  );
   const lines = [
-    `${readableCount(result.calls)} calls: ${Object.entries(answers)
-      .map(([outcome, count]) => `${readableCount(count)} ${outcome}`)
-      .join(
-        ', ',
-      )}; ${readableCount(result.replays)} of them replays; the slowest took ${readableDuration(result.slowest_ms)}`,
+    `${readableCount(result.calls)} calls: ${answers.join(', ')}; ` +
+      `${readableCount(result.replays)} of them replays; the slowest took ${readableDuration(result.slowest_ms)}`,
     `${readableCount(result.counted_calls)} calls of ${readableCount(result.counted_records)} records counted; ` +
-      `Redis and the ledger agreed ${readableDuration(result.exact_ms)} after the last call`,
-    `usage and hard stop: ${counters
-      .map(({ used, hard_stop }) => `${readableCount(used)} of ${readableCount(hard_stop)}`)
-      .join(', ')}`,
+      `Redis equalled the ledger ${readableDuration(result.exact_ms)} after the last call`,
+    `usage and hard stop: ${usage.join(', ')}`,
     '',
     faultTable(result),
     '',
@@ -29,21 +100,19 @@ export function readableReport(result: ChaosResult): string {
 
 function verdictLines({ problems, not_judged, history }: ChaosResult): string[] {
   if (problems.length > 0)
-    return [
-      `${readableCount(problems.length)} things do not hold (history in ${history}):`,
-      ...shown(problems),
-    ];
+    return [`${readableCount(problems.length)} problems found (history in ${history}):`, ...shown(problems)];
   if (not_judged.length === 0)
-    return ['All holds: each 200 is counted once, nothing else is, every call was answered in time.'];
+    return ['No problem found: each 200 is counted once, nothing else is, every call was answered in time.'];
   return [
-    `Each 200 is counted once and nothing else is, but the machine was too busy to say that every call is answered in time:`,
-    `it kept the service from running for half of the time or more in which ${readableCount(not_judged.length)} answers were late. Run it again while less else runs.`,
+    'Each 200 is counted once and nothing else is, but the machine was too busy to judge the times of the answers.',
+    `It stalled the service for at least half of the time of ${readableCount(not_judged.length)} late answers.`,
+    'Run the command again on an idle machine.',
     ...shown(not_judged),
   ];
 }
 
 const shown = (lines: readonly string[]): string[] =>
-  lines.slice(0, mostProblemsShown).map((line) => `  ${line}`);
+  lines.slice(0, maxProblemsShown).map((line) => `  ${line}`);
 
 function faultTable({ faults }: ChaosResult): string {
   return renderTable(

@@ -11,28 +11,27 @@ import { type ServiceProcess, startService } from '../stack/service-process.js';
 import { GatewaySlot, type Link } from './gateway-slot.js';
 
 export interface ClusterOptions {
-  /** One a gateway. */
+  /** One per gateway. */
   readonly gateways: readonly Link[];
-  /** Of gateways and pools. */
+  /** Environment of gateways and pools. */
   readonly settings: Settings;
 }
 
-/** By the names of environment variables; undefined leaves one out. */
+/** Environment variables; undefined removes one. */
 type Settings = Readonly<Record<string, string | undefined>>;
 type ServerName = 'redis' | 'mongo';
 
 const databaseName = 'leadscore';
 
 /**
- * The whole service with servers of its own in a temporary directory, to be harmed: Redis and MongoDB can be frozen and
- * killed, gateways and workers as well, and the connections of a proxied gateway can be cut. It knows which processes it
- * was told to kill, so that one that went by itself is noticed.
+ * The whole service with its own servers in a temporary directory, for fault injection. Redis, MongoDB, gateways and
+ * workers can be frozen and killed; the connections of a proxied gateway can be cut. Unrequested exits are recorded.
  */
 export class Cluster {
   private readonly slots: GatewaySlot[] = [];
   private readonly servers = new Map<ServerName, LocalServer>();
   private readonly pools: ServiceProcess[] = [];
-  private readonly undoings: (() => unknown)[] = [];
+  private readonly cleanups: (() => unknown)[] = [];
   private readonly deaths: string[] = [];
   private readonly log: number;
   private stopping: Promise<void> | undefined;
@@ -42,7 +41,7 @@ export class Cluster {
     private readonly directory: string,
   ) {
     this.log = openSync(this.logFile, 'a', 0o600);
-    this.undoings.push(
+    this.cleanups.push(
       () => rm(directory, { recursive: true, force: true }),
       () => closeSync(this.log),
     );
@@ -50,7 +49,7 @@ export class Cluster {
 
   /**
    * Starts the servers, a worker pool and the gateways.
-   * @throws Error with the service's log when one does not come up
+   * @throws Error with the service's log if a part does not become ready
    */
   static async start(options: ClusterOptions): Promise<Cluster> {
     const cluster = new Cluster(options, await mkdtemp(join(tmpdir(), 'leadscore-cluster-')));
@@ -72,21 +71,21 @@ export class Cluster {
     return this.server('redis').url;
   }
 
-  /** Names the database. */
+  /** With the name of the database. */
   get mongoUrl(): string {
     const url = new URL(this.server('mongo').url);
     url.pathname = `/${databaseName}`;
     return url.href;
   }
 
-  /** The newest pool. */
+  /** The latest pool. */
   get pool(): ServiceProcess {
     const pool = this.pools.at(-1);
-    if (pool === undefined) throw new Error('there is no worker pool');
+    if (pool === undefined) throw new Error('no worker pool runs');
     return pool;
   }
 
-  /** How gateways and pools ended that were not told to. */
+  /** Exits of gateways and pools that this cluster did not request. */
   get unexpectedDeaths(): readonly string[] {
     return this.deaths;
   }
@@ -102,7 +101,7 @@ export class Cluster {
     return server;
   }
 
-  /** Stops a server in its tracks: it takes connections and answers nothing, until `thaw`. */
+  /** SIGSTOP: the kernel accepts connections, but nothing is answered until `thaw`. */
   freeze(name: ServerName): void {
     signal(this.server(name).pid, 'SIGSTOP');
   }
@@ -111,7 +110,7 @@ export class Cluster {
     signal(this.server(name).pid, 'SIGCONT');
   }
 
-  /** Kills a server and waits until it is gone. */
+  /** SIGKILL; waits for the end. */
   async kill(name: ServerName): Promise<void> {
     const { process: child } = this.server(name);
     const gone = new Promise((resolve) => child.once('exit', resolve));
@@ -119,32 +118,32 @@ export class Cluster {
     await gone;
   }
 
-  /** Removes the data of a server that was killed. */
+  /** Removes the data of a killed server. */
   async loseData(name: ServerName): Promise<void> {
     await rm(this.directoryOf(name), { recursive: true, force: true });
   }
 
-  /** Keeps a copy of a server's data as it is on disk now, for `returnToCopy`. */
+  /** Copies a server's data on disk, for `returnToCopy`. */
   async keepCopy(name: ServerName): Promise<void> {
     await cp(this.directoryOf(name), this.copyOf(name), { recursive: true, force: true });
   }
 
-  /** Puts the copy in the place of the data of a server that was killed. */
+  /** Replaces the data of a killed server with the copy. */
   async returnToCopy(name: ServerName): Promise<void> {
     await this.loseData(name);
     await cp(this.copyOf(name), this.directoryOf(name), { recursive: true });
   }
 
-  /** Starts a server that was killed again, on its port and data. */
+  /** Starts a killed server again, on its port and data. */
   async revive(name: ServerName): Promise<void> {
     const { port } = this.server(name);
     this.servers.set(name, await this.startServer(name, port));
   }
 
   /**
-   * Starts a further gateway.
-   * @param settings that differ from those of the others
-   * @returns its place, which is also the last of `gateways`
+   * Starts another gateway.
+   * @param settings in addition to those of the cluster
+   * @returns its slot, which is also the last of `gateways`
    */
   async addGateway(link: Link, settings: Settings): Promise<GatewaySlot> {
     const slot = await this.openSlot(link, settings);
@@ -152,7 +151,7 @@ export class Cluster {
     return slot;
   }
 
-  /** Starts a further worker pool. */
+  /** Starts another worker pool. */
   async startPool(): Promise<ServiceProcess> {
     const pool = await this.startPart('worker', { REDIS_URL: this.redisUrl, MONGODB_URL: this.mongoUrl });
     this.pools.push(pool);
@@ -162,29 +161,29 @@ export class Cluster {
     return pool;
   }
 
-  /** Asks a pool to stop and waits until it has. Gives how it ended. */
+  /** SIGTERM; waits for the end and returns the exit code or signal. */
   async stopPool(pool: ServiceProcess): Promise<string> {
     this.pools.splice(this.pools.indexOf(pool), 1);
     await pool.stop();
     return pool.ended;
   }
 
-  /** Kills a pool on the spot; its workers see that it has gone and end. */
+  /** SIGKILL for the parent of a pool. Its workers notice the end of the parent and exit. */
   async killPool(pool: ServiceProcess): Promise<void> {
     this.pools.splice(this.pools.indexOf(pool), 1);
     const workers = childProcessIds(pool.pid);
     pool.process.kill('SIGKILL');
     await pool.ended;
-    // One that was stopped would see nothing, for ever.
+    // A worker under SIGSTOP would never notice.
     for (const worker of workers) signal(worker, 'SIGCONT');
   }
 
-  /** What gateways and pools have logged so far, as JSON lines. */
+  /** Log of gateways and pools so far, as JSON lines. */
   readLog(): Promise<string> {
     return readFile(this.logFile, 'utf8');
   }
 
-  /** Stops all of it in good order. Idempotent. */
+  /** Stops everything in order. Idempotent. */
   stop(): Promise<void> {
     this.stopping ??= this.stopAll();
     return this.stopping;
@@ -195,23 +194,23 @@ export class Cluster {
   }
 
   private async startAll(): Promise<void> {
-    this.undoings.push(() => this.stopServers());
+    this.cleanups.push(() => this.stopServers());
     await Promise.all(
       (['redis', 'mongo'] as const).map(async (name) =>
         this.servers.set(name, await this.startServer(name, undefined)),
       ),
     );
-    this.undoings.push(() => Promise.all(this.pools.splice(0).map((pool) => pool.stop())));
+    this.cleanups.push(() => Promise.all(this.pools.splice(0).map((pool) => pool.stop())));
     const opened = this.options.gateways.map((link) => this.openSlot(link, {}));
     const starting = [
       this.startPool(),
       ...opened.map(async (slot, index) => (this.slots[index] = await slot)),
     ];
-    this.undoings.push(() => Promise.all(this.slots.map((slot) => slot.close())));
+    this.cleanups.push(() => Promise.all(this.slots.map((slot) => slot.close())));
     await Promise.all(starting);
   }
 
-  /** @throws Error with the line of the log that says why, when it does not come up */
+  /** @throws Error with the fatal line of the log if the part does not become ready */
   private async startPart(kind: 'gateway' | 'worker', settings: Settings): Promise<ServiceProcess> {
     const environment = { ...this.options.settings, ...settings };
     const loggedBefore = statSync(this.logFile).size;
@@ -258,7 +257,7 @@ export class Cluster {
     }
   }
 
-  /** A part that was frozen would outlive this process. */
+  /** A frozen part would otherwise outlive this process. */
   private endWithThisProcess(part: ServiceProcess): void {
     const kill = (): void => {
       part.process.kill('SIGKILL');
@@ -268,6 +267,6 @@ export class Cluster {
   }
 
   private async stopAll(): Promise<void> {
-    for (const undo of this.undoings.reverse()) await undo();
+    for (const cleanUp of this.cleanups.reverse()) await cleanUp();
   }
 }

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** What becomes of the connection whose request holds a text that is watched for. */
+/** Fault for the connection whose request contains a watched text. */
 export type RequestFate =
   /** The request never arrives. */
   | 'lost'
-  /** The request arrives and is carried out; its reply never comes, the connection is cut. */
+  /** The request arrives and is executed. Its reply is discarded and the connection is cut. */
   | 'reply-lost'
-  /** The request and all that comes after it on the connection are held back, until `release`. */
+  /** The request and everything after it on the connection are held until `release`. */
   | 'held';
 
 interface Watch {
@@ -19,22 +19,21 @@ interface Watch {
 interface Pipe {
   readonly client: Socket;
   readonly target: Socket;
-  /** The end of what was sent before, in which a text that is watched for may begin. */
+  /** Last bytes that were sent; a watched text may begin in them. */
   tail: Buffer;
-  /** What is held back. */
+  /** Held bytes; undefined while bytes pass. */
   toTarget: Buffer[] | undefined;
   toClient: Buffer[] | undefined;
-  /** Replies are swallowed: the connection is about to be cut. */
+  /** Replies are discarded; the connection is about to be cut. */
   isMute: boolean;
 }
 
-/** A reply that was lost has been given this long to be made. */
+/** Time for the server to execute a request whose reply is lost. */
 const replyMs = 150;
-const longestText = 256;
+const maxTextBytes = 256;
 
 /**
- * A TCP proxy on loopback that does to the connections through it what a bad network does: cuts them, falls silent,
- * loses a request or the reply to one.
+ * A TCP proxy on loopback with the faults of a bad network: cut connections, silence, lost requests and lost replies.
  */
 export class FaultProxy {
   private readonly pipes = new Set<Pipe>();
@@ -50,7 +49,7 @@ export class FaultProxy {
 
   /**
    * Starts a proxy on a free loopback port.
-   * @param targetPort the loopback port that connections go to, asked for each
+   * @param targetPort gives the loopback port of the server, for each connection
    */
   static async start(targetPort: () => number): Promise<FaultProxy> {
     const server = createServer({ noDelay: true });
@@ -63,57 +62,58 @@ export class FaultProxy {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Connections that are open now. */
+  /** Number of open connections. */
   get connections(): number {
     return this.pipes.size;
   }
 
-  /** Whether no connection is left that hears nothing any more and is about to be cut. */
+  /** No connection is about to be cut. */
   get isWhole(): boolean {
     return [...this.pipes].every((pipe) => !pipe.isMute);
   }
 
-  /** Cuts every connection. New ones are taken. */
+  /** Cuts every connection. New ones are accepted. */
   cutAll(): void {
     for (const pipe of this.pipes) cut(pipe);
   }
 
-  /** Falls silent: nothing goes through in either direction, new connections are taken and hear nothing. */
+  /** Holds all bytes in both directions. New connections are accepted and held as well. */
   hold(): void {
     this.isHolding = true;
     for (const pipe of this.pipes) holdBack(pipe);
   }
 
-  /** Loses the connections that are open without a sign: nothing goes through them any more, and neither end is told. */
+  /** Holds the open connections only: neither end sees an error, as when a network path breaks. */
   loseAll(): void {
     for (const pipe of this.pipes) holdBack(pipe);
   }
 
-  /** Lets through what was held back, and all that comes. */
+  /** Sends the held bytes and lets everything pass. */
   release(): void {
     this.isHolding = false;
     for (const pipe of this.pipes) letThrough(pipe);
   }
 
   /**
-   * Watches for the next request that holds a text.
-   * @param text at most 256 bytes, as it stands in the request
-   * @returns resolves when it has come
+   * Watches for the next request that contains a text.
+   * @param text at most 256 bytes
+   * @returns resolves when the request arrives
    */
   next(text: string, fate: RequestFate): Promise<void> {
     const bytes = Buffer.from(text);
-    if (bytes.length > longestText) throw new RangeError(`${text} is too long to be watched for`);
+    if (bytes.length > maxTextBytes)
+      throw new RangeError(`a watched text must have at most ${maxTextBytes} bytes: ${text}`);
     return new Promise((seen) => {
       this.watches.push({ text: bytes, fate, seen });
     });
   }
 
-  /** Watches for nothing any more. */
+  /** Ends all watches. */
   forget(): void {
     this.watches.length = 0;
   }
 
-  /** Ends every connection and takes none any more. Idempotent. */
+  /** Cuts every connection and closes the port. Idempotent. */
   async stop(): Promise<void> {
     this.cutAll();
     if (!this.server.listening) return;
@@ -162,7 +162,7 @@ export class FaultProxy {
       return undefined;
     }
     const text = Buffer.concat([pipe.tail, bytes]);
-    pipe.tail = text.subarray(Math.max(0, text.length - longestText + 1));
+    pipe.tail = text.subarray(Math.max(0, text.length - maxTextBytes + 1));
     const index = this.watches.findIndex((watch) => text.includes(watch.text));
     if (index < 0) return undefined;
     pipe.tail = Buffer.alloc(0);
@@ -170,7 +170,7 @@ export class FaultProxy {
   }
 }
 
-/** Cut as by a machine that has gone: with a reset, so that nothing more is read from either end. */
+/** A reset, as from a machine that crashed: neither end reads anything more. */
 function cut({ client, target }: Pipe): void {
   for (const socket of [client, target]) if (!socket.destroyed) socket.resetAndDestroy();
 }
@@ -188,7 +188,7 @@ function letThrough(pipe: Pipe): void {
   for (const bytes of toClient) client.write(bytes);
 }
 
-/** The target reads all of the request before its end of the connection is closed in good order. */
+/** The server's side is closed in order, so that the server reads the whole request first. */
 function loseReply(pipe: Pipe): void {
   pipe.isMute = true;
   const timer = setTimeout(() => {

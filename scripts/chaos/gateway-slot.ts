@@ -1,34 +1,34 @@
 import type { ServiceProcess } from '../stack/service-process.js';
 import { FaultProxy } from './fault-proxy.js';
 
-/** How a gateway reaches Redis and MongoDB. */
+/** Path of a gateway to Redis and MongoDB. */
 export type Link = 'direct' | 'proxied';
 
 export interface SlotOptions {
   readonly link: Link;
   readonly redisPort: () => number;
   readonly mongoPort: () => number;
-  /** Address of MongoDB for a gateway that reaches it directly. */
+  /** For a direct gateway. */
   readonly mongoUrl: () => string;
   readonly databaseName: string;
-  /** Starts a gateway with these addresses of its servers. */
+  /** @param addresses of its servers */
   readonly startGateway: (addresses: Readonly<Record<string, string>>) => Promise<ServiceProcess>;
-  /** Told how a gateway ended that this slot has not ended. */
+  /** Called with the exit of a gateway that this slot did not end. */
   readonly onDeath: (how: string) => void;
 }
 
-/** The place of one gateway, which may be killed and started again, and the proxies that it reaches its servers through. */
+/** Slot of one gateway, which can be killed and started again, with the proxies to its servers. */
 export class GatewaySlot {
   private running: ServiceProcess | undefined;
   private readonly stopping = new Set<ServiceProcess>();
 
   private constructor(
     private readonly options: SlotOptions,
-    /** Undefined for a gateway that reaches its servers directly. */
+    /** Undefined for a direct gateway. */
     readonly proxies: { readonly redis: FaultProxy; readonly mongo: FaultProxy } | undefined,
   ) {}
 
-  /** Starts the proxies, where there are any, and the first gateway. */
+  /** Starts the proxies of a proxied gateway, and the gateway. */
   static async open(options: SlotOptions): Promise<GatewaySlot> {
     const slot = new GatewaySlot(
       options,
@@ -43,25 +43,25 @@ export class GatewaySlot {
     return slot;
   }
 
-  /** The gateway that runs now, or is about to end; undefined when there is none. */
+  /** The current gateway; undefined while the slot is empty. */
   get gateway(): ServiceProcess | undefined {
     return this.running;
   }
 
-  /** Process ids of the gateway that runs, and of those that finish what they have. */
+  /** Process ids of the current gateway and of draining ones. */
   get pids(): number[] {
     const own = this.running === undefined ? [] : [this.running];
     return [...own, ...this.stopping].map(({ pid }) => pid);
   }
 
-  /** Where the gateway listens; undefined when there is none. */
+  /** Address of the current gateway; undefined while the slot is empty. */
   get url(): string | undefined {
     return this.running?.url;
   }
 
   /**
-   * Starts a gateway in the place of the one that has ended.
-   * @throws Error when it does not come up
+   * Starts a gateway in the empty slot.
+   * @throws Error if it does not become ready
    */
   async start(): Promise<ServiceProcess> {
     const gateway = await this.options.startGateway(this.addresses());
@@ -72,7 +72,7 @@ export class GatewaySlot {
     return gateway;
   }
 
-  /** Kills the gateway on the spot and waits until it is gone. */
+  /** SIGKILL; waits for the end. */
   async kill(): Promise<void> {
     const { running } = this;
     this.running = undefined;
@@ -80,7 +80,7 @@ export class GatewaySlot {
     await running?.ended;
   }
 
-  /** Stops the gateway in its tracks: it takes connections and answers nothing, until `thaw`. */
+  /** SIGSTOP: the kernel accepts connections, but nothing is answered until `thaw`. */
   freeze(): void {
     this.running?.process.kill('SIGSTOP');
   }
@@ -89,7 +89,10 @@ export class GatewaySlot {
     this.running?.process.kill('SIGCONT');
   }
 
-  /** Asks the gateway to stop and waits until it has. It is called no more from now on. Gives how it ended. */
+  /**
+   * SIGTERM; waits for the end. The slot is empty at once, so the load uses other gateways.
+   * @returns exit code or signal
+   */
   async terminate(): Promise<string | undefined> {
     const { running } = this;
     this.running = undefined;
@@ -113,7 +116,7 @@ export class GatewaySlot {
     if (this.proxies === undefined)
       return { REDIS_URL: `redis://127.0.0.1:${redisPort()}`, MONGODB_URL: mongoUrl() };
     const { redis, mongo } = this.proxies;
-    // Directly: the replica set would tell the driver the server's own address, past the proxy.
+    // Without directConnection the driver would connect to the address of the replica set, past the proxy.
     return {
       REDIS_URL: `redis://127.0.0.1:${redis.port}`,
       MONGODB_URL: `mongodb://127.0.0.1:${mongo.port}/${databaseName}?directConnection=true`,

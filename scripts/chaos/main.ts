@@ -1,8 +1,8 @@
-/** `npm run chaos`: random faults under load, and what they did to metering. See docs/reliability.md. */
+/** `npm run chaos`: random faults under load, and their effect on metering. See docs/reliability.md. */
 import { type RunEnd, runToEnd } from '../stack/run-to-end.js';
 import { type ChaosCommand, readChaosOptions, usageText } from './chaos-options.js';
 import { readableReport } from './chaos-report.js';
-import type { FaultEvent } from './history.js';
+import type { FaultEvent } from './check/history.js';
 import { runChaos } from './run-chaos.js';
 
 const clockText = (ms: number): string =>

@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs';
+import type { HistoryLog } from './check/history-log.js';
 import type { GatewaySlot } from './gateway-slot.js';
-import type { HistoryLog } from './history-log.js';
 
 const everyMs = 100;
-/** Less is not worth a line; over a call it adds up to hardly anything. */
-const leastWaitMs = 1;
+/** Shorter waits are not noted. They add up to almost nothing over a call. */
+const minWaitMs = 1;
 
 /**
- * Notes in the history for how long gateways were ready to run and waited for a processor, which is the machine's doing
- * and not theirs. Where the system does not tell (it is Linux's to tell), nothing is noted.
- * @returns what to clear to end it
+ * Notes in the history how long runnable gateways waited for a processor. Only Linux reports these times.
+ * @returns the interval; clear it to end the watch
  */
 export function watchProcessors(gateways: readonly GatewaySlot[], history: HistoryLog): NodeJS.Timeout {
   const before = new Map<number, number>();
@@ -20,26 +19,25 @@ export function watchProcessors(gateways: readonly GatewaySlot[], history: Histo
         if (waitedMs === undefined) continue;
         const lengthMs = waitedMs - (before.get(pid) ?? waitedMs);
         before.set(pid, waitedMs);
-        if (lengthMs > leastWaitMs)
-          history.add({ kind: 'standstill', gateway, atMs: history.at() - everyMs, lengthMs });
+        if (lengthMs > minWaitMs)
+          history.add({ kind: 'stall', gateway, atMs: history.at() - everyMs, lengthMs });
       }
     }
   }, everyMs);
 }
 
 /**
- * How much later than its limit something may come because processes stood still: by as long, but no later than twice the
- * limit. A machine that gives them less than half of the time can hold nobody to a limit, and is not to pass for one on which
- * all went well.
- * @param stoodStillMs how long they were kept from running, ms
- * @param limitMs what holds while nothing keeps them, ms
+ * Allowed excess over a time limit because the machine stalled the processes: the time of the stalls, at most the limit
+ * itself. Longer stalls must not let a run pass, because such a machine proves nothing.
+ * @param stalledMs time in which runnable processes waited for a processor
+ * @param limitMs limit on an idle machine
  */
-export const forgivenMs = (stoodStillMs: number, limitMs: number): number => Math.min(stoodStillMs, limitMs);
+export const forgivenMs = (stalledMs: number, limitMs: number): number => Math.min(stalledMs, limitMs);
 
 /**
- * How long the main thread of a process has waited for a processor since it began, in ms. The second number of
- * /proc/<pid>/schedstat, in ns: https://docs.kernel.org/scheduler/sched-stats.html. Undefined when the process has gone, or
- * the system does not tell.
+ * Time that the main thread of a process has waited for a processor since its start, ms: the second number of
+ * /proc/<pid>/schedstat, in ns (https://docs.kernel.org/scheduler/sched-stats.html).
+ * @returns undefined if the process has ended or the system is not Linux
  */
 export function waitedForProcessorMs(pid: number): number | undefined {
   try {

@@ -1,68 +1,66 @@
 import { readUsage } from '../bench/process-usage.js';
 
-/** What calls over many models are made of. */
 export interface ModelCycles {
-  /** Scores one record with a model; gives the status. */
+  /** Scores one record with a model; returns the status. */
   readonly call: (modelId: string) => Promise<number>;
+  /** With more models than a worker keeps, nearly every call loads one and evicts another. */
   readonly modelIds: readonly string[];
-  /** Calls to make. More models than a worker keeps, called in turn: nearly each call loads one and unloads another. */
   readonly calls: number;
-  /** Calls under way at once. */
+  /** Calls in flight. */
   readonly callers: number;
-  /** The processes that load models, as they are now. */
+  /** Current processes that load models. */
   readonly workerPids: () => readonly number[];
-  /** Told after each `sampleEvery` calls. */
+  /** Called after each `sampleEvery` calls. */
   readonly onSample: (sample: MemorySample) => void;
   readonly sampleEvery: number;
 }
 
-/** Memory at some moment. */
 export interface MemorySample {
+  /** Answered calls so far. */
   readonly calls: number;
-  /** Calls that were answered with anything else than 200, so far. */
+  /** Calls so far whose status was not 200. */
   readonly failed: number;
-  /** Of the largest worker process, in MB of 1,000,000 bytes. */
+  /** Resident memory of the largest worker process, MB of 1,000,000 bytes. */
   readonly largestMb: number;
-  /** Worker processes that have been replaced so far. */
+  /** Worker processes replaced so far. */
   readonly replaced: number;
 }
 
-/** Calls one model after the other and watches the memory of the workers. Gives all samples. */
+/** Calls the models by round robin and samples the memory of the workers. */
 export async function cycleModels(cycles: ModelCycles): Promise<MemorySample[]> {
   const { call, modelIds, calls, callers, sampleEvery, onSample } = cycles;
   const samples: MemorySample[] = [];
   const seen = new Set(cycles.workerPids());
-  const begun = seen.size;
+  const initialWorkers = seen.size;
   let sent = 0;
   let done = 0;
   let failed = 0;
-  const sample = () => {
+  const takeSample = () => {
     const pids = cycles.workerPids();
     for (const pid of pids) seen.add(pid);
-    const taken = { calls: done, failed, largestMb: largestOf(pids), replaced: seen.size - begun };
-    samples.push(taken);
-    onSample(taken);
+    const sample = { calls: done, failed, largestMb: largestOf(pids), replaced: seen.size - initialWorkers };
+    samples.push(sample);
+    onSample(sample);
   };
-  const callOnAndOn = async () => {
+  const caller = async () => {
     while (sent < calls) {
       const modelId = modelIds[sent++ % modelIds.length] ?? '';
       const status = await call(modelId).catch(() => 0);
       done += 1;
       if (status !== 200) failed += 1;
-      if (done % sampleEvery === 0) sample();
+      if (done % sampleEvery === 0) takeSample();
     }
   };
-  await Promise.all(Array.from({ length: callers }, callOnAndOn));
+  await Promise.all(Array.from({ length: callers }, caller));
   return samples;
 }
 
-/** A process that has just been replaced cannot be read any more. */
 function largestOf(pids: readonly number[]): number {
   const sizes = pids.map((pid) => {
     try {
       return readUsage({ worker: [pid] }).worker.rssMb;
     } catch {
-      return 0;
+      return 0; // a replaced process
     }
   });
   return Math.max(0, ...sizes);

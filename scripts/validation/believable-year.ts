@@ -5,7 +5,7 @@ import { gradeAndTell } from '../../worker/grading/grade-models.js';
 import { SimulatedLeads, type WeekOfLeads } from './simulated-leads.js';
 import { type SimulatedService, startSimulatedService } from './simulated-service.js';
 
-/** A day on which the model's verdict was another than the day before, in state or gate. */
+/** A day on which the state or the failing gate of the verdict changed. */
 export interface VerdictMove {
   /** Days since the organisation began. */
   readonly day: number;
@@ -26,7 +26,7 @@ export interface YearOptions {
   readonly weeks: number;
   readonly leadsAWeek: number;
   readonly seed: number;
-  /** Told after each week. */
+  /** Called after each week. */
   readonly progress: (weeksDone: number, verdict: StoredVerdict) => void;
   readonly signal: AbortSignal;
 }
@@ -34,22 +34,23 @@ export interface YearOptions {
 const weekDays = 7;
 
 /**
- * Lives through a year of one organisation in minutes. Real: the gateway (started anew each week with its clock moved
- * on), quota, queue, workers and ONNX, the transaction that records, `POST /v1/outcomes`, the grader and its daily
- * grades on a real MongoDB. Made up: the leads and their fate, which the demo's generator knows and the model does not.
+ * Simulates a year of one organisation in minutes.
+ * - Real: gateway, quota, queue, workers, ONNX, records, `POST /v1/outcomes`, MongoDB, the grader and its daily grades.
+ * - Simulated: the dates (the gateway restarts each week with a later clock), the leads and their outcomes. The demo's
+ *   generator knows the outcomes in advance; the model does not.
  */
 export async function simulateOrganisation(options: YearOptions): Promise<BelievableYear> {
   const endMs = dayStartMs(dayNumber(Date.now()));
   const startMs = endMs - options.weeks * weekDays * dayMs;
   const service = await startSimulatedService(startMs);
   try {
-    return await liveThrough(service, startMs, options);
+    return await simulateWeeks(service, startMs, options);
   } finally {
     await service.stop();
   }
 }
 
-async function liveThrough(
+async function simulateWeeks(
   service: SimulatedService,
   startMs: number,
   { weeks, leadsAWeek, seed, progress, signal }: YearOptions,
@@ -61,10 +62,10 @@ async function liveThrough(
   for (let week = 0; week < weeks && !signal.aborted; week += 1) {
     const weekMs = startMs + week * weekDays * dayMs;
     const reportedAtMs = weekMs + dayMs / 2;
-    const made = leads.week(week, { scoredAtMs: weekMs, reportedAtMs });
-    await sendWeek(service, weekMs, made);
-    total.records += made.records.length;
-    total.outcomes += made.outcomes.length;
+    const brought = leads.week(week, { scoredAtMs: weekMs, reportedAtMs });
+    await sendWeek(service, weekMs, brought);
+    total.records += brought.records.length;
+    total.outcomes += brought.outcomes.length;
     for (let day = 0; day < weekDays; day += 1) {
       const verdict = await gradeAt(service, weekMs + (day + 1) * dayMs);
       total.grades += 1;
@@ -76,7 +77,7 @@ async function liveThrough(
     }
     if (last !== undefined) progress(week + 1, last);
   }
-  if (last === undefined) throw new Error('the simulation was stopped before its first grade');
+  if (last === undefined) throw new Error('the simulation was interrupted before its first grade');
   return { moves, last, ...total };
 }
 
@@ -111,6 +112,6 @@ async function gradeAt(
   nowMs: number,
 ): Promise<StoredVerdict> {
   const { model } = workspace;
-  const rooms = { database, redis, clock: { now: () => nowMs } };
-  return (await gradeAndTell(rooms, { model, version: model.version })).verdict;
+  const deps = { database, redis, clock: { now: () => nowMs } };
+  return (await gradeAndTell(deps, { model, version: model.version })).verdict;
 }

@@ -1,16 +1,16 @@
-/** A world in which it is known how often the leads of each score band convert. */
+/** A simulated world with known conversion rates of each score band. */
 export interface KnownTruth {
   readonly name: string;
-  /** What it is there to show. */
+  /** The property that it shows. */
   readonly meaning: string;
   readonly leadsADay: number;
-  /** Share of all leads that convert within the horizon. */
+  /** Share of the leads that convert within the horizon. */
   readonly baseRate: number;
-  /** Rate of each score band by the base rate, lowest scores first; their mean is 1. */
+  /** Rate of each score band divided by the base rate, lowest scores first. The mean is 1. */
   readonly lifts: readonly number[];
-  /** What the model's likelihoods promise, by what is true: 1 when it is calibrated. */
+  /** Likelihoods of the model divided by the true rates: 1 (the default) for a calibrated model. */
   readonly promise?: number;
-  /** Share of leads that outcome data names; all by default. */
+  /** Share of the leads in the outcome data; 1 by default. */
   readonly named?: number;
 }
 
@@ -18,39 +18,39 @@ const flat = [1, 1, 1, 1, 1];
 const lift2 = [0.4, 0.7, 0.9, 1, 2];
 const lift15 = [0.6, 0.85, 1, 1.05, 1.5];
 
-/** The worlds whose years are simulated many times over. */
+/** The worlds whose years are simulated many times. */
 export const knownTruths: readonly KnownTruth[] = [
   {
     name: 'useless model',
-    meaning: 'scores say nothing: it must not pass',
+    meaning: 'scores without information: the model must not pass',
     leadsADay: 20,
     baseRate: 0.05,
     lifts: flat,
   },
   {
     name: 'useless model, many leads',
-    meaning: 'the same with four times the leads, and so more looks',
+    meaning: 'the same with four times the leads, so with more chances to pass',
     leadsADay: 80,
     baseRate: 0.05,
     lifts: flat,
   },
   {
     name: 'inverted model',
-    meaning: 'high scores convert less: it must not pass',
+    meaning: 'high scores convert less: the model must not pass',
     leadsADay: 20,
     baseRate: 0.05,
     lifts: [...lift2].reverse(),
   },
   {
     name: 'lift 2',
-    meaning: 'a good model with enough leads: it should pass',
+    meaning: 'a good model with enough leads: the model should pass',
     leadsADay: 20,
     baseRate: 0.05,
     lifts: lift2,
   },
   {
     name: 'lift 2, barely enough leads',
-    meaning: 'some fifty conversions in the year',
+    meaning: 'about fifty conversions in the year',
     leadsADay: 4,
     baseRate: 0.05,
     lifts: lift2,
@@ -64,7 +64,7 @@ export const knownTruths: readonly KnownTruth[] = [
   },
   {
     name: 'lift 2, too few leads',
-    meaning: 'nothing can be said of it within the year',
+    meaning: 'too little data for a grade within the year',
     leadsADay: 1,
     baseRate: 0.05,
     lifts: lift2,
@@ -79,7 +79,7 @@ export const knownTruths: readonly KnownTruth[] = [
   },
   {
     name: 'nine of ten leads named',
-    meaning: 'outcome data that leaves leads out proves nothing, however good the model is',
+    meaning: 'incomplete outcome data proves nothing, even for a good model',
     leadsADay: 20,
     baseRate: 0.05,
     lifts: lift2,

@@ -4,11 +4,10 @@ import { generateLeads } from '../demo/lead-generator.js';
 import type { LeadRecord } from '../demo/lead-record.js';
 import { type SeededRandom, seededRandom } from '../demo/seeded-random.js';
 
-/** What one week brings to the organisation that is simulated. */
 export interface WeekOfLeads {
-  /** As the CRM sends them: new leads, a few that were scored before, a few without a crm_id. */
+  /** New leads, a few repeated leads, a few leads without a crm_id. */
   readonly records: readonly LeadRecord[];
-  /** What the CRM says at the end of the week: the new leads are open, and some leads have converted. */
+  /** Report of the CRM at the end of the week: the new leads as open, and the conversions of the week. */
   readonly outcomes: readonly Outcome[];
 }
 
@@ -17,14 +16,14 @@ const repeatShare = 0.05;
 const anonymousShare = 0.02;
 
 /**
- * The leads of an organisation, week by week, from the demo's generator: who a lead is decides both what its record says
- * and, by a hidden truth that no model sees whole, whether it will convert. A lead that converts does so after 25 days in
- * the mean, some only after the horizon.
+ * The leads of an organisation, week by week, from the demo's generator. Hidden properties of a lead determine its record and
+ * its conversion, so no model can predict the conversion exactly. Conversions come after 25 days on average, some after the
+ * horizon.
  */
 export class SimulatedLeads {
   private readonly random: SeededRandom;
-  /** Conversions that are still to come. */
-  private coming: Outcome[] = [];
+  /** Conversions that the CRM has not reported yet. */
+  private pending: Outcome[] = [];
   private readonly known: LeadRecord[] = [];
 
   constructor(private readonly options: { readonly seed: number; readonly leadsAWeek: number }) {
@@ -33,13 +32,11 @@ export class SimulatedLeads {
 
   /**
    * @param week number of the week, from 0
-   * @param scoredAtMs when its records are scored
-   * @param reportedAtMs when the CRM reports: conversions up to then are known
+   * @param times.scoredAtMs scoring time of the records
+   * @param times.reportedAtMs time of the report, which includes conversions up to then
    */
-  week(
-    week: number,
-    { scoredAtMs, reportedAtMs }: { readonly scoredAtMs: number; readonly reportedAtMs: number },
-  ): WeekOfLeads {
+  week(week: number, times: { readonly scoredAtMs: number; readonly reportedAtMs: number }): WeekOfLeads {
+    const { scoredAtMs, reportedAtMs } = times;
     const { seed, leadsAWeek } = this.options;
     const leads = generateLeads({
       seed: seed + 1000 * (week + 1),
@@ -59,12 +56,12 @@ export class SimulatedLeads {
       named.push({ crmId, converted: false, at: new Date(reportedAtMs) });
       if (converted === 0) continue;
       const delayMs = this.random.exponential(meanDelayDays) * dayMs;
-      this.coming.push({ crmId, converted: true, at: new Date(scoredAtMs + 1 + Math.round(delayMs)) });
+      this.pending.push({ crmId, converted: true, at: new Date(scoredAtMs + 1 + Math.round(delayMs)) });
     }
     const repeats = this.known.filter(() => this.random.chance(repeatShare / Math.max(1, week)));
     this.known.push(...records.filter((record) => 'crm_id' in record));
-    const happened = this.coming.filter(({ at }) => at.getTime() <= reportedAtMs);
-    this.coming = this.coming.filter(({ at }) => at.getTime() > reportedAtMs);
+    const happened = this.pending.filter(({ at }) => at.getTime() <= reportedAtMs);
+    this.pending = this.pending.filter(({ at }) => at.getTime() > reportedAtMs);
     return { records: [...records, ...repeats], outcomes: [...named, ...happened] };
   }
 }

@@ -12,20 +12,19 @@ import { type ServiceProcess, startService } from '../stack/service-process.js';
 
 const keys = { keyBrand: 'leadscore', keyPepper: 'pepper-of-a-simulation' };
 
-/** The whole service for a simulation: real databases, a real worker pool, and a gateway at any date. */
+/** Real databases, a real worker pool, and a gateway at any date. */
 export interface SimulatedService {
   readonly database: Db;
   readonly redis: Redis;
   readonly workspace: Workspace;
-  /** Starts a gateway whose clock shows a date; one at a time. */
+  /** Replaces the gateway by one whose clock shows this time. */
   gatewayAt(nowMs: number): Promise<ServiceProcess>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts databases of its own in a temporary directory, a worker pool of one process, and an organisation with the
- * demo's model.
- * @param startMs the date on which the organisation is created
+ * Starts its own databases in a temporary directory and a pool of one worker. Creates an organisation with the demo's model.
+ * @param startMs creation date of the organisation
  */
 export async function startSimulatedService(startMs: number): Promise<SimulatedService> {
   const stops: (() => unknown)[] = [];
@@ -59,8 +58,8 @@ export async function startSimulatedService(startMs: number): Promise<SimulatedS
     const start = (kind: 'gateway' | 'worker', settings: Readonly<Record<string, string>> = {}) =>
       startService({ kind, environment: { ...environment, ...settings }, log }).catch(
         async (cause: unknown) => {
-          const said = await readFile(logFile, 'utf8');
-          throw new Error(`${messageOf(cause)}\n${said.slice(-2_000)}`, { cause });
+          const logged = await readFile(logFile, 'utf8');
+          throw new Error(`${messageOf(cause)}\n${logged.slice(-2_000)}`, { cause });
         },
       );
     const pool = await start('worker');

@@ -1,11 +1,11 @@
 """Reference values for the statistics of worker/grading, by scipy and statsmodels.
 
-Prints the JSON that test/fixtures/statistics-reference.json holds:
+Prints the content of test/fixtures/statistics-reference.json:
 
     python -m venv .local/statistics && .local/statistics/bin/pip install -r scripts/validation/requirements.txt
     .local/statistics/bin/python scripts/validation/statistics_reference.py > test/fixtures/statistics-reference.json
 
-Nothing here knows how worker/grading computes anything: each value comes from the libraries' own function.
+The values come from the libraries' own functions, independently of worker/grading.
 """
 
 import json
@@ -49,7 +49,7 @@ SIZES = [(0.2, 2.0), (0.2, 1.5), (0.2, 1.8), (0.2, 1.2), (0.05, 3.0), (0.1, 1.6)
 
 
 def trend(bands):
-    # A column of records that converted and one of those that did not; scores 0, 1, 2, … by band.
+    # One column of converted and one of other records; scores 0, 1, 2, … by band.
     table = np.array([[conversions, records - conversions] for records, conversions in bands], dtype=float)
     test = Table(table).test_ordinal_association(np.arange(len(bands)), np.array([1, 0]))
     return {"bands": bands, "z": test.zscore, "risingP": norm.sf(test.zscore), "fallingP": norm.cdf(test.zscore)}

@@ -4,16 +4,16 @@ import { scenarios } from '../../scripts/bench/scenarios.js';
 import { separateRowNames } from '../../scripts/bench/separate-rows.js';
 import { UsageError } from '../../scripts/stack/run-to-end.js';
 
-describe('the options of the benchmark', () => {
+describe('readBenchOptions', () => {
   const only = (...names: string[]) => readBenchOptions(names.flatMap((name) => ['--only', name]))?.only;
 
-  it('take every row by its name, those that need no service too', () => {
+  it('accepts the name of every row and the id of every scenario for --only', () => {
     for (const { row, id } of scenarios) for (const name of [row, id]) expect(only(name)).to.include(name);
     expect(separateRowNames).to.include.members(['explain-100-trees', 'explain-beside-python', 'grading']);
     expect(only(...separateRowNames)).to.deep.equal(separateRowNames);
   });
 
-  it('refuse rows that need a service together with some that do not, and rows that there are not', () => {
+  it('throws a UsageError for an unknown row and for a separate row beside others', () => {
     for (const names of [
       ['grading', 'floor'],
       ['floor', 'grading'],
@@ -23,7 +23,7 @@ describe('the options of the benchmark', () => {
       expect(() => only(...names), names.join()).to.throw(UsageError, /there is no row/);
   });
 
-  it('measure every row of the service when none is named', () => {
+  it('selects all rows by default and reads --json, --minutes and --help', () => {
     expect(only()).to.deep.equal([]);
     expect(readBenchOptions(['--json', '--only', 'grading'])).to.include({ json: true, repeats: 3 });
     expect(readBenchOptions(['--only', 'sustained-batch', '--minutes', '5'])).to.include({ minutes: 5 });

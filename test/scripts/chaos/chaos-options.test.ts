@@ -2,15 +2,15 @@ import { expect } from 'chai';
 import { readChaosOptions } from '../../../scripts/chaos/chaos-options.js';
 import { UsageError } from '../../../scripts/stack/run-to-end.js';
 
-describe('the options of a chaos run', () => {
-  it('are two minutes and a random seed unless told otherwise', () => {
+describe('readChaosOptions', () => {
+  it('defaults to two minutes and a random seed', () => {
     const options = readChaosOptions([]);
     expect(options).to.include({ minutes: 2, json: false });
     expect(options?.seed).to.satisfy(Number.isInteger);
     expect(options?.historyFile).to.contain(`history-${options?.seed}.jsonl`);
   });
 
-  it('are those that were given', () => {
+  it('reads every option', () => {
     const args = ['--minutes', '0.5', '--seed', '0', '--history', 'a.jsonl', '--json'];
     expect(readChaosOptions(args)).to.deep.equal({
       minutes: 0.5,
@@ -20,7 +20,7 @@ describe('the options of a chaos run', () => {
     });
   });
 
-  it('are none when help is asked for', () => {
+  it('returns undefined for --help', () => {
     expect(readChaosOptions(['--help'])).to.equal(undefined);
   });
 
@@ -34,7 +34,7 @@ describe('the options of a chaos run', () => {
     ['--speed'],
     ['more'],
   ])
-    it(`are refused as ${args.join(' ')}`, () => {
+    it(`throws a UsageError for ${args.join(' ')}`, () => {
       expect(() => readChaosOptions(args)).to.throw(UsageError);
     });
 });

@@ -1,0 +1,200 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { readBundle } from '../../../shared/bundle/read-bundle.js';
+import { childEnvironment } from '../../../shared/config.js';
+import { projectFile } from '../../../shared/project-root.js';
+import { pythonVenv } from '../../../test/support/python-venv.js';
+import type { Explanation } from '../../../worker/drivers/explainer.js';
+import { compileModel } from '../../../worker/loaded-model.js';
+import type { OnEnd } from '../../stack/run-to-end.js';
+import { spreadOf } from '../percentile.js';
+import { type Columns, mapValues, type ReportSection, reportTable } from '../report/tables.js';
+import { cpuMsSince } from './explain.js';
+
+/** Compares explaining with Python packages. It needs Python and a package index, and takes minutes. */
+export const besidePythonRowName = 'explain-beside-python';
+
+/** The trainer's own contributions, `shap` by default (which calls these), and `shap` with its own C code. */
+const pythonMethods = ['pred_contrib', 'shap', 'shap_own'] as const;
+type ByMethod<Value> = Record<'service' | (typeof pythonMethods)[number], Value>;
+
+interface Calls {
+  /** Records per call. */
+  readonly records: number;
+  readonly calls: number;
+}
+
+/** One large call, and enough small ones to be measurable. */
+const sizes: readonly Calls[] = [
+  { records: 1_000, calls: 1 },
+  { records: 1, calls: 100 },
+];
+const installTimeoutMs = 600_000;
+
+interface BesideRow {
+  readonly model: string;
+  readonly records: number;
+  /** Median CPU-milliseconds of one call. */
+  readonly cpuMs: ByMethod<number>;
+  /** Largest difference between a field's contributions in the service and in `shap`. */
+  readonly largestDifference: number;
+}
+
+interface ServiceModel {
+  readonly explanation: Explanation;
+  readonly rows: Float32Array;
+  readonly width: number;
+  readonly largestDifference: number;
+}
+
+/**
+ * Explains the same records of the same models with the service's code and with Python. Each repeat measures every method
+ * once, in CPU time of one thread.
+ * @throws Error without a suitable Python, or if a model is not explained by its trees
+ */
+export async function besidePythonSection(options: {
+  readonly repeats: number;
+  readonly say: (line: string) => void;
+  readonly onEnd: OnEnd;
+}): Promise<ReportSection> {
+  const { repeats, say, onEnd } = options;
+  const folder = await mkdtemp(join(tmpdir(), 'leadscore-explain-'));
+  onEnd(() => rm(folder, { recursive: true, force: true }));
+  say('training with LightGBM and XGBoost; the first run installs their packages');
+  const { ask, models, versions } = await startPython(folder, onEnd);
+  const rows: BesideRow[] = [];
+  for (const model of models) {
+    const service = await serviceModel(folder, model);
+    for (const size of sizes) {
+      say(`${model}, ${size.records} at once`);
+      const times: ByMethod<number[]> = { service: [], pred_contrib: [], shap: [], shap_own: [] };
+      for (let repeat = 0; repeat < repeats; repeat += 1) {
+        times.service.push(await serviceCpuMs(service, size));
+        for (const method of pythonMethods)
+          times[method].push((await ask<{ cpu_ms: number }>({ model, method, ...size })).cpu_ms);
+      }
+      const cpuMs = mapValues(times, (values) => spreadOf(values).median);
+      rows.push({ model, records: size.records, cpuMs, largestDifference: service.largestDifference });
+    }
+  }
+  return sectionOf(rows, versions);
+}
+
+function sectionOf(rows: readonly BesideRow[], versions: Readonly<Record<string, string>>): ReportSection {
+  const ratios = ({ cpuMs }: BesideRow) => mapValues(cpuMs, (ms) => ms / cpuMs.service);
+  const beside = (method: (typeof pythonMethods)[number]) => (row: BesideRow) =>
+    `${short(row.cpuMs[method])} (${ratios(row)[method].toFixed(1)}x)`;
+  const columns: Columns<BesideRow> = [
+    ['CPU-ms of one call', ({ model }) => model],
+    ['records', ({ records }) => String(records)],
+    ['service', ({ cpuMs }) => short(cpuMs.service)],
+    ['pred_contrib', beside('pred_contrib')],
+    ['shap', beside('shap')],
+    ["shap's own code", beside('shap_own')],
+  ];
+  const largest = Math.max(...rows.map(({ largestDifference }) => largestDifference)).toExponential(1);
+  const documents = rows.map((row) => ({
+    model: row.model,
+    records: row.records,
+    cpu_ms: mapValues(row.cpuMs, (ms) => Number(ms.toFixed(3))),
+    times_the_service: mapValues(ratios(row), (ratio) => Number(ratio.toFixed(2))),
+    largest_difference: row.largestDifference,
+  }));
+  return {
+    document: { versions, rows: documents },
+    text:
+      `${reportTable(columns, rows)}\n` +
+      `LightGBM ${versions.lightgbm}, XGBoost ${versions.xgboost}, shap ${versions.shap}, one thread each. ` +
+      `The contributions of a field differ from shap's by at most ${largest}.`,
+  };
+}
+
+const short = (ms: number): string => (ms < 10 ? ms.toFixed(2) : ms.toFixed(0));
+
+async function serviceModel(folder: string, name: string): Promise<ServiceModel> {
+  const { manifest, onnx, covers } = checkBundle(await readBundle(join(folder, name)));
+  const model = await compileModel(manifest, onnx, {
+    explainFiles: async () => ({ onnx, ...(covers === undefined ? {} : { covers }) }),
+  });
+  const explanation = await model.explanation();
+  if (explanation.explainer.method !== 'tree')
+    throw new Error(`${name} is not explained by its trees: ${explanation.fallbackReason}`);
+  const { width } = manifest;
+  const rowBytes = await readFile(join(folder, 'rows.f32'));
+  const shapBytes = await readFile(join(folder, name, 'shap.f64'));
+  const rows = Float32Array.from({ length: rowBytes.length / 4 }, (_, at) => rowBytes.readFloatLE(4 * at));
+  const differences = await explanation.explainer.contributions({ rows, count: rows.length / width });
+  // shap has one value per column; a field's contribution is the sum of its columns.
+  const { fields, fieldOfColumn } = explanation.fields;
+  for (let at = 0; at < shapBytes.length / 8; at += 1) {
+    const field = Math.floor(at / width) * fields.length + (fieldOfColumn[at % width] ?? 0);
+    differences[field] = (differences[field] ?? 0) - shapBytes.readDoubleLE(8 * at);
+  }
+  const largestDifference = differences.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
+  return { explanation, rows, width, largestDifference };
+}
+
+async function serviceCpuMs({ explanation, rows, width }: ServiceModel, size: Calls): Promise<number> {
+  const { records, calls } = size;
+  const some = { rows: rows.subarray(0, records * width), count: records };
+  await explanation.explainer.contributions(some);
+  const before = process.cpuUsage();
+  for (let call = 0; call < calls; call += 1) await explanation.explainer.contributions(some);
+  return cpuMsSince(before) / calls;
+}
+
+/**
+ * Starts `explain_beside.py`, which trains the models into the folder and then answers each request with a line.
+ * @throws Error without a suitable Python, or with Python's standard error
+ */
+async function startPython(folder: string, onEnd: OnEnd) {
+  const venv = await pythonVenv({
+    name: 'bench',
+    requirementsFile: 'scripts/bench/explain/requirements.txt',
+    leastMinor: 11,
+    pipOptions: ['--no-deps', '--no-compile', '--only-binary=:all:'],
+    installLimitMs: installTimeoutMs,
+  });
+  if ('reason' in venv) throw new Error(venv.reason);
+  const script = projectFile('scripts/bench/explain/explain_beside.py');
+  const child = spawn(venv.program('python'), [script, folder], {
+    env: childEnvironment({ PYTHONPATH: projectFile('scripts/export'), PYTHONDONTWRITEBYTECODE: '1' }),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  onEnd(() => stopped(child));
+  const lines = linesOf(child);
+  const next = async <Answer>(): Promise<Answer> => JSON.parse((await lines.next()).value) as Answer;
+  interface Ready {
+    readonly models: readonly string[];
+    readonly versions: Readonly<Record<string, string>>;
+  }
+  const ask = <Answer>(request: object): Promise<Answer> => {
+    child.stdin.write(`${JSON.stringify(request)}\n`);
+    return next<Answer>();
+  };
+  return { ...(await next<Ready>()), ask };
+}
+
+type PythonProcess = ChildProcessByStdio<Writable, Readable, Readable>;
+
+/** Lines of standard output. Throws with standard error when the process ends. */
+async function* linesOf(child: PythonProcess): AsyncGenerator<string> {
+  let errors = '';
+  child.stderr.on('data', (data: Buffer) => {
+    errors = `${errors}${data.toString()}`.slice(-4_000);
+  });
+  yield* createInterface({ input: child.stdout });
+  throw new Error(`Python ended: ${errors.trim()}`);
+}
+
+async function stopped(child: PythonProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await ended;
+}

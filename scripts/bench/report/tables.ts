@@ -1,0 +1,54 @@
+import { readableCount } from '../../terminal/readable-numbers.js';
+import { renderTable } from '../../terminal/table.js';
+import type { Spread } from '../percentile.js';
+
+/** Columns of a report. The first is left-aligned and the others right-aligned, unless a column names its side. */
+export type Columns<Row> = readonly (readonly [
+  name: string,
+  text: (row: Row) => string,
+  align?: 'left' | 'right',
+])[];
+
+export const reportTable = <Row>(columns: Columns<Row>, rows: readonly Row[]): string =>
+  renderTable(
+    columns.map(([name, , align], index) => ({
+      name,
+      align: align ?? (index === 0 ? 'left' : 'right'),
+      whole: true,
+    })),
+    rows.map((row) => columns.map(([, text]) => text(row))),
+    { width: 110 },
+  );
+
+/** Three digits: 0.12, 1.23, 12.3, 123. */
+export function short(value: number): string {
+  if (value >= 99.95) return wholeNumber(value);
+  return value.toFixed(value >= 9.995 ? 1 : 2);
+}
+
+export const wholeNumber = (value: number): string => readableCount(Math.round(value));
+
+/** The median, with the range in brackets if the values differ. */
+export function withRange({ min, median, max }: Spread, text: (value: number) => string = short): string {
+  return min === max ? text(median) : `${text(median)} (${text(min)}-${text(max)})`;
+}
+
+/** Five significant digits, for JSON. */
+export const rounded = (value: number): number => Number(value.toPrecision(5));
+
+/** Applies a function to every value of a record. */
+export const mapValues = <Key extends string, Value, Result>(
+  values: Readonly<Record<Key, Value>>,
+  map: (value: Value) => Result,
+): Record<Key, Result> =>
+  Object.fromEntries(Object.entries<Value>(values).map(([key, value]) => [key, map(value)])) as Record<
+    Key,
+    Result
+  >;
+
+/** Result of a row that is measured without the others. */
+export interface ReportSection {
+  /** For `--json`. */
+  readonly document: unknown;
+  readonly text: string;
+}

@@ -1,0 +1,51 @@
+import type { Db } from 'mongodb';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { readBundle } from '../../../shared/bundle/read-bundle.js';
+import { projectFile } from '../../../shared/project-root.js';
+import type { UsageBucket } from '../../../shared/redis-keys.js';
+import { ApiKeyStore } from '../../../shared/store/api-keys.js';
+import { createModel } from '../../../shared/store/create-model.js';
+import { OrganisationStore } from '../../../shared/store/organisations.js';
+
+export interface LoadOrganisation {
+  readonly id: string;
+  readonly modelIds: readonly string[];
+  /** API keys in the order of `keys`. */
+  readonly secrets: readonly string[];
+}
+
+/** Records per month that no load reaches. */
+export const unreachedLimit = 1_000_000_000;
+/** KEY_BRAND of the created keys. */
+export const loadKeyBrand = 'leadscore';
+const unreachedRatePerSecond = 1_000_000;
+
+/**
+ * Creates an organisation with models and API keys for a load.
+ * @param options.limit records per month; the hard stop is twice that
+ * @param options.models copies of the bundle's model (1)
+ */
+export async function createLoadOrganisation(
+  database: Db,
+  options: {
+    readonly name: string;
+    readonly limit: number;
+    readonly keys: readonly UsageBucket[];
+    readonly pepper: string;
+    readonly bundlePath?: string;
+    readonly models?: number;
+  },
+): Promise<LoadOrganisation> {
+  const { name, limit, keys, pepper, models = 1 } = options;
+  const bundle = checkBundle(await readBundle(options.bundlePath ?? projectFile('scripts/demo/bundle')));
+  const now = new Date();
+  const fields = { name, plan: 'enterprise', policy: 'warn', limit } as const;
+  const { _id: organisationId } = await new OrganisationStore(database).create(fields, now);
+  const modelIds: string[] = [];
+  for (let index = 0; index < models; index += 1)
+    modelIds.push((await createModel(database, { organisationId, bundle, now }))._id);
+  const store = new ApiKeyStore(database);
+  const key = { organisationId, ratePerSecond: unreachedRatePerSecond, brand: loadKeyBrand, pepper, now };
+  const created = keys.map((kind, index) => store.create({ ...key, kind, name: `${kind} key ${index + 1}` }));
+  return { id: organisationId, modelIds, secrets: (await Promise.all(created)).map(({ secret }) => secret) };
+}

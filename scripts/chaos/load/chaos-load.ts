@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { SeededRandom } from '../../demo/seeded-random.js';
+import type { CallEvent } from '../check/history.js';
+import type { HistoryLog } from '../check/history-log.js';
+import type { GatewaySlot } from '../gateway-slot.js';
+import type { ChaosOrganisation } from './organisations.js';
+import { type Lead, type PlannedCall, planCall } from './plan-call.js';
+import { type SeenAnswer, sendCall } from './send-call.js';
+
+export interface ChaosLoadOptions {
+  readonly random: SeededRandom;
+  readonly organisations: readonly ChaosOrganisation[];
+  readonly leads: readonly Lead[];
+  readonly gateways: readonly GatewaySlot[];
+  readonly history: HistoryLog;
+  readonly callsPerSecond: number;
+}
+
+const refused: SeenAnswer = { outcome: 'refused', isReplay: false, problem: 'no gateway' };
+
+/**
+ * An open load over all gateways by round robin. Notes the outcome of each call. A caller with an Idempotency-Key retries up
+ * to three times until a final answer.
+ */
+export class ChaosLoad {
+  private readonly callers = new Set<Promise<void>>();
+  private isOver = false;
+  private sending: Promise<void> | undefined;
+  private lastGateway = 0;
+
+  constructor(private readonly options: ChaosLoadOptions) {}
+
+  start(): void {
+    this.sending ??= this.send();
+  }
+
+  /** Ends the load and waits for the calls in flight and their retries. */
+  async stop(): Promise<void> {
+    this.isOver = true;
+    await this.sending;
+    await Promise.all(this.callers);
+  }
+
+  private async send(): Promise<void> {
+    const { random, callsPerSecond } = this.options;
+    for (let dueMs = performance.now(); !this.isOver; dueMs += random.exponential(1_000 / callsPerSecond)) {
+      const waitMs = dueMs - performance.now();
+      if (waitMs > 1) await pause(waitMs);
+      const caller = this.make(planCall(random, this.options)).finally(() => this.callers.delete(caller));
+      this.callers.add(caller);
+    }
+  }
+
+  private async make(call: PlannedCall): Promise<void> {
+    const group = randomUUID();
+    if (call.hasTwin) await Promise.all([this.attempt(call, group), this.attempt(call, group)]);
+    for (const retryAfterMs of [0, ...call.retryAfterMs]) {
+      await pause(retryAfterMs);
+      if (isFinal(await this.attempt(call, group))) break;
+    }
+    if (call.isRepeated) await this.attempt(call, group);
+  }
+
+  private async attempt(call: PlannedCall, group: string): Promise<SeenAnswer> {
+    const { history } = this.options;
+    const gateway = this.nextGateway();
+    const url = this.options.gateways[gateway]?.url;
+    const requestId = randomUUID();
+    const headers = {
+      'x-request-id': requestId,
+      ...(call.isIdempotent ? { 'idempotency-key': group } : {}),
+    };
+    const sentMs = performance.now();
+    const answer = url === undefined ? refused : await sendCall(url, call, headers);
+    const event: CallEvent = {
+      kind: 'call',
+      requestId,
+      group,
+      isIdempotent: call.isIdempotent,
+      organisation: call.organisation.id,
+      bucket: call.bucket,
+      route: call.route,
+      records: call.leads.length,
+      gateway,
+      sentMs: history.at(sentMs),
+      tookMs: performance.now() - sentMs,
+      ...answer,
+    };
+    history.add(event);
+    return answer;
+  }
+
+  /** Skips gateways that do not run, as a load balancer does. */
+  private nextGateway(): number {
+    const { gateways } = this.options;
+    this.lastGateway += 1;
+    const inTurn = gateways.map((_, index) => (this.lastGateway + index) % gateways.length);
+    return (
+      inTurn.find((gateway) => gateways[gateway]?.url !== undefined) ?? this.lastGateway % gateways.length
+    );
+  }
+}
+
+/** A retry would not help. */
+const isFinal = ({ outcome }: SeenAnswer): boolean =>
+  outcome === 200 || (typeof outcome === 'number' && outcome < 500);
