@@ -22,8 +22,11 @@ import onnx
 import demo_model
 from golden_records import raw_probabilities
 from leads_table import read_leads
-from leadscore_export.featurizer import Featurizer
-from leadscore_export.serving_figures import conversion_likelihood, is_steady, logit, percentile_score
+from leadscore_export.featurizer.featurizer import Featurizer
+from leadscore_export.scores.serving_figures import conversion_likelihood
+from leadscore_export.scores.serving_figures import is_steady
+from leadscore_export.scores.serving_figures import logit
+from leadscore_export.scores.serving_figures import percentile_score
 
 MAX_BUNDLE_BYTES = 1_000_000
 MAX_ONNX_BYTES = 400_000

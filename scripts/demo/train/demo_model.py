@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
-from leadscore_export.serving_figures import logit
+from leadscore_export.scores.serving_figures import logit
 
 TREES = 150
 PARAMETERS = {

@@ -13,9 +13,11 @@ import lightgbm as lgb
 import numpy as np
 import shap
 
-from leadscore_export.featurizer import Featurizer
-from leadscore_export.quiet_onnxruntime import onnxruntime
-from leadscore_export.serving_figures import conversion_likelihood, is_steady, percentile_score
+from leadscore_export.featurizer.featurizer import Featurizer
+from leadscore_export.convert.onnx_graph import onnxruntime
+from leadscore_export.scores.serving_figures import conversion_likelihood
+from leadscore_export.scores.serving_figures import is_steady
+from leadscore_export.scores.serving_figures import percentile_score
 from untidy_record import Record, untidy_record
 
 TIDY_COUNT = 160

@@ -19,10 +19,11 @@ import demo_model
 from demo_features import MISSING_TOKENS, RECENCY, demo_features
 from golden_records import golden_lines
 from leads_table import read_leads
-from leadscore_export.featurizer import Featurizer
-from leadscore_export.lightgbm_trees import lightgbm_trees
-from leadscore_export.onnx_graph import INPUT_NAME, OUTPUT_NAME
-from leadscore_export.tree_onnx import tree_onnx
+from leadscore_export.featurizer.featurizer import Featurizer
+from leadscore_export.convert.lightgbm_trees import lightgbm_trees
+from leadscore_export.convert.onnx_graph import INPUT_NAME
+from leadscore_export.convert.onnx_graph import OUTPUT_NAME
+from leadscore_export.convert.tree_model import tree_onnx
 
 HORIZON_DAYS = 90
 VERSION = "2026.11.0"

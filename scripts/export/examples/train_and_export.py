@@ -50,7 +50,12 @@ featurizer = Featurizer(
                 "Cold Outreach",
             ],
             aliases=["source", "Original Source"],
-            category_aliases={"Web": "Website", "Web Form": "Website", "SEO": "Organic Search", "SEM": "Paid Search"},
+            category_aliases={
+                "Web": "Website",
+                "Web Form": "Website",
+                "SEO": "Organic Search",
+                "SEM": "Paid Search",
+            },
             other_column=True,
             missing_column=True,
         ),
@@ -65,7 +70,10 @@ featurizer = Featurizer(
             missing_column=True,
         ),
         Category("Current Solution", ["None", "Spreadsheet", "Competitor", "In-house"], other_column=True),
-        Multi("Products of Interest", ["Analytics", "Lead Routing", "CRM Sync", "Email Automation", "Forecasting"]),
+        Multi(
+            "Products of Interest",
+            ["Analytics", "Lead Routing", "CRM Sync", "Email Automation", "Forecasting"],
+        ),
         Number("Number of Employees", label="Employees", aliases=["headcount"]),
         Number("Annual Revenue", aliases=["revenue"]),
         Number("Website Visits (30d)", label="Website visits in 30 days"),
@@ -84,7 +92,13 @@ held_out, training = order[: len(rows) // 5], order[len(rows) // 5 :]
 
 # %% The model
 model = lightgbm.LGBMClassifier(
-    n_estimators=120, learning_rate=0.05, num_leaves=12, min_child_samples=40, random_state=1, n_jobs=1, verbose=-1
+    n_estimators=120,
+    learning_rate=0.05,
+    num_leaves=12,
+    min_child_samples=40,
+    random_state=1,
+    n_jobs=1,
+    verbose=-1,
 )
 model.fit(rows[training], converted[training])
 

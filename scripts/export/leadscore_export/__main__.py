@@ -7,9 +7,8 @@ import json
 import math
 from pathlib import Path
 
-from leadscore_export.export_error import ExportError
-from leadscore_export.feature_reader import UnusableRecord
-from leadscore_export.featurizer import Featurizer
+from leadscore_export.errors import ExportError, UnusableRecord
+from leadscore_export.featurizer.featurizer import Featurizer
 
 
 def main() -> None:

@@ -9,32 +9,38 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from leadscore_export.as_served import as_served
-from leadscore_export.bundle_manifest import explanation, onnx_reference, recency_guard, training_time
-from leadscore_export.calibration import CalibrationKind, chosen_calibration, fitted_calibration
-from leadscore_export.check_arguments import check_arguments, whole_days
-from leadscore_export.check_features import check_features
-from leadscore_export.check_fields import check_fields
-from leadscore_export.check_scores import check_lift, check_ranking, given_scores
-from leadscore_export.check_training import check_agreement, check_missing_values, checked_training_data
-from leadscore_export.convert_model import convert_model
-from leadscore_export.converted_model import ConvertedModel
-from leadscore_export.early_stopping import kept_trees
-from leadscore_export.export_error import ExportError
-from leadscore_export.export_report import ExportReport
-from leadscore_export.feature_types import Feature
-from leadscore_export.featurizer import Featurizer, Moment
-from leadscore_export.golden_records import golden_lines
-from leadscore_export.held_out import held_out
-from leadscore_export.out_of_fold import checked_weights, out_of_fold
-from leadscore_export.plain_record import Record, plain_records
-from leadscore_export.report_notes import Exported, report_notes
-from leadscore_export.training_figures import area_under_curve, quantiles_of, top_lift
-from leadscore_export.write_bundle import write_bundle
+from leadscore_export.bundle.bundle_files import (
+    explanation,
+    onnx_reference,
+    recency_guard,
+    training_time,
+    write_bundle,
+)
+from leadscore_export.bundle.check_arguments import check_arguments, check_features, whole_days
+from leadscore_export.bundle.check_columns import check_fields, check_missing_values
+from leadscore_export.bundle.check_scores import (
+    check_agreement,
+    check_lift,
+    check_ranking,
+    given_scores,
+    held_out,
+)
+from leadscore_export.bundle.golden_records import golden_lines
+from leadscore_export.convert.convert_model import convert_model
+from leadscore_export.convert.converted_model import ConvertedModel
+from leadscore_export.errors import ExportError
+from leadscore_export.export_report import Exported, ExportReport, report_notes
+from leadscore_export.featurizer.feature_types import Feature
+from leadscore_export.featurizer.featurizer import Featurizer, Moment
+from leadscore_export.featurizer.record_values import Record, plain_records
+from leadscore_export.scores.calibration import CalibrationKind, chosen_calibration, fitted_calibration
+from leadscore_export.scores.out_of_fold import kept_trees, out_of_fold
+from leadscore_export.scores.serving_figures import as_served
+from leadscore_export.scores.training_data import checked_training_data, checked_weights
+from leadscore_export.scores.training_figures import area_under_curve, quantiles_of, top_lift
 
 Vector = npt.NDArray[np.float64]
-
-_MOST_ONNX_BYTES = 64 * 1024 * 1024
+_MAX_ONNX_BYTES = 64 * 1024 * 1024
 
 
 def export_bundle(
@@ -162,7 +168,7 @@ def _check_file(model: ConvertedModel, featurizer: Featurizer) -> None:
             f"the model was trained on {model.width} columns, but the features fill {featurizer.width}: "
             f"{', '.join(featurizer.column_names)}"
         )
-    if len(model.file) > _MOST_ONNX_BYTES:
+    if len(model.file) > _MAX_ONNX_BYTES:
         raise ExportError(
             f"the ONNX file has {len(model.file) / 2**20:.0f} MiB, and a bundle's may have 64; train fewer or smaller "
             "trees (min_samples_leaf, max_depth)"

@@ -70,7 +70,9 @@ def _lead(draw: random.Random) -> tuple[dict[str, Any], int]:
     revenue, visits = round(draw.lognormvariate(11, 1)), draw.randrange(12)
     demo, age = draw.random() < 0.3, draw.uniform(0, 90)
     products = draw.sample(PRODUCTS, draw.randrange(3))
-    strength = 1.2 * (source == "Referral") + 0.4 * LEVELS.index(level) + 0.15 * visits + 1.5 * demo - age / 45
+    strength = (
+        1.2 * (source == "Referral") + 0.4 * LEVELS.index(level) + 0.15 * visits + 1.5 * demo - age / 45
+    )
     converted = int(strength + 0.5 * len(products) + draw.gauss(0, 1) > 2.2)
     at = NOW - timedelta(days=age)
     record = {

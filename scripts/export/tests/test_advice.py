@@ -20,8 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from leadscore_export import Category, ExportError, Featurizer, Number, OnnxFile, export_bundle
-from leadscore_export.convert_model import convert_model
-from leadscore_export.out_of_fold import out_of_fold
+from leadscore_export.convert.convert_model import convert_model
+from leadscore_export.scores.out_of_fold import out_of_fold
 
 DRAW = np.random.default_rng(5)
 X = DRAW.normal(size=(300, 2)).astype(np.float32)
@@ -63,7 +63,9 @@ def test_a_model_that_cannot_be_trained_again() -> None:
 
 def test_values_that_may_be_missing_and_never_were() -> None:
     refused(
-        FOREST, r'"a" is NaN at scoring .* give it impute=-?[\d.]+ \(its median', features=[Number("a"), FEATURES[1]]
+        FOREST,
+        r'"a" is NaN at scoring .* give it impute=-?[\d.]+ \(its median',
+        features=[Number("a"), FEATURES[1]],
     )
     level = Category("a", ["x", "y"], encoding="ordinal", impute=0)
     refused(FOREST, "give it other_value=-1 and impute=", features=[level, FEATURES[1]])
@@ -80,7 +82,8 @@ def test_models_that_are_no_probability_of_two_classes() -> None:
 
 def test_settings_of_trainers_that_onnx_cannot_express() -> None:
     refused(
-        lightgbm.train({"objective": "regression", "verbosity": -1}, lightgbm.Dataset(X, Y), 2), 'comes from "binary"'
+        lightgbm.train({"objective": "regression", "verbosity": -1}, lightgbm.Dataset(X, Y), 2),
+        'comes from "binary"',
     )
     zero = {"objective": "binary", "zero_as_missing": True, "verbosity": -1}
     refused(lightgbm.train(zero, lightgbm.Dataset(np.where(X < 0, 0, X), Y), 3), "train without it")
@@ -89,7 +92,9 @@ def test_settings_of_trainers_that_onnx_cannot_express() -> None:
     sets = HistGradientBoostingClassifier(max_iter=2, categorical_features=[1]).fit(np.round(np.abs(X)), Y)
     refused(sets, "in another order")
     texts = [[str(a > 0), float(b)] for a, b in X]
-    by_text = catboost.CatBoostClassifier(iterations=2, verbose=0, cat_features=[0], allow_writing_files=False)
+    by_text = catboost.CatBoostClassifier(
+        iterations=2, verbose=0, cat_features=[0], allow_writing_files=False
+    )
     refused(by_text.fit(texts, Y), "plain numbers")
     refused(make_pipeline(StandardScaler(), FOREST).fit(X, Y), "trees need no scaler")
 
@@ -117,7 +122,9 @@ def test_golden_records_that_the_service_would_refuse(tmp_path: Path) -> None:
 
 
 def test_onnx_files_that_cannot_serve(tmp_path: Path) -> None:
-    def file(nodes: list[Any], outputs: list[Any], kind: int = TensorProto.FLOAT, version: int = 8) -> OnnxFile:
+    def file(
+        nodes: list[Any], outputs: list[Any], kind: int = TensorProto.FLOAT, version: int = 8
+    ) -> OnnxFile:
         inputs = [helper.make_tensor_value_info("x", kind, [None, 2])]
         graph = helper.make_graph(nodes, "g", inputs, outputs)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=version)

@@ -8,8 +8,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from leadscore_export import ExportError
-from leadscore_export.calibration import chosen_calibration, fitted_calibration, platt_scaling
-from leadscore_export.serving_figures import calibrated, conversion_likelihood, logit, percentile_score
+from leadscore_export.scores.calibration import chosen_calibration, fitted_calibration, platt_scaling
+from leadscore_export.scores.serving_figures import calibrated, conversion_likelihood, logit, percentile_score
 
 
 def drawn(count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -20,7 +20,9 @@ def drawn(count: int) -> tuple[np.ndarray, np.ndarray]:
     return 1 / (1 + (1 / truth - 1) ** 2), converted
 
 
-@pytest.mark.parametrize(("smaller", "kind"), [(49, "identity"), (50, "platt"), (999, "platt"), (1000, "isotonic")])
+@pytest.mark.parametrize(
+    ("smaller", "kind"), [(49, "identity"), (50, "platt"), (999, "platt"), (1000, "isotonic")]
+)
 def test_the_size_of_the_smaller_class_chooses(smaller: int, kind: str) -> None:
     converted = np.array([1.0] * smaller + [0.0] * 1500)
     assert chosen_calibration(converted)[0] == kind

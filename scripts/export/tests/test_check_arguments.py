@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from leadscore_export import Category, Date, ExportError, Multi, Number, export_bundle
-from leadscore_export.check_arguments import whole_days
-from leadscore_export.converted_model import ConvertedModel
-from leadscore_export.feature_types import Feature
-from leadscore_export.write_bundle import write_bundle
+from leadscore_export.bundle.bundle_files import write_bundle
+from leadscore_export.bundle.check_arguments import whole_days
+from leadscore_export.convert.converted_model import ConvertedModel
+from leadscore_export.featurizer.feature_types import Feature
 
 
 def refused(advice: str, features: list[Feature] | None = None, **changes: Any) -> None:
@@ -58,7 +58,9 @@ def test_times_and_recency() -> None:
     refused("'last week' is no time; give a datetime", trained_at="last week")
     refused("unknown key 'max_days'", recency={"field": "a", "max_days": 5})
     refused("max_age_days is 0", recency={"field": "a", "max_age_days": 0})
-    refused("future_tolerance_days is -1", recency={"field": "a", "max_age_days": 5, "future_tolerance_days": -1})
+    refused(
+        "future_tolerance_days is -1", recency={"field": "a", "max_age_days": 5, "future_tolerance_days": -1}
+    )
     refused("recency's field is None", recency={"max_age_days": 5})
 
 
@@ -68,13 +70,17 @@ def test_members_that_are_too_large(tmp_path: Path) -> None:
         ExportError, match=r"manifest.json has 9.0 MiB, and a bundle's may have 8; give fewer categories"
     ):
         write_bundle(tmp_path / "b", {"name": "x" * 9 * 2**20}, model, [])
-    with pytest.raises(ExportError, match=r"golden.jsonl has 6\d.\d MiB, and a bundle's may have 64; give golden"):
+    with pytest.raises(
+        ExportError, match=r"golden.jsonl has 6\d.\d MiB, and a bundle's may have 64; give golden"
+    ):
         write_bundle(tmp_path / "b", {}, model, [{"record": "x" * 2**20}] * 65)
     assert not (tmp_path / "b").exists()
 
 
 def test_limits_of_features() -> None:
-    refused(r'fill 10,001 columns.*"c" has 10,000', [Number("a"), Category("c", [str(n) for n in range(10_000)])])
+    refused(
+        r'fill 10,001 columns.*"c" has 10,000', [Number("a"), Category("c", [str(n) for n in range(10_000)])]
+    )
     refused("the field of a feature has 256", [Number("a" * 256)])
     refused("a: label is", [Number("a", label="x\x00")])
     refused("a: an alias has 0 characters", [Number("a", aliases=[""])])

@@ -10,14 +10,24 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from leadscore_export import Boolean, Category, ExportError, ExportReport, Featurizer, Multi, Number, export_bundle
-from leadscore_export.feature_types import Feature
+from leadscore_export import (
+    Boolean,
+    Category,
+    ExportError,
+    ExportReport,
+    Featurizer,
+    Multi,
+    Number,
+    export_bundle,
+)
+from leadscore_export.featurizer.feature_types import Feature
 
 DRAW = np.random.default_rng(2)
 BALANCE = DRAW.normal(size=300)
 CONVERTED = (BALANCE + DRAW.normal(size=300) > 0).astype(int)
 RECORDS: list[dict[str, Any]] = [
-    {"Balance Total": round(float(value), 3), "Source": "web", "Text": "x", "Asked": False} for value in BALANCE
+    {"Balance Total": round(float(value), 3), "Source": "web", "Text": "x", "Asked": False}
+    for value in BALANCE
 ]
 BALANCE_FEATURE = Number("Balance Total", impute=0)
 
@@ -65,7 +75,9 @@ def test_what_may_be_no_mistake_is_noted(tmp_path: Path) -> None:
 
 def test_rows_warn_of_a_field_that_no_record_has() -> None:
     featurizer = Featurizer([BALANCE_FEATURE, Number("Balnce total"), Number("Text"), Number("zz")])
-    expected = r'has "Balnce total" \(did you mean "Balance Total"\?\), or a readable value of "Text", or "zz": is'
+    expected = (
+        r'has "Balnce total" \(did you mean "Balance Total"\?\), or a readable value of "Text", or "zz": is'
+    )
     with pytest.warns(UserWarning, match=expected):
         featurizer.rows(RECORDS)
     with warnings.catch_warnings():

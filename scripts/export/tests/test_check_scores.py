@@ -20,16 +20,17 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from leadscore_export import ExportError, ExportReport, Number, export_bundle, out_of_fold
-from leadscore_export.as_served import as_served
-from leadscore_export.check_scores import check_ranking
-from leadscore_export.convert_model import convert_model
-from leadscore_export.serving_figures import percentile_score
-from leadscore_export.training_figures import quantiles_of
+from leadscore_export.bundle.check_scores import check_ranking
+from leadscore_export.convert.convert_model import convert_model
+from leadscore_export.scores.serving_figures import as_served, percentile_score
+from leadscore_export.scores.training_figures import quantiles_of
 
 Rows = npt.NDArray[np.float32]
 FEATURES = [Number(name, impute=0) for name in "abcde"]
 HONEST: dict[str, Callable[[], Any]] = {
-    "lightgbm": lambda: lightgbm.LGBMClassifier(n_estimators=5, num_leaves=4, reg_lambda=50, verbose=-1, n_jobs=1),
+    "lightgbm": lambda: lightgbm.LGBMClassifier(
+        n_estimators=5, num_leaves=4, reg_lambda=50, verbose=-1, n_jobs=1
+    ),
     "forest": lambda: RandomForestClassifier(10, max_depth=2, min_samples_leaf=10, random_state=0),
     "stump": lambda: DecisionTreeClassifier(max_depth=1),
     "line": lambda: LogisticRegression(),

@@ -16,8 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from leadscore_export import Number, export_bundle
-from leadscore_export.early_stopping import kept_trees, untrained_copy
-from leadscore_export.serving_figures import conversion_likelihood, percentile_score
+from leadscore_export.scores.out_of_fold import kept_trees, untrained_copy
+from leadscore_export.scores.serving_figures import conversion_likelihood, percentile_score
 
 DRAW = np.random.default_rng(1)
 X = DRAW.normal(size=(9000, 4)).astype(np.float32)
@@ -59,7 +59,9 @@ def test_catboost_copies_learn_as_the_model_did() -> None:
 
 
 def test_the_last_step_of_a_pipeline_may_have_stopped_early() -> None:
-    pipeline = make_pipeline(StandardScaler(), lightgbm.LGBMClassifier(n_estimators=400, verbose=-1, n_jobs=1))
+    pipeline = make_pipeline(
+        StandardScaler(), lightgbm.LGBMClassifier(n_estimators=400, verbose=-1, n_jobs=1)
+    )
     step = "lgbmclassifier__"
     stop = [lightgbm.early_stopping(5, verbose=False)]
     watched = [(X[WATCHED], Y[WATCHED])]

@@ -23,8 +23,9 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from leadscore_export import ExportReport, OnnxFile, export_bundle, golden_records, out_of_fold
-from leadscore_export.training_figures import area_under_curve, quantiles_of
+from leadscore_export import ExportReport, OnnxFile, export_bundle, out_of_fold
+from leadscore_export.bundle import golden_records
+from leadscore_export.scores.training_figures import area_under_curve, quantiles_of
 
 CLI = Path(__file__).parents[3] / "dist" / "scripts" / "cli" / "main.js"
 TRAINED, GOLDEN = slice(0, 450), slice(450, 600)
@@ -66,7 +67,12 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
         model = trainer().fit(data.rows[TRAINED], data.converted[TRAINED])
         export(model, folder / name, data, oof_raw=some_out_of_fold(data))
     network = folder / "network" / "model.onnx"
-    export(OnnxFile(network), folder / "file", leads(takes_nan=False), oof_raw=some_out_of_fold(leads(takes_nan=False)))
+    export(
+        OnnxFile(network),
+        folder / "file",
+        leads(takes_nan=False),
+        oof_raw=some_out_of_fold(leads(takes_nan=False)),
+    )
     return folder
 
 
@@ -188,7 +194,9 @@ def test_contributions_that_take_too_long_are_of_the_first_records(
         monkeypatch.setattr(golden_records, "rows_within", lambda trees, seconds, count=count: count)
         report = export(forest, tmp_path / "bundle", data, oof_raw=some_out_of_fold(data))
         lines = golden_of(tmp_path, "bundle")
-        assert ["contributions" in line for line in lines] == [place < explained for place in range(len(lines))]
+        assert ["contributions" in line for line in lines] == [
+            place < explained for place in range(len(lines))
+        ]
         first = f"the first {explained} of {len(lines)}" if explained else "none of the"
         assert any(note.startswith(f"{first} golden records have contributions") for note in report.notes)
 

@@ -13,8 +13,8 @@ import pytest
 
 from leadscore_export import Boolean, Category, Date, ExportError, Featurizer, Multi, Number, UnusableRecord
 from leadscore_export.__main__ import main
-from leadscore_export.feature_types import Feature
-from leadscore_export.record_text import number_text
+from leadscore_export.featurizer.feature_types import Feature
+from leadscore_export.featurizer.record_values import number_text
 
 NAN = math.nan
 
@@ -40,7 +40,9 @@ def test_a_percentage_of_a_fraction_is_divided() -> None:
     assert row_of(Number("n", unit="fraction"), "45 %") == [0.45]
 
 
-@pytest.mark.parametrize(("value", "truth"), [("Yes", 1), (" off ", 0), (1, 1), (0.0, 0), (2, None), ("maybe", None)])
+@pytest.mark.parametrize(
+    ("value", "truth"), [("Yes", 1), (" off ", 0), (1, 1), (0.0, 0), (2, None), ("maybe", None)]
+)
 def test_boolean(value: Any, truth: float | None) -> None:
     assert row_of(Boolean("b"), value) == [truth]
 

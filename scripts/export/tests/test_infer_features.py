@@ -27,7 +27,9 @@ def test_fields_become_features_of_their_types() -> None:
     assert isinstance(seniority, Category) and set(LEVELS) <= set(seniority.categories)
     assert isinstance(products, Multi) and sorted(products.categories) == PRODUCTS
     assert isinstance(activity, Date) and activity.date_order == "mdy"
-    assert Featurizer(inferred.features, missing_tokens=["unknown"]).rows(records, NOW).shape[0] == len(records)
+    assert Featurizer(inferred.features, missing_tokens=["unknown"]).rows(records, NOW).shape[0] == len(
+        records
+    )
 
 
 def test_a_model_that_takes_no_nan_gets_medians() -> None:
@@ -56,9 +58,16 @@ def test_identifiers_and_free_text_are_left_out() -> None:
 
 
 def test_what_is_skipped_is_one_name_or_several_that_are_there() -> None:
-    records = [{"stage": "won" if index % 2 else "lost", "e": index, "Lead Score": index % 5} for index in range(40)]
-    assert [feature.field for feature in infer_features(records, skip="stage").features] == ["e", "Lead Score"]
-    with pytest.raises(ExportError, match=r'no record has "Stage" \(did you mean "stage"\?\), "lead_scroe" \(.*Score'):
+    records = [
+        {"stage": "won" if index % 2 else "lost", "e": index, "Lead Score": index % 5} for index in range(40)
+    ]
+    assert [feature.field for feature in infer_features(records, skip="stage").features] == [
+        "e",
+        "Lead Score",
+    ]
+    with pytest.raises(
+        ExportError, match=r'no record has "Stage" \(did you mean "stage"\?\), "lead_scroe" \(.*Score'
+    ):
         infer_features(records, skip=["lead_scroe", "Stage"])
     with pytest.raises(ExportError, match='no record has "zzz"; write it'):
         infer_features(records, skip="zzz")

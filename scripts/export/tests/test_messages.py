@@ -30,10 +30,10 @@ from leadscore_export import (
     export_bundle,
     out_of_fold,
 )
-from leadscore_export.check_training import check_agreement
-from leadscore_export.convert_model import convert_model
-from leadscore_export.converted_model import ConvertedModel
-from leadscore_export.training_data import training_outcomes, training_rows
+from leadscore_export.bundle.check_scores import check_agreement
+from leadscore_export.convert.convert_model import convert_model
+from leadscore_export.convert.converted_model import ConvertedModel
+from leadscore_export.scores.training_data import training_outcomes, training_rows
 
 DRAW = np.random.default_rng(5)
 X = DRAW.normal(size=(300, 2)).astype(np.float32)
@@ -85,12 +85,17 @@ def test_what_skl2onnx_says_is_cut_short() -> None:
 
 
 def test_models_that_become_what_the_service_refuses() -> None:
-    refused(KNeighborsClassifier(5).fit(X, Y), 'needs the operator "Scan", which the service refuses; train another')
+    refused(
+        KNeighborsClassifier(5).fit(X, Y),
+        'needs the operator "Scan", which the service refuses; train another',
+    )
 
 
 def test_a_classifier_that_was_calibrated_by_somebody_else(tmp_path: Path) -> None:
     boosted = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1, n_jobs=1)
-    refused(CalibratedClassifierCV(boosted, cv=2).fit(X, Y), "export the classifier inside .*calibrates by itself")
+    refused(
+        CalibratedClassifierCV(boosted, cv=2).fit(X, Y), "export the classifier inside .*calibrates by itself"
+    )
     model = CalibratedClassifierCV(LogisticRegression(), cv=2).fit(X, Y)
     report = export_bundle(model, FEATURES, tmp_path, name="n", version="1", X=X, y=Y)
     assert any("export the classifier inside" in note for note in report.notes)
@@ -157,7 +162,10 @@ def test_categories_of_a_table() -> None:
     given: list[Any] = [np.nan, None, pd.NA]
     for categories in [frame["c"].unique(), np.array(["x", "y"]), ("x", "y")]:
         assert Category("c", categories) == Category("c", categories)
-        assert Featurizer([Category("c", categories), Multi("m", categories)]).features[0]["categories"] == ["x", "y"]
+        assert Featurizer([Category("c", categories), Multi("m", categories)]).features[0]["categories"] == [
+            "x",
+            "y",
+        ]
     for nothing in given:
         with pytest.raises(ExportError, match=r"among the categories; leave it out.*missing_column"):
             Category("c", ["x", nothing])

@@ -12,7 +12,9 @@ def test_importing_the_package_reports_nothing(tmp_path: Path) -> None:
     # Each of these turns reports off by itself.
     without = {"CI", "TF_BUILD", "GITHUB_ACTIONS", "ORT_DISABLE_TELEMETRY", "ORT_RUNNING_UNIT_TESTS"}
     environment = {name: value for name, value in os.environ.items() if name not in without}
-    program = "from leadscore_export.onnx_graph import run_onnx"
+    program = "from leadscore_export.convert.onnx_graph import run_onnx"
     root = Path(__file__).parent.parent
-    subprocess.run([sys.executable, "-c", program], cwd=root, env={**environment, "HOME": str(tmp_path)}, check=True)
+    subprocess.run(
+        [sys.executable, "-c", program], cwd=root, env={**environment, "HOME": str(tmp_path)}, check=True
+    )
     assert list(tmp_path.iterdir()) == []

@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from leadscore_export import Category, ExportError, ExportReport, Number, export_bundle, out_of_fold
-from leadscore_export.best_column import best_column
-from leadscore_export.feature_types import Feature
+from leadscore_export.featurizer.feature_types import Feature
+from leadscore_export.scores.training_figures import best_column
 
 FEATURES: list[Feature] = [Number("Balance", impute=0), Category("Stage", ["open", "closed"])]
 
@@ -50,7 +50,11 @@ def test_copies_are_trained_with_the_weights() -> None:
 def test_weights_that_do_not_fit(tmp_path: Path) -> None:
     rows, converted = drawn(300, rate=0.3)
     line = LogisticRegression().fit(rows, converted)
-    for weights, advice in ((np.ones(5), "one for each"), (-np.ones(300), "none below 0"), (["x"] * 300, "numbers")):
+    for weights, advice in (
+        (np.ones(5), "one for each"),
+        (-np.ones(300), "none below 0"),
+        (["x"] * 300, "numbers"),
+    ):
         with pytest.raises(ExportError, match=advice):
             exported(line, tmp_path, rows, converted, sample_weight=weights)
 

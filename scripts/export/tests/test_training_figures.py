@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from leadscore_export import Boolean, Category, Date, ExportError, Featurizer, Number
-from leadscore_export.reference_row import typical_row
-from leadscore_export.training_figures import area_under_curve, quantiles_of, recency_of, top_lift
+from leadscore_export.bundle.bundle_files import typical_row
+from leadscore_export.scores.training_figures import area_under_curve, quantiles_of, recency_of, top_lift
 
 
 def test_recency_is_the_age_that_one_in_a_hundred_exceeds() -> None:

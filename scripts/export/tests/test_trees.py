@@ -23,10 +23,10 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from leadscore_export.check_training import check_agreement
-from leadscore_export.convert_model import convert_model
-from leadscore_export.tree_contributions import rows_within, tree_contributions
-from leadscore_export.tree_model import float32_below
+from leadscore_export.bundle.check_scores import check_agreement
+from leadscore_export.convert.convert_model import convert_model
+from leadscore_export.convert.tree_contributions import rows_within, tree_contributions
+from leadscore_export.convert.tree_model import float32_below
 
 Rows = npt.NDArray[np.float32]
 WIDTH = 6
@@ -41,7 +41,9 @@ def table(*, has_nan: bool) -> tuple[Rows, npt.NDArray[np.int64]]:
     rows[:, 2] *= 1000
     rows[:, SET_COLUMN] = draw.integers(0, 9, len(rows))
     noise = draw.normal(size=len(rows)) / 2
-    converted = (rows[:, 0] + (rows[:, SET_COLUMN] % 3 == 1) + rows[:, 2] / 500 + noise > 0.5).astype(np.int64)
+    converted = (rows[:, 0] + (rows[:, SET_COLUMN] % 3 == 1) + rows[:, 2] / 500 + noise > 0.5).astype(
+        np.int64
+    )
     if has_nan:
         rows[draw.random(rows.shape) < 0.1] = np.nan
     return rows, converted
@@ -54,7 +56,9 @@ TRAINERS: dict[str, Callable[[], Any]] = {
     ),
     "xgboost": lambda: xgboost.XGBClassifier(n_estimators=20, max_depth=4, n_jobs=1),
     "catboost": lambda: catboost.CatBoostClassifier(iterations=20, depth=4, thread_count=1, **QUIET),
-    "catboost, NaN above": lambda: catboost.CatBoostClassifier(iterations=20, depth=4, nan_mode="Max", **QUIET),
+    "catboost, NaN above": lambda: catboost.CatBoostClassifier(
+        iterations=20, depth=4, nan_mode="Max", **QUIET
+    ),
     "catboost by leaf": lambda: catboost.CatBoostClassifier(iterations=20, grow_policy="Lossguide", **QUIET),
     "random forest": lambda: RandomForestClassifier(20, min_samples_leaf=3, random_state=0),
     "extra trees": lambda: ExtraTreesClassifier(20, min_samples_leaf=3, random_state=0),
@@ -82,12 +86,18 @@ def test_the_shares_of_a_forest_that_is_certain_add_up_to_1(trees: int) -> None:
 @pytest.mark.parametrize("init", [None, "zero"])
 def test_gradient_boosting_of_scikit_learn(loss: str, init: str | None) -> None:
     rows, converted = table(has_nan=False)
-    agree(GradientBoostingClassifier(n_estimators=20, loss=loss, init=init).fit(rows, converted), rows, takes_nan=False)
+    agree(
+        GradientBoostingClassifier(n_estimators=20, loss=loss, init=init).fit(rows, converted),
+        rows,
+        takes_nan=False,
+    )
 
 
 def test_lightgbm_asks_for_sets_of_categories() -> None:
     rows, converted = table(has_nan=True)
-    trainer = lightgbm.LGBMClassifier(n_estimators=20, min_data_per_group=5, cat_smooth=1, verbose=-1, n_jobs=1)
+    trainer = lightgbm.LGBMClassifier(
+        n_estimators=20, min_data_per_group=5, cat_smooth=1, verbose=-1, n_jobs=1
+    )
     model = trainer.fit(rows, converted, categorical_feature=[SET_COLUMN])
     contributions = agree(model, with_unknown_categories(rows))
     own = model.booster_.predict(with_unknown_categories(rows).astype(np.float64), pred_contrib=True)
@@ -98,7 +108,12 @@ def test_xgboost_asks_for_sets_of_categories() -> None:
     rows, converted = table(has_nan=True)
     types = ["q"] * SET_COLUMN + ["c"]
     trainer = xgboost.XGBClassifier(
-        n_estimators=20, max_depth=4, feature_types=types, enable_categorical=True, max_cat_to_onehot=2, n_jobs=1
+        n_estimators=20,
+        max_depth=4,
+        feature_types=types,
+        enable_categorical=True,
+        max_cat_to_onehot=2,
+        n_jobs=1,
     )
     model = trainer.fit(rows, converted)
     contributions = agree(model, rows)
@@ -139,7 +154,9 @@ def test_contributions_of_a_forest_are_those_of_shap() -> None:
 
 def test_as_many_rows_are_explained_as_there_is_time_for() -> None:
     rows, converted = table(has_nan=False)
-    small = convert_model(RandomForestClassifier(5, max_depth=3, random_state=0).fit(rows, converted), WIDTH).trees
+    small = convert_model(
+        RandomForestClassifier(5, max_depth=3, random_state=0).fit(rows, converted), WIDTH
+    ).trees
     large = convert_model(RandomForestClassifier(40, random_state=0).fit(rows, converted), WIDTH).trees
     assert small is not None and large is not None
     assert rows_within(small, 20) > 10_000
