@@ -1,11 +1,11 @@
-"""The one error of this package that is meant for the person who exports."""
+"""Errors whose message tells the person who exports a model what to do."""
 
 from __future__ import annotations
 
 
 class ExportError(ValueError):
-    """The model, its features or its data do not make a bundle; the message says what to do about it."""
+    """The model, its features or its data cannot become a bundle. The message says what to do."""
 
 
 class UnusableRecord(ExportError):
-    """The record cannot become a row at all: the service would refuse the whole call."""
+    """The record cannot become a row. The service would refuse the whole call."""

@@ -1,4 +1,4 @@
-"""What an export says of the bundle that it wrote."""
+"""The report of an export: figures of the bundle, and notes on what may be wrong."""
 
 from __future__ import annotations
 
@@ -14,10 +14,19 @@ from leadscore_export.scores.calibration import CalibrationKind
 from leadscore_export.scores.out_of_fold import KeptTrees
 from leadscore_export.scores.training_figures import area_under_curve, best_column
 
+Vector = npt.NDArray[np.float64]
+
+_FEW_ROWS = 300
+_LEAK_AUC = 0.98  # no honest lead model ranks this well
+
+# A note on two rates needs both: this ratio between them, and a difference of these standard errors.
+_RATE_RATIO = 1.3
+_RATE_ERRORS = 2.5
+
 
 @dataclass(frozen=True)
 class ExportReport:
-    """Where the bundle is, how good the model is on rows that it was not trained on, and what to know about it."""
+    """Location of the bundle, figures on rows outside training, and notes."""
 
     folder: Path
     rows: int
@@ -44,24 +53,17 @@ class ExportReport:
         return "\n".join(lines)
 
 
-Vector = npt.NDArray[np.float64]
-_FEW_ROWS = 300
-# No honest model of who buys is so good.
-_TOO_GOOD = 0.98
-# Rates that differ by so much, and by more errors of the smaller sample than chance gives, are noted.
-_TIMES = 1.3
-_ERRORS = 2.5
-
-
 @dataclass(frozen=True)
 class Exported:
-    """What is known once a bundle is made.
+    """The data from which the notes are derived.
 
-    rows, converted, raw: X, its outcomes and its out-of-fold probabilities; held_converted: the outcomes of a holdout.
-    lift: of the holdout, or else out of fold. trees: of a model that was copied here, where it has other ones than
-    it was told.
-    golden_given: the number of golden records, None when there were none to begin with; golden_explained: those with
-    contributions, which is_exact says that the model has.
+    `rows`, `converted`, `raw`: X, its outcomes and its out-of-fold probabilities.
+    `held_converted`: Outcomes of the holdout, None without one.
+    `lift`: Of the holdout, else of the out-of-fold rows.
+    `trees`: Tree counts of a model that was copied here, if the model does not have the configured number.
+    `golden_given`: Number of golden records, None if the argument was not given.
+    `golden_explained`: Number of golden records with contributions.
+    `is_exact`: Whether the model has exact contributions.
     """
 
     featurizer: Featurizer
@@ -80,16 +82,18 @@ class Exported:
 
 
 def report_notes(exported: Exported) -> tuple[str, ...]:
-    """The notes that hold."""
+    """The notes that apply."""
     auc = area_under_curve(exported.raw, exported.converted)
     count = len(exported.raw)
     notes = [
         _trees_note(exported.trees),
         *constant_notes(exported.featurizer, exported.rows),
-        f"{count} rows: scores and likelihoods are rough" if count < _FEW_ROWS else None,
-        "out of fold the model hardly ranks better than chance" if auc < 0.55 else None,
-        _leak_note(exported, auc) if auc >= _TOO_GOOD else None,
-        f"the top fifth converts no better than the others (a lift of {exported.lift:.2f})"
+        f"only {count} rows: scores and likelihoods are imprecise" if count < _FEW_ROWS else None,
+        "the out-of-fold AUC is below 0.55: the model ranks hardly better than chance"
+        if auc < 0.55
+        else None,
+        _leak_note(exported, auc) if auc >= _LEAK_AUC else None,
+        f"the top fifth converts no better than the rest (lift {exported.lift:.2f})"
         if exported.lift <= 1
         else None,
         _uncalibrated_note(exported.raw, exported.converted) if exported.calibration == "identity" else None,
@@ -104,26 +108,31 @@ def report_notes(exported: Exported) -> tuple[str, ...]:
 def _trees_note(trees: KeptTrees | None) -> str | None:
     if trees is None:
         return None
-    if trees.kept > trees.told:
+    if trees.kept > trees.configured:
         return (
-            f"the model was trained on from another one, to {trees.kept} trees: the copies for out-of-fold scores grow "
-            "as many, all on X and as the model was told; give oof_raw if the other one was trained differently"
+            f"the model continued the training of another one, to {trees.kept} trees. The copies for "
+            "out-of-fold scores grow as many, all on X with this model's settings. Give oof_raw if the "
+            "other model was trained differently"
         )
     return (
-        f"early stopping kept {trees.kept} of {trees.told} trees: the copies for out-of-fold scores were trained "
-        "with as many, and without early stopping"
+        f"early stopping kept {trees.kept} of {trees.configured} trees: the copies for out-of-fold "
+        f"scores have {trees.kept} trees and no early stopping"
     )
 
 
 def _golden_note(given: int | None, kept: int) -> str | None:
     if kept:
         return None
-    seen = "`model check` can only see that the model runs"
+    seen = "`model check` can only verify that the model runs"
     if not given:
-        return f"no golden records {'are given' if given is None else '(the list is empty)'}: {seen}; give golden_records"
+        return (
+            f"no golden records {'are given' if given is None else '(the list is empty)'}: {seen}; give "
+            "golden_records"
+        )
     return (
-        f"{given:,} golden records given, 0 kept: {seen}. Of each the score or likelihood changes with the last "
-        "digits of raw, as where many leads have almost the same probability; give others, or more"
+        f"{given:,} golden records given, 0 kept: {seen}. A change in the last digits of raw changes "
+        "the score or likelihood of each, as when many leads have almost the same probability. Give "
+        "others, or more"
     )
 
 
@@ -133,8 +142,9 @@ def _explained_note(exported: Exported) -> str | None:
         return None
     first = f"the first {explained} of {kept}" if explained else "none of the"
     return (
-        f"{first} golden records have contributions to compare: the trees have too many leaves for more; fewer or "
-        "smaller ones (min_samples_leaf, max_depth) often rank better, and are scored faster"
+        f"{first} golden records have contributions to compare: the trees have too many leaves to "
+        "compute more. Fewer or smaller trees (min_samples_leaf, max_depth) often rank better and "
+        "score faster"
     )
 
 
@@ -142,16 +152,17 @@ def _own_calibration_note(model_kind: str) -> str | None:
     if model_kind != "CalibratedClassifierCV":
         return None
     return (
-        "CalibratedClassifierCV: export the classifier inside; the exporter calibrates by itself, and drivers of "
-        "trees are exact"
+        "CalibratedClassifierCV was exported as a whole: export the classifier inside instead. The "
+        "exporter calibrates by itself, and contributions of trees become exact"
     )
 
 
 def _leak_note(exported: Exported, auc: float) -> str:
     column, alone = best_column(exported.rows, exported.converted)
     return (
-        f"out of fold the AUC is {auc:.3f}, too good for leads: the column that ranks best by itself is "
-        f'"{exported.featurizer.column_names[column]}" (AUC {alone:.3f}): was it known when the leads were scored?'
+        f"the out-of-fold AUC of {auc:.3f} suggests a leak. The column that ranks best alone is "
+        f'"{exported.featurizer.column_names[column]}" (AUC {alone:.3f}): was it known when the leads '
+        "were scored?"
     )
 
 
@@ -160,8 +171,8 @@ def _uncalibrated_note(raw: Vector, converted: Vector) -> str | None:
     if not _is_far(expected, rate, len(raw)):
         return None
     return (
-        f"likelihoods are not calibrated, and out of fold they average {expected:.1%} where {rate:.1%} converted: give "
-        'calibration="platt", or more rows, or train without class weights'
+        f"likelihoods are not calibrated: out of fold they average {expected:.1%}, but {rate:.1%} "
+        'converted. Give calibration="platt", or more rows, or train without class weights'
     )
 
 
@@ -172,14 +183,16 @@ def _holdout_note(converted: Vector, held: Vector | None) -> str | None:
     if not _is_far(trained, natural, min(len(converted), len(held))):
         return None
     return (
-        f"{trained:.1%} of X converted, and {natural:.1%} of the holdout: likelihoods calibrate on X, so that they are "
-        "true only where leads convert at its rate; calibrate on data with the natural rate (train on leads as they "
-        "come, with weights if need be, instead of leaving some out or doubling others)"
+        f"{trained:.1%} of X converted, but {natural:.1%} of the holdout. Likelihoods are calibrated on "
+        "X, so they hold only where leads convert at that rate. Train on leads at their natural rate; "
+        "use weights instead of dropping or duplicating leads"
     )
 
 
 def _is_far(one: float, other: float, count: int) -> bool:
-    """Whether two rates differ by more than 1.3 times, and by more than chance, in so many rows."""
+    """Whether two rates differ by more than 1.3 times, and by more than chance, given `count` rows."""
     low, high = sorted([one, other])
     middle = (low + high) / 2
-    return high > _TIMES * low and high - low > _ERRORS * float(np.sqrt(middle * (1 - middle) / count))
+    return high > _RATE_RATIO * low and high - low > _RATE_ERRORS * float(
+        np.sqrt(middle * (1 - middle) / count)
+    )

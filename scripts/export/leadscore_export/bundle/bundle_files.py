@@ -1,4 +1,4 @@
-"""Puts a manifest together (docs/models.md, "manifest.json")."""
+"""Assembles the manifest (docs/models.md, "manifest.json") and writes the files of a bundle."""
 
 from __future__ import annotations
 
@@ -20,6 +20,23 @@ from leadscore_export.scores.training_figures import recency_of
 
 Vector = npt.NDArray[np.float64]
 
+MANIFEST_FILE, MODEL_FILE, COVERS_FILE, GOLDEN_FILE = (
+    "manifest.json",
+    "model.onnx",
+    "covers.f32",
+    "golden.jsonl",
+)
+
+# The service's limits, from shared/bundle/bundle-limits.ts.
+_MAX_BYTES = {MANIFEST_FILE: 8 * 2**20}
+_MAX_BYTES_OF_OTHERS = 64 * 2**20
+_ADVICE = {
+    MANIFEST_FILE: 'give fewer categories, or calibration="platt"',
+    MODEL_FILE: "train fewer or smaller trees (min_samples_leaf, max_depth)",
+    COVERS_FILE: "train fewer or smaller trees (min_samples_leaf, max_depth)",
+    GOLDEN_FILE: "give golden records without columns that the model does not read",
+}
+
 
 def onnx_reference(model: ConvertedModel) -> dict[str, Any]:
     """The manifest's `onnx`."""
@@ -36,7 +53,7 @@ def onnx_reference(model: ConvertedModel) -> dict[str, Any]:
 def explanation(
     model: ConvertedModel, featurizer: Featurizer, rows: Vector, baseline: Record | Sequence[float] | None
 ) -> dict[str, Any]:
-    """The manifest's `explain`: exact where the model is trees or linear, else a reference row for occlusion."""
+    """The manifest's `explain`: exact for trees and linear models, else a reference row for occlusion."""
     if model.trees is not None:
         return {"kind": "tree", "covers": COVERS_FILE}
     if model.linear is not None:
@@ -54,7 +71,7 @@ def explanation(
 def recency_guard(
     recency: str | Mapping[str, Any] | None, featurizer: Featurizer, rows: Vector
 ) -> dict[str, Any]:
-    """The manifest's `recency`, as an entry to put in, or nothing."""
+    """The manifest's `recency` entry, or an empty dict."""
     if recency is None:
         return {}
     return {
@@ -65,7 +82,7 @@ def recency_guard(
 
 
 def training_time(trained_at: Moment | None) -> str:
-    """The manifest's `trained_at`: now, unless it is given."""
+    """The manifest's `trained_at`, by default the current time."""
     if trained_at is None:
         return iso_text(datetime.now(timezone.utc).replace(microsecond=0))
     return time_text(unix_ms(trained_at))
@@ -77,7 +94,10 @@ def time_text(milliseconds: float) -> str:
 
 
 def typical_row(features: Sequence[Mapping[str, Any]], rows: Vector) -> list[float]:
-    """Each feature at its most usual: the median of a number or date, else the most frequent values of its columns."""
+    """The row that occlusion compares a record with.
+
+    It holds the median of each number and date, and the most frequent values of the other features' columns.
+    """
     row = np.zeros(rows.shape[1])
     for feature in features:
         extras = [feature[key] for key in ("other_column", "missing_column") if key in feature]
@@ -95,29 +115,13 @@ def typical_row(features: Sequence[Mapping[str, Any]], rows: Vector) -> list[flo
     return [float(value) for value in row]
 
 
-MANIFEST_FILE, MODEL_FILE, COVERS_FILE, GOLDEN_FILE = (
-    "manifest.json",
-    "model.onnx",
-    "covers.f32",
-    "golden.jsonl",
-)
-# As in shared/bundle/bundle-limits.ts.
-_MAX_BYTES = {MANIFEST_FILE: 8 * 2**20}
-_MAX_BYTES_OF_OTHERS = 64 * 2**20
-_ADVICE = {
-    MANIFEST_FILE: 'give fewer categories, or calibration="platt"',
-    MODEL_FILE: "train fewer or smaller trees (min_samples_leaf, max_depth)",
-    COVERS_FILE: "train fewer or smaller trees (min_samples_leaf, max_depth)",
-    GOLDEN_FILE: "give golden records without columns that the model does not read",
-}
-
-
 def write_bundle(
     folder: Path, manifest: Mapping[str, Any], model: ConvertedModel, golden: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Writes the members into a folder, made when missing; those of an earlier export that it lacks are removed.
+    """Writes the files into a folder, which is created if missing. Removes files of an earlier export that it
+    lacks.
 
-    Raises ExportError before anything is written when a member is larger than the service takes.
+    Raises ExportError before it writes anything if a file exceeds the service's limit.
     """
     lines = "".join(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n" for line in golden)
     members = {
@@ -137,8 +141,9 @@ def write_bundle(
 
 
 def _check_size(file: str, content: bytes) -> None:
-    most = _MAX_BYTES.get(file, _MAX_BYTES_OF_OTHERS)
-    if len(content) > most:
+    max_bytes = _MAX_BYTES.get(file, _MAX_BYTES_OF_OTHERS)
+    if len(content) > max_bytes:
         raise ExportError(
-            f"{file} has {len(content) / 2**20:.1f} MiB, and a bundle's may have {most // 2**20}; {_ADVICE[file]}"
+            f"{file} has {len(content) / 2**20:.1f} MiB, more than the limit of {max_bytes // 2**20} "
+            f"MiB; {_ADVICE[file]}"
         )

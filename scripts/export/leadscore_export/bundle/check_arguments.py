@@ -1,4 +1,4 @@
-"""Checks what an export is asked for, before anything takes time: the service would refuse the bundle."""
+"""Checks arguments and features against the limits of a manifest, before the slow steps of an export."""
 
 from __future__ import annotations
 
@@ -14,57 +14,60 @@ from leadscore_export.featurizer.featurizer import Featurizer
 from leadscore_export.featurizer.record_values import trimmed
 from leadscore_export.scores.calibration import CalibrationKind
 
-# As in shared/bundle/manifest-schema.ts.
+# The service's limits, from shared/bundle/manifest-schema.ts: characters, days and columns.
 _MAX_NAME, _MAX_VERSION = 200, 64
 _MAX_DAYS = 36_500
 _FAMILIES = ("forward", "timing")
+_MAX_COLUMNS = 10_000
+_MAX_FIELD, _MAX_CATEGORY, _MAX_SEPARATOR, _MAX_UNIT = 255, 1000, 16, 64
+_NUMBERS = ("impute", "other_value")
 
 
 def check_arguments(*, name: Any, version: Any, family: Any, calibration: Any, recency: Any) -> None:
-    """Raises ExportError for what a manifest cannot hold. The arguments are those of `export_bundle`."""
+    """Raises ExportError for arguments of `export_bundle` that a manifest cannot hold."""
     check_text("name", name, _MAX_NAME)
     check_text("version", version, _MAX_VERSION)
     if version != trimmed(version):
-        raise ExportError(f"version is {version!r}: take away the spaces at its ends")
+        raise ExportError(f"version is {version!r}; remove the spaces at its ends")
     if family not in _FAMILIES:
-        raise ExportError(f"family is {family!r}; it is one of {_listed(_FAMILIES)}")
+        raise ExportError(f"family is {family!r}; it must be one of {_listed(_FAMILIES)}")
     kinds = ("auto", *get_args(CalibrationKind))
     if calibration not in kinds:
         meant = ' ("sigmoid" is called "platt" here)' if calibration == "sigmoid" else ""
-        raise ExportError(f"calibration is {calibration!r}; it is one of {_listed(kinds)}{meant}")
+        raise ExportError(f"calibration is {calibration!r}; it must be one of {_listed(kinds)}{meant}")
     if isinstance(recency, Mapping):
         _check_recency(recency)
 
 
 def whole_days(horizon_days: Any) -> int:
-    """`horizon_days` as a whole number. Raises ExportError when it is none, less than 1, or more than a century."""
+    """`horizon_days` as an int. Raises ExportError unless it is a whole number from 1 to 36,500."""
     try:
         days = operator.index(horizon_days)
     except TypeError:
         days = 0
     if isinstance(horizon_days, bool) or days < 1:
-        raise ExportError(f"horizon_days is {horizon_days!r}; it is a whole number of days, 1 or more")
+        raise ExportError(f"horizon_days is {horizon_days!r}; it must be a whole number of days, 1 or more")
     if days > _MAX_DAYS:
-        raise ExportError(f"horizon_days is {days:,}; at most {_MAX_DAYS:,} are taken")
+        raise ExportError(f"horizon_days is {days:,}; the maximum is {_MAX_DAYS:,}")
     return days
 
 
-def check_text(what: str, value: Any, longest: int) -> None:
-    """Raises ExportError when `value` is no text that people can be shown, or has more than `longest` characters."""
+def check_text(what: str, value: Any, max_length: int) -> None:
+    """Raises ExportError unless `value` is a displayable text of at most `max_length` characters."""
     if not isinstance(value, str):
         raise ExportError(f"{what} is {value!r}; write it as a text: {str(value)!r}")
     if not trimmed(value):
         raise ExportError(f"{what} is blank; give it a text")
-    if len(value) > longest:
-        raise ExportError(f"{what} has {len(value):,} characters; at most {longest} are taken")
+    if len(value) > max_length:
+        raise ExportError(f"{what} has {len(value):,} characters; the maximum is {max_length}")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
-        raise ExportError(f"{what} is {value!r}: take away line breaks, tabs and other control characters")
+        raise ExportError(f"{what} is {value!r}; remove line breaks, tabs and other control characters")
 
 
 def _check_recency(recency: Mapping[str, Any]) -> None:
     known = ("field", "max_age_days", "future_tolerance_days")
     if unknown := [key for key in recency if key not in known]:
-        raise ExportError(f"recency has the unknown key {unknown[0]!r}; it takes {_listed(known)}")
+        raise ExportError(f"recency has the unknown key {unknown[0]!r}; the keys are {_listed(known)}")
     check_text("recency's field", recency.get("field"), 255)
     _check_days("max_age_days", recency.get("max_age_days"), may_be_0=False)
     if "future_tolerance_days" in recency:
@@ -74,17 +77,12 @@ def _check_recency(recency: Mapping[str, Any]) -> None:
 def _check_days(key: str, value: Any, *, may_be_0: bool) -> None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if not is_number or value < 0 or (value == 0 and not may_be_0):
-        least = "0 or more" if may_be_0 else "above 0"
-        raise ExportError(f"recency's {key} is {value!r}; it is a number of days, {least}")
+        minimum = "0 or more" if may_be_0 else "above 0"
+        raise ExportError(f"recency's {key} is {value!r}; it must be a number of days, {minimum}")
 
 
 def _listed(texts: tuple[str, ...]) -> str:
     return ", ".join(f'"{text}"' for text in texts)
-
-
-_MAX_COLUMNS = 10_000
-_MAX_FIELD, _MAX_CATEGORY, _MAX_SEPARATOR, _MAX_UNIT = 255, 1000, 16, 64
-_NUMBERS = ("impute", "other_value")
 
 
 def check_features(featurizer: Featurizer) -> None:
@@ -94,8 +92,9 @@ def check_features(featurizer: Featurizer) -> None:
     if featurizer.width > _MAX_COLUMNS:
         widest = max(featurizer.features, key=lambda feature: len(feature["columns"]))
         raise ExportError(
-            f"the features fill {featurizer.width:,} columns, and a bundle's may fill {_MAX_COLUMNS:,}; keep fewer "
-            f'categories ("{widest["field"]}" has {len(widest["columns"]):,}), or use encoding="ordinal"'
+            f"the features fill {featurizer.width:,} columns, more than the limit of {_MAX_COLUMNS:,}; "
+            f'keep fewer categories ("{widest["field"]}" has {len(widest["columns"]):,}), or use '
+            'encoding="ordinal"'
         )
     for feature in featurizer.features:
         _check_feature(feature)
@@ -116,18 +115,18 @@ def _check_feature(feature: Mapping[str, Any]) -> None:
     if "unit" in feature:
         _check_length(f"{name}: unit", feature["unit"], _MAX_UNIT)
     if feature.get("date_order", "dmy") not in ("dmy", "mdy"):
-        raise ExportError(f'{name}: date_order is {feature["date_order"]!r}; it is "dmy" or "mdy"')
+        raise ExportError(f'{name}: date_order is {feature["date_order"]!r}; it must be "dmy" or "mdy"')
     if feature.get("encoding", "onehot") not in ("onehot", "ordinal"):
-        raise ExportError(f'{name}: encoding is {feature["encoding"]!r}; it is "onehot" or "ordinal"')
+        raise ExportError(f'{name}: encoding is {feature["encoding"]!r}; it must be "onehot" or "ordinal"')
     for key in _NUMBERS:
         if key in feature and not abs(feature[key]) <= FLOAT32_MAX:
             raise ExportError(
-                f"{name}: {key} is {feature[key]}; leave it out for NaN, or give a number of float32"
+                f"{name}: {key} is {feature[key]}; leave it out for NaN, or give a number within float32"
             )
 
 
-def _check_length(what: str, value: Any, longest: int, *, shortest: int = 0) -> None:
+def _check_length(what: str, value: Any, max_length: int, *, min_length: int = 0) -> None:
     if not isinstance(value, str):
         raise ExportError(f"{what} is {value!r}; write it as a text: {str(value)!r}")
-    if not shortest <= len(value) <= longest:
-        raise ExportError(f"{what} has {len(value):,} characters; {shortest} to {longest} are taken")
+    if not min_length <= len(value) <= max_length:
+        raise ExportError(f"{what} has {len(value):,} characters; {min_length} to {max_length} are allowed")

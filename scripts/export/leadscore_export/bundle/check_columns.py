@@ -1,4 +1,4 @@
-"""Finds features that read nothing: their field is misspelt, or their categories are."""
+"""Finds features that read nothing from X, or that can be NaN at scoring but never were in training."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Vector = npt.NDArray[np.float64]
 
 
 def check_fields(featurizer: Featurizer, rows: Vector) -> None:
-    """Refuses features that have no value in any row of X, all of them named."""
+    """Raises ExportError that names all features without a value in any row of X."""
     names = [f'"{feature["field"]}"' for feature in featurizer.features if _is_never_read(feature, rows)]
     if names:
         raise ExportError(
-            f"no row of X has a value of {', '.join(dict.fromkeys(names))}: is it spelt as in the records "
-            "(aliases= takes further names), and its categories as their values? If it is, nothing was learnt from it: "
-            "leave it out"
+            f"no row of X has a value of {', '.join(dict.fromkeys(names))}. Check the spelling of the "
+            "field (aliases= adds names) and of its categories. If both are right, leave the feature "
+            "out: the model has learnt nothing from it"
         )
 
 
 def constant_notes(featurizer: Featurizer, rows: Vector) -> list[str]:
-    """What is most likely a mistake, and may be none: one value in every row, or no category ever seen."""
+    """Notes on likely mistakes: one value in every row, or no category ever seen."""
     return [text for feature in featurizer.features if (text := _constant_note(feature, rows)) is not None]
 
 
@@ -47,11 +47,14 @@ def _constant_note(feature: Mapping[str, Any], rows: Vector) -> str | None:
         return (
             None
             if values.any()
-            else f'no row of X has one of the categories of "{field}": are they spelt so?'
+            else f'no row of X has one of the categories of "{field}": check their spelling'
         )
     if "impute" not in feature or not np.allclose(values, feature["impute"], rtol=1e-6):
         return None
-    return f'"{field}" is {feature["impute"]:g}, as when it is missing, in every row of X: is it spelt so in the records?'
+    return (
+        f'"{field}" is {feature["impute"]:g}, as when it is missing, in every row of X: check its spelling '
+        "against the records"
+    )
 
 
 def _has_many(feature: Mapping[str, Any]) -> bool:
@@ -59,9 +62,9 @@ def _has_many(feature: Mapping[str, Any]) -> bool:
 
 
 def check_missing_values(model: ConvertedModel, featurizer: Featurizer, rows: Vector) -> None:
-    """A column that can hold NaN at scoring must have held some in training, else the answer to NaN is an accident.
+    """Raises ExportError that names all features that can be NaN at scoring, but never are in X.
 
-    Raises ExportError that names all features for which that is not so.
+    A model that saw no NaN in training answers one arbitrarily.
     """
     sets = category_columns(model.trees) if model.trees else set()
     unseen = []
@@ -74,12 +77,12 @@ def check_missing_values(model: ConvertedModel, featurizer: Featurizer, rows: Ve
         raise ExportError("; ".join(unseen))
     if not np.isfinite(model.raw([featurizer.missing_row()])).all():
         raise ExportError(
-            "a record of which every value is missing gives NaN; give the features an impute, and train on their rows"
+            "a record without any value scores as NaN; give the features an impute, and train on their rows"
         )
 
 
 def category_columns(trees: TreeModel) -> set[int]:
-    """Columns that the trees only ask for membership in a set: there NaN is, by design, none of the set."""
+    """Columns that trees only test for membership in a set. NaN is a member of none, by design."""
     splits = [node for tree in trees.trees for node in nodes_of(tree) if isinstance(node, Split)]
     numeric = {split.column for split in splits if split.test != "in"}
     return {split.column for split in splits} - numeric
@@ -96,10 +99,10 @@ def _unseen_missing_text(feature: Mapping[str, Any], values: Vector) -> str:
     name = feature["field"]
     if feature["type"] == "category":
         return (
-            f'"{name}" is NaN at scoring when it is missing or none of the categories, but never is in X; give it '
-            f"other_value=-1 and impute={np.median(values):.0f}"
+            f'"{name}" is NaN at scoring if it is missing or none of the categories, but never in X; '
+            f"give it other_value=-1 and impute={np.median(values):.0f}"
         )
     return (
-        f'"{name}" is NaN at scoring when it is missing, but never is in X, so the model has learnt nothing about '
-        f"that; give it impute={np.median(values):.6g} (its median; no row of X changes by that)"
+        f'"{name}" is NaN at scoring if it is missing, but never in X, so the model has not learnt from '
+        f"NaN; give it impute={np.median(values):.6g} (its median; no row of X changes)"
     )

@@ -1,4 +1,4 @@
-"""Records with the answers expected, which `leadscore model check` and every import compare with."""
+"""Golden records: records with the answers that `leadscore model check` and every import expect."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from leadscore_export.featurizer.record_values import Record
 from leadscore_export.scores.serving_figures import conversion_likelihood, is_steady, logit, percentile_score
 
 Vector = npt.NDArray[np.float64]
+
 MAX_RECORDS = 200
-# Working out contributions goes through every leaf: of a model that takes longer only the first records have them.
+
+# Contributions visit every leaf. A model too slow for this time has them on the first records only.
 _MAX_SECONDS = 20.0
 _MIN_EXPLAINED = 10
 
@@ -32,8 +34,10 @@ def golden_lines(
 ) -> list[dict[str, Any]]:
     """Up to 200 records with their answers, no two with the same row.
 
-    Taken are those for which a shift of 2e-6 in `raw`, as ONNX runtimes differ, changes neither score nor likelihood.
-    plain: records as `plain_records` makes them.
+    A record is chosen only if a shift of 2e-6 in `raw`, as between ONNX runtimes, changes neither score nor
+    likelihood.
+
+    `plain`: Records as `plain_records` makes them.
     """
     try:
         times = None if now is None else [float(round(time)) for time in request_times(now, len(plain))]
@@ -77,7 +81,7 @@ def _chosen(rows: Vector, raw: Vector, manifest: Mapping[str, Any]) -> list[int]
 def _contributions(
     model: ConvertedModel, featurizer: Featurizer, manifest: Mapping[str, Any], rows: Vector
 ) -> list[dict[str, Any]]:
-    """Contributions by field and their base, where the method is exact; nothing where it is not, or takes too long."""
+    """Contributions by field and their base. Empty where the method is not exact, or takes too long."""
     if model.trees is not None:
         count = min(len(rows), rows_within(model.trees, _MAX_SECONDS))
         if count < min(len(rows), _MIN_EXPLAINED):

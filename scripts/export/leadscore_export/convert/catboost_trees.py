@@ -15,22 +15,25 @@ from leadscore_export.convert.converted_model import ConvertedModel, converted_t
 from leadscore_export.convert.tree_model import Leaf, Node, Split, TreeModel, float32_below
 from leadscore_export.errors import ExportError
 
+_LOSSES = ("Logloss", "CrossEntropy")
+
 
 def convert_catboost(model: Any, width: int) -> ConvertedModel:
+    """A CatBoost model as ONNX."""
+
     def predict(rows: Any) -> Any:
         return np.asarray(model.predict(rows, prediction_type="Probability", thread_count=1))[:, 1]
 
     return converted_trees(catboost_trees(model, width), predict)
 
 
-_LOSSES = ("Logloss", "CrossEntropy")
-
-
 def catboost_trees(model: Any, width: int) -> TreeModel:
-    """The trees of a `CatBoostClassifier` or `CatBoost`; covers are the weights of the training rows in the leaves."""
+    """The trees of a `CatBoostClassifier` or `CatBoost`. Covers are weights of training rows."""
     loss = str(model.get_all_params().get("loss_function", ""))
     if loss not in _LOSSES:
-        raise ExportError(f'CatBoost was trained with the loss "{loss}"; a probability comes from "Logloss"')
+        raise ExportError(
+            f'CatBoost was trained with the loss "{loss}", which gives no probability; train with "Logloss"'
+        )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.json"
         model.save_model(str(file), format="json")
@@ -58,8 +61,8 @@ def _columns(features: Mapping[str, Any]) -> Columns:
     for kind in ("categorical_features", "text_features", "embedding_features"):
         if features.get(kind):
             raise ExportError(
-                f"CatBoost was trained with {kind.replace('_', ' ')}, whose statistics no ONNX operator has; give it "
-                'the columns of Featurizer.rows as plain numbers (Category(..., encoding="onehot"))'
+                f"CatBoost was trained with {kind.replace('_', ' ')}, and ONNX lacks their statistics; "
+                'give it the columns of Featurizer.rows as numbers (Category(..., encoding="onehot"))'
             )
     return {
         feature["feature_index"]: _Column(
@@ -70,7 +73,7 @@ def _columns(features: Mapping[str, Any]) -> Columns:
 
 
 def _symmetric(tree: Mapping[str, Any], columns: Columns, scale: float) -> Node:
-    """A tree with one question for each level; the last of its list is asked first, as for CatBoost's SHAP values."""
+    """A tree with one split per level. The last in the list is the root, as for CatBoost's SHAP values."""
     splits, values, weights = tree.get("splits") or [], tree["leaf_values"], tree["leaf_weights"]
 
     def grow(level: int, leaf: int) -> Node:
@@ -96,7 +99,7 @@ def _grown(node: Mapping[str, Any], columns: Columns, scale: float) -> Node:
 
 
 def _split(split: Mapping[str, Any], columns: Columns, *, below: Node, above: Node) -> Split:
-    """CatBoost asks whether a value is above a border."""
+    """A split of CatBoost, which tests whether a value is above a border."""
     if split["split_type"] != "FloatFeature":
         raise ExportError(
             f"CatBoost wrote a split of the type {split['split_type']}; train on plain numbers only"

@@ -1,4 +1,4 @@
-"""Finds out what a trained model is and writes it as ONNX."""
+"""Converts a trained model of any supported library to ONNX."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from leadscore_export.errors import ExportError
 
 
 def convert_model(model: Any, width: int) -> ConvertedModel:
-    """A trained model as ONNX. `width`: number of input columns. Raises ExportError, saying what to do."""
+    """A trained model as ONNX. `width`: Number of input columns. Raises ExportError, saying what to do."""
     if isinstance(model, str | Path):
         model = OnnxFile(model)
     if isinstance(model, OnnxFile):
         return read_onnx_file(model)
-    _check_found(model)
+    _check_no_search(model)
     _check_classes(model)
     libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
     converters: dict[str, Callable[[Any, int], ConvertedModel]] = {
@@ -34,30 +34,28 @@ def convert_model(model: Any, width: int) -> ConvertedModel:
             _check_trained(model)
             return convert(model, width)
     raise ExportError(
-        f"{type(model).__name__} is no model of LightGBM, XGBoost, CatBoost or scikit-learn; convert it to ONNX "
-        "and give OnnxFile(path)"
+        f"{type(model).__name__} is no model of LightGBM, XGBoost, CatBoost or scikit-learn; convert it "
+        "to ONNX and give OnnxFile(path)"
     )
 
 
-def _check_found(model: Any) -> None:
-    """Refuses a search over models."""
+def _check_no_search(model: Any) -> None:
+    """Refuses a hyperparameter search."""
     if any(cls.__name__ == "BaseSearchCV" for cls in type(model).__mro__):
         name = type(model).__name__
-        raise ExportError(f"{name} is a search for a model: give .best_estimator_, the model that it found")
+        raise ExportError(f"{name} is a search for a model; give .best_estimator_, the model that it found")
 
 
 def _check_trained(model: Any) -> None:
-    """Refuses a classifier that was not trained."""
+    """Refuses an untrained classifier."""
     if not (hasattr(model, "fit") and hasattr(model, "predict_proba")):
         return
     try:
         classes = model.classes_
-    except Exception:  # each library says in its own way that there is none
+    except Exception:  # each library raises its own error
         classes = None
     if classes is None or len(classes) == 0:
-        raise ExportError(
-            f"the {type(model).__name__} is not trained yet; call fit(X, y) first, and export what was trained"
-        )
+        raise ExportError(f"the {type(model).__name__} is not trained yet; call fit(X, y) before the export")
 
 
 def _check_classes(model: Any) -> None:
@@ -66,5 +64,6 @@ def _check_classes(model: Any) -> None:
         return
     if list(classes) != [0, 1]:
         raise ExportError(
-            f"the model was trained on the classes {list(classes)}; train it on 0 and 1, where 1 means converted"
+            f"the model was trained on the classes {list(classes)}; train it on 0 and 1, where 1 means "
+            "converted"
         )

@@ -1,4 +1,4 @@
-"""A model as a bundle holds it: an ONNX file and what is known of it."""
+"""A model as a bundle stores it: an ONNX file with its input and output."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from leadscore_export.errors import ExportError
 Rows32 = npt.NDArray[np.float32]
 Probabilities = npt.NDArray[np.float64]
 Predict = Callable[[Rows32], Probabilities]
-# How far a probability may be beyond 0 or 1 by rounding: ten times 0.1 is 1.0000001 in float32.
-_ROUNDING = 1e-4
+_ROUNDING = 1e-4  # beyond 0 or 1: ten times 0.1 is 1.0000001 in float32
+_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
 
 
 @dataclass(frozen=True)
 class ConvertedModel:
     """An ONNX file from float32 rows to the positive class's probability (or logit).
 
-    width: number of input columns; None where the file leaves it open.
-    predict: the trainer's own probability, to compare with; None for a file that came as it is.
-    trees and covers, or linear: what the file was written from, where contributions are exact.
+    `width`: Number of input columns, None if the file leaves it open.
+    `predict`: The trainer's own probability, to compare with. None for an `OnnxFile`.
+    `trees` and `covers`, or `linear`: The source of the file, if contributions are exact.
     """
 
     file: bytes
@@ -45,7 +45,7 @@ class ConvertedModel:
     linear: LinearModel | None = None
 
     def raw(self, rows: npt.ArrayLike) -> Probabilities:
-        """The probability that ONNX gives each row, as the service computes it."""
+        """The probability of each row, computed by ONNX as in the service."""
         output = run_onnx(self.file, rows, input_name=self.input, output_name=self.output)
         values = output.reshape(len(output), -1).astype(np.float64)
         column = values[:, 0 if values.shape[1] == 1 else self.positive_class]
@@ -61,15 +61,12 @@ def converted_trees(trees: TreeModel, predict: Predict) -> ConvertedModel:
     return ConvertedModel(file=file, width=trees.width, predict=predict, trees=trees, covers=covers)
 
 
-_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
-
-
 @dataclass(frozen=True)
 class OnnxFile:
     """An ONNX file: float32 [N, width] in, probabilities (or logits) out.
 
-    output: the name of the output; needed when it has several that could be meant.
-    positive_class: the column of the class that means converted, for an output with several.
+    `output`: The name of the output. Required if several are float32.
+    `positive_class`: The column of the class that means converted, for an output with several.
     """
 
     path: str | Path
@@ -79,18 +76,20 @@ class OnnxFile:
 
 
 def read_onnx_file(given: OnnxFile) -> ConvertedModel:
-    """The file's bytes with its input and output. Raises ExportError when it cannot serve."""
+    """The file with its input and output. Raises ExportError if it cannot be served."""
     path = Path(given.path)
     try:
         file = path.read_bytes()
         model = onnx.load_from_string(file)
-    except Exception as problem:  # whatever protobuf throws at a file that is none
-        raise ExportError(f"{path} cannot be read as ONNX: {problem}") from problem
+    except Exception as problem:  # protobuf raises several types
+        raise ExportError(
+            f"{path} cannot be read as ONNX: {problem}; check the path and the file"
+        ) from problem
     return described_file(file, model, given)
 
 
 def described_file(file: bytes, model: onnx.ModelProto, given: OnnxFile) -> ConvertedModel:
-    """An ONNX model with its input and output found."""
+    """An ONNX model with its input and output."""
     _check_operators(model)
     name, width = _input(model.graph)
     return ConvertedModel(
@@ -104,14 +103,15 @@ def described_file(file: bytes, model: onnx.ModelProto, given: OnnxFile) -> Conv
 
 
 def _check_operators(model: onnx.ModelProto) -> None:
-    """Refuses what a service never runs: graphs within the graph, functions, operators of one runtime alone."""
+    """Refuses subgraphs, functions, and operators of a single runtime, as the service does."""
     graphs = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
     for node in model.graph.node:
         has_graph = any(attribute.type in graphs for attribute in node.attribute)
         if has_graph or node.domain not in _DOMAINS:
             raise ExportError(
-                f'the ONNX model needs the operator "{node.op_type}", which the service refuses; train another kind of '
-                "model (scripts/export/README.md lists them), or convert this one without it"
+                f'the ONNX model needs the operator "{node.op_type}", which the service refuses; train '
+                "another kind of model (scripts/export/README.md lists them), or convert this one "
+                "without it"
             )
     if model.functions:
         raise ExportError(
@@ -144,12 +144,13 @@ def _output(graph: onnx.GraphProto, wanted: str | None) -> str:
     if wanted is not None:
         if wanted not in tensors:
             raise ExportError(
-                f'the ONNX model has no float32 output "{wanted}"; it has {", ".join(tensors) or "none"}'
+                f'the ONNX model has no float32 output "{wanted}"; its outputs are '
+                f"{', '.join(tensors) or 'none'}"
             )
         return wanted
     if len(tensors) != 1:
         raise ExportError(
-            f"the ONNX model has {len(tensors)} float32 outputs ({', '.join(tensors)}); say which with "
+            f"the ONNX model has {len(tensors)} float32 outputs ({', '.join(tensors)}); choose one with "
             "OnnxFile(path, output=...)"
         )
     return str(tensors[0])

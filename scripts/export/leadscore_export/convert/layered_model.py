@@ -15,6 +15,7 @@ from leadscore_export.convert.onnx_graph import INPUT_NAME, OUTPUT_NAME, onnx_mo
 from leadscore_export.errors import ExportError
 
 Vector = npt.NDArray[np.float64]
+
 _ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "logistic": "Sigmoid"}
 _SCALED = "scaled"
 
@@ -29,20 +30,20 @@ class Scaling:
 
 @dataclass(frozen=True)
 class LinearModel:
-    """Log-odds = intercept + weights · columns, the columns as a bundle's features fill them."""
+    """Log-odds = intercept + weights · columns, for the columns of a bundle's features."""
 
     weights: Vector
     intercept: float
 
     def contributions(self, rows: npt.ArrayLike, means: Vector) -> tuple[Vector, float]:
-        """What each column adds, [N, width], and the log-odds of an average row: the exact Shapley values."""
+        """The exact Shapley values of the columns, [N, width], and the log-odds of an average row."""
         return self.weights * (np.asarray(rows, dtype=np.float64) - means), float(
             self.weights @ means + self.intercept
         )
 
 
 def scaling_of(step: Any) -> Scaling | None:
-    """What a fitted scaler of scikit-learn does, None when the step is no scaler."""
+    """The scaling of a fitted scaler of scikit-learn, None if the step is no scaler."""
     width = int(getattr(step, "n_features_in_", 0))
     zeros, ones = np.zeros(width), np.ones(width)
 
@@ -64,7 +65,7 @@ def scaling_of(step: Any) -> Scaling | None:
 
 
 def linear_model(model: Any, scalings: Sequence[Scaling]) -> LinearModel:
-    """The weights of a binary linear classifier in terms of the columns before scaling."""
+    """The weights of a binary linear classifier in terms of the unscaled columns."""
     weights = np.asarray(model.coef_, dtype=np.float64).reshape(-1)
     intercept = float(np.ravel(model.intercept_)[0])
     for scaling in reversed(scalings):
@@ -74,7 +75,7 @@ def linear_model(model: Any, scalings: Sequence[Scaling]) -> LinearModel:
 
 
 def linear_onnx(model: Any, scalings: Sequence[Scaling]) -> bytes:
-    """A binary linear classifier as a LinearClassifier, with a Scaler before it where it was trained with one."""
+    """A binary linear classifier as a LinearClassifier, after a Scaler for each scaler of the pipeline."""
     weights = np.asarray(model.coef_, dtype=np.float64).reshape(-1)
     intercept = float(np.ravel(model.intercept_)[0])
     nodes, name = _scalers(scalings)
@@ -92,13 +93,13 @@ def linear_onnx(model: Any, scalings: Sequence[Scaling]) -> bytes:
 
 
 def network_onnx(model: Any, scalings: Sequence[Scaling]) -> bytes:
-    """An MLPClassifier, layer by layer, to one probability: [N, 1]."""
+    """An MLPClassifier, layer by layer, with one probability as output: [N, 1]."""
     if model.activation not in (*_ACTIVATIONS, "identity"):
         raise ExportError(
             f'MLPClassifier has the activation "{model.activation}"; use one of {sorted(_ACTIVATIONS)}'
         )
     if model.out_activation_ != "logistic":
-        raise ExportError("MLPClassifier tells more than two classes apart; a bundle is for two")
+        raise ExportError("MLPClassifier has more than two classes; train it on 0 and 1")
     nodes, name = _scalers(scalings)
     initializers: list[onnx.TensorProto] = []
     for layer, (weights, biases) in enumerate(zip(model.coefs_, model.intercepts_, strict=True)):
@@ -116,7 +117,7 @@ def network_onnx(model: Any, scalings: Sequence[Scaling]) -> bytes:
 
 
 def _scalers(scalings: Sequence[Scaling]) -> tuple[list[onnx.NodeProto], str]:
-    """The nodes that scale the input, and the name of what they give."""
+    """The nodes that scale the input, and the name of the last output."""
     nodes, name = [], INPUT_NAME
     for index, scaling in enumerate(scalings):
         output = f"{_SCALED}{index}"

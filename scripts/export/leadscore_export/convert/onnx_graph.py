@@ -1,4 +1,4 @@
-"""ONNX files as a bundle wants them: one float32 input, plain tensors out."""
+"""ONNX files in the form of a bundle: one float32 input, tensors as outputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper
 
-# From 1.29 on, onnxruntime reports the models it runs to its maker. It reads this variable when it is imported.
+# onnxruntime 1.29 and later report the models that they run, unless this is set before the import.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import onnxruntime
@@ -33,7 +33,7 @@ def onnx_model(
 ) -> bytes:
     """An ONNX file from `input`, float32 [N, width], to `probabilities`, float32 [N, classes].
 
-    has_label: whether the nodes also give `label`, int64 [N], as the operators for classifiers do.
+    `has_label`: Whether the nodes also output `label`, int64 [N], as the operators for classifiers do.
     """
     label = [helper.make_tensor_value_info("label", TensorProto.INT64, [None])] if has_label else []
     graph = helper.make_graph(
@@ -53,7 +53,7 @@ def onnx_model(
 def run_onnx(
     file: bytes, rows: npt.ArrayLike, *, input_name: str, output_name: str
 ) -> npt.NDArray[np.float32]:
-    """What an ONNX file says of float32 rows, in one call and one thread."""
+    """The output of an ONNX file for float32 rows, in one call and one thread."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3

@@ -1,4 +1,4 @@
-"""Writes models of scikit-learn as ONNX: trees, linear models and networks here, anything else through skl2onnx."""
+"""Converts models of scikit-learn: trees, linear models and networks directly, others through skl2onnx."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ from leadscore_export.scores.serving_figures import logit
 
 _LINEAR = {"LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis", "SGDClassifier"}
 _MAX_PROBLEM = 200
+_NO_CHILD = -1
 
 
 def convert_sklearn_model(model: Any, width: int) -> ConvertedModel:
-    """A classifier, or a pipeline of scalers and one. Raises ExportError, saying what to do."""
+    """A classifier, or a pipeline of scalers and one, as ONNX. Raises ExportError, saying what to do."""
     if not hasattr(model, "predict_proba"):
         raise ExportError(
-            f"{type(model).__name__} gives no probabilities (predict_proba); train a classifier that does, such as "
-            "LogisticRegression"
+            f"{type(model).__name__} gives no probabilities (predict_proba); train a classifier that "
+            "does, such as LogisticRegression"
         )
-    scalings, last = _taken_apart(model)
+    scalings, last = _split_pipeline(model)
     if scalings is None:
         return _convert_any(model, width)
     names = {cls.__name__ for cls in type(last).__mro__}
@@ -59,13 +60,13 @@ def convert_sklearn_model(model: Any, width: int) -> ConvertedModel:
 
 
 def short_text(problem: Exception) -> str:
-    """What another library says, in one line that can be read."""
+    """Another library's error in one line of at most 200 characters."""
     text = " ".join(str(problem).split())
     return text if len(text) <= _MAX_PROBLEM else f"{text[:_MAX_PROBLEM]}..."
 
 
-def _taken_apart(model: Any) -> tuple[list[Scaling] | None, Any]:
-    """The scalers of a pipeline and its classifier; None when something else than scalers comes before it."""
+def _split_pipeline(model: Any) -> tuple[list[Scaling] | None, Any]:
+    """The scalers of a pipeline and its classifier. The scalers are None if any other step precedes it."""
     if not hasattr(model, "steps"):
         return [], model
     steps = [step for _, step in model.steps if step not in (None, "passthrough")]
@@ -84,7 +85,7 @@ def _convert_any(model: Any, width: int) -> ConvertedModel:
         from skl2onnx import convert_sklearn
         from skl2onnx.common.data_types import FloatTensorType
     except ImportError as problem:
-        raise ExportError(f"{name} is converted by skl2onnx: pip install skl2onnx") from problem
+        raise ExportError(f"{name} is converted by skl2onnx; run pip install skl2onnx") from problem
     try:
         proto = convert_sklearn(
             model,
@@ -92,26 +93,23 @@ def _convert_any(model: Any, width: int) -> ConvertedModel:
             options={id(model): {"zipmap": False}},
             target_opset={"": 15, "ai.onnx.ml": 3},
         )
-    except Exception as problem:  # skl2onnx raises whatever its converters do
+    except Exception as problem:  # skl2onnx passes on the errors of its converters
         if name == "CalibratedClassifierCV":
             raise ExportError(
-                "CalibratedClassifierCV could not be converted: export the classifier inside (trained by itself on X "
-                "and y); the exporter calibrates by itself"
+                "CalibratedClassifierCV could not be converted: export the classifier inside instead, "
+                "trained alone on X and y. The exporter calibrates by itself"
             ) from problem
         raise ExportError(
-            f"skl2onnx could not convert {name} ({short_text(problem)}). Put imputing and encoding into the features "
-            "and export the classifier alone (a pipeline of scalers and a classifier is fine), or convert it yourself "
-            "and give OnnxFile(path)"
+            f"skl2onnx could not convert {name} ({short_text(problem)}). Put imputing and encoding into "
+            "the features and export the classifier alone (a pipeline of scalers and a classifier is "
+            "fine), or convert it yourself and give OnnxFile(path)"
         ) from problem
     described = described_file(proto.SerializeToString(), proto, OnnxFile(name))
     return dataclasses.replace(described, predict=_predict(model))
 
 
-_NO_CHILD = -1
-
-
 def forest_trees(model: Any) -> TreeModel:
-    """A forest, or a single decision tree: the mean of its trees' probabilities. Covers are weights of rows."""
+    """A forest or decision tree: the mean of its trees' probabilities. Covers are weights of rows."""
     estimators = getattr(model, "estimators_", [model])
     trees = [
         _node(estimator.tree_, 0, lambda value: _positive_share(value) / len(estimators))
@@ -122,7 +120,7 @@ def forest_trees(model: Any) -> TreeModel:
 
 def boosted_trees(model: Any) -> TreeModel:
     """A GradientBoostingClassifier."""
-    # The exponential loss doubles the sum on its way to a probability.
+    # The probability of the exponential loss is logistic(2 * sum).
     factor = 2.0 if model.loss == "exponential" else 1.0
     if model.loss not in ("log_loss", "exponential"):
         raise ExportError(f'GradientBoostingClassifier has the loss "{model.loss}"; train with "log_loss"')
@@ -132,11 +130,12 @@ def boosted_trees(model: Any) -> TreeModel:
 
 
 def histogram_trees(model: Any) -> TreeModel:
-    """A HistGradientBoostingClassifier, read from its own nodes: converters of scikit-learn stumble over its types."""
+    """A HistGradientBoostingClassifier, read from its nodes, because skl2onnx fails on its types."""
     if getattr(model, "is_categorical_", None) is not None and np.any(model.is_categorical_):
         raise ExportError(
-            "HistGradientBoostingClassifier was trained with categorical_features, whose columns it puts in another "
-            'order; give it plain numbers: Category(..., encoding="onehot"), or "ordinal" without categorical_features'
+            "HistGradientBoostingClassifier was trained with categorical_features, whose columns it "
+            'reorders; give it plain numbers: Category(..., encoding="onehot"), or "ordinal" without '
+            "categorical_features"
         )
     trees = [_histogram_node(stage[0].nodes, 0) for stage in model._predictors]
     return TreeModel(
@@ -163,10 +162,10 @@ def _node(tree: Any, index: int, leaf_value: Callable[[Any], float]) -> Node:
 
 
 def _positive_share(value: Any) -> float:
-    """The share of class 1 in a leaf; scikit-learn before 1.3 kept weights of rows there."""
+    """The share of class 1 in a leaf. Leaves store weights of rows before scikit-learn 1.3."""
     weights = np.ravel(value)
     if len(weights) != 2:
-        raise ExportError(f"the trees tell {len(weights)} classes apart; a bundle is for two")
+        raise ExportError(f"the trees have {len(weights)} classes; train them on 0 and 1")
     return float(weights[1] / weights.sum())
 
 
@@ -177,8 +176,8 @@ def _initial_log_odds(model: Any) -> float:
     prior = getattr(init, "class_prior_", None)
     if prior is None:
         raise ExportError(
-            f"GradientBoostingClassifier starts from {type(init).__name__}; train with init=None: a bundle starts from "
-            "one number"
+            f"GradientBoostingClassifier starts from {type(init).__name__}, but a bundle starts from "
+            "one number; train with init=None"
         )
     return logit(float(prior[1]))
 
@@ -200,7 +199,7 @@ def _histogram_node(nodes: Any, index: int) -> Node:
 
 
 def _threshold(value: float) -> float:
-    """A split of "any value" against NaN has an infinite threshold."""
+    """The threshold in float32. It is infinite in a split of any value against NaN."""
     return min(float32_below(float(value)), FLOAT32_MAX)
 
 

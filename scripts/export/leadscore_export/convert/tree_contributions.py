@@ -1,10 +1,14 @@
 """Exact contributions of a tree model: path-dependent Shapley values, as the package `shap` defines them.
 
-What a record does not have is averaged over the training rows that reached each split, by their covers. A column's
-contribution to a leaf is the integral over t in (0, 1) of value * (o - z) * product over the path's other columns of
-(z + t (o - z)), where o is 1 when the record goes to the leaf as far as a column's splits are concerned, and z is the
-product of the shares of training rows that do (Owen's multilinear extension). It is a polynomial in t, so that
-Gauss-Legendre quadrature with half as many points as columns is exact.
+Columns outside a coalition are averaged over the training rows that reached each split, by their covers.
+
+A column's contribution to a leaf is the integral over t in (0, 1) of value * (o - z) * product(z' + t (o' -
+z')).
+The product runs over the other columns of the path (Owen's multilinear extension).
+The integrand is a polynomial in t. Gauss-Legendre quadrature with half as many points as columns is exact.
+
+`o`: 1 if the record takes the path at the column's splits, else 0.
+`z`: The product of the shares of training rows that take it.
 """
 
 from __future__ import annotations
@@ -20,25 +24,23 @@ from leadscore_export.scores.serving_figures import logit
 
 Values = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-# A probability so close to the mean output says nothing about the scale.
-_SAME = 1e-7
-# Measured: what a leaf takes, and in it each row for each pair of columns on its path.
-_SECONDS_OF_A_LEAF = 8e-5
-_SECONDS_OF_A_PAIR = 7e-9
+_SAME = 1e-7  # a probability this close to the mean output does not determine the scale
+_LEAF_SECONDS = 8e-5  # measured per leaf
+_PAIR_SECONDS = 7e-9  # measured per leaf, row and pair of columns on the path
 
 
 @dataclass(frozen=True)
 class _Step:
-    """What the splits of one column on a path let through."""
+    """The share of training rows, and the records, that pass one column's splits on a path."""
 
     share: float
     goes: Mask
 
 
 def tree_contributions(model: TreeModel, rows: npt.ArrayLike) -> tuple[Values, float]:
-    """What each column adds to the log-odds, [N, width], and the expected log-odds that they start from.
+    """The contribution of each column to the log-odds, [N, width], and the expected log-odds.
 
-    A forest averages probabilities: its contributions are those to the probability, all scaled by one factor a record,
+    A forest averages probabilities. Its contributions to the probability are scaled by one factor per record,
     so that they add up in log-odds.
     """
     rows32 = np.asarray(rows, dtype=np.float32)
@@ -52,7 +54,9 @@ def tree_contributions(model: TreeModel, rows: npt.ArrayLike) -> tuple[Values, f
 
 
 def rows_within(model: TreeModel, seconds: float) -> int:
-    """For how many rows contributions are worked out in about so much time, on one core of an ordinary machine."""
+    """The number of rows that can be explained in about that many seconds, on one core of an ordinary
+    machine.
+    """
     leaves, pairs = 0, 0
     waiting: list[tuple[Node, frozenset[int]]] = [(tree, frozenset()) for tree in model.trees]
     while waiting:
@@ -63,12 +67,12 @@ def rows_within(model: TreeModel, seconds: float) -> int:
         else:
             below = columns | {node.column}
             waiting += [(node.when_true, below), (node.when_false, below)]
-    left = seconds - leaves * _SECONDS_OF_A_LEAF
-    return max(0, int(left / max(pairs * _SECONDS_OF_A_PAIR, 1e-12)))
+    left = seconds - leaves * _LEAF_SECONDS
+    return max(0, int(left / max(pairs * _PAIR_SECONDS, 1e-12)))
 
 
 class _Walk:
-    """Goes down to every leaf of a tree and adds its contributions."""
+    """Visits every leaf of a tree and adds its contributions."""
 
     def __init__(self, rows: npt.NDArray[np.float32], contributions: Values) -> None:
         self._rows = rows
@@ -76,7 +80,7 @@ class _Walk:
         self.expected = 0.0
 
     def add(self, node: Node, path: dict[int, _Step], reach: float) -> None:
-        """`path`: the steps so far by column; `reach`: the share of training rows that get here."""
+        """`path`: The steps so far by column. `reach`: The share of training rows that reach the node."""
         if isinstance(node, Leaf):
             self.expected += node.value * reach
             self._add_leaf(node.value, path)
@@ -101,7 +105,7 @@ class _Walk:
         shares = np.array([step.share for step in path.values()])[:, None]
         difference = np.array([step.goes for step in path.values()], dtype=np.float64) - shares
         points, weights = _quadrature((len(path) + 1) // 2)
-        # By point, column and row.
+        # [points, columns, rows]
         factors = shares + points[:, None, None] * difference
         others = np.ones_like(factors)
         np.cumprod(factors[:, :-1], axis=1, out=others[:, 1:])
@@ -111,7 +115,7 @@ class _Walk:
 
 @cache
 def _quadrature(count: int) -> tuple[Values, Values]:
-    """Points and weights of Gauss and Legendre's quadrature over (0, 1)."""
+    """Points and weights of Gauss-Legendre quadrature over (0, 1)."""
     points, weights = np.polynomial.legendre.leggauss(count)
     return (points + 1) / 2, weights / 2
 

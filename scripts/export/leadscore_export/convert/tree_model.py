@@ -1,4 +1,4 @@
-"""A model of trees, whichever library trained it."""
+"""A model of trees, whichever library trained it, and its ONNX TreeEnsembleClassifier with covers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,24 @@ from onnx import helper
 
 from leadscore_export.convert.onnx_graph import INPUT_NAME, OUTPUT_NAME, onnx_model
 
+Covers = npt.NDArray[np.float32]
+_NODE_ATTRIBUTES = (
+    "treeids",
+    "nodeids",
+    "modes",
+    "featureids",
+    "values",
+    "truenodeids",
+    "falsenodeids",
+    "missing_value_tracks_true",
+)
+_LEAF_ATTRIBUTES = ("treeids", "nodeids", "ids", "weights")
+_MODES = {"<=": "BRANCH_LEQ", "<": "BRANCH_LT"}
+
 
 @dataclass(frozen=True)
 class Leaf:
-    """What a tree adds for the rows that end here. `cover`: the weight of the training rows that did."""
+    """The value that a tree adds for the rows that end here. `cover`: The weight of those training rows."""
 
     value: float
     cover: float
@@ -23,10 +37,10 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Split:
-    """A question about one input column.
+    """A test of one input column.
 
-    test: "<=" or "<" against `threshold` (compared in float32), or "in": whether the value is one of `members`.
-    is_missing_true: whether NaN goes the way of true.
+    `test`: "<=" or "<" against `threshold`, compared in float32, or "in" for membership in `members`.
+    `is_missing_true`: Whether NaN takes the true branch.
     """
 
     column: int
@@ -53,7 +67,7 @@ class TreeModel:
 
 
 def nodes_of(root: Node) -> Iterator[Node]:
-    """A tree's nodes, parents before children, what is true before what is false."""
+    """A tree's nodes: parents before children, the true branch before the false one."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -65,35 +79,21 @@ def nodes_of(root: Node) -> Iterator[Node]:
 def float32_below(threshold: float) -> float:
     """The largest float32 that is not above the threshold.
 
-    A trainer that compares `x <= threshold` in float64 and ONNX, which does so in float32, then answer the same for
-    every x in float32; with the nearest float32, which may lie above the threshold, they would not.
+    ONNX compares `x <= threshold` in float32, a trainer in float64. Rounded down, both agree for every
+    float32 x. The nearest float32 may lie above the threshold, where they would not.
     """
-    with np.errstate(over="ignore"):  # a split of "any value" against NaN has a threshold beyond float32
+    with np.errstate(over="ignore"):  # a split of any value against NaN has a threshold beyond float32
         nearest = np.float32(threshold)
     return float(nearest if float(nearest) <= threshold else np.nextafter(nearest, np.float32(-np.inf)))
-
-
-Covers = npt.NDArray[np.float32]
-_NODE_ATTRIBUTES = (
-    "treeids",
-    "nodeids",
-    "modes",
-    "featureids",
-    "values",
-    "truenodeids",
-    "falsenodeids",
-    "missing_value_tracks_true",
-)
-_LEAF_ATTRIBUTES = ("treeids", "nodeids", "ids", "weights")
-_MODES = {"<=": "BRANCH_LEQ", "<": "BRANCH_LT"}
 
 
 def tree_onnx(
     model: TreeModel, *, name: str = "leadscore", producer: str = "leadscore-export"
 ) -> tuple[bytes, Covers]:
-    """The ONNX file (float32 [N, width] in; [N, 2] probabilities out) and the covers, one float32 for each node.
+    """The ONNX file and the covers, one float32 per node in the order of the `nodes_*` attributes.
 
-    `name` of the graph and `producer` are for whoever opens the file.
+    The file maps float32 [N, width] to probabilities [N, 2]. `name` of the graph and `producer` are
+    informative only.
     """
     nodes = _Nodes()
     for tree, root in enumerate(model.trees):
@@ -107,7 +107,7 @@ def tree_onnx(
         ["label", OUTPUT_NAME],
         domain="ai.onnx.ml",
         classlabels_int64s=[0, 1],
-        # Of one score s, ONNX Runtime makes [1 - s, s] when no weight is negative, as those of a forest are.
+        # ONNX Runtime turns one score s into [1 - s, s] if no weight is negative, as in a forest.
         post_transform="NONE" if model.is_probability else "LOGISTIC",
         **attributes,
     )
@@ -116,7 +116,7 @@ def tree_onnx(
 
 
 class _Nodes:
-    """Collects the attributes of the operator, a node at a time, parents before children."""
+    """Collects the operator's attributes node by node, parents before children."""
 
     def __init__(self) -> None:
         self.covers: list[float] = []
@@ -146,9 +146,10 @@ class _Nodes:
         return node_id
 
     def _add_membership(self, node: Split) -> int:
-        """A chain of BRANCH_EQ that share their true child, as ONNX has no other way to ask for one of several.
+        """Adds a chain of BRANCH_EQ with one shared true child, because ONNX has no test for sets.
 
-        Only the false branches' shares are read from covers there (docs/models.md): the last one has them all.
+        Readers of the covers use the false branches' shares there (docs/models.md): the last one has them
+        all.
         """
         chain = [
             self._append(node, mode="BRANCH_EQ", value=float(member), is_first=place == 0)
@@ -161,7 +162,7 @@ class _Nodes:
         return chain[0][0]
 
     def _append(self, node: Node, *, mode: str, value: float, is_first: bool = True) -> tuple[int, int]:
-        """Adds a node; its id and its position. NaN leaves a chain at its first node, if at all."""
+        """Adds a node and returns its id and position. NaN can leave a chain only at its first node."""
         node_id = self._next_id
         self._next_id += 1
         values = {

@@ -12,13 +12,16 @@ from leadscore_export.convert.tree_model import Leaf, Node, Split, TreeModel
 from leadscore_export.errors import ExportError
 from leadscore_export.scores.serving_figures import logit
 
+_OBJECTIVES = ("binary:logistic", "reg:logistic")
+
 
 def convert_xgboost(model: Any, _width: int) -> ConvertedModel:
+    """An XGBoost model as ONNX."""
     import xgboost
 
     missing = getattr(model, "missing", np.nan)
     if missing is not None and not np.isnan(missing):
-        raise ExportError(f"XGBoost was trained with missing={missing}; train with NaN for what is missing")
+        raise ExportError(f"XGBoost was trained with missing={missing}; train with NaN for missing values")
     is_wrapped = hasattr(model, "get_booster")
     booster = model.get_booster() if is_wrapped else model
     best = booster.attributes().get("best_iteration") if is_wrapped else None
@@ -34,31 +37,29 @@ def convert_xgboost(model: Any, _width: int) -> ConvertedModel:
     return converted_trees(xgboost_trees(booster), predict)
 
 
-_OBJECTIVES = ("binary:logistic", "reg:logistic")
-
-
 def xgboost_trees(booster: Any) -> TreeModel:
-    """The trees of an `xgboost.Booster`; covers are sums of hessians, as for its own SHAP values."""
+    """The trees of an `xgboost.Booster`. Covers are sums of hessians, as for XGBoost's own SHAP values."""
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     objective = learner["objective"]["name"]
     if objective not in _OBJECTIVES:
         raise ExportError(
-            f'XGBoost was trained with the objective "{objective}"; a probability comes from "binary:logistic": '
-            "train with that"
+            f'XGBoost was trained with the objective "{objective}", which gives no probability; train '
+            'with "binary:logistic"'
         )
     if learner["gradient_booster"]["name"] != "gbtree":
         raise ExportError(
-            f'XGBoost was trained with the booster "{learner["gradient_booster"]["name"]}"; train with "gbtree"'
+            f'XGBoost was trained with the booster "{learner["gradient_booster"]["name"]}", which has '
+            'no trees to convert; train with "gbtree"'
         )
     parameters = learner["learner_model_param"]
-    # XGBoost 3.1 and later write a list with one entry.
+    # XGBoost 3.1 and later write a list of one number.
     base = logit(float(parameters["base_score"].strip("[]")))
     trees = [_Tree(tree).node(0) for tree in learner["gradient_booster"]["model"]["trees"]]
     return TreeModel(trees, base=base, width=int(parameters["num_feature"]))
 
 
 class _Tree:
-    """One tree, held in arrays by node."""
+    """One tree, stored in arrays by node."""
 
     def __init__(self, tree: dict[str, Any]) -> None:
         self._tree = tree
@@ -75,7 +76,7 @@ class _Tree:
             return Leaf(float(tree["split_conditions"][index]), cover)
         is_set = index in self._categories
         is_missing_left = bool(tree["default_left"][index])
-        # A value of the set goes right, a smaller number left.
+        # Members of a set go right, but numbers below the threshold go left.
         true_child, false_child = (right, left) if is_set else (left, right)
         return Split(
             column=int(tree["split_indices"][index]),

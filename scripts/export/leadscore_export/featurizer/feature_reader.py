@@ -22,13 +22,13 @@ from leadscore_export.featurizer.read_cell import (
 from leadscore_export.featurizer.read_date import MS_PER_DAY
 from leadscore_export.featurizer.record_values import Record, folded_name
 
-# Fills a row's columns from one scalar, given the request's Unix ms; says why when there is no value.
+# Fills a row's columns from one scalar and the request's Unix ms. Returns the reason if there is no value.
 Writer = Callable[[list[float], Scalar, float], NoValue | None]
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 class FeatureReader:
-    """One feature, ready to read records."""
+    """One feature, compiled to read records."""
 
     def __init__(self, feature: Mapping[str, Any], missing: frozenset[str]) -> None:
         self.field: str = feature["field"]
@@ -39,7 +39,7 @@ class FeatureReader:
         self._write = _writer(feature, missing)
 
     def key_in(self, record: Record, folded: Mapping[str, tuple[int, str]]) -> str | None:
-        """The record's key that the feature reads: the same name, else the same folded, else a folded alias."""
+        """The record's key for the feature: the exact name, else the folded name, else a folded alias."""
         if self.field in record:
             return self.field
         name, aliases = self._names
@@ -48,7 +48,7 @@ class FeatureReader:
         return min((folded[alias] for alias in aliases if alias in folded), default=(0, None))[1]
 
     def fill(self, row: list[float], value: Any, now_ms: float) -> bool:
-        """Fills the feature's columns of a row that holds what missing values leave; whether there was a value."""
+        """Fills the feature's columns, which must hold the missing values. Returns whether a value was found."""
         has_value = False
         for scalar in self._scalars(value):
             if self._write(row, scalar, now_ms) is None:

@@ -1,4 +1,4 @@
-"""What a model reads: one object for each feature of a bundle (docs/models.md, "A feature")."""
+"""The feature types of a bundle, one object per feature (docs/models.md, "A feature")."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import Any, Literal
 from leadscore_export.errors import ExportError
 from leadscore_export.featurizer.record_values import folded_text
 
+_OPTIONAL = ("unit", "date_order", "impute", "other_value")
+
 
 class _Printed:
-    """Prints as it would be written, without what is left as it is by default: a proposal can be pasted into code."""
+    """Prints as its constructor call without default values, so that a proposal can be pasted into code."""
 
     def __repr__(self) -> str:
         given = []
@@ -27,9 +29,11 @@ class _Printed:
 
 @dataclass(frozen=True, repr=False)
 class Number(_Printed):
-    """A number, in one column. `impute`: the value when it is missing; without it NaN.
+    """A number, in one column.
 
-    `missing_column`: whether a further column says 1 when it is missing. With the unit "fraction", "45%" is 0.45.
+    `impute`: The value if it is missing, by default NaN.
+    `missing_column`: Adds a column that is 1 if the value is missing.
+    `unit`: With "fraction", "45%" is 0.45.
     """
 
     field: str
@@ -44,7 +48,7 @@ class Number(_Printed):
 
 @dataclass(frozen=True, repr=False)
 class Boolean(_Printed):
-    """True or false, in one column of 1 and 0. `impute`: the value when it is missing; without it NaN."""
+    """True or false, in one column of 1 and 0. `impute`: The value if it is missing, by default NaN."""
 
     field: str
     _: KW_ONLY
@@ -59,10 +63,11 @@ class Boolean(_Printed):
 class Category(_Printed):
     """One of several texts.
 
-    "onehot": a column for each category; `other_column`: and one for values that are none of them.
-    "ordinal": one column with the index in `categories`; `other_value`: the number for values that are none of them,
-    without it NaN; `impute`: the number when it is missing, without it NaN.
-    `category_aliases`: from a value that is seen to the category that it means.
+    `encoding`: "onehot" has a column per category, "ordinal" one column with the index in `categories`.
+    `other_column`: For "onehot", adds a column for values that are no category.
+    `other_value`: For "ordinal", the number for values that are no category, by default NaN.
+    `impute`: For "ordinal", the number if the value is missing, by default NaN.
+    `category_aliases`: Maps a value in records to the category that it means.
     """
 
     field: str
@@ -84,18 +89,19 @@ class Category(_Printed):
         _check_aliases(self.field, self.categories, self.category_aliases)
         if self.encoding == "onehot" and (self.other_value is not None or self.impute is not None):
             raise ExportError(
-                f'{self.field}: other_value and impute belong to the encoding "ordinal"; '
-                "for one-hot columns use other_column=True and missing_column=True"
+                f'{self.field}: other_value and impute belong to the encoding "ordinal"; for one-hot '
+                "columns use other_column=True and missing_column=True"
             )
         if self.encoding == "ordinal" and self.other_column:
             raise ExportError(
-                f'{self.field}: other_column belongs to the encoding "onehot"; for an ordinal use other_value=-1'
+                f'{self.field}: other_column belongs to the encoding "onehot"; for an ordinal use '
+                "other_value=-1"
             )
 
 
 @dataclass(frozen=True, repr=False)
 class Multi(_Printed):
-    """Several texts at once ("Analytics;Forecasting", or a list): a column for each category."""
+    """Several texts at once ("Analytics;Forecasting", or a list): one column per category."""
 
     field: str
     categories: Sequence[str]
@@ -114,7 +120,8 @@ class Multi(_Printed):
 class Date(_Printed):
     """A date, in one column: the days from it to the time of the request, with fractions.
 
-    `date_order`: "dmy" or "mdy", to read dates with slashes. `impute`: the days when it is missing; without it NaN.
+    `date_order`: "dmy" or "mdy", to read dates with slashes.
+    `impute`: The days if it is missing, by default NaN.
     """
 
     field: str
@@ -135,11 +142,10 @@ _TYPE_NAMES: dict[type, str] = {
     Multi: "multi",
     Date: "date",
 }
-_OPTIONAL = ("unit", "date_order", "impute", "other_value")
 
 
 def manifest_features(features: Sequence[Feature]) -> tuple[list[dict[str, Any]], int]:
-    """The features as a manifest has them, their columns dealt out in order, and the number of columns."""
+    """The manifest's `features` with columns assigned in order, and the number of columns."""
     width = 0
     written = []
     for feature in features:
@@ -156,7 +162,7 @@ def manifest_features(features: Sequence[Feature]) -> tuple[list[dict[str, Any]]
 
 
 def column_count(feature: Mapping[str, Any]) -> int:
-    """How many `columns` a feature of a manifest has: one for each category, or one."""
+    """The number of `columns` of a manifest's feature: one per category, or one."""
     has_many = feature["type"] == "multi" or feature.get("encoding") == "onehot"
     return len(feature["categories"]) if has_many else 1
 
@@ -202,8 +208,8 @@ def _check_categories(field_name: str, categories: Sequence[str]) -> None:
     for category in categories:
         if category is None or type(category).__name__ == "NAType" or category != category:
             raise ExportError(
-                f"{field_name}: {category!r} is among the categories; leave it out: a missing value is no category "
-                "(missing_column=True says when it is missing)"
+                f"{field_name}: {category!r} is among the categories; leave it out, because a missing "
+                "value is no category (missing_column=True marks it)"
             )
         if not isinstance(category, str):
             raise ExportError(
@@ -212,8 +218,7 @@ def _check_categories(field_name: str, categories: Sequence[str]) -> None:
         known = seen.setdefault(folded_text(category), category)
         if known is not category:
             raise ExportError(
-                f'{field_name}: "{category}" and "{known}" are one category once case and spaces are set aside; '
-                "keep one of them"
+                f'{field_name}: "{category}" and "{known}" differ only in case or spaces; keep one'
             )
 
 
@@ -222,7 +227,8 @@ def _check_aliases(field_name: str, categories: Sequence[str], aliases: Mapping[
     for seen, target in aliases.items():
         if folded_text(target) not in words:
             raise ExportError(
-                f'{field_name}: the alias "{seen}" stands for "{target}", which is none of the categories'
+                f'{field_name}: the alias "{seen}" stands for "{target}", which is no category; add it '
+                "to categories, or correct the alias"
             )
         known = words.get(folded_text(seen))
         if known is not None and folded_text(known) != folded_text(target):

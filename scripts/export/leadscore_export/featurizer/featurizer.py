@@ -20,16 +20,15 @@ from leadscore_export.featurizer.record_values import Record, folded_name, neare
 Rows = npt.NDArray[np.float64]
 Moment = datetime | str | int | float
 _MAX_FOLDED_NAME = 4096
-# From so many records on it is no chance that none of them has a value.
-_MANY_RECORDS = 20
+_MANY_RECORDS = 20  # enough records that a feature without any value is most likely a mistake
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Featurizer:
     """Turns records into rows of `width` numbers.
 
-    features: what the model reads, in the order of the columns.
-    missing_tokens: further texts that mean missing in every field, such as "unknown".
+    `features`: The model's inputs, in the order of the columns.
+    `missing_tokens`: Further texts that mean missing in every field, such as "unknown".
     """
 
     def __init__(self, features: Sequence[Feature], *, missing_tokens: Sequence[str] = ()) -> None:
@@ -38,7 +37,7 @@ class Featurizer:
 
     @classmethod
     def from_manifest(cls, manifest: Mapping[str, Any]) -> Featurizer:
-        """The featurizer of a bundle. `manifest`: a parsed manifest.json; `features` and `width` are enough."""
+        """The featurizer of a bundle. `manifest`: A parsed manifest.json; `features` and `width` suffice."""
         featurizer = cls.__new__(cls)
         featurizer._compile(manifest["features"], manifest["width"], manifest.get("missing_tokens", ()))
         return featurizer
@@ -74,14 +73,16 @@ class Featurizer:
     def rows(self, records: Any, now: Moment | Sequence[Moment] | None = None) -> Rows:
         """One row of float64 per record, NaN where a value is missing and not imputed.
 
-        records: a pandas DataFrame, or mappings from field to value.
-        now: when each record was scored: one time for all, or one per record; datetime, ISO 8601 or Unix ms, UTC where
-            no zone is given. Needed when a feature is a date.
-        Raises UnusableRecord, with the record's place. Warns of features that find no value in any of many records.
+        `records`: A pandas DataFrame, or mappings from field to value.
+        `now`: The time of scoring, for all records or one each: datetime, ISO 8601 or Unix ms, UTC by
+            default. Required for date features.
+
+        Raises UnusableRecord with the record's number. Warns of features that find no value in 20 records or
+        more.
         """
         plain = plain_records(records)
         if now is None and any(feature["type"] == "date" for feature in self.features):
-            raise UnusableRecord("a feature is a date: say with now= when the records were scored")
+            raise UnusableRecord("a feature is a date; give now=, the time at which the records were scored")
         times = request_times(0 if now is None else now, len(plain))
         rows = np.empty((len(plain), self.width))
         found: set[int] = set()
@@ -95,11 +96,11 @@ class Featurizer:
         return rows
 
     def missing_row(self) -> Rows:
-        """The row of a record of which every value is missing."""
+        """The row of a record without any value."""
         return np.asarray(self._missing_row)
 
     def _not_found_text(self, records: Sequence[Record], found: set[int]) -> str:
-        """What is said of the features that read nothing; `found`: the places of the others."""
+        """The warning about features that read nothing. `found`: The indexes of the others."""
         keys: dict[str, Any] = {key: None for record in records for key in record}
         folded = _first_by_folded_name(keys)
         texts = []
@@ -108,7 +109,10 @@ class Featurizer:
                 texts.append(f'"{reader.field}"{nearest_text(reader.field, list(keys))}')
             else:
                 texts.append(f'a readable value of "{reader.field}"')
-        return f"no record has {', or '.join(texts)}: is it spelt so, and its feature of the right type?"
+        return (
+            f"no record has {', or '.join(texts)}: check the spelling of each field and the type of its "
+            "feature"
+        )
 
     def _row(self, record: Record, now_ms: float, found: set[int]) -> list[float]:
         row = self._missing_row.copy()
@@ -134,7 +138,7 @@ def _write_missing(row: list[float], feature: Mapping[str, Any]) -> None:
 
 
 def _first_by_folded_name(record: Record) -> dict[str, tuple[int, str]]:
-    """The first of the record's keys that fold alike, with its place."""
+    """The first key per folded name, with its index."""
     folded: dict[str, tuple[int, str]] = {}
     for place, key in enumerate(record):
         if len(key) <= _MAX_FOLDED_NAME:
@@ -143,19 +147,19 @@ def _first_by_folded_name(record: Record) -> dict[str, tuple[int, str]]:
 
 
 def request_times(now: Moment | Sequence[Moment], count: int) -> list[float]:
-    """The Unix ms of so many requests. `now`: one time for all, or one for each."""
+    """Unix ms for `count` requests. `now`: One time for all, or one each."""
     if isinstance(now, datetime | str | int | float):
         return [unix_ms(now)] * count
     times = [unix_ms(moment) for moment in now]
     if len(times) != count:
         raise ExportError(
-            f"now has {len(times)} times for {count} records; give one for each, or one for all"
+            f"now has {len(times)} times for {count} records; give one time for all, or one for each"
         )
     return times
 
 
 def unix_ms(moment: Moment) -> float:
-    """A time as Unix ms; UTC where it has no zone. Raises ExportError for what is no time."""
+    """A time as Unix ms, UTC if it has no zone. Raises ExportError if it is no time."""
     if isinstance(moment, int | float):
         return float(moment)
     try:

@@ -1,4 +1,4 @@
-"""A first proposal of features from a table, to be read and changed by whoever knows the fields."""
+"""Proposes features for the fields of a table. A person who knows the fields should review them."""
 
 from __future__ import annotations
 
@@ -29,15 +29,14 @@ from leadscore_export.featurizer.record_values import (
     plain_records,
 )
 
-# So many of a field's values must be readable for it to be taken as a number, a date or a truth.
-_READABLE = 0.95
+_MIN_READABLE = 0.95  # share of a field's values that a type must be able to read
 _MIN_SHARE_OF_CATEGORIES = 0.3
 _MIN_ROWS_OF_A_CATEGORY = 10
 
 
 @dataclass(frozen=True)
 class InferredFeatures:
-    """Features for the fields of a table, and why other fields were left out."""
+    """Features for the fields of a table, and the reasons why other fields were skipped."""
 
     features: list[Feature]
     skipped: dict[str, str]
@@ -45,21 +44,21 @@ class InferredFeatures:
 
 @dataclass(frozen=True)
 class _Proposal:
-    """What was asked for."""
+    """The options of `infer_features`."""
 
     now_ms: float | None
     takes_nan: bool
     most_categories: int
 
     def imputed(self, found: list[float], *, has_missing: bool) -> dict[str, Any]:
-        """How a missing value is filled in: NaN where the model takes it and has learnt about it."""
+        """The options for missing values: NaN only if the model takes it and has learnt from it."""
         if self.takes_nan and has_missing:
             return {}
         return {"impute": float(np.median(found)), "missing_column": has_missing}
 
 
-class _LeftOut(Exception):
-    """Why a field makes no feature."""
+class _Skipped(Exception):
+    """The reason why a field becomes no feature."""
 
 
 def infer_features(
@@ -73,31 +72,32 @@ def infer_features(
 ) -> InferredFeatures:
     """Proposes a feature for each field that can be one.
 
-    records: training records, a DataFrame or mappings.
-    skip: the outcome, and all that becomes known only later: fields, or one. Raises ExportError for one that no record
-        has.
-    now: when they were scored, for the ages of dates; without it the latest of a field's dates.
-    takes_nan: False for linear models and networks: numbers are imputed with their median, beside a missing_column.
-    Numbers that are never missing get their median as impute, since no model learns about NaN from them.
+    `records`: Training records, a DataFrame or mappings.
+    `skip`: Fields to skip: the outcome, and all that becomes known only later. Raises ExportError for a field
+        that no record has.
+    `now`: The time of scoring, for the ages of dates. The default is the latest date of each field.
+    `takes_nan`: False for linear models and networks, which get the median as impute, and a missing_column.
+
+    Numbers that are never missing get their median as impute, because no model learns about NaN from them.
     """
     plain = plain_records(records)
     fields = list(dict.fromkeys(field for record in plain for field in record))
     missing = missing_texts(missing_tokens)
     proposal = _Proposal(None if now is None else unix_ms(now), takes_nan, most_categories)
-    left_out, features, skipped = _left_out(skip, fields), [], {}
+    skip_fields, features, skipped = _checked_skip(skip, fields), [], {}
     for field in fields:
-        if field in left_out:
+        if field in skip_fields:
             continue
         values = [record.get(field) for record in plain]
         try:
             features.append(_feature(field, _Values(values, missing), proposal))
-        except _LeftOut as reason:
+        except _Skipped as reason:
             skipped[field] = str(reason)
     return InferredFeatures(features, skipped)
 
 
-def _left_out(skip: str | Iterable[str], fields: Sequence[str]) -> set[str]:
-    """The fields to pass over, all of which must be there: a misspelt outcome would become a feature."""
+def _checked_skip(skip: str | Iterable[str], fields: Sequence[str]) -> set[str]:
+    """The fields to skip, all of which must exist: a misspelt outcome would become a feature."""
     names = {skip} if isinstance(skip, str) else set(skip)
     unknown = sorted(names - set(fields), key=str)
     if unknown and fields:
@@ -109,7 +109,7 @@ def _left_out(skip: str | Iterable[str], fields: Sequence[str]) -> set[str]:
 
 
 class _Values:
-    """The cells of a field, those that are missing set aside."""
+    """The cells of a field, without the missing ones."""
 
     def __init__(self, cells: Sequence[Any], missing: frozenset[str]) -> None:
         self.no_text = missing
@@ -127,9 +127,9 @@ class _Values:
         }
 
     def read(self, reader: Any) -> list[float]:
-        """The values that a reader makes of the cells, if nearly all can be read; else nothing."""
+        """The values that a reader finds, or an empty list if it can read less than 95 %."""
         found = [value for value in map(reader, self.present) if not isinstance(value, NoValue)]
-        return found if len(found) >= _READABLE * len(self.present) else []
+        return found if len(found) >= _MIN_READABLE * len(self.present) else []
 
 
 def _feature(field: str, values: _Values, proposal: _Proposal) -> Feature:
@@ -151,13 +151,13 @@ def _feature(field: str, values: _Values, proposal: _Proposal) -> Feature:
 
 def _check_usable(field: str, values: _Values) -> None:
     if any(isinstance(value, dict | list) for value in values.present):
-        raise _LeftOut("it holds objects or nested lists")
+        raise _Skipped("it holds objects or nested lists")
     if len(values.present) < _MIN_ROWS_OF_A_CATEGORY:
-        raise _LeftOut(f"only {len(values.present)} records have it")
+        raise _Skipped(f"only {len(values.present)} records have it")
     if len(values.distinct) < 2:
-        raise _LeftOut("it always has the same value")
+        raise _Skipped("it always has the same value")
     if folded_name(field).endswith("id") and len(values.distinct) > 0.9 * len(values.present):
-        raise _LeftOut("it is an identifier: its values are all different")
+        raise _Skipped("it is an identifier: its values are all different")
 
 
 def _category(field: str, values: _Values, most_categories: int) -> Category:
@@ -166,8 +166,8 @@ def _category(field: str, values: _Values, most_categories: int) -> Category:
     known = {folded_text(category) for category in categories}
     share = sum(folded_text(text) in known for text in texts) / len(texts)
     if share < _MIN_SHARE_OF_CATEGORIES:
-        raise _LeftOut(
-            f"it is free text: its commonest {len(categories)} values make up {share:.0%} of the records"
+        raise _Skipped(
+            f"it is free text: its {len(categories)} most frequent values make up {share:.0%} of the records"
         )
     return Category(field, categories, other_column=share < 1, missing_column=values.has_missing)
 
@@ -176,21 +176,21 @@ def _parts(values: Sequence[Any]) -> list[str]:
     return [part for value in values for part in scalar_text(value).split(";") if normal_text(part)]
 
 
-def _frequent(texts: Sequence[str], most: int) -> list[str]:
-    """The commonest texts, each in its commonest spelling; those of very few records are not learnt from."""
+def _frequent(texts: Sequence[str], max_count: int) -> list[str]:
+    """The most frequent texts, each in its most frequent spelling. Rare texts are dropped."""
     spellings = Counter(normal_text(text) for text in texts)
     counts: Counter[str] = Counter()
     for spelling, count in spellings.items():
         counts[folded_text(spelling)] += count
-    chosen = [folded for folded, count in counts.most_common(most) if count >= _MIN_ROWS_OF_A_CATEGORY]
+    chosen = [folded for folded, count in counts.most_common(max_count) if count >= _MIN_ROWS_OF_A_CATEGORY]
     if not chosen:
-        raise _LeftOut(f"none of its values is in {_MIN_ROWS_OF_A_CATEGORY} records")
+        raise _Skipped(f"none of its values is in {_MIN_ROWS_OF_A_CATEGORY} records")
     commonest = {folded_text(spelling): spelling for spelling, _ in reversed(spellings.most_common())}
     return [commonest[folded] for folded in chosen]
 
 
 def _date_order(values: Sequence[Any]) -> Literal["dmy", "mdy"] | None:
-    """Which of the numbers between slashes is the day: one that goes beyond 12."""
+    """Which number between slashes is the day: the one that exceeds 12."""
     parts = [value.split("/") for value in values if isinstance(value, str) and value.count("/") == 2]
     days = [
         place for part in parts for place in (0, 1) if part[place].strip().isdigit() and int(part[place]) > 12

@@ -1,4 +1,4 @@
-"""Reads single cells of a record by the rules under "Values" of docs/models.md, as the service reads them."""
+"""Reads single cells as the service does, by the rules under "Values" in docs/models.md."""
 
 from __future__ import annotations
 
@@ -14,10 +14,16 @@ from leadscore_export.featurizer.record_values import folded_text, number_text, 
 
 Scalar = str | int | float | bool
 Value = TypeVar("Value", int, float)
+_ALWAYS_MISSING = ("", "null", "none", "n/a", "na", "-")
+_TRUE_WORDS = ("true", "1", "yes", "y", "t", "on")
+_FALSE_WORDS = ("false", "0", "no", "n", "f", "off")
+_MAX_VALUE = 4096  # characters
+_MAX_LIST = 65_536  # characters
+_CACHED_TEXTS = 4096
 
 
 class NoValue(Enum):
-    """Why a cell has no value for a feature; both fill the row alike."""
+    """Why a cell has no value for a feature. Both members fill the row alike."""
 
     MISSING = "missing"
     UNREADABLE = "unreadable"
@@ -25,20 +31,15 @@ class NoValue(Enum):
 
 MISSING: Final = NoValue.MISSING
 UNREADABLE: Final = NoValue.UNREADABLE
-_ALWAYS_MISSING = ("", "null", "none", "n/a", "na", "-")
-_TRUE_WORDS = ("true", "1", "yes", "y", "t", "on")
-_FALSE_WORDS = ("false", "0", "no", "n", "f", "off")
-_MAX_VALUE = 4096
-_REMEMBERED_TEXTS = 4096
 
 
 def missing_texts(further_tokens: Sequence[str] = ()) -> frozenset[str]:
-    """The folded texts that mean missing. `further_tokens`: the manifest's `missing_tokens`."""
+    """The folded texts that mean missing. `further_tokens`: The manifest's `missing_tokens`."""
     return frozenset(folded_text(token) for token in (*_ALWAYS_MISSING, *further_tokens))
 
 
 def scalar_text(value: Scalar) -> str:
-    """A scalar as the text that a category is compared with: 5.0 is "5", True is "true"."""
+    """A scalar as the text that categories are compared with: 5.0 is "5", True is "true"."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -47,7 +48,7 @@ def scalar_text(value: Scalar) -> str:
 
 
 def number_reader(missing: frozenset[str], unit: str | None) -> Callable[[Scalar], float | NoValue]:
-    """A reader of number cells; with the unit "fraction", "45%" is 0.45."""
+    """A reader of number cells. With the unit "fraction", "45%" is 0.45."""
 
     def read_text(folded: str) -> float | NoValue:
         if folded in missing:
@@ -66,7 +67,7 @@ def number_reader(missing: frozenset[str], unit: str | None) -> Callable[[Scalar
 
 
 def boolean_reader(missing: frozenset[str]) -> Callable[[Scalar], float | NoValue]:
-    """A reader of boolean cells, to 1.0 or 0.0; its words are consulted before the texts that mean missing."""
+    """A reader of boolean cells, to 1.0 or 0.0. Its words take precedence over texts that mean missing."""
     words: dict[str, float | NoValue] = dict.fromkeys(missing, MISSING)
     words |= dict.fromkeys(_TRUE_WORDS, 1.0)
     words |= dict.fromkeys(_FALSE_WORDS, 0.0)
@@ -101,7 +102,7 @@ def date_reader(missing: frozenset[str], date_order: str | None) -> Callable[[Sc
 def category_reader(
     missing: frozenset[str], categories: Sequence[str], aliases: Mapping[str, str] | None = None
 ) -> Callable[[Scalar], int | NoValue]:
-    """A reader of category cells, to an index in `categories`; UNREADABLE is a value that is none of them."""
+    """A reader of category cells, to an index in `categories`. UNREADABLE means none of them."""
     words = vocabulary(categories, aliases)
 
     def read_text(folded: str) -> int | NoValue:
@@ -113,7 +114,7 @@ def category_reader(
 
 
 def vocabulary(categories: Sequence[str], aliases: Mapping[str, str] | None = None) -> dict[str, int]:
-    """The index of each category by its folded text, aliases included; a category wins over an alias."""
+    """The index of each category and alias by its folded text. A category takes precedence over an alias."""
     words: dict[str, int] = {}
     for index, category in enumerate(categories):
         words.setdefault(folded_text(category), index)
@@ -127,8 +128,8 @@ def _or_unreadable(milliseconds: float | None) -> float | NoValue:
 
 
 def _remembering(read: Callable[[str], Value | NoValue]) -> Callable[[str], Value | NoValue]:
-    """A reader of texts as they came; one of more than 4096 characters is no single value."""
-    remembered = lru_cache(_REMEMBERED_TEXTS)(lambda text: read(folded_text(text)))
+    """A reader of unfolded texts with an LRU cache. More than 4096 characters are unreadable."""
+    remembered = lru_cache(_CACHED_TEXTS)(lambda text: read(folded_text(text)))
 
     def read_text(text: str) -> Value | NoValue:
         if len(text) > _MAX_VALUE and len(trimmed(text)) > _MAX_VALUE:
@@ -138,16 +139,14 @@ def _remembering(read: Callable[[str], Value | NoValue]) -> Callable[[str], Valu
     return read_text
 
 
-_MAX_LIST = 65_536
-
-
 def multi_reader(
     missing: frozenset[str], categories: Sequence[str], separator: str
 ) -> Callable[[Scalar], tuple[list[int], NoValue | None]]:
-    """A reader of one scalar, or of one element of an array: the indexes of its categories, and why there is no value.
+    """A reader of one scalar, or of one element of an array.
 
-    A text that is a category as a whole stands for it; any other is taken apart at the separator. Unknown parts are a
-    value, but name no category.
+    It returns the indexes of the categories, and why there is no value. A text that is a category as a whole
+    stands for that category. Any other text is split at the separator. Unknown parts count as a value, but
+    name no category.
     """
     words = vocabulary(categories)
     between = unicodedata.normalize("NFKC", separator)

@@ -1,4 +1,4 @@
-"""Reads dates: ISO 8601, Unix time by its size, and slashes where their order is known."""
+"""Reads dates: ISO 8601, Unix time recognised by its size, and slashes if their order is known."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AFTER_LATEST_MS = datetime(2101, 1, 1, tzinfo=timezone.utc).timestamp() * 1000
 
 
 def read_date_text(text: str, date_order: str | None) -> float | None:
-    """Unix ms of a folded text, None when it is no date of the years 1900 to 2100. `date_order`: "dmy" or "mdy"."""
+    """Unix ms of a folded text, None if it is no date from 1900 to 2100. `date_order`: "dmy" or "mdy"."""
     if len(text) > _MAX_DATE:
         return None
     if iso := _ISO.fullmatch(text):
@@ -33,7 +33,7 @@ def read_date_text(text: str, date_order: str | None) -> float | None:
 
 
 def read_unix_time(value: float) -> float | None:
-    """Unix ms of a number: below 1e11 it counts seconds, below 1e14 milliseconds, else microseconds."""
+    """Unix ms of a number: seconds below 1e11, milliseconds below 1e14, else microseconds."""
     size = abs(value)
     return _within_years(value * 1000 if size < 1e11 else value if size < 1e14 else value / 1000)
 
@@ -68,7 +68,7 @@ def _calendar_day_ms(year: int, month: int, day: int) -> float:
 
 
 def _time_ms(hour: int, minute: int, second: int) -> float:
-    """Time of day; 24:00:00 is the end of the day, NaN when no clock shows it."""
+    """Time of day in ms, NaN if invalid. 24:00:00 is the end of the day."""
     is_end_of_day = (hour, minute, second) == (24, 0, 0)
     if (hour > 23 and not is_end_of_day) or minute > 59 or second > 59:
         return math.nan

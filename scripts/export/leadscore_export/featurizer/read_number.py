@@ -12,7 +12,8 @@ _SIGNS = (
     "$\u00a2-\u00a5\u058f\u060b\u07fe\u07ff\u09f2\u09f3\u09fb\u0af1\u0bf9\u0e3f\u17db\u20a0-\u20c1"
     "\ua838\ufdfc\ufe69\uff04\uffe0\uffe1\uffe5\uffe6\U00011fdd-\U00011fe0\U0001e2ff\U0001ecb0"
 )
-# A sign with up to two letters before it ("US$"), what NFKC makes of the rupee and rial signs, or an ISO code.
+
+# One of three: a sign after up to two letters ("US$"), the rupee or rial sign after NFKC, or an ISO code.
 _CURRENCY = rf"[a-z]{{0,2}}[{_SIGNS}]|rs\.?|\u0631\u06cc\u0627\u0644|[a-z]{{3}}"
 _DRESSED = re.compile(
     rf"(?P<sign>[+-]?) ?(?P<before>{_CURRENCY})? ?(?P<inner_sign>[+-]?) ?"
@@ -22,21 +23,23 @@ _DRESSED = re.compile(
     re.ASCII,
 )
 _POWER_OF_SUFFIX = {"": 0, "k": 3, "m": 6, "b": 9}
-# ISO 4217, the codes in use (and those that the euro replaced last).
+
+# ISO 4217: the codes in use, and the latest that the euro replaced.
 _CODES = frozenset(
-    """
-aed afn all amd ang aoa ars aud awg azn bam bbd bdt bgn bhd bif bmd bnd bob brl bsd btn bwp byn bzd cad cdf chf clp cny
-cop crc cuc cup cve czk djf dkk dop dzd egp ern etb eur fjd fkp gbp gel ghs gip gmd gnf gtq gyd hkd hnl hrk htg huf idr
-ils inr iqd irr isk jmd jod jpy kes kgs khr kmf kpw krw kwd kyd kzt lak lbp lkr lrd lsl lyd mad mdl mga mkd mmk mnt mop
-mru mur mvr mwk mxn myr mzn nad ngn nio nok npr nzd omr pab pen pgk php pkr pln pyg qar ron rsd rub rwf sar sbd scr sdg
-sek sgd shp sle sll sos srd ssp stn svc syp szl thb tjs tmt tnd top try ttd twd tzs uah ugx usd uyu uzs ved ves vnd vuv
-wst xaf xcd xcg xof xpf yer zar zmw zwg
-""".split()
+    (
+        "aed afn all amd ang aoa ars aud awg azn bam bbd bdt bgn bhd bif bmd bnd bob brl bsd btn bwp byn "
+        "bzd cad cdf chf clp cny cop crc cuc cup cve czk djf dkk dop dzd egp ern etb eur fjd fkp gbp gel "
+        "ghs gip gmd gnf gtq gyd hkd hnl hrk htg huf idr ils inr iqd irr isk jmd jod jpy kes kgs khr kmf "
+        "kpw krw kwd kyd kzt lak lbp lkr lrd lsl lyd mad mdl mga mkd mmk mnt mop mru mur mvr mwk mxn myr "
+        "mzn nad ngn nio nok npr nzd omr pab pen pgk php pkr pln pyg qar ron rsd rub rwf sar sbd scr sdg "
+        "sek sgd shp sle sll sos srd ssp stn svc syp szl thb tjs tmt tnd top try ttd twd tzs uah ugx usd "
+        "uyu uzs ved ves vnd vuv wst xaf xcd xcg xof xpf yer zar zmw zwg "
+    ).split()
 )
 
 
 def read_number_text(text: str, *, percent_is_fraction: bool) -> float | None:
-    """The number that a folded text stands for, None when it is none. With `percent_is_fraction` "45%" is 0.45."""
+    """The number in a folded text, else None. With `percent_is_fraction` "45%" is 0.45."""
     if len(text) > _MAX_PLAIN:
         return None
     if _PLAIN.fullmatch(text):
@@ -71,17 +74,17 @@ def _finite(text: str) -> float | None:
 
 
 def _is_one_currency(names: list[str]) -> bool:
-    """At most one sign and one code ("$5 USD")."""
+    """Whether there is at most one sign and one code ("$5 USD")."""
     given = [name for name in names if name]
     letters = [name for name in given if re.fullmatch("[a-z]{3}", name)]
     return len(letters) <= 1 and len(given) - len(letters) <= 1 and all(name in _CODES for name in letters)
 
 
 def _plain_digits(text: str) -> str | None:
-    """The digits with a point as decimal mark and nothing between thousands; None when the marks make no sense.
+    """The digits with a decimal point and without separators; None if the marks are contradictory.
 
-    A lone comma before exactly three digits separates thousands unless only 0 stands before it; of commas and points
-    together the last is the decimal mark; several points separate thousands.
+    A lone comma before exactly three digits separates thousands, unless only 0 stands before it. If there are
+    commas and points, the last mark is the decimal mark. Several points separate thousands.
     """
     commas, points = text.count(","), text.count(".")
     if commas and points:
@@ -107,7 +110,7 @@ def _with_decimals(text: str, *, mark: str, separators: str) -> str | None:
 
 
 def _ungrouped(text: str, separators: str) -> str | None:
-    """Digits in groups of three by one separator; commas also in groups of two before the last, as in India."""
+    """The digits of groups of three with one separator. Commas also separate groups of two, as in India."""
     if re.fullmatch("[0-9]+", text):
         return text
     marks = re.findall("[^0-9]", text)

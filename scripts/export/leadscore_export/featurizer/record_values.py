@@ -1,4 +1,4 @@
-"""Texts as the service compares them: white space, case and numbers as JavaScript has them."""
+"""Records as plain JSON values, and their texts and names in the form in which the service compares them."""
 
 from __future__ import annotations
 
@@ -17,30 +17,32 @@ from leadscore_export.errors import ExportError
 _SPACES = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _SPACE_RUN = re.compile(f"[{_SPACES}]+")
 _NAME_MARKS = re.compile(f"[{_SPACES}_-]+")
+_MIN_SIMILARITY = 0.6  # difflib's ratio, from 0 to 1
+Record = Mapping[str, Any]
 
 
 def normal_text(text: str) -> str:
-    """NFKC, trimmed, runs of white space as one space."""
+    """NFKC, trimmed, each run of white space replaced by one space."""
     return _SPACE_RUN.sub(" ", unicodedata.normalize("NFKC", text)).strip(" ")
 
 
 def folded_text(text: str) -> str:
-    """`normal_text` without regard to case; upper case comes first so that "straße" and "STRASSE" are one text."""
+    """`normal_text` in lower case. Upper case comes first, so that "straße" and "STRASSE" fold alike."""
     return normal_text(text).upper().lower()
 
 
 def folded_name(name: str) -> str:
-    """A field's name without regard to case, spaces, `_` and `-`."""
+    """A field name without case, spaces, `_` and `-`."""
     return _NAME_MARKS.sub("", folded_text(name))
 
 
 def trimmed(text: str) -> str:
-    """Without white space at either end."""
+    """The text without white space at its ends."""
     return re.sub(f"^[{_SPACES}]+|[{_SPACES}]+$", "", text)
 
 
 def number_text(value: int | float) -> str:
-    """A finite number as JavaScript writes it: 5.0 is "5", 1e-7 "1e-7", 1e21 "1e+21" (ECMAScript, Number::toString)."""
+    """A finite number as JavaScript writes it (ECMAScript, Number::toString): 5.0 is "5", 1e21 is "1e+21"."""
     number = float(value)
     if number == 0:
         return "0"
@@ -51,7 +53,7 @@ def number_text(value: int | float) -> str:
 
 
 def _placed(digits: str, point: int) -> str:
-    """The digits with the decimal point after the first `point` of them."""
+    """The digits with a decimal point after the first `point` of them."""
     if len(digits) <= point <= 21:
         return digits + "0" * (point - len(digits))
     if 0 < point <= 21:
@@ -62,23 +64,18 @@ def _placed(digits: str, point: int) -> str:
     return f"{mantissa}e{point - 1:+d}"
 
 
-_LIKE = 0.6
-
-
 def nearest_text(name: str, names: Sequence[str]) -> str:
-    """` (did you mean "Balance Total"?)`, or nothing when no name is like it."""
+    """` (did you mean "Balance Total"?)`, or an empty text if no name is similar."""
     by_folded = {folded_name(each): each for each in reversed(names)}
-    nearest = difflib.get_close_matches(folded_name(name), list(by_folded), n=1, cutoff=_LIKE)
+    nearest = difflib.get_close_matches(folded_name(name), list(by_folded), n=1, cutoff=_MIN_SIMILARITY)
     return f' (did you mean "{by_folded[nearest[0]]}"?)' if nearest else ""
 
 
-Record = Mapping[str, Any]
-
-
 def plain_records(table: Any) -> list[dict[str, Any]]:
-    """The rows of a table as records. `table`: a pandas DataFrame, or mappings from field to value.
+    """The rows of a table as records. `table`: A pandas DataFrame, or mappings from field to value.
 
-    NaN, NaT and NA become null, dates ISO 8601, numpy's numbers Python's own. Raises ExportError for anything else.
+    NaN, NaT and NA become null, dates ISO 8601, numpy's numbers Python's own. Raises ExportError for anything
+    else.
     """
     if hasattr(table, "to_dict") and hasattr(table, "columns"):
         table = table.to_dict(orient="records")
@@ -88,7 +85,7 @@ def plain_records(table: Any) -> list[dict[str, Any]]:
 
 
 def _no_table(table: Any) -> str | None:
-    """What to do instead, when it is known that these are no records."""
+    """The remedy, if the argument is known not to be records."""
     if isinstance(table, Mapping):
         return "this is one record; give a list of records: [record]"
     if isinstance(table, str | Path):
@@ -96,23 +93,26 @@ def _no_table(table: Any) -> str | None:
     if hasattr(table, "to_frame") and hasattr(table, "index"):
         return "this is a pandas Series; give a DataFrame (for one record: series.to_frame().T)"
     if not isinstance(table, Iterable):
-        return f"a {type(table).__name__} holds none; give a DataFrame, or mappings from field to value"
+        return f"a {type(table).__name__} holds no records; give a DataFrame, or mappings from field to value"
     return None
 
 
 def _mapping(record: Any, place: int) -> Record:
     if isinstance(record, Mapping):
         return record
-    raise ExportError(f"record {place + 1} is {record!r:.80}; each is a mapping from field to value: a dict")
+    raise ExportError(
+        f"record {place + 1} is {record!r:.80}; each record must be a mapping from field to value, such as "
+        "a dict"
+    )
 
 
 def plain_record(record: Record) -> dict[str, Any]:
-    """One record; see `plain_records`."""
+    """One record as JSON values; see `plain_records`."""
     return {str(field): plain_value(value) for field, value in record.items()}
 
 
 def plain_value(value: Any) -> Any:
-    """A cell as JSON has it."""
+    """A cell as a JSON value."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
@@ -140,7 +140,7 @@ def _date_text(value: date) -> str | None:
 
 
 def iso_text(moment: datetime) -> str:
-    """ISO 8601 in UTC, to the millisecond where it has any: `2026-11-20T00:00:00Z`."""
+    """ISO 8601 in UTC, with milliseconds only if there are any: `2026-11-20T00:00:00Z`."""
     moment = moment.astimezone(timezone.utc)
     precision = "milliseconds" if moment.microsecond else "seconds"
     return moment.isoformat(timespec=precision).replace("+00:00", "Z")

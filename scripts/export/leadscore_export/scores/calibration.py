@@ -1,8 +1,10 @@
-"""Makes a raw probability mean what it says: fits one of a bundle's calibrations to out-of-fold scores.
+"""Fits a bundle's calibration, from raw probability to likelihood, to out-of-fold scores.
 
-Which one goes by the size of the smaller class, converted or not, because that is what there is to learn from: below
-50 identity (even two numbers would be guesswork), below 1000 platt (two numbers, always smooth and monotone), from 1000
-on isotonic (any monotone curve; with less it follows noise).
+The size of the smaller class, converted or not, determines the kind.
+
+`identity`: Below 50, because even two numbers would be guesswork.
+`platt`: Below 1000. It has two numbers, and is always smooth and monotone.
+`isotonic`: From 1000 on. It can be any monotone curve, which follows noise on less data.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ from leadscore_export.scores.serving_figures import logit
 
 CalibrationKind = Literal["identity", "platt", "isotonic"]
 Vector = npt.NDArray[np.float64]
+
 PLATT_FROM = 50
 ISOTONIC_FROM = 1000
 
 
 def chosen_calibration(converted: Vector) -> tuple[CalibrationKind, str]:
-    """The kind that suits so many rows, and why. `converted`: 0 or 1 for each row."""
+    """The kind that suits the number of rows, and the reason. `converted`: 0 or 1 for each row."""
     smaller = int(min(converted.sum(), (1 - converted).sum()))
     if smaller < PLATT_FROM:
         return "identity", f"the smaller class has {smaller} rows, fewer than {PLATT_FROM}"
@@ -32,7 +35,7 @@ def chosen_calibration(converted: Vector) -> tuple[CalibrationKind, str]:
 
 
 def fitted_calibration(kind: CalibrationKind, raw: Vector, converted: Vector) -> dict[str, Any]:
-    """A manifest's `calibration`, fitted to out-of-fold probabilities and what became of their rows."""
+    """A manifest's `calibration`, fitted to out-of-fold probabilities and outcomes."""
     if kind == "identity":
         return {"kind": "identity"}
     if kind == "isotonic":
@@ -40,8 +43,8 @@ def fitted_calibration(kind: CalibrationKind, raw: Vector, converted: Vector) ->
     a, b = platt_scaling(raw, converted)
     if a <= 0:
         raise ExportError(
-            f"the out-of-fold scores rank the wrong way round (platt's a is {a:.3g}): check that y is 1 for converted, "
-            "and that oof_raw is in the order of y"
+            f"the out-of-fold scores rank in reverse order (platt's a is {a:.3g}); check that y is 1 "
+            "for converted, and that oof_raw has the order of y"
         )
     return {"kind": "platt", "a": a, "b": b}
 
@@ -77,10 +80,10 @@ def _log_loss(margins: Vector, targets: Vector) -> float:
 
 
 def _isotonic(raw: Vector, converted: Vector) -> dict[str, Any]:
-    """Pool adjacent violators; each pool is flat, and the curve is linear between the pools.
+    """Pool adjacent violators. Each pool is flat, and the curve is linear between the pools.
 
-    A lowest pool in which none converted would promise 0, and a highest in which all did 1: each counts half a row of
-    the other kind.
+    A lowest pool without conversions would promise 0, and a highest pool of conversions only would promise 1.
+    Each gets half a row of the other kind.
     """
     pools = _pools(raw, converted)
     rates = [positives / count for positives, count, _, _ in pools]
@@ -95,12 +98,15 @@ def _isotonic(raw: Vector, converted: Vector) -> dict[str, Any]:
             x.append(edge)
             y.append(rate)
     if len(x) < 2:
-        raise ExportError("the out-of-fold scores are all the same: the model tells no lead from another")
+        raise ExportError(
+            "the out-of-fold scores are all the same, so the model cannot rank leads; train it on features "
+            "that differ between leads"
+        )
     return {"kind": "isotonic", "x": x, "y": y}
 
 
 def _pools(raw: Vector, converted: Vector) -> list[list[float]]:
-    """Converted rows, rows, and the lowest and highest score of each pool, rates ascending."""
+    """Conversions, rows, and the lowest and highest score of each pool, by ascending rate."""
     scores, places = np.unique(raw, return_inverse=True)
     positives = np.bincount(places, weights=converted)
     counts = np.bincount(places)

@@ -1,4 +1,9 @@
-"""Scores training rows by models that have not seen them."""
+"""Scores training rows by copies of the model that were not trained on them.
+
+The parameters of a model may not give its number of trees. Early stopping keeps only the first trees, and
+continued training (`init_model`, `xgb_model`) adds to those of another model. Copies must have the number
+that is served.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,25 @@ from leadscore_export.scores.training_data import checked_weights, training_outc
 
 Vector = npt.NDArray[np.float64]
 
+# Each trainer accepts several names for the number of trees.
+_TREE_COUNTS = {
+    "n_estimators", "num_iterations", "num_iteration", "iterations", "n_iter", "num_tree", "num_trees",
+    "num_round", "num_rounds", "nrounds", "num_boost_round", "max_iter",
+}  # fmt: skip
+
+# Parameters that stop training early, or require an evaluation set.
+_STOPS = {
+    "early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change",
+    "early_stopping_min_delta", "od_type", "od_wait", "od_pval", "use_best_model", "eval_fraction",
+    "best_model_min_trees",
+}  # fmt: skip
+
+# CatBoost's defaults of these depend on the number of trees, and on whether there is an evaluation set.
+_CATBOOST_CHOOSES = (
+    "learning_rate", "leaf_estimation_iterations", "leaf_estimation_method", "boosting_type",
+    "boost_from_average",
+)  # fmt: skip
+
 
 def out_of_fold(
     model: Any,
@@ -26,10 +50,10 @@ def out_of_fold(
 ) -> Vector:
     """The probability of each row by a copy of the model trained on the other folds. Raises ExportError.
 
-    model: any classifier with scikit-learn's interface (LGBMClassifier, XGBClassifier, CatBoostClassifier, pipelines).
-        Copies of one that stopped early have as many trees as it kept.
-    groups: which rows belong together, such as the account of each lead; they stay in one fold.
-    sample_weight: the weight of each row that the model was trained with, for its copies.
+    `model`: Any classifier with scikit-learn's interface (LGBMClassifier, XGBClassifier, CatBoostClassifier,
+        pipelines). Copies of one that stopped early have the number of trees it kept.
+    `groups`: Rows that belong together, such as those of one account. They stay in one fold.
+    `sample_weight`: The weight of each row in training, for the copies.
     """
     try:
         from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
@@ -41,8 +65,9 @@ def out_of_fold(
     converted = training_outcomes(y, len(rows))
     if not (hasattr(model, "fit") and hasattr(model, "predict_proba") and hasattr(model, "get_params")):
         raise ExportError(
-            f"a {type(model).__module__.partition('.')[0]} {type(model).__name__} cannot be trained again from here; "
-            "give oof_raw: for each row of X the probability by a model that was not trained on it"
+            f"a {type(model).__module__.partition('.')[0]} {type(model).__name__} cannot be trained "
+            "again here; give oof_raw: for each row of X the probability by a model that was not "
+            "trained on it"
         )
     weights = checked_weights(sample_weight, len(rows))
     smaller = int(min(np.bincount(converted.astype(int), minlength=2)))
@@ -56,87 +81,69 @@ def out_of_fold(
         copy = untrained_copy(model)
         try:
             fitted = copy.fit(rows[training], converted[training], **_weighted(copy, weights, training))
-        except (
-            Exception
-        ) as problem:  # early stopping without a set to watch, and whatever else a trainer asks for
+        except Exception as problem:  # such as early stopping without an evaluation set
             raise ExportError(
-                f"a copy of the model could not be trained for out-of-fold scores ({problem}); give oof_raw: for each "
-                "row of X the probability by a model that was not trained on it"
+                f"a copy of the model could not be trained for out-of-fold scores ({problem}); give "
+                "oof_raw: for each row of X the probability by a model that was not trained on it"
             ) from problem
         raw[unseen] = fitted.predict_proba(rows[unseen])[:, 1]
     return raw
 
 
 def _weighted(copy: Any, weights: Vector | None, training: Any) -> dict[str, Any]:
-    """The argument of `fit`; a pipeline's goes to its last step."""
+    """The weight argument of `fit`. A pipeline passes it to its last step."""
     if weights is None:
         return {}
     step = f"{copy.steps[-1][0]}__" if hasattr(copy, "steps") else ""
     return {f"{step}sample_weight": weights[training]}
 
 
-# Each trainer takes the number of trees under several names.
-_TREE_COUNTS = {
-    "n_estimators", "num_iterations", "num_iteration", "iterations", "n_iter", "num_tree", "num_trees", "num_round",
-    "num_rounds", "nrounds", "num_boost_round", "max_iter",
-}  # fmt: skip
-# What stops a training early, or asks for a set to watch.
-_STOPS = {
-    "early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change", "early_stopping_min_delta",
-    "od_type", "od_wait", "od_pval", "use_best_model", "eval_fraction", "best_model_min_trees",
-}  # fmt: skip
-# Unless they are given, CatBoost chooses these by how many trees it is told, and by whether a set is watched.
-_CATBOOST_CHOOSES = (
-    "learning_rate", "leaf_estimation_iterations", "leaf_estimation_method", "boosting_type", "boost_from_average",
-)  # fmt: skip
-
-
 @dataclass(frozen=True)
 class KeptTrees:
-    """How many trees are served, and how many the trainer was told to grow: fewer where it went on from a model."""
+    """The number of trees that are served, and the configured number, which continued training exceeds."""
 
     kept: int
-    told: int
+    configured: int
 
 
 def kept_trees(model: Any) -> KeptTrees | None:
-    """What a boosted classifier, or the last step of a pipeline, has where it was told another number; else None.
+    """The tree counts of a boosted classifier, or of a pipeline's last step, if they differ; else None.
 
-    XGBoost that stopped early is not among them: its copies refuse to be trained at all.
+    XGBoost that stopped early is excluded, because its copies cannot be trained at all.
     """
     trees = _trees(_last_step(model))
-    return trees if trees is not None and trees.kept != trees.told else None
+    return trees if trees is not None and trees.kept != trees.configured else None
 
 
 def _trees(fitted: Any) -> KeptTrees | None:
-    """The trees of a CatBoost classifier, and of another that stopped early or was trained on from a model."""
+    """The tree counts of a CatBoost classifier, or of any that stopped early or continued training."""
     library = _library(fitted)
     if library == "lightgbm":
         best = getattr(fitted, "best_iteration_", None)  # 0 without early stopping
         parameters = fitted.get_params()
-        told = next(
-            (parameters[name] for name in _TREE_COUNTS - {"n_estimators"} if name in parameters), None
-        )
-        told = parameters["n_estimators"] if told is None else told  # another name goes before it
-        best = best or _grown_beyond(told, getattr(fitted, "n_iter_", 0))
+        # LightGBM prefers each alias to n_estimators.
+        aliases = _TREE_COUNTS - {"n_estimators"}
+        configured = next((parameters[name] for name in aliases if name in parameters), None)
+        configured = parameters["n_estimators"] if configured is None else configured
+        best = best or _grown_beyond(configured, getattr(fitted, "n_iter_", 0))
     elif library == "xgboost":
-        told = fitted.get_num_boosting_rounds()
-        best = _grown_beyond(told, _xgboost_rounds(fitted))
+        configured = fitted.get_num_boosting_rounds()
+        best = _grown_beyond(configured, _xgboost_rounds(fitted))
     elif library == "catboost":
         best = getattr(fitted, "tree_count_", None)
-        told = fitted.get_all_params().get("iterations") if best else None
+        configured = fitted.get_all_params().get("iterations") if best else None
     else:
         return None
-    return KeptTrees(int(best), int(told)) if best and told else None
+    return KeptTrees(int(best), int(configured)) if best and configured else None
 
 
-def _grown_beyond(told: int, grown: int) -> int:
-    """The trees of a model that was trained on from another; 0 for any other, which may have run out of splits."""
-    return grown if grown > told else 0
+def _grown_beyond(configured: int, grown: int) -> int:
+    """The trees after continued training, else 0. A model with fewer trees ran out of splits."""
+    return grown if grown > configured else 0
 
 
 def _xgboost_rounds(fitted: Any) -> int:
-    """The rounds of an XGBoost classifier that did not stop early; what a forest of XGBoost's is told are no rounds."""
+    """The rounds of an XGBoost classifier, 0 if it stopped early. A forest's tree count is not in rounds."""
     is_forest = any(cls.__name__ == "XGBRFClassifier" for cls in type(fitted).__mro__)
     if is_forest or not fitted.__sklearn_is_fitted__() or hasattr(fitted, "best_iteration"):
         return 0
@@ -144,16 +151,17 @@ def _xgboost_rounds(fitted: Any) -> int:
 
 
 def untrained_copy(model: Any) -> Any:
-    """A copy to be trained on other rows: with as many trees as are served, and without early stopping.
+    """An untrained copy with the number of trees that are served, and without early stopping.
 
-    model: a classifier with scikit-learn's interface. Raises ExportError when the copy does not take that.
+    `model`: A classifier with scikit-learn's interface. Raises ExportError if the copy rejects the
+        parameters.
     """
     from sklearn.base import clone
 
     fitted = _last_step(model)
     trees = _trees(fitted)
-    # Early stopping that kept all trees would ask the copies for a set to watch.
-    if trees is None or (trees.kept == trees.told and not _STOPS & set(fitted.get_params())):
+    # A copy with early stopping would require an evaluation set, even if the model kept all trees.
+    if trees is None or (trees.kept == trees.configured and not _STOPS & set(fitted.get_params())):
         return clone(model)
     try:
         last = type(fitted)(**_parameters(fitted, trees.kept))
@@ -162,10 +170,11 @@ def untrained_copy(model: Any) -> Any:
         copy = clone(model)
         copy.steps[-1] = (copy.steps[-1][0], last)
         return copy
-    except Exception as problem:  # whatever a trainer says of its parameters
+    except Exception as problem:  # each trainer rejects parameters with its own error
         raise ExportError(
-            f"the model has {trees.kept} trees where it was told {trees.told}, and no copy can be told to grow as many "
-            f"({problem}); give oof_raw: for each row of X the probability by a model that was not trained on it"
+            f"the model has {trees.kept} trees instead of the configured {trees.configured}, and a copy "
+            f"cannot be configured for that number ({problem}); give oof_raw: for each row of X the "
+            "probability by a model that was not trained on it"
         ) from problem
 
 

@@ -1,4 +1,4 @@
-"""From a raw probability to what a caller reads (docs/models.md, "From raw to what a caller reads")."""
+"""From a raw probability to score and likelihood (docs/models.md, "From raw to what a caller reads")."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 EDGE = 1e-7
-# How far raw may be from what the exporter saw: ONNX differs in the last bits between batch sizes and machines.
-SHIFT = 2e-6
+SHIFT = 2e-6  # of raw: ONNX differs in the last bits between batch sizes and machines
+Vector = npt.NDArray[np.float64]
+
+_ROUNDING = 2e-6  # relative error of shares added up in float32, where trainers use float64
 
 
 def percentile_score(raw: float, quantiles: Sequence[float]) -> int:
-    """0 to 100: the interpolated mid-rank of `raw` among 101 ascending quantiles, half rounded up."""
+    """The mid-rank of `raw` among 101 ascending quantiles, interpolated, 0 to 100, half rounded up."""
     below = int(np.searchsorted(quantiles, raw, side="left"))
     not_above = int(np.searchsorted(quantiles, raw, side="right"))
     last = len(quantiles) - 1
@@ -30,7 +32,7 @@ def percentile_score(raw: float, quantiles: Sequence[float]) -> int:
 
 
 def conversion_likelihood(raw: float, calibration: Mapping[str, Any]) -> float:
-    """The calibrated probability, four decimals, half rounded up. `calibration`: as in a manifest."""
+    """The calibrated probability, four decimals, half rounded up. `calibration`: As in a manifest."""
     return math.floor(10_000 * min(1.0, max(0.0, calibrated(raw, calibration))) + 0.5) / 10_000
 
 
@@ -44,7 +46,7 @@ def calibrated(raw: float, calibration: Mapping[str, Any]) -> float:
 
 
 def logit(raw: float) -> float:
-    """Log-odds of a probability kept within 1e-7 of 0 and 1."""
+    """Log-odds of a probability, clipped to 1e-7 from 0 and 1."""
     kept = min(1 - EDGE, max(EDGE, raw))
     return math.log(kept / (1 - kept))
 
@@ -56,24 +58,21 @@ def logistic(log_odds: float) -> float:
 
 
 def is_steady(raw: float, quantiles: Sequence[float], calibration: Mapping[str, Any]) -> bool:
-    """Whether a shift of `raw` by as much as ONNX runtimes differ changes neither score nor likelihood."""
+    """Whether a shift of `raw` by 2e-6, as between ONNX runtimes, changes neither score nor likelihood."""
     around = [raw - SHIFT, raw, raw + SHIFT]
     scores = {percentile_score(value, quantiles) for value in around}
     likelihoods = {conversion_likelihood(value, calibration) for value in around}
     return len(scores) == 1 and len(likelihoods) == 1
 
 
-Vector = npt.NDArray[np.float64]
-# Of a probability: what adding up shares in float32 loses. Trainers hand out float64.
-_ROUNDING = 2e-6
-
-
 def as_served(raw: Vector, served: Vector) -> Vector:
-    """`raw`, where each probability that some row is served with, but for rounding, is that one.
+    """`raw` with each probability replaced by the served one that equals it up to rounding.
 
-    Votes and shares of leaves take few values. A lead that has one of them stands in the middle of those that have the
-    same (docs/models.md, "From raw to what a caller reads"), which are found by comparing: 0.2 is not 0.2 in float32.
-    raw: out-of-fold probabilities; served: those that ONNX gives.
+    Votes and shares of leaves take few values. Leads with equal values share one mid-rank, which is found by
+    comparing, and 0.2 is not 0.2 in float32.
+
+    `raw`: Out-of-fold probabilities.
+    `served`: Probabilities from ONNX.
     """
     known = np.unique(served)
     above = np.clip(np.searchsorted(known, raw), 1, max(1, len(known) - 1))

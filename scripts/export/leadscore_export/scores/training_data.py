@@ -1,4 +1,4 @@
-"""Takes X and y as people have them, or says how to turn them into what a model is trained on."""
+"""Checks X, y and sample_weight, and says how to turn other forms into those of a training set."""
 
 from __future__ import annotations
 
@@ -11,42 +11,46 @@ import numpy.typing as npt
 from leadscore_export.errors import ExportError
 from leadscore_export.featurizer.featurizer import Featurizer
 
+Vector = npt.NDArray[np.float64]
+
+_MAX_SHOWN = 5  # values of y in a message
+
 
 def checked_training_data(X: Any, y: Any, featurizer: Featurizer) -> tuple[Vector, Vector]:
-    """The rows and 0 or 1 for each. Raises ExportError when they are not what a model was trained on."""
+    """X as rows of the featurizer's width, and y as 0 or 1. Raises ExportError."""
     rows = training_rows(X)
     if rows.ndim != 2 or rows.shape[1] != featurizer.width:
         raise ExportError(
-            f"X has the shape {rows.shape}, but the features fill {featurizer.width} columns; make X with "
-            "Featurizer(features).rows(records, now)"
+            f"X has the shape {rows.shape}, but the features fill {featurizer.width} columns; make X "
+            "with Featurizer(features).rows(records, now)"
         )
     if len(rows) == 0:
-        raise ExportError("X has no rows")
+        raise ExportError("X has no rows; give the rows that the model was trained on")
     converted = training_outcomes(y, len(rows))
     if not np.isfinite(rows[~np.isnan(rows)]).all():
-        raise ExportError("X holds infinite numbers; the service never sends any")
+        raise ExportError(
+            "X holds infinite numbers, which the service never sends; replace them before training"
+        )
     return rows, converted
 
 
-Vector = npt.NDArray[np.float64]
-_SHOWN = 5
-
-
 def training_rows(X: Any) -> Vector:
-    """X as an array of numbers. Raises ExportError when it is a table of something else."""
+    """X as an array of numbers. Raises ExportError if it is a table of anything else."""
     try:
         return np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as problem:
         if hasattr(X, "toarray"):
             raise ExportError("X is sparse; give X.toarray()") from problem
         raise ExportError(
-            f"X holds something else than numbers ({problem}): make X with Featurizer.rows(records, now), and "
-            "train on that"
+            f"X holds values that are no numbers ({problem}): make X with Featurizer.rows(records, "
+            "now), and train on that"
         ) from problem
 
 
 def training_outcomes(y: Any, count: int) -> Vector:
-    """0 or 1 for each of so many rows. Raises ExportError, saying what y holds and how to turn it into that."""
+    """y as 0 or 1 for each of `count` rows. Raises ExportError that names the values in y and how to convert
+    them.
+    """
     outcomes = np.asarray(y)
     if outcomes.shape != (count,):
         advice = "; give y.ravel(), or one column of the table" if outcomes.shape == (count, 1) else ""
@@ -54,20 +58,21 @@ def training_outcomes(y: Any, count: int) -> Vector:
     missing = [place for place, value in enumerate(outcomes.tolist()) if _is_missing(value)]
     if missing:
         raise ExportError(
-            f"y is missing in {len(missing):,} of {count:,} rows (the first is row {missing[0]}): leave those out of X "
-            "and y, or make them 0 if nothing means that the lead did not convert"
+            f"y is missing in {len(missing):,} of {count:,} rows (the first is row {missing[0]}). Drop "
+            "those rows from X and y, or set them to 0 if a missing outcome means that the lead did "
+            "not convert"
         )
     found = list(dict.fromkeys(outcomes.tolist()))
     if any(isinstance(value, str | Mapping | list) or value not in (0, 1) for value in found):
-        shown = ", ".join(map(repr, found[:_SHOWN])) + (", ..." if len(found) > _SHOWN else "")
+        shown = ", ".join(map(repr, found[:_MAX_SHOWN])) + (", ..." if len(found) > _MAX_SHOWN else "")
         raise ExportError(
-            f"y holds {shown}; y must be 1 for a lead that converted and 0 for one that did not: for example "
-            f"(y == {_likely(found)!r}).astype(int), of a numpy array or a column of pandas"
+            f"y holds {shown}; y must be 1 for a lead that converted and 0 for any other. For a numpy "
+            f"array or a pandas column, write (y == {_likely(found)!r}).astype(int)"
         )
     if len(found) < 2:
         raise ExportError(
-            f"y holds one class only ({int(found[0])} in all rows); there must be leads that converted and leads that "
-            "did not"
+            f"y holds one class only ({int(found[0])} in all rows); give leads that converted and leads "
+            "that did not"
         )
     return outcomes.astype(np.float64)
 
@@ -87,7 +92,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def checked_weights(sample_weight: Any, count: int) -> Vector | None:
-    """The weights of so many rows, None when there are none. Raises ExportError when they do not fit."""
+    """The weights of `count` rows, None if there are none. Raises ExportError if they do not fit."""
     if sample_weight is None:
         return None
     try:
