@@ -107,11 +107,11 @@ def _check_feature(feature: Mapping[str, Any]) -> None:
     name = feature["field"]
     check_text(f"{name}: label", feature["label"], _MAX_FIELD)
     for alias in feature.get("aliases", ()):
-        _check_length(f"{name}: an alias", alias, _MAX_FIELD, shortest=1)
+        _check_length(f"{name}: an alias", alias, _MAX_FIELD, min_length=1)
     for category in feature.get("categories", ()):
         _check_length(f"{name}: a category", category, _MAX_CATEGORY)
     if "separator" in feature:
-        _check_length(f"{name}: separator", feature["separator"], _MAX_SEPARATOR, shortest=1)
+        _check_length(f"{name}: separator", feature["separator"], _MAX_SEPARATOR, min_length=1)
     if "unit" in feature:
         _check_length(f"{name}: unit", feature["unit"], _MAX_UNIT)
     if feature.get("date_order", "dmy") not in ("dmy", "mdy"):

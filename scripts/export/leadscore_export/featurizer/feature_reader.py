@@ -48,7 +48,7 @@ class FeatureReader:
         return min((folded[alias] for alias in aliases if alias in folded), default=(0, None))[1]
 
     def fill(self, row: list[float], value: Any, now_ms: float) -> bool:
-        """Fills the feature's columns, which must hold the missing values. Returns whether a value was found."""
+        """Fills the feature's columns of a row of missing values. Returns whether it found a value."""
         has_value = False
         for scalar in self._scalars(value):
             if self._write(row, scalar, now_ms) is None:

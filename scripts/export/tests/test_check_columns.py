@@ -1,4 +1,4 @@
-"""A feature that reads nothing is named: when rows are made, and when a bundle is."""
+"""`Featurizer.rows` and an export name a feature that reads nothing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from training_tables import FEATURES, FOREST, refused
 
 from leadscore_export import (
     Boolean,
@@ -23,12 +24,20 @@ from leadscore_export import (
 from leadscore_export.featurizer.feature_types import Feature
 
 DRAW = np.random.default_rng(2)
+
+
 BALANCE = DRAW.normal(size=300)
+
+
 CONVERTED = (BALANCE + DRAW.normal(size=300) > 0).astype(int)
+
+
 RECORDS: list[dict[str, Any]] = [
     {"Balance Total": round(float(value), 3), "Source": "web", "Text": "x", "Asked": False}
     for value in BALANCE
 ]
+
+
 BALANCE_FEATURE = Number("Balance Total", impute=0)
 
 
@@ -51,20 +60,22 @@ def exported(features: list[Feature], out: Path) -> ExportReport:
         Multi("Products", ["a"]),
     ],
 )
-def test_a_feature_without_any_value_is_refused(feature: Feature, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=f'no row of X has a value of "{feature.field}": is it spelt'):
+def test_refuses_a_feature_without_any_value(feature: Feature, tmp_path: Path) -> None:
+    with pytest.raises(
+        ExportError, match=f'no row of X has a value of "{feature.field}". Check the spelling'
+    ):
         exported([BALANCE_FEATURE, feature], tmp_path)
 
 
-def test_all_features_at_fault_are_named(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match='value of "a", "b": is it'):
+def test_names_all_faulty_features(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=r'value of "a", "b"\. Check'):
         exported([BALANCE_FEATURE, Number("a"), Number("b")], tmp_path)
     filled: list[Feature] = [Number("Balance Total"), Boolean("Asked"), BALANCE_FEATURE]
     with pytest.raises(ExportError, match=r'"Balance Total" is NaN at scoring .*; "Asked" is NaN at scoring'):
         exported(filled, tmp_path)
 
 
-def test_what_may_be_no_mistake_is_noted(tmp_path: Path) -> None:
+def test_notes_constant_columns(tmp_path: Path) -> None:
     asked, source = Boolean("Asked", impute=0), Category("Source", ["wbe"], other_column=True)
     notes = exported([BALANCE_FEATURE, asked, source], tmp_path).notes
     assert any('"Asked" is 0, as when it is missing, in every row' in note for note in notes)
@@ -76,7 +87,8 @@ def test_what_may_be_no_mistake_is_noted(tmp_path: Path) -> None:
 def test_rows_warn_of_a_field_that_no_record_has() -> None:
     featurizer = Featurizer([BALANCE_FEATURE, Number("Balnce total"), Number("Text"), Number("zz")])
     expected = (
-        r'has "Balnce total" \(did you mean "Balance Total"\?\), or a readable value of "Text", or "zz": is'
+        r'has "Balnce total" \(did you mean "Balance Total"\?\), or a readable value of "Text", '
+        r'or "zz": check the spelling'
     )
     with pytest.warns(UserWarning, match=expected):
         featurizer.rows(RECORDS)
@@ -84,3 +96,13 @@ def test_rows_warn_of_a_field_that_no_record_has() -> None:
         warnings.simplefilter("error")
         featurizer.rows(RECORDS[:5])
         Featurizer([Number("balance_total"), Category("Source", ["mail"])]).rows(RECORDS)
+
+
+def test_refuses_features_that_can_be_nan_but_never_were() -> None:
+    refused(
+        FOREST,
+        r'"a" is NaN at scoring .* give it impute=-?[\d.]+ \(its median',
+        features=[Number("a"), FEATURES[1]],
+    )
+    level = Category("a", ["x", "y"], encoding="ordinal", impute=0)
+    refused(FOREST, "give it other_value=-1 and impute=", features=[level, FEATURES[1]])

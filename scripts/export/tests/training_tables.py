@@ -1,4 +1,4 @@
-"""A small table of made-up leads, the same every time, with the untidiness of a CRM."""
+"""Made-up training tables: untidy leads as in a CRM, and two columns of numbers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,35 @@ import random
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 
-from leadscore_export import Boolean, Category, Date, Featurizer, Multi, Number
+from leadscore_export import (
+    Boolean,
+    Category,
+    Date,
+    ExportError,
+    Featurizer,
+    Multi,
+    Number,
+    export_bundle,
+)
 
 NOW = datetime(2026, 11, 20, tzinfo=timezone.utc)
+
+
 SOURCES = ["Website", "Referral", "Partner", "Trade Show"]
+
+
 LEVELS = ["Staff", "Manager", "Director", "VP"]
+
+
 PRODUCTS = ["Analytics", "Routing", "Sync"]
 
 
@@ -41,7 +60,7 @@ def leads(*, takes_nan: bool, count: int = 600, seed: int = 7) -> Leads:
 
 
 def lead_featurizer(*, takes_nan: bool) -> Featurizer:
-    """One feature of each type, with what the encodings can do."""
+    """One feature of each type, with the options of each encoding."""
     revenue: dict[str, Any] = {} if takes_nan else {"impute": 50_000, "missing_column": True}
     visits: dict[str, Any] = {} if takes_nan else {"impute": 2}
     return Featurizer(
@@ -89,3 +108,29 @@ def _lead(draw: random.Random) -> tuple[dict[str, Any], int]:
         if draw.random() < 0.06:
             record[field] = draw.choice([None, "", "N/A", "unknown"])
     return record, converted
+
+
+DRAW = np.random.default_rng(5)
+
+
+X = DRAW.normal(size=(300, 2)).astype(np.float32)
+
+
+Y = (X[:, 0] + DRAW.normal(size=300) > 0).astype(int)
+
+
+FEATURES = [Number("a", impute=0), Number("b", impute=0)]
+
+
+FOREST = RandomForestClassifier(3, min_samples_leaf=9, random_state=0).fit(X, Y)
+
+
+def refused(model: Any, advice: str, **changes: Any) -> None:
+    given: dict[str, Any] = {"X": X, "y": Y, "oof_raw": np.full(300, 0.5), **changes}
+    features = given.pop("features", FEATURES)
+    with pytest.raises(ExportError, match=advice):
+        export_bundle(model, features, "never-written", name="n", version="1", **given)
+    assert not Path("never-written").exists()
+
+
+LINE = LogisticRegression().fit(X, Y)
