@@ -35,7 +35,7 @@ for field, reason in proposal.skipped.items():
     print(f"skipped: {field}: {reason}")
 
 # %% The features, written by a person who knows the fields. A proposal cannot know that "Web" is "Website",
-# that seniority has an order, or that "None" is a solution. It knows neither other names of fields nor shares.
+# that seniority has an order, or that "None" is a solution. It knows no other names of fields, and no shares.
 featurizer = Featurizer(
     [
         Category(
