@@ -1,11 +1,12 @@
 """Reference values for the statistics of worker/grading, by scipy and statsmodels.
 
-Prints the content of test/fixtures/statistics-reference.json:
+Prints the JSON of test/fixtures/statistics-reference.json:
 
-    python -m venv .local/statistics && .local/statistics/bin/pip install -r scripts/validation/requirements.txt
-    .local/statistics/bin/python scripts/validation/statistics_reference.py > test/fixtures/statistics-reference.json
+    python -m venv .local/statistics
+    .local/statistics/bin/pip install -r scripts/validation/requirements.txt
+    .local/statistics/bin/python scripts/validation/statistics_reference.py > reference.json
 
-The values come from the libraries' own functions, independently of worker/grading.
+The script shares no code with worker/grading. Tests, intervals and tails are functions of the libraries.
 """
 
 import json
@@ -41,18 +42,19 @@ RISKS = [
     ((18, 408), (82, 1592)),
 ]
 
-POISSON = [(0, 0.5), (0, 30.0), (3, 3.0), (12, 30.0), (14, 30.0), (15, 30.0), (30, 30.0), (60, 30.0), (100, 181.5),
-           (700, 820.25), (2000, 1900.0), (5, 900.0), (20000, 20500.0)]
+POISSON = [(0, 0.5), (0, 30.0), (3, 3.0), (12, 30.0), (14, 30.0), (15, 30.0), (30, 30.0), (60, 30.0),
+           (100, 181.5), (700, 820.25), (2000, 1900.0), (5, 900.0), (20000, 20500.0)]
 
 # (top band's share, expected lift)
 SIZES = [(0.2, 2.0), (0.2, 1.5), (0.2, 1.8), (0.2, 1.2), (0.05, 3.0), (0.1, 1.6), (0.45, 1.9), (0.33, 2.9)]
 
 
 def trend(bands):
-    # One column of converted and one of other records; scores 0, 1, 2, … by band.
+    # Two columns, converted and not converted; the bands have the scores 0, 1, 2, …
     table = np.array([[conversions, records - conversions] for records, conversions in bands], dtype=float)
     test = Table(table).test_ordinal_association(np.arange(len(bands)), np.array([1, 0]))
-    return {"bands": bands, "z": test.zscore, "risingP": norm.sf(test.zscore), "fallingP": norm.cdf(test.zscore)}
+    z = test.zscore
+    return {"bands": bands, "z": z, "risingP": norm.sf(z), "fallingP": norm.cdf(z)}
 
 
 def interval(conversions, records):
@@ -79,7 +81,8 @@ def required(share, expected_lift):
     a = share * expected_lift
     p_top, p_rest = expected_lift, (1 - a) / (1 - share)  # in units of the overall rate
     needed = (1.645 + 0.842) ** 2 * (1 / a + 1 / (1 - a)) / math.log(p_top / p_rest) ** 2
-    return {"topShare": share, "expectedLift": expected_lift, "conversions": min(100, max(30, math.ceil(needed)))}
+    conversions = min(100, max(30, math.ceil(needed)))
+    return {"topShare": share, "expectedLift": expected_lift, "conversions": conversions}
 
 
 def main():

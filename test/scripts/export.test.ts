@@ -15,10 +15,10 @@ import { runProgram } from '../support/run-program.js';
 const installLimitMs = 180_000;
 const now = '2026-11-20T12:34:56.789Z';
 
-/** A row of numbers with null for NaN; undefined for a refused record. */
+/** A row of numbers with null for NaN, or undefined for a refused record. */
 type Row = readonly (number | null)[] | undefined;
 
-describe('the exporter in Python', () => {
+describe('the Python exporter', () => {
   let program: (name: string) => string;
   let directory: string;
 
@@ -53,7 +53,7 @@ describe('the exporter in Python', () => {
     return output;
   };
 
-  it('builds the same feature rows from messy records as the service', async function () {
+  it('makes the same rows from messy records as the service', async function () {
     this.timeout(40_000);
     const seed = Date.now() % 2 ** 31;
     const records = fc.sample(messyRecord, { numRuns: 4000, seed });
@@ -67,19 +67,19 @@ describe('the exporter in Python', () => {
     const served = records.map(serviceRow());
     expect(served.filter((row) => row !== undefined).length).to.be.greaterThan(2000);
     for (const [index, line] of lines.entries()) {
-      const what = `seed ${seed}, ${JSON.stringify(records[index])}`;
-      expect(float32Row(JSON.parse(line)), what).to.deep.equal(served[index]);
+      const context = `seed ${seed}, ${JSON.stringify(records[index])}`;
+      expect(float32Row(JSON.parse(line)), context).to.deep.equal(served[index]);
     }
   });
 
-  it('passes its pytest suite, which checks a bundle of every trainer with the service', async function () {
+  it('passes its own tests, in which the service checks a bundle of every trainer', async function () {
     this.timeout(200_000);
     const output = await python(['-m', 'pytest', '-p', 'no:cacheprovider', '--color=no'], 190_000);
     expect(output).to.match(/\d+ passed/);
     for (const [line] of output.matchAll(/^SKIPPED .*$/gm)) console.log(`      ${line}`);
   });
 
-  it('builds a bundle that passes `model check` with its example script and a CSV', async function () {
+  it('has an example that turns a CSV into a bundle that model check passes', async function () {
     this.timeout(100_000);
     const leads = join(directory, 'leads.csv');
     const bundle = join(directory, 'bundle');
@@ -114,7 +114,7 @@ async function node(script: string, commandLine: readonly string[]): Promise<str
   return output;
 }
 
-/** Returns the function that builds the service's feature row of a record. */
+/** The service's row for a record. */
 function serviceRow(): (record: Readonly<Record<string, unknown>>) => Row {
   const knownFields = compileKnownFields(messyManifest);
   const featureRow = compileFeatureRow(messyManifest, knownFields);

@@ -1,15 +1,15 @@
-"""One more check for Schemathesis: what the schema takes is read.
+"""A check for Schemathesis: a call that is valid by the schema is read, even if it is refused.
 
-Its own `positive_data_acceptance` wants such calls to succeed. Here a call may be read and still be refused: for a record
-without a field that the model knows, for an Idempotency-Key or callbackId that was used before, for a cursor that no page
-has given.
-And two rules for bodies are said in words, as no schema can: they hold at any depth.
+Schemathesis's own `positive_data_acceptance` requires such calls to succeed. Here a call can be refused if
+the model knows no field of a record, a key was used before, or a cursor is foreign.
+
+The rules on NUL characters and nesting hold at any depth of a body, which no schema can express.
 """
 
 import schemathesis
 
 READ_AND_REFUSED = (
-    "record",  # which of a record's fields the model cannot use
+    "record",  # a record has fields that the model cannot use
     "This Idempotency-Key was used",
     "This callbackId was used",
     "model_id is missing: put it in the body, or in the address",
@@ -17,7 +17,7 @@ READ_AND_REFUSED = (
     "explain must be true, false, 1 or 0",
     "This is a HubSpot app event",
     "This is a Pipedrive webhook of version 1",
-    "outcomes",  # which outcome has no date
+    "outcomes",  # an outcome has no date
     "A key in the body contains a NUL character",
     "The body is nested deeper than",
 )
@@ -25,9 +25,9 @@ READ_AND_REFUSED = (
 
 @schemathesis.check
 def valid_data_is_read(ctx, response, case):
-    """A call that the schema takes is not answered 400 or 422 for any other reason than those above."""
+    """Fails if a call that is valid by the schema gets 400 or 422 for any reason not listed above."""
     is_valid = case.meta is not None and case.meta.generation.mode.is_positive
-    # In text/plain any text is valid to the schema; that it must be JSON is said in words.
+    # Any text/plain is valid by the schema, which describes only in words that it must be JSON.
     if not is_valid or response.status_code not in (400, 422) or case.media_type == "text/plain":
         return
     message = response.json()["error"]["message"]

@@ -1,10 +1,10 @@
-"""Checks a demo bundle from its files alone, as a stranger would: no trainer, only ONNX and the format's text.
+"""Checks a demo bundle from its files alone: without a trainer, by ONNX and the rules of the format.
 
     python check_bundle.py --bundle ../bundle
     python check_bundle.py --bundle ../bundle --leads fresh.csv --now 2026-11-20T00:00:00Z
 
-With `--leads` (a table that was not trained on) it also prints how well the model does there. Ends with an
-AssertionError at the first thing that does not hold.
+With `--leads`, a table that was not trained on, it also prints the model's quality on that table. The first
+violation raises an AssertionError.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from typing import Any
 
 import numpy as np
 import onnx
+from leadscore_export.featurizer.featurizer import Featurizer
+from leadscore_export.scores.serving_figures import conversion_likelihood, is_steady, logit, percentile_score
 
 import demo_model
 from golden_records import raw_probabilities
-from leads_table import read_leads
-from leadscore_export.featurizer import Featurizer
-from leadscore_export.serving_figures import conversion_likelihood, is_steady, logit, percentile_score
 
 MAX_BUNDLE_BYTES = 1_000_000
 MAX_ONNX_BYTES = 400_000
@@ -37,17 +36,18 @@ def main() -> None:
     options = parser.parse_args()
     manifest = json.loads((options.bundle / "manifest.json").read_text(encoding="utf-8"))
     onnx_bytes = (options.bundle / manifest["onnx"]["file"]).read_bytes()
-    lines = [json.loads(line) for line in (options.bundle / "golden.jsonl").read_text(encoding="utf-8").splitlines()]
+    golden = (options.bundle / "golden.jsonl").read_text(encoding="utf-8")
+    lines = [json.loads(line) for line in golden.splitlines()]
     check_files(options.bundle, manifest, onnx_bytes)
     check_covers(options.bundle / manifest["explain"]["covers"], onnx_bytes)
     check_golden(lines, manifest, onnx_bytes)
-    print(f"{len(lines)} golden records hold, {sum('dirty' in line for line in lines)} of them untidy")
+    print(f"{len(lines)} golden records pass, {sum('dirty' in line for line in lines)} of them untidy")
     if options.leads:
         print(json.dumps(fresh_figures(options.leads, options.now, manifest, onnx_bytes), indent=1))
 
 
 def check_files(bundle: Path, manifest: dict[str, Any], onnx_bytes: bytes) -> None:
-    """Sizes, hash, and that columns, quantiles and calibration make sense."""
+    """Checks sizes, hash, columns, quantiles and calibration."""
     assert sum(file.stat().st_size for file in bundle.iterdir()) < MAX_BUNDLE_BYTES
     assert len(onnx_bytes) < MAX_ONNX_BYTES
     assert hashlib.sha256(onnx_bytes).hexdigest() == manifest["onnx"]["sha256"]
@@ -60,7 +60,7 @@ def check_files(bundle: Path, manifest: dict[str, Any], onnx_bytes: bytes) -> No
 
 
 def check_covers(path: Path, onnx_bytes: bytes) -> None:
-    """One cover per node, and those of two children add up to their parent's."""
+    """Checks that each node has a cover, and that the covers of two children add up to their parent's."""
     covers = np.fromfile(path, dtype="<f4")
     node = onnx.load_from_string(onnx_bytes).graph.node[0]
     attributes = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
@@ -74,7 +74,7 @@ def check_covers(path: Path, onnx_bytes: bytes) -> None:
 
 
 def check_golden(lines: list[dict[str, Any]], manifest: dict[str, Any], onnx_bytes: bytes) -> None:
-    """Every golden answer follows from its record by the format's rules."""
+    """Checks that every golden answer follows from its record by the rules of the format."""
     featurizer = Featurizer.from_manifest(manifest)
     rows = featurizer.rows([line["record"] for line in lines], [line["now"] for line in lines]).tolist()
     raws = raw_probabilities(onnx_bytes, rows)
@@ -90,8 +90,8 @@ def check_golden(lines: list[dict[str, Any]], manifest: dict[str, Any], onnx_byt
 
 
 def fresh_figures(leads: Path, now: str, manifest: dict[str, Any], onnx_bytes: bytes) -> dict[str, Any]:
-    """How the served figures fare on a table that was not trained on."""
-    table = read_leads(leads)
+    """Figures of the served scores on a table that was not trained on."""
+    table = demo_model.read_leads(leads)
     rows = Featurizer.from_manifest(manifest).rows(table.records, now)
     raws, converted = raw_probabilities(onnx_bytes, rows).astype(np.float64), np.asarray(table.converted)
     scores = np.array([percentile_score(raw, manifest["quantiles"]) for raw in raws])

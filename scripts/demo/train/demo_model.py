@@ -1,16 +1,23 @@
-"""Trains the demo's model and measures it: out-of-fold scores for calibration and quantiles, a holdout for figures."""
+"""Reads the training table, trains the demo's model and measures it.
+
+Out-of-fold scores are for calibration and quantiles, a holdout is for figures.
+"""
 
 from __future__ import annotations
 
+import csv
+import json
+import re
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import lightgbm as lgb
 import numpy as np
+from leadscore_export.scores.serving_figures import logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
-
-from leadscore_export.serving_figures import logit
 
 TREES = 150
 PARAMETERS = {
@@ -30,10 +37,39 @@ PARAMETERS = {
 }
 FOLDS = 5
 
+_JSON_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
+
+
+@dataclass(frozen=True)
+class LeadsTable:
+    """`records[i]` as a CRM would send it, and its outcome `converted[i]`, 0 or 1."""
+
+    records: list[dict[str, Any]]
+    converted: list[int]
+
+
+def read_leads(path: Path) -> LeadsTable:
+    """Reads the CSV of `write-leads`.
+
+    Cells that are JSON numbers or booleans get that type, empty cells become null.
+    """
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    converted = [int(row.pop("converted")) for row in rows]
+    return LeadsTable([{name: _typed(cell) for name, cell in row.items()} for row in rows], converted)
+
+
+def _typed(cell: str) -> Any:
+    if cell == "":
+        return None
+    if cell in ("true", "false") or _JSON_NUMBER.fullmatch(cell):
+        return json.loads(cell)
+    return cell
+
 
 @dataclass(frozen=True)
 class Split:
-    """Row numbers; the holdout is never trained on."""
+    """Row numbers. The holdout is never trained on."""
 
     training: np.ndarray
     holdout: np.ndarray
@@ -47,33 +83,31 @@ def split_rows(count: int, holdout_share: float = 0.2, seed: int = 11) -> Split:
 
 
 def train(rows: np.ndarray, converted: np.ndarray) -> lgb.Booster:
-    """One model; `rows` float32 [N, width] as the service will send them, `converted` 0 or 1."""
+    """Trains one model. `rows`: float32 [N, width] as in the service. `converted`: 0 or 1."""
     return lgb.train(PARAMETERS, lgb.Dataset(rows.astype(np.float64), label=converted), num_boost_round=TREES)
 
 
 def out_of_fold(rows: np.ndarray, converted: np.ndarray) -> np.ndarray:
-    """The probability of each row by a model that has not seen it."""
+    """The probability of each row by a model trained on the other folds."""
     raw = np.empty(len(rows))
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=5)
     for training, unseen in folds.split(rows, converted):
-        raw[unseen] = train(rows[training], converted[training]).predict(rows[unseen].astype(np.float64), num_threads=1)
+        booster = train(rows[training], converted[training])
+        raw[unseen] = booster.predict(rows[unseen].astype(np.float64), num_threads=1)
     return raw
 
 
 def platt(raw: np.ndarray, converted: np.ndarray) -> dict[str, float | str]:
-    """Fits likelihood = sigmoid(a * logit(raw) + b) on out-of-fold probabilities (Platt, 1999; no prior correction)."""
+    """Fits likelihood = sigmoid(a * logit(raw) + b) to out-of-fold probabilities (Platt, 1999; no prior
+    correction).
+    """
     log_odds = np.array([[logit(value)] for value in raw])
     fitted = LogisticRegression(C=1e9, tol=1e-10, max_iter=1000).fit(log_odds, converted)
     return {"kind": "platt", "a": float(fitted.coef_[0, 0]), "b": float(fitted.intercept_[0])}
 
 
-def quantiles(raw: np.ndarray) -> list[float]:
-    """The 101 percentiles, 0 to 100, of out-of-fold probabilities."""
-    return [float(value) for value in np.quantile(raw, np.arange(101) / 100)]
-
-
 def top_lift(raw: np.ndarray, converted: np.ndarray, share: float = 0.2) -> float:
-    """Conversion rate of the `share` of rows with the highest raw probability over that of all rows."""
+    """Conversion rate of the `share` of rows with the highest raw probability, over that of all rows."""
     top = np.argsort(-raw, kind="stable")[: int(round(len(raw) * share))]
     return float(converted[top].mean() / converted.mean())
 

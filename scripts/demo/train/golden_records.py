@@ -1,4 +1,4 @@
-"""Chooses the bundle's golden records, none of them trained on, and works out the answers expected."""
+"""Chooses the bundle's golden records from rows outside training, and computes their expected answers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 import shap
+from leadscore_export.convert.onnx_graph import INPUT_NAME, OUTPUT_NAME, run_onnx
+from leadscore_export.featurizer.featurizer import Featurizer
+from leadscore_export.scores.serving_figures import conversion_likelihood, is_steady, percentile_score
 
-from leadscore_export.featurizer import Featurizer
-from leadscore_export.quiet_onnxruntime import onnxruntime
-from leadscore_export.serving_figures import conversion_likelihood, is_steady, percentile_score
 from untidy_record import Record, untidy_record
 
 TIDY_COUNT = 160
@@ -24,7 +24,7 @@ UNTIDY_COUNT = 40
 
 @dataclass(frozen=True)
 class Candidate:
-    """A record, the time of its request, and what was done to it."""
+    """A record, the time of its request, and the changes made to it."""
 
     record: Record
     now: datetime
@@ -32,12 +32,18 @@ class Candidate:
 
 
 def golden_lines(
-    records: Sequence[Record], manifest: Mapping[str, Any], booster: lgb.Booster, onnx_bytes: bytes, now: datetime
+    records: Sequence[Record],
+    manifest: Mapping[str, Any],
+    booster: lgb.Booster,
+    onnx_bytes: bytes,
+    now: datetime,
 ) -> list[dict[str, Any]]:
     """200 golden objects, 40 of them untidy, from records that were not trained on.
 
-    A record is taken only when a shift of 2e-6 in `raw` changes neither score nor likelihood, and only once per row
-    of inputs. `now`: the time of the requests; the untidy ones come at odd times up to a day later.
+    A record is chosen only if a shift of 2e-6 in `raw` changes neither score nor likelihood. No two have the
+    same row.
+
+    `now`: The time of the requests. Untidy records get random times up to a day later.
     """
     draw = random.Random(40)
     tidy = [Candidate(record, now, []) for record in records if _is_tidy(record, manifest["features"])]
@@ -46,17 +52,14 @@ def golden_lines(
     chosen = _steady(tidy[: -8 * UNTIDY_COUNT], manifest, onnx_bytes)[:TIDY_COUNT]
     chosen += _most_varied(_steady(messy, manifest, onnx_bytes), UNTIDY_COUNT)
     if len(chosen) != TIDY_COUNT + UNTIDY_COUNT:
-        raise ValueError(f"only {len(chosen)} golden records could be found")
+        raise ValueError(f"only {len(chosen)} golden records were found; write a larger table of leads")
     draw.shuffle(chosen)
     return _answers(chosen, manifest, booster, onnx_bytes)
 
 
 def raw_probabilities(onnx_bytes: bytes, rows: Sequence[Sequence[float]]) -> np.ndarray:
-    """What ONNX says, in one call and one thread: the probability of the positive class, float32."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(onnx_bytes, options, providers=["CPUExecutionProvider"])
-    return session.run(["probabilities"], {"input": np.asarray(rows, dtype=np.float32)})[0][:, 1]
+    """The probability of the positive class by ONNX, float32."""
+    return run_onnx(onnx_bytes, rows, input_name=INPUT_NAME, output_name=OUTPUT_NAME)[:, 1]
 
 
 def _is_tidy(record: Record, features: list[Mapping[str, Any]]) -> bool:
@@ -77,7 +80,9 @@ def _is_tidy_cell(value: Any, feature: Mapping[str, Any]) -> bool:
     return all(part in feature["categories"] for part in parts)
 
 
-def _made_untidy(record: Record, manifest: Mapping[str, Any], now: datetime, draw: random.Random) -> Candidate:
+def _made_untidy(
+    record: Record, manifest: Mapping[str, Any], now: datetime, draw: random.Random
+) -> Candidate:
     later = now + timedelta(milliseconds=draw.randrange(86_400_000))
     changed, mutations = untidy_record(record, manifest["features"], later, draw)
     if draw.random() < 0.3:
@@ -87,10 +92,16 @@ def _made_untidy(record: Record, manifest: Mapping[str, Any], now: datetime, dra
 
 def _rows(candidates: Sequence[Candidate], manifest: Mapping[str, Any]) -> list[list[float]]:
     times = [candidate.now.timestamp() * 1000 for candidate in candidates]
-    return Featurizer.from_manifest(manifest).rows([candidate.record for candidate in candidates], times).tolist()
+    return (
+        Featurizer.from_manifest(manifest)
+        .rows([candidate.record for candidate in candidates], times)
+        .tolist()
+    )
 
 
-def _steady(candidates: Sequence[Candidate], manifest: Mapping[str, Any], onnx_bytes: bytes) -> list[Candidate]:
+def _steady(
+    candidates: Sequence[Candidate], manifest: Mapping[str, Any], onnx_bytes: bytes
+) -> list[Candidate]:
     rows = _rows(candidates, manifest)
     raws = raw_probabilities(onnx_bytes, rows)
     seen: set[str] = set()
@@ -123,38 +134,45 @@ def _answers(
 ) -> list[dict[str, Any]]:
     rows = _rows(chosen, manifest)
     raws = raw_probabilities(onnx_bytes, rows)
-    # LightGBM is asked about the float32 values, because those are what ONNX compares with its thresholds.
-    seen_by_onnx = np.asarray(rows, dtype=np.float32).astype(np.float64)
-    margins = booster.predict(seen_by_onnx, raw_score=True, num_threads=1)
+    # ONNX compares float32 values with its thresholds, so LightGBM gets the same values.
+    rows32 = np.asarray(rows, dtype=np.float32).astype(np.float64)
+    margins = booster.predict(rows32, raw_score=True, num_threads=1)
     explainer = shap.TreeExplainer(booster)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # about the shape of the answer for older callers
-        shares = explainer.shap_values(seen_by_onnx)
-    # shap knows the base of a LightGBM model only once it has explained a row.
+        warnings.simplefilter("ignore", UserWarning)  # shap warns that the shape of its result has changed
+        shares = explainer.shap_values(rows32)
+    # shap sets the base of a LightGBM model when it first explains rows.
     base = float(np.ravel(explainer.expected_value)[-1])
     lines = []
     for candidate, row, raw, margin, share in zip(chosen, rows, raws, margins, shares, strict=True):
         untidy = {"dirty": True, "mutations": candidate.mutations} if candidate.mutations else {}
-        lines.append({
-            "record": candidate.record,
-            "now": _iso_ms(candidate.now),
-            "x": [_json_number(value) for value in row],
-            **untidy,
-            "raw": float(raw),
-            "margin": float(margin),
-            "conversion_likelihood": conversion_likelihood(float(raw), manifest["calibration"]),
-            "score": percentile_score(float(raw), manifest["quantiles"]),
-            "contributions": _per_field(share, manifest["features"]),
-            "base": base,
-        })
+        lines.append(
+            {
+                "record": candidate.record,
+                "now": _iso_ms(candidate.now),
+                "x": [_json_number(value) for value in row],
+                **untidy,
+                "raw": float(raw),
+                "margin": float(margin),
+                "conversion_likelihood": conversion_likelihood(float(raw), manifest["calibration"]),
+                "score": percentile_score(float(raw), manifest["quantiles"]),
+                "contributions": _per_field(share, manifest["features"]),
+                "base": base,
+            }
+        )
     return lines
 
 
 def _per_field(share: np.ndarray, features: list[Mapping[str, Any]]) -> dict[str, float]:
     fields: dict[str, float] = {}
     for feature in features:
-        columns = [*feature["columns"], *(feature[key] for key in ("other_column", "missing_column") if key in feature)]
-        fields[feature["field"]] = fields.get(feature["field"], 0.0) + float(sum(share[column] for column in columns))
+        columns = [
+            *feature["columns"],
+            *(feature[key] for key in ("other_column", "missing_column") if key in feature),
+        ]
+        fields[feature["field"]] = fields.get(feature["field"], 0.0) + float(
+            sum(share[column] for column in columns)
+        )
     return fields
 
 

@@ -1,6 +1,8 @@
-"""Trains the demo model on a table of made-up leads and writes its bundle (see README.md here, and docs/models.md).
+"""Trains the demo model on made-up leads and writes its bundle (docs/models.md).
 
     python train_demo_model.py --leads leads.csv --now 2026-11-20T00:00:00Z --out ../bundle
+
+README.md here lists all steps.
 """
 
 from __future__ import annotations
@@ -14,15 +16,15 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
+from leadscore_export.convert.lightgbm_trees import lightgbm_trees
+from leadscore_export.convert.onnx_graph import INPUT_NAME, OUTPUT_NAME
+from leadscore_export.convert.tree_model import tree_onnx
+from leadscore_export.featurizer.featurizer import Featurizer
+from leadscore_export.scores.training_figures import quantiles_of
 
 import demo_model
 from demo_features import MISSING_TOKENS, RECENCY, demo_features
 from golden_records import golden_lines
-from leads_table import read_leads
-from leadscore_export.featurizer import Featurizer
-from leadscore_export.lightgbm_trees import lightgbm_trees
-from leadscore_export.onnx_graph import INPUT_NAME, OUTPUT_NAME
-from leadscore_export.tree_onnx import tree_onnx
 
 HORIZON_DAYS = 90
 VERSION = "2026.11.0"
@@ -31,10 +33,10 @@ VERSION = "2026.11.0"
 def main() -> None:
     options = _options()
     now = datetime.fromisoformat(options.now.replace("Z", "+00:00"))
-    table = read_leads(options.leads)
+    table = demo_model.read_leads(options.leads)
     features, width = demo_features()
     manifest: dict[str, Any] = {"features": features, "width": width, "missing_tokens": MISSING_TOKENS}
-    # Trained on float32, because that is what the service gives to ONNX.
+    # The service passes float32 to ONNX, so training uses float32 too.
     rows = Featurizer.from_manifest(manifest).rows(table.records, now).astype(np.float32)
     converted = np.asarray(table.converted)
     split = demo_model.split_rows(len(rows))
@@ -46,7 +48,7 @@ def main() -> None:
     onnx_bytes, covers = tree_onnx(lightgbm_trees(booster), name="demo_leads", producer="leadscore demo")
     manifest = _manifest(features, width, options.now, onnx_bytes) | {
         "calibration": demo_model.platt(raw_unseen, converted[split.training]),
-        "quantiles": demo_model.quantiles(raw_unseen),
+        "quantiles": quantiles_of(raw_unseen),
         "missing_tokens": MISSING_TOKENS,
         "recency": RECENCY,
         "explain": {"kind": "tree", "covers": "covers.f32"},
@@ -64,22 +66,28 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Trains the demo model and writes its bundle.")
-    parser.add_argument("--leads", type=Path, required=True, help="CSV from write-leads, with the column `converted`")
-    parser.add_argument("--now", required=True, help="the --now that write-leads was given, ISO 8601 with a zone")
+    parser.add_argument(
+        "--leads", type=Path, required=True, help="CSV from write-leads, with the column `converted`"
+    )
+    parser.add_argument("--now", required=True, help="the --now of write-leads, ISO 8601 with a zone")
     parser.add_argument("--out", type=Path, required=True, help="folder for the bundle")
     return parser.parse_args()
 
 
 def _check_nan_seen(features: list[dict[str, Any]], rows: np.ndarray) -> None:
-    """LightGBM takes a NaN for 0 in a column where it never saw one; every column that can be NaN must have some."""
+    """Raises ValueError if a column can be NaN but has none in training: LightGBM would treat NaN as 0."""
     for feature in features:
         single = feature["type"] != "multi" and feature.get("encoding") != "onehot"
         if single and "impute" not in feature and not np.isnan(rows[:, feature["columns"][0]]).any():
-            raise ValueError(f"{feature['field']} can be NaN but never is in training")
+            raise ValueError(f"{feature['field']} can be NaN but never is in training; give it an impute")
 
 
 def _figures(
-    booster: lgb.Booster, rows: np.ndarray, converted: np.ndarray, split: demo_model.Split, raw_unseen: np.ndarray
+    booster: lgb.Booster,
+    rows: np.ndarray,
+    converted: np.ndarray,
+    split: demo_model.Split,
+    raw_unseen: np.ndarray,
 ) -> dict[str, float]:
     raw_held = np.asarray(booster.predict(rows[split.holdout].astype(np.float64), num_threads=1))
     return {
@@ -93,7 +101,9 @@ def _figures(
     }
 
 
-def _manifest(features: list[dict[str, Any]], width: int, trained_at: str, onnx_bytes: bytes) -> dict[str, Any]:
+def _manifest(
+    features: list[dict[str, Any]], width: int, trained_at: str, onnx_bytes: bytes
+) -> dict[str, Any]:
     return {
         "schema_version": 1,
         "name": "Demo lead conversion",
@@ -117,7 +127,9 @@ def _write(
     folder: Path, manifest: dict[str, Any], onnx_bytes: bytes, covers: np.ndarray, lines: list[dict[str, Any]]
 ) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / "manifest.json").write_text(
+        json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     (folder / "model.onnx").write_bytes(onnx_bytes)
     (folder / "covers.f32").write_bytes(covers.tobytes())
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)

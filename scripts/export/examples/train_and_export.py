@@ -1,13 +1,14 @@
 """From a CSV of past leads to a bundle, cell by cell as in a notebook (`# %%` marks the cells).
 
-A table to try it with, and the check of what comes out, from the project's folder after `npm run build`:
+From the project's folder, after `npm run build`, these commands make a table, run this file and check the
+bundle:
 
     node dist/scripts/demo/write-leads.js --seed 3 --count 4000 --now 2026-11-20T00:00:00Z --out leads.csv
     python scripts/export/examples/train_and_export.py leads.csv 2026-11-20T00:00:00Z my-bundle
     npx leadscore model check my-bundle
 """
 
-# %% What to read, when its leads were scored, and where the bundle goes
+# %% The input file, the time of scoring, and the folder of the bundle
 from __future__ import annotations
 
 import sys
@@ -20,21 +21,21 @@ from leadscore_export import Boolean, Category, Date, Featurizer, Multi, Number,
 
 leads_file, now, bundle = sys.argv[1:4]
 
-# %% The table: a row is a lead as it was at `now`, with nothing that became known later, and what became of it.
-# Empty cells stay empty texts: pandas must not take the category "None" for a missing value.
+# %% The table: a row is a lead as it was at `now`, and its outcome. Nothing else may have become known later.
+# Empty cells stay empty texts, because pandas would take the category "None" for a missing value.
 leads = pd.read_csv(leads_file, keep_default_na=False)
 converted = leads.pop("converted").to_numpy()
 print(f"{len(leads):,} leads, {converted.mean():.1%} of them converted")
 
-# %% A first proposal of features, to read: what type each field seems to have, and what is no feature at all
+# %% A proposal of features to review: the likely type of each field, and the fields that become no feature
 proposal = infer_features(leads, missing_tokens=["unknown", "?", "not disclosed"], now=now)
 for feature in proposal.features:
     print(feature)
 for field, reason in proposal.skipped.items():
-    print(f"left out: {field}: {reason}")
+    print(f"skipped: {field}: {reason}")
 
-# %% The features, by somebody who knows the fields. A proposal cannot know that "Web" is "Website", that seniority has
-# an order, that "None" is a solution, what a field is called elsewhere, which numbers are shares.
+# %% The features, written by a person who knows the fields. A proposal cannot know that "Web" is "Website",
+# that seniority has an order, or that "None" is a solution. It knows no other names of fields, and no shares.
 featurizer = Featurizer(
     [
         Category(
@@ -50,7 +51,12 @@ featurizer = Featurizer(
                 "Cold Outreach",
             ],
             aliases=["source", "Original Source"],
-            category_aliases={"Web": "Website", "Web Form": "Website", "SEO": "Organic Search", "SEM": "Paid Search"},
+            category_aliases={
+                "Web": "Website",
+                "Web Form": "Website",
+                "SEO": "Organic Search",
+                "SEM": "Paid Search",
+            },
             other_column=True,
             missing_column=True,
         ),
@@ -65,7 +71,10 @@ featurizer = Featurizer(
             missing_column=True,
         ),
         Category("Current Solution", ["None", "Spreadsheet", "Competitor", "In-house"], other_column=True),
-        Multi("Products of Interest", ["Analytics", "Lead Routing", "CRM Sync", "Email Automation", "Forecasting"]),
+        Multi(
+            "Products of Interest",
+            ["Analytics", "Lead Routing", "CRM Sync", "Email Automation", "Forecasting"],
+        ),
         Number("Number of Employees", label="Employees", aliases=["headcount"]),
         Number("Annual Revenue", aliases=["revenue"]),
         Number("Website Visits (30d)", label="Website visits in 30 days"),
@@ -77,14 +86,20 @@ featurizer = Featurizer(
     missing_tokens=["unknown", "?", "not disclosed"],
 )
 
-# %% Rows, as the service will make them; a fifth of the leads is held out
+# %% The rows, as the service will make them. A fifth of the leads is held out
 rows = featurizer.rows(leads, now).astype(np.float32)
 order = np.random.default_rng(11).permutation(len(rows))
 held_out, training = order[: len(rows) // 5], order[len(rows) // 5 :]
 
 # %% The model
 model = lightgbm.LGBMClassifier(
-    n_estimators=120, learning_rate=0.05, num_leaves=12, min_child_samples=40, random_state=1, n_jobs=1, verbose=-1
+    n_estimators=120,
+    learning_rate=0.05,
+    num_leaves=12,
+    min_child_samples=40,
+    random_state=1,
+    n_jobs=1,
+    verbose=-1,
 )
 model.fit(rows[training], converted[training])
 

@@ -1,4 +1,4 @@
-"""Shows the rows that records become: `python -m leadscore_export BUNDLE records.jsonl --now ISO`."""
+"""Prints the input rows of records: `python -m leadscore_export BUNDLE records.jsonl --now ISO`."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ import json
 import math
 from pathlib import Path
 
-from leadscore_export.export_error import ExportError
-from leadscore_export.feature_reader import UnusableRecord
-from leadscore_export.featurizer import Featurizer
+from leadscore_export.errors import ExportError, UnusableRecord
+from leadscore_export.featurizer.featurizer import Featurizer
 
 
 def main() -> None:
-    """Reads one JSON record a line and writes one row a line: a list with null for NaN, or {"unusable": why}."""
+    """Reads one JSON record per line and prints one row per line: a list with null for NaN, or {"unusable":
+    reason}.
+    """
     parser = argparse.ArgumentParser(prog="leadscore_export", description=__doc__)
-    parser.add_argument("bundle", type=Path, help="a bundle's folder, or a manifest.json")
+    parser.add_argument("bundle", type=Path, help="bundle folder, or a manifest.json")
     parser.add_argument(
-        "records", type=argparse.FileType(encoding="utf-8"), help="one JSON object a line; - reads them here"
+        "records",
+        type=argparse.FileType(encoding="utf-8"),
+        help="one JSON object per line; - reads standard input",
     )
-    parser.add_argument("--now", default="1970-01-01T00:00:00Z", help="when the records are scored, ISO 8601")
+    parser.add_argument("--now", default="1970-01-01T00:00:00Z", help="time of scoring, ISO 8601")
     options = parser.parse_args()
     path = options.bundle / "manifest.json" if options.bundle.is_dir() else options.bundle
     featurizer = Featurizer.from_manifest(json.loads(path.read_text(encoding="utf-8")))

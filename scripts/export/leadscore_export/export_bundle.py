@@ -1,4 +1,4 @@
-"""Writes the bundle of a trained model: the way from a notebook to a service."""
+"""Writes the bundle of a trained model."""
 
 from __future__ import annotations
 
@@ -9,32 +9,39 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from leadscore_export.as_served import as_served
-from leadscore_export.bundle_manifest import explanation, onnx_reference, recency_guard, training_time
-from leadscore_export.calibration import CalibrationKind, chosen_calibration, fitted_calibration
-from leadscore_export.check_arguments import check_arguments, whole_days
-from leadscore_export.check_features import check_features
-from leadscore_export.check_fields import check_fields
-from leadscore_export.check_scores import check_lift, check_ranking, given_scores
-from leadscore_export.check_training import check_agreement, check_missing_values, checked_training_data
-from leadscore_export.convert_model import convert_model
-from leadscore_export.converted_model import ConvertedModel
-from leadscore_export.early_stopping import kept_trees
-from leadscore_export.export_error import ExportError
-from leadscore_export.export_report import ExportReport
-from leadscore_export.feature_types import Feature
-from leadscore_export.featurizer import Featurizer, Moment
-from leadscore_export.golden_records import golden_lines
-from leadscore_export.held_out import held_out
-from leadscore_export.out_of_fold import checked_weights, out_of_fold
-from leadscore_export.plain_record import Record, plain_records
-from leadscore_export.report_notes import Exported, report_notes
-from leadscore_export.training_figures import area_under_curve, quantiles_of, top_lift
-from leadscore_export.write_bundle import write_bundle
+from leadscore_export.bundle.bundle_files import (
+    explanation,
+    onnx_reference,
+    recency_guard,
+    training_time,
+    write_bundle,
+)
+from leadscore_export.bundle.check_arguments import check_arguments, check_features, whole_days
+from leadscore_export.bundle.check_columns import check_fields, check_missing_values
+from leadscore_export.bundle.check_scores import (
+    check_agreement,
+    check_lift,
+    check_ranking,
+    given_scores,
+    held_out,
+)
+from leadscore_export.bundle.golden_records import golden_lines
+from leadscore_export.convert.convert_model import convert_model
+from leadscore_export.convert.converted_model import ConvertedModel
+from leadscore_export.errors import ExportError
+from leadscore_export.export_report import Exported, ExportReport, report_notes
+from leadscore_export.featurizer.feature_types import Feature
+from leadscore_export.featurizer.featurizer import Featurizer, Moment
+from leadscore_export.featurizer.record_values import Record, plain_records
+from leadscore_export.scores.calibration import CalibrationKind, chosen_calibration, fitted_calibration
+from leadscore_export.scores.out_of_fold import kept_trees, out_of_fold
+from leadscore_export.scores.serving_figures import as_served
+from leadscore_export.scores.training_data import checked_training_data, checked_weights
+from leadscore_export.scores.training_figures import area_under_curve, quantiles_of, top_lift
 
 Vector = npt.NDArray[np.float64]
 
-_MOST_ONNX_BYTES = 64 * 1024 * 1024
+_MAX_ONNX_BYTES = 64 * 1024 * 1024
 
 
 def export_bundle(
@@ -59,23 +66,27 @@ def export_bundle(
     baseline: Record | Sequence[float] | None = None,
     trained_at: Moment | None = None,
 ) -> ExportReport:
-    """Writes a bundle to the folder `out` and says what it holds. Raises ExportError, saying what to do.
+    """Writes a bundle to the folder `out` and reports its contents. Raises ExportError, saying what to do.
 
-    model: a fitted binary classifier of LightGBM, XGBoost, CatBoost or scikit-learn (also in a pipeline), or an
-        `OnnxFile`; its classes are 0 and 1, and 1 means converted.
-    features: what it reads; a Featurizer when there are missing_tokens.
-    name, version: what people call the score, and the author's version; a version once imported cannot change.
-    X, y: the rows it was trained on, as `Featurizer.rows` makes them, and 1 for each that converted, else 0.
-    oof_raw: for each row of X the probability by a model that was not trained on it. Without it, copies of the model
-        are trained on five folds (`groups`: which rows must stay together; `sample_weight`: the weight that each had
-        when the model was trained).
-    holdout: rows and outcomes that were not trained on, for the lift that validation expects; else out-of-fold rows.
-    golden_records, now: records with their answers for `model check`, best held out, and when they were scored.
-    calibration: "auto" goes by the number of rows, see calibration.py.
-    horizon_days: how long after scoring a lead counts as converted.
-    recency: the Date field whose age a record is warned about (the limit is the 99th percentile of X), or the
-        manifest's own form.
-    baseline: the reference row, or record, for models that are neither trees nor linear.
+    `model`: A fitted binary classifier of LightGBM, XGBoost, CatBoost or scikit-learn, also in a pipeline, or
+        an `OnnxFile`. Its classes are 0 and 1; 1 means converted.
+    `features`: The model's inputs; a Featurizer if there are missing_tokens.
+    `name`, `version`: The displayed name of the score, and the author's version. A version cannot change once
+        it is imported.
+    `X`, `y`: The training rows as `Featurizer.rows` makes them, and 1 for each that converted, else 0.
+    `oof_raw`: For each row of X, the probability by a model that was not trained on it. Without it, copies of
+        the model are trained on five folds.
+    `groups`: For those copies, the rows that must stay in one fold.
+    `sample_weight`: For those copies, the weight that each row had in training.
+    `holdout`: Rows and outcomes that were not trained on. Validation expects their lift; without them, that
+        of the out-of-fold rows.
+    `golden_records`, `now`: Records that `model check` compares, preferably held out, and when they were
+        scored.
+    `calibration`: "auto" chooses by the number of rows, see calibration.py.
+    `horizon_days`: Days after scoring within which a conversion counts.
+    `recency`: The Date field that warns about old records, or the manifest's own form. The limit is the 99th
+        percentile of X.
+    `baseline`: The reference row or record, for models that are neither trees nor linear.
     """
     check_arguments(name=name, version=version, family=family, calibration=calibration, recency=recency)
     days, trained = whole_days(horizon_days), training_time(trained_at)
@@ -93,14 +104,14 @@ def export_bundle(
     held = None if holdout is None else held_out(onnx, featurizer, holdout)
     asked = None if golden_records is None else plain_records(golden_records)
 
-    # Only from here on does it take time.
+    # The checks above are fast; out-of-fold scoring trains five models.
     if oof_raw is None:
         raw = out_of_fold(model, rows, converted, groups=groups, sample_weight=sample_weight)
     else:
         raw = given_scores(oof_raw, served)
     raw = as_served(raw, served)
     check_ranking(served, raw, converted, are_given=oof_raw is not None)
-    kind, reason = chosen_calibration(converted) if calibration == "auto" else (calibration, "as asked")
+    kind, reason = chosen_calibration(converted) if calibration == "auto" else (calibration, "as requested")
     held_raw, held_converted = (raw, converted) if held is None else held
     lift = round(top_lift(held_raw, held_converted), 4)
     check_lift(lift)
@@ -125,7 +136,7 @@ def export_bundle(
         },
     }
     golden = golden_lines(onnx, featurizer, manifest, asked, now) if asked else []
-    # Everything is known by now, so that nothing half-made is left when something is wrong.
+    # Written last: a failed check leaves no partial bundle.
     write_bundle(Path(out), manifest, onnx, golden)
     return ExportReport(
         folder=Path(out),
@@ -159,13 +170,13 @@ def export_bundle(
 def _check_file(model: ConvertedModel, featurizer: Featurizer) -> None:
     if model.width is not None and model.width != featurizer.width:
         raise ExportError(
-            f"the model was trained on {model.width} columns, but the features fill {featurizer.width}: "
-            f"{', '.join(featurizer.column_names)}"
+            f"the model was trained on {model.width} columns, but the features fill {featurizer.width} "
+            f"({', '.join(featurizer.column_names)}); give the features that X was made with"
         )
-    if len(model.file) > _MOST_ONNX_BYTES:
+    if len(model.file) > _MAX_ONNX_BYTES:
         raise ExportError(
-            f"the ONNX file has {len(model.file) / 2**20:.0f} MiB, and a bundle's may have 64; train fewer or smaller "
-            "trees (min_samples_leaf, max_depth)"
+            f"the ONNX file has {len(model.file) / 2**20:.0f} MiB, more than the limit of 64 MiB; train "
+            "fewer or smaller trees (min_samples_leaf, max_depth)"
         )
 
 

@@ -1,4 +1,4 @@
-"""Bundles of freshly trained models: the service's own check passes each, drivers included where they are exact."""
+"""Bundles of freshly trained models, which the service's own check passes, with exact contributions."""
 
 from __future__ import annotations
 
@@ -14,23 +14,36 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
-from lead_table import NOW, Leads, leads
-from left_out import left_out
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from training_tables import FEATURES, LINE, NOW, Leads, X, Y, leads
 
-from leadscore_export import ExportReport, OnnxFile, export_bundle, golden_records, out_of_fold
-from leadscore_export.training_figures import area_under_curve, quantiles_of
+from leadscore_export import (
+    ExportError,
+    ExportReport,
+    OnnxFile,
+    export_bundle,
+    out_of_fold,
+)
+from leadscore_export.bundle import golden_records
+from leadscore_export.scores.training_figures import area_under_curve, quantiles_of
 
 CLI = Path(__file__).parents[3] / "dist" / "scripts" / "cli" / "main.js"
+
+
 TRAINED, GOLDEN = slice(0, 450), slice(450, 600)
+
+
 EXACT = {"tree", "linear"}
 
+
 Trainer = Callable[[], Any]
+
+
 TRAINERS: dict[str, tuple[Trainer, bool, str]] = {
     "lightgbm": (lambda: lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1), True, "tree"),
     "xgboost": (lambda: xgboost.XGBClassifier(n_estimators=20, max_depth=3, n_jobs=1), True, "tree"),
@@ -59,14 +72,19 @@ TRAINERS: dict[str, tuple[Trainer, bool, str]] = {
 
 @pytest.fixture(scope="module")
 def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one bundle for each trainer, and one of an ONNX file that came as it is."""
+    """A folder with one bundle per trainer, and one of an `OnnxFile`."""
     folder = tmp_path_factory.mktemp("bundles")
     for name, (trainer, takes_nan, _) in TRAINERS.items():
         data = leads(takes_nan=takes_nan)
         model = trainer().fit(data.rows[TRAINED], data.converted[TRAINED])
         export(model, folder / name, data, oof_raw=some_out_of_fold(data))
     network = folder / "network" / "model.onnx"
-    export(OnnxFile(network), folder / "file", leads(takes_nan=False), oof_raw=some_out_of_fold(leads(takes_nan=False)))
+    export(
+        OnnxFile(network),
+        folder / "file",
+        leads(takes_nan=False),
+        oof_raw=some_out_of_fold(leads(takes_nan=False)),
+    )
     return folder
 
 
@@ -88,7 +106,7 @@ def export(model: Any, out: Path, data: Leads, **more: Any) -> ExportReport:
 
 
 def some_out_of_fold(data: Leads) -> Any:
-    """Held-out probabilities of a quick model, in place of those that five copies of a slow one would give."""
+    """Held-out probabilities of a quick model, which replace those of five copies of a slow one."""
     quick = lightgbm.LGBMClassifier(n_estimators=10, verbose=-1, n_jobs=1)
     return out_of_fold(quick, data.rows[TRAINED], data.converted[TRAINED], folds=3)
 
@@ -102,9 +120,9 @@ def golden_of(bundles: Path, name: str) -> list[Any]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_the_service_passes_every_bundle(bundles: Path) -> None:
+def test_model_check_passes_every_bundle(bundles: Path) -> None:
     if not CLI.exists() or shutil.which("node") is None:
-        pytest.skip(left_out("the service is not built", to_run="npm run build"))
+        pytest.skip("the service is not built. To run this test: npm run build")
     command = ["node", str(CLI), "model", "check", *map(str, sorted(bundles.iterdir())), "--json"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.stdout, run.stderr
@@ -122,14 +140,14 @@ def test_the_service_passes_every_bundle(bundles: Path) -> None:
 
 
 @pytest.mark.parametrize("name", TRAINERS)
-def test_a_bundle_holds_what_its_kind_of_model_has(bundles: Path, name: str) -> None:
+def test_covers_and_contributions_match_the_kind_of_model(bundles: Path, name: str) -> None:
     kind = TRAINERS[name][2]
     assert manifest_of(bundles, name)["explain"]["kind"] == kind
     assert (bundles / name / "covers.f32").exists() is (kind == "tree")
     assert all(("contributions" in line) is (kind in EXACT) for line in golden_of(bundles, name))
 
 
-def test_golden_answers_follow_from_one_another(bundles: Path) -> None:
+def test_golden_answers_are_consistent(bundles: Path) -> None:
     for name in TRAINERS:
         for line in golden_of(bundles, name):
             assert line["raw"] == pytest.approx(1 / (1 + np.exp(-line["margin"])), abs=2e-6)
@@ -138,7 +156,7 @@ def test_golden_answers_follow_from_one_another(bundles: Path) -> None:
                 assert total == pytest.approx(line["margin"], abs=2e-4), name
 
 
-def test_what_was_learnt_from_training_is_in_the_manifest(bundles: Path) -> None:
+def test_manifest_holds_the_figures_of_training(bundles: Path) -> None:
     manifest = manifest_of(bundles, "lightgbm")
     assert manifest["missing_tokens"] == ["unknown"]
     assert manifest["trained_at"] == "2026-11-20T00:00:00Z"
@@ -152,7 +170,7 @@ def test_what_was_learnt_from_training_is_in_the_manifest(bundles: Path) -> None
     assert 1.2 < validation["holdout_top_lift"] < 1 / converted.mean()
 
 
-def test_out_of_fold_scores_are_made_and_a_holdout_is_used(tmp_path: Path) -> None:
+def test_computes_out_of_fold_scores_and_uses_the_holdout(tmp_path: Path) -> None:
     data = leads(takes_nan=True)
     model = lightgbm.LGBMClassifier(n_estimators=10, verbose=-1, n_jobs=1)
     model.fit(data.rows[TRAINED], data.converted[TRAINED])
@@ -168,7 +186,7 @@ def test_out_of_fold_scores_are_made_and_a_holdout_is_used(tmp_path: Path) -> No
     assert area_under_curve(unseen, converted) < area_under_curve(seen, converted)
 
 
-def test_a_second_export_leaves_nothing_of_the_first(tmp_path: Path) -> None:
+def test_second_export_removes_stale_files(tmp_path: Path) -> None:
     data = leads(takes_nan=False)
     forest = RandomForestClassifier(3, min_samples_leaf=9, random_state=0)
     line = make_pipeline(StandardScaler(), LogisticRegression())
@@ -178,7 +196,7 @@ def test_a_second_export_leaves_nothing_of_the_first(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["golden.jsonl", "manifest.json", "model.onnx"]
 
 
-def test_contributions_that_take_too_long_are_of_the_first_records(
+def test_explains_only_the_first_records_if_contributions_are_slow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = leads(takes_nan=True)
@@ -188,12 +206,14 @@ def test_contributions_that_take_too_long_are_of_the_first_records(
         monkeypatch.setattr(golden_records, "rows_within", lambda trees, seconds, count=count: count)
         report = export(forest, tmp_path / "bundle", data, oof_raw=some_out_of_fold(data))
         lines = golden_of(tmp_path, "bundle")
-        assert ["contributions" in line for line in lines] == [place < explained for place in range(len(lines))]
+        assert ["contributions" in line for line in lines] == [
+            place < explained for place in range(len(lines))
+        ]
         first = f"the first {explained} of {len(lines)}" if explained else "none of the"
         assert any(note.startswith(f"{first} golden records have contributions") for note in report.notes)
 
 
-def test_what_contributions_are_measured_from(bundles: Path) -> None:
+def test_manifest_holds_means_or_the_typical_row(bundles: Path) -> None:
     data = leads(takes_nan=False)
     means = manifest_of(bundles, "logistic")["explain"]["means"]
     np.testing.assert_allclose(means, data.rows[TRAINED].astype(float).mean(axis=0))
@@ -205,7 +225,7 @@ def test_what_contributions_are_measured_from(bundles: Path) -> None:
     assert sorted(sources) == [0] * 5 + [1], "one source, the most frequent"
 
 
-def test_a_baseline_may_be_a_record(tmp_path: Path) -> None:
+def test_accepts_a_record_as_baseline(tmp_path: Path) -> None:
     data = leads(takes_nan=False)
     network = make_pipeline(StandardScaler(), MLPClassifier((3,), max_iter=20, random_state=0))
     network.fit(data.rows[TRAINED], data.converted[TRAINED])
@@ -214,3 +234,32 @@ def test_a_baseline_may_be_a_record(tmp_path: Path) -> None:
     export(network, tmp_path / "bundle", data, oof_raw=raw, baseline=record)
     values = manifest_of(tmp_path, "bundle")["explain"]["values"]
     assert values == data.featurizer.rows([record], NOW)[0].tolist()
+
+
+def test_refuses_golden_records_that_the_service_would_refuse(tmp_path: Path) -> None:
+    data = leads(takes_nan=False)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(data.rows, data.converted)
+    with pytest.raises(ExportError, match=r"golden_records: record 2: .*leave it out"):
+        export_bundle(
+            model, data.featurizer, tmp_path / "b",
+            name="n", version="1", X=data.rows, y=data.converted,
+            oof_raw=np.linspace(0.1, 0.9, len(data.rows)),
+            golden_records=[data.records[0], {"Visits": [1, 2]}], now=NOW, calibration="identity",
+        )  # fmt: skip
+
+
+def test_notes_golden_records_that_are_missing_or_not_kept(tmp_path: Path) -> None:
+    def golden_note(records: Any) -> list[str]:
+        given = {"X": X, "y": Y, "golden_records": records, "oof_raw": raw, "calibration": "identity"}
+        report = export_bundle(LINE, FEATURES, tmp_path, name="n", version="1", **given)
+        return [note for note in report.notes if "golden" in note]
+
+    raw = out_of_fold(LINE, X, Y)
+    assert golden_note(None)[0].startswith("no golden records are given")
+    assert golden_note([])[0].startswith("no golden records (the list is empty)")
+    records = [{"a": float(a), "b": float(b)} for a, b in X[:100]]
+    assert golden_note(records) == []
+    # A hundred probabilities differ in the last digits only: no score is steady.
+    raw = np.clip(0.5 + (raw - 0.5) * 1e-5, 0, 1)
+    at_half = [{"a": -float(LINE.intercept_[0] / LINE.coef_[0, 0]), "b": 0}]
+    assert golden_note(at_half)[0].startswith("1 golden records given, 0 kept: ")

@@ -1,4 +1,4 @@
-"""What is noted of weights, rates, leaks, and that honest models are spared it."""
+"""Notes on weights, rates, leaks and golden records, and their absence for honest models."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from leadscore_export import Category, ExportError, ExportReport, Number, export_bundle, out_of_fold
-from leadscore_export.best_column import best_column
-from leadscore_export.feature_types import Feature
+from leadscore_export.featurizer.feature_types import Feature
+from leadscore_export.scores.training_figures import best_column
 
 FEATURES: list[Feature] = [Number("Balance", impute=0), Category("Stage", ["open", "closed"])]
 
 
 def drawn(count: int, *, rate: float, seed: int = 0) -> tuple[Any, Any]:
-    """Three columns of which the first matters, and what became of the rows."""
+    """Three columns of which the first matters, and the outcomes of the rows."""
     draw = np.random.default_rng(seed)
     rows = draw.normal(size=(count, 3)).astype(np.float32)
     strength = rows[:, 0] + draw.logistic(size=count)
@@ -35,7 +35,7 @@ def has_note(report: ExportReport, text: str) -> bool:
     return any(text in note for note in report.notes)
 
 
-def test_copies_are_trained_with_the_weights() -> None:
+def test_trains_copies_with_the_weights() -> None:
     rows, converted = drawn(600, rate=0.2)
     weights = np.where(converted == 1, 4.0, 1.0)
     line = make_pipeline(StandardScaler(), LogisticRegression())
@@ -47,51 +47,55 @@ def test_copies_are_trained_with_the_weights() -> None:
     assert doubled.mean() > out_of_fold(trees, rows, converted).mean() + 0.05
 
 
-def test_weights_that_do_not_fit(tmp_path: Path) -> None:
+def test_refuses_weights_that_do_not_fit(tmp_path: Path) -> None:
     rows, converted = drawn(300, rate=0.3)
     line = LogisticRegression().fit(rows, converted)
-    for weights, advice in ((np.ones(5), "one for each"), (-np.ones(300), "none below 0"), (["x"] * 300, "numbers")):
+    for weights, advice in (
+        (np.ones(5), "one for each"),
+        (-np.ones(300), "none below 0"),
+        (["x"] * 300, "numbers"),
+    ):
         with pytest.raises(ExportError, match=advice):
             exported(line, tmp_path, rows, converted, sample_weight=weights)
 
 
-def test_weights_reach_the_bundle(tmp_path: Path) -> None:
+def test_notes_uncalibrated_likelihoods_of_a_weighted_model(tmp_path: Path) -> None:
     rows, converted = drawn(300, rate=0.1)
     weights = np.where(converted == 1, 9.0, 1.0)
     line = LogisticRegression().fit(rows, converted, sample_weight=weights)
     weighted = exported(line, tmp_path, rows, converted, sample_weight=weights)
-    assert has_note(weighted, "likelihoods are not calibrated, and out of fold they average")
-    # Without them the copies do not show that the model says too much.
+    assert has_note(weighted, "likelihoods are not calibrated: out of fold they average")
+    # Without the weights, the copies do not show that the model is overconfident.
     assert not has_note(exported(line, tmp_path, rows, converted), "not calibrated")
     asked = exported(line, tmp_path, rows, converted, sample_weight=weights, calibration="platt")
     assert not has_note(asked, "not calibrated")
 
 
-def test_a_holdout_of_another_rate_is_noted(tmp_path: Path) -> None:
+def test_notes_a_holdout_of_another_rate(tmp_path: Path) -> None:
     rows, converted = drawn(1000, rate=0.4)
     line = LogisticRegression().fit(rows, converted)
     rare = exported(line, tmp_path, rows, converted, holdout=drawn(1000, rate=0.1, seed=1))
-    assert has_note(rare, "40.0% of X converted, and 10.0% of the holdout: likelihoods calibrate on X")
+    assert has_note(rare, "40.0% of X converted, but 10.0% of the holdout. Likelihoods are calibrated on X")
     alike = exported(line, tmp_path, rows, converted, holdout=drawn(1000, rate=0.36, seed=1))
     assert not has_note(alike, "of the holdout")
     chance = exported(line, tmp_path, rows, converted, holdout=drawn(30, rate=0.3, seed=1))
     assert not has_note(chance, "of the holdout")
 
 
-def test_a_leak_is_noted_by_its_column(tmp_path: Path) -> None:
+def test_notes_the_column_of_a_leak(tmp_path: Path) -> None:
     rows, converted = drawn(1000, rate=0.3)
     honest = exported(LogisticRegression().fit(rows, converted), tmp_path, rows, converted)
-    assert not has_note(honest, "too good")
+    assert not has_note(honest, "suggests a leak")
     rows[:, 2] = 2 - 4 * converted + rows[:, 2] / 4
     report = exported(LogisticRegression().fit(rows, converted), tmp_path, rows, converted)
     assert has_note(report, '"Stage = closed" (AUC 1.000): was it known when the leads were scored?')
 
 
-def test_the_best_column_may_say_most_by_what_is_missing() -> None:
+def test_best_column_may_rank_by_missing_values() -> None:
     draw = np.random.default_rng(0)
-    # Of every third row, so that taking every third would leave one class.
+    # Every third row converted: a sample of every third row would hold one class only.
     converted = np.tile([1.0, 0.0, 0.0], 4000)
     rows = draw.normal(size=(12000, 2))
-    # What is missing goes with what is large.
+    # Missing values and large values both convert.
     rows[:, 1] = np.where(converted == 1, np.where(draw.random(12000) < 0.5, np.nan, 9), rows[:, 1])
     assert best_column(rows, converted) == (1, 1.0)

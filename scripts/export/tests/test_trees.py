@@ -1,4 +1,4 @@
-"""Trees of every trainer: ONNX says what the trainer says, and contributions are those that it computes itself."""
+"""Trees of every trainer: ONNX agrees with the trainer, and contributions with the trainer's own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import xgboost
-from left_out import left_out
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
@@ -23,25 +22,33 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from leadscore_export.check_training import check_agreement
-from leadscore_export.convert_model import convert_model
-from leadscore_export.tree_contributions import rows_within, tree_contributions
-from leadscore_export.tree_model import float32_below
+from leadscore_export.bundle.check_scores import check_agreement
+from leadscore_export.convert.convert_model import convert_model
+from leadscore_export.convert.tree_contributions import rows_within, tree_contributions
+from leadscore_export.convert.tree_model import float32_below
 
 Rows = npt.NDArray[np.float32]
+
+
 WIDTH = 6
+
+
 QUIET: dict[str, Any] = {"verbose": 0, "allow_writing_files": False}
+
+
 SET_COLUMN = 5
 
 
 def table(*, has_nan: bool) -> tuple[Rows, npt.NDArray[np.int64]]:
-    """Columns of several sizes, one of whole numbers below 9, and -1 for a category that is none of them."""
+    """Columns of several sizes, one of them whole numbers below 9."""
     draw = np.random.default_rng(0)
     rows = draw.normal(size=(600, WIDTH)).astype(np.float32)
     rows[:, 2] *= 1000
     rows[:, SET_COLUMN] = draw.integers(0, 9, len(rows))
     noise = draw.normal(size=len(rows)) / 2
-    converted = (rows[:, 0] + (rows[:, SET_COLUMN] % 3 == 1) + rows[:, 2] / 500 + noise > 0.5).astype(np.int64)
+    converted = (rows[:, 0] + (rows[:, SET_COLUMN] % 3 == 1) + rows[:, 2] / 500 + noise > 0.5).astype(
+        np.int64
+    )
     if has_nan:
         rows[draw.random(rows.shape) < 0.1] = np.nan
     return rows, converted
@@ -54,7 +61,9 @@ TRAINERS: dict[str, Callable[[], Any]] = {
     ),
     "xgboost": lambda: xgboost.XGBClassifier(n_estimators=20, max_depth=4, n_jobs=1),
     "catboost": lambda: catboost.CatBoostClassifier(iterations=20, depth=4, thread_count=1, **QUIET),
-    "catboost, NaN above": lambda: catboost.CatBoostClassifier(iterations=20, depth=4, nan_mode="Max", **QUIET),
+    "catboost, NaN above": lambda: catboost.CatBoostClassifier(
+        iterations=20, depth=4, nan_mode="Max", **QUIET
+    ),
     "catboost by leaf": lambda: catboost.CatBoostClassifier(iterations=20, grow_policy="Lossguide", **QUIET),
     "random forest": lambda: RandomForestClassifier(20, min_samples_leaf=3, random_state=0),
     "extra trees": lambda: ExtraTreesClassifier(20, min_samples_leaf=3, random_state=0),
@@ -70,35 +79,46 @@ def test_onnx_agrees_with_the_trainer_and_contributions_add_up(name: str) -> Non
 
 
 @pytest.mark.parametrize("trees", [10, 30, 300])
-def test_the_shares_of_a_forest_that_is_certain_add_up_to_1(trees: int) -> None:
+def test_shares_of_a_certain_forest_add_up_to_1(trees: int) -> None:
     rows, converted = table(has_nan=False)
     forest = ExtraTreesClassifier(trees, random_state=0).fit(rows, converted)
-    # In float32 ten times 0.1 is 1.0000001.
+    # In float32, ten times 0.1 is 1.0000001.
     raw = check_agreement(convert_model(forest, WIDTH), rows.astype(np.float64))
     assert raw.min() == 0 and 1 - 1e-5 < raw.max() <= 1
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "exponential"])
 @pytest.mark.parametrize("init", [None, "zero"])
-def test_gradient_boosting_of_scikit_learn(loss: str, init: str | None) -> None:
+def test_onnx_agrees_with_gradient_boosting_of_scikit_learn(loss: str, init: str | None) -> None:
     rows, converted = table(has_nan=False)
-    agree(GradientBoostingClassifier(n_estimators=20, loss=loss, init=init).fit(rows, converted), rows, takes_nan=False)
+    agree(
+        GradientBoostingClassifier(n_estimators=20, loss=loss, init=init).fit(rows, converted),
+        rows,
+        takes_nan=False,
+    )
 
 
-def test_lightgbm_asks_for_sets_of_categories() -> None:
+def test_converts_category_sets_of_lightgbm() -> None:
     rows, converted = table(has_nan=True)
-    trainer = lightgbm.LGBMClassifier(n_estimators=20, min_data_per_group=5, cat_smooth=1, verbose=-1, n_jobs=1)
+    trainer = lightgbm.LGBMClassifier(
+        n_estimators=20, min_data_per_group=5, cat_smooth=1, verbose=-1, n_jobs=1
+    )
     model = trainer.fit(rows, converted, categorical_feature=[SET_COLUMN])
     contributions = agree(model, with_unknown_categories(rows))
     own = model.booster_.predict(with_unknown_categories(rows).astype(np.float64), pred_contrib=True)
     np.testing.assert_allclose(contributions, own[:, :-1], atol=1e-9)
 
 
-def test_xgboost_asks_for_sets_of_categories() -> None:
+def test_converts_category_sets_of_xgboost() -> None:
     rows, converted = table(has_nan=True)
     types = ["q"] * SET_COLUMN + ["c"]
     trainer = xgboost.XGBClassifier(
-        n_estimators=20, max_depth=4, feature_types=types, enable_categorical=True, max_cat_to_onehot=2, n_jobs=1
+        n_estimators=20,
+        max_depth=4,
+        feature_types=types,
+        enable_categorical=True,
+        max_cat_to_onehot=2,
+        n_jobs=1,
     )
     model = trainer.fit(rows, converted)
     contributions = agree(model, rows)
@@ -107,7 +127,7 @@ def test_xgboost_asks_for_sets_of_categories() -> None:
     np.testing.assert_allclose(contributions, own[:, :-1], atol=1e-4)
 
 
-def test_contributions_are_those_that_the_trainers_compute() -> None:
+def test_contributions_equal_those_of_the_trainers() -> None:
     rows, converted = table(has_nan=True)
     boosted = lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1).fit(rows, converted)
     own = boosted.booster_.predict(rows.astype(np.float64), pred_contrib=True)
@@ -122,8 +142,8 @@ def test_contributions_are_those_that_the_trainers_compute() -> None:
     compare(boosted, rows, own, tolerance=1e-9)
 
 
-def test_contributions_of_a_forest_are_those_of_shap() -> None:
-    shap = pytest.importorskip("shap", reason=left_out("shap is not installed", to_run="pip install shap"))
+def test_forest_contributions_equal_those_of_shap() -> None:
+    shap = pytest.importorskip("shap", reason="shap is not installed. To run this test: pip install shap")
     rows, converted = table(has_nan=True)
     forest = RandomForestClassifier(10, min_samples_leaf=3, random_state=0).fit(rows, converted)
     explainer = shap.TreeExplainer(forest)
@@ -137,9 +157,11 @@ def test_contributions_of_a_forest_are_those_of_shap() -> None:
     np.testing.assert_allclose(tree_contributions(trees, rows)[0], scaled, atol=1e-6)
 
 
-def test_as_many_rows_are_explained_as_there_is_time_for() -> None:
+def test_limits_the_explained_rows_by_time() -> None:
     rows, converted = table(has_nan=False)
-    small = convert_model(RandomForestClassifier(5, max_depth=3, random_state=0).fit(rows, converted), WIDTH).trees
+    small = convert_model(
+        RandomForestClassifier(5, max_depth=3, random_state=0).fit(rows, converted), WIDTH
+    ).trees
     large = convert_model(RandomForestClassifier(40, random_state=0).fit(rows, converted), WIDTH).trees
     assert small is not None and large is not None
     assert rows_within(small, 20) > 10_000
@@ -147,11 +169,11 @@ def test_as_many_rows_are_explained_as_there_is_time_for() -> None:
     assert rows_within(large, 1e-3) == 0
     started = time.perf_counter()
     tree_contributions(large, rows[: rows_within(large, 1.0)])
-    # With room for a slow and busy machine.
+    # The limit allows for a slow and busy machine.
     assert time.perf_counter() - started < 10
 
 
-def test_early_stopping_leaves_the_best_trees() -> None:
+def test_converts_only_the_best_trees_after_early_stopping() -> None:
     rows, converted = table(has_nan=True)
     model = xgboost.XGBClassifier(n_estimators=300, max_depth=6, early_stopping_rounds=3, n_jobs=1)
     model.fit(rows[:400], converted[:400], eval_set=[(rows[400:], converted[400:])], verbose=False)
@@ -161,7 +183,7 @@ def test_early_stopping_leaves_the_best_trees() -> None:
     agree(model, rows)
 
 
-def test_a_threshold_between_two_float32_is_rounded_down() -> None:
+def test_rounds_thresholds_down_to_float32() -> None:
     above = float(np.nextafter(np.float32(0.1), np.float32(1)))
     assert float32_below(float(np.float32(0.1)) + 1e-12) == float(np.float32(0.1))
     assert float32_below(above - 1e-12) == float(np.float32(0.1))
@@ -169,7 +191,7 @@ def test_a_threshold_between_two_float32_is_rounded_down() -> None:
 
 
 def agree(model: Any, rows: Rows, *, takes_nan: bool = True) -> npt.NDArray[np.float64]:
-    """The contributions to each row, after ONNX, the trainer and the contributions' sum have given one probability."""
+    """The contributions to each row, after a comparison of ONNX, the trainer and the contributions' sum."""
     converted = convert_model(model, WIDTH)
     assert converted.trees is not None and converted.predict is not None
     if takes_nan:

@@ -1,0 +1,138 @@
+"""Compares ONNX with the trainer, and the model with X, y and the out-of-fold scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leadscore_export.convert.converted_model import ConvertedModel
+from leadscore_export.errors import ExportError
+from leadscore_export.featurizer.featurizer import Featurizer
+from leadscore_export.scores.training_data import checked_training_data
+from leadscore_export.scores.training_figures import area_under_curve
+
+Vector = npt.NDArray[np.float64]
+
+_ONNX_TOLERANCE = 1e-4  # of a probability: ONNX computes in float32
+_WRONG_CONVERSION = 0.01  # of a probability: larger differences are not due to float32
+_LARGE = 1e6  # neighbouring float32 numbers are 0.06 apart from here on
+_MAX_COMPARED_ROWS = 5000
+
+# An honest model's AUC on X was measured up to 0.03 below its out-of-fold AUC, at any number of rows.
+# The cases were stumps and hardly trained networks.
+_AUC_TOLERANCE = 0.05
+_AUC_ERRORS = 1.0  # standard errors of the AUC, which exceed the tolerance on small data
+
+
+def check_agreement(model: ConvertedModel, rows: Vector) -> Vector:
+    """The ONNX probabilities of rows, cast to float32 as in the service.
+
+    Raises ExportError if they are no probabilities, or not those of the trainer.
+    """
+    rows32 = rows.astype(np.float32)
+    try:
+        raw = model.raw(rows32)
+    except Exception as problem:  # ONNX Runtime has no common base class for its errors
+        raise ExportError(
+            f"ONNX Runtime does not run the model ({problem}); write the file with operator set 15 and "
+            "IR version 8"
+        ) from problem
+    if not (np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1):
+        raise ExportError(
+            "the ONNX model's output is not a probability on every row of X. For log-odds give "
+            'OnnxFile(path, kind="logit"). If the model cannot take NaN, impute missing values in the '
+            "features"
+        )
+    if model.predict is None:
+        return raw
+    expected = model.predict(rows32[:_MAX_COMPARED_ROWS])
+    worst = int(np.argmax(np.abs(raw[:_MAX_COMPARED_ROWS] - expected)))
+    difference = abs(raw[worst] - expected[worst])
+    if difference <= _ONNX_TOLERANCE:
+        return raw
+    found = f"on row {worst} of X, ONNX gives {raw[worst]:.6f} but the trainer gives {expected[worst]:.6f}"
+    scaling = "Scale large inputs (a pipeline with StandardScaler), or train on X.astype('float32')"
+    if difference < _WRONG_CONVERSION:
+        raise ExportError(f"{found}: the model needs more digits than float32 has. {scaling}")
+    largest = float(np.nanmax(np.abs(rows)))
+    also = f". Or X is too large for float32 (it holds {largest:.3g}). {scaling}" if largest > _LARGE else ""
+    raise ExportError(
+        f"{found}: the conversion is wrong for this model. Convert it yourself, and give OnnxFile(path) "
+        f"with oof_raw{also}"
+    )
+
+
+def held_out(model: ConvertedModel, featurizer: Featurizer, holdout: Any) -> tuple[Vector, Vector]:
+    """The model's probabilities of the holdout's rows, and 0 or 1 for each. Raises ExportError."""
+    if not isinstance(holdout, tuple | list) or len(holdout) != 2:
+        raise ExportError("holdout must be a pair (X, y): rows that were not trained on, and their outcomes")
+    try:
+        X, y = holdout
+        rows, converted = checked_training_data(X, y, featurizer)
+        return check_agreement(model, rows), converted
+    except ExportError as problem:
+        raise ExportError(f"in holdout=(X, y): {problem}") from problem
+
+
+def given_scores(oof_raw: Any, served: Vector) -> Vector:
+    """`oof_raw` as an array. Raises ExportError if it does not fit the rows.
+
+    `served`: The model's own probabilities of those rows.
+    """
+    raw = np.asarray(oof_raw, dtype=np.float64)
+    if raw.shape != served.shape:
+        raise ExportError(
+            f"oof_raw has the shape {raw.shape} for {len(served)} rows of X; give one probability for each"
+        )
+    if not (np.isfinite(raw).all() and raw.min() >= 0 and raw.max() <= 1):
+        raise ExportError("oof_raw must be probabilities, 0 to 1, before any calibration")
+    _check_not_own_scores(served, raw)
+    return raw
+
+
+def _check_not_own_scores(served: Vector, oof_raw: Vector) -> None:
+    """Refuses out-of-fold scores that equal the model's own probabilities of X."""
+    if np.allclose(served, oof_raw, rtol=1e-5, atol=1e-6):
+        raise ExportError(
+            "oof_raw equals the model's own probabilities of X, its training rows, where it is "
+            "overconfident. Leave oof_raw out, or give for each row the probability by a model that "
+            "was not trained on it (leadscore_export.out_of_fold, "
+            "sklearn.model_selection.cross_val_predict)"
+        )
+
+
+def check_ranking(served: Vector, raw: Vector, converted: Vector, *, are_given: bool) -> None:
+    """Refuses a model that does not rank X, or ranks it clearly worse than the out-of-fold scores do.
+
+    `served`, `raw`: Probabilities of X by the model, and out of fold.
+    `are_given`: Whether the latter came as oof_raw.
+    """
+    if served.min() == served.max():
+        raise ExportError(
+            f"the model gives all rows of X the same probability ({served[0]:.4f}), so it cannot rank "
+            "leads. Trees without a split result from settings too strict for so few rows "
+            "(min_child_samples, min_samples_leaf, gamma)"
+        )
+    own, unseen = area_under_curve(served, converted), area_under_curve(raw, converted)
+    smaller = min(converted.sum(), len(converted) - converted.sum())
+    error = float(np.sqrt(unseen * (1 - unseen) / smaller))
+    if own >= unseen - max(_AUC_TOLERANCE, _AUC_ERRORS * error):
+        return
+    others = "oof_raw does" if are_given else "copies of it rank unseen rows"
+    also = ", or oof_raw is another model's" if are_given else ""
+    raise ExportError(
+        f"the model ranks its own training rows worse (AUC {own:.3f}) than {others} (AUC {unseen:.3f}). "
+        "Either X is not what it was trained on (order of columns or categories?), or y is another "
+        f"target{also}"
+    )
+
+
+def check_lift(lift: float) -> None:
+    """Refuses a lift that the service refuses. `lift`: As in the manifest, rounded."""
+    if lift <= 0:
+        raise ExportError(
+            "no lead converted in the fifth of rows that the model ranks highest (lift 0); check that "
+            "y is 1 for converted, and that holdout or oof_raw has the order of its outcomes"
+        )

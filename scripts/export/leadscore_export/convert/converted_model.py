@@ -1,0 +1,156 @@
+"""A model as a bundle stores it: an ONNX file with its input and output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import TensorProto
+
+from leadscore_export.convert.layered_model import LinearModel
+from leadscore_export.convert.onnx_graph import INPUT_NAME, OUTPUT_NAME, run_onnx
+from leadscore_export.convert.tree_model import Covers, TreeModel, tree_onnx
+from leadscore_export.errors import ExportError
+
+Rows32 = npt.NDArray[np.float32]
+Probabilities = npt.NDArray[np.float64]
+Predict = Callable[[Rows32], Probabilities]
+_ROUNDING = 1e-4  # beyond 0 or 1: ten times 0.1 is 1.0000001 in float32
+_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
+
+
+@dataclass(frozen=True)
+class ConvertedModel:
+    """An ONNX file from float32 rows to the positive class's probability (or logit).
+
+    `width`: Number of input columns, None if the file leaves it open.
+    `predict`: The trainer's own probability, to compare with. None for an `OnnxFile`.
+    `trees` and `covers`, or `linear`: The source of the file, if contributions are exact.
+    """
+
+    file: bytes
+    width: int | None
+    predict: Predict | None = None
+    input: str = INPUT_NAME
+    output: str = OUTPUT_NAME
+    kind: Literal["probability", "logit"] = "probability"
+    positive_class: int = 1
+    trees: TreeModel | None = None
+    covers: Covers | None = None
+    linear: LinearModel | None = None
+
+    def raw(self, rows: npt.ArrayLike) -> Probabilities:
+        """The probability of each row, computed by ONNX as in the service."""
+        output = run_onnx(self.file, rows, input_name=self.input, output_name=self.output)
+        values = output.reshape(len(output), -1).astype(np.float64)
+        column = values[:, 0 if values.shape[1] == 1 else self.positive_class]
+        if self.kind == "logit":
+            return 1 / (1 + np.exp(-column))
+        within = np.clip(column, 0, 1)
+        return np.where(np.abs(column - within) <= _ROUNDING, within, column)
+
+
+def converted_trees(trees: TreeModel, predict: Predict) -> ConvertedModel:
+    """A model of trees as ONNX."""
+    file, covers = tree_onnx(trees)
+    return ConvertedModel(file=file, width=trees.width, predict=predict, trees=trees, covers=covers)
+
+
+@dataclass(frozen=True)
+class OnnxFile:
+    """An ONNX file: float32 [N, width] in, probabilities (or logits) out.
+
+    `output`: The name of the output. Required if several are float32.
+    `positive_class`: The column of the class that means converted, for an output with several.
+    """
+
+    path: str | Path
+    output: str | None = None
+    kind: Literal["probability", "logit"] = "probability"
+    positive_class: int = 1
+
+
+def read_onnx_file(given: OnnxFile) -> ConvertedModel:
+    """The file with its input and output. Raises ExportError if it cannot be served."""
+    path = Path(given.path)
+    try:
+        file = path.read_bytes()
+        model = onnx.load_from_string(file)
+    except Exception as problem:  # protobuf raises several types
+        raise ExportError(
+            f"{path} cannot be read as ONNX: {problem}; check the path and the file"
+        ) from problem
+    return described_file(file, model, given)
+
+
+def described_file(file: bytes, model: onnx.ModelProto, given: OnnxFile) -> ConvertedModel:
+    """An ONNX model with its input and output."""
+    _check_operators(model)
+    name, width = _input(model.graph)
+    return ConvertedModel(
+        file=file,
+        width=width,
+        input=name,
+        output=_output(model.graph, given.output),
+        kind=given.kind,
+        positive_class=given.positive_class,
+    )
+
+
+def _check_operators(model: onnx.ModelProto) -> None:
+    """Refuses subgraphs, functions, and operators of a single runtime, as the service does."""
+    graphs = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+    for node in model.graph.node:
+        has_graph = any(attribute.type in graphs for attribute in node.attribute)
+        if has_graph or node.domain not in _DOMAINS:
+            raise ExportError(
+                f'the ONNX model needs the operator "{node.op_type}", which the service refuses; train '
+                "another kind of model (scripts/export/README.md lists them), or convert this one "
+                "without it"
+            )
+    if model.functions:
+        raise ExportError(
+            "the ONNX model has functions of its own, which the service refuses; convert it without them"
+        )
+
+
+def _input(graph: onnx.GraphProto) -> tuple[str, int | None]:
+    stored = {tensor.name for tensor in graph.initializer}
+    inputs = [value for value in graph.input if value.name not in stored]
+    if len(inputs) != 1:
+        names = ", ".join(value.name for value in inputs)
+        raise ExportError(
+            f"the ONNX model has {len(inputs)} inputs ({names}); convert it with one, float32 [N, width]"
+        )
+    tensor = inputs[0].type.tensor_type
+    if tensor.elem_type != TensorProto.FLOAT:
+        raise ExportError(
+            f"the ONNX model's input {inputs[0].name} is not float32; convert it with a FloatTensorType input"
+        )
+    dimensions = tensor.shape.dim
+    width = dimensions[1].dim_value if len(dimensions) == 2 else 0
+    return inputs[0].name, width or None
+
+
+def _output(graph: onnx.GraphProto, wanted: str | None) -> str:
+    if any(node.op_type == "ZipMap" for node in graph.node):
+        raise ExportError("the ONNX model ends in a ZipMap; convert it with the option zipmap=False")
+    tensors = [value.name for value in graph.output if value.type.tensor_type.elem_type == TensorProto.FLOAT]
+    if wanted is not None:
+        if wanted not in tensors:
+            raise ExportError(
+                f'the ONNX model has no float32 output "{wanted}"; its outputs are '
+                f"{', '.join(tensors) or 'none'}"
+            )
+        return wanted
+    if len(tensors) != 1:
+        raise ExportError(
+            f"the ONNX model has {len(tensors)} float32 outputs ({', '.join(tensors)}); choose one with "
+            "OnnxFile(path, output=...)"
+        )
+    return str(tensors[0])

@@ -1,0 +1,212 @@
+"""Converts models of scikit-learn: trees, linear models and networks directly, others through skl2onnx."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from leadscore_export.convert.converted_model import (
+    ConvertedModel,
+    OnnxFile,
+    Rows32,
+    converted_trees,
+    described_file,
+)
+from leadscore_export.convert.layered_model import (
+    Scaling,
+    linear_model,
+    linear_onnx,
+    network_onnx,
+    scaling_of,
+)
+from leadscore_export.convert.tree_model import Leaf, Node, Split, TreeModel, float32_below
+from leadscore_export.errors import ExportError
+from leadscore_export.featurizer.feature_reader import FLOAT32_MAX
+from leadscore_export.scores.serving_figures import logit
+
+_LINEAR = {"LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis", "SGDClassifier"}
+_MAX_PROBLEM = 200
+_NO_CHILD = -1
+
+
+def convert_sklearn_model(model: Any, width: int) -> ConvertedModel:
+    """A classifier, or a pipeline of scalers and one, as ONNX. Raises ExportError, saying what to do."""
+    if not hasattr(model, "predict_proba"):
+        raise ExportError(
+            f"{type(model).__name__} gives no probabilities (predict_proba); train a classifier that "
+            "does, such as LogisticRegression"
+        )
+    scalings, last = _split_pipeline(model)
+    if scalings is None:
+        return _convert_any(model, width)
+    names = {cls.__name__ for cls in type(last).__mro__}
+    read_trees = next((read for name, read in _TREES.items() if name in names), None)
+    if read_trees is not None and not scalings:
+        return converted_trees(read_trees(last), _predict(model))
+    if read_trees is not None:
+        raise ExportError("trees need no scaler before them; train the last step of the pipeline alone")
+    if names & _LINEAR and len(np.ravel(last.intercept_)) == 1:
+        linear = linear_model(last, scalings)
+        file = linear_onnx(last, scalings)
+        return ConvertedModel(file=file, width=len(linear.weights), predict=_predict(model), linear=linear)
+    if "MLPClassifier" in names:
+        return ConvertedModel(
+            file=network_onnx(last, scalings), width=int(last.n_features_in_), predict=_predict(model)
+        )
+    return _convert_any(model, width)
+
+
+def short_text(problem: Exception) -> str:
+    """Another library's error in one line of at most 200 characters."""
+    text = " ".join(str(problem).split())
+    return text if len(text) <= _MAX_PROBLEM else f"{text[:_MAX_PROBLEM]}..."
+
+
+def _split_pipeline(model: Any) -> tuple[list[Scaling] | None, Any]:
+    """The scalers of a pipeline and its classifier. The scalers are None if any other step precedes it."""
+    if not hasattr(model, "steps"):
+        return [], model
+    steps = [step for _, step in model.steps if step not in (None, "passthrough")]
+    scalings = [scaling_of(step) for step in steps[:-1]]
+    known = [scaling for scaling in scalings if scaling is not None]
+    return (known if len(known) == len(scalings) else None), steps[-1]
+
+
+def _predict(model: Any) -> Callable[[Rows32], Any]:
+    return lambda rows: np.asarray(model.predict_proba(rows), dtype=np.float64)[:, 1]
+
+
+def _convert_any(model: Any, width: int) -> ConvertedModel:
+    name = type(model).__name__
+    try:
+        from skl2onnx import convert_sklearn
+        from skl2onnx.common.data_types import FloatTensorType
+    except ImportError as problem:
+        raise ExportError(f"{name} is converted by skl2onnx; run pip install skl2onnx") from problem
+    try:
+        proto = convert_sklearn(
+            model,
+            initial_types=[("input", FloatTensorType([None, width]))],
+            options={id(model): {"zipmap": False}},
+            target_opset={"": 15, "ai.onnx.ml": 3},
+        )
+    except Exception as problem:  # skl2onnx passes on the errors of its converters
+        if name == "CalibratedClassifierCV":
+            raise ExportError(
+                "CalibratedClassifierCV could not be converted: export the classifier inside instead, "
+                "trained alone on X and y. The exporter calibrates by itself"
+            ) from problem
+        raise ExportError(
+            f"skl2onnx could not convert {name} ({short_text(problem)}). Put imputing and encoding into "
+            "the features and export the classifier alone (a pipeline of scalers and a classifier is "
+            "fine), or convert it yourself and give OnnxFile(path)"
+        ) from problem
+    described = described_file(proto.SerializeToString(), proto, OnnxFile(name))
+    return dataclasses.replace(described, predict=_predict(model))
+
+
+def forest_trees(model: Any) -> TreeModel:
+    """A forest or decision tree: the mean of its trees' probabilities. Covers are weights of rows."""
+    estimators = getattr(model, "estimators_", [model])
+    trees = [
+        _node(estimator.tree_, 0, lambda value: _positive_share(value) / len(estimators))
+        for estimator in estimators
+    ]
+    return TreeModel(trees, base=0.0, width=int(model.n_features_in_), is_probability=True)
+
+
+def boosted_trees(model: Any) -> TreeModel:
+    """A GradientBoostingClassifier."""
+    # The probability of the exponential loss is logistic(2 * sum).
+    factor = 2.0 if model.loss == "exponential" else 1.0
+    if model.loss not in ("log_loss", "exponential"):
+        raise ExportError(f'GradientBoostingClassifier has the loss "{model.loss}"; train with "log_loss"')
+    rate = float(model.learning_rate) * factor
+    trees = [_node(stage[0].tree_, 0, lambda value: float(value[0, 0]) * rate) for stage in model.estimators_]
+    return TreeModel(trees, base=_initial_log_odds(model), width=int(model.n_features_in_))
+
+
+def histogram_trees(model: Any) -> TreeModel:
+    """A HistGradientBoostingClassifier, read from its nodes, because skl2onnx fails on its types."""
+    if getattr(model, "is_categorical_", None) is not None and np.any(model.is_categorical_):
+        raise ExportError(
+            "HistGradientBoostingClassifier was trained with categorical_features, whose columns it "
+            'reorders; give it plain numbers: Category(..., encoding="onehot"), or "ordinal" without '
+            "categorical_features"
+        )
+    trees = [_histogram_node(stage[0].nodes, 0) for stage in model._predictors]
+    return TreeModel(
+        trees, base=float(np.ravel(model._baseline_prediction)[0]), width=int(model.n_features_in_)
+    )
+
+
+def _node(tree: Any, index: int, leaf_value: Callable[[Any], float]) -> Node:
+    left, right = int(tree.children_left[index]), int(tree.children_right[index])
+    cover = float(tree.weighted_n_node_samples[index])
+    if left == _NO_CHILD:
+        return Leaf(leaf_value(tree.value[index]), cover)
+    missing_left = getattr(tree, "missing_go_to_left", None)
+    return Split(
+        column=int(tree.feature[index]),
+        test="<=",
+        threshold=_threshold(tree.threshold[index]),
+        members=(),
+        is_missing_true=missing_left is not None and bool(missing_left[index]),
+        when_true=_node(tree, left, leaf_value),
+        when_false=_node(tree, right, leaf_value),
+        cover=cover,
+    )
+
+
+def _positive_share(value: Any) -> float:
+    """The share of class 1 in a leaf. Leaves store weights of rows before scikit-learn 1.3."""
+    weights = np.ravel(value)
+    if len(weights) != 2:
+        raise ExportError(f"the trees have {len(weights)} classes; train them on 0 and 1")
+    return float(weights[1] / weights.sum())
+
+
+def _initial_log_odds(model: Any) -> float:
+    init = model.init_
+    if isinstance(init, str) and init == "zero":
+        return 0.0
+    prior = getattr(init, "class_prior_", None)
+    if prior is None:
+        raise ExportError(
+            f"GradientBoostingClassifier starts from {type(init).__name__}, but a bundle starts from "
+            "one number; train with init=None"
+        )
+    return logit(float(prior[1]))
+
+
+def _histogram_node(nodes: Any, index: int) -> Node:
+    node = nodes[index]
+    if node["is_leaf"]:
+        return Leaf(float(node["value"]), float(node["count"]))
+    return Split(
+        column=int(node["feature_idx"]),
+        test="<=",
+        threshold=_threshold(node["num_threshold"]),
+        members=(),
+        is_missing_true=bool(node["missing_go_to_left"]),
+        when_true=_histogram_node(nodes, int(node["left"])),
+        when_false=_histogram_node(nodes, int(node["right"])),
+        cover=float(node["count"]),
+    )
+
+
+def _threshold(value: float) -> float:
+    """The threshold in float32. It is infinite in a split of any value against NaN."""
+    return min(float32_below(float(value)), FLOAT32_MAX)
+
+
+_TREES: dict[str, Callable[[Any], TreeModel]] = {
+    "DecisionTreeClassifier": forest_trees,
+    "RandomForestClassifier": forest_trees,
+    "ExtraTreesClassifier": forest_trees,
+    "GradientBoostingClassifier": boosted_trees,
+    "HistGradientBoostingClassifier": histogram_trees,
+}

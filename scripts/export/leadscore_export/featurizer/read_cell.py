@@ -1,0 +1,164 @@
+"""Reads single cells as the service does, by the rules under "Values" in docs/models.md."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from functools import lru_cache
+from typing import Final, TypeVar
+
+from leadscore_export.featurizer.read_date import read_date_text, read_unix_time
+from leadscore_export.featurizer.read_number import read_number_text
+from leadscore_export.featurizer.record_values import folded_text, number_text, trimmed
+
+Scalar = str | int | float | bool
+Value = TypeVar("Value", int, float)
+_ALWAYS_MISSING = ("", "null", "none", "n/a", "na", "-")
+_TRUE_WORDS = ("true", "1", "yes", "y", "t", "on")
+_FALSE_WORDS = ("false", "0", "no", "n", "f", "off")
+_MAX_VALUE = 4096  # characters
+_MAX_LIST = 65_536  # characters
+_CACHED_TEXTS = 4096
+
+
+class NoValue(Enum):
+    """Why a cell has no value for a feature. Both members fill the row alike."""
+
+    MISSING = "missing"
+    UNREADABLE = "unreadable"
+
+
+MISSING: Final = NoValue.MISSING
+UNREADABLE: Final = NoValue.UNREADABLE
+
+
+def missing_texts(further_tokens: Sequence[str] = ()) -> frozenset[str]:
+    """The folded texts that mean missing. `further_tokens`: The manifest's `missing_tokens`."""
+    return frozenset(folded_text(token) for token in (*_ALWAYS_MISSING, *further_tokens))
+
+
+def scalar_text(value: Scalar) -> str:
+    """A scalar as the text that categories are compared with: 5.0 is "5", True is "true"."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return number_text(value)
+
+
+def number_reader(missing: frozenset[str], unit: str | None) -> Callable[[Scalar], float | NoValue]:
+    """A reader of number cells. With the unit "fraction", "45%" is 0.45."""
+
+    def read_text(folded: str) -> float | NoValue:
+        if folded in missing:
+            return MISSING
+        number = read_number_text(folded, percent_is_fraction=unit == "fraction")
+        return UNREADABLE if number is None else number
+
+    of_text = _remembering(read_text)
+
+    def read(value: Scalar) -> float | NoValue:
+        if isinstance(value, str):
+            return of_text(value)
+        return UNREADABLE if isinstance(value, bool) else float(value)
+
+    return read
+
+
+def boolean_reader(missing: frozenset[str]) -> Callable[[Scalar], float | NoValue]:
+    """A reader of boolean cells, to 1.0 or 0.0. Its words take precedence over texts that mean missing."""
+    words: dict[str, float | NoValue] = dict.fromkeys(missing, MISSING)
+    words |= dict.fromkeys(_TRUE_WORDS, 1.0)
+    words |= dict.fromkeys(_FALSE_WORDS, 0.0)
+    of_text = _remembering(lambda folded: words.get(folded, UNREADABLE))
+
+    def read(value: Scalar) -> float | NoValue:
+        if not isinstance(value, str) and value in (0, 1):
+            return float(value)
+        return of_text(scalar_text(value))
+
+    return read
+
+
+def date_reader(missing: frozenset[str], date_order: str | None) -> Callable[[Scalar], float | NoValue]:
+    """A reader of date cells, to Unix ms."""
+
+    def read_text(folded: str) -> float | NoValue:
+        if folded in missing:
+            return MISSING
+        return _or_unreadable(read_date_text(folded, date_order))
+
+    of_text = _remembering(read_text)
+
+    def read(value: Scalar) -> float | NoValue:
+        if isinstance(value, str):
+            return of_text(value)
+        return UNREADABLE if isinstance(value, bool) else _or_unreadable(read_unix_time(float(value)))
+
+    return read
+
+
+def category_reader(
+    missing: frozenset[str], categories: Sequence[str], aliases: Mapping[str, str] | None = None
+) -> Callable[[Scalar], int | NoValue]:
+    """A reader of category cells, to an index in `categories`. UNREADABLE means none of them."""
+    words = vocabulary(categories, aliases)
+
+    def read_text(folded: str) -> int | NoValue:
+        index = words.get(folded)
+        return index if index is not None else MISSING if folded in missing else UNREADABLE
+
+    of_text = _remembering(read_text)
+    return lambda value: of_text(scalar_text(value))
+
+
+def vocabulary(categories: Sequence[str], aliases: Mapping[str, str] | None = None) -> dict[str, int]:
+    """The index of each category and alias by its folded text. A category takes precedence over an alias."""
+    words: dict[str, int] = {}
+    for index, category in enumerate(categories):
+        words.setdefault(folded_text(category), index)
+    for seen, canonical in (aliases or {}).items():
+        words.setdefault(folded_text(seen), words[folded_text(canonical)])
+    return words
+
+
+def _or_unreadable(milliseconds: float | None) -> float | NoValue:
+    return UNREADABLE if milliseconds is None else milliseconds
+
+
+def _remembering(read: Callable[[str], Value | NoValue]) -> Callable[[str], Value | NoValue]:
+    """A reader of unfolded texts with an LRU cache. More than 4096 characters are unreadable."""
+    remembered = lru_cache(_CACHED_TEXTS)(lambda text: read(folded_text(text)))
+
+    def read_text(text: str) -> Value | NoValue:
+        if len(text) > _MAX_VALUE and len(trimmed(text)) > _MAX_VALUE:
+            return UNREADABLE
+        return remembered(text)
+
+    return read_text
+
+
+def multi_reader(
+    missing: frozenset[str], categories: Sequence[str], separator: str
+) -> Callable[[Scalar], tuple[list[int], NoValue | None]]:
+    """A reader of one scalar, or of one element of an array.
+
+    It returns the indexes of the categories, and why there is no value. A text that is a category as a whole
+    stands for that category. Any other text is split at the separator. Unknown parts count as a value, but
+    name no category.
+    """
+    words = vocabulary(categories)
+    between = unicodedata.normalize("NFKC", separator)
+
+    def read(value: Scalar) -> tuple[list[int], NoValue | None]:
+        text = scalar_text(value)
+        if len(text) > _MAX_LIST:
+            return [], UNREADABLE
+        is_whole = between == "" or folded_text(text) in words
+        parts = [text] if is_whole else unicodedata.normalize("NFKC", text).split(between)
+        folded = [folded_text(part) for part in parts if part != ""]
+        has_value = any(part in words or part not in missing for part in folded)
+        return [words[part] for part in folded if part in words], None if has_value else MISSING
+
+    return read
