@@ -56,9 +56,11 @@ function readOptions() {
   try {
     const options = { records: text, seed: text, directory: text, keep: flag, json: flag };
     const { values } = parseArgs({ args: words, options });
+    const { keep, json, directory } = values;
     return {
-      ...{ keep: values.keep, json: values.json },
-      directory: values.directory === undefined ? projectFile('.local/demo') : resolve(values.directory),
+      keep,
+      json,
+      directory: directory === undefined ? projectFile('.local/demo') : resolve(directory),
       records: wholeNumber('--records', values.records ?? '4000', [1, maxRecords]),
       // The demo's model was trained on the leads of seed 7.
       seed: wholeNumber('--seed', values.seed ?? '2026', [0, 2 ** 32 - 1]),

@@ -23,14 +23,14 @@ export function renderRateChart(
   const withRecords = bars.filter(({ records }) => records > 0);
   const highest = Math.max(1e-9, ...withRecords.map(({ high }) => high));
   const decimals = decimalsOf(highest);
-  const lines = bars.map((bar) => ({ bar, figures: figuresOf(bar, decimals) }));
+  const lines = bars.map((entry) => ({ entry, figures: figuresOf(entry, decimals) }));
   const labelWidth = Math.max(0, ...bars.map(({ label }) => label.length));
   const figuresWidth = Math.max(0, ...lines.map(({ figures }) => figures.length));
   const barWidth = Math.max(10, Math.min(50, width - labelWidth - figuresWidth - 4));
   return lines
-    .map(({ bar, figures }) => {
-      const drawn = bar.records === 0 ? '' : drawBar(bar, { highest, barWidth });
-      return `${bar.label.padStart(labelWidth)}  ${drawn.padEnd(barWidth)}  ${figures}`.trimEnd();
+    .map(({ entry, figures }) => {
+      const drawn = entry.records === 0 ? '' : drawBar(entry, { highest, barWidth });
+      return `${entry.label.padStart(labelWidth)}  ${drawn.padEnd(barWidth)}  ${figures}`.trimEnd();
     })
     .join('\n');
 }

@@ -15,29 +15,35 @@ import { type Stack, startStack } from '../../stack/stack.js';
 
 /** The environment may hold an installation's settings: they must not reach the demo. */
 const clearedSettings = {
-  ...{ REDIS_URL: undefined, MONGODB_URL: undefined, KEY_PEPPER: undefined, HOST: undefined },
-  ...{ BASE_URL: undefined, DOCS_URL: undefined, CLOCK_OFFSET_MS: undefined, LOG_LEVEL: undefined },
+  REDIS_URL: undefined,
+  MONGODB_URL: undefined,
+  KEY_PEPPER: undefined,
+  HOST: undefined,
+  BASE_URL: undefined,
+  DOCS_URL: undefined,
+  CLOCK_OFFSET_MS: undefined,
+  LOG_LEVEL: undefined,
 };
+
+const filesIn = (directory: string) => ({
+  leads: join(directory, 'leads.csv'),
+  scores: join(directory, 'leads.scored.jsonl'),
+  changes: join(directory, 'changes.csv'),
+  rescored: join(directory, 'changes.scored.jsonl'),
+  gateway_log: join(directory, 'gateway.log'),
+  workers_log: join(directory, 'workers.log'),
+});
 
 /** The demo's own servers, gateway and worker pool, and the directory with their data, logs and the demo's files. */
 export class DemoService {
   readonly config: Config = readConfig(childEnvironment(clearedSettings), availableParallelism());
-  readonly files: Readonly<
-    Record<'leads' | 'scores' | 'changes' | 'rescored' | 'gateway_log' | 'workers_log', string>
-  >;
+  readonly files: ReturnType<typeof filesIn>;
   private servers: PrivateServers | undefined;
   private stack: Stack | undefined;
 
   /** @param directory an absolute path */
   constructor(private readonly directory: string) {
-    this.files = {
-      leads: join(directory, 'leads.csv'),
-      scores: join(directory, 'leads.scored.jsonl'),
-      changes: join(directory, 'changes.csv'),
-      rescored: join(directory, 'changes.scored.jsonl'),
-      gateway_log: join(directory, 'gateway.log'),
-      workers_log: join(directory, 'workers.log'),
-    };
+    this.files = filesIn(directory);
   }
 
   /** A path as a reader would type it: from the project's root when it is inside. */

@@ -98,8 +98,9 @@ def out_of_fold(rows: np.ndarray, converted: np.ndarray) -> np.ndarray:
 
 
 def platt(raw: np.ndarray, converted: np.ndarray) -> dict[str, float | str]:
-    """Fits likelihood = sigmoid(a * logit(raw) + b) to out-of-fold probabilities (Platt, 1999; no prior
-    correction).
+    """Fits likelihood = sigmoid(a * logit(raw) + b) to out-of-fold probabilities.
+
+    Source: Platt (1999), without prior correction.
     """
     log_odds = np.array([[logit(value)] for value in raw])
     fitted = LogisticRegression(C=1e9, tol=1e-10, max_iter=1000).fit(log_odds, converted)

@@ -1,6 +1,4 @@
-"""Makes a tidy record untidy in ways that the bundle format allows, and lists the changes for the golden
-file.
-"""
+"""Makes a tidy record untidy in ways that the bundle format allows, and lists the changes."""
 
 from __future__ import annotations
 

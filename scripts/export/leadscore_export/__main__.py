@@ -12,8 +12,9 @@ from leadscore_export.featurizer.featurizer import Featurizer
 
 
 def main() -> None:
-    """Reads one JSON record per line and prints one row per line: a list with null for NaN, or {"unusable":
-    reason}.
+    """Reads one JSON record per line and prints one row per line.
+
+    A row is a list with null for NaN, or {"unusable": reason}.
     """
     parser = argparse.ArgumentParser(prog="leadscore_export", description=__doc__)
     parser.add_argument("bundle", type=Path, help="bundle folder, or a manifest.json")

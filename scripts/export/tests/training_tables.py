@@ -37,6 +37,13 @@ LEVELS = ["Staff", "Manager", "Director", "VP"]
 
 PRODUCTS = ["Analytics", "Routing", "Sync"]
 
+DRAW = np.random.default_rng(5)
+X = DRAW.normal(size=(300, 2)).astype(np.float32)
+Y = (X[:, 0] + DRAW.normal(size=300) > 0).astype(int)
+FEATURES = [Number("a", impute=0), Number("b", impute=0)]
+FOREST = RandomForestClassifier(3, min_samples_leaf=9, random_state=0).fit(X, Y)
+LINE = LogisticRegression().fit(X, Y)
+
 
 @dataclass(frozen=True)
 class Leads:
@@ -110,27 +117,10 @@ def _lead(draw: random.Random) -> tuple[dict[str, Any], int]:
     return record, converted
 
 
-DRAW = np.random.default_rng(5)
-
-
-X = DRAW.normal(size=(300, 2)).astype(np.float32)
-
-
-Y = (X[:, 0] + DRAW.normal(size=300) > 0).astype(int)
-
-
-FEATURES = [Number("a", impute=0), Number("b", impute=0)]
-
-
-FOREST = RandomForestClassifier(3, min_samples_leaf=9, random_state=0).fit(X, Y)
-
-
 def refused(model: Any, advice: str, **changes: Any) -> None:
+    """Asserts that an export of two columns raises ExportError and writes nothing."""
     given: dict[str, Any] = {"X": X, "y": Y, "oof_raw": np.full(300, 0.5), **changes}
     features = given.pop("features", FEATURES)
     with pytest.raises(ExportError, match=advice):
         export_bundle(model, features, "never-written", name="n", version="1", **given)
     assert not Path("never-written").exists()
-
-
-LINE = LogisticRegression().fit(X, Y)

@@ -118,10 +118,10 @@ def typical_row(features: Sequence[Mapping[str, Any]], rows: Vector) -> list[flo
 def write_bundle(
     folder: Path, manifest: Mapping[str, Any], model: ConvertedModel, golden: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Writes the files into a folder, which is created if missing. Removes files of an earlier export that it
-    lacks.
+    """Writes the files into a folder, which is created if missing.
 
-    Raises ExportError before it writes anything if a file exceeds the service's limit.
+    Removes files of an earlier export that this bundle lacks. Raises ExportError before it writes anything if
+    a file exceeds the service's limit.
     """
     lines = "".join(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n" for line in golden)
     members = {

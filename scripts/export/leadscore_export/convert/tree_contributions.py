@@ -54,9 +54,7 @@ def tree_contributions(model: TreeModel, rows: npt.ArrayLike) -> tuple[Values, f
 
 
 def rows_within(model: TreeModel, seconds: float) -> int:
-    """The number of rows that can be explained in about that many seconds, on one core of an ordinary
-    machine.
-    """
+    """The number of rows that can be explained in about that many seconds on one core."""
     leaves, pairs = 0, 0
     waiting: list[tuple[Node, frozenset[int]]] = [(tree, frozenset()) for tree in model.trees]
     while waiting:

@@ -48,9 +48,7 @@ def training_rows(X: Any) -> Vector:
 
 
 def training_outcomes(y: Any, count: int) -> Vector:
-    """y as 0 or 1 for each of `count` rows. Raises ExportError that names the values in y and how to convert
-    them.
-    """
+    """y as 0 or 1 for each of `count` rows. Raises ExportError that says how to convert y."""
     outcomes = np.asarray(y)
     if outcomes.shape != (count,):
         advice = "; give y.ravel(), or one column of the table" if outcomes.shape == (count, 1) else ""
