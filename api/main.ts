@@ -1,68 +1,66 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import { createMetrics, listen, startAdminServer } from '../shared/admin-server.js';
-import { subscribeToChanges } from '../shared/changes.js';
-import { machineClock } from '../shared/clock.js';
-import { ClockWatch, observeClock } from '../shared/clock-watch.js';
-import { type Config, readConfig } from '../shared/config.js';
-import { messageOf } from '../shared/errors.js';
-import { requireFitRedis } from '../shared/fit-redis.js';
-import { callIdGenerator } from '../shared/identifiers.js';
-import { claimRedis } from '../shared/installation.js';
-import { Lifecycle } from '../shared/lifecycle.js';
-import { createLogger, type Logger } from '../shared/logger.js';
-import { NewestScores } from '../shared/newest-scores/newest-scores.js';
-import { leaseMsOf } from '../shared/quota/lease.js';
+import { type Config, readConfig } from '../shared/config/config.js';
+import { readSettings } from '../shared/config/read-settings.js';
+import { messageOf } from '../shared/contract/errors.js';
+import { callIdGenerator } from '../shared/contract/identifiers.js';
+import { LatestScores } from '../shared/latest-scores/latest-scores.js';
+import { createMetrics, listen, startAdminServer } from '../shared/process/admin-server.js';
+import { machineClock } from '../shared/process/clock.js';
+import { ClockWatch, observeClock } from '../shared/process/clock-watch.js';
+import { Lifecycle } from '../shared/process/lifecycle.js';
+import { createLogger, type Logger } from '../shared/process/logger.js';
+import { retryAtStart } from '../shared/process/start-step.js';
+import { leaseMsOf } from '../shared/quota/leases.js';
 import { Quota } from '../shared/quota/quota.js';
-import { readSettings } from '../shared/read-settings.js';
-import { connectionReady, connectRedis } from '../shared/redis.js';
-import { RedisPulse } from '../shared/redis-pulse.js';
-import { startStep } from '../shared/start-step.js';
-import { ApiKeyStore } from '../shared/store/api-keys.js';
-import { CallDocuments } from '../shared/store/call-documents.js';
-import { connectMongo } from '../shared/store/connect.js';
-import { ErasureStore } from '../shared/store/erasures.js';
-import { IdempotencyStore } from '../shared/store/idempotency.js';
-import { installationId } from '../shared/store/installation-id.js';
-import { KeySettingsStore } from '../shared/store/key-settings.js';
-import { ValidationStore } from '../shared/store/model-validation.js';
-import { loadManifest } from '../shared/store/model-versions.js';
-import { ModelStore } from '../shared/store/models.js';
-import { OrganisationStore } from '../shared/store/organisations.js';
-import { OutcomeStore } from '../shared/store/outcomes.js';
-import { PredictionStore } from '../shared/store/predictions.js';
-import { prepareDatabase } from '../shared/store/prepare.js';
-import { UsageLedger } from '../shared/store/usage-ledger.js';
-import { ValidationDailyStore } from '../shared/store/validation-daily.js';
-import { Admission } from './admission.js';
-import { createApp } from './app.js';
-import { BodiesUnderWay } from './bodies-under-way.js';
-import { CallMetrics } from './call-metrics.js';
-import { callerAddressBehind } from './caller-address.js';
-import { Directory } from './directory.js';
+import { subscribeToChanges } from '../shared/redis/changes.js';
+import { connectionReady, connectRedis } from '../shared/redis/connect.js';
+import { checkRedis, RedisHealth } from '../shared/redis/health.js';
+import { claimRedis } from '../shared/redis/owner.js';
+import { ApiKeyStore } from '../shared/store/accounts/api-keys.js';
+import { KeySettingsStore } from '../shared/store/accounts/key-settings.js';
+import { OrganisationStore } from '../shared/store/accounts/organisations.js';
+import { CallDocuments } from '../shared/store/calls/call-documents.js';
+import { ErasureStore } from '../shared/store/calls/erasures.js';
+import { IdempotencyStore } from '../shared/store/calls/idempotency.js';
+import { PredictionStore } from '../shared/store/calls/predictions.js';
+import { UsageLedger } from '../shared/store/calls/usage-ledger.js';
+import { connectMongo } from '../shared/store/connection/connect.js';
+import { installationId } from '../shared/store/connection/installation-id.js';
+import { prepareDatabase } from '../shared/store/connection/prepare-database.js';
+import { loadManifest } from '../shared/store/models/model-versions.js';
+import { ModelStore } from '../shared/store/models/models.js';
+import { ValidationStore } from '../shared/store/validation/model-validation.js';
+import { OutcomeStore } from '../shared/store/validation/outcomes.js';
+import { ValidationDailyStore } from '../shared/store/validation/validation-daily.js';
+import { AuthAttempts } from './auth/auth-attempts.js';
+import { Authenticator } from './auth/authenticate.js';
+import { callerAddressBehind } from './auth/client-ip.js';
+import { noteKeySettings } from './auth/key-settings.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
 import { LaneQueues } from './dispatch/lane-queues.js';
 import { blockMs, ReplyStream } from './dispatch/reply-stream.js';
-import { Drain } from './drain.js';
-import { observeGateway } from './gateway-metrics.js';
-import { HeavyCalls } from './heavy-calls.js';
-import { KeyStore } from './key-store.js';
-import { Metering } from './metering.js';
-import { noteKeySettings } from './note-key-settings.js';
-import { ownUrlOf } from './own-url.js';
-import { RateLimit } from './rate-limit/rate-limit.js';
+import { createApp } from './http/app.js';
+import { Drain } from './http/drain.js';
+import { CallMetrics, observeGateway } from './http/metrics.js';
+import { ownUrlOf } from './http/server.js';
+import { answerTransportErrors } from './http/transport-errors.js';
+import { IdempotencyKeys } from './idempotency/idempotency.js';
+import { Metering } from './metering/metering.js';
+import { CallVoider } from './metering/void-calls.js';
 import { Recorder } from './record/recorder.js';
-import { TakeBacks } from './record/take-backs.js';
-import { Replays } from './replays.js';
-import { answerTransportErrors } from './transport-errors.js';
-import { UnknownKeys } from './unknown-keys.js';
-import { Verdicts } from './verdicts.js';
+import { BodyMemory } from './request/body-memory.js';
+import { LargeBodies } from './request/large-bodies.js';
+import { RateLimit } from './request/rate-limit.js';
+import { Admission } from './scoring/admission.js';
+import { ModelVerdicts } from './scoring/model-verdicts.js';
+import { WorkspaceCache } from './scoring/workspace-cache.js';
 
 /** For the headers of a request to arrive; no more than its body has. */
-const longestHeadersMs = 10_000;
+const maxHeadersMs = 10_000;
 
 /** For Redis to answer one command. */
-const longestCommandMs = 2_000;
+const maxCommandMs = 2_000;
 
 /* The gateway: settings, connections, rooms, routes, start; stopped in reverse. */
 
@@ -77,8 +75,8 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const clock = machineClock(config.clockOffsetMs);
   const gatewayId = randomUUID();
   /** No single step of a call may take longer than the whole call. */
-  const shortestDeadlineMs = Math.min(config.requestTimeoutMs, config.webhookTimeoutMs);
-  const longestStepMs = Math.min(longestCommandMs, shortestDeadlineMs);
+  const minDeadlineMs = Math.min(config.requestTimeoutMs, config.webhookTimeoutMs);
+  const maxStepMs = Math.min(maxCommandMs, minDeadlineMs);
 
   const connect = (name: string, kind: 'commands' | 'blocking', pipelined = false) => {
     const redis = connectRedis({
@@ -87,9 +85,9 @@ async function start(config: Config, logger: Logger): Promise<void> {
       kind,
       logger,
       pipelined,
-      commandTimeoutMs: longestStepMs,
+      commandTimeoutMs: maxStepMs,
       // Changes come by themselves.
-      longestBlockMs: blockMs,
+      maxBlockMs: blockMs,
     });
     lifecycle.onStop(`redis ${name}`, async () => redis.disconnect());
     return redis;
@@ -99,41 +97,41 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const replyReader = connect('replies', 'blocking');
   const subscriber = connect('changes', 'blocking');
   await Promise.all([commands, jobs, replyReader, subscriber].map((redis) => connectionReady(redis)));
-  await startStep(() => requireFitRedis(commands, logger));
+  await retryAtStart(() => checkRedis(commands, logger));
   const mongo = await connectMongo(mongoUrl, { name: 'leadscore-gateway' });
   lifecycle.onStop('mongo', () => mongo.client.close());
   await prepareDatabase(mongo.database);
 
   const { database } = mongo;
-  const installation = await startStep(() => installationId(database));
-  await startStep(() => claimRedis(commands, installation));
+  const installation = await retryAtStart(() => installationId(database));
+  await retryAtStart(() => claimRedis(commands, installation));
   const keySettings = { brand: config.keyBrand, pepper: config.keyPepper };
   const ledger = new UsageLedger(database, clock);
   const predictions = new PredictionStore(database);
   const idempotency = new IdempotencyStore(database);
-  const keys = new KeyStore({
+  const keys = new Authenticator({
     keys: new ApiKeyStore(database),
     ...keySettings,
-    timeoutMs: shortestDeadlineMs,
-    unknownKeys: new UnknownKeys({ addressOf: callerAddressBehind(config.trustedProxies) }),
+    timeoutMs: minDeadlineMs,
+    unknownKeys: new AuthAttempts({ addressOf: callerAddressBehind(config.trustedProxies) }),
   });
   const models = new ModelStore(database);
-  const directory = new Directory({
+  const workspaces = new WorkspaceCache({
     organisations: new OrganisationStore(database),
     models,
     loadManifest: (modelId, version) => loadManifest(database, modelId, version),
   });
-  const verdicts = new Verdicts({ validation: new ValidationStore(database), clock, logger });
+  const verdicts = new ModelVerdicts({ validation: new ValidationStore(database), clock, logger });
   await subscribeToChanges(subscriber, {
     onChange: ({ kind, id }) => {
       if (kind === 'key') keys.forget(id);
-      else if (kind === 'validation') verdicts.forgetAll();
-      else directory.forgetAll();
+      else if (kind === 'validation') verdicts.invalidateAll();
+      else workspaces.invalidateAll();
     },
     onGap: () => {
-      keys.forgetAll();
-      directory.forgetAll();
-      verdicts.forgetAll();
+      keys.invalidateAll();
+      workspaces.invalidateAll();
+      verdicts.invalidateAll();
     },
   });
 
@@ -144,15 +142,15 @@ async function start(config: Config, logger: Logger): Promise<void> {
     idempotency,
   });
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
-  const newest = new NewestScores(commands);
-  const takeBacks = new TakeBacks({
+  const latest = new LatestScores(commands);
+  const callVoider = new CallVoider({
     voidCall: (callId) => recorder.voidCall(callId),
     quota,
-    newest,
+    latest,
     logger,
   });
-  lifecycle.onStop('take-backs', () => takeBacks.stop());
-  const metering = new Metering({ quota, clock, logger, takeBacks });
+  lifecycle.onStop('take-backs', () => callVoider.stop());
+  const metering = new Metering({ quota, clock, logger, callVoider });
   const queues = new LaneQueues(jobs, logger);
   await queues.start();
   lifecycle.onStop('lanes', () => queues.close());
@@ -162,26 +160,26 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const dispatcher = new Dispatcher({ gatewayId, queues, replies });
 
   const metrics = createMetrics();
-  observeGateway(metrics, { dispatcher, takeBacks });
+  observeGateway(metrics, { dispatcher, callVoider });
   observeClock(metrics, lifecycle.add(new ClockWatch(commands, logger)));
-  const pulse = lifecycle.add(new RedisPulse(commands));
+  const pulse = lifecycle.add(new RedisHealth(commands));
   // No command waits on these for as long as there is nothing to send: that they were lost would be noticed late, or never.
-  for (const quiet of [jobs, subscriber]) lifecycle.add(new RedisPulse(quiet));
-  const readiness = async () => pulse.complaint;
+  for (const quiet of [jobs, subscriber]) lifecycle.add(new RedisHealth(quiet));
+  const readiness = async () => pulse.problem;
   let drain: Drain | undefined;
   let ownUrl = '';
   const baseUrl = () => config.baseUrl ?? ownUrl;
   const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
-  const rateLimit = new RateLimit(commands, longestStepMs);
+  const rateLimit = new RateLimit(commands, maxStepMs);
   const newCallId = callIdGenerator();
   const app = createApp({
     score: {
       keys,
-      receiving: { rateLimit, clock, newCallId, limits: config, bodies: new BodiesUnderWay(config) },
-      heavyCalls: new HeavyCalls(),
+      receiving: { rateLimit, clock, newCallId, limits: config, bodies: new BodyMemory(config) },
+      largeBodies: new LargeBodies(),
       scoring: {
-        admission: new Admission({ directory, verdicts, clock }),
-        replays: new Replays({ redis: commands, store: idempotency, clock }),
+        admission: new Admission({ workspaces, verdicts, clock }),
+        idempotencyKeys: new IdempotencyKeys({ redis: commands, store: idempotency, clock }),
         metering,
         dispatcher,
         recorder,
@@ -189,10 +187,10 @@ async function start(config: Config, logger: Logger): Promise<void> {
       requestTimeoutMs: config.requestTimeoutMs,
       webhookTimeoutMs: config.webhookTimeoutMs,
     },
-    reading: { keys, directory, rateLimit, clock, newCallId, timeoutMs: config.requestTimeoutMs },
+    reading: { keys, workspaces, rateLimit, clock, newCallId, timeoutMs: config.requestTimeoutMs },
     verdicts,
     predictions,
-    newest,
+    latest,
     outcomes: new OutcomeStore(database),
     daily: new ValidationDailyStore(database),
     idempotency,
@@ -214,7 +212,7 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const server = createServer(
     {
       keepAliveTimeout: 65_000,
-      headersTimeout: Math.min(longestHeadersMs, config.bodyTimeoutMs),
+      headersTimeout: Math.min(maxHeadersMs, config.bodyTimeoutMs),
       requestTimeout: 0,
       connectionsCheckingInterval: Math.min(1_000, config.bodyTimeoutMs),
       // Checked further in, where the refusal gets the envelope.
@@ -229,8 +227,8 @@ async function start(config: Config, logger: Logger): Promise<void> {
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : config.port;
   ownUrl = ownUrlOf(config.host, port);
-  const longestCallMs = Math.max(config.requestTimeoutMs, config.webhookTimeoutMs);
-  drain = lifecycle.add(new Drain(server, longestCallMs));
+  const maxCallMs = Math.max(config.requestTimeoutMs, config.webhookTimeoutMs);
+  drain = lifecycle.add(new Drain(server, maxCallMs));
   lifecycle.listenForSignals();
   lifecycle.followParent();
   await noteKeySettings(new KeySettingsStore(database), keySettings, logger);

@@ -1,13 +1,13 @@
-import type { UsageReport } from '../shared/plans.js';
-import type { Verdict } from '../shared/verdict.js';
-import type { Admission } from './admission.js';
+import { untilEnded } from '../shared/async/timeouts.js';
+import type { UsageReport } from '../shared/contract/plans.js';
+import type { Verdict } from '../shared/contract/verdict.js';
 import type { Dispatcher, ScoredRows } from './dispatch/dispatcher.js';
-import type { Metering } from './metering.js';
-import { CallerGone } from './read-body.js';
+import type { IdempotencyKeys, Reply } from './idempotency/idempotency.js';
+import type { Metering } from './metering/metering.js';
 import type { Recorder } from './record/recorder.js';
-import type { Replays, Reply } from './replays.js';
-import type { ScoringCall } from './scoring-call.js';
-import { untilEnded } from './until-ended.js';
+import { CallerGone } from './request/read-body.js';
+import type { Admission } from './scoring/admission.js';
+import type { ScoringCall } from './scoring/scoring-call.js';
 
 /** What a scored call is answered with, before it is written out. */
 export interface ScoreOutcome {
@@ -21,9 +21,9 @@ export interface ScoreOutcome {
 export type WriteReply = (outcome: ScoreOutcome) => string;
 
 /** The rooms that the story walks through. */
-export interface ScoringRooms {
+export interface ScoringDeps {
   readonly admission: Admission;
-  readonly replays: Replays;
+  readonly idempotencyKeys: IdempotencyKeys;
   readonly metering: Metering;
   readonly dispatcher: Dispatcher;
   readonly recorder: Recorder;
@@ -40,28 +40,24 @@ export interface ScoringRooms {
  * 5. Record ledger row, predictions and the reply to replay, all or nothing: the commit point.
  * 6. Settle: the reservation becomes usage.
  */
-export async function scoreRecords(
-  call: ScoringCall,
-  write: WriteReply,
-  rooms: ScoringRooms,
-): Promise<Reply> {
-  const { admission, replays, metering, dispatcher, recorder } = rooms;
+export async function scoreRecords(call: ScoringCall, write: WriteReply, deps: ScoringDeps): Promise<Reply> {
+  const { admission, idempotencyKeys, metering, dispatcher, recorder } = deps;
   const story = async (ended: Promise<void>): Promise<Reply> => {
     const { organisation, model, verdict } = await admission.admit(call);
     const score = () => dispatcher.score(call, model, ended);
     const goesAhead = call.lane === 'singles' && metering.isFarFromStop(call, organisation);
     const ahead = goesAhead ? begun(score()) : undefined;
     const reservation = await metering.reserve(call, organisation);
-    return await reservation.undoneOnFailure(async () => {
+    return await reservation.compensateOnFailure(async () => {
       const rows = await (ahead ?? score());
       if (call.hasHungUp()) throw new CallerGone('the caller hung up while waiting');
       const writeWith = (usage: UsageReport) => write({ call, rows, verdict, usage });
       const recorded = await recorder.record({ call, model, rows, reservation, writeWith });
       const usage = await reservation.settle(rows);
-      return await replays.keepAsSent(call, recorded, writeWith(usage));
+      return await idempotencyKeys.updateStoredReply(call, recorded, writeWith(usage));
     });
   };
-  return await replays.once(call, () => untilEnded(story));
+  return await idempotencyKeys.once(call, () => untilEnded(story));
 }
 
 /** What nobody may come to wait for. */

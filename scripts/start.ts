@@ -1,12 +1,12 @@
 import { availableParallelism } from 'node:os';
-import { readConfig } from '../shared/config.js';
-import { messageOf } from '../shared/errors.js';
-import { Lifecycle } from '../shared/lifecycle.js';
-import { createLogger } from '../shared/logger.js';
-import { projectFile } from '../shared/project-root.js';
-import { readSettings } from '../shared/read-settings.js';
-import { type PrivateServers, privateServers } from './local-servers/private-servers.js';
-import { startStack } from './stack/stack.js';
+import { readConfig } from '../shared/config/config.js';
+import { readSettings } from '../shared/config/read-settings.js';
+import { messageOf } from '../shared/contract/errors.js';
+import { Lifecycle } from '../shared/process/lifecycle.js';
+import { createLogger } from '../shared/process/logger.js';
+import { projectFile } from '../shared/process/project-root.js';
+import { type PrivateServers, privateServers } from './servers/private-servers.js';
+import { startStack } from './servers/stack.js';
 
 /*
  * `npm start`: a gateway and a worker pool under one parent. Without REDIS_URL and MONGODB_URL it also runs private

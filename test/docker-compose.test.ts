@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { projectFile } from '../shared/project-root.js';
+import { projectFile } from '../shared/process/project-root.js';
 
 const contents = (path: string): string => readFileSync(projectFile(path), 'utf8');
 const found = (text: string, pattern: RegExp): string[] =>

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { expect } from 'chai';
-import { projectFile } from '../shared/project-root.js';
+import { projectFile } from '../shared/process/project-root.js';
 import { callCli } from './scripts/cli/cli-call.js';
 import { anchorsOf, codeWords, projectDocuments } from './support/sources/project-documents.js';
 import { projectSources } from './support/sources/project-sources.js';

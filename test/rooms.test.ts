@@ -95,7 +95,7 @@ const cases: readonly RuleCase[] = [
     good: { 'api/library/a.ts': '', 'shared/common.ts': '' },
   },
   {
-    title: 'the environment is read in shared/config.ts alone',
+    title: 'the environment is read in shared/config/config.ts alone',
     rule: environmentIsReadInOnePlace,
     bad: {
       'api/a.ts': lines('const a = 1;', 'const port = process.env.PORT;'),
@@ -110,7 +110,7 @@ const cases: readonly RuleCase[] = [
       'shared/deep/config.ts:1 reads process.env',
     ],
     good: {
-      'shared/config.ts': 'const a = process.env.PORT;\n',
+      'shared/config/config.ts': 'const a = process.env.PORT;\n',
       'scripts/setup.mjs': 'const a = process.env.PATH;\n',
       'scripts/setup/find.mjs': 'const a = process.env.PATH;\n',
       'api/a.ts': lines('// process.env', "const a = 'process.env';", 'const b = process.environment;'),
@@ -206,7 +206,7 @@ const cases: readonly RuleCase[] = [
     good: { 'api/a.ts': '\n'.repeat(300), 'api/b.lua': `${'\n'.repeat(299)}return 1` },
   },
   {
-    title: 'onnxruntime-node is imported by worker/inference-session.ts alone',
+    title: 'onnxruntime-node is imported by worker/models/inference-session.ts alone',
     rule: oneFileImportsOnnx,
     bad: {
       'worker/a.ts': lines('', "import { Tensor } from 'onnxruntime-node';"),
@@ -217,7 +217,7 @@ const cases: readonly RuleCase[] = [
       (place) => `${place} imports onnxruntime-node`,
     ),
     good: {
-      'worker/inference-session.ts': "import { Tensor } from 'onnxruntime-node';\n",
+      'worker/models/inference-session.ts': "import { Tensor } from 'onnxruntime-node';\n",
       'test/a.test.ts': "import { Tensor } from 'onnxruntime-node';\n",
       'api/a.ts': "const name = 'onnxruntime-node';\n",
     },
@@ -235,7 +235,7 @@ describe('the rooms of docs/architecture.md', () => {
     expect(paths).to.include.members([
       'api/main.ts',
       'worker/main.ts',
-      'shared/config.ts',
+      'shared/config/config.ts',
       'test/rooms.test.ts',
     ]);
     expect(sources.length).to.be.above(100);

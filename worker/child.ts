@@ -1,18 +1,17 @@
-import { type ChildConfig, readWorkerConfig } from '../shared/config.js';
-import { Lifecycle } from '../shared/lifecycle.js';
-import { createLogger, type Logger } from '../shared/logger.js';
-import { NewestScores } from '../shared/newest-scores/newest-scores.js';
-import { connectionReady, connectRedis } from '../shared/redis.js';
-import { lanes } from '../shared/score-job.js';
-import { connectMongo } from '../shared/store/connect.js';
-import { loadBundle, loadManifest } from '../shared/store/model-versions.js';
-import { PredictionStore } from '../shared/store/predictions.js';
-import { closeWorker } from './close-worker.js';
-import { InHand, noteDescriptor } from './in-hand.js';
-import { startLaneWorker } from './lane-worker.js';
-import { ModelRegistry } from './model-registry.js';
-import { aliveIntervalMs, type ChildMessage } from './pool-messages.js';
-import { beginChunk } from './score-chunk.js';
+import { type ChildConfig, readWorkerConfig } from '../shared/config/config.js';
+import { LatestScores } from '../shared/latest-scores/latest-scores.js';
+import { lanes } from '../shared/messages/score-job.js';
+import { Lifecycle } from '../shared/process/lifecycle.js';
+import { createLogger, type Logger } from '../shared/process/logger.js';
+import { connectionReady, connectRedis } from '../shared/redis/connect.js';
+import { PredictionStore } from '../shared/store/calls/predictions.js';
+import { connectMongo } from '../shared/store/connection/connect.js';
+import { loadBundle, loadManifest } from '../shared/store/models/model-versions.js';
+import { closeWorker, startLaneWorker } from './lanes/lane-worker.js';
+import { ModelRegistry } from './models/model-registry.js';
+import { CrashNoteWriter, noteDescriptor } from './pool/crash-note.js';
+import { aliveIntervalMs, type ChildMessage } from './pool/pool-child.js';
+import { beginChunk } from './scoring/score-chunk.js';
 
 /*
  * One worker process: connections, models, a BullMQ worker a lane. It reads from MongoDB and never writes to it, so a
@@ -43,20 +42,20 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
   lifecycle.onStop('mongo', () => mongo.client.close());
   const commands = connect('commands', 'commands');
   await connectionReady(commands);
-  const inHand = new InHand(noteDescriptor);
+  const crashNote = new CrashNoteWriter(noteDescriptor);
   const registry = new ModelRegistry(
     {
       loadBundle: (modelId, version) => loadBundle(mongo.database, modelId, version),
       loadManifest: (modelId, version) => loadManifest(mongo.database, modelId, version),
     },
     loadedModels,
-    (modelKey, run) => inHand.during(modelKey, run),
+    (modelKey, run) => crashNote.during(modelKey, run),
     (model, reason) => logger.warn({ model, reason }, 'a model is explained by occlusion'),
   );
   lifecycle.onStop('models', () => registry.close());
   const scoring = {
     registry,
-    newest: new NewestScores(commands),
+    latest: new LatestScores(commands),
     predictions: new PredictionStore(mongo.database),
     lookupTimeoutMs,
     retentionDays: config.retentionDays,

@@ -1,20 +1,20 @@
 import { availableParallelism } from 'node:os';
-import { createMetrics, startAdminServer } from '../shared/admin-server.js';
-import { ClockWatch, observeClock } from '../shared/clock-watch.js';
-import { readWorkerConfig, type WorkerConfig } from '../shared/config.js';
-import { messageOf } from '../shared/errors.js';
-import { Lifecycle } from '../shared/lifecycle.js';
-import { createLogger, type Logger } from '../shared/logger.js';
-import { readSettings } from '../shared/read-settings.js';
-import { connectRedis } from '../shared/redis.js';
-import { RedisPulse } from '../shared/redis-pulse.js';
-import { WorkerPool } from './pool.js';
-import { observePool, sweepCounter } from './pool-metrics.js';
-import { acquit, strikeCommand, strikesToQuarantine, suspect } from './quarantine.js';
-import { startScheduler } from './scheduler.js';
+import { readWorkerConfig, type WorkerConfig } from '../shared/config/config.js';
+import { readSettings } from '../shared/config/read-settings.js';
+import { messageOf } from '../shared/contract/errors.js';
+import { createMetrics, startAdminServer } from '../shared/process/admin-server.js';
+import { ClockWatch, observeClock } from '../shared/process/clock-watch.js';
+import { Lifecycle } from '../shared/process/lifecycle.js';
+import { createLogger, type Logger } from '../shared/process/logger.js';
+import { connectRedis } from '../shared/redis/connect.js';
+import { RedisHealth } from '../shared/redis/health.js';
+import { observePool, sweepCounter } from './pool/metrics.js';
+import { WorkerPool } from './pool/pool.js';
+import { endSuspension, strikeCommand, strikesToQuarantine, suspend } from './pool/quarantine.js';
+import { startScheduler } from './upkeep/scheduler.js';
 
 /** Until a worker that is stuck has been killed, and a little longer: others may be stuck in the same version. */
-const longestSuspicionMs = 8_000;
+const maxSuspensionMs = 8_000;
 
 /* The worker pool: processes that score, the scheduler of upkeep, and a port for operators. */
 
@@ -32,7 +32,7 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   lifecycle.add(await startScheduler({ ...config, redisUrl, mongoUrl }, logger, sweepCounter(metrics)));
   const redis = connectRedis({ url: redisUrl, name: 'leadscore-pool', kind: 'commands', logger });
   lifecycle.onStop('redis', async () => redis.disconnect());
-  const pulse = lifecycle.add(new RedisPulse(redis));
+  const pulse = lifecycle.add(new RedisHealth(redis));
   observeClock(metrics, lifecycle.add(new ClockWatch(redis, logger)));
   const strike = strikeCommand(redis);
   const onDeathOf = (modelKey: string) => {
@@ -42,20 +42,20 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
       (error: unknown) => logger.error({ model: modelKey, error }, 'a death could not be noted'),
     );
   };
-  const onSuspicion = (modelKey: string, isSuspect: boolean) => {
-    const told = isSuspect
-      ? suspect(redis, modelKey, Date.now() + longestSuspicionMs)
-      : acquit(redis, modelKey);
+  const onSuspension = (modelKey: string, isSuspended: boolean) => {
+    const told = isSuspended
+      ? suspend(redis, modelKey, Date.now() + maxSuspensionMs)
+      : endSuspension(redis, modelKey);
     told.catch((error: unknown) => logger.warn({ model: modelKey, error }, 'a suspicion could not be told'));
   };
-  const pool = lifecycle.add(new WorkerPool({ workers: config.workers, logger, onDeathOf, onSuspicion }));
+  const pool = lifecycle.add(new WorkerPool({ workers: config.workers, logger, onDeathOf, onSuspension }));
   lifecycle.add(observePool(metrics, { pool, workers: config.workers, redis }));
   lifecycle.add(
     await startAdminServer({
       host: config.host,
       port: config.workerAdminPort,
       registry: metrics,
-      readiness: async () => (pool.readyCount > 0 ? pulse.complaint : 'no worker process is ready'),
+      readiness: async () => (pool.readyCount > 0 ? pulse.problem : 'no worker process is ready'),
     }),
   );
   await pool.start();

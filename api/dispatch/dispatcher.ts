@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ApiError } from '../../shared/errors.js';
+import { ApiError } from '../../shared/contract/errors.js';
 import {
   type ChunkReply,
   type ExplainMethod,
@@ -11,14 +11,14 @@ import {
   type PartReply,
   type RefusedPart,
   type ScoredPart,
-} from '../../shared/score-job.js';
-import type { AdmittedModel } from '../admission.js';
-import { msUntil, type ScoringCall } from '../scoring-call.js';
-import { FairWindow } from './fair-window.js';
+} from '../../shared/messages/score-job.js';
+import type { AdmittedModel } from '../scoring/admission.js';
+import { msUntil, type ScoringCall } from '../scoring/scoring-call.js';
+import { FairQueue } from './fair-queue.js';
 import type { LaneQueues } from './lane-queues.js';
+import { type ChunkTarget, MicroBatcher } from './micro-batcher.js';
 import { refusal } from './refusal.js';
 import type { ReplyStream } from './reply-stream.js';
-import { type ChunkTarget, SingleCoalescer } from './single-coalescer.js';
 
 /** What the workers say of a call, column by column in the order of its records, with what each was scored from. */
 export interface ScoredRows {
@@ -34,7 +34,7 @@ export interface DispatcherOptions {
 }
 
 /** Some ten seconds of work for two cores: what comes beyond it could not be answered in time. */
-const mostWaitingChunks = 1_000;
+const maxWaitingChunks = 1_000;
 
 interface OutgoingChunk {
   readonly target: ChunkTarget;
@@ -51,14 +51,14 @@ interface OutgoingChunk {
  * 4. At the deadline what was sent is dropped, so that no worker starts what nobody waits for.
  */
 export class Dispatcher {
-  private readonly singles: SingleCoalescer;
-  private readonly windows: Readonly<Record<Lane, FairWindow>>;
+  private readonly singles: MicroBatcher;
+  private readonly windows: Readonly<Record<Lane, FairQueue>>;
 
   constructor(private readonly options: DispatcherOptions) {
     const windowOf = (lane: Lane) =>
-      new FairWindow({ size: () => options.queues.windowSize(lane), mostWaiting: mostWaitingChunks });
+      new FairQueue({ size: () => options.queues.windowSize(lane), maxWaiting: maxWaitingChunks });
     this.windows = { singles: windowOf('singles'), batches: windowOf('batches') };
-    this.singles = new SingleCoalescer({
+    this.singles = new MicroBatcher({
       inTurn: ({ organisationId }, timeoutMs, send) =>
         this.windows.singles.run(organisationId, timeoutMs, send),
       send: (target, parts, timeoutMs) => this.sendNow({ target, lane: 'singles', parts, timeoutMs }),

@@ -1,17 +1,17 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { errorLog } from '../../shared/error-log.js';
-import type { Logger } from '../../shared/logger.js';
-import { payloadKey, queuePrefix } from '../../shared/redis-keys.js';
 import {
   type ChunkJob,
   encodePayload,
   type Lane,
   laneQueueName,
   lanes,
-  longestInJob,
+  maxInJob,
   type OutgoingPayload,
-} from '../../shared/score-job.js';
+} from '../../shared/messages/score-job.js';
+import { errorLog } from '../../shared/process/error-log.js';
+import type { Logger } from '../../shared/process/logger.js';
+import { payloadKey, queuePrefix } from '../../shared/redis/keys.js';
 
 /** Singles grow together while they wait for their turn, so few chunks of them are better than many. */
 const windows = {
@@ -43,7 +43,7 @@ export class LaneQueues {
     if (queue === undefined) throw new Error(`there is no lane ${lane}`);
     const { chunk } = payload;
     const text = encodePayload(payload);
-    const isShort = text.length <= longestInJob;
+    const isShort = text.length <= maxInJob;
     const job: ChunkJob = { chunk, ...(isShort ? { payload: text } : {}) };
     await Promise.all([
       this.redis.set(payloadKey(chunk), isShort ? '' : text, 'PX', timeoutMs),

@@ -1,12 +1,12 @@
-import { ApiError } from '../../shared/errors.js';
-import type { KnownFields } from '../../shared/known-fields.js';
-import { maxProblemsNamed, nothingKnown, type RefusedPart } from '../../shared/score-job.js';
-import type { ScoringCall } from '../scoring-call.js';
+import { ApiError } from '../../shared/contract/errors.js';
+import type { KnownFields } from '../../shared/messages/field-slots.js';
+import { maxProblemsNamed, nothingKnown, type RefusedPart } from '../../shared/messages/score-job.js';
+import type { ScoringCall } from '../scoring/scoring-call.js';
 
 /** Characters of a caller's field name that a message carries. */
-const longestSentName = 100;
+const maxSentName = 100;
 /** Names of a record that a message carries. */
-const mostSentNames = 5;
+const maxSentNames = 5;
 
 /**
  * The error for records that cannot be featurized: it names at most five of the problems, each with the name under which
@@ -51,7 +51,7 @@ const asSent = (name: string | undefined): string =>
 function namesIn(fields: Readonly<Record<string, unknown>>): string {
   const names: string[] = [];
   for (const name in fields) {
-    if (names.length === mostSentNames) return ` (it has ${names.join('; ')}; and others)`;
+    if (names.length === maxSentNames) return ` (it has ${names.join('; ')}; and others)`;
     const value = fields[name];
     const kind = Array.isArray(value) ? ', a list' : typeof value === 'object' && value ? ', an object' : '';
     names.push(`${shownName(name)}${kind}`);
@@ -60,4 +60,4 @@ function namesIn(fields: Readonly<Record<string, unknown>>): string {
 }
 
 const shownName = (name: string): string =>
-  JSON.stringify(name.length > longestSentName ? `${name.slice(0, longestSentName - 1)}…` : name);
+  JSON.stringify(name.length > maxSentName ? `${name.slice(0, maxSentName - 1)}…` : name);

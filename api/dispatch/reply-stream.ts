@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import type { Logger } from '../../shared/logger.js';
-import { replyStreamKey } from '../../shared/redis-keys.js';
-import type { ChunkReply } from '../../shared/score-job.js';
-import { untilAborted } from '../../shared/until-aborted.js';
+import { withSignal } from '../../shared/async/timeouts.js';
+import type { ChunkReply } from '../../shared/messages/score-job.js';
+import type { Logger } from '../../shared/process/logger.js';
+import { replyStreamKey } from '../../shared/redis/keys.js';
 
 export interface ReplyStreamOptions {
   readonly gatewayId: string;
@@ -21,7 +21,7 @@ interface Waiter {
 
 /** The longest that it waits inside Redis at once. */
 export const blockMs = 2_000;
-const mostRepliesAtOnce = 64;
+const maxRepliesAtOnce = 64;
 const retryMs = 100;
 const trimEvery = 64;
 
@@ -83,14 +83,14 @@ export class ReplyStream {
       try {
         const replies = this.options.blocking.xread(
           'COUNT',
-          mostRepliesAtOnce,
+          maxRepliesAtOnce,
           'BLOCK',
           blockMs,
           'STREAMS',
           this.key,
           this.lastId,
         );
-        const streams = await untilAborted(signal, replies);
+        const streams = await withSignal(signal, replies);
         for (const [, entries] of streams ?? []) for (const [id, values] of entries) this.receive(id, values);
         if (streams === null) this.whenQuiet();
       } catch (error) {

@@ -1,4 +1,4 @@
-import { type ErrorName, errorTable } from '../../shared/errors.js';
+import { type ErrorName, errorTable } from '../../shared/contract/errors.js';
 import { errorNames, exampleEnvelope } from '../openapi/error-responses.js';
 import { type Html, html } from './html.js';
 import { type Page, pageFrame } from './page-frame.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { projectFile } from '../../shared/project-root.js';
+import { projectFile } from '../../shared/process/project-root.js';
 import { type Html, html, trusted } from './html.js';
 
 export interface Page {

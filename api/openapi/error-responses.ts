@@ -1,6 +1,6 @@
-import { ApiError, type ErrorName, errorTable } from '../../shared/errors.js';
-import type { Verdict } from '../../shared/verdict.js';
-import { errorEnvelope } from '../middleware/error-reply.js';
+import { ApiError, type ErrorName, errorTable } from '../../shared/contract/errors.js';
+import type { Verdict } from '../../shared/contract/verdict.js';
+import { errorEnvelope } from '../http/middleware/error-reply.js';
 import { deployBlockedSchema, errorSchema } from '../schemas/error.js';
 import { exampleModelId } from './examples.js';
 import { headers, optional, rateHeaders } from './headers.js';

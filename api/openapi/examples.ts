@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { projectFile } from '../../shared/project-root.js';
+import { projectFile } from '../../shared/process/project-root.js';
 import type { Examples } from './openapi-types.js';
 
 /** The model that the examples name. */

@@ -1,4 +1,4 @@
-import { mostTogetherBytes } from '../../shared/store/document-bytes.js';
+import { maxCommandBytes } from '../../shared/store/calls/call-documents.js';
 
 /** One call's writes on their way to a commit. */
 interface Waiting<Entry> {
@@ -19,7 +19,7 @@ export interface GroupCommitOptions<Entry> {
 
 /** Entries at least this heavy gain nothing from company. */
 const heavyWeight = 200;
-const heavyBytes = 1024 * 1024;
+const largeBytes = 1024 * 1024;
 const heaviestGroup = 1_000;
 /** Groups of light entries under way at once: while they are, the next one gathers. */
 const groupsUnderWay = 2;
@@ -38,7 +38,7 @@ export class GroupCommit<Entry> {
   /** Resolves when the entry is committed; rejects with what its commit failed with. */
   async commit(entry: Entry): Promise<void> {
     const { weightOf, bytesOf } = this.options;
-    if (weightOf(entry) >= heavyWeight || bytesOf(entry) >= heavyBytes) return await this.commitAlone(entry);
+    if (weightOf(entry) >= heavyWeight || bytesOf(entry) >= largeBytes) return await this.commitAlone(entry);
     await new Promise<void>((resolve, reject) => {
       this.waiting.push({ entry, resolve, reject });
       this.schedule();
@@ -67,7 +67,7 @@ export class GroupCommit<Entry> {
     for (const { entry } of this.waiting) {
       weight += weightOf(entry);
       bytes += bytesOf(entry);
-      if (count > 0 && (weight > heaviestGroup || bytes > mostTogetherBytes)) break;
+      if (count > 0 && (weight > heaviestGroup || bytes > maxCommandBytes)) break;
       count += 1;
     }
     return this.waiting.splice(0, count);

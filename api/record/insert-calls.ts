@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { MongoError, MongoServerError, MongoServerSelectionError } from 'mongodb';
-import type { CallDocument, WriteReport } from '../../shared/store/call-documents.js';
-import { untilTooLate } from '../../shared/store/in-time.js';
+import type { CallDocument, WriteReport } from '../../shared/store/calls/call-documents.js';
+import { withMongoSignal } from '../../shared/store/connection/mongo-errors.js';
 import { CommitUnknown } from './transaction.js';
 
 export interface CallWriting {
@@ -16,7 +16,7 @@ const comesBack = new Set([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436]);
 /** With these it takes up nothing: it is not the one that takes writes, or the command is too large to be read at all. */
 const nothingDone = new Set([10_107, 13_435, 10_334]);
 const firstDelayMs = 5;
-const longestDelayMs = 100;
+const maxDelayMs = 100;
 
 /** A document was not written, since a void row was in its place, and never will be. */
 export class CallIsVoid extends Error {
@@ -38,11 +38,12 @@ export async function insertCalls(
 ): Promise<(Error | undefined)[]> {
   const signal = AbortSignal.timeout(timeoutMs);
   let mayBeWritten = false;
-  for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, longestDelayMs)) {
+  for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, maxDelayMs)) {
     try {
-      const report = await untilTooLate(signal, insertEach(documents, signal));
+      const report = await withMongoSignal(signal, insertEach(documents, signal));
       mayBeWritten = true;
-      if (report.isConfirmed) return await untilTooLate(signal, outcomes(documents, report, recordedCalls));
+      if (report.isConfirmed)
+        return await withMongoSignal(signal, outcomes(documents, report, recordedCalls));
     } catch (cause) {
       if (signal.aborted) throw new CommitUnknown('the calls were not confirmed in time', { cause });
       mayBeWritten ||= !saysNothingDone(cause);

@@ -1,11 +1,11 @@
 import { type MongoClient, MongoServerError } from 'mongodb';
-import { ApiError } from '../../shared/errors.js';
-import type { CallDocuments } from '../../shared/store/call-documents.js';
-import type { IdempotencyStore } from '../../shared/store/idempotency.js';
-import type { UsageLedger } from '../../shared/store/usage-ledger.js';
-import { RecordedInVain } from '../metering.js';
-import { RecordedElsewhere } from '../replays.js';
-import { type CallEntry, documentsOf, entryOf, longestTimeoutMs, type ScoredCall } from './call-entry.js';
+import { ApiError } from '../../shared/contract/errors.js';
+import type { CallDocuments } from '../../shared/store/calls/call-documents.js';
+import type { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
+import type { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
+import { IdempotencyConflict } from '../idempotency/idempotency.js';
+import { RecordedButUnanswered } from '../metering/metering.js';
+import { type CallEntry, documentsOf, entryOf, maxTimeoutMs, type ScoredCall } from './documents.js';
 import { GroupCommit } from './group-commit.js';
 import { insertCalls } from './insert-calls.js';
 import { CommitUnknown, inTransaction } from './transaction.js';
@@ -42,7 +42,7 @@ export class Recorder {
   /**
    * Records a call.
    * @returns the reply that was kept to be replayed, if any
-   * @throws RecordedInVain when it is not certain in time whether it was recorded; RecordedElsewhere when another call
+   * @throws RecordedButUnanswered when it is not certain in time whether it was recorded; IdempotencyConflict when another call
    * was recorded under the same Idempotency-Key; ApiError refusedRequest when it is too large to be recorded, internalError
    * when it was not recorded
    */
@@ -53,14 +53,17 @@ export class Recorder {
       await (isOneDocument ? this.inserts : this.transactions).commit(entry);
       return entry.reply?.reply;
     } catch (error) {
-      if (isDuplicateReply(error)) throw new RecordedElsewhere('the Idempotency-Key was used meanwhile');
+      if (isDuplicateReply(error)) throw new IdempotencyConflict('the Idempotency-Key was used meanwhile');
       if (!(error instanceof CommitUnknown)) {
         throw new ApiError('internalError', 'The scores could not be recorded.', {
           cause: error,
           retryAfterSeconds: 1,
         });
       }
-      throw new RecordedInVain('It could not be confirmed in time that the scores were recorded.', error);
+      throw new RecordedButUnanswered(
+        'It could not be confirmed in time that the scores were recorded.',
+        error,
+      );
     }
   }
 
@@ -91,7 +94,7 @@ export class Recorder {
       insertEach: calls.insertEach.bind(calls),
       recordedCalls: ledger.recordedCalls.bind(ledger),
     };
-    return insertCalls(writing, documentsOf(entries), { timeoutMs: longestTimeoutMs(entries) });
+    return insertCalls(writing, documentsOf(entries), { timeoutMs: maxTimeoutMs(entries) });
   }
 
   private async transact(entries: readonly CallEntry[]): Promise<readonly undefined[]> {
@@ -103,7 +106,7 @@ export class Recorder {
         await idempotency.insert(replies, options);
         await calls.insert(documentsOf(entries), options);
       },
-      { timeoutMs: longestTimeoutMs(entries) },
+      { timeoutMs: maxTimeoutMs(entries) },
     );
     return entries.map(() => undefined);
   }

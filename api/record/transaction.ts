@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type ClientSession, type MongoClient, MongoError } from 'mongodb';
-import type { WriteOptions } from '../../shared/store/connect.js';
-import { untilTooLate } from '../../shared/store/in-time.js';
+import type { WriteOptions } from '../../shared/store/connection/connect.js';
+import { withMongoSignal } from '../../shared/store/connection/mongo-errors.js';
 
 /** A transaction whose commit was sent and not confirmed: it may have happened or not. */
 export class CommitUnknown extends Error {
@@ -9,7 +9,7 @@ export class CommitUnknown extends Error {
 }
 
 const firstDelayMs = 5;
-const longestDelayMs = 100;
+const maxDelayMs = 100;
 const transient = 'TransientTransactionError';
 
 /**
@@ -24,7 +24,7 @@ export async function inTransaction(
   { timeoutMs }: { readonly timeoutMs: number },
 ): Promise<void> {
   const signal = AbortSignal.timeout(timeoutMs);
-  for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, longestDelayMs)) {
+  for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, maxDelayMs)) {
     const session = client.startSession();
     try {
       await attempt(session, write, signal);
@@ -46,10 +46,10 @@ async function attempt(
 ): Promise<void> {
   session.startTransaction({ writeConcern: { w: 'majority' } });
   try {
-    await untilTooLate(signal, write({ session, signal }));
+    await withMongoSignal(signal, write({ session, signal }));
   } catch (error) {
     // A server that does not answer forgets the transaction by itself.
-    await untilTooLate(signal, session.abortTransaction()).catch(() => undefined);
+    await withMongoSignal(signal, session.abortTransaction()).catch(() => undefined);
     throw error;
   }
   await commit(session, signal);
@@ -59,7 +59,7 @@ async function attempt(
 async function commit(session: ClientSession, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
-      await untilTooLate(signal, session.commitTransaction());
+      await withMongoSignal(signal, session.commitTransaction());
       return;
     } catch (error) {
       if (error instanceof MongoError && error.hasErrorLabel(transient)) throw error;

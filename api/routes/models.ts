@@ -1,15 +1,15 @@
 import type { Middleware } from 'koa';
-import type { Feature } from '../../shared/bundle/manifest.js';
-import type { Model } from '../../shared/store/models.js';
-import type { Verdict } from '../../shared/verdict.js';
-import { findModel } from '../admission.js';
-import type { ExplainMethods } from '../explain-methods.js';
-import type { Verdicts } from '../verdicts.js';
-import { pathParameter, type ReadingRooms, readingRoute } from './reading.js';
+import type { Feature } from '../../shared/bundle/manifest/manifest.js';
+import type { Verdict } from '../../shared/contract/verdict.js';
+import type { Model } from '../../shared/store/models/models.js';
+import { findModel } from '../scoring/admission.js';
+import type { ExplainMethods } from '../scoring/explain-methods.js';
+import type { ModelVerdicts } from '../scoring/model-verdicts.js';
+import { pathParameter, type ReadingDeps, readingRoute } from './reading.js';
 
 /** `GET /v1/models`: the organisation's models. */
-export function modelsRoute(rooms: ReadingRooms, verdicts: Verdicts): Middleware {
-  return readingRoute(rooms, async (_context, { models }) => ({
+export function modelsRoute(deps: ReadingDeps, verdicts: ModelVerdicts): Middleware {
+  return readingRoute(deps, async (_context, { models }) => ({
     models: await Promise.all(
       models
         .filter((model) => model.deleted_at === undefined)
@@ -20,15 +20,15 @@ export function modelsRoute(rooms: ReadingRooms, verdicts: Verdicts): Middleware
 
 /** `GET /v1/models/{model_id}`: one model with its fields, and its verdict with the gates. */
 export function modelRoute(
-  rooms: ReadingRooms,
-  verdicts: Verdicts,
+  deps: ReadingDeps,
+  verdicts: ModelVerdicts,
   explainMethods: ExplainMethods,
 ): Middleware {
-  return readingRoute(rooms, async (context, reader) => {
+  return readingRoute(deps, async (context, reader) => {
     const modelId = pathParameter(context, 'model_id');
-    const workspace = await rooms.directory.workspaceFor(reader.organisation._id, modelId);
+    const workspace = await deps.workspaces.workspaceFor(reader.organisation._id, modelId);
     const model = findModel(workspace ?? reader, modelId);
-    const compiled = await rooms.directory.manifest(model._id, model.version);
+    const compiled = await deps.workspaces.manifest(model._id, model.version);
     if (compiled === undefined) throw new Error(`version ${model.version} of ${model._id} is not stored`);
     const { manifest, knownFields } = compiled;
     const scored = { id: model._id, version: model.version, knownFields, otherModelIds: [] };

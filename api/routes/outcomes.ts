@@ -1,26 +1,24 @@
 import type { Middleware } from 'koa';
-import { ApiError } from '../../shared/errors.js';
-import { firstYear, isoInstant, lastYear } from '../../shared/iso-instant.js';
-import { isTooFarAhead, mostDaysAhead } from '../../shared/outcome-date.js';
-import type { Outcome, OutcomeStore } from '../../shared/store/outcomes.js';
-import type { BodiesUnderWay } from '../bodies-under-way.js';
-import { boundValues, mostValues } from '../body-values.js';
-import type { HeavyCalls } from '../heavy-calls.js';
-import { parseJson } from '../parse-json.js';
-import { type BodyLimits, bodyText, readBody } from '../read-body.js';
-import { requireJson } from '../require-json.js';
+import { firstYear, isoInstant, isTooFarAhead, lastYear, maxDaysAhead } from '../../shared/contract/dates.js';
+import { ApiError } from '../../shared/contract/errors.js';
+import type { Outcome, OutcomeStore } from '../../shared/store/validation/outcomes.js';
+import type { BodyMemory } from '../request/body-memory.js';
+import { boundValues, maxValues } from '../request/body-values.js';
+import type { LargeBodies } from '../request/large-bodies.js';
+import { parseJson } from '../request/parse-json.js';
+import { type BodyLimits, bodyText, readBody, requireJson } from '../request/read-body.js';
 import { type OutcomesRequest, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { compileCheck } from '../schemas/validator.js';
-import { type ReadingRooms, receivingRoute } from './reading.js';
+import { type ReadingDeps, receivingRoute } from './reading.js';
 
-const mostOutcomes = outcomesRequestSchema.properties.outcomes.maxItems;
+const maxOutcomes = outcomesRequestSchema.properties.outcomes.maxItems;
 
 /** What outcomes pass through. */
-export interface OutcomesRooms {
+export interface OutcomesDeps {
   readonly store: OutcomeStore;
-  readonly heavyCalls: HeavyCalls;
+  readonly largeBodies: LargeBodies;
   readonly limits: BodyLimits;
-  readonly bodies: BodiesUnderWay;
+  readonly bodies: BodyMemory;
 }
 
 /**
@@ -28,11 +26,11 @@ export interface OutcomesRooms {
  * changes nothing. A test key's call is checked and answered, and nothing of it is kept.
  */
 export function outcomesRoute(
-  rooms: ReadingRooms,
-  { store, heavyCalls, limits, bodies }: OutcomesRooms,
+  deps: ReadingDeps,
+  { store, largeBodies, limits, bodies }: OutcomesDeps,
 ): Middleware {
   const check = compileCheck<OutcomesRequest>(outcomesRequestSchema);
-  return receivingRoute(rooms, {
+  return receivingRoute(deps, {
     receive: async (context, { apiKey }) => {
       const body = await readBody(context.req, limits, bodies.begin(apiKey.organisation_id));
       requireJson(context);
@@ -40,20 +38,20 @@ export function outcomesRoute(
       const call = {
         body,
         apiKey,
-        deadline: { monotonicMs: performance.now() + rooms.timeoutMs },
+        deadline: { monotonicMs: performance.now() + deps.timeoutMs },
         hasHungUp: () => socket.destroyed,
       };
-      return await heavyCalls.inTurn(call, async ({ breathe }) => {
+      return await largeBodies.inTurn(call, async ({ yieldToEventLoop }) => {
         const text = bodyText(body);
-        boundValues(body, { most: mostValues.ofOutcomes, advice: 'send only what became of each lead' });
+        boundValues(body, { most: maxValues.ofOutcomes, advice: 'send only what became of each lead' });
         const parsed = parseJson(text);
-        await breathe();
-        return outcomesOf(check(parsed), rooms.clock.now());
+        await yieldToEventLoop();
+        return outcomesOf(check(parsed), deps.clock.now());
       });
     },
     answer: async (_context, { organisation, apiKey }, outcomes) => {
       if (apiKey.kind === 'test') return { accepted: outcomes.length, test: true };
-      const receivedAt = new Date(rooms.clock.now());
+      const receivedAt = new Date(deps.clock.now());
       await store
         .record({ organisationId: organisation._id, outcomes, receivedAt })
         .catch((cause: unknown) => {
@@ -68,11 +66,11 @@ export function outcomesRoute(
 /** @throws ApiError naming the first entry that is wrong */
 function outcomesOf({ outcomes }: OutcomesRequest, nowMs: number): Outcome[] {
   if (outcomes.length === 0)
-    throw new ApiError('refusedRequest', `There are no outcomes: send between 1 and ${mostOutcomes}.`);
-  if (outcomes.length > mostOutcomes) {
+    throw new ApiError('refusedRequest', `There are no outcomes: send between 1 and ${maxOutcomes}.`);
+  if (outcomes.length > maxOutcomes) {
     throw new ApiError(
       'refusedRequest',
-      `The call has ${outcomes.length} outcomes; at most ${mostOutcomes} are taken in one call.`,
+      `The call has ${outcomes.length} outcomes; at most ${maxOutcomes} are taken in one call.`,
     );
   }
   return outcomes.map(({ crm_id, converted, at: text }, index) => {
@@ -81,7 +79,7 @@ function outcomesOf({ outcomes }: OutcomesRequest, nowMs: number): Outcome[] {
     const must =
       at === undefined
         ? `must be an ISO 8601 date or date and time of the years ${firstYear} to ${lastYear}, such as 2026-11-21T14:05:00Z`
-        : `must not be more than ${mostDaysAhead} days ahead for a lead that has converted`;
+        : `must not be more than ${maxDaysAhead} days ahead for a lead that has converted`;
     throw new ApiError('refusedRequest', `outcomes[${index}].at ${must}, but is "${text}".`);
   });
 }

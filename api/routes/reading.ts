@@ -1,17 +1,17 @@
 import type { Context, Middleware } from 'koa';
-import type { Clock } from '../../shared/clock.js';
-import { ApiError } from '../../shared/errors.js';
-import type { ApiKey } from '../../shared/store/api-keys.js';
-import { OutOfTime, withinTime } from '../../shared/within-time.js';
-import type { Directory, Workspace } from '../directory.js';
-import type { KeyStore } from '../key-store.js';
-import type { RateLimit } from '../rate-limit/rate-limit.js';
-import { takeSlot } from '../receive-call.js';
+import { TimedOut, withTimeout } from '../../shared/async/timeouts.js';
+import { ApiError } from '../../shared/contract/errors.js';
+import type { Clock } from '../../shared/process/clock.js';
+import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
+import type { Authenticator } from '../auth/authenticate.js';
+import type { RateLimit } from '../request/rate-limit.js';
+import { takeSlot } from '../request/receive-call.js';
+import type { Workspace, WorkspaceCache } from '../scoring/workspace-cache.js';
 
 /** What every reading endpoint passes through. */
-export interface ReadingRooms {
-  readonly keys: KeyStore;
-  readonly directory: Directory;
+export interface ReadingDeps {
+  readonly keys: Authenticator;
+  readonly workspaces: WorkspaceCache;
   readonly rateLimit: RateLimit;
   readonly clock: Clock;
   readonly newCallId: (nowMs: number) => string;
@@ -33,16 +33,16 @@ type ReadAnswer = Record<string, unknown> | undefined;
  * @throws (the middleware) ApiError invalidApiKey, rateLimited, internalError at the deadline, and what `answer` throws
  */
 export const readingRoute = (
-  rooms: ReadingRooms,
+  deps: ReadingDeps,
   answer: (context: Context, reader: Reader) => Promise<ReadAnswer>,
-): Middleware => receivingRoute(rooms, { receive: async () => undefined, answer });
+): Middleware => receivingRoute(deps, { receive: async () => undefined, answer });
 
 /**
  * As `readingRoute`, for calls with a body. The time in which it arrives is not the service's: it does not count.
  * @param steps `receive` reads the body, and bounds that by itself
  */
 export function receivingRoute<Received>(
-  rooms: ReadingRooms,
+  deps: ReadingDeps,
   steps: {
     readonly receive: (context: Context, reader: Reader) => Promise<Received>;
     readonly answer: (context: Context, reader: Reader, received: Received) => Promise<ReadAnswer>;
@@ -50,8 +50,8 @@ export function receivingRoute<Received>(
 ): Middleware {
   return async (context) => {
     const beganMs = performance.now();
-    const reader = await answered(rooms.timeoutMs, identify(context, rooms));
-    const leftMs = rooms.timeoutMs - (performance.now() - beganMs);
+    const reader = await answered(deps.timeoutMs, identify(context, deps));
+    const leftMs = deps.timeoutMs - (performance.now() - beganMs);
     const received = await steps.receive(context, reader);
     const body = await answered(leftMs, steps.answer(context, reader, received));
     if (body === undefined) {
@@ -63,11 +63,11 @@ export function receivingRoute<Received>(
   };
 }
 
-async function identify(context: Context, rooms: ReadingRooms): Promise<Reader> {
-  const apiKey = await rooms.keys.authenticate(context.req);
-  const slotId = rooms.newCallId(rooms.clock.now());
-  await takeSlot(context, rooms.rateLimit, { apiKey, slotId, window: 'reading' });
-  const workspace = await rooms.directory.workspace(apiKey.organisation_id);
+async function identify(context: Context, deps: ReadingDeps): Promise<Reader> {
+  const apiKey = await deps.keys.authenticate(context.req);
+  const slotId = deps.newCallId(deps.clock.now());
+  await takeSlot(context, deps.rateLimit, { apiKey, slotId, window: 'reading' });
+  const workspace = await deps.workspaces.workspace(apiKey.organisation_id);
   if (workspace === undefined)
     throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
   return { ...workspace, apiKey };
@@ -75,9 +75,9 @@ async function identify(context: Context, rooms: ReadingRooms): Promise<Reader> 
 
 async function answered<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
   try {
-    return await withinTime(limitMs, work);
+    return await withTimeout(limitMs, work);
   } catch (error) {
-    if (!(error instanceof OutOfTime)) throw error;
+    if (!(error instanceof TimedOut)) throw error;
     throw new ApiError('internalError', 'The call could not be answered in time.', {
       cause: error,
       retryAfterSeconds: 1,

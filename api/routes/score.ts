@@ -1,54 +1,53 @@
 import type { Middleware } from 'koa';
-import { ApiError } from '../../shared/errors.js';
-import { answerInTime } from '../answer-in-time.js';
-import { boundValues, mostValues } from '../body-values.js';
-import type { HeavyCalls } from '../heavy-calls.js';
-import type { KeyStore } from '../key-store.js';
-import { parseJson } from '../parse-json.js';
-import { bodyText } from '../read-body.js';
-import { type ReceivedCall, type ReceivingRooms, receiveCall } from '../receive-call.js';
-import { requireJson } from '../require-json.js';
+import { ApiError } from '../../shared/contract/errors.js';
+import type { Authenticator } from '../auth/authenticate.js';
+import { boundValues, maxValues } from '../request/body-values.js';
+import type { LargeBodies } from '../request/large-bodies.js';
+import { parseJson } from '../request/parse-json.js';
+import { bodyText, requireJson } from '../request/read-body.js';
+import { type ReceivedCall, type ReceivingDeps, receiveCall } from '../request/receive-call.js';
 import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.js';
 import { compileCheck } from '../schemas/validator.js';
-import { type ScoringRooms, scoreRecords, type WriteReply } from '../score-records.js';
-import type { CallRecord, ScoringCall } from '../scoring-call.js';
-import { sendReply } from '../send-reply.js';
+import { type ScoringDeps, scoreRecords, type WriteReply } from '../score-records.js';
+import { answerInTime } from '../scoring/answer-in-time.js';
+import { sendReply } from '../scoring/score-reply.js';
+import type { CallRecord, ScoringCall } from '../scoring/scoring-call.js';
 
-export interface ScoreRouteRooms {
-  readonly keys: KeyStore;
-  readonly receiving: ReceivingRooms;
-  readonly heavyCalls: HeavyCalls;
-  readonly scoring: ScoringRooms;
+export interface ScoreRouteDeps {
+  readonly keys: Authenticator;
+  readonly receiving: ReceivingDeps;
+  readonly largeBodies: LargeBodies;
+  readonly scoring: ScoringDeps;
   readonly requestTimeoutMs: number;
   readonly webhookTimeoutMs: number;
 }
 
 /** Records of one batch call at most. */
-const mostRecords = scoreRequestSchema.properties.records.maxItems;
+const maxRecords = scoreRequestSchema.properties.records.maxItems;
 
 /** `POST /v1/score`: up to 1000 records of one model. */
-export function scoreRoute(rooms: ScoreRouteRooms, writeReply: WriteReply): Middleware {
+export function scoreRoute(deps: ScoreRouteDeps, writeReply: WriteReply): Middleware {
   const check = compileCheck<ScoreRequest>(scoreRequestSchema);
   return async (context) => {
-    const received = await receiveCall(context, rooms.receiving, {
-      authenticate: () => rooms.keys.authenticate(context.req),
-      timeoutMs: rooms.requestTimeoutMs,
+    const received = await receiveCall(context, deps.receiving, {
+      authenticate: () => deps.keys.authenticate(context.req),
+      timeoutMs: deps.requestTimeoutMs,
       route: String(context._matchedRoute),
     });
     requireJson(context);
-    const reply = await rooms.heavyCalls.inTurn(received, async ({ breathe, chunksAtOnce }) => {
+    const reply = await deps.largeBodies.inTurn(received, async ({ yieldToEventLoop, chunksAtOnce }) => {
       const text = bodyText(received.body);
       boundValues(received.body, {
-        most: mostValues.ofBatch,
+        most: maxValues.ofBatch,
         advice: 'send fewer records in each call, or fewer fields of each',
-        refuse: ({ longestList }) => checkRecordCount(longestList),
+        refuse: ({ maxList }) => checkRecordCount(maxList),
       });
       const parsed = parseJson(text);
-      await breathe();
+      await yieldToEventLoop();
       const request = check(parsed);
-      await breathe();
+      await yieldToEventLoop();
       const call = { ...callOf(received, request, String(context.state.requestId)), chunksAtOnce };
-      return await answerInTime(call, () => scoreRecords(call, writeReply, rooms.scoring));
+      return await answerInTime(call, () => scoreRecords(call, writeReply, deps.scoring));
     });
     sendReply(context, reply);
   };
@@ -57,7 +56,7 @@ export function scoreRoute(rooms: ScoreRouteRooms, writeReply: WriteReply): Midd
 function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string): ScoringCall {
   const { length } = request.records;
   if (length === 0)
-    throw new ApiError('refusedRequest', `There are no records: send between 1 and ${mostRecords}.`);
+    throw new ApiError('refusedRequest', `There are no records: send between 1 and ${maxRecords}.`);
   checkRecordCount(length);
   const { callId, apiKey, atMs, deadline, idempotency, hasHungUp } = received;
   return {
@@ -78,10 +77,10 @@ function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string
 }
 
 function checkRecordCount(count: number): void {
-  if (count <= mostRecords) return;
+  if (count <= maxRecords) return;
   throw new ApiError(
     'recordLimitExceeded',
-    `The call has ${count} records; at most ${mostRecords} are scored in one call.`,
+    `The call has ${count} records; at most ${maxRecords} are scored in one call.`,
   );
 }
 

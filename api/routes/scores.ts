@@ -1,18 +1,18 @@
 import type { Context, Middleware } from 'koa';
-import { ApiError } from '../../shared/errors.js';
-import type { NewestScores } from '../../shared/newest-scores/newest-scores.js';
-import { type ErasingStores, type ErasureStore, eraseLead } from '../../shared/store/erasures.js';
-import type { ModelStore } from '../../shared/store/models.js';
-import type { PredictionStore } from '../../shared/store/predictions.js';
+import { ApiError } from '../../shared/contract/errors.js';
+import type { LatestScores } from '../../shared/latest-scores/latest-scores.js';
+import { type ErasingStores, type ErasureStore, eraseLead } from '../../shared/store/calls/erasures.js';
+import type { PredictionStore } from '../../shared/store/calls/predictions.js';
+import type { ModelStore } from '../../shared/store/models/models.js';
 import { historyLimitSchema } from '../schemas/score-history.js';
-import { pathParameter, queryParameter, type ReadingRooms, readingRoute } from './reading.js';
+import { pathParameter, queryParameter, type ReadingDeps, readingRoute } from './reading.js';
 
-const { default: defaultLimit, minimum: leastLimit, maximum: mostLimit } = historyLimitSchema;
+const { default: defaultLimit, minimum: minLimit, maximum: maxLimit } = historyLimitSchema;
 const predictionIdForm = /^[0-9a-z]{26}\.\d{4}$/;
 
 /** `GET /v1/scores/{crm_id}`: what a lead has been scored, newest first, a page at a time. */
-export function scoreHistoryRoute(rooms: ReadingRooms, predictions: PredictionStore): Middleware {
-  return readingRoute(rooms, async (context, { organisation }) => {
+export function scoreHistoryRoute(deps: ReadingDeps, predictions: PredictionStore): Middleware {
+  return readingRoute(deps, async (context, { organisation }) => {
     const crmId = pathParameter(context, 'crm_id');
     const limit = limitOf(context);
     const found = await predictions.history({
@@ -42,9 +42,9 @@ export function scoreHistoryRoute(rooms: ReadingRooms, predictions: PredictionSt
 }
 
 /** The rooms from which a lead is erased. */
-export interface ErasingRooms extends ErasingStores {
+export interface ErasureDeps extends ErasingStores {
   readonly erasures: ErasureStore;
-  readonly newest: NewestScores;
+  readonly latest: LatestScores;
   /** What a gateway remembers of models may be seconds old. */
   readonly models: ModelStore;
 }
@@ -53,9 +53,9 @@ export interface ErasingRooms extends ErasingStores {
  * `DELETE /v1/scores/{crm_id}`: takes a lead out of all that is stored (see `eraseLead`), now and once more when the calls
  * that are under way have ended. A test key erases nothing: what there is belongs to live keys.
  */
-export function eraseScoresRoute(rooms: ReadingRooms, stores: ErasingRooms): Middleware {
-  const { erasures, newest, models } = stores;
-  return readingRoute(rooms, async (context, { apiKey, organisation }) => {
+export function eraseScoresRoute(deps: ReadingDeps, stores: ErasureDeps): Middleware {
+  const { erasures, latest, models } = stores;
+  return readingRoute(deps, async (context, { apiKey, organisation }) => {
     if (apiKey.kind === 'test')
       throw new ApiError('refusedRequest', 'A test key erases nothing: ask for it with a live key.');
     // As the history can be narrowed, somebody may mean to erase but one model's scores; what is erased does not come back.
@@ -65,13 +65,13 @@ export function eraseScoresRoute(rooms: ReadingRooms, stores: ErasingRooms): Mid
         'DELETE erases the scores of all models: send it without model_id. Nothing was erased.',
       );
     const lead = { organisationId: organisation._id, crmId: pathParameter(context, 'crm_id') };
-    const asked = { ...lead, nowMs: rooms.clock.now() };
+    const asked = { ...lead, nowMs: deps.clock.now() };
     const erasure = await erasures.begin(asked);
     const wasThere = await eraseLead(stores, asked);
     // Last of all, and for whoever asks again because it failed, too: the rest is not done twice.
     const found = await models.listWithDeleted(organisation._id);
-    const nowMs = rooms.clock.now();
-    await newest.erase({ ...lead, modelIds: found.map((model) => model._id), nowMs });
+    const nowMs = deps.clock.now();
+    await latest.erase({ ...lead, modelIds: found.map((model) => model._id), nowMs });
     await erasures.end(erasure, nowMs);
     if (!wasThere) throw unknownLead();
     return undefined;
@@ -90,8 +90,8 @@ function limitOf(context: Context): number {
   const text = queryParameter(context, 'limit');
   if (text === undefined) return defaultLimit;
   const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-  if (limit >= leastLimit && limit <= mostLimit) return limit;
-  throw new ApiError('unreadableRequest', `limit must be a whole number from ${leastLimit} to ${mostLimit}.`);
+  if (limit >= minLimit && limit <= maxLimit) return limit;
+  throw new ApiError('unreadableRequest', `limit must be a whole number from ${minLimit} to ${maxLimit}.`);
 }
 
 function cursorOf(context: Context): string | undefined {

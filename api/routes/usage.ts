@@ -1,11 +1,11 @@
 import type { Middleware } from 'koa';
-import { monthEndMs, monthStartMs } from '../../shared/clock.js';
-import type { Metering } from '../metering.js';
-import { type ReadingRooms, readingRoute } from './reading.js';
+import { monthEndMs, monthStartMs } from '../../shared/process/clock.js';
+import type { Metering } from '../metering/metering.js';
+import { type ReadingDeps, readingRoute } from './reading.js';
 
 /** `GET /v1/usage`: the month-to-date usage of the key's bucket, and when it resets. */
-export function usageRoute(rooms: ReadingRooms, metering: Metering): Middleware {
-  return readingRoute(rooms, async (_context, { organisation, apiKey }) => {
+export function usageRoute(deps: ReadingDeps, metering: Metering): Middleware {
+  return readingRoute(deps, async (_context, { organisation, apiKey }) => {
     const usage = await metering.usage(organisation, apiKey.kind);
     // Of the month that was counted: the next may have begun meanwhile.
     return { ...usage, resets_at: new Date(monthEndMs(monthStartMs(usage.month))).toISOString() };

@@ -1,35 +1,38 @@
 import type { Context, Middleware } from 'koa';
-import { answerInTime } from '../answer-in-time.js';
-import type { CallTurn } from '../heavy-calls.js';
-import { bodyHashOf, type ReceivedCall, receiveCall } from '../receive-call.js';
-import type { Reply } from '../replays.js';
+import { authenticateWebhook } from '../auth/webhook-key.js';
+import type { Reply } from '../idempotency/idempotency.js';
+import type { CallTurn } from '../request/large-bodies.js';
+import { bodyHashOf, type ReceivedCall, receiveCall } from '../request/receive-call.js';
 import { scoreRecords } from '../score-records.js';
-import type { LikelihoodName } from '../score-reply.js';
-import type { Idempotency, ScoringCall } from '../scoring-call.js';
-import { sendReply } from '../send-reply.js';
+import { answerInTime } from '../scoring/answer-in-time.js';
+import { type LikelihoodName, sendReply } from '../scoring/score-reply.js';
+import type { Idempotency, ScoringCall } from '../scoring/scoring-call.js';
 import { parseWebhookBody } from '../webhook/body.js';
 import { webhookReplyWriter } from '../webhook/reply.js';
 import { readWebhook, type WebhookRequest } from '../webhook/request.js';
-import { authenticateWebhook } from '../webhook/webhook-key.js';
-import type { ScoreRouteRooms } from './score.js';
+import type { ScoreRouteDeps } from './score.js';
 
 /** `POST /v1/webhooks/score`: one record, in the format of a CRM or automation tool. */
-export function webhookScoreRoute(rooms: ScoreRouteRooms, likelihoodName: LikelihoodName): Middleware {
+export function webhookScoreRoute(deps: ScoreRouteDeps, likelihoodName: LikelihoodName): Middleware {
   return async (context) => {
-    const received = await receiveCall(context, rooms.receiving, {
-      authenticate: () => authenticateWebhook(context.req, rooms.keys),
-      timeoutMs: rooms.webhookTimeoutMs,
+    const received = await receiveCall(context, deps.receiving, {
+      authenticate: () => authenticateWebhook(context.req, deps.keys),
+      timeoutMs: deps.webhookTimeoutMs,
       route: routeOf(context),
     });
-    const reply = await rooms.heavyCalls.inTurn(received, (turn) => answer(context, received, turn));
+    const reply = await deps.largeBodies.inTurn(received, (turn) => answer(context, received, turn));
     sendReply(context, reply);
   };
 
-  async function answer(context: Context, received: ReceivedCall, { breathe }: CallTurn): Promise<Reply> {
+  async function answer(
+    context: Context,
+    received: ReceivedCall,
+    { yieldToEventLoop }: CallTurn,
+  ): Promise<Reply> {
     const parsed = parseWebhookBody(context, received.body);
-    await breathe();
+    await yieldToEventLoop();
     const request = readWebhook(parsed, context.query);
-    await breathe();
+    await yieldToEventLoop();
     const call = callOf(received, request, {
       requestId: String(context.state.requestId),
       route: routeOf(context),
@@ -38,7 +41,7 @@ export function webhookScoreRoute(rooms: ScoreRouteRooms, likelihoodName: Likeli
       likelihoodName,
       forHubSpotAction: request.hubSpotCallbackId !== undefined,
     });
-    return await answerInTime(call, () => scoreRecords(call, writeReply, rooms.scoring));
+    return await answerInTime(call, () => scoreRecords(call, writeReply, deps.scoring));
   }
 }
 

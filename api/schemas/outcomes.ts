@@ -1,5 +1,4 @@
-import { firstYear, lastYear } from '../../shared/iso-instant.js';
-import { mostDaysAhead } from '../../shared/outcome-date.js';
+import { firstYear, lastYear, maxDaysAhead } from '../../shared/contract/dates.js';
 import { crmIdSchema } from './score-request.js';
 
 /** The outcome of one lead. */
@@ -19,7 +18,7 @@ export const outcomeSchema = {
       description:
         'When the lead converted or, for a lead that did not, the date of this information. An ISO 8601 ' +
         `date (midnight UTC) or date and time (UTC without a zone), from ${firstYear} to ${lastYear}. A ` +
-        `conversion may be at most ${mostDaysAhead} days in the future.`,
+        `conversion may be at most ${maxDaysAhead} days in the future.`,
       examples: ['2026-11-21T14:05:00Z'],
     },
   },

@@ -1,4 +1,4 @@
-import { longestCrmId } from '../../shared/crm-id.js';
+import { maxCrmId } from '../../shared/contract/texts.js';
 
 /**
  * A crm_id: 1-255 code points, without NUL or lone surrogates. Compared exactly; an empty one counts as
@@ -6,7 +6,7 @@ import { longestCrmId } from '../../shared/crm-id.js';
  */
 export const crmIdSchema = {
   type: 'string',
-  maxLength: longestCrmId,
+  maxLength: maxCrmId,
   pattern: '^[^\\u0000]*$',
   format: 'well-formed-text',
   description:

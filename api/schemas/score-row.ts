@@ -1,4 +1,4 @@
-import type { LikelihoodName } from '../score-reply.js';
+import type { LikelihoodName } from '../scoring/score-reply.js';
 
 const scoreSchema = { type: 'integer', minimum: 0, maximum: 100 } as const;
 

@@ -1,4 +1,4 @@
-import { bandScores, validationGates, validationStates } from '../../shared/verdict.js';
+import { bandScores, validationGates, validationStates } from '../../shared/contract/verdict.js';
 
 export const validationStateSchema = {
   type: 'string',

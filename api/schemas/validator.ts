@@ -1,5 +1,5 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
-import { ApiError } from '../../shared/errors.js';
+import { ApiError } from '../../shared/contract/errors.js';
 
 const maxProblemsNamed = 5;
 

@@ -1,4 +1,4 @@
-import type { LikelihoodName } from '../score-reply.js';
+import type { LikelihoodName } from '../scoring/score-reply.js';
 import { modelIdSchema } from './score-request.js';
 import { testSchema } from './score-response.js';
 import { requiredOfRow, rowProperties } from './score-row.js';

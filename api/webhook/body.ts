@@ -1,8 +1,8 @@
 import type { Context } from 'koa';
-import { ApiError } from '../../shared/errors.js';
-import { boundValues, mostValues } from '../body-values.js';
-import { parseJson } from '../parse-json.js';
-import { bodyText } from '../read-body.js';
+import { ApiError } from '../../shared/contract/errors.js';
+import { boundValues, maxValues } from '../request/body-values.js';
+import { parseJson } from '../request/parse-json.js';
+import { bodyText } from '../request/read-body.js';
 
 /** Far above any tool's form. Parsing a field costs about 100 times as much as sending it. */
 const maxFormFields = 10_000;
@@ -34,7 +34,7 @@ export function parseWebhookBody(context: Context, body: Buffer): unknown {
   }
   const text = bodyText(body);
   if (type === 'application/x-www-form-urlencoded' && !isJson.test(text)) return parseForm(text);
-  boundValues(body, { most: mostValues.ofRecord, advice: 'send the fields of one record' });
+  boundValues(body, { most: maxValues.ofRecord, advice: 'send the fields of one record' });
   return parseJson(text);
 }
 

@@ -1,5 +1,5 @@
-import { isCrmId, longestCrmId } from '../../shared/crm-id.js';
-import { ApiError } from '../../shared/errors.js';
+import { ApiError } from '../../shared/contract/errors.js';
+import { isCrmId, maxCrmId } from '../../shared/contract/texts.js';
 import { isJsonObject, type JsonObject, memberOf, someMember, without } from './json-object.js';
 
 /** A webhook's body, separated into record and settings. */
@@ -79,7 +79,7 @@ function hubSpotAction(body: JsonObject, inputFields: JsonObject): Envelope {
   ) {
     throw new ApiError(
       'unreadableRequest',
-      `callbackId must be a string of at most ${longestCrmId} characters, without NUL or half of a ` +
+      `callbackId must be a string of at most ${maxCrmId} characters, without NUL or half of a ` +
         'surrogate pair.',
     );
   }

@@ -1,5 +1,5 @@
 import type { WriteReply } from '../score-records.js';
-import { type LikelihoodName, scoreRows } from '../score-reply.js';
+import { type LikelihoodName, scoreRows } from '../scoring/score-reply.js';
 
 /**
  * Writes the flat reply of a webhook: the members of one V1ScoreRow, then model, usage and verdict. Usage and

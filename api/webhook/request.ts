@@ -1,6 +1,5 @@
-import { isCrmId, longestCrmId } from '../../shared/crm-id.js';
-import { ApiError } from '../../shared/errors.js';
-import { isLongerThan } from '../../shared/text-length.js';
+import { ApiError } from '../../shared/contract/errors.js';
+import { isCrmId, isLongerThan, maxCrmId } from '../../shared/contract/texts.js';
 import { modelIdSchema } from '../schemas/score-request.js';
 import { type Envelope, openEnvelope, settingNames } from './envelopes.js';
 import { isJsonObject, type JsonObject, memberOf, someMember } from './json-object.js';
@@ -171,7 +170,7 @@ function checkedCrmId(sent: unknown): string {
   if (isCrmId(sent)) return sent;
   throw new ApiError(
     'unreadableRequest',
-    `crm_id must have at most ${longestCrmId} characters, without NUL or half of a surrogate pair.`,
+    `crm_id must have at most ${maxCrmId} characters, without NUL or half of a surrogate pair.`,
   );
 }
 

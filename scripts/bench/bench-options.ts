@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { projectFile } from '../../shared/project-root.js';
-import { UsageError } from '../stack/run-to-end.js';
+import { projectFile } from '../../shared/process/project-root.js';
+import { UsageError } from '../servers/run-to-end.js';
 import { bareRow, comparedRow, scenarios } from './scenarios.js';
 import { separateRowNames } from './separate-rows.js';
 import { sustainedRowNames } from './sustained.js';

@@ -1,9 +1,10 @@
-/** `npm run bench`: measures the whole service on this machine. See docs/performance.md. */
-import { runToEnd } from '../stack/run-to-end.js';
+import { runToEnd } from '../servers/run-to-end.js';
 import { readBenchOptions, usageText } from './bench-options.js';
 import { ProgressLines } from './report/progress-lines.js';
 import { runBench } from './run-bench.js';
 import { separateReport, separateRowNames } from './separate-rows.js';
+
+/** `npm run bench`: measures the whole service on this machine. See docs/performance.md. */
 
 const say = (line: string): boolean => process.stderr.write(`${line}\n`);
 const progressOf = (windows: number): ProgressLines => new ProgressLines(process.stderr, windows);

@@ -1,4 +1,4 @@
-import { type RunEnd, stoppedAtEnd } from '../stack/run-to-end.js';
+import { type RunEnd, stoppedAtEnd } from '../servers/run-to-end.js';
 import type { BenchOptions } from './bench-options.js';
 import { BenchRun } from './bench-run.js';
 import { FloorScorer } from './load/floor-scorer.js';

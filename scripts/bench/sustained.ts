@@ -1,5 +1,5 @@
-import { type OnEnd, stoppedAtEnd } from '../stack/run-to-end.js';
-import { bar } from '../terminal/bar.js';
+import { bar } from '../cli/output/charts.js';
+import { type OnEnd, stoppedAtEnd } from '../servers/run-to-end.js';
 import { MeasuringProcess } from './load/measuring-process.js';
 import { recordSourceOf } from './load/request-bodies.js';
 import { type BenchProgress, type BenchRow, benchRow, figuresDocument, parts } from './report/rows.js';

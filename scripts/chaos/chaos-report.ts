@@ -1,5 +1,5 @@
-import { readableCount, readableDuration } from '../terminal/readable-numbers.js';
-import { renderTable } from '../terminal/table.js';
+import { readableCount, readableDuration } from '../cli/output/readable-numbers.js';
+import { renderTable } from '../cli/output/table.js';
 import type { HistoryEvent } from './check/history.js';
 
 export interface ChaosResult {

@@ -1,9 +1,10 @@
-/** `npm run chaos`: random faults under load, and their effect on metering. See docs/reliability.md. */
-import { type RunEnd, runToEnd } from '../stack/run-to-end.js';
+import { type RunEnd, runToEnd } from '../servers/run-to-end.js';
 import { type ChaosCommand, readChaosOptions, usageText } from './chaos-options.js';
 import { readableReport } from './chaos-report.js';
 import type { FaultEvent } from './check/history.js';
 import { runChaos } from './run-chaos.js';
+
+/** `npm run chaos`: random faults under load, and their effect on metering. See docs/reliability.md. */
 
 const clockText = (ms: number): string =>
   `${String(Math.floor(ms / 60_000)).padStart(2, '0')}:${String(Math.floor(ms / 1_000) % 60).padStart(2, '0')}`;

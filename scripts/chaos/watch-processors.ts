@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import type { GatewaySlot } from '../servers/gateway-slot.js';
 import type { HistoryLog } from './check/history-log.js';
-import type { GatewaySlot } from './gateway-slot.js';
 
 const everyMs = 100;
 /** Shorter waits are not noted. They add up to almost nothing over a call. */

@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-import { readConfig } from '../../shared/config.js';
+import { readConfig } from '../../shared/config/config.js';
 import { exitCodes } from './context/cli-error.js';
 import { runCli } from './run-cli.js';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, Help } from 'commander';
-import { projectFile } from '../../shared/project-root.js';
+import { projectFile } from '../../shared/process/project-root.js';
 import { addKeyCommands } from './commands/keys.js';
 import { addModelCommands } from './commands/models/model-commands.js';
 import { addOrganisationCommands } from './commands/organisations.js';

@@ -1,17 +1,18 @@
-/*
- * `npm run demo`: starts the whole service with servers of its own, shows it at work, and removes everything again.
- * Exit codes: 0 done, 1 failed, 2 called wrongly, 130 interrupted. The run stops what it started in every case.
- */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { messageOf } from '../../shared/errors.js';
-import { projectFile } from '../../shared/project-root.js';
-import { UsageError } from '../stack/run-to-end.js';
-import { readableCount, readableDuration } from '../terminal/readable-numbers.js';
+import { messageOf } from '../../shared/contract/errors.js';
+import { projectFile } from '../../shared/process/project-root.js';
+import { readableCount, readableDuration } from '../cli/output/readable-numbers.js';
+import { UsageError } from '../servers/run-to-end.js';
 import { DemoService } from './tour/demo-service.js';
 import { hiddenStream, Screen } from './tour/screen.js';
 import { nextSteps, runningService } from './tour/show.js';
 import { tour } from './tour/tour.js';
+
+/*
+ * `npm run demo`: starts the whole service with servers of its own, shows it at work, and removes everything again.
+ * Exit codes: 0 done, 1 failed, 2 called wrongly, 130 interrupted. The run stops what it started in every case.
+ */
 
 const maxRecords = 100_000;
 const help = `Usage: npm run demo -- [options]

@@ -1,11 +1,12 @@
+import { writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { generateLeads } from '../leads/lead-generator.js';
+import { leadsCsv } from '../leads/lead-record.js';
+
 /**
  * Writes a made-up lead table to train the demo model on. The last column, `converted`, is the truth, 0 or 1.
  * `node dist/scripts/demo/write-leads.js --seed 7 --count 12000 --now 2026-11-01T00:00:00Z --out leads.csv`
  */
-import { writeFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
-import { generateLeads } from './lead-generator.js';
-import { leadsCsv } from './lead-record.js';
 
 const text = { type: 'string' } as const;
 const { values } = parseArgs({

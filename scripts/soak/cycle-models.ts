@@ -21,7 +21,7 @@ export interface MemorySample {
   /** Calls so far whose status was not 200. */
   readonly failed: number;
   /** Resident memory of the largest worker process, MB of 1,000,000 bytes. */
-  readonly largestMb: number;
+  readonly maxMb: number;
   /** Worker processes replaced so far. */
   readonly replaced: number;
 }
@@ -38,7 +38,7 @@ export async function cycleModels(cycles: ModelCycles): Promise<MemorySample[]> 
   const takeSample = () => {
     const pids = cycles.workerPids();
     for (const pid of pids) seen.add(pid);
-    const sample = { calls: done, failed, largestMb: largestOf(pids), replaced: seen.size - initialWorkers };
+    const sample = { calls: done, failed, maxMb: maxOf(pids), replaced: seen.size - initialWorkers };
     samples.push(sample);
     onSample(sample);
   };
@@ -55,7 +55,7 @@ export async function cycleModels(cycles: ModelCycles): Promise<MemorySample[]> 
   return samples;
 }
 
-function largestOf(pids: readonly number[]): number {
+function maxOf(pids: readonly number[]): number {
   const sizes = pids.map((pid) => {
     try {
       return readUsage({ worker: [pid] }).worker.rssMb;

@@ -1,12 +1,13 @@
+import { connectMongo } from '../../shared/store/connection/connect.js';
+import { createLoadOrganisation, unreachedLimit } from '../bench/service/organisation.js';
+import { Cluster } from '../servers/cluster.js';
+import { type OnEnd, runToEnd, stoppedAtEnd, UsageError } from '../servers/run-to-end.js';
+import { cycleModels, type MemorySample } from './cycle-models.js';
+
 /**
  * Loads and evicts models for a long time: `node dist/scripts/soak/main.js [calls] [models]`, by default 10,000 calls over
  * 200 models. Prints the memory of the largest worker during the run. The exit code is 1 if a call failed.
  */
-import { connectMongo } from '../../shared/store/connect.js';
-import { createLoadOrganisation, unreachedLimit } from '../bench/service/organisation.js';
-import { Cluster } from '../chaos/cluster.js';
-import { type OnEnd, runToEnd, stoppedAtEnd, UsageError } from '../stack/run-to-end.js';
-import { cycleModels, type MemorySample } from './cycle-models.js';
 
 const pepper = 'pepper-of-the-soak-test';
 const callers = 4;
@@ -50,8 +51,8 @@ async function soak({ calls, models, onEnd }: SoakOptions): Promise<boolean> {
   return taken.at(-1)?.failed === 0;
 }
 
-const sampleLine = ({ calls, failed, largestMb, replaced }: MemorySample): string =>
-  `${String(calls).padStart(5)}  ${String(failed).padStart(6)}  ${largestMb.toFixed(0).padStart(18)}  ` +
+const sampleLine = ({ calls, failed, maxMb, replaced }: MemorySample): string =>
+  `${String(calls).padStart(5)}  ${String(failed).padStart(6)}  ${maxMb.toFixed(0).padStart(18)}  ` +
   `${String(replaced).padStart(16)}\n`;
 
 function positiveCount(name: string, text: string | undefined, byDefault: number): number {

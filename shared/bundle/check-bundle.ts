@@ -1,9 +1,9 @@
 import { BundleError } from './bundle-error.js';
-import { bundleDigest, GOLDEN_FILE, MANIFEST_FILE } from './bundle-files.js';
-import { checkCovers } from './check-covers.js';
+import { bundleDigest, goldenFile, manifestFile } from './bundle-files.js';
 import { parseGolden } from './golden.js';
 import { checkManifest } from './manifest/check-manifest.js';
-import type { Manifest } from './manifest.js';
+import type { Manifest } from './manifest/manifest.js';
+import { checkCovers } from './onnx/check-covers.js';
 import { checkOnnx } from './onnx/check-onnx.js';
 
 /** A bundle that has passed every check but a run of the model. */
@@ -32,7 +32,7 @@ export function checkBundle(
   files: ReadonlyMap<string, Buffer>,
   { onnxLimitBytes }: { onnxLimitBytes?: number } = {},
 ): CheckedBundle {
-  const manifestBytes = memberOf(files, MANIFEST_FILE);
+  const manifestBytes = memberOf(files, manifestFile);
   const { manifest, unknownKeys } = checkManifest(manifestBytes);
 
   const onnx = memberOf(files, manifest.onnx.file);
@@ -41,7 +41,7 @@ export function checkBundle(
     ...(onnxLimitBytes === undefined ? {} : { limitBytes: onnxLimitBytes }),
   });
   const members = new Map([
-    [MANIFEST_FILE, manifestBytes],
+    [manifestFile, manifestBytes],
     [manifest.onnx.file, onnx],
   ]);
 
@@ -52,10 +52,10 @@ export function checkBundle(
     checkCovers(covers, { member, graph: model.graph });
     members.set(member, covers);
   }
-  const golden = files.get(GOLDEN_FILE);
+  const golden = files.get(goldenFile);
   if (golden !== undefined) {
     parseGolden(golden);
-    members.set(GOLDEN_FILE, golden);
+    members.set(goldenFile, golden);
   }
   return {
     manifest,

@@ -1,5 +1,5 @@
 import { BundleError, refuseIfAny } from './bundle-error.js';
-import { decodeUtf8, GOLDEN_FILE } from './bundle-files.js';
+import { decodeUtf8, goldenFile } from './bundle-files.js';
 
 /** One line of `golden.jsonl`: a record and the answers that the author expects. */
 export interface GoldenRecord {
@@ -26,15 +26,14 @@ export interface GoldenRecord {
 export function parseGolden(bytes: Buffer): GoldenRecord[] {
   const records: GoldenRecord[] = [];
   const problems: string[] = [];
-  for (const [index, line] of decodeUtf8(bytes, GOLDEN_FILE).split('\n').entries()) {
+  for (const [index, line] of decodeUtf8(bytes, goldenFile).split('\n').entries()) {
     if (line.trim() === '') continue;
     const parsed = parseLine(line);
     if (typeof parsed === 'string') problems.push(`line ${index + 1} ${parsed}`);
     else records.push(parsed);
   }
-  refuseIfAny(GOLDEN_FILE, problems);
-  if (records.length === 0)
-    throw new BundleError(GOLDEN_FILE, 'holds no record: add one, or remove the file');
+  refuseIfAny(goldenFile, problems);
+  if (records.length === 0) throw new BundleError(goldenFile, 'holds no record: add one, or remove the file');
   return records;
 }
 

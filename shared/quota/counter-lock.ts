@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { integerReply, type LuaCommand, luaCommand } from '../lua-command.js';
-import type { Redis } from '../redis.js';
-import { rebuildLockKey, type UsageCounter } from '../redis-keys.js';
+import type { Redis } from '../redis/connect.js';
+import { rebuildLockKey, type UsageCounter } from '../redis/keys.js';
+import { integerReply, type LuaCommand, luaCommand } from '../redis/lua-command.js';
 
 /** How long a lock outlives a holder that has died. A living one extends it three times as often. */
 const lockMs = 3_000;
@@ -15,12 +15,12 @@ export interface CounterLock {
 
 /** Takes locks on counters. One process holds a counter's lock at a time; whoever uses it checks that in its script. */
 export class CounterLocks {
-  readonly #extend: LuaCommand<number>;
-  readonly #drop: LuaCommand<number>;
+  private readonly extend: LuaCommand<number>;
+  private readonly drop: LuaCommand<number>;
 
   constructor(private readonly redis: Redis) {
-    this.#extend = luaCommand(redis, { file: 'shared/quota/extend-lock.lua', reply: integerReply });
-    this.#drop = luaCommand(redis, { file: 'shared/quota/drop-lock.lua', reply: integerReply });
+    this.extend = luaCommand(redis, { file: 'shared/quota/lua/extend-lock.lua', reply: integerReply });
+    this.drop = luaCommand(redis, { file: 'shared/quota/lua/drop-lock.lua', reply: integerReply });
   }
 
   /** The lock of a counter, or undefined while another holds it. Fails when Redis does not answer. */
@@ -30,7 +30,7 @@ export class CounterLocks {
     const taken = await this.redis.set(rebuildLockKey(counter), token, 'PX', lockMs, 'NX');
     if (taken !== 'OK') return undefined;
     const extending = setInterval(() => {
-      this.#extend({ keys, args: [token, lockMs] }).then(
+      this.extend({ keys, args: [token, lockMs] }).then(
         (held) => held || clearInterval(extending),
         () => undefined, // the next one may get through; a lock that runs out is noticed where it is used
       );
@@ -40,7 +40,7 @@ export class CounterLocks {
       token,
       drop: async () => {
         clearInterval(extending);
-        await this.#drop({ keys, args: [token] }).catch(() => undefined);
+        await this.drop({ keys, args: [token] }).catch(() => undefined);
       },
     };
   }

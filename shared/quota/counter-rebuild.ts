@@ -1,28 +1,27 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Clock } from '../clock.js';
-import type { Redis } from '../redis.js';
-import { type UsageCounter, usageKey } from '../redis-keys.js';
-import type { BusyCounters } from './busy-counters.js';
+import type { Clock } from '../process/clock.js';
+import type { Redis } from '../redis/connect.js';
+import { redisNowMs } from '../redis/info.js';
+import { type UsageCounter, usageKey } from '../redis/keys.js';
+import type { ActiveCounters } from './active-counters.js';
+import { QuotaUnavailable, quotaCode } from './codes.js';
+import type { QuotaCommands } from './commands.js';
 import type { CounterLock, CounterLocks } from './counter-lock.js';
 import { recountUnderLock } from './counter-recount.js';
-import { recentMs } from './lease.js';
+import { recentMs } from './leases.js';
 import type { LedgerView, RecordedCall } from './ledger-view.js';
-import { quotaCode } from './quota-codes.js';
-import type { QuotaCommands } from './quota-commands.js';
-import { QuotaUnavailable } from './quota-errors.js';
-import { redisNowMs } from './redis-time.js';
 
 const giveUpAfterMs = 15_000;
 const lookAgainAfterMs = 20;
 const callsPerBatch = 1_000;
 const keepCounterMs = 70 * 24 * 60 * 60 * 1_000;
 
-export interface RebuildRooms {
+export interface RebuildDeps {
   readonly redis: Redis;
   readonly commands: QuotaCommands;
   readonly ledger: LedgerView;
   readonly locks: CounterLocks;
-  readonly busy: BusyCounters;
+  readonly activeCounters: ActiveCounters;
   readonly clock: Clock;
   readonly leaseMs: number;
 }
@@ -37,9 +36,9 @@ export interface RebuildRooms {
  *    the counter is there, and leases with it, they stay: see `recountCounter`.
  */
 export class CounterRebuild {
-  readonly #underWay = new Map<string, Promise<void>>();
+  private readonly underWay = new Map<string, Promise<void>>();
 
-  constructor(private readonly rooms: RebuildRooms) {}
+  constructor(private readonly deps: RebuildDeps) {}
 
   /**
    * Resolves once the counter is known to Redis. Calls for the same counter share one rebuild.
@@ -47,24 +46,24 @@ export class CounterRebuild {
    */
   rebuild(counter: UsageCounter): Promise<void> {
     const name = usageKey(counter);
-    const underWay = this.#underWay.get(name);
+    const underWay = this.underWay.get(name);
     if (underWay) return underWay;
-    const rebuild = this.#untilKnown(counter).finally(() => this.#underWay.delete(name));
-    this.#underWay.set(name, rebuild);
+    const rebuild = this.untilKnown(counter).finally(() => this.underWay.delete(name));
+    this.underWay.set(name, rebuild);
     return rebuild;
   }
 
-  async #untilKnown(counter: UsageCounter): Promise<void> {
+  private async untilKnown(counter: UsageCounter): Promise<void> {
     const giveUpAt = performance.now() + giveUpAfterMs;
     while (performance.now() < giveUpAt) {
-      const lock = await this.rooms.locks.take(counter);
+      const lock = await this.deps.locks.take(counter);
       if (lock === undefined) {
         await pause(lookAgainAfterMs);
-        if (await this.#isKnown(counter)) return;
+        if (await this.isKnown(counter)) return;
         continue;
       }
       try {
-        if (await this.#restore(counter, lock)) return;
+        if (await this.restore(counter, lock)) return;
       } finally {
         await lock.drop();
       }
@@ -73,12 +72,12 @@ export class CounterRebuild {
   }
 
   /** Whether the counter is known now; false when the lock was lost on the way, or what has ended meanwhile. */
-  async #restore(counter: UsageCounter, lock: CounterLock): Promise<boolean> {
-    const { redis, commands, ledger, busy, clock, leaseMs } = this.rooms;
+  private async restore(counter: UsageCounter, lock: CounterLock): Promise<boolean> {
+    const { redis, commands, ledger, activeCounters, clock, leaseMs } = this.deps;
     const found = await commands.read(counter);
     if (found.code === quotaCode.done) return true;
-    await busy.noteAgain(counter, await redisNowMs(redis));
-    if (found.code === quotaCode.earlierRun) return await recountUnderLock(counter, lock, this.rooms);
+    await activeCounters.markActive(counter, await redisNowMs(redis));
+    if (found.code === quotaCode.earlierRun) return await recountUnderLock(counter, lock, this.deps);
     const { records, recent } = await ledger.snapshot(counter, {
       recentMs: recentMs(leaseMs),
       nowMs: clock.now(),
@@ -92,8 +91,8 @@ export class CounterRebuild {
     return code === quotaCode.done || code === quotaCode.alreadyDone;
   }
 
-  async #isKnown(counter: UsageCounter): Promise<boolean> {
-    return (await this.rooms.commands.read(counter)).code === quotaCode.done;
+  private async isKnown(counter: UsageCounter): Promise<boolean> {
+    return (await this.deps.commands.read(counter)).code === quotaCode.done;
   }
 }
 

@@ -1,19 +1,18 @@
-import type { Clock } from '../clock.js';
-import type { Redis } from '../redis.js';
-import { endedCallsKey, leasesKey, type UsageCounter } from '../redis-keys.js';
+import type { Clock } from '../process/clock.js';
+import type { Redis } from '../redis/connect.js';
+import { endedCallsKey, leasesKey, type UsageCounter } from '../redis/keys.js';
+import { quotaCode } from './codes.js';
+import type { QuotaCommands } from './commands.js';
 import type { CounterLock, CounterLocks } from './counter-lock.js';
-import { endExpiredLeases } from './expired-leases.js';
-import { recentMs } from './lease.js';
+import { endExpiredLeases, recentMs } from './leases.js';
 import type { CounterSnapshot, LedgerView } from './ledger-view.js';
-import { quotaCode } from './quota-codes.js';
-import type { QuotaCommands } from './quota-commands.js';
 
 /** It is begun again when it is not known what has ended meanwhile. */
-const mostAttempts = 3;
+const maxAttempts = 3;
 /** What ends is noted for no longer than this: a read of the ledger takes half a minute at most. */
-const longestRecountMs = 60_000;
+const maxRecountMs = 60_000;
 
-export interface RecountRooms {
+export interface RecountDeps {
   readonly redis: Redis;
   readonly commands: QuotaCommands;
   readonly ledger: LedgerView;
@@ -29,11 +28,11 @@ export interface RecountRooms {
  * meanwhile is not: Redis was restarted, or a gateway of a release that does not note it is at work
  * @throws what Redis or the ledger fails with
  */
-export async function recountCounter(counter: UsageCounter, rooms: RecountRooms): Promise<boolean> {
-  const lock = await rooms.locks.take(counter);
+export async function recountCounter(counter: UsageCounter, deps: RecountDeps): Promise<boolean> {
+  const lock = await deps.locks.take(counter);
   if (lock === undefined) return false;
   try {
-    return await recountUnderLock(counter, lock, rooms);
+    return await recountUnderLock(counter, lock, deps);
   } finally {
     await lock.drop();
   }
@@ -43,11 +42,11 @@ export async function recountCounter(counter: UsageCounter, rooms: RecountRooms)
 export async function recountUnderLock(
   counter: UsageCounter,
   lock: CounterLock,
-  rooms: RecountRooms,
+  deps: RecountDeps,
 ): Promise<boolean> {
-  await endExpiredLeases(counter, rooms);
-  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
-    const code = await recountOnce(counter, lock, rooms);
+  await endExpiredLeases(counter, deps);
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+    const code = await recountOnce(counter, lock, deps);
     if (code !== quotaCode.beginAgain) return code === quotaCode.done;
   }
   return false;
@@ -56,9 +55,9 @@ export async function recountUnderLock(
 async function recountOnce(
   counter: UsageCounter,
   { token }: CounterLock,
-  { redis, commands, ledger, clock, leaseMs }: RecountRooms,
+  { redis, commands, ledger, clock, leaseMs }: RecountDeps,
 ): Promise<number> {
-  const begun = await commands.beginRecount({ counter, token, keepMs: longestRecountMs });
+  const begun = await commands.beginRecount({ counter, token, keepMs: maxRecountMs });
   if (begun.code !== quotaCode.done) return begun.code;
   const snapshot = await ledger.snapshot(counter, { recentMs: recentMs(leaseMs), nowMs: clock.now() });
   // In this order: a call that holds no lease by now, and ends after what has ended was read, began after the snapshot.

@@ -1,4 +1,4 @@
-import type { UsageCounter } from '../redis-keys.js';
+import type { UsageCounter } from '../redis/keys.js';
 
 /** One recorded call. */
 export interface RecordedCall {

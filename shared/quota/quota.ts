@@ -1,17 +1,24 @@
-import { type Clock, machineClock } from '../clock.js';
-import type { ScoredLeads } from '../newest-scores/notes-of-calls.js';
-import type { Redis } from '../redis.js';
-import type { UsageCounter } from '../redis-keys.js';
-import { withinTime } from '../within-time.js';
-import { BusyCounters } from './busy-counters.js';
+import { withTimeout } from '../async/timeouts.js';
+import type { ScoredLeads } from '../latest-scores/call-notes.js';
+import { type Clock, machineClock } from '../process/clock.js';
+import type { Redis } from '../redis/connect.js';
+import { redisNowMs } from '../redis/info.js';
+import type { UsageCounter } from '../redis/keys.js';
+import { ActiveCounters } from './active-counters.js';
+import {
+  QuotaError,
+  QuotaLeaseLost,
+  type QuotaReply,
+  QuotaTooLate,
+  QuotaUnavailable,
+  quotaCode,
+  quotaError,
+} from './codes.js';
+import { type QuotaCommands, quotaCommands } from './commands.js';
 import { CounterLocks } from './counter-lock.js';
 import { CounterRebuild } from './counter-rebuild.js';
 import { recountCounter } from './counter-recount.js';
 import type { LedgerView } from './ledger-view.js';
-import { type QuotaReply, quotaCode } from './quota-codes.js';
-import { type QuotaCommands, quotaCommands } from './quota-commands.js';
-import { QuotaError, QuotaLeaseLost, QuotaTooLate, QuotaUnavailable, quotaError } from './quota-errors.js';
-import { redisNowMs } from './redis-time.js';
 
 /** Records of one counter: settled, and held by calls under way. */
 export interface Usage {
@@ -26,7 +33,7 @@ export interface Reservation extends Usage {
   readonly records: number;
 }
 
-export interface QuotaRooms {
+export interface QuotaDeps {
   readonly redis: Redis;
   readonly ledger: LedgerView;
   /** How long a call holds its records when nobody ends it; longer than a call's deadline. */
@@ -35,7 +42,7 @@ export interface QuotaRooms {
   readonly clock?: Clock;
 }
 
-const mostRebuilds = 5;
+const maxRebuilds = 5;
 const waitForRebuildMs = 5_000;
 
 /**
@@ -45,23 +52,23 @@ const waitForRebuildMs = 5_000;
  */
 export class Quota {
   readonly commands: QuotaCommands;
-  readonly busy: BusyCounters;
+  readonly activeCounters: ActiveCounters;
   readonly leaseMs: number;
-  readonly #redis: Redis;
-  readonly #ledger: LedgerView;
-  readonly #clock: Clock;
-  readonly #locks: CounterLocks;
-  readonly #rebuilds: CounterRebuild;
+  private readonly redis: Redis;
+  private readonly ledger: LedgerView;
+  private readonly clock: Clock;
+  private readonly locks: CounterLocks;
+  private readonly rebuilds: CounterRebuild;
 
-  constructor({ redis, ledger, leaseMs, clock = machineClock() }: QuotaRooms) {
+  constructor({ redis, ledger, leaseMs, clock = machineClock() }: QuotaDeps) {
     this.commands = quotaCommands(redis);
-    this.busy = new BusyCounters(redis);
+    this.activeCounters = new ActiveCounters(redis);
     this.leaseMs = leaseMs;
-    this.#redis = redis;
-    this.#ledger = ledger;
-    this.#clock = clock;
-    this.#locks = new CounterLocks(redis);
-    this.#rebuilds = new CounterRebuild({ ...this.#rooms(), busy: this.busy });
+    this.redis = redis;
+    this.ledger = ledger;
+    this.clock = clock;
+    this.locks = new CounterLocks(redis);
+    this.rebuilds = new CounterRebuild({ ...this.rooms(), activeCounters: this.activeCounters });
   }
 
   /**
@@ -80,15 +87,15 @@ export class Quota {
     const { counter, callId, records, deadlineRedisMs } = call;
     try {
       const reserve = async (): Promise<QuotaReply> => {
-        const noted = this.busy.note(counter, deadlineRedisMs);
+        const noted = this.activeCounters.note(counter, deadlineRedisMs);
         const [reply] = await Promise.all([
           this.commands.reserve({ ...call, leaseMs: this.leaseMs }),
           noted, // sent first
         ]);
         return reply;
       };
-      const waitMs = async () => deadlineRedisMs - (await redisNowMs(this.#redis));
-      const { used, leased } = await this.#onKnownCounter(counter, reserve, waitMs);
+      const waitMs = async () => deadlineRedisMs - (await redisNowMs(this.redis));
+      const { used, leased } = await this.onKnownCounter(counter, reserve, waitMs);
       return { counter, callId, records, used, leased };
     } catch (error) {
       if (error instanceof QuotaTooLate || error instanceof QuotaUnavailable)
@@ -101,18 +108,18 @@ export class Quota {
    * Turns what a recorded call holds into usage; again for the same call changes nothing.
    * @param how.stop of whoever is yet to be answered. A counter that was lost twice while the call ran was restored with its
    * row and with those of calls that had got its room meanwhile: where it is past the stop by that, the call has to give way
-   * @param how.newest what the call scored, where it becomes the newest scores of its leads (see NewestScores)
+   * @param how.newest what the call scored, where it becomes the newest scores of its leads (see LatestScores)
    * @throws QuotaLeaseLost when the call is not counted and never will be: its row has to be taken back.
    * @throws QuotaUnavailable when it is not known what happened: the row stays, and the sweep settles the call
    */
   async settle(
     counter: UsageCounter,
     callId: string,
-    how: { readonly stop?: number; readonly newest?: ScoredLeads | undefined } = {},
+    how: { readonly stop?: number; readonly latest?: ScoredLeads | undefined } = {},
   ): Promise<Usage> {
-    const { stop = Number.POSITIVE_INFINITY, newest } = how;
-    const settle = () => this.commands.settle({ counter, callId, leaseMs: this.leaseMs, newest });
-    const { code, used, leased } = await this.#onKnownCounter(counter, settle);
+    const { stop = Number.POSITIVE_INFINITY, latest } = how;
+    const settle = () => this.commands.settle({ counter, callId, leaseMs: this.leaseMs, latest });
+    const { code, used, leased } = await this.onKnownCounter(counter, settle);
     if (code === quotaCode.alreadyDone && used > stop)
       throw new QuotaLeaseLost('The room of the call was given to others while Redis was emptied');
     return { used, leased };
@@ -138,7 +145,7 @@ export class Quota {
       const reply = await this.commands.read(counter);
       return reply.code === quotaCode.earlierRun ? { ...reply, code: quotaCode.unknownCounter } : reply;
     };
-    const { used, leased } = await this.#onKnownCounter(counter, read);
+    const { used, leased } = await this.onKnownCounter(counter, read);
     return { used, leased };
   }
 
@@ -148,22 +155,22 @@ export class Quota {
    * @throws QuotaUnavailable when Redis or the ledger does not answer
    */
   recount(counter: UsageCounter): Promise<boolean> {
-    return orUnavailable(recountCounter(counter, this.#rooms()));
+    return orUnavailable(recountCounter(counter, this.rooms()));
   }
 
-  #rooms() {
+  private rooms() {
     return {
-      redis: this.#redis,
+      redis: this.redis,
       commands: this.commands,
-      ledger: this.#ledger,
-      locks: this.#locks,
-      clock: this.#clock,
+      ledger: this.ledger,
+      locks: this.locks,
+      clock: this.clock,
       leaseMs: this.leaseMs,
     };
   }
 
   /** Sends a command; restores the counter and sends it again where Redis does not know the counter. */
-  async #onKnownCounter(
+  private async onKnownCounter(
     counter: UsageCounter,
     command: () => Promise<QuotaReply>,
     waitMs: () => Promise<number> = async () => waitForRebuildMs,
@@ -171,10 +178,10 @@ export class Quota {
     for (let rebuilds = 0; ; rebuilds += 1) {
       const reply = await orUnavailable(command());
       if (reply.code > 0) return reply;
-      if (reply.code !== quotaCode.unknownCounter || rebuilds === mostRebuilds) throw quotaError(reply);
+      if (reply.code !== quotaCode.unknownCounter || rebuilds === maxRebuilds) throw quotaError(reply);
       const limitMs = await orUnavailable(waitMs());
       const tooLate = () => new QuotaTooLate('The usage counter was not restored in time');
-      await orUnavailable(withinTime(limitMs, this.#rebuilds.rebuild(counter), tooLate));
+      await orUnavailable(withTimeout(limitMs, this.rebuilds.rebuild(counter), tooLate));
     }
   }
 }

@@ -1,17 +1,16 @@
-import type { Redis } from '../redis.js';
-import { leasesKey, type UsageCounter, usageKey } from '../redis-keys.js';
-import type { BusyCounter } from './busy-counters.js';
-import { type BeforeSettling, endExpiredLeases } from './expired-leases.js';
+import type { Redis } from '../redis/connect.js';
+import { redisNowMs, runBeganMs } from '../redis/info.js';
+import { leasesKey, type UsageCounter, usageKey } from '../redis/keys.js';
+import type { ActiveCounter } from './active-counters.js';
+import { type BeforeSettling, endExpiredLeases } from './leases.js';
 import type { LedgerView } from './ledger-view.js';
 import type { Quota } from './quota.js';
-import { runBeganMs } from './redis-run.js';
-import { redisNowMs } from './redis-time.js';
 
 const idleMs = 10 * 60 * 1_000;
 /** One whose ledger is slow, or whose calls a dead gateway's transactions keep, must not hold up all the others. */
 const countersAtOnce = 4;
 
-export interface SweepRooms {
+export interface SweepDeps {
   readonly redis: Redis;
   readonly quota: Quota;
   readonly ledger: LedgerView;
@@ -34,14 +33,14 @@ export interface SweepCounts {
  * Any number of sweeps may run at once. A counter whose ledger cannot be read keeps its leases until the next sweep.
  * @throws what Redis fails with when the list of counters cannot be read
  */
-export async function sweepLeases(rooms: SweepRooms): Promise<SweepCounts> {
-  const { redis, quota, ledger, beforeSettling } = rooms;
+export async function sweepLeases(deps: SweepDeps): Promise<SweepCounts> {
+  const { redis, quota, ledger, beforeSettling } = deps;
   const { commands, leaseMs } = quota;
   const nowMs = await redisNowMs(redis);
   const runMs = await runBeganMs(redis, nowMs);
   const counts = { settled: 0, released: 0, recounted: 0, failed: 0 };
-  const sweepCounter = async (busy: BusyCounter): Promise<void> => {
-    const { settled, released } = await endExpiredLeases(busy.counter, {
+  const sweepCounter = async (activeCounters: ActiveCounter): Promise<void> => {
+    const { settled, released } = await endExpiredLeases(activeCounters.counter, {
       commands,
       ledger,
       leaseMs,
@@ -49,14 +48,14 @@ export async function sweepLeases(rooms: SweepRooms): Promise<SweepCounts> {
     });
     counts.settled += settled;
     counts.released += released;
-    if (await needsRecount(busy.counter, { redis, nowMs, runMs, leaseMs }))
-      counts.recounted += (await quota.recount(busy.counter)) ? 1 : 0;
-    await dropWhenIdle(busy, rooms, nowMs);
+    if (await needsRecount(activeCounters.counter, { redis, nowMs, runMs, leaseMs }))
+      counts.recounted += (await quota.recount(activeCounters.counter)) ? 1 : 0;
+    await dropWhenIdle(activeCounters, deps, nowMs);
   };
-  const waiting = (await quota.busy.list()).values();
+  const waiting = (await quota.activeCounters.list()).values();
   const sweepOneByOne = async (): Promise<void> => {
-    for (const busy of waiting)
-      await sweepCounter(busy).catch(() => {
+    for (const activeCounters of waiting)
+      await sweepCounter(activeCounters).catch(() => {
         counts.failed += 1;
       });
   };
@@ -86,11 +85,15 @@ async function needsRecount(
   return Number(countedAt) < runMs || (Number(countedAt) < aLeaseLaterMs && aLeaseLaterMs <= nowMs);
 }
 
-async function dropWhenIdle(busy: BusyCounter, { redis, quota }: SweepRooms, nowMs: number): Promise<void> {
-  if (nowMs - Number(busy.score) < idleMs) return;
+async function dropWhenIdle(
+  activeCounters: ActiveCounter,
+  { redis, quota }: SweepDeps,
+  nowMs: number,
+): Promise<void> {
+  if (nowMs - Number(activeCounters.score) < idleMs) return;
   const [openLeases, waitsForRecount] = await Promise.all([
-    redis.zcard(leasesKey(busy.counter)),
-    redis.hexists(usageKey(busy.counter), 'recount_at'),
+    redis.zcard(leasesKey(activeCounters.counter)),
+    redis.hexists(usageKey(activeCounters.counter), 'recount_at'),
   ]);
-  if (openLeases === 0 && waitsForRecount === 0) await quota.busy.drop(busy);
+  if (openLeases === 0 && waitsForRecount === 0) await quota.activeCounters.drop(activeCounters);
 }

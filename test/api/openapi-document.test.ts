@@ -9,8 +9,8 @@ import {
 } from '../../api/openapi/openapi-types.js';
 import { pointerOf, resolve } from '../../api/openapi/references.js';
 import { scoreRequestSchema } from '../../api/schemas/score-request.js';
-import { errorTable } from '../../shared/errors.js';
-import { OpenApiContract } from '../support/openapi-contract.js';
+import { errorTable } from '../../shared/contract/errors.js';
+import { OpenApiContract } from '../support/http/openapi-contract.js';
 
 const docsUrl = 'https://api.example.com/docs';
 const document = openApiDocument({ serverUrl: 'https://api.example.com', docsUrl });

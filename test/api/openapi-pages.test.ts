@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { errorsPage } from '../../api/docs/errors-page.js';
 import { html, trusted } from '../../api/docs/html.js';
 import { assetFile, referenceAssets, referencePage } from '../../api/docs/reference-page.js';
-import { errorTable } from '../../shared/errors.js';
+import { errorTable } from '../../shared/contract/errors.js';
 
 const docsUrl = 'https://api.example.com/docs';
 const reference = referencePage();

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { readExamples } from '../../api/openapi/examples.js';
 import { webhookFormSchema, webhookRequestSchema } from '../../api/schemas/webhook-request.js';
 import { readWebhook } from '../../api/webhook/request.js';
-import { ApiError } from '../../shared/errors.js';
+import { ApiError } from '../../shared/contract/errors.js';
 
 const ajv = new Ajv2020({ strict: false, ownProperties: true });
 ajv.addFormat('well-formed-text', (text) => text.isWellFormed());

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { CallerGone } from '../../api/read-body.js';
-import { type ScoringRooms, scoreRecords } from '../../api/score-records.js';
-import type { ScoringCall } from '../../api/scoring-call.js';
+import { CallerGone } from '../../api/request/read-body.js';
+import { type ScoringDeps, scoreRecords } from '../../api/score-records.js';
+import type { ScoringCall } from '../../api/scoring/scoring-call.js';
 
 type Step = 'reserve' | 'score' | 'record' | 'settle';
 
@@ -16,14 +16,14 @@ function heldRooms({ isFar }: { readonly isFar: boolean }) {
     });
   };
   const reservation = {
-    undoneOnFailure: (work: () => Promise<unknown>) => work(),
+    compensateOnFailure: (work: () => Promise<unknown>) => work(),
     settle: () => step('settle', {}),
   };
-  const rooms = {
+  const deps = {
     admission: { admit: async () => ({ organisation: {}, model: {}, verdict: {} }) },
-    replays: {
+    idempotencyKeys: {
       once: (_call: ScoringCall, work: () => Promise<unknown>) => work(),
-      keepAsSent: async (_call: ScoringCall, _recorded: undefined, body: string) => ({
+      updateStoredReply: async (_call: ScoringCall, _recorded: undefined, body: string) => ({
         body,
         isReplay: false,
       }),
@@ -39,23 +39,23 @@ function heldRooms({ isFar }: { readonly isFar: boolean }) {
     else ending.fail(error);
     await turn();
   };
-  return { begun, end, rooms: rooms as unknown as ScoringRooms };
+  return { begun, end, deps: deps as unknown as ScoringDeps };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const callOf = (lane: ScoringCall['lane']) => ({ lane, hasHungUp: () => false }) as ScoringCall;
 const single = callOf('singles');
 
-async function begin(call: ScoringCall, rooms: ScoringRooms) {
-  const reply = scoreRecords(call, () => 'the reply', rooms).catch((error: unknown) => error);
+async function begin(call: ScoringCall, deps: ScoringDeps) {
+  const reply = scoreRecords(call, () => 'the reply', deps).catch((error: unknown) => error);
   await turn();
   return reply;
 }
 
 describe('the story of a call', () => {
   it('reserves, scores, records and settles, each after the other', async () => {
-    const { begun, end, rooms } = heldRooms({ isFar: false });
-    const reply = begin(single, rooms);
+    const { begun, end, deps } = heldRooms({ isFar: false });
+    const reply = begin(single, deps);
     await turn();
     for (const [index, name] of (['reserve', 'score', 'record', 'settle'] as const).entries()) {
       expect(begun).to.have.length(index + 1);
@@ -66,8 +66,8 @@ describe('the story of a call', () => {
   });
 
   it('scores a single while it is reserved where the stop is far, and records it when it is', async () => {
-    const { begun, end, rooms } = heldRooms({ isFar: true });
-    const reply = begin(single, rooms);
+    const { begun, end, deps } = heldRooms({ isFar: true });
+    const reply = begin(single, deps);
     await turn();
     expect(begun).to.have.members(['reserve', 'score']);
     await end('score');
@@ -79,9 +79,9 @@ describe('the story of a call', () => {
   });
 
   it('does not record a call whose caller has hung up meanwhile', async () => {
-    const { begun, end, rooms } = heldRooms({ isFar: false });
+    const { begun, end, deps } = heldRooms({ isFar: false });
     let hasHungUp = false;
-    const reply = begin({ ...single, hasHungUp: () => hasHungUp }, rooms);
+    const reply = begin({ ...single, hasHungUp: () => hasHungUp }, deps);
     await turn();
     await end('reserve');
     hasHungUp = true;
@@ -91,17 +91,17 @@ describe('the story of a call', () => {
   });
 
   it('does not have a batch go ahead', async () => {
-    const { begun, rooms } = heldRooms({ isFar: true });
-    void begin(callOf('batches'), rooms);
+    const { begun, deps } = heldRooms({ isFar: true });
+    void begin(callOf('batches'), deps);
     await turn();
     expect(begun).to.deep.equal(['reserve']);
   });
 
   it('refuses what cannot be reserved, whatever becomes of its scoring, and records nothing', async () => {
     for (const failure of [undefined, new Error('refused record')]) {
-      const { begun, end, rooms } = heldRooms({ isFar: true });
+      const { begun, end, deps } = heldRooms({ isFar: true });
       const noRoom = new Error('past the stop');
-      const reply = begin(single, rooms);
+      const reply = begin(single, deps);
       await turn();
       await end('score', failure);
       await end('reserve', noRoom);

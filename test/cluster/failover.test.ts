@@ -3,20 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { LocalServer } from '../../scripts/local-servers/server-process.js';
-import { queuePrefix, usageKey } from '../../shared/redis-keys.js';
-import { makeCertificate } from '../support/certificate.js';
+import type { LocalServer } from '../../scripts/servers/server-process.js';
+import { queuePrefix, usageKey } from '../../shared/redis/keys.js';
 import { eventually } from '../support/eventually.js';
-import { expectExact } from '../support/fault-checks.js';
-import { tellFigures } from '../support/fault-figures.js';
-import { recordsAnswered, recoveryMs, statuses, underLoad } from '../support/fault-load.js';
-import { sharedDeadlineMs, sharedLeaseMs } from '../support/fault-service.js';
+import { expectExact } from '../support/faults/fault-checks.js';
+import { printFigures } from '../support/faults/fault-figures.js';
+import { recordsAnswered, recoveryMs, statuses, underLoad } from '../support/faults/fault-load.js';
+import { sharedDeadlineMs, sharedLeaseMs } from '../support/faults/fault-service.js';
+import { scored } from '../support/http/score-reply.js';
 import { leaveOut } from '../support/leave-out.js';
-import { nodeOfKey, type RedisCluster, startRedisCluster } from '../support/redis-cluster.js';
-import { serviceRedisOn } from '../support/redis-of-service.js';
-import { scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { makeCertificate } from '../support/service/certificate.js';
+import { nodeOfKey, type RedisCluster, startRedisCluster } from '../support/service/redis-cluster.js';
+import { serviceRedisOn } from '../support/service/redis-of-service.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 /** A lease that nobody ended, and a counter that is to be taken from the ledger again one lease later. */
 const exactWithinMs = 2 * (sharedLeaseMs + 6_000);
@@ -69,7 +69,7 @@ describe('a Redis Cluster with TLS and replicas, as it is rented', function () {
         await pause(afterwardsMs);
       },
     );
-    tellFigures({ fault, answers: statuses(outcomes), recovered_ms: recoveryMs(outcomes, killedMs) });
+    printFigures({ fault, answers: statuses(outcomes), recovered_ms: recoveryMs(outcomes, killedMs) });
     for (const status of Object.keys(statuses(outcomes))) expect(status).to.be.oneOf(['200', '500']);
     await expectExact(own, exactWithinMs, recordsAnswered(outcomes) + 1);
   }

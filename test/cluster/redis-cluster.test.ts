@@ -2,16 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { readConfig } from '../../shared/config.js';
-import { requireFitRedis } from '../../shared/fit-redis.js';
-import { createLogger } from '../../shared/logger.js';
-import { connectionReady, connectRedis, type Redis } from '../../shared/redis.js';
-import { clusterAddressOf, mastersOf } from '../../shared/redis-cluster.js';
-import { type UsageCounter, usageKey } from '../../shared/redis-keys.js';
-import { freshCounter, QuotaRig } from '../shared/quota/quota-rig.js';
+import { readConfig } from '../../shared/config/config.js';
+import { createLogger } from '../../shared/process/logger.js';
+import { clusterAddressOf, mastersOf } from '../../shared/redis/cluster.js';
+import { connectionReady, connectRedis, type Redis } from '../../shared/redis/connect.js';
+import { checkRedis } from '../../shared/redis/health.js';
+import { type UsageCounter, usageKey } from '../../shared/redis/keys.js';
+import { freshCounter, QuotaRig } from '../shared/quota/rig/quota-rig.js';
 import { eventually } from '../support/eventually.js';
-import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.js';
-import { startTimeoutMs } from '../support/service.js';
+import { type RedisCluster, startRedisCluster } from '../support/service/redis-cluster.js';
+import { startTimeoutMs } from '../support/service/service.js';
 
 describe('the address of a Redis Cluster', () => {
   it('names one node or several, with or without user, password and TLS', () => {
@@ -98,16 +98,16 @@ describe('the quota on a Redis Cluster', () => {
   it('is warned of when one of its nodes throws away what it holds; one node alone is no address', async () => {
     const warnings: unknown[] = [];
     const logger = { warn: (fields: unknown) => void warnings.push(fields) };
-    await requireFitRedis(redis, logger);
+    await checkRedis(redis, logger);
     expect(warnings).to.deep.equal([]);
     const setPolicy = (policy: string) => mastersOf(redis)[1]?.config('SET', 'maxmemory-policy', policy);
     await setPolicy('allkeys-lru');
-    await requireFitRedis(redis, logger).finally(() => setPolicy('noeviction'));
+    await checkRedis(redis, logger).finally(() => setPolicy('noeviction'));
     expect(warnings).to.deep.equal([{ policy: 'allkeys-lru' }]);
     const url = cluster.nodes[0]?.url ?? '';
     const one = connectRedis({ url, name: 'test', kind: 'commands', logger: createLogger('silent', 'test') });
     await connectionReady(one);
-    const refusal = await requireFitRedis(one, logger).catch(String);
+    const refusal = await checkRedis(one, logger).catch(String);
     one.disconnect();
     expect(refusal).to.include('write it as redis-cluster://');
   });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { projectFile } from '../../shared/project-root.js';
+import { projectFile } from '../../shared/process/project-root.js';
 import { runProgram } from '../support/run-program.js';
 
 /** Files of test/integration that are run again: those of the quota, and of what scoring keeps in Redis. */
@@ -20,7 +20,7 @@ describe('the integration tests of quota and scoring', () => {
       process.execPath,
       [
         projectFile('node_modules/mocha/bin/mocha.js'),
-        ...['--require', './dist/test/support/on-redis-cluster.js', '--reporter', 'dot'],
+        ...['--require', './dist/test/support/service/on-redis-cluster.js', '--reporter', 'dot'],
         ...files.map((file) => `dist/test/integration/${file}.test.js`),
       ],
       { directory: projectFile('.'), limitMs },

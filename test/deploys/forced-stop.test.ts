@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { childProcessIds } from '../../scripts/bench/process-usage.js';
-import { signal } from '../../scripts/local-servers/server-process.js';
-import { projectFile } from '../../shared/project-root.js';
+import { signal } from '../../scripts/servers/server-process.js';
+import { projectFile } from '../../shared/process/project-root.js';
 import { eventually } from '../support/eventually.js';
-import { freeze } from '../support/freeze.js';
-import { RawConnection } from '../support/raw-connection.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { workspace } from '../support/workspace.js';
+import { freeze } from '../support/faults/stall.js';
+import { RawConnection } from '../support/http/raw-connection.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { workspace } from '../support/service/workspace.js';
 
 describe('a process that is told to stop', () => {
   describe('and has something to finish', () => {

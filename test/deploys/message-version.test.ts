@@ -1,7 +1,7 @@
 import { Queue, Worker } from 'bullmq';
 import { expect } from 'chai';
-import { payloadKey, queuePrefix, replyStreamKey } from '../../shared/redis-keys.js';
-import { type ChunkJob, laneQueueName, messageVersion } from '../../shared/score-job.js';
+import { type ChunkJob, laneQueueName, messageVersion } from '../../shared/messages/score-job.js';
+import { payloadKey, queuePrefix, replyStreamKey } from '../../shared/redis/keys.js';
 import { eventually } from '../support/eventually.js';
 import { gateway, type LaneRig, laneRig, scoredBy } from '../support/lane-rig.js';
 

@@ -1,18 +1,18 @@
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
-import { expectExact, expectNobodyElseDied, workerDeaths } from '../support/fault-checks.js';
-import { tellFigures } from '../support/fault-figures.js';
-import { type FaultService, faultService } from '../support/fault-service.js';
-import { startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { expectExact, expectNoOtherDeath, workerDeaths } from '../support/faults/fault-checks.js';
+import { printFigures } from '../support/faults/fault-figures.js';
+import { type FaultService, faultService } from '../support/faults/fault-service.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 import { BalancedCallers } from './balanced-callers.js';
 
 const callers = 6;
 /** Calls between two steps of a deploy. */
 const between = 30;
-const largestCall = 20;
+const maxCall = 20;
 /** The product's own deadline, and half a second. */
-const longestAnswerMs = 10_500;
+const maxAnswerMs = 10_500;
 
 describe('a deploy under load', () => {
   let service: FaultService;
@@ -41,7 +41,7 @@ describe('a deploy under load', () => {
         callers,
         secret: own.live.secret,
         nextCall: () => {
-          const records = call++ % 3 === 0 ? largestCall : 1;
+          const records = call++ % 3 === 0 ? maxCall : 1;
           const leads = Array.from({ length: records }, () => ({ company_size: 120 }));
           return { records, body: JSON.stringify({ model_id: own.model._id, records: leads }) };
         },
@@ -55,10 +55,10 @@ describe('a deploy under load', () => {
       await load.stop();
     }
     const slowestMs = Math.max(...load.outcomes.map(({ tookMs }) => tookMs));
-    tellFigures({ fault: title, calls: load.outcomes.length, slowest_ms: slowestMs });
+    printFigures({ fault: title, calls: load.outcomes.length, slowest_ms: slowestMs });
     const failed = load.outcomes.filter(({ status }) => status !== 200);
     expect(failed, `failed calls of ${load.outcomes.length}`).to.deep.equal([]);
-    expect(slowestMs, 'the slowest answer').to.be.below(longestAnswerMs);
+    expect(slowestMs, 'the slowest answer').to.be.below(maxAnswerMs);
     const records = load.outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
     expect(await expectExact(own)).to.equal(before + records);
   }
@@ -111,7 +111,7 @@ describe('a deploy under load', () => {
       await load.afterCalls(between);
     });
     for (const pid of gone) expect(() => process.kill(pid, 0), `worker ${pid} of the old pool`).to.throw();
-    await expectNobodyElseDied(
+    await expectNoOtherDeath(
       service,
       (await workerDeaths(service)).map(({ pid }) => pid),
     );

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { readableReport } from '../../scripts/chaos/chaos-report.js';
 import { runChaos } from '../../scripts/chaos/run-chaos.js';
-import type { Undo } from '../../scripts/stack/run-to-end.js';
-import { tellFigures } from '../support/fault-figures.js';
+import type { Undo } from '../../scripts/servers/run-to-end.js';
+import { printFigures } from '../support/faults/fault-figures.js';
 import { leaveOut } from '../support/leave-out.js';
 
 const minutes = 2;
@@ -28,7 +28,7 @@ describe(`npm run chaos -- --minutes ${minutes} --seed ${seed}`, () => {
       { minutes, seed, historyFile: join(directory, 'history.jsonl') },
       { onStep: () => undefined, onFault: () => undefined, onEnd: (undo) => undoings.push(undo) },
     );
-    tellFigures({
+    printFigures({
       fault: `random faults for ${minutes} minutes, seed ${seed}`,
       faults: result.faults.reduce((sum, { times }) => sum + times, 0),
       answers: result.answers,

@@ -1,15 +1,15 @@
 import { expect } from 'chai';
-import type { FaultProxy, RequestFate } from '../../scripts/chaos/fault-proxy.js';
-import type { GatewaySlot } from '../../scripts/chaos/gateway-slot.js';
+import type { FaultProxy, RequestFate } from '../../scripts/servers/fault-proxy.js';
+import type { GatewaySlot } from '../../scripts/servers/gateway-slot.js';
 import { eventually } from '../support/eventually.js';
-import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
-import { tellFigures } from '../support/fault-figures.js';
-import { statuses, timed } from '../support/fault-load.js';
-import { type FaultService, sharedFaultService, sharedLeaseMs } from '../support/fault-service.js';
-import { scored } from '../support/score-reply.js';
-import { scriptDigest } from '../support/script-digest.js';
-import { startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.js';
+import { printFigures } from '../support/faults/fault-figures.js';
+import { statuses, timed } from '../support/faults/fault-load.js';
+import { type FaultService, sharedFaultService, sharedLeaseMs } from '../support/faults/fault-service.js';
+import { scriptDigest } from '../support/faults/script-digest.js';
+import { scored } from '../support/http/score-reply.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
 const proxied = 0;
@@ -28,7 +28,7 @@ interface Moment {
 
 /** A member of what is written of a call, and of nothing else. */
 const recording = 'request_id';
-const settling = scriptDigest('shared/quota/settle.lua');
+const settling = scriptDigest('shared/quota/lua/settle.lua');
 const moments: readonly Moment[] = [
   {
     title: 'after its call was reserved',
@@ -87,7 +87,7 @@ describe('a gateway that is killed in the middle of calls', () => {
       proxy.cutAll();
     }
     if (slot.gateway === undefined) await slot.start();
-    await expectNobodyElseDied(service);
+    await expectNoOtherDeath(service);
   });
 
   /**
@@ -117,7 +117,7 @@ describe('a gateway that is killed in the middle of calls', () => {
       sweptWithinMs,
       50,
     );
-    tellFigures({
+    printFigures({
       fault: `a gateway killed ${title}`,
       counted: records - 2,
       exact_ms: performance.now() - sinceMs,
@@ -158,7 +158,7 @@ describe('a gateway that is killed in the middle of calls', () => {
     expect(answered + lost, JSON.stringify(answers)).to.equal(outcomes.length);
     expect(outcomes.filter(({ reply }, index) => index % 2 === 1 && reply === undefined)).to.deep.equal([]);
     const used = await expectExact(own, sweptWithinMs);
-    tellFigures({
+    printFigures({
       fault: 'a gateway killed under load, one of two',
       answers,
       counted: (used - 1) / 5,

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
-import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
-import { tellFigures } from '../support/fault-figures.js';
-import { slowBundle } from '../support/fault-models.js';
-import { type FaultService, sharedFaultService } from '../support/fault-service.js';
-import { RawConnection, requestBytes } from '../support/raw-connection.js';
-import { scored } from '../support/score-reply.js';
-import { startTimeoutMs } from '../support/service.js';
-import { workspace } from '../support/workspace.js';
+import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.js';
+import { printFigures } from '../support/faults/fault-figures.js';
+import { slowBundle } from '../support/faults/fault-models.js';
+import { type FaultService, sharedFaultService } from '../support/faults/fault-service.js';
+import { RawConnection, requestBytes } from '../support/http/raw-connection.js';
+import { scored } from '../support/http/score-reply.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 120 };
 
@@ -40,7 +40,7 @@ describe('a caller that hangs up', () => {
     );
     const hungUpMs = performance.now();
     const counted = await expectExact(own, 5_000);
-    tellFigures({
+    printFigures({
       fault: 'a caller hangs up',
       calls: hangUpsMs.length,
       counted: counted / 2,
@@ -48,6 +48,6 @@ describe('a caller that hangs up', () => {
     });
     expect(counted).to.be.oneOf([0, ...hangUpsMs.map((_, calls) => 2 * (calls + 1))]);
     await eventually(async () => scored(await own.score([lead])), 10_000);
-    await expectNobodyElseDied(service);
+    await expectNoOtherDeath(service);
   });
 });

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { FaultProxy } from '../../scripts/chaos/fault-proxy.js';
 import { forgivenMs } from '../../scripts/chaos/watch-processors.js';
-import { type ServiceProcess, startService } from '../../scripts/stack/service-process.js';
+import { FaultProxy } from '../../scripts/servers/fault-proxy.js';
+import { type ServiceProcess, startService } from '../../scripts/servers/service-process.js';
 import { eventually } from '../support/eventually.js';
-import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
-import { tellFigures } from '../support/fault-figures.js';
+import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.js';
+import { printFigures } from '../support/faults/fault-figures.js';
 import {
   AnswerClock,
   type CallOutcome,
@@ -14,17 +14,17 @@ import {
   statuses,
   timed,
   underLoad,
-} from '../support/fault-load.js';
+} from '../support/faults/fault-load.js';
 import {
   type FaultService,
   sharedDeadlineMs,
   sharedFaultService,
   sharedLeaseMs,
-} from '../support/fault-service.js';
-import { ProcessorWatch } from '../support/processor-watch.js';
-import { scored } from '../support/score-reply.js';
-import { startTimeoutMs } from '../support/service.js';
-import { workspace } from '../support/workspace.js';
+} from '../support/faults/fault-service.js';
+import { ProcessorWatch } from '../support/faults/processor-watch.js';
+import { scored } from '../support/http/score-reply.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { workspace } from '../support/service/workspace.js';
 
 const leads = [{ company_size: 120 }, { company_size: 3 }];
 /** Replies are waited for inside Redis for two seconds; four seconds later their connection is given up. */
@@ -58,7 +58,7 @@ describe('connections of a gateway to Redis', () => {
     await gateway?.stop();
     await proxy?.stop();
   });
-  afterEach(() => expectNobodyElseDied(service));
+  afterEach(() => expectNoOtherDeath(service));
 
   it('are lost without a sign: they are given up for new ones, and it is not ready meanwhile', async function () {
     this.timeout(startTimeoutMs);
@@ -88,8 +88,8 @@ describe('connections of a gateway to Redis', () => {
       ProcessorWatch.during(service, 'all', () => underLoad(score, work)),
     );
     const recovered = recoveryMs(outcomes, lostMs);
-    const withoutProcessorMs = processors.longestWaitMs(lostMs, lostMs + recovered);
-    tellFigures({
+    const withoutProcessorMs = processors.maxWaitMs(lostMs, lostMs + recovered);
+    printFigures({
       fault: 'connections to Redis lost without a sign',
       answers: statuses(outcomes),
       slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),

@@ -1,17 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { FaultProxy, RequestFate } from '../../scripts/chaos/fault-proxy.js';
-import type { GatewaySlot } from '../../scripts/chaos/gateway-slot.js';
-import { callIdGenerator } from '../../shared/identifiers.js';
-import { laneQueueName } from '../../shared/score-job.js';
+import type { FaultProxy, RequestFate } from '../../scripts/servers/fault-proxy.js';
+import type { GatewaySlot } from '../../scripts/servers/gateway-slot.js';
+import { callIdGenerator } from '../../shared/contract/identifiers.js';
+import { laneQueueName } from '../../shared/messages/score-job.js';
 import { eventually } from '../support/eventually.js';
-import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
-import { AnswerClock, timed } from '../support/fault-load.js';
-import { type FaultService, sharedFaultService } from '../support/fault-service.js';
-import { scored } from '../support/score-reply.js';
-import { scriptDigest } from '../support/script-digest.js';
-import { startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.js';
+import { AnswerClock, timed } from '../support/faults/fault-load.js';
+import { type FaultService, sharedFaultService } from '../support/faults/fault-service.js';
+import { scriptDigest } from '../support/faults/script-digest.js';
+import { scored } from '../support/http/score-reply.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
 const newCallId = callIdGenerator();
@@ -19,11 +19,11 @@ const newCallId = callIdGenerator();
 const deadlineMs = 10_000;
 
 const redisRequests = {
-  'the rate limit': scriptDigest('api/rate-limit/sliding-window.lua'),
-  'the reservation': scriptDigest('shared/quota/reserve.lua'),
+  'the rate limit': scriptDigest('api/request/sliding-window.lua'),
+  'the reservation': scriptDigest('shared/quota/lua/reserve.lua'),
   'the payload': '}:payload:',
   'the job': `}:${laneQueueName('batches')}:`,
-  'the settling': scriptDigest('shared/quota/settle.lua'),
+  'the settling': scriptDigest('shared/quota/lua/settle.lua'),
 };
 const mongoRequests = { 'the call': 'request_id' };
 /** Those of a call with an Idempotency-Key, which is recorded in a transaction. */
@@ -55,7 +55,7 @@ describe('a connection of a gateway that breaks in the middle of a call', () => 
     await slot?.close();
   });
   afterEach(async () => {
-    await expectNobodyElseDied(service);
+    await expectNoOtherDeath(service);
   });
 
   const call = () => own.score(leads(3), { url: slot.url });

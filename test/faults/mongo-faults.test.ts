@@ -2,14 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
 import { eventually } from '../support/eventually.js';
-import { expectNobodyElseDied } from '../support/fault-checks.js';
-import { tellFigures } from '../support/fault-figures.js';
-import { AnswerClock, statuses, timed } from '../support/fault-load.js';
-import { duringFault } from '../support/fault-run.js';
-import { type FaultService, sharedDeadlineMs, sharedFaultService } from '../support/fault-service.js';
-import { refused, scored } from '../support/score-reply.js';
-import { startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { expectNoOtherDeath } from '../support/faults/fault-checks.js';
+import { printFigures } from '../support/faults/fault-figures.js';
+import { AnswerClock, statuses, timed } from '../support/faults/fault-load.js';
+import { duringFault } from '../support/faults/fault-run.js';
+import { type FaultService, sharedDeadlineMs, sharedFaultService } from '../support/faults/fault-service.js';
+import { refused, scored } from '../support/http/score-reply.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const lead = { crm_id: 'L-1', company_size: 120 };
 const recoveredWithinMs = 15_000;
@@ -28,7 +28,7 @@ describe('MongoDB under load', () => {
     await eventually(async () => scored(await own.score([lead])), 10_000);
   });
   afterEach(async () => {
-    await expectNobodyElseDied(service);
+    await expectNoOtherDeath(service);
   });
 
   it('is frozen for longer than a deadline', async function () {
@@ -68,7 +68,7 @@ describe('MongoDB under load', () => {
     clock.expectInTime(outcomes);
     for (const { reply } of outcomes)
       if (reply !== undefined && reply.status !== 200) refused(reply, '500 internal_error');
-    tellFigures({
+    printFigures({
       fault: 'MongoDB frozen: calls that read or tell outcomes',
       answers: statuses(outcomes),
       slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
-import { expectExact, workerDeaths } from '../support/fault-checks.js';
-import { tellFigures } from '../support/fault-figures.js';
-import { AnswerClock, type CallOutcome, statuses, timed, underLoad } from '../support/fault-load.js';
-import { crashingBundle, hangingBundle } from '../support/fault-models.js';
-import { type FaultService, faultService } from '../support/fault-service.js';
-import { refused } from '../support/score-reply.js';
-import { startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { expectExact, workerDeaths } from '../support/faults/fault-checks.js';
+import { printFigures } from '../support/faults/fault-figures.js';
+import { AnswerClock, type CallOutcome, statuses, timed, underLoad } from '../support/faults/fault-load.js';
+import { crashingBundle, hangingBundle } from '../support/faults/fault-models.js';
+import { type FaultService, faultService } from '../support/faults/fault-service.js';
+import { refused } from '../support/http/score-reply.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 120 };
 /** The product's own: a worker's lock, the time until one counts as stuck and the deadline are made for each other. */
@@ -45,7 +45,7 @@ describe('a model that ends or holds the process that runs it', () => {
       underLoad(() => healthy.score([lead]), callPoisonous, { everyMs: 200 }),
     );
     const deaths = await workerDeaths(service);
-    tellFigures({
+    printFigures({
       fault,
       answers: statuses(outcomes),
       slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),
@@ -93,7 +93,7 @@ describe('a model that ends or holds the process that runs it', () => {
       clock.expectInTime([...outcomes, ...poisoned]);
       const last = await timed(() => poisonous.score([lead]));
       const deaths = await workerDeaths(service);
-      tellFigures({
+      printFigures({
         fault: `a model that ${does} all workers at once`,
         answers: statuses(outcomes),
         slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),

@@ -1,21 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { holdAndDie } from '../support/abandoned-lease.js';
 import { eventually } from '../support/eventually.js';
-import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
-import { tellFigures } from '../support/fault-figures.js';
-import { type CallOutcome, statuses, timed, underLoad } from '../support/fault-load.js';
-import { duringFault } from '../support/fault-run.js';
+import { holdAndDie } from '../support/faults/abandoned-lease.js';
+import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.js';
+import { printFigures } from '../support/faults/fault-figures.js';
+import { type CallOutcome, statuses, timed, underLoad } from '../support/faults/fault-load.js';
+import { duringFault } from '../support/faults/fault-run.js';
 import {
   type FaultService,
   sharedDeadlineMs,
   sharedFaultService,
   sharedLeaseMs,
-} from '../support/fault-service.js';
-import type { HttpReply } from '../support/http-call.js';
-import { refused, scored } from '../support/score-reply.js';
-import { startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+} from '../support/faults/fault-service.js';
+import type { HttpReply } from '../support/http/http-call.js';
+import { refused, scored } from '../support/http/score-reply.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
 const recoveredWithinMs = 3_000;
@@ -28,7 +28,7 @@ const sweptWithinMs = 5_000;
 const refusedToPool = /"process":"(pool|worker)".*OOM command not allowed/;
 const fullMs = 6_000;
 /** Two pools of two workers on two lanes, and two lanes of upkeep: each asks four times a second, and looks for stalled jobs once. */
-const mostRefusalsASecond = 2 * 6 * 5;
+const maxRefusalsASecond = 2 * 6 * 5;
 
 describe('Redis under load', () => {
   let service: FaultService;
@@ -43,7 +43,7 @@ describe('Redis under load', () => {
     await eventually(async () => scored(await own.score(leads(1))), 10_000);
   });
   afterEach(async () => {
-    await expectNobodyElseDied(service);
+    await expectNoOtherDeath(service);
   });
 
   it('is frozen for longer than a deadline', async function () {
@@ -122,7 +122,7 @@ describe('Redis under load', () => {
     const counted = await expectExact(near, exactWithinMs, answered);
     for (let used = counted; used < 2 * limit; used += 3) scored(await near.score(leads(3)));
     refused(await near.score(leads(1)), '429 quota_exceeded');
-    tellFigures({
+    printFigures({
       fault: 'Redis emptied twelve times near the hard stop',
       answers,
       hard_stop: 2 * limit,
@@ -148,7 +148,7 @@ describe('Redis under load', () => {
     const refusedAfterMs = performance.now() - revivedMs;
     expect(await near.ledgerSum()).to.equal(2 * limit);
     expect(await expectExact(near, exactWithinMs)).to.equal(2 * limit);
-    tellFigures({
+    printFigures({
       fault: 'Redis started again on data from before the hard stop was reached',
       answers: statuses(outcomes),
       recovered_ms: refusedAfterMs,
@@ -219,9 +219,9 @@ describe('Redis under load', () => {
     }
     const seconds = (performance.now() - sinceMs) / 1_000;
     const refusals = (await countInLog(service, refusedToPool)) - before;
-    tellFigures({ fault: 'Redis full for seconds: lines in the log of the pool', seconds, lines: refusals });
+    printFigures({ fault: 'Redis full for seconds: lines in the log of the pool', seconds, lines: refusals });
     expect(refusals, 'commands refused, by the log').to.be.above(0);
-    expect(refusals, 'commands refused').to.be.below(mostRefusalsASecond * (1 + seconds));
+    expect(refusals, 'commands refused').to.be.below(maxRefusalsASecond * (1 + seconds));
     await holdAndDie(own, 11);
     await expectSwept();
   });

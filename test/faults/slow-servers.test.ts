@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { GatewaySlot } from '../../scripts/chaos/gateway-slot.js';
-import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
-import { tellFigures } from '../support/fault-figures.js';
-import { AnswerClock, recordsAnswered, statuses, timed } from '../support/fault-load.js';
-import { type FaultService, sharedDeadlineMs, sharedFaultService } from '../support/fault-service.js';
-import { scored } from '../support/score-reply.js';
-import { startTimeoutMs } from '../support/service.js';
-import { workspace } from '../support/workspace.js';
+import type { GatewaySlot } from '../../scripts/servers/gateway-slot.js';
+import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.js';
+import { printFigures } from '../support/faults/fault-figures.js';
+import { AnswerClock, recordsAnswered, statuses, timed } from '../support/faults/fault-load.js';
+import { type FaultService, sharedDeadlineMs, sharedFaultService } from '../support/faults/fault-service.js';
+import { scored } from '../support/http/score-reply.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { workspace } from '../support/service/workspace.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
 const proxied = 0;
@@ -26,7 +26,7 @@ describe('a gateway whose servers are silent for half a deadline', () => {
     slot = first;
   });
   afterEach(async () => {
-    await expectNobodyElseDied(service);
+    await expectNoOtherDeath(service);
   });
 
   for (const server of ['redis', 'mongo'] as const) {
@@ -44,7 +44,7 @@ describe('a gateway whose servers are silent for half a deadline', () => {
         slot.proxies?.[server].release();
         return Promise.all(calls);
       });
-      tellFigures({
+      printFigures({
         fault: `${server === 'redis' ? 'Redis' : 'MongoDB'} silent for half a deadline`,
         answers: statuses(outcomes),
         slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),

@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { GatewaySlot } from '../../scripts/chaos/gateway-slot.js';
-import { installationKey } from '../../shared/redis-keys.js';
+import type { GatewaySlot } from '../../scripts/servers/gateway-slot.js';
+import { installationKey } from '../../shared/redis/keys.js';
 import { eventually } from '../support/eventually.js';
-import { expectNobodyElseDied } from '../support/fault-checks.js';
-import { type FaultService, sharedFaultService } from '../support/fault-service.js';
-import { scored } from '../support/score-reply.js';
-import { startTimeoutMs } from '../support/service.js';
-import { workspace } from '../support/workspace.js';
+import { expectNoOtherDeath } from '../support/faults/fault-checks.js';
+import { type FaultService, sharedFaultService } from '../support/faults/fault-service.js';
+import { scored } from '../support/http/score-reply.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { workspace } from '../support/service/workspace.js';
 
 const proxied = 0;
 /** Longer than the two seconds that Redis has for a command: one that is asked meanwhile fails, however it is retried. */
@@ -32,7 +32,7 @@ describe('a gateway that starts', () => {
     if (found === undefined) throw new Error('the service has no gateway');
     slot = found;
   });
-  afterEach(() => expectNobodyElseDied(service));
+  afterEach(() => expectNoOtherDeath(service));
 
   async function expectItServes(): Promise<void> {
     const own = await workspace(service);

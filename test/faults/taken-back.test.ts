@@ -1,19 +1,19 @@
 import { expect } from 'chai';
-import type { GatewaySlot } from '../../scripts/chaos/gateway-slot.js';
+import type { GatewaySlot } from '../../scripts/servers/gateway-slot.js';
 import { eventually } from '../support/eventually.js';
-import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
-import { type FaultService, sharedFaultService, sharedLeaseMs } from '../support/fault-service.js';
-import { type HttpReply, httpCall } from '../support/http-call.js';
-import { refused, scored } from '../support/score-reply.js';
-import { scriptDigest } from '../support/script-digest.js';
-import { startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.js';
+import { type FaultService, sharedFaultService, sharedLeaseMs } from '../support/faults/fault-service.js';
+import { scriptDigest } from '../support/faults/script-digest.js';
+import { type HttpReply, httpCall } from '../support/http/http-call.js';
+import { refused, scored } from '../support/http/score-reply.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const deadlineMs = 1_000;
 /** A gateway whose connections are whole. */
 const direct = 1;
 const records = Array.from({ length: 3 }, () => ({ company_size: 120 }));
-const settling = scriptDigest('shared/quota/settle.lua');
+const settling = scriptDigest('shared/quota/lua/settle.lua');
 /** A sweep every four seconds, a lease of the pool at most before a counter is taken from the ledger again. */
 const sweptWithinMs = sharedLeaseMs + 6_000;
 
@@ -41,7 +41,7 @@ describe('a call whose recording could not be confirmed to its caller', () => {
   afterEach(async function () {
     this.timeout(startTimeoutMs);
     await slot.close();
-    await expectNobodyElseDied(service);
+    await expectNoOtherDeath(service);
   });
 
   const call = (headers?: Readonly<Record<string, string>>): Promise<HttpReply> =>

@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
-import { expectExact, expectNobodyElseDied } from '../support/fault-checks.js';
-import { tellFigures } from '../support/fault-figures.js';
-import { statuses, timed } from '../support/fault-load.js';
-import { slowBundle } from '../support/fault-models.js';
-import { type FaultService, faultService } from '../support/fault-service.js';
-import { httpCall } from '../support/http-call.js';
-import { RawConnection } from '../support/raw-connection.js';
-import { scored } from '../support/score-reply.js';
-import { startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.js';
+import { printFigures } from '../support/faults/fault-figures.js';
+import { statuses, timed } from '../support/faults/fault-load.js';
+import { slowBundle } from '../support/faults/fault-models.js';
+import { type FaultService, faultService } from '../support/faults/fault-service.js';
+import { httpCall } from '../support/http/http-call.js';
+import { RawConnection } from '../support/http/raw-connection.js';
+import { scored } from '../support/http/score-reply.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
 
@@ -28,7 +28,7 @@ describe('SIGTERM', () => {
     countedBefore = await expectExact(own);
   });
   afterEach(async () => {
-    await expectNobodyElseDied(service);
+    await expectNoOtherDeath(service);
   });
   after(async function () {
     this.timeout(startTimeoutMs);
@@ -63,7 +63,7 @@ describe('SIGTERM', () => {
     await Promise.race(calls);
     expect(await slot.terminate()).to.equal('exit code 0');
     const outcomes = await Promise.all(calls);
-    tellFigures({ fault: 'a gateway stopped with SIGTERM, calls in hand', answers: statuses(outcomes) });
+    printFigures({ fault: 'a gateway stopped with SIGTERM, calls in hand', answers: statuses(outcomes) });
     expect(statuses(outcomes)).to.deep.equal({ 200: calls.length });
     expect(await expectExact(slow, 5_000)).to.equal(1 + 2 * calls.length);
   });
@@ -87,7 +87,7 @@ describe('SIGTERM', () => {
     const how = await slot.terminate();
     const tookMs = performance.now() - beganMs;
     for (const connection of [sending, reading]) connection.destroy();
-    tellFigures({
+    printFigures({
       fault: 'a gateway stopped with SIGTERM, callers that neither send on nor read',
       ended_ms: tookMs,
     });
@@ -111,7 +111,7 @@ describe('SIGTERM', () => {
     const slot = await service.cluster.addGateway('direct', {});
     scored(await own.score(leads(2), { url: slot.url }));
     const { how, tookMs } = await endedWithoutRedis(() => slot.terminate());
-    tellFigures({ fault: 'a gateway stopped with SIGTERM while Redis is away', ended_ms: tookMs });
+    printFigures({ fault: 'a gateway stopped with SIGTERM while Redis is away', ended_ms: tookMs });
     expect(how).to.equal('exit code 0');
     expect(tookMs).to.be.below(10_000);
     await eventually(async () => scored(await own.score(leads(1))), 10_000);
@@ -122,7 +122,7 @@ describe('SIGTERM', () => {
     const { cluster } = service;
     const pool = await cluster.startPool();
     const { how, tookMs } = await endedWithoutRedis(() => cluster.stopPool(pool));
-    tellFigures({ fault: 'a pool stopped with SIGTERM while Redis is away', ended_ms: tookMs });
+    printFigures({ fault: 'a pool stopped with SIGTERM while Redis is away', ended_ms: tookMs });
     expect(how).to.equal('exit code 0');
     expect(tookMs).to.be.below(10_000);
     await eventually(async () => scored(await own.score(leads(1))), 10_000);

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { noteDescriptor } from '../../worker/in-hand.js';
+import { noteDescriptor } from '../../worker/pool/crash-note.js';
 import { eventually } from '../support/eventually.js';
-import { expectExact, expectNobodyElseDied, workerDeaths } from '../support/fault-checks.js';
-import { tellFigures } from '../support/fault-figures.js';
-import { slowBundle } from '../support/fault-models.js';
-import { type FaultService, faultService } from '../support/fault-service.js';
-import { scored } from '../support/score-reply.js';
-import { startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { expectExact, expectNoOtherDeath, workerDeaths } from '../support/faults/fault-checks.js';
+import { printFigures } from '../support/faults/fault-figures.js';
+import { slowBundle } from '../support/faults/fault-models.js';
+import { type FaultService, faultService } from '../support/faults/fault-service.js';
+import { scored } from '../support/http/score-reply.js';
+import { startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 120 };
 const leads = (count: number) => Array.from({ length: count }, () => lead);
@@ -32,7 +32,7 @@ describe('a worker that dies in the middle of its work', () => {
   });
   afterEach(async () => {
     await expectExact(own);
-    await expectNobodyElseDied(service, killed);
+    await expectNoOtherDeath(service, killed);
   });
 
   /** Sends calls, and harms one of the workers that run them. Gives how long each call took from then on. */
@@ -52,7 +52,7 @@ describe('a worker that dies in the middle of its work', () => {
   it('killed: its calls are answered with 200 within 8 s, and it is replaced', async function () {
     this.timeout(startTimeoutMs);
     const slowestMs = Math.max(...(await harmWhileRunning('SIGKILL')));
-    tellFigures({
+    printFigures({
       fault: 'a worker killed in the middle of a job',
       recovered_ms: slowestMs,
       within_ms: recoveryMs,
@@ -66,7 +66,7 @@ describe('a worker that dies in the middle of its work', () => {
   it('stopped: the same, and the pool kills it', async function () {
     this.timeout(startTimeoutMs);
     const slowestMs = Math.max(...(await harmWhileRunning('SIGSTOP')));
-    tellFigures({
+    printFigures({
       fault: 'a worker stopped in the middle of a job',
       recovered_ms: slowestMs,
       within_ms: recoveryMs,
@@ -84,13 +84,13 @@ describe('a worker that dies in the middle of its work', () => {
 
 /** The process id of a worker that is running a model at this moment. */
 function busyWorker({ cluster }: FaultService): number {
-  const pid = cluster.workerPids().find((each) => inHandOf(each) !== '');
+  const pid = cluster.workerPids().find((each) => crashNoteOf(each) !== '');
   if (pid === undefined) throw new Error('no worker is running a model');
   return pid;
 }
 
 /** What a worker has noted that it runs. */
-function inHandOf(pid: number): string {
+function crashNoteOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/fd/${noteDescriptor}`, 'utf8').trim();
   } catch {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { ServiceProcess } from '../../scripts/stack/service-process.js';
+import type { ServiceProcess } from '../../scripts/servers/service-process.js';
 import { eventually } from '../support/eventually.js';
-import { type HttpReply, httpCall } from '../support/http-call.js';
-import { refused, scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type CallOptions, type TestWorkspace, workspace } from '../support/workspace.js';
+import { type HttpReply, httpCall } from '../support/http/http-call.js';
+import { refused, scored } from '../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type CallOptions, type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 120, crm_id: 'L-1' };
 const successors = { '/score': '/v1/score', '/webhooks/score': '/v1/webhooks/score' } as const;

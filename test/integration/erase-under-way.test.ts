@@ -1,20 +1,20 @@
 import { expect } from 'chai';
 import { childProcessIds } from '../../scripts/bench/process-usage.js';
-import { createLogger } from '../../shared/logger.js';
-import { NewestScores } from '../../shared/newest-scores/newest-scores.js';
-import { rateWindowKey } from '../../shared/redis-keys.js';
-import { ErasureStore } from '../../shared/store/erasures.js';
-import { IdempotencyStore } from '../../shared/store/idempotency.js';
-import { OutcomeStore } from '../../shared/store/outcomes.js';
-import { PredictionStore } from '../../shared/store/predictions.js';
-import { ValidationDailyStore } from '../../shared/store/validation-daily.js';
-import { eraseAgain } from '../../worker/erase-again.js';
+import { LatestScores } from '../../shared/latest-scores/latest-scores.js';
+import { createLogger } from '../../shared/process/logger.js';
+import { rateWindowKey } from '../../shared/redis/keys.js';
+import { ErasureStore } from '../../shared/store/calls/erasures.js';
+import { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
+import { PredictionStore } from '../../shared/store/calls/predictions.js';
+import { OutcomeStore } from '../../shared/store/validation/outcomes.js';
+import { ValidationDailyStore } from '../../shared/store/validation/validation-daily.js';
+import { eraseAgain } from '../../worker/upkeep/second-erasure.js';
 import { eventually } from '../support/eventually.js';
-import { freeze } from '../support/freeze.js';
-import { RawConnection } from '../support/raw-connection.js';
-import { refused, scored, scoredRow } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { freeze } from '../support/faults/stall.js';
+import { RawConnection } from '../support/http/raw-connection.js';
+import { refused, scored, scoredRow } from '../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const leaseMs = 30_000;
 const scores = '/v1/scores/L-1';
@@ -56,7 +56,7 @@ describe('a call that is under way when its lead is erased', () => {
     const { database, models } = service.stores;
     const stores = {
       models,
-      newest: new NewestScores(service.redis),
+      latest: new LatestScores(service.redis),
       erasures: new ErasureStore(database),
       predictions: new PredictionStore(database),
       outcomes: new OutcomeStore(database),

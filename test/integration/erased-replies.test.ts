@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { UsageBucket } from '../../shared/redis-keys.js';
-import type { HttpReply } from '../support/http-call.js';
-import { OpenApiContract } from '../support/openapi-contract.js';
-import { sampleBundle } from '../support/sample-bundle.js';
-import { scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import type { UsageBucket } from '../../shared/redis/keys.js';
+import type { HttpReply } from '../support/http/http-call.js';
+import { OpenApiContract } from '../support/http/openapi-contract.js';
+import { scored } from '../support/http/score-reply.js';
+import { sampleBundle } from '../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const crmId = 'L-"7"';
 /** Values that are nowhere else in a reply. */

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http-call.js';
-import { packSample, sampleBundle, sampleParts } from '../support/sample-bundle.js';
-import { floats } from '../support/sample-onnx.js';
-import { scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import type { HttpReply } from '../support/http/http-call.js';
+import { scored } from '../support/http/score-reply.js';
+import { packSample, sampleBundle, sampleParts } from '../support/models/sample-bundle.js';
+import { floats } from '../support/models/sample-onnx.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 /** What explains a row, as callers read it. */
 interface Explained {

@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http-call.js';
-import { RawConnection, requestBytes } from '../support/raw-connection.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import type { HttpReply } from '../support/http/http-call.js';
+import { RawConnection, requestBytes } from '../support/http/raw-connection.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 import { fuzzedBytes, fuzzedCalls } from './fuzz/fuzzed-calls.js';
 
 const bodyTimeoutMs = 400;

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http-call.js';
-import { refused, scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type ScoreOptions, type TestWorkspace, workspace } from '../support/workspace.js';
+import type { HttpReply } from '../support/http/http-call.js';
+import { refused, scored } from '../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type ScoreOptions, type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 120, crm_id: 'L-1' };
 const dayMs = 24 * 60 * 60 * 1000;

@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { startService } from '../../scripts/stack/service-process.js';
-import { installationKey } from '../../shared/redis-keys.js';
+import { startService } from '../../scripts/servers/service-process.js';
+import { installationKey } from '../../shared/redis/keys.js';
 import { eventually } from '../support/eventually.js';
-import { scored } from '../support/score-reply.js';
-import { freshMongoUrl, testServers } from '../support/servers.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { workspace } from '../support/workspace.js';
+import { scored } from '../support/http/score-reply.js';
+import { freshMongoUrl, testServers } from '../support/service/servers.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { workspace } from '../support/service/workspace.js';
 
 describe('a Redis and a MongoDB that do not belong together', () => {
   let service: RunningService;

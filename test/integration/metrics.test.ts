@@ -1,12 +1,11 @@
 import { expect } from 'chai';
 import { childProcessIds } from '../../scripts/bench/process-usage.js';
-import { freePort } from '../../scripts/local-servers/loopback-port.js';
-import { signal } from '../../scripts/local-servers/server-process.js';
+import { freePort, signal } from '../../scripts/servers/server-process.js';
 import { eventually } from '../support/eventually.js';
-import { httpCall } from '../support/http-call.js';
-import { refused, scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { httpCall } from '../support/http/http-call.js';
+import { refused, scored } from '../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 120, crm_id: 'L-1' };
 

@@ -3,16 +3,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Binary, type Db, MongoClient, ObjectId } from 'mongodb';
-import { startMongo } from '../../scripts/local-servers/mongo-server.js';
-import type { LocalServer } from '../../scripts/local-servers/server-process.js';
+import { startMongo } from '../../scripts/servers/mongo-server.js';
+import type { LocalServer } from '../../scripts/servers/server-process.js';
 import { type CheckedBundle, checkBundle } from '../../shared/bundle/check-bundle.js';
-import { BundleStorage } from '../../shared/store/bundle-storage.js';
-import { deleteVersions, listVersions, loadBundle, loadManifest } from '../../shared/store/model-versions.js';
-import { storeVersion, VersionTaken } from '../../shared/store/store-version.js';
+import { BundleStorage } from '../../shared/store/models/bundle-storage.js';
+import {
+  deleteVersions,
+  listVersions,
+  loadBundle,
+  loadManifest,
+} from '../../shared/store/models/model-versions.js';
+import { storeVersion, VersionTaken } from '../../shared/store/models/store-version.js';
 import { failureOf } from '../support/failure-of.js';
-import { freeze } from '../support/freeze.js';
-import { packSample, type SampleOptions, sampleBundle, sampleParts } from '../support/sample-bundle.js';
-import { freshDatabases } from '../support/servers.js';
+import { freeze } from '../support/faults/stall.js';
+import {
+  packSample,
+  type SampleOptions,
+  sampleBundle,
+  sampleParts,
+} from '../support/models/sample-bundle.js';
+import { freshDatabases } from '../support/service/servers.js';
 
 const organisationId = 'org_1';
 const modelId = 'mdl_1';

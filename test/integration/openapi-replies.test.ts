@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { httpCall } from '../support/http-call.js';
-import { OpenApiContract } from '../support/openapi-contract.js';
-import { runningService, startTimeoutMs } from '../support/service.js';
+import { httpCall } from '../support/http/http-call.js';
+import { OpenApiContract } from '../support/http/openapi-contract.js';
+import { runningService, startTimeoutMs } from '../support/service/service.js';
 import { type Scene, setScene } from './openapi/provoked-outcomes.js';
 import {
   historyOutcomes,

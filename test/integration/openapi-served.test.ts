@@ -3,8 +3,8 @@ import { request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { type HttpReply, httpCall } from '../support/http-call.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import { type HttpReply, httpCall } from '../support/http/http-call.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
 
 describe('documentation endpoints', () => {
   let service: RunningService;

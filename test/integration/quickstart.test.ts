@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { childEnvironment } from '../../shared/config.js';
-import { projectFile } from '../../shared/project-root.js';
+import { childEnvironment } from '../../shared/config/config.js';
+import { projectFile } from '../../shared/process/project-root.js';
+import { demoBundleWith } from '../support/http/tool-fixture.js';
 import { leaveOut } from '../support/leave-out.js';
 import { blocksWithResult, jsonForm, type MarkdownBlock } from '../support/markdown-blocks.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { demoBundleWith } from '../support/tool-fixture.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 /** The program that runs each language's snippets from standard input. */
 const runners: Readonly<Record<string, readonly [string, ...string[]]>> = {

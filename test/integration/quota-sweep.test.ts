@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import type { LedgerRow } from '../../shared/store/usage-ledger.js';
-import { holdAndDie } from '../support/abandoned-lease.js';
+import type { LedgerRow } from '../../shared/store/calls/usage-ledger.js';
 import { eventually } from '../support/eventually.js';
-import { scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { holdAndDie } from '../support/faults/abandoned-lease.js';
+import { scored } from '../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 120 };
 /** The sweep runs every four seconds. */

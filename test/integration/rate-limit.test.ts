@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { rateWindowKey } from '../../shared/redis-keys.js';
+import { rateWindowKey } from '../../shared/redis/keys.js';
 import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http-call.js';
-import { refused, scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
-import type { UsableKey } from '../support/workspace-parts.js';
+import type { HttpReply } from '../support/http/http-call.js';
+import { refused, scored } from '../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import type { UsableKey } from '../support/service/workspace-parts.js';
 
 const rate = 10;
 const secondUs = 1_000_000;

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { rateWindowKey } from '../../shared/redis-keys.js';
+import { rateWindowKey } from '../../shared/redis/keys.js';
 import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http-call.js';
-import { rawCall } from '../support/raw-connection.js';
-import { sampleAnswer } from '../support/sample-answer.js';
-import { sampleBundle, sampleFeatures } from '../support/sample-bundle.js';
-import { refused, scored, scoredRow } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import type { HttpReply } from '../support/http/http-call.js';
+import { rawCall } from '../support/http/raw-connection.js';
+import { refused, scored, scoredRow } from '../support/http/score-reply.js';
+import { sampleAnswer } from '../support/models/sample-answer.js';
+import { sampleBundle, sampleFeatures } from '../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 interface History {
   readonly crm_id: string;

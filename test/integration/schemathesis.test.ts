@@ -2,13 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { httpCall } from '../support/http-call.js';
+import { httpCall } from '../support/http/http-call.js';
+import { runSchemathesis, type SchemathesisResult } from '../support/http/schemathesis-run.js';
 import { leaveOut } from '../support/leave-out.js';
 import { pythonVenv } from '../support/python-venv.js';
 import { runProgram } from '../support/run-program.js';
-import { runSchemathesis, type SchemathesisResult } from '../support/schemathesis-run.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const installLimitMs = 180_000;
 const venvTimeoutMs = 240_000;
@@ -26,8 +26,8 @@ describe('OpenAPI documents under external validators', () => {
     this.timeout(venvTimeoutMs + startTimeoutMs);
     const venv = await pythonVenv({
       name: 'schemathesis',
-      requirementsFile: 'test/support/schemathesis-requirements.txt',
-      leastMinor: 11,
+      requirementsFile: 'test/support/http/schemathesis-requirements.txt',
+      minMinor: 11,
       installLimitMs,
     });
     if ('reason' in venv) leaveOut(this, venv.reason, venv.remedy);

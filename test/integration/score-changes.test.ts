@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { publishChange } from '../../shared/changes.js';
+import { publishChange } from '../../shared/redis/changes.js';
 import { eventually } from '../support/eventually.js';
-import { refused, scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { workspace } from '../support/workspace.js';
+import { refused, scored } from '../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 120 };
 const gateways = [0, 1];

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
-import { sampleAnswer } from '../support/sample-answer.js';
-import { sampleBundle } from '../support/sample-bundle.js';
-import { refused, scored, scoredRow } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { refused, scored, scoredRow } from '../support/http/score-reply.js';
+import { sampleAnswer } from '../support/models/sample-answer.js';
+import { sampleBundle } from '../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const large = { company_size: 150, demo_requested: true, lead_source: 'Referral' };
 const small = { company_size: 5, demo_requested: false, lead_source: 'Fair' };

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import type { UsageBucket } from '../../shared/redis-keys.js';
+import type { UsageBucket } from '../../shared/redis/keys.js';
 import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http-call.js';
-import { sampleBundle } from '../support/sample-bundle.js';
-import { refused, scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, type WorkspaceOptions, workspace } from '../support/workspace.js';
-import type { UsableKey } from '../support/workspace-parts.js';
+import type { HttpReply } from '../support/http/http-call.js';
+import { refused, scored } from '../support/http/score-reply.js';
+import { sampleBundle } from '../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, type WorkspaceOptions, workspace } from '../support/service/workspace.js';
+import type { UsableKey } from '../support/service/workspace-parts.js';
 
 const lead = { company_size: 120 };
 const leads = (count: number) => Array.from({ length: count }, () => lead);

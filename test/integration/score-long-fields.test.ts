@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import type { Feature } from '../../shared/bundle/manifest.js';
-import { sampleAnswer } from '../support/sample-answer.js';
-import { sampleBundle, sampleFeatures } from '../support/sample-bundle.js';
-import { refused, scored, scoredRow } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import type { Feature } from '../../shared/bundle/manifest/manifest.js';
+import { refused, scored, scoredRow } from '../support/http/score-reply.js';
+import { sampleAnswer } from '../support/models/sample-answer.js';
+import { sampleBundle, sampleFeatures } from '../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 150, demo_requested: true };
 const tagsFeature: Feature = {

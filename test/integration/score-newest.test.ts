@@ -1,20 +1,20 @@
 import { expect } from 'chai';
-import { monthOf } from '../../shared/clock.js';
-import { callIdGenerator } from '../../shared/identifiers.js';
-import { forgettingScores } from '../../shared/newest-scores/forget-settled.js';
-import { NewestScores } from '../../shared/newest-scores/newest-scores.js';
+import { callIdGenerator } from '../../shared/contract/identifiers.js';
+import { invalidateSettled } from '../../shared/latest-scores/eviction.js';
+import { LatestScores } from '../../shared/latest-scores/latest-scores.js';
+import { monthOf } from '../../shared/process/clock.js';
 import { Quota } from '../../shared/quota/quota.js';
-import { redisNowMs } from '../../shared/quota/redis-time.js';
 import { sweepLeases } from '../../shared/quota/sweep.js';
-import { newestScoresKey } from '../../shared/redis-keys.js';
-import { callDocuments } from '../../shared/store/call-documents.js';
-import { slicesOf } from '../../shared/store/prediction-slice.js';
+import { redisNowMs } from '../../shared/redis/info.js';
+import { latestScoresKey } from '../../shared/redis/keys.js';
+import { callDocuments } from '../../shared/store/calls/call-documents.js';
+import { slicesOf } from '../../shared/store/calls/prediction-slice.js';
 import { eventually } from '../support/eventually.js';
-import { sampleAnswer } from '../support/sample-answer.js';
-import { sampleBundle } from '../support/sample-bundle.js';
-import { scored, scoredRow } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { scored, scoredRow } from '../support/http/score-reply.js';
+import { sampleAnswer } from '../support/models/sample-answer.js';
+import { sampleBundle } from '../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const large = { company_size: 150, demo_requested: true, lead_source: 'Referral' };
 const small = { company_size: 5, demo_requested: false, lead_source: 'Fair' };
@@ -22,7 +22,7 @@ const small = { company_size: 5, demo_requested: false, lead_source: 'Fair' };
 describe('the newest score of a lead', () => {
   let service: RunningService;
   let own: TestWorkspace;
-  const key = (modelId = own.model._id) => newestScoresKey(own.id, modelId);
+  const key = (modelId = own.model._id) => latestScoresKey(own.id, modelId);
 
   before(async function () {
     this.timeout(startTimeoutMs);
@@ -89,8 +89,8 @@ describe('the newest score of a lead', () => {
     await calls.insertMany(callDocuments(row, slicesOf({ ...call, ...columns, callId })));
     const deadlineRedisMs = (await redisNowMs(service.redis)) + 5_000;
     await quota.reserve({ counter: own.counter(), callId, records: 1, stop: 1_000, deadlineRedisMs });
-    const newest = new NewestScores(service.redis);
-    const beforeSettling = forgettingScores({ ledger, newest });
+    const latest = new LatestScores(service.redis);
+    const beforeSettling = invalidateSettled({ ledger, latest });
     await sweepLeases({ redis: service.redis, quota, ledger, beforeSettling });
     // The pool's own sweep may have come first.
     await eventually(async () => expect((await quota.usage(own.counter())).used).to.equal(2));

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { sampleAnswer } from '../support/sample-answer.js';
-import { scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { scored } from '../support/http/score-reply.js';
+import { sampleAnswer } from '../support/models/sample-answer.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 interface History {
   readonly scores: readonly { readonly score: number }[];

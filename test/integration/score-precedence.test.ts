@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { newId } from '../../shared/identifiers.js';
+import { newId } from '../../shared/contract/identifiers.js';
 import { eventually } from '../support/eventually.js';
-import { refused, scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type SentRecord, type WorkspaceOptions, workspace } from '../support/workspace.js';
+import { refused, scored } from '../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type SentRecord, type WorkspaceOptions, workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 120 };
 const badRecord = { company_size: {} };

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { readBundle } from '../../shared/bundle/read-bundle.js';
-import { readGoldenBundle, requireReferenceBundles } from '../support/golden-records.js';
-import { sampleAnswer } from '../support/sample-answer.js';
-import { type ScoreRow, scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { workspace } from '../support/workspace.js';
+import { readBundle } from '../../shared/bundle/archive/read-bundle.js';
+import { type ScoreRow, scored } from '../support/http/score-reply.js';
+import { readGoldenBundle, requireReferenceBundles } from '../support/models/golden-records.js';
+import { sampleAnswer } from '../support/models/sample-answer.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { workspace } from '../support/service/workspace.js';
 
 const answerOf = ({ score, conversion_likelihood }: ScoreRow) => ({ score, conversion_likelihood });
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { newId } from '../../shared/identifiers.js';
-import { sampleBundle, sampleFeatures } from '../support/sample-bundle.js';
-import { refused, scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { newId } from '../../shared/contract/identifiers.js';
+import { refused, scored } from '../support/http/score-reply.js';
+import { sampleBundle, sampleFeatures } from '../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 120 };
 const dayMs = 24 * 60 * 60 * 1000;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { sampleAnswer } from '../support/sample-answer.js';
-import { refused, scored, scoredRow } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { refused, scored, scoredRow } from '../support/http/score-reply.js';
+import { sampleAnswer } from '../support/models/sample-answer.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 120, demo_requested: true, lead_source: 'Referral' };
 const tooEarly = {

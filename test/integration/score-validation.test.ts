@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import type { Verdict } from '../../shared/verdict.js';
+import type { Verdict } from '../../shared/contract/verdict.js';
 import { eventually } from '../support/eventually.js';
-import { sampleBundle } from '../support/sample-bundle.js';
-import { refused, scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type WorkspaceOptions, workspace } from '../support/workspace.js';
+import { refused, scored } from '../support/http/score-reply.js';
+import { sampleBundle } from '../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type WorkspaceOptions, workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 120 };
 const hourMs = 60 * 60 * 1000;

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http-call.js';
-import { sampleAnswer } from '../support/sample-answer.js';
-import { refused, scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { scoredWebhook } from '../support/webhook-answer.js';
-import { type CallOptions, type TestWorkspace, workspace } from '../support/workspace.js';
+import type { HttpReply } from '../support/http/http-call.js';
+import { refused, scored } from '../support/http/score-reply.js';
+import { scoredWebhook } from '../support/http/webhook-answer.js';
+import { sampleAnswer } from '../support/models/sample-answer.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type CallOptions, type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const path = '/v1/webhooks/score';
 const lead = { company_size: 120, lead_source: 'Referral' };

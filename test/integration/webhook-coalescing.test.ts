@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
-import { sampleAnswer } from '../support/sample-answer.js';
-import { sampleBundle } from '../support/sample-bundle.js';
-import { refused } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { scoredWebhook } from '../support/webhook-answer.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { refused } from '../support/http/score-reply.js';
+import { scoredWebhook } from '../support/http/webhook-answer.js';
+import { sampleAnswer } from '../support/models/sample-answer.js';
+import { sampleBundle } from '../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const path = '/v1/webhooks/score';
 const manyCalls = 160;

@@ -2,19 +2,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import type { CategoryFeature } from '../../shared/bundle/manifest.js';
-import { projectFile } from '../../shared/project-root.js';
+import type { CategoryFeature } from '../../shared/bundle/manifest/manifest.js';
+import { projectFile } from '../../shared/process/project-root.js';
+import { type RawCall, rawCall } from '../support/http/raw-connection.js';
+import { demoBundleWith, fillIn } from '../support/http/tool-fixture.js';
+import { scoredWebhook } from '../support/http/webhook-answer.js';
 import {
   blocksWithResult,
   jsonForm,
   type MarkdownBlock,
   markdownBlocks,
 } from '../support/markdown-blocks.js';
-import { type RawCall, rawCall } from '../support/raw-connection.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { demoBundleWith, fillIn } from '../support/tool-fixture.js';
-import { scoredWebhook } from '../support/webhook-answer.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const maxPictureWidth = 100;
 

@@ -1,11 +1,9 @@
 import { expect } from 'chai';
-import type { Manifest } from '../../shared/bundle/manifest.js';
-import { compileKnownFields } from '../../shared/known-fields.js';
-import type { Model } from '../../shared/store/models.js';
-import { demoBundleDirectory, readGoldenBundle } from '../support/golden-records.js';
-import { rawCall } from '../support/raw-connection.js';
-import { refused, scoredRow } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
+import type { Manifest } from '../../shared/bundle/manifest/manifest.js';
+import { compileKnownFields } from '../../shared/messages/field-slots.js';
+import type { Model } from '../../shared/store/models/models.js';
+import { rawCall } from '../support/http/raw-connection.js';
+import { refused, scoredRow } from '../support/http/score-reply.js';
 import {
   callOf,
   demoBundleWith,
@@ -13,9 +11,11 @@ import {
   type FieldAliases,
   readToolFixtures,
   type ToolFixture,
-} from '../support/tool-fixture.js';
-import { scoredWebhook } from '../support/webhook-answer.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+} from '../support/http/tool-fixture.js';
+import { scoredWebhook } from '../support/http/webhook-answer.js';
+import { demoBundleDirectory, readGoldenBundle } from '../support/models/golden-records.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 describe('POST /v1/webhooks/score: requests recorded from tools', () => {
   let service: RunningService;

@@ -4,11 +4,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { percentile } from '../../scripts/bench/percentile.js';
 import { childProcessIds, machineBusyMs, readUsage } from '../../scripts/bench/process-usage.js';
-import { tellFigures } from '../support/fault-figures.js';
+import { printFigures } from '../support/faults/fault-figures.js';
 import { leaveOut } from '../support/leave-out.js';
-import { testServers } from '../support/servers.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { testServers } from '../support/service/servers.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const floodCallers = 8;
 const recordsOfABatch = 1_000;
@@ -17,9 +17,9 @@ const stretchMs = 2_000;
 /** Five hundred calls with and without a flood: of fewer, the slowest hundredth would be one or two. */
 const stretches = 10;
 /** Whoever else uses the machine disturbs a stretch: more are made, for so long, until there are enough that were not. */
-const mostMs = 5 * 60_000;
+const maxMs = 5 * 60_000;
 const undisturbedShare = 0.15;
-const mostTimes = 3;
+const maxTimes = 3;
 
 /** A lead of the size that CRMs send, of which the model knows little. */
 const lead = (index: number) => ({
@@ -137,21 +137,21 @@ describe('a flood of batches of one organisation', () => {
   }
 
   it('leaves the p99 of another’s single calls under three times its quiet value, and goes on itself', async function () {
-    this.timeout(mostMs + startTimeoutMs);
+    this.timeout(maxMs + startTimeoutMs);
     await singles();
     const all = { quiet: [] as Stretch[], flooded: [] as Stretch[] };
     // By what others did, and not by what came of it.
     const undisturbed = (which: keyof typeof all) =>
       all[which].filter(({ othersShare }) => othersShare < undisturbedShare);
     const fewest = () => Math.min(undisturbed('quiet').length, undisturbed('flooded').length);
-    const endMs = performance.now() + mostMs;
+    const endMs = performance.now() + maxMs;
     while (fewest() < stretches && performance.now() < endMs) {
       all.quiet.push(await measure());
       all.flooded.push(await measureFlooded());
     }
     if (fewest() < stretches) {
       const shares = [...all.quiet, ...all.flooded].map(({ othersShare }) => Math.round(100 * othersShare));
-      const reason = `other work took too much of the machine for ${mostMs / 60_000} minutes (percent: ${shares.join(', ')})`;
+      const reason = `other work took too much of the machine for ${maxMs / 60_000} minutes (percent: ${shares.join(', ')})`;
       leaveOut(this, reason, 'run it while nothing else runs');
     }
     // On a machine that others take, calls may be refused for want of time.
@@ -170,13 +170,13 @@ describe('a flood of batches of one organisation', () => {
       );
     };
     const [quietMs, floodedMs] = [p99Of('quiet'), p99Of('flooded')];
-    tellFigures({
+    printFigures({
       fault: 'a flood beside single calls',
       stretches: all.quiet.length + all.flooded.length,
       undisturbed: { quiet: undisturbed('quiet').length, flooded: undisturbed('flooded').length },
       quiet_p99_ms: quietMs,
       flooded_p99_ms: floodedMs,
     });
-    expect(floodedMs, `p99 of single calls, ${quietMs} ms without a flood`).to.be.below(mostTimes * quietMs);
+    expect(floodedMs, `p99 of single calls, ${quietMs} ms without a flood`).to.be.below(maxTimes * quietMs);
   });
 });

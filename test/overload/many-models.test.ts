@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { childProcessIds } from '../../scripts/bench/process-usage.js';
 import { cycleModels } from '../../scripts/soak/cycle-models.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { workspace } from '../support/workspace.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { workspace } from '../support/service/workspace.js';
 
 const models = 200;
 /** Each model once, and then on and on; `scripts/soak` makes ten thousand. */
@@ -37,8 +37,8 @@ describe('two hundred models, four times as many as a worker keeps', () => {
     });
     expect(samples).to.have.length(calls / sampleEvery);
     expect(samples.at(-1)?.failed, 'failed calls').to.equal(0);
-    const largestMb = samples.map((sample) => sample.largestMb);
-    const [afterOne = 0, afterAll = 0] = [largestMb[models / sampleEvery - 1], largestMb.at(-1)];
+    const maxMb = samples.map((sample) => sample.maxMb);
+    const [afterOne = 0, afterAll = 0] = [maxMb[models / sampleEvery - 1], maxMb.at(-1)];
     expect(afterAll, `MB after ${models} calls: ${afterOne}`).to.be.below(afterOne + 80);
     expect(await own.ledgerSum()).to.equal(calls);
   });

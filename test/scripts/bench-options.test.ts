@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { readBenchOptions } from '../../scripts/bench/bench-options.js';
 import { scenarios } from '../../scripts/bench/scenarios.js';
 import { separateRowNames } from '../../scripts/bench/separate-rows.js';
-import { UsageError } from '../../scripts/stack/run-to-end.js';
+import { UsageError } from '../../scripts/servers/run-to-end.js';
 
 describe('readBenchOptions', () => {
   const only = (...names: string[]) => readBenchOptions(names.flatMap((name) => ['--only', name]))?.only;

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { changedLeads, generateLeads } from '../../scripts/demo/lead-generator.js';
+import { fillLines, wrapJson, wrapText } from '../../scripts/cli/output/wrap-text.js';
 import { rankingQuality } from '../../scripts/demo/tour/figures.js';
 import { singleCall } from '../../scripts/demo/tour/score-calls.js';
-import { fillLines, wrapJson, wrapText } from '../../scripts/terminal/wrap-text.js';
+import { changedLeads, generateLeads } from '../../scripts/leads/lead-generator.js';
 
 const now = new Date('2026-11-20T12:00:00Z');
 const target = { baseUrl: 'http://127.0.0.1:1', apiKey: 'a_sk_b', modelId: 'mdl_c' };

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { readServerRecord } from '../../scripts/local-servers/private-servers.js';
-import { isRunningOn } from '../../scripts/local-servers/server-process.js';
-import { childEnvironment } from '../../shared/config.js';
-import { projectFile } from '../../shared/project-root.js';
+import { readServerRecord } from '../../scripts/servers/private-servers.js';
+import { isRunningOn } from '../../scripts/servers/server-process.js';
+import { childEnvironment } from '../../shared/config/config.js';
+import { projectFile } from '../../shared/process/project-root.js';
 import { leaveOut } from '../support/leave-out.js';
 
 const mainFile = projectFile('dist/scripts/demo/main.js');

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { childEnvironment } from '../../shared/config.js';
-import { compileKnownFields } from '../../shared/known-fields.js';
-import { projectFile } from '../../shared/project-root.js';
+import { childEnvironment } from '../../shared/config/config.js';
+import { compileKnownFields } from '../../shared/messages/field-slots.js';
+import { projectFile } from '../../shared/process/project-root.js';
 import { compileFeatureRow } from '../../worker/feature-row/feature-row.js';
 import { leaveOut } from '../support/leave-out.js';
-import { messyManifest, messyRecord } from '../support/messy-records.js';
+import { messyManifest, messyRecord } from '../support/models/messy-records.js';
 import { pythonVenv } from '../support/python-venv.js';
 import { runProgram } from '../support/run-program.js';
 
@@ -27,7 +27,7 @@ describe('the Python exporter', () => {
     const venv = await pythonVenv({
       name: 'export',
       requirementsFile: 'scripts/export/requirements.txt',
-      leastMinor: 10,
+      minMinor: 10,
       pipOptions: ['--no-deps', '--no-compile', '--only-binary=:all:'],
       installLimitMs,
     });

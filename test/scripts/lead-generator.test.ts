@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { parse } from 'csv-parse/sync';
-import { type GeneratedLead, generateLeads } from '../../scripts/demo/lead-generator.js';
-import { type LeadRecord, leadsCsv, type ModelField, modelFields } from '../../scripts/demo/lead-record.js';
+import { type GeneratedLead, generateLeads } from '../../scripts/leads/lead-generator.js';
+import { type LeadRecord, leadsCsv, type ModelField, modelFields } from '../../scripts/leads/lead-record.js';
 import {
   countries,
   currentSolutions,
@@ -10,10 +10,10 @@ import {
   leadSources,
   products,
   seniorities,
-} from '../../scripts/demo/lead-vocabulary.js';
-import { seededRandom } from '../../scripts/demo/seeded-random.js';
-import type { CellValue } from '../../scripts/demo/untidy-cells.js';
-import { projectFile } from '../../shared/project-root.js';
+} from '../../scripts/leads/lead-vocabulary.js';
+import { seededRandom } from '../../scripts/leads/seeded-random.js';
+import type { CellValue } from '../../scripts/leads/untidy-cells.js';
+import { projectFile } from '../../shared/process/project-root.js';
 
 const now = new Date('2026-11-20T09:30:00Z');
 const dayMs = 86_400_000;

@@ -8,17 +8,16 @@ import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
-import { freePort } from '../../scripts/local-servers/loopback-port.js';
-import { startMongo } from '../../scripts/local-servers/mongo-server.js';
+import { startMongo } from '../../scripts/servers/mongo-server.js';
 import {
   privateServers,
   readPrivateServers,
   readServerRecord,
-} from '../../scripts/local-servers/private-servers.js';
-import { startRedis } from '../../scripts/local-servers/redis-server.js';
-import { isRunningOn, type LocalServer } from '../../scripts/local-servers/server-process.js';
-import { projectFile } from '../../shared/project-root.js';
-import { freshDatabases } from '../support/servers.js';
+} from '../../scripts/servers/private-servers.js';
+import { startRedis } from '../../scripts/servers/redis-server.js';
+import { freePort, isRunningOn, type LocalServer } from '../../scripts/servers/server-process.js';
+import { projectFile } from '../../shared/process/project-root.js';
+import { freshDatabases } from '../support/service/servers.js';
 
 describe('local servers', () => {
   let directory: string;
@@ -238,7 +237,7 @@ async function withMongo<Result>(url: string, use: (mongo: MongoClient) => Promi
 
 /** Another Node process that has started private servers on a directory. */
 async function ownerProcess(directory: string): Promise<ChildProcess> {
-  const module = pathToFileURL(projectFile('dist/scripts/local-servers/private-servers.js')).href;
+  const module = pathToFileURL(projectFile('dist/scripts/servers/private-servers.js')).href;
   const script = `
     import { privateServers } from ${JSON.stringify(module)};
     await privateServers({ directory: ${JSON.stringify(directory)}, keep: true });

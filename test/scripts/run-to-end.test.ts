@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
-import { projectFile } from '../../shared/project-root.js';
+import { projectFile } from '../../shared/process/project-root.js';
 
-const module = pathToFileURL(projectFile('dist/scripts/stack/run-to-end.js')).href;
+const module = pathToFileURL(projectFile('dist/scripts/servers/run-to-end.js')).href;
 
 const limitMs = 15_000;
 

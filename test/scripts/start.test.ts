@@ -4,12 +4,12 @@ import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { readServerRecord } from '../../scripts/local-servers/private-servers.js';
-import { isAlive } from '../../scripts/local-servers/server-process.js';
-import { childEnvironment } from '../../shared/config.js';
+import { readServerRecord } from '../../scripts/servers/private-servers.js';
+import { isAlive } from '../../scripts/servers/server-process.js';
+import { childEnvironment } from '../../shared/config/config.js';
 import { eventually } from '../support/eventually.js';
 import { type ProjectCopy, projectCopy } from '../support/project-copy.js';
-import { startTimeoutMs } from '../support/service.js';
+import { startTimeoutMs } from '../support/service/service.js';
 
 /** A script of package.json that runs as a process. */
 interface Started {

@@ -6,9 +6,9 @@ import { expect } from 'chai';
 import type { BundleFiles } from '../../shared/bundle/bundle-files.js';
 import { callCli } from '../scripts/cli/cli-call.js';
 import { type OperatorDesk, operatorDesk } from '../scripts/cli/operator-desk.js';
-import { packSample, type SampleParts, sampleBundle, sampleParts } from '../support/sample-bundle.js';
-import { floatTensor, type SampleAttribute, type SampleTensor } from '../support/sample-onnx.js';
-import { tarArchive, tarEntries, writeTarGz } from '../support/tar-archive.js';
+import { packSample, type SampleParts, sampleBundle, sampleParts } from '../support/models/sample-bundle.js';
+import { floatTensor, type SampleAttribute, type SampleTensor } from '../support/models/sample-onnx.js';
+import { tarArchive, tarEntries, writeTarGz } from '../support/models/tar-archive.js';
 
 const mebibyte = 1024 * 1024;
 const gibibyte = 1024 * mebibyte;

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
-import { scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { workspace } from '../support/workspace.js';
+import { scored } from '../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { workspace } from '../support/service/workspace.js';
 
 /** ONNX Runtime stores telemetry with a machine id in the home directory before it sends it. */
 describe('telemetry of ONNX Runtime', () => {

@@ -1,14 +1,13 @@
 import { expect } from 'chai';
-import { freePort } from '../../scripts/local-servers/loopback-port.js';
-import { signal } from '../../scripts/local-servers/server-process.js';
-import { newSecret } from '../../shared/api-key.js';
+import { freePort, signal } from '../../scripts/servers/server-process.js';
+import { newSecret } from '../../shared/contract/api-key.js';
 import { eventually } from '../support/eventually.js';
-import { crashingBundle } from '../support/fault-models.js';
-import { freeze } from '../support/freeze.js';
-import { httpCall } from '../support/http-call.js';
-import { refused, scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { crashingBundle } from '../support/faults/fault-models.js';
+import { freeze } from '../support/faults/stall.js';
+import { httpCall } from '../support/http/http-call.js';
+import { refused, scored } from '../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 /** Part of every body; never a word of the product itself. */
 const bodyWord = 'word-of-a-body-7b1f';

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { unknownKeysAllowed } from '../../api/unknown-keys.js';
-import { newSecret } from '../../shared/api-key.js';
-import { type HttpReply, httpCall } from '../support/http-call.js';
-import { refused, scored } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { type TestWorkspace, workspace } from '../support/workspace.js';
+import { unknownKeysAllowed } from '../../api/auth/auth-attempts.js';
+import { newSecret } from '../../shared/contract/api-key.js';
+import { type HttpReply, httpCall } from '../support/http/http-call.js';
+import { refused, scored } from '../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 120 };
 

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { childProcessIds } from '../../scripts/bench/process-usage.js';
-import { ConfigError, readConfig, readWorkerConfig, workerEnvironment } from '../../shared/config.js';
-import { dayMs } from '../../shared/utc-day.js';
+import { ConfigError, readConfig, readWorkerConfig, workerEnvironment } from '../../shared/config/config.js';
+import { dayMs } from '../../shared/contract/dates.js';
+import { scored, scoredRow } from '../support/http/score-reply.js';
 import { leaveOut } from '../support/leave-out.js';
-import { scored, scoredRow } from '../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service.js';
-import { workspace } from '../support/workspace.js';
+import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { workspace } from '../support/service/workspace.js';
 
 const remote = { MONGODB_URL: 'mongodb://db.example.com/leadscore', REDIS_URL: 'redis://cache.example.com' };
 

@@ -1,12 +1,16 @@
 import { Queue, type Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import type { Logger } from '../../shared/logger.js';
-import { createLogger } from '../../shared/logger.js';
-import { payloadKey, queuePrefix } from '../../shared/redis-keys.js';
-import { type ChunkJob, type ChunkReply, encodePayload, laneQueueName } from '../../shared/score-job.js';
-import type { ChunkRooms } from '../../worker/handle-chunk.js';
-import { startLaneWorker } from '../../worker/lane-worker.js';
-import { freshDatabases } from './servers.js';
+import {
+  type ChunkJob,
+  type ChunkReply,
+  encodePayload,
+  laneQueueName,
+} from '../../shared/messages/score-job.js';
+import { createLogger, type Logger } from '../../shared/process/logger.js';
+import { payloadKey, queuePrefix } from '../../shared/redis/keys.js';
+import type { ChunkDeps } from '../../worker/lanes/handle-chunk.js';
+import { startLaneWorker } from '../../worker/lanes/lane-worker.js';
+import { freshDatabases } from './service/servers.js';
 
 const lane = 'singles';
 
@@ -38,14 +42,14 @@ export interface LaneRig {
 /** For a rig whose chunks are scored by their names alone. */
 export const scoredBy =
   (score: (chunk: string) => Promise<ChunkReply>) =>
-  (): ChunkRooms['begin'] =>
+  (): ChunkDeps['begin'] =>
   ({ chunk }) =>
   () =>
     score(chunk);
 
 /** Starts a worker that takes one chunk at a time, and up to `most` while one takes long. */
 export async function laneRig(
-  begin: (rig: { readonly commands: Redis }) => ChunkRooms['begin'],
+  begin: (rig: { readonly commands: Redis }) => ChunkDeps['begin'],
   {
     most = 4,
     logger = createLogger('silent', 'test'),

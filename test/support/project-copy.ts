@@ -1,7 +1,7 @@
 import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { projectFile } from '../../shared/project-root.js';
+import { projectFile } from '../../shared/process/project-root.js';
 
 /** A copy of the project, for tests of what keeps its data in the project's own folder. */
 export interface ProjectCopy {

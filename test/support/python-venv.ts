@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { projectFile } from '../../shared/project-root.js';
+import { projectFile } from '../../shared/process/project-root.js';
 import { runProgram } from './run-program.js';
 
 /** What a virtual environment is made of. */
@@ -11,7 +11,7 @@ export interface VenvPlan {
   /** In the form of pip, from the project's root. */
   readonly requirementsFile: string;
   /** The oldest Python that will do: 10 means 3.10. */
-  readonly leastMinor: number;
+  readonly minMinor: number;
   /** Further options for `pip install`. */
   readonly pipOptions?: readonly string[];
   readonly installLimitMs: number;
@@ -29,10 +29,10 @@ export type Venv =
 export async function pythonVenv(plan: VenvPlan): Promise<Venv> {
   const python = await runProgram('python3', ['--version'], { limitMs: 10_000 });
   const minor = Number(/^Python 3\.(\d+)/.exec(python.output)?.[1]);
-  if (python.exitCode !== 0 || !(minor >= plan.leastMinor))
+  if (python.exitCode !== 0 || !(minor >= plan.minMinor))
     return {
-      reason: `python3 (3.${plan.leastMinor} or later) is not there: ${python.output.trim()}`,
-      remedy: `install Python 3.${plan.leastMinor} or later, as python3`,
+      reason: `python3 (3.${plan.minMinor} or later) is not there: ${python.output.trim()}`,
+      remedy: `install Python 3.${plan.minMinor} or later, as python3`,
     };
 
   const requirements = await readFile(projectFile(plan.requirementsFile), 'utf8');

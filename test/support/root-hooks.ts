@@ -1,6 +1,6 @@
-import { stopSharedFaultService } from './fault-service.js';
-import { stopTestServers } from './servers.js';
-import { stopSharedService } from './service.js';
+import { stopSharedFaultService } from './faults/fault-service.js';
+import { stopTestServers } from './service/servers.js';
+import { stopSharedService } from './service/service.js';
 
 /** Mocha runs these around the whole suite (`require` in .mocharc.json). */
 export const mochaHooks = {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { childEnvironment } from '../../shared/config.js';
+import { childEnvironment } from '../../shared/config/config.js';
 
 /** How a program ended. */
 export interface ProgramEnd {

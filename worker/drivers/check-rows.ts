@@ -1,10 +1,10 @@
 import { parseGolden } from '../../shared/bundle/golden.js';
-import type { Manifest } from '../../shared/bundle/manifest.js';
-import type { KnownFields } from '../../shared/known-fields.js';
+import type { Manifest } from '../../shared/bundle/manifest/manifest.js';
+import type { KnownFields } from '../../shared/messages/field-slots.js';
 import type { FeatureRow } from '../feature-row/feature-row.js';
 import type { InputRows } from './contributions.js';
 import type { Sum } from './graph/sum.js';
-import { equalCode, LEAF, type TreeEnsemble, unequalCode } from './tree-ensemble.js';
+import { equalCode, leafCode, type TreeEnsemble, unequalCode } from './trees/tree-ensemble.js';
 
 /** Rows that verify an explanation. */
 const checkedRows = 32;
@@ -81,7 +81,7 @@ function* thresholdsOf(ensemble: TreeEnsemble): Generator<[column: number, value
   for (let node = 0; node < nodeCount; node += 1) {
     const how = decision[node];
     const read = inputs[input[node] ?? 0];
-    if (how === LEAF || read === undefined) continue;
+    if (how === leafCode || read === undefined) continue;
     const places = members.get(node) ?? [threshold[node] ?? 0];
     for (const place of places) {
       const step = how === equalCode || how === unequalCode ? 1 : 1e-3 * Math.max(1, Math.abs(place));

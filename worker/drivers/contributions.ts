@@ -1,4 +1,4 @@
-import type { ExplainMethod } from '../../shared/score-job.js';
+import type { ExplainMethod } from '../../shared/messages/score-job.js';
 
 /** `count` consecutive input rows of the model's width, in ONNX's layout. */
 export interface InputRows {

@@ -1,12 +1,12 @@
-import type { OnnxReference } from '../../shared/bundle/manifest.js';
-import { readOnnxModel } from '../../shared/bundle/onnx-model.js';
+import type { OnnxReference } from '../../shared/bundle/manifest/manifest.js';
+import { readOnnxModel } from '../../shared/bundle/onnx/onnx-model.js';
 import { drawnRows } from './check-rows.js';
 import type { ExactExplainer, InputRows } from './contributions.js';
 import { graphColumns } from './graph/graph-columns.js';
 import { NotASum, type Sum } from './graph/sum.js';
 import { explainLinear, type LinearModel } from './linear-contributions.js';
-import { type PreparedTrees, prepareTrees } from './prepared-trees.js';
-import { explainPreparedTrees } from './tree-contributions.js';
+import { type PreparedTrees, prepareTrees } from './trees/prepared-trees.js';
+import { explainPreparedTrees } from './trees/tree-contributions.js';
 
 /** Input for reading a model that is to be explained exactly. */
 export interface ExactRequest {

@@ -1,6 +1,8 @@
-import { messageOf } from '../../shared/errors.js';
-import { missingRow } from '../feature-row/missing-value.js';
-import type { InferenceSession } from '../inference-session.js';
+import { messageOf } from '../../shared/contract/errors.js';
+import type { Cell } from '../../shared/messages/cells.js';
+import type { ExplainedRows } from '../../shared/messages/score-job.js';
+import { missingRow } from '../feature-row/cell-reading.js';
+import type { InferenceSession } from '../models/inference-session.js';
 import { type Featurizer, goldenRows } from './check-rows.js';
 import { type ExactExplainer, type Explainer, type InputRows, logistic } from './contributions.js';
 import { exactExplainer } from './exact-model.js';
@@ -8,6 +10,33 @@ import { NotASum } from './graph/sum.js';
 import { explainByOcclusion } from './occlusion.js';
 import { readExactModelInThread } from './read-in-thread.js';
 import { type DriverFields, DriverWriter, driverFields } from './record-drivers.js';
+import { TimeSlices } from './time-slices.js';
+
+/** The records of one part of a chunk, as cells and as input rows. */
+export interface ExplainedRecords {
+  readonly cells: readonly (readonly Cell[])[];
+  readonly rows: Float32Array;
+  readonly nowMs: number;
+  /** Aborts the work, which then throws the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Computes the drivers of a part's records. */
+export async function explainPart(
+  { explainer, writer }: Explanation,
+  { cells, rows, nowMs, signal }: ExplainedRecords,
+): Promise<ExplainedRows> {
+  const contributions = await explainer.contributions({ rows, count: cells.length, signal });
+  const fields = writer.fields.length;
+  const slices = new TimeSlices(signal);
+  const drivers: ExplainedRows['drivers'][number][] = [];
+  for (const [record, recordCells] of cells.entries()) {
+    const own = contributions.subarray(record * fields, (record + 1) * fields);
+    drivers.push(writer.write({ contributions: own, cells: recordCells, nowMs }));
+    if (slices.isOver) await slices.next();
+  }
+  return { method: explainer.method, fields: writer.fields, drivers };
+}
 
 /** Largest accepted difference between the probability from contributions and ONNX's. */
 const tolerance = 1e-4;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { type ExactModel, type ExactRequest, readExactModel } from './exact-model.js';
 import { NotASum } from './graph/sum.js';
-import type { PreparedTrees, TreeGroup } from './prepared-trees.js';
+import type { PreparedTrees, TreeGroup } from './trees/prepared-trees.js';
 
 /** Files up to this size are read in a few milliseconds; larger ones would block other calls. */
 const maxInlineBytes = 32 * 1024;

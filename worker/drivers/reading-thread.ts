@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { messageOf } from '../../shared/errors.js';
+import { messageOf } from '../../shared/contract/errors.js';
 import { type ExactRequest, readExactModel } from './exact-model.js';
 import { messagesOf, type ReadingMessage, transferListOf } from './read-in-thread.js';
 

@@ -1,9 +1,9 @@
-import type { Feature, Manifest } from '../../shared/bundle/manifest.js';
-import type { KnownFields } from '../../shared/known-fields.js';
-import { type Cell, isAbsent } from '../../shared/packed-cell.js';
-import type { ExplainedRows } from '../../shared/score-job.js';
+import type { Feature, Manifest } from '../../shared/bundle/manifest/manifest.js';
+import { type Cell, isAbsent } from '../../shared/messages/cells.js';
+import type { KnownFields } from '../../shared/messages/field-slots.js';
+import type { ExplainedRows } from '../../shared/messages/score-job.js';
+import { compileMissingTexts, wasRead } from '../feature-row/cell-reading.js';
 import { compileFeatureReader, type FeatureReader, readStructure } from '../feature-row/feature-reader.js';
-import { compileMissingTexts, wasRead } from '../feature-row/missing-value.js';
 
 /** A CRM field of a model. Its contribution is the sum over the columns of its features. */
 export interface DriverField {

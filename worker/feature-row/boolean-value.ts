@@ -1,5 +1,5 @@
-import type { BooleanFeature } from '../../shared/bundle/manifest.js';
-import type { Scalar } from '../../shared/packed-cell.js';
+import type { BooleanFeature } from '../../shared/bundle/manifest/manifest.js';
+import type { Scalar } from '../../shared/messages/cells.js';
 import {
   type FeatureWriter,
   missingSentinel,
@@ -7,7 +7,7 @@ import {
   readingOf,
   unreadableSentinel,
   wasRead,
-} from './missing-value.js';
+} from './cell-reading.js';
 import { compileTextReader } from './text-reader.js';
 
 const trueTexts = ['true', '1', 'yes', 'y', 't', 'on'];

@@ -1,7 +1,7 @@
-import type { CategoryFeature } from '../../shared/bundle/manifest.js';
-import { foldedText } from '../../shared/normal-text.js';
-import type { Scalar } from '../../shared/packed-cell.js';
-import { type FeatureWriter, missingSentinel, noColumn, wasMissing, wasRead } from './missing-value.js';
+import type { CategoryFeature } from '../../shared/bundle/manifest/manifest.js';
+import { foldedText } from '../../shared/contract/texts.js';
+import type { Scalar } from '../../shared/messages/cells.js';
+import { type FeatureWriter, missingSentinel, noColumn, wasMissing, wasRead } from './cell-reading.js';
 import { compileTextReader } from './text-reader.js';
 
 /** Index of a value outside the model's categories. */

@@ -1,5 +1,5 @@
-import type { DateFeature } from '../../shared/bundle/manifest.js';
-import type { Scalar } from '../../shared/packed-cell.js';
+import type { DateFeature } from '../../shared/bundle/manifest/manifest.js';
+import type { Scalar } from '../../shared/messages/cells.js';
 import {
   type FeatureWriter,
   missingSentinel,
@@ -7,11 +7,11 @@ import {
   readingOf,
   unreadableSentinel,
   wasRead,
-} from './missing-value.js';
+} from './cell-reading.js';
 import { hourMs, minuteMs, plainIsoDateMs } from './plain-iso-date.js';
 import { compileTextReader } from './text-reader.js';
 
-export const DAY_MS = 86_400_000;
+export const dayMs = 86_400_000;
 
 /**
  * Compiles a reader of date cells.
@@ -44,7 +44,7 @@ export function compileDateWriter(feature: DateFeature, missingTexts: ReadonlySe
     const dateMs = read(value);
     const reading = readingOf(dateMs);
     if (reading !== wasRead) return reading;
-    out[offset + column] = (nowMs - dateMs) / DAY_MS;
+    out[offset + column] = (nowMs - dateMs) / dayMs;
     if (missingColumn !== noColumn) out[offset + missingColumn] = 0;
     return wasRead;
   };

@@ -1,9 +1,9 @@
-import type { Feature } from '../../shared/bundle/manifest.js';
-import type { Cell } from '../../shared/packed-cell.js';
+import type { Feature } from '../../shared/bundle/manifest/manifest.js';
+import type { Cell } from '../../shared/messages/cells.js';
 import { compileBooleanWriter } from './boolean-value.js';
 import { compileCategoryWriter } from './category-value.js';
+import { type FeatureWriter, type Reading, type RowTarget, wasMissing, wasRead } from './cell-reading.js';
 import { compileDateWriter } from './date-value.js';
-import { type FeatureWriter, type Reading, type RowTarget, wasMissing, wasRead } from './missing-value.js';
 import { compileMultiWriter } from './multi-value.js';
 import { compileNumberWriter } from './number-value.js';
 

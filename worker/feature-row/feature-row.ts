@@ -1,8 +1,7 @@
-import type { Manifest } from '../../shared/bundle/manifest.js';
-import type { KnownFields } from '../../shared/known-fields.js';
-import { type Cell, isAbsent } from '../../shared/packed-cell.js';
-import { nothingKnown, type RecordProblem } from '../../shared/score-job.js';
-import { compileFeatureReader, type FeatureReader, readStructure } from './feature-reader.js';
+import type { Manifest } from '../../shared/bundle/manifest/manifest.js';
+import { type Cell, isAbsent } from '../../shared/messages/cells.js';
+import type { KnownFields } from '../../shared/messages/field-slots.js';
+import { nothingKnown, type RecordProblem } from '../../shared/messages/score-job.js';
 import {
   compileMissingTexts,
   missingRow,
@@ -11,7 +10,8 @@ import {
   wasMissing,
   wasRead,
   wasUnreadable,
-} from './missing-value.js';
+} from './cell-reading.js';
+import { compileFeatureReader, type FeatureReader, readStructure } from './feature-reader.js';
 
 /** Why a record cannot be featurized. `field` is empty if the problem is the whole record. */
 export type FieldProblem = Omit<RecordProblem, 'record'>;

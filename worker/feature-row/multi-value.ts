@@ -1,8 +1,8 @@
-import type { MultiFeature } from '../../shared/bundle/manifest.js';
-import { longestList } from '../../shared/longest-texts.js';
-import { foldedText } from '../../shared/normal-text.js';
+import type { MultiFeature } from '../../shared/bundle/manifest/manifest.js';
+import { maxList } from '../../shared/contract/text-limits.js';
+import { foldedText } from '../../shared/contract/texts.js';
 import { compileVocabulary } from './category-value.js';
-import { type FeatureWriter, type Reading, wasMissing, wasRead, wasUnreadable } from './missing-value.js';
+import { type FeatureWriter, type Reading, wasMissing, wasRead, wasUnreadable } from './cell-reading.js';
 import { rememberTexts } from './text-reader.js';
 
 /** A parsed list: the columns that it sets. */
@@ -35,7 +35,7 @@ function compileListReader(
   const separator = (feature.separator ?? ';').normalize('NFKC');
 
   return (text) => {
-    if (text.length > longestList) return tooLong;
+    if (text.length > maxList) return tooLong;
     const isOne = separator === '' || vocabulary.has(foldedText(text));
     const parts = isOne
       ? [text]

@@ -1,6 +1,6 @@
-import { FLOAT32_MAX } from '../../shared/bundle/bundle-limits.js';
-import type { NumberFeature } from '../../shared/bundle/manifest.js';
-import type { Scalar } from '../../shared/packed-cell.js';
+import { maxFloat32 } from '../../shared/bundle/bundle-files.js';
+import type { NumberFeature } from '../../shared/bundle/manifest/manifest.js';
+import type { Scalar } from '../../shared/messages/cells.js';
 import {
   type FeatureWriter,
   missingSentinel,
@@ -8,7 +8,7 @@ import {
   readingOf,
   unreadableSentinel,
   wasRead,
-} from './missing-value.js';
+} from './cell-reading.js';
 import { compileNumberText } from './number-text.js';
 import { compileTextReader } from './text-reader.js';
 
@@ -50,7 +50,7 @@ export function compileNumberWriter(
     const number = typeof value === 'number' ? value : read(value);
     const reading = readingOf(number);
     if (reading !== wasRead) return reading;
-    out[offset + column] = Math.min(Math.max(number, -FLOAT32_MAX), FLOAT32_MAX);
+    out[offset + column] = Math.min(Math.max(number, -maxFloat32), maxFloat32);
     if (missingColumn !== noColumn) out[offset + missingColumn] = 0;
     return wasRead;
   };

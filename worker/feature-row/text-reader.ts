@@ -1,5 +1,5 @@
-import { longestValue } from '../../shared/longest-texts.js';
-import { foldedText } from '../../shared/normal-text.js';
+import { maxValue } from '../../shared/contract/text-limits.js';
+import { foldedText } from '../../shared/contract/texts.js';
 
 /**
  * Compiles a text reader that folds its input and caches its results.
@@ -13,7 +13,7 @@ export function compileTextReader(
   return rememberTexts((text) => {
     if (text.length <= maxRememberedLength) return read(foldedText(text));
     const trimmed = text.trim();
-    return trimmed.length > longestValue ? tooLong : read(foldedText(trimmed));
+    return trimmed.length > maxValue ? tooLong : read(foldedText(trimmed));
   });
 }
 

@@ -1,4 +1,4 @@
-import { mostValues } from '../../body-values.js';
+import { maxValues } from '../../request/body-values.js';
 import { outcomesReplySchema, outcomesRequestSchema } from '../../schemas/outcomes.js';
 import { scoreHistorySchema } from '../../schemas/score-history.js';
 import { type ErrorResponseOptions, errorResponses } from '../error-responses.js';
@@ -74,7 +74,7 @@ export function outcomesOperation(options: ErrorResponseOptions): Operation {
       'Stores which leads converted and which did not; models are graded by it. Report every scored ' +
       'lead, also those that did not convert. Report a lead again when its outcome changes; the latest ' +
       'report counts. Sending a call twice changes nothing. With a test key, the call is validated and ' +
-      `nothing is stored. A body has at most ${mostValues.ofOutcomes} values.`,
+      `nothing is stored. A body has at most ${maxValues.ofOutcomes} values.`,
     tags: ['Outcomes'],
     parameters: [parameters.requestId],
     requestBody: {

@@ -1,5 +1,5 @@
-import type { ErrorName } from '../../../shared/errors.js';
-import { mostValues } from '../../body-values.js';
+import type { ErrorName } from '../../../shared/contract/errors.js';
+import { maxValues } from '../../request/body-values.js';
 import { scoreRequestSchema } from '../../schemas/score-request.js';
 import { legacyScoreResponseSchema, scoreResponseSchema } from '../../schemas/score-response.js';
 import { legacyWebhookReplySchema, webhookReplySchema } from '../../schemas/webhook-reply.js';
@@ -34,7 +34,7 @@ export function scoreOperation(options: ErrorResponseOptions): Operation {
       'Scores up to 1000 records with one model. The reply has one row per record, in the order of the ' +
       'request. Each record counts one towards the month; a failed call counts nothing.\n\nThe body is ' +
       'JSON in UTF-8, at most 8 MiB unless the operator has set another limit. It may be compressed with ' +
-      `\`Content-Encoding: gzip\`. All records together have at most ${mostValues.ofBatch} values.`,
+      `\`Content-Encoding: gzip\`. All records together have at most ${maxValues.ofBatch} values.`,
     tags: ['Scoring'],
     parameters: [parameters.idempotencyKey, parameters.requestId],
     requestBody: {
@@ -71,7 +71,7 @@ export function webhookOperation(options: ErrorResponseOptions): Operation {
       'flat: `model_id`, `crm_id` and `explain` are settings, and every other member is a field. An ' +
       'array of one such body is accepted, and so are the wrappers of n8n. HubSpot app events are ' +
       'refused, because they do not contain the fields; the message names the alternative. A body has at ' +
-      `most ${mostValues.ofRecord} values.`,
+      `most ${maxValues.ofRecord} values.`,
     tags: ['Scoring'],
     security: webhookSecurity,
     parameters: [

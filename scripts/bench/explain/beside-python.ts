@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { readBundle } from '../../../shared/bundle/read-bundle.js';
-import { childEnvironment } from '../../../shared/config.js';
-import { projectFile } from '../../../shared/project-root.js';
+import { childEnvironment } from '../../../shared/config/config.js';
+import { projectFile } from '../../../shared/process/project-root.js';
 import { pythonVenv } from '../../../test/support/python-venv.js';
 import type { Explanation } from '../../../worker/drivers/explainer.js';
-import { compileModel } from '../../../worker/loaded-model.js';
-import type { OnEnd } from '../../stack/run-to-end.js';
+import { compileModel } from '../../../worker/models/loaded-model.js';
+import type { OnEnd } from '../../servers/run-to-end.js';
 import { spreadOf } from '../percentile.js';
 import { type Columns, mapValues, type ReportSection, reportTable } from '../report/tables.js';
 import { cpuMsSince } from './explain.js';
@@ -42,14 +42,14 @@ interface BesideRow {
   /** Median CPU-milliseconds of one call. */
   readonly cpuMs: ByMethod<number>;
   /** Largest difference between a field's contributions in the service and in `shap`. */
-  readonly largestDifference: number;
+  readonly maxDifference: number;
 }
 
 interface ServiceModel {
   readonly explanation: Explanation;
   readonly rows: Float32Array;
   readonly width: number;
-  readonly largestDifference: number;
+  readonly maxDifference: number;
 }
 
 /**
@@ -79,7 +79,7 @@ export async function besidePythonSection(options: {
           times[method].push((await ask<{ cpu_ms: number }>({ model, method, ...size })).cpu_ms);
       }
       const cpuMs = mapValues(times, (values) => spreadOf(values).median);
-      rows.push({ model, records: size.records, cpuMs, largestDifference: service.largestDifference });
+      rows.push({ model, records: size.records, cpuMs, maxDifference: service.maxDifference });
     }
   }
   return sectionOf(rows, versions);
@@ -97,13 +97,13 @@ function sectionOf(rows: readonly BesideRow[], versions: Readonly<Record<string,
     ['shap', beside('shap')],
     ["shap's own code", beside('shap_own')],
   ];
-  const largest = Math.max(...rows.map(({ largestDifference }) => largestDifference)).toExponential(1);
+  const largest = Math.max(...rows.map(({ maxDifference }) => maxDifference)).toExponential(1);
   const documents = rows.map((row) => ({
     model: row.model,
     records: row.records,
     cpu_ms: mapValues(row.cpuMs, (ms) => Number(ms.toFixed(3))),
     times_the_service: mapValues(ratios(row), (ratio) => Number(ratio.toFixed(2))),
-    largest_difference: row.largestDifference,
+    largest_difference: row.maxDifference,
   }));
   return {
     document: { versions, rows: documents },
@@ -135,8 +135,8 @@ async function serviceModel(folder: string, name: string): Promise<ServiceModel>
     const field = Math.floor(at / width) * fields.length + (fieldOfColumn[at % width] ?? 0);
     differences[field] = (differences[field] ?? 0) - shapBytes.readDoubleLE(8 * at);
   }
-  const largestDifference = differences.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
-  return { explanation, rows, width, largestDifference };
+  const maxDifference = differences.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
+  return { explanation, rows, width, maxDifference };
 }
 
 async function serviceCpuMs({ explanation, rows, width }: ServiceModel, size: Calls): Promise<number> {
@@ -156,7 +156,7 @@ async function startPython(folder: string, onEnd: OnEnd) {
   const venv = await pythonVenv({
     name: 'bench',
     requirementsFile: 'scripts/bench/explain/requirements.txt',
-    leastMinor: 11,
+    minMinor: 11,
     pipOptions: ['--no-deps', '--no-compile', '--only-binary=:all:'],
     installLimitMs: installTimeoutMs,
   });

@@ -1,6 +1,6 @@
-import type { TreeModel } from '../../../worker/drivers/prepared-trees.js';
-import { AT_MOST, LEAF, type LeafWeight } from '../../../worker/drivers/tree-ensemble.js';
-import { seededRandom } from '../../demo/seeded-random.js';
+import type { TreeModel } from '../../../worker/drivers/trees/prepared-trees.js';
+import { atMostCode, type LeafWeight, leafCode } from '../../../worker/drivers/trees/tree-ensemble.js';
+import { seededRandom } from '../../leads/seeded-random.js';
 
 export interface ExplainModelSize {
   readonly trees: number;
@@ -27,7 +27,7 @@ export function explainModel({ trees, depth }: ExplainModelSize): TreeModel {
   const grow = (levels: number, cover: number): number => {
     const node = covers.push(cover) - 1;
     const isNumber = random.chance(0.6);
-    decision[node] = levels === 0 ? LEAF : AT_MOST;
+    decision[node] = levels === 0 ? leafCode : atMostCode;
     input[node] = isNumber ? random.integer(0, numbers - 1) : random.integer(numbers, width - 1);
     threshold[node] = isNumber ? Math.fround(random.uniform()) : 0.5;
     whenTrue[node] = -1;

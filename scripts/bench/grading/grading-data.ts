@@ -1,11 +1,10 @@
-import { callIdGenerator } from '../../../shared/identifiers.js';
-import { callDocuments } from '../../../shared/store/call-documents.js';
-import { callsCollection } from '../../../shared/store/calls-collection.js';
-import type { Db } from '../../../shared/store/connect.js';
-import { OutcomeStore, outcomeId } from '../../../shared/store/outcomes.js';
-import { bandOf, slicesOf } from '../../../shared/store/prediction-slice.js';
-import { dayMs } from '../../../shared/utc-day.js';
-import { type SeededRandom, seededRandom } from '../../demo/seeded-random.js';
+import { dayMs } from '../../../shared/contract/dates.js';
+import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { callDocuments } from '../../../shared/store/calls/call-documents.js';
+import { bandOf, callsCollection, slicesOf } from '../../../shared/store/calls/prediction-slice.js';
+import type { Db } from '../../../shared/store/connection/connect.js';
+import { OutcomeStore, outcomeId } from '../../../shared/store/validation/outcomes.js';
+import { type SeededRandom, seededRandom } from '../../leads/seeded-random.js';
 
 /** Generated predictions of one model, spread evenly over days. */
 export interface GradingLoad {

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
-import { callsCollection } from '../../../shared/store/calls-collection.js';
-import type { LedgerRow } from '../../../shared/store/usage-ledger.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
 import type { CallShape } from '../scenarios.js';
 import type { FloorScorer } from './floor-scorer.js';
 import type { HttpReply } from './http-connection.js';

@@ -1,7 +1,7 @@
-import { parseJson } from '../../../api/parse-json.js';
+import { parseJson } from '../../../api/request/parse-json.js';
+import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { readBundle } from '../../../shared/bundle/read-bundle.js';
-import { compileModel, type LoadedModel } from '../../../worker/loaded-model.js';
+import { compileModel, type LoadedModel } from '../../../worker/models/loaded-model.js';
 
 interface FloorCall {
   readonly model_id: string;

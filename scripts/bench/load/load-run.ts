@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
-import { seededRandom } from '../../demo/seeded-random.js';
+import { seededRandom } from '../../leads/seeded-random.js';
 import { checkReply, sampleOf } from './check-replies.js';
 import { callHead, HttpConnection } from './http-connection.js';
 import type { LoadPlan, LoadReport } from './messages.js';

@@ -1,9 +1,5 @@
-/**
- * Child process that makes the load, or measures the floor if it is given no gateway. Its own CPU time is not counted as
- * the service's. Exchanges `messages.ts` with the benchmark.
- */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { messageOf } from '../../../shared/errors.js';
+import { messageOf } from '../../../shared/contract/errors.js';
 import { checkReply } from './check-replies.js';
 import { FloorScorer } from './floor-scorer.js';
 import { callHead, HttpConnection } from './http-connection.js';
@@ -11,6 +7,11 @@ import { runLoad } from './load-run.js';
 import type { Answer, GatewayAddress, LoadPlan, LoadReport, Preparation, Request } from './messages.js';
 import { batchRecords, RequestBodies } from './request-bodies.js';
 import { WindowMeter } from './window-meter.js';
+
+/**
+ * Child process that makes the load, or measures the floor if it is given no gateway. Its own CPU time is not counted as
+ * the service's. Exchanges `messages.ts` with the benchmark.
+ */
 
 type Run = (plan: LoadPlan) => Promise<LoadReport>;
 

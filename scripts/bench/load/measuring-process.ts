@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { projectFile } from '../../../shared/project-root.js';
+import { projectFile } from '../../../shared/process/project-root.js';
 import type { Answer, LoadPlan, LoadReport, Preparation, Request } from './messages.js';
 
 /** Parent's side of `measuring-child.ts`. */

@@ -1,7 +1,8 @@
-/** Messages between the benchmark and its measuring processes. */
 import type { ProcessGroups } from '../process-usage.js';
 import type { CallShape, Load, Scenario } from '../scenarios.js';
 import type { RecordSource } from './request-bodies.js';
+
+/** Messages between the benchmark and its measuring processes. */
 
 export interface GatewayAddress {
   readonly host: string;

@@ -1,6 +1,6 @@
-import { readBundle } from '../../../shared/bundle/read-bundle.js';
-import { generateLeads } from '../../demo/lead-generator.js';
-import { seededRandom } from '../../demo/seeded-random.js';
+import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
+import { generateLeads } from '../../leads/lead-generator.js';
+import { seededRandom } from '../../leads/seeded-random.js';
 import type { CallShape, Scenario } from '../scenarios.js';
 
 /** Source of the records. Every process of a run generates the same records from it. */

@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { projectFile } from '../../../shared/project-root.js';
-import { renderTable } from '../../terminal/table.js';
+import { projectFile } from '../../../shared/process/project-root.js';
+import { renderTable } from '../../cli/output/table.js';
 import type { ProcessGroups } from '../process-usage.js';
 
 /** The form of a `.cpuprofile` (Chrome DevTools protocol, Profiler.Profile). */

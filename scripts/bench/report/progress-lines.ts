@@ -1,5 +1,5 @@
 import type { WriteStream } from 'node:tty';
-import { readableDuration } from '../../terminal/readable-numbers.js';
+import { readableDuration } from '../../cli/output/readable-numbers.js';
 import type { LoadReport } from '../load/messages.js';
 import { type BenchProgress, cpuMsPer1000, loadText, type RowLabel, recordsPerS } from './rows.js';
 import { wholeNumber } from './tables.js';

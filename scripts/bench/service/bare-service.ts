@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { projectFile } from '../../../shared/project-root.js';
-import { startRedis } from '../../local-servers/redis-server.js';
-import { type OnEnd, stoppedAtEnd } from '../../stack/run-to-end.js';
+import { projectFile } from '../../../shared/process/project-root.js';
+import { startRedis } from '../../servers/redis-server.js';
+import { type OnEnd, stoppedAtEnd } from '../../servers/run-to-end.js';
 import type { MeasuredTarget } from '../load/messages.js';
 import { workers } from './bench-service.js';
 

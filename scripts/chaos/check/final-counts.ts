@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Db } from 'mongodb';
-import { monthOf } from '../../../shared/clock.js';
-import { type UsageBucket, usageKey } from '../../../shared/redis-keys.js';
-import { callsCollection } from '../../../shared/store/calls-collection.js';
-import { type LedgerRow, UsageLedger } from '../../../shared/store/usage-ledger.js';
+import { monthOf } from '../../../shared/process/clock.js';
+import { type UsageBucket, usageKey } from '../../../shared/redis/keys.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { type LedgerRow, UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
 import type { ChaosStage } from '../faults/fault.js';
 import type { ChaosOrganisation } from '../load/organisations.js';
 import type { CounterEvent, LedgerEvent } from './history.js';

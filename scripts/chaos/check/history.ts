@@ -1,4 +1,4 @@
-import type { UsageBucket } from '../../../shared/redis-keys.js';
+import type { UsageBucket } from '../../../shared/redis/keys.js';
 
 /** One attempt at a call. */
 export interface CallEvent {

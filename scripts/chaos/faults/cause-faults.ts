@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { messageOf } from '../../../shared/errors.js';
-import type { SeededRandom } from '../../demo/seeded-random.js';
+import { messageOf } from '../../../shared/contract/errors.js';
+import type { SeededRandom } from '../../leads/seeded-random.js';
 import type { FaultEvent } from '../check/history.js';
 import type { HistoryLog } from '../check/history-log.js';
 import type { ChaosStage, Fault, PlannedFault } from './fault.js';

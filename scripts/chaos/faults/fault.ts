@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { SeededRandom } from '../../demo/seeded-random.js';
+import type { SeededRandom } from '../../leads/seeded-random.js';
+import type { Cluster } from '../../servers/cluster.js';
 import type { FaultEvent } from '../check/history.js';
-import type { Cluster } from '../cluster.js';
 
 /** The system that faults are injected into. */
 export interface ChaosStage {

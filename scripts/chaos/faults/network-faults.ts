@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { projectFile } from '../../../shared/project-root.js';
-import type { SeededRandom } from '../../demo/seeded-random.js';
-import type { FaultProxy, RequestFate } from '../fault-proxy.js';
+import { projectFile } from '../../../shared/process/project-root.js';
+import type { SeededRandom } from '../../leads/seeded-random.js';
+import type { FaultProxy, RequestFate } from '../../servers/fault-proxy.js';
 import { type ChaosStage, type Fault, type PlannedFault, seconds } from './fault.js';
 
 type ServerName = 'redis' | 'mongo';
@@ -46,9 +46,9 @@ function requestsToLose(): readonly LosableRequest[] {
       .digest('hex'),
   });
   return [
-    script('the rate limit', 'api/rate-limit/sliding-window.lua'),
-    script('a reservation', 'shared/quota/reserve.lua'),
-    script('a settling', 'shared/quota/settle.lua'),
+    script('the rate limit', 'api/request/sliding-window.lua'),
+    script('a reservation', 'shared/quota/lua/reserve.lua'),
+    script('a settling', 'shared/quota/lua/settle.lua'),
     { server: 'redis', name: 'a payload', text: '}:payload:' },
     { server: 'mongo', name: 'a call', text: 'request_id' },
     { server: 'mongo', name: 'a commit', text: 'commitTransaction' },

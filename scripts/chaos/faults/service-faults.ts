@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { signal } from '../../local-servers/server-process.js';
-import type { GatewaySlot } from '../gateway-slot.js';
+import type { GatewaySlot } from '../../servers/gateway-slot.js';
+import { signal } from '../../servers/server-process.js';
 import { type ChaosStage, type Fault, type PlannedFault, seconds, startAgain } from './fault.js';
 
 const maxFreezeMs = 4_000;

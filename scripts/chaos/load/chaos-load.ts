@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { SeededRandom } from '../../demo/seeded-random.js';
+import type { SeededRandom } from '../../leads/seeded-random.js';
+import type { GatewaySlot } from '../../servers/gateway-slot.js';
 import type { CallEvent } from '../check/history.js';
 import type { HistoryLog } from '../check/history-log.js';
-import type { GatewaySlot } from '../gateway-slot.js';
 import type { ChaosOrganisation } from './organisations.js';
 import { type Lead, type PlannedCall, planCall } from './plan-call.js';
 import { type SeenAnswer, sendCall } from './send-call.js';

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
-import { testBucketRecords } from '../../../shared/plans.js';
-import type { UsageBucket } from '../../../shared/redis-keys.js';
-import { prepareDatabase } from '../../../shared/store/prepare.js';
+import { testBucketRecords } from '../../../shared/contract/plans.js';
+import type { UsageBucket } from '../../../shared/redis/keys.js';
+import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { createLoadOrganisation, unreachedLimit } from '../../bench/service/organisation.js';
 
 /** KEY_PEPPER of the gateways of a run. */

@@ -1,5 +1,5 @@
-import type { UsageBucket } from '../../../shared/redis-keys.js';
-import type { SeededRandom } from '../../demo/seeded-random.js';
+import type { UsageBucket } from '../../../shared/redis/keys.js';
+import type { SeededRandom } from '../../leads/seeded-random.js';
 import type { CallEvent } from '../check/history.js';
 import type { ChaosOrganisation } from './organisations.js';
 

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { type ApiKey, ApiKeyStore, defaultRatePerSecond } from '../../../shared/store/api-keys.js';
-import type { Db } from '../../../shared/store/connect.js';
-import { type KeySettings, KeySettingsStore } from '../../../shared/store/key-settings.js';
-import { OrganisationStore } from '../../../shared/store/organisations.js';
-import { readableDate } from '../../terminal/readable-numbers.js';
-import { renderFields, renderTable } from '../../terminal/table.js';
+import { type ApiKey, ApiKeyStore, defaultRatePerSecond } from '../../../shared/store/accounts/api-keys.js';
+import { type KeySettings, KeySettingsStore } from '../../../shared/store/accounts/key-settings.js';
+import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
+import type { Db } from '../../../shared/store/connection/connect.js';
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
 import { CliError, notFound, usageError } from '../context/cli-error.js';
 import { announceChange } from '../context/connections.js';
+import { readableDate } from '../output/readable-numbers.js';
+import { renderFields, renderTable } from '../output/table.js';
 import { defineCommand, plainText, wholeNumber } from './define-command.js';
 import { requireOrganisation } from './organisations.js';
 

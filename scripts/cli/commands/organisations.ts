@@ -6,18 +6,18 @@ import {
   type PlanName,
   planNames,
   trialDays,
-} from '../../../shared/plans.js';
+} from '../../../shared/contract/plans.js';
 import {
   type DeployPolicy,
   type Organisation,
   type OrganisationFields,
   OrganisationStore,
-} from '../../../shared/store/organisations.js';
-import { readableCount, readableDate } from '../../terminal/readable-numbers.js';
-import { renderFields, renderTable } from '../../terminal/table.js';
+} from '../../../shared/store/accounts/organisations.js';
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
 import { notFound, usageError } from '../context/cli-error.js';
 import { announceChange } from '../context/connections.js';
+import { readableCount, readableDate } from '../output/readable-numbers.js';
+import { renderFields, renderTable } from '../output/table.js';
 import { defineCommand, isoDate, plainText, recordsOrPlan, wholeNumber } from './define-command.js';
 
 /** Adds `org create`, `set`, `show` and `list`. */

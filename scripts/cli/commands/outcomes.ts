@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
-import { mostDaysAhead } from '../../../shared/outcome-date.js';
-import { OrganisationStore } from '../../../shared/store/organisations.js';
-import { OutcomeStore } from '../../../shared/store/outcomes.js';
-import { readableCount } from '../../terminal/readable-numbers.js';
-import { renderFields } from '../../terminal/table.js';
-import { wrapText } from '../../terminal/wrap-text.js';
+import { maxDaysAhead } from '../../../shared/contract/dates.js';
+import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
+import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import { type CliContext, lineWidth, wrappedFor } from '../context/cli-context.js';
 import { exitCodes, usageError } from '../context/cli-error.js';
 import { runThroughFile } from '../context/file-run.js';
 import { type ImportReport, importOutcomes } from '../outcomes/import-run.js';
 import { mistakeSentences } from '../outcomes/mistakes.js';
 import { convertedWords } from '../outcomes/outcome-rows.js';
-import { openInput } from '../score/input-file.js';
+import { readableCount } from '../output/readable-numbers.js';
+import { renderFields } from '../output/table.js';
+import { wrapText } from '../output/wrap-text.js';
+import { openInput } from '../score/input/input-file.js';
 import { defineCommand, nonBlank } from './define-command.js';
 import { requireOrganisation } from './organisations.js';
 
@@ -42,7 +42,7 @@ const notes = wrapText(
   [
     'Include every scored lead, also those that have not converted: a model is graded only when nearly all outcomes are known. The latest import of a lead wins, so you can import a file twice and correct outcomes with another import.',
     `The --converted column contains ${convertedWords}, in upper or lower case. 1.0 and 0.0 also work.`,
-    `Dates are ISO 8601; a date without a time means midnight UTC. Without a date column, a lead counts as converted from the first import that marks it so. A conversion date may be at most ${mostDaysAhead} days in the future.`,
+    `Dates are ISO 8601; a date without a time means midnight UTC. Without a date column, a lead counts as converted from the first import that marks it so. A conversion date may be at most ${maxDaysAhead} days in the future.`,
     'Invalid rows are skipped and reported, and the exit code is then 1. Repeated problems are reported in one line. After an interruption, run the same command again to resume.',
   ].join('\n'),
   80,
@@ -85,7 +85,7 @@ async function importOutcomesFile(
 
 /** @returns false without Redis, which is not an error: the models are graded at night */
 async function requestGrades({ connections }: CliContext, organisationId: string): Promise<boolean> {
-  const { requestGrading } = await import('../../../shared/grading-job.js'); // loads BullMQ, 100 ms
+  const { requestGrading } = await import('../../../shared/messages/grading-job.js'); // loads BullMQ, 100 ms
   try {
     await requestGrading(await connections.redis(), organisationId);
     return true;

@@ -1,6 +1,6 @@
-import type { Clock } from '../../../shared/clock.js';
-import type { Config } from '../../../shared/config.js';
-import { wrapText } from '../../terminal/wrap-text.js';
+import type { Config } from '../../../shared/config/config.js';
+import type { Clock } from '../../../shared/process/clock.js';
+import { wrapText } from '../output/wrap-text.js';
 import type { Connections } from './connections.js';
 
 /** A stream that a command writes to, such as standard output. */

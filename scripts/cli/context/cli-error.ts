@@ -1,4 +1,4 @@
-import { messageOf } from '../../../shared/errors.js';
+import { messageOf } from '../../../shared/contract/errors.js';
 
 /** Exit codes of the command line. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;

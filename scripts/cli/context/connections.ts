@@ -1,8 +1,8 @@
-import { type Change, publishChange } from '../../../shared/changes.js';
-import type { Config } from '../../../shared/config.js';
-import type { Redis } from '../../../shared/redis.js';
-import type { Db, Mongo } from '../../../shared/store/connect.js';
-import type { DatabaseUrls } from '../../local-servers/private-servers.js';
+import type { Config } from '../../../shared/config/config.js';
+import { type Change, publishChange } from '../../../shared/redis/changes.js';
+import type { Redis } from '../../../shared/redis/connect.js';
+import type { Db, Mongo } from '../../../shared/store/connection/connect.js';
+import type { DatabaseUrls } from '../../servers/private-servers.js';
 import { CliError } from './cli-error.js';
 
 const redisWaitMs = 2_000; // a command is interactive
@@ -30,7 +30,7 @@ export class Connections {
   /** The database for writing: creates missing indexes first. */
   async preparedDatabase(): Promise<Db> {
     const database = await this.database();
-    const { prepareDatabase } = await import('../../../shared/store/prepare.js');
+    const { prepareDatabase } = await import('../../../shared/store/connection/prepare-database.js');
     await prepareDatabase(database);
     return database;
   }
@@ -55,7 +55,7 @@ export class Connections {
   private async connectMongo(): Promise<Mongo> {
     const url = this.config.mongoUrl ?? (await this.privateUrls())?.mongoUrl;
     if (url === undefined) throw noServers('MONGODB_URL');
-    const { connectMongo } = await import('../../../shared/store/connect.js');
+    const { connectMongo } = await import('../../../shared/store/connection/connect.js');
     try {
       return await connectMongo(url, { name: 'leadscore-cli', maxPoolSize: 4 });
     } catch (cause) {
@@ -66,9 +66,9 @@ export class Connections {
   private async connectRedis(): Promise<Redis> {
     const url = this.config.redisUrl ?? (await this.privateUrls())?.redisUrl;
     if (url === undefined) throw noServers('REDIS_URL');
-    const { createLogger } = await import('../../../shared/logger.js');
+    const { createLogger } = await import('../../../shared/process/logger.js');
     const logger = createLogger('silent', 'cli');
-    const { connectionReady, connectRedis } = await import('../../../shared/redis.js');
+    const { connectionReady, connectRedis } = await import('../../../shared/redis/connect.js');
     const redis = connectRedis({ url, name: 'leadscore-cli', logger, kind: 'commands' });
     try {
       await connectionReady(redis, redisWaitMs);
@@ -83,7 +83,7 @@ export class Connections {
   private async privateUrls(): Promise<DatabaseUrls | undefined> {
     const { mongoUrl, redisUrl } = this.config;
     if (mongoUrl !== undefined || redisUrl !== undefined) return undefined;
-    const { readPrivateServers } = await import('../../local-servers/private-servers.js');
+    const { readPrivateServers } = await import('../../servers/private-servers.js');
     this.privateServers ??= readPrivateServers();
     return this.privateServers;
   }

@@ -1,6 +1,5 @@
-import type { ProgressState } from '../../terminal/pace.js';
-import { Progress } from '../../terminal/progress.js';
-import { readableCount } from '../../terminal/readable-numbers.js';
+import { Progress, type ProgressState } from '../output/progress.js';
+import { readableCount } from '../output/readable-numbers.js';
 import { type CliContext, wrappedFor } from './cli-context.js';
 
 /** Receives the progress of a command that processes a file row by row. */

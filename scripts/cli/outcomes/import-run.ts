@@ -1,7 +1,7 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
-import type { Outcome, OutcomeStore } from '../../../shared/store/outcomes.js';
+import type { Outcome, OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import type { FileListener } from '../context/file-run.js';
-import type { InputFile } from '../score/input-file.js';
+import type { InputFile } from '../score/input/input-file.js';
 import { type MistakeGroup, withMistake } from './mistakes.js';
 import { type OutcomeColumns, type OutcomeRow, outcomeRows } from './outcome-rows.js';
 

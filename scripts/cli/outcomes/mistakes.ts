@@ -1,4 +1,4 @@
-import { readableCount } from '../../terminal/readable-numbers.js';
+import { readableCount } from '../output/readable-numbers.js';
 
 export interface Mistake {
   /** The violated rule, which identifies the mistake. */

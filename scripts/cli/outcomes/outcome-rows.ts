@@ -1,10 +1,8 @@
-import { isCrmId, longestCrmId } from '../../../shared/crm-id.js';
-import { foldFieldName } from '../../../shared/field-name.js';
-import { isoInstant } from '../../../shared/iso-instant.js';
-import { isTooFarAhead, mostDaysAhead } from '../../../shared/outcome-date.js';
-import type { Outcome } from '../../../shared/store/outcomes.js';
-import { csvRows, emptyCsv } from '../score/csv-records.js';
-import { badInput, type InputFile } from '../score/input-file.js';
+import { isoInstant, isTooFarAhead, maxDaysAhead } from '../../../shared/contract/dates.js';
+import { foldFieldName, isCrmId, maxCrmId } from '../../../shared/contract/texts.js';
+import type { Outcome } from '../../../shared/store/validation/outcomes.js';
+import { csvRows, emptyCsv } from '../score/input/csv-records.js';
+import { badInput, type InputFile } from '../score/input/input-file.js';
 import type { Mistake } from './mistakes.js';
 
 /** Column names. Undefined means the default name; `at` is optional by default. */
@@ -79,7 +77,7 @@ function readRow(
   const name = (place: number): string => `"${places.names[place] ?? ''}"`;
   if (crmId === '') return { mistake: { what: `${name(places.crmId)} is empty` } };
   if (!isCrmId(crmId)) {
-    const must = `at most ${longestCrmId} characters, none of them NUL`;
+    const must = `at most ${maxCrmId} characters, none of them NUL`;
     return { mistake: { what: `${name(places.crmId)} is not a valid crm_id (${must})` } };
   }
   const value = (record[places.converted] ?? '').trim();
@@ -98,7 +96,7 @@ function readRow(
   const must =
     at === undefined
       ? 'must be a date such as 2026-11-21 or 2026-11-21T14:05:00Z'
-      : `must be at most ${mostDaysAhead} days in the future for a converted lead`;
+      : `must be at most ${maxDaysAhead} days in the future for a converted lead`;
   return { mistake: { what: `${name(places.at ?? 0)} ${must}`, value: text } };
 }
 

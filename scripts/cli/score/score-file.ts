@@ -1,21 +1,21 @@
 import { rm } from 'node:fs/promises';
-import { ScoreHistogram } from '../../terminal/histogram.js';
-import { readableCount } from '../../terminal/readable-numbers.js';
 import { CliError, outputUnwritable } from '../context/cli-error.js';
 import type { FileListener } from '../context/file-run.js';
-import type { ReplyUsage, ReplyValidation, ScoreRow } from './api-reply.js';
+import { ScoreHistogram } from '../output/charts.js';
+import { readableCount } from '../output/readable-numbers.js';
+import type { ReplyUsage, ReplyValidation, ScoreRow } from './calls/api-reply.js';
 import { httpConnections } from './calls/http-connections.js';
 import { BatchScorer, type ScoredBatch } from './calls/score-batch.js';
 import { ScoreClient } from './calls/score-client.js';
 import { sendInOrder } from './calls/send-in-order.js';
-import { csvRecords } from './csv-records.js';
+import { csvRecords } from './input/csv-records.js';
 import { type FieldReport, InputNames, readModelFields } from './input/field-names.js';
+import { type InputFile, openInput, type RecordFormat } from './input/input-file.js';
 import { jsonlRecords } from './input/jsonl-records.js';
-import { type InputFile, openInput, type RecordFormat } from './input-file.js';
+import { type Batch, RecordDigest, recordBatches, recordsAfter } from './input/record-batches.js';
 import { type OpenRun, type OutputChoice, openRun } from './output/open-run.js';
 import { type RunFigures, type RunState, removeState, writeState } from './output/run-state.js';
 import { scoredText } from './output/scored-output.js';
-import { type Batch, RecordDigest, recordBatches, recordsAfter } from './record-batches.js';
 
 /**
  * Scores a file through the API into a CSV or JSONL file, in input order.

@@ -2,16 +2,12 @@ import { closeSync, openSync } from 'node:fs';
 import { mkdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
-import { type Config, childEnvironment, readConfig } from '../../../shared/config.js';
-import { messageOf } from '../../../shared/errors.js';
-import { projectFile } from '../../../shared/project-root.js';
-import { acceptsConnections } from '../../local-servers/loopback-port.js';
-import {
-  endLeftoverServers,
-  type PrivateServers,
-  privateServers,
-} from '../../local-servers/private-servers.js';
-import { type Stack, startStack } from '../../stack/stack.js';
+import { type Config, childEnvironment, readConfig } from '../../../shared/config/config.js';
+import { messageOf } from '../../../shared/contract/errors.js';
+import { projectFile } from '../../../shared/process/project-root.js';
+import { endLeftoverServers, type PrivateServers, privateServers } from '../../servers/private-servers.js';
+import { acceptsConnections } from '../../servers/server-process.js';
+import { type Stack, startStack } from '../../servers/stack.js';
 
 /** The environment may hold an installation's settings: they must not reach the demo. */
 const clearedSettings = {

@@ -1,12 +1,12 @@
+import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { readBundle } from '../../../shared/bundle/read-bundle.js';
-import type { Config } from '../../../shared/config.js';
-import { allowanceOf } from '../../../shared/plans.js';
-import { projectFile } from '../../../shared/project-root.js';
-import { ApiKeyStore, defaultRatePerSecond } from '../../../shared/store/api-keys.js';
-import { connectMongo } from '../../../shared/store/connect.js';
-import { createModel } from '../../../shared/store/create-model.js';
-import { OrganisationStore } from '../../../shared/store/organisations.js';
+import type { Config } from '../../../shared/config/config.js';
+import { allowanceOf } from '../../../shared/contract/plans.js';
+import { projectFile } from '../../../shared/process/project-root.js';
+import { ApiKeyStore, defaultRatePerSecond } from '../../../shared/store/accounts/api-keys.js';
+import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
+import { connectMongo } from '../../../shared/store/connection/connect.js';
+import { createModel } from '../../../shared/store/models/store-version.js';
 
 export type Workspace = Awaited<ReturnType<typeof createWorkspace>>;
 

@@ -1,5 +1,5 @@
-import type { ScoreRow } from '../../cli/score/api-reply.js';
-import type { GeneratedLead, LeadChange } from '../lead-generator.js';
+import type { ScoreRow } from '../../cli/score/calls/api-reply.js';
+import type { GeneratedLead, LeadChange } from '../../leads/lead-generator.js';
 
 export interface ScoredLead {
   readonly lead: GeneratedLead;

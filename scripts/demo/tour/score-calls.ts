@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import type { ScoreRow } from '../../cli/score/api-reply.js';
-import { batchLimits } from '../../cli/score/record-batches.js';
+import { Progress } from '../../cli/output/progress.js';
+import { fillLines } from '../../cli/output/wrap-text.js';
+import type { ScoreRow } from '../../cli/score/calls/api-reply.js';
+import { batchLimits } from '../../cli/score/input/record-batches.js';
 import { scoreFile } from '../../cli/score/score-file.js';
-import { Progress } from '../../terminal/progress.js';
-import { fillLines } from '../../terminal/wrap-text.js';
-import type { LeadRecord } from '../lead-record.js';
+import type { LeadRecord } from '../../leads/lead-record.js';
 import type { ScreenStream } from './screen.js';
 
 export interface ScoreTarget {

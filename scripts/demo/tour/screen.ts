@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
-import { readableDuration } from '../../terminal/readable-numbers.js';
-import { wrapText } from '../../terminal/wrap-text.js';
+import { readableDuration } from '../../cli/output/readable-numbers.js';
+import { wrapText } from '../../cli/output/wrap-text.js';
 
 export type ScreenStream = NodeJS.WritableStream &
   Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'hasColors'>>;

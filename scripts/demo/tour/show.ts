@@ -1,9 +1,8 @@
-import type { ReplyUsage, ScoreRow } from '../../cli/score/api-reply.js';
-import { bar, gauge } from '../../terminal/bar.js';
-import { type HistogramBin, renderHistogram } from '../../terminal/histogram.js';
-import { readableCount, readableDuration } from '../../terminal/readable-numbers.js';
-import { renderFields, renderTable } from '../../terminal/table.js';
-import { wrapJson } from '../../terminal/wrap-text.js';
+import { bar, gauge, type HistogramBin, renderHistogram } from '../../cli/output/charts.js';
+import { readableCount, readableDuration } from '../../cli/output/readable-numbers.js';
+import { renderFields, renderTable } from '../../cli/output/table.js';
+import { wrapJson } from '../../cli/output/wrap-text.js';
+import type { ReplyUsage, ScoreRow } from '../../cli/score/calls/api-reply.js';
 import type { DemoService } from './demo-service.js';
 import type { Workspace } from './demo-workspace.js';
 import type { Movement, Ranking, ScoredLead } from './figures.js';

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
-import { ScoreHistogram } from '../../terminal/histogram.js';
-import { readableBytes, readableCount } from '../../terminal/readable-numbers.js';
-import { changedLeads, generateLeads } from '../lead-generator.js';
-import { leadsCsv } from '../lead-record.js';
+import { ScoreHistogram } from '../../cli/output/charts.js';
+import { readableBytes, readableCount } from '../../cli/output/readable-numbers.js';
+import { changedLeads, generateLeads } from '../../leads/lead-generator.js';
+import { leadsCsv } from '../../leads/lead-record.js';
 import type { DemoService } from './demo-service.js';
 import { createWorkspace } from './demo-workspace.js';
 import { movementOf, rankedLeads, rankingQuality } from './figures.js';

@@ -5,8 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { type Extract, extract as extractTar, type Header } from 'tar-stream';
 import { BundleError } from '../bundle-error.js';
-import { BundleFiles, MANIFEST_FILE } from '../bundle-files.js';
-import { type BundleLimits, sizeText } from '../bundle-limits.js';
+import { BundleFiles, type BundleLimits, manifestFile, sizeText } from '../bundle-files.js';
 
 const oneFolder = 'put all files of the bundle in one folder';
 const onlyMembers = 'remove files that the manifest does not name';
@@ -73,7 +72,7 @@ async function readEntry(
   entry: AsyncIterable<unknown> & { readonly header: Header },
   { name, limits }: { name: string; limits: BundleLimits },
 ): Promise<Buffer> {
-  const limit = name === MANIFEST_FILE ? limits.manifestBytes : limits.memberBytes;
+  const limit = name === manifestFile ? limits.manifestBytes : limits.memberBytes;
   const claimed = entry.header.size;
   if (claimed > limit) {
     throw new BundleError(name, `is ${sizeText(claimed)}, above the limit of ${sizeText(limit)}`);

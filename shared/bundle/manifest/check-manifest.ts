@@ -1,7 +1,7 @@
-import { foldedText } from '../../normal-text.js';
+import { foldedText } from '../../contract/texts.js';
 import { refuseIfAny } from '../bundle-error.js';
-import { GOLDEN_FILE, MANIFEST_FILE, parseJson } from '../bundle-files.js';
-import type { Calibration, CategoryFeature, Feature, Manifest, MultiFeature } from '../manifest.js';
+import { goldenFile, manifestFile, parseJson } from '../bundle-files.js';
+import type { Calibration, CategoryFeature, Feature, Manifest, MultiFeature } from './manifest.js';
 import { manifestSchema, manifestShape } from './manifest-schema.js';
 
 const iso8601 = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?$/;
@@ -12,13 +12,13 @@ const iso8601 = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?(Z|[+-]\d{
  * @throws BundleError with every problem of one stage: the second stage needs the right shape
  */
 export function checkManifest(bytes: Buffer): { manifest: Manifest; unknownKeys: string[] } {
-  const verdict = manifestShape(parseJson(bytes, MANIFEST_FILE));
+  const verdict = manifestShape(parseJson(bytes, manifestFile));
   if ('problems' in verdict) {
-    refuseIfAny(MANIFEST_FILE, verdict.problems);
+    refuseIfAny(manifestFile, verdict.problems);
     throw new TypeError('manifestShape refused a manifest without naming a problem');
   }
   const { manifest } = verdict;
-  refuseIfAny(MANIFEST_FILE, [
+  refuseIfAny(manifestFile, [
     ...dateProblems(manifest.trained_at),
     ...fileProblems(manifest),
     ...columnProblems(manifest),
@@ -40,7 +40,7 @@ function dateProblems(trainedAt: string): string[] {
 }
 
 function fileProblems({ onnx, explain }: Manifest): string[] {
-  const taken = [MANIFEST_FILE, GOLDEN_FILE];
+  const taken = [manifestFile, goldenFile];
   const problems = taken.includes(onnx.file)
     ? [`onnx.file is "${onnx.file}", a reserved name: rename the ONNX file`]
     : [];

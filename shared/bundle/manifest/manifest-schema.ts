@@ -1,7 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { plainFileName } from '../bundle-files.js';
-import { FLOAT32_MAX } from '../bundle-limits.js';
-import type { Manifest } from '../manifest.js';
+import { maxFloat32, plainFileName } from '../bundle-files.js';
+import type { Manifest } from './manifest.js';
 
 /*
  * The JSON Schema of `manifest.json`, version 1: shapes and types. `check-manifest.ts` checks in code how
@@ -16,7 +15,7 @@ import type { Manifest } from '../manifest.js';
 
 const number = { type: 'number' };
 /** A value that goes into an input column unchanged. */
-const input = { type: 'number', minimum: -FLOAT32_MAX, maximum: FLOAT32_MAX };
+const input = { type: 'number', minimum: -maxFloat32, maximum: maxFloat32 };
 const column = { type: 'integer', minimum: 0 };
 const probability = { type: 'number', minimum: 0, maximum: 1 };
 const fileName = { type: 'string', pattern: plainFileName, description: 'a plain file name' };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BundleError, refuseIfAny } from '../bundle-error.js';
-import { bundleLimits, sizeText } from '../bundle-limits.js';
-import type { Manifest } from '../manifest.js';
+import { bundleLimits, sizeText } from '../bundle-files.js';
+import type { Manifest } from '../manifest/manifest.js';
 import {
   type OnnxAttribute,
   type OnnxGraph,
@@ -9,16 +9,16 @@ import {
   type OnnxNode,
   type OnnxSparseTensor,
   type OnnxTensor,
+  onnxString,
   readOnnxModel,
-} from '../onnx-model.js';
+} from './onnx-model.js';
 import {
   domainName,
   isAllowedOperator,
   maxIrVersion,
   minIrVersion,
   opsetVersions,
-} from '../onnx-operators.js';
-import { ONNX_STRING } from '../onnx-types.js';
+} from './onnx-operators.js';
 import { signatureProblems } from './onnx-signature.js';
 
 /** Attributes that make an operator read or write strings, without class labels (see `checkOnnx`). */
@@ -120,7 +120,7 @@ function nodeProblems(node: OnnxNode): string[] {
     if (stringAttributes.has(attribute.name) && (attribute.strings.length > 0 || attribute.s !== '')) {
       problems.push(`${operator} processes strings ("${attribute.name}"), which is not allowed`);
     }
-    if (node.opType === 'Cast' && attribute.name === 'to' && attribute.i === ONNX_STRING) {
+    if (node.opType === 'Cast' && attribute.name === 'to' && attribute.i === onnxString) {
       problems.push(`${operator} casts to strings, which is not allowed`);
     }
   }
@@ -136,7 +136,7 @@ function tensorProblems(graph: OnnxGraph): string[] {
         `${place} keeps its data in another file ("${file}"): save the model with its data inside`,
       );
     }
-    if (tensor.dataType === ONNX_STRING || tensor.stringData.length > 0) {
+    if (tensor.dataType === onnxString || tensor.stringData.length > 0) {
       problems.push(`${place} is a tensor of strings, which is not allowed`);
     }
   }

@@ -1,6 +1,12 @@
-import type { Manifest, OnnxReference } from '../manifest.js';
-import type { OnnxDimension, OnnxGraph, OnnxTensorType, OnnxValue } from '../onnx-model.js';
-import { elementTypeName, ONNX_FLOAT } from '../onnx-types.js';
+import type { Manifest, OnnxReference } from '../manifest/manifest.js';
+import {
+  elementTypeName,
+  type OnnxDimension,
+  type OnnxGraph,
+  type OnnxTensorType,
+  type OnnxValue,
+  onnxFloat,
+} from './onnx-model.js';
 
 /**
  * Compares a graph's input and output with the manifest. Sizes that the file leaves open are not checked
@@ -27,7 +33,7 @@ function inputProblems(graph: OnnxGraph, { onnx, width }: Manifest): string[] {
     .map(({ name }) => `needs a second input "${name}", but a model may take only one tensor [N, ${width}]`);
   const tensor = input.type?.tensorType ?? null;
   if (tensor === null) return [...problems, `${what} is not a tensor`];
-  if (tensor.elemType !== ONNX_FLOAT) {
+  if (tensor.elemType !== onnxFloat) {
     problems.push(`${what} is ${elementTypeName(tensor.elemType)}, not float32`);
   }
   if (tensor.shape === null) return problems;
@@ -50,7 +56,7 @@ function outputProblems(graph: OnnxGraph, onnx: OnnxReference): string[] {
   const what = `output "${onnx.output}"`;
   const tensor = output.type?.tensorType ?? null;
   if (tensor === null) return [`${what} is not a tensor: convert the model with the option zipmap=False`];
-  if (tensor.elemType !== ONNX_FLOAT) return [`${what} is ${elementTypeName(tensor.elemType)}, not float32`];
+  if (tensor.elemType !== onnxFloat) return [`${what} is ${elementTypeName(tensor.elemType)}, not float32`];
   const rank = tensor.shape?.dim.length;
   if (rank !== undefined && rank !== 1 && rank !== 2) return [`${what} has ${rank} dimensions, not 1 or 2`];
 

@@ -2,10 +2,15 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Dispatcher, type DispatcherOptions } from '../../../api/dispatch/dispatcher.js';
 import { NoReply } from '../../../api/dispatch/reply-stream.js';
-import type { ScoringCall } from '../../../api/scoring-call.js';
-import { ApiError } from '../../../shared/errors.js';
-import { compileKnownFields } from '../../../shared/known-fields.js';
-import type { ChunkFailure, ChunkReply, OutgoingPayload, PartReply } from '../../../shared/score-job.js';
+import type { ScoringCall } from '../../../api/scoring/scoring-call.js';
+import { ApiError } from '../../../shared/contract/errors.js';
+import { compileKnownFields } from '../../../shared/messages/field-slots.js';
+import type {
+  ChunkFailure,
+  ChunkReply,
+  OutgoingPayload,
+  PartReply,
+} from '../../../shared/messages/score-job.js';
 import { failureOf } from '../../support/failure-of.js';
 
 const model = {

@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { LaneQueues } from '../../../api/dispatch/lane-queues.js';
-import { createLogger } from '../../../shared/logger.js';
-import { payloadKey, queuePrefix } from '../../../shared/redis-keys.js';
 import {
   type ChunkJob,
   encodePayload,
   laneQueueName,
-  longestInJob,
+  maxInJob,
   type OutgoingPayload,
-} from '../../../shared/score-job.js';
+} from '../../../shared/messages/score-job.js';
+import { createLogger } from '../../../shared/process/logger.js';
+import { payloadKey, queuePrefix } from '../../../shared/redis/keys.js';
 import { eventually } from '../../support/eventually.js';
-import { freshDatabases } from '../../support/servers.js';
+import { freshDatabases } from '../../support/service/servers.js';
 
 const lane = 'singles';
 const timeoutMs = 60_000;
@@ -44,7 +44,7 @@ describe('a chunk in a lane', () => {
   const job = async () => JSON.parse((await redis.hget(jobKey, 'data')) ?? '{}') as ChunkJob;
 
   it('is in its job when it is short, and the mark that somebody waits goes away at the deadline', async () => {
-    const payload = payloadOf(longestInJob);
+    const payload = payloadOf(maxInJob);
     await queues.add(lane, payload, timeoutMs);
     expect(await job()).to.deep.equal({ chunk, payload: encodePayload(payload) });
     expect(await redis.get(payloadKey(chunk))).to.equal('');
@@ -52,7 +52,7 @@ describe('a chunk in a lane', () => {
   });
 
   it('is under the key that is the mark when it is long', async () => {
-    const payload = payloadOf(longestInJob + 1);
+    const payload = payloadOf(maxInJob + 1);
     await queues.add(lane, payload, timeoutMs);
     expect(await job()).to.deep.equal({ chunk });
     expect(await redis.get(payloadKey(chunk))).to.equal(encodePayload(payload));

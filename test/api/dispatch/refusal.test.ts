@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { refusal } from '../../../api/dispatch/refusal.js';
-import { nothingKnown, type RefusedPart } from '../../../shared/score-job.js';
+import { nothingKnown, type RefusedPart } from '../../../shared/messages/score-job.js';
 
 /** What a call of one record is told, of which the model knows `size`, sent as the caller calls it. */
 function messageOf(fields: Readonly<Record<string, unknown>>, problem: { field: string; expected: string }) {

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { ReplyStream } from '../../../api/dispatch/reply-stream.js';
-import { createLogger } from '../../../shared/logger.js';
-import { replyStreamKey } from '../../../shared/redis-keys.js';
+import { createLogger } from '../../../shared/process/logger.js';
+import { replyStreamKey } from '../../../shared/redis/keys.js';
 import { eventually } from '../../support/eventually.js';
-import { freshDatabases } from '../../support/servers.js';
+import { freshDatabases } from '../../support/service/servers.js';
 
 const gatewayId = 'a-gateway';
 const inAnHourMs = () => Date.now() + 60 * 60 * 1000;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb';
 import { CallIsVoid, insertCalls } from '../../../api/record/insert-calls.js';
 import { CommitUnknown } from '../../../api/record/transaction.js';
-import type { CallDocument, WriteReport } from '../../../shared/store/call-documents.js';
+import type { CallDocument, WriteReport } from '../../../shared/store/calls/call-documents.js';
 
 type Attempt = WriteReport | Error | 'never answered';
 

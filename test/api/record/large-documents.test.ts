@@ -3,15 +3,19 @@ import type { MongoServerError } from 'mongodb';
 import { GroupCommit } from '../../../api/record/group-commit.js';
 import { CallIsVoid, insertCalls } from '../../../api/record/insert-calls.js';
 import { CommitUnknown, inTransaction } from '../../../api/record/transaction.js';
-import { callIdGenerator, newId } from '../../../shared/identifiers.js';
-import { type CallDocument, CallDocuments } from '../../../shared/store/call-documents.js';
-import { callsCollection } from '../../../shared/store/calls-collection.js';
-import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
-import { documentBytes, mostDocumentBytes } from '../../../shared/store/document-bytes.js';
-import { prepareDatabase } from '../../../shared/store/prepare.js';
-import { UsageLedger } from '../../../shared/store/usage-ledger.js';
-import { documentsOfCall } from '../../support/documents-of-call.js';
-import { freshDatabases } from '../../support/servers.js';
+import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
+import {
+  type CallDocument,
+  CallDocuments,
+  documentBytes,
+  maxDocumentBytes,
+} from '../../../shared/store/calls/call-documents.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
+import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
+import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
+import { documentsOfCall } from '../../support/service/prediction-rows.js';
+import { freshDatabases } from '../../support/service/servers.js';
 
 const mebibyte = 1024 * 1024;
 
@@ -74,7 +78,7 @@ describe('documents that are too large for one command', function () {
       ),
     );
   };
-  const sizes = [6 * mebibyte, 2_000, 6 * mebibyte, 2_000, mostDocumentBytes];
+  const sizes = [6 * mebibyte, 2_000, 6 * mebibyte, 2_000, maxDocumentBytes];
 
   it('are written by several, and what became of each is told by its place', async () => {
     const documents = sizes.map(documentOf);

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { MongoServerError } from 'mongodb';
-import { RecordedInVain } from '../../../api/metering.js';
-import type { ScoredCall } from '../../../api/record/call-entry.js';
+import { IdempotencyConflict } from '../../../api/idempotency/idempotency.js';
+import { RecordedButUnanswered } from '../../../api/metering/metering.js';
+import type { ScoredCall } from '../../../api/record/documents.js';
 import { Recorder, type RecorderOptions } from '../../../api/record/recorder.js';
-import { RecordedElsewhere } from '../../../api/replays.js';
-import { ApiError } from '../../../shared/errors.js';
+import { ApiError } from '../../../shared/contract/errors.js';
 import { failureOf } from '../../support/failure-of.js';
 
 /** A call of a test key under an Idempotency-Key, which is recorded in a transaction. */
@@ -69,16 +69,18 @@ describe('a call under an Idempotency-Key', () => {
   it('may have been recorded when its commit is not confirmed, and is not written again by itself', async () => {
     const { done, recorder } = recorderWith({ commit: () => Promise.reject(new Error('who knows')) });
     const calls = ['one', 'two'].map((id) => failureOf(recorder.record(keyedCall(id))));
-    for (const failure of await Promise.all(calls)) expect(failure).to.be.instanceOf(RecordedInVain);
+    for (const failure of await Promise.all(calls)) expect(failure).to.be.instanceOf(RecordedButUnanswered);
     expect(done, 'both at once').to.deep.equal(['begin']);
   });
 
   it('was recorded elsewhere where its reply is there already, and failed where anything else is', async () => {
     const elsewhere = recorderWith({ insert: () => duplicateIn('idempotency') });
-    expect(await failureOf(elsewhere.recorder.record(keyedCall('one')))).to.be.instanceOf(RecordedElsewhere);
+    expect(await failureOf(elsewhere.recorder.record(keyedCall('one')))).to.be.instanceOf(
+      IdempotencyConflict,
+    );
     const failed = recorderWith({ insert: () => duplicateIn('calls') });
     const failure = await failureOf(failed.recorder.record(keyedCall('one')));
-    expect(failure).to.be.instanceOf(ApiError).and.not.instanceOf(RecordedInVain);
+    expect(failure).to.be.instanceOf(ApiError).and.not.instanceOf(RecordedButUnanswered);
     expect(failure).to.have.nested.property('options.retryAfterSeconds', 1);
   });
 

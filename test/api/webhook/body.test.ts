@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import Koa, { type Context } from 'koa';
 import { parseWebhookBody } from '../../../api/webhook/body.js';
-import { ApiError } from '../../../shared/errors.js';
+import { ApiError } from '../../../shared/contract/errors.js';
 
 const form = 'application/x-www-form-urlencoded';
 

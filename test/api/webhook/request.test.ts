@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { readWebhook } from '../../../api/webhook/request.js';
-import { ApiError } from '../../../shared/errors.js';
+import { ApiError } from '../../../shared/contract/errors.js';
 
 const read = (body: unknown, query: Record<string, unknown> = {}) => readWebhook(body, query);
 const withModel = (body: Record<string, unknown>) => read({ model_id: 'm', ...body });

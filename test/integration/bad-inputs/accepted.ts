@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import type { RawCall } from '../../support/raw-connection.js';
-import { type SampleLead, sampleAnswer } from '../../support/sample-answer.js';
+import type { RawCall } from '../../support/http/raw-connection.js';
+import { type SampleLead, sampleAnswer } from '../../support/models/sample-answer.js';
 import { type BadInputRig, goodBody, lead, scoreCall, webhookCall } from './bad-input.js';
 
 /** An input that looks bad and is good. */

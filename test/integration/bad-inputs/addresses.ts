@@ -1,4 +1,4 @@
-import { newId } from '../../../shared/identifiers.js';
+import { newId } from '../../../shared/contract/identifiers.js';
 import { type BadInput, goodBody, lead, readingCall, scoreCall } from './bad-input.js';
 
 const toModel =

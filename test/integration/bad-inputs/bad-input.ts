@@ -1,6 +1,6 @@
-import type { Model } from '../../../shared/store/models.js';
-import type { RawCall } from '../../support/raw-connection.js';
-import type { TestWorkspace } from '../../support/workspace.js';
+import type { Model } from '../../../shared/store/models/models.js';
+import type { RawCall } from '../../support/http/raw-connection.js';
+import type { TestWorkspace } from '../../support/service/workspace.js';
 
 /** What the rows of the tables work with: one organisation, and what it may not use. */
 export interface BadInputRig {

@@ -1,4 +1,4 @@
-import { newSecret } from '../../../shared/api-key.js';
+import { newSecret } from '../../../shared/contract/api-key.js';
 import { type BadInput, type BadInputRig, goodBody, scoreCall, webhookCall } from './bad-input.js';
 
 const basic = (user: string, password = ''): string =>

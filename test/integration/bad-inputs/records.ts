@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { TestWorkspace } from '../../support/workspace.js';
+import type { TestWorkspace } from '../../support/service/workspace.js';
 import { type BadInput, type BadInputRig, goodBody, lead, scoreCall } from './bad-input.js';
 
 const megabyte = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { type RawCall, requestBytes } from '../../support/raw-connection.js';
+import { type RawCall, requestBytes } from '../../support/http/raw-connection.js';
 import { mutatedJson } from './json-mutations.js';
 
 /** What good calls are made of. */

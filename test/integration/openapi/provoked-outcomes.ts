@@ -1,11 +1,16 @@
-import { rateWindowKey } from '../../../shared/redis-keys.js';
-import type { Model } from '../../../shared/store/models.js';
-import { bandScores, type GateResult, notYetGraded, validationGates } from '../../../shared/verdict.js';
-import { type HttpReply, httpCall } from '../../support/http-call.js';
-import { sampleBundle } from '../../support/sample-bundle.js';
-import type { RunningService } from '../../support/service.js';
-import { type TestWorkspace, workspace } from '../../support/workspace.js';
-import type { UsableKey } from '../../support/workspace-parts.js';
+import {
+  bandScores,
+  type GateResult,
+  notYetGraded,
+  validationGates,
+} from '../../../shared/contract/verdict.js';
+import { rateWindowKey } from '../../../shared/redis/keys.js';
+import type { Model } from '../../../shared/store/models/models.js';
+import { type HttpReply, httpCall } from '../../support/http/http-call.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
+import type { RunningService } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { UsableKey } from '../../support/service/workspace-parts.js';
 
 /** Workspaces and models in every state that affects a call. */
 export interface Scene {

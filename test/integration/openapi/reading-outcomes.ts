@@ -1,5 +1,5 @@
-import { httpCall } from '../../support/http-call.js';
-import type { UsableKey } from '../../support/workspace-parts.js';
+import { httpCall } from '../../support/http/http-call.js';
+import type { UsableKey } from '../../support/service/workspace-parts.js';
 import { lead, type Scene, usedUp, withHugeHeader } from './provoked-outcomes.js';
 import type { Outcomes } from './scoring-outcomes.js';
 

@@ -1,6 +1,6 @@
-import { type HttpReply, httpCall } from '../../support/http-call.js';
-import type { TestWorkspace } from '../../support/workspace.js';
-import type { UsableKey } from '../../support/workspace-parts.js';
+import { type HttpReply, httpCall } from '../../support/http/http-call.js';
+import type { TestWorkspace } from '../../support/service/workspace.js';
+import type { UsableKey } from '../../support/service/workspace-parts.js';
 import { lead, type Scene, usedUp, withHugeHeader } from './provoked-outcomes.js';
 
 /** Calls by the outcome that they provoke: `<status>` or `<status> <code>`. */

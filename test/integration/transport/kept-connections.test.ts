@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import type { HttpReply } from '../../support/http-call.js';
-import { type RawCall, RawConnection, requestBytes } from '../../support/raw-connection.js';
-import { refused, scored } from '../../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service.js';
-import { type TestWorkspace, workspace } from '../../support/workspace.js';
+import type { HttpReply } from '../../support/http/http-call.js';
+import { type RawCall, RawConnection, requestBytes } from '../../support/http/raw-connection.js';
+import { refused, scored } from '../../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { answersHealth, loggedErrors, transportCalls } from './transport-calls.js';
 
 describe('transport: a connection that is kept', () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/eventually.js';
-import { type RawCall, rawCall } from '../../support/raw-connection.js';
-import type { RunningService } from '../../support/service.js';
-import type { TestWorkspace } from '../../support/workspace.js';
+import { type RawCall, rawCall } from '../../support/http/raw-connection.js';
+import type { RunningService } from '../../support/service/service.js';
+import type { TestWorkspace } from '../../support/service/workspace.js';
 
 const lead = { company_size: 120 };
 

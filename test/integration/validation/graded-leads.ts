@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import type { ServiceProcess } from '../../../scripts/stack/service-process.js';
-import { dayMs } from '../../../shared/utc-day.js';
-import { gradeAndTell } from '../../../worker/grading/grade-models.js';
+import type { ServiceProcess } from '../../../scripts/servers/service-process.js';
+import { dayMs } from '../../../shared/contract/dates.js';
+import { gradeAndPublish } from '../../../worker/grading/job/grade-models.js';
 import { eventually } from '../../support/eventually.js';
-import { httpCall } from '../../support/http-call.js';
-import { scored } from '../../support/score-reply.js';
-import type { RunningService } from '../../support/service.js';
-import type { TestWorkspace } from '../../support/workspace.js';
+import { httpCall } from '../../support/http/http-call.js';
+import { scored } from '../../support/http/score-reply.js';
+import type { RunningService } from '../../support/service/service.js';
+import type { TestWorkspace } from '../../support/service/workspace.js';
 
 /** Company sizes that the model of `sampleBundle()` scores 10, 30, 50, 70 and 90: one for each band. */
 const sizeOfBand = [-120, 15, 100, 185, 320] as const;
@@ -83,7 +83,7 @@ export async function sendOutcomes(
 export async function gradeAfter(own: TestWorkspace, days: number): Promise<void> {
   const { stores, clock, redis } = own.service;
   const { database } = stores;
-  await gradeAndTell(
+  await gradeAndPublish(
     { database, clock, redis },
     { model: own.model, version: own.model.version },
     { asOfMs: thenMs(own.service) + days * dayMs },

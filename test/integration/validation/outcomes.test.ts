@@ -1,12 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import type { StoredOutcome } from '../../../shared/store/outcomes.js';
-import { dayMs } from '../../../shared/utc-day.js';
-import { type HttpReply, httpCall } from '../../support/http-call.js';
-import { refused } from '../../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service.js';
-import { type TestWorkspace, workspace } from '../../support/workspace.js';
-import type { UsableKey } from '../../support/workspace-parts.js';
+import { dayMs } from '../../../shared/contract/dates.js';
+import type { StoredOutcome } from '../../../shared/store/validation/outcomes.js';
+import { type HttpReply, httpCall } from '../../support/http/http-call.js';
+import { refused } from '../../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { UsableKey } from '../../support/service/workspace-parts.js';
 
 const at = '2026-03-01T12:00:00Z';
 const entry = { crm_id: 'L1', converted: true, at };

@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { importOutcomes } from '../../../scripts/cli/outcomes/import-run.js';
-import { csvRecords } from '../../../scripts/cli/score/csv-records.js';
-import { openInput } from '../../../scripts/cli/score/input-file.js';
-import { readBundle } from '../../../shared/bundle/read-bundle.js';
-import { projectFile } from '../../../shared/project-root.js';
-import { OutcomeStore } from '../../../shared/store/outcomes.js';
+import { csvRecords } from '../../../scripts/cli/score/input/csv-records.js';
+import { openInput } from '../../../scripts/cli/score/input/input-file.js';
+import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
+import { projectFile } from '../../../shared/process/project-root.js';
+import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
+import { scored } from '../../support/http/score-reply.js';
 import { leaveOut } from '../../support/leave-out.js';
-import { scored } from '../../support/score-reply.js';
-import { runningService, startTimeoutMs } from '../../support/service.js';
-import { type SentRecord, type TestWorkspace, workspace } from '../../support/workspace.js';
+import { runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type SentRecord, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { figuresOf, gatewayOfThen, gradeAfter, thenMs, validationOf } from './graded-leads.js';
 
 const leadsFile = projectFile('../shared/data/x-education-leads.csv.gz');

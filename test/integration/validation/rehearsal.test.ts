@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import type { ServiceProcess } from '../../../scripts/stack/service-process.js';
-import { dayMs } from '../../../shared/utc-day.js';
-import { gradeAndTell } from '../../../worker/grading/grade-models.js';
+import type { ServiceProcess } from '../../../scripts/servers/service-process.js';
+import { dayMs } from '../../../shared/contract/dates.js';
+import { gradeAndPublish } from '../../../worker/grading/job/grade-models.js';
 import { eventually } from '../../support/eventually.js';
-import { refused, scored } from '../../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service.js';
-import { type TestWorkspace, workspace } from '../../support/workspace.js';
+import { refused, scored } from '../../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import {
   gatewayOfThen,
   gradeAfter,
@@ -58,7 +58,7 @@ describe('a grade as of an instant that has not come yet', () => {
     const { stores, clock, redis } = service;
     const aheadMs = 91 * dayMs;
     const rooms = { database: stores.database, clock: { now: () => clock.now() + aheadMs }, redis };
-    await gradeAndTell(rooms, { model: own.model, version: own.model.version });
+    await gradeAndPublish(rooms, { model: own.model, version: own.model.version });
     const nothing = { state: 'unresolved', failing_gate: null };
     await eventually(async () => expect(scored(await own.score(one)).validation).to.include(nothing));
     await own.change({ policy: 'block' });

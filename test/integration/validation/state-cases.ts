@@ -1,6 +1,6 @@
-import { removePredictions } from '../../support/remove-predictions.js';
-import { sampleBundle } from '../../support/sample-bundle.js';
-import type { TestWorkspace, WorkspaceOptions } from '../../support/workspace.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
+import { removePredictions } from '../../support/service/prediction-rows.js';
+import type { TestWorkspace, WorkspaceOptions } from '../../support/service/workspace.js';
 import type { LeadPlan, ValidationBody } from './graded-leads.js';
 
 /** Likelihoods far below what the raw scores say: 24 expected conversions of 250 leads. */

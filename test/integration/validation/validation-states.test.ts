@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import type { ServiceProcess } from '../../../scripts/stack/service-process.js';
-import { dayMs } from '../../../shared/utc-day.js';
+import type { ServiceProcess } from '../../../scripts/servers/service-process.js';
+import { dayMs } from '../../../shared/contract/dates.js';
 import { eventually } from '../../support/eventually.js';
-import { httpCall } from '../../support/http-call.js';
-import { sampleBundle } from '../../support/sample-bundle.js';
-import { refused, scored } from '../../support/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service.js';
-import { workspace } from '../../support/workspace.js';
+import { httpCall } from '../../support/http/http-call.js';
+import { refused, scored } from '../../support/http/score-reply.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { workspace } from '../../support/service/workspace.js';
 import {
   figuresOf,
   gatewayOfThen,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { readChaosOptions } from '../../../scripts/chaos/chaos-options.js';
-import { UsageError } from '../../../scripts/stack/run-to-end.js';
+import { UsageError } from '../../../scripts/servers/run-to-end.js';
 
 describe('readChaosOptions', () => {
   it('defaults to two minutes and a random seed', () => {

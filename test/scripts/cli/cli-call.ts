@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { runCli } from '../../../scripts/cli/run-cli.js';
-import { childEnvironment, readConfig } from '../../../shared/config.js';
-import { projectFile } from '../../../shared/project-root.js';
+import { childEnvironment, readConfig } from '../../../shared/config/config.js';
+import { projectFile } from '../../../shared/process/project-root.js';
 
 /**
  * Runs a command in this process, like `main.ts`, which is many times faster than a child process.

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { hashSecret, parseSecret } from '../../../shared/api-key.js';
-import { KeySettingsStore } from '../../../shared/store/key-settings.js';
+import { hashSecret, parseSecret } from '../../../shared/contract/api-key.js';
+import { KeySettingsStore } from '../../../shared/store/accounts/key-settings.js';
 import { callCli } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 

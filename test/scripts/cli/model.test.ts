@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { compareWithGolden } from '../../../scripts/cli/commands/models/golden-check.js';
 import { operatorName } from '../../../scripts/cli/context/operator.js';
-import { GOLDEN_FILE } from '../../../shared/bundle/bundle-files.js';
+import { goldenFile } from '../../../shared/bundle/bundle-files.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { requireReferenceBundles } from '../../support/golden-records.js';
-import { sampleBundle, sampleFeatures } from '../../support/sample-bundle.js';
+import { requireReferenceBundles } from '../../support/models/golden-records.js';
+import { sampleBundle, sampleFeatures } from '../../support/models/sample-bundle.js';
 import { callCli } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
@@ -260,7 +260,7 @@ const record = { company_size: 120, demo_requested: 'yes', lead_source: 'web sem
 /** Checks the sample bundle against one golden record with these contributions. */
 async function compared(contributions: Readonly<Record<string, number>> | undefined) {
   const files = sampleBundle();
-  files.set(GOLDEN_FILE, Buffer.from(JSON.stringify({ record, contributions })));
+  files.set(goldenFile, Buffer.from(JSON.stringify({ record, contributions })));
   const comparison = await compareWithGolden(checkBundle(files), { nowMs: 0 });
   if (comparison === undefined) throw new Error('the golden record was not read');
   return comparison;
@@ -270,7 +270,7 @@ describe('contributions of golden records', () => {
   it('pass when each contribution is within 1e-4, and the result has the largest difference', async () => {
     const comparison = await compared({ company_size: 1.20005, demo_requested: 1, lead_source: 0.25 });
     expect(comparison.passed).to.equal(true);
-    expect(comparison.largestContributionDifference).to.be.closeTo(5e-5, 1e-6);
+    expect(comparison.maxContributionDifference).to.be.closeTo(5e-5, 1e-6);
   });
 
   it('fail when a contribution differs by more than 1e-4, and the result names the record', async () => {
@@ -285,6 +285,6 @@ describe('contributions of golden records', () => {
   });
 
   it('are not compared when the golden record has none', async () => {
-    expect(await compared(undefined)).to.include({ passed: true, largestContributionDifference: undefined });
+    expect(await compared(undefined)).to.include({ passed: true, maxContributionDifference: undefined });
   });
 });

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { type Change, subscribeToChanges } from '../../../shared/changes.js';
-import { connectMongo } from '../../../shared/store/connect.js';
+import { type Change, subscribeToChanges } from '../../../shared/redis/changes.js';
+import { connectMongo } from '../../../shared/store/connection/connect.js';
 import { eventually } from '../../support/eventually.js';
-import { type SampleOptions, sampleBundle } from '../../support/sample-bundle.js';
-import { type FreshDatabases, freshDatabases } from '../../support/servers.js';
-import { type Stores, storesOn } from '../../support/stores.js';
+import { type SampleOptions, sampleBundle } from '../../support/models/sample-bundle.js';
+import { type FreshDatabases, freshDatabases } from '../../support/service/servers.js';
+import { type Stores, storesOn } from '../../support/service/stores.js';
 import { type CliResult, callCli, cliDocument } from './cli-call.js';
 
 /** Environment of an operator: fresh databases, commands that use them, and a subscription to published changes. */

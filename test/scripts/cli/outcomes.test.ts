@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Queue } from 'bullmq';
 import { expect } from 'chai';
-import { gradingQueueName } from '../../../shared/grading-job.js';
-import { queuePrefix } from '../../../shared/redis-keys.js';
-import type { StoredOutcome } from '../../../shared/store/outcomes.js';
-import { dayMs } from '../../../shared/utc-day.js';
+import { dayMs } from '../../../shared/contract/dates.js';
+import { gradingQueueName } from '../../../shared/messages/grading-job.js';
+import { queuePrefix } from '../../../shared/redis/keys.js';
+import type { StoredOutcome } from '../../../shared/store/validation/outcomes.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
 /** Accepted contents of the converted column. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { usageKey } from '../../../shared/redis-keys.js';
+import { usageKey } from '../../../shared/redis/keys.js';
 import { callCli } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 

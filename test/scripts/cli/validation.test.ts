@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { gateFigures } from '../../../scripts/cli/commands/validation/show-validation.js';
-import { newId } from '../../../shared/identifiers.js';
-import { dayMs } from '../../../shared/utc-day.js';
-import type { FailingGate } from '../../../shared/verdict.js';
+import { dayMs } from '../../../shared/contract/dates.js';
+import { newId } from '../../../shared/contract/identifiers.js';
+import type { FailingGate } from '../../../shared/contract/verdict.js';
 import { RecordedWorld } from '../../worker/grading/recorded-world.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 

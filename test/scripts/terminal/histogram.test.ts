@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { bar, gauge } from '../../../scripts/terminal/bar.js';
-import { renderHistogram, ScoreHistogram } from '../../../scripts/terminal/histogram.js';
+import { bar, gauge, renderHistogram, ScoreHistogram } from '../../../scripts/cli/output/charts.js';
 
 describe('ScoreHistogram and bars', () => {
   it('counts every score in the bin with its label', () => {

@@ -1,12 +1,11 @@
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
-import { Pace } from '../../../scripts/terminal/pace.js';
-import { Progress } from '../../../scripts/terminal/progress.js';
+import { Pace, Progress } from '../../../scripts/cli/output/progress.js';
 import {
   readableBytes,
   readableCount,
   readableDuration,
-} from '../../../scripts/terminal/readable-numbers.js';
+} from '../../../scripts/cli/output/readable-numbers.js';
 
 describe('pace', () => {
   it('computes the rate and the time left from two samples', () => {

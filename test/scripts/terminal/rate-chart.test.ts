@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type RateBar, renderRateChart } from '../../../scripts/terminal/rate-chart.js';
+import { type RateBar, renderRateChart } from '../../../scripts/cli/output/charts.js';
 
 const bar = (rate: number, records: number): RateBar => ({
   ...{ label: '80-100', records, conversions: Math.round(rate * records) },

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { renderFields, renderTable } from '../../../scripts/terminal/table.js';
+import { renderFields, renderTable } from '../../../scripts/cli/output/table.js';
 
 describe('renderTable and renderFields', () => {
   const columns = [

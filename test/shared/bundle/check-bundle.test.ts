@@ -1,16 +1,21 @@
 import { expect } from 'chai';
+import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { countTreeNodes } from '../../../shared/bundle/check-covers.js';
 import { parseGolden } from '../../../shared/bundle/golden.js';
-import { readOnnxModel } from '../../../shared/bundle/onnx-model.js';
-import { opsetVersions } from '../../../shared/bundle/onnx-operators.js';
-import { readBundle } from '../../../shared/bundle/read-bundle.js';
-import { projectFile } from '../../../shared/project-root.js';
-import { InferenceSession } from '../../../worker/inference-session.js';
-import { itRefuses, put, refusalOf } from '../../support/bundle-refusal.js';
-import { requireReferenceBundles } from '../../support/golden-records.js';
-import { packSample, type SampleParts, sampleBundle, sampleParts } from '../../support/sample-bundle.js';
-import { encodeOnnx, ints, linearModel, type SampleModel } from '../../support/sample-onnx.js';
+import { countTreeNodes } from '../../../shared/bundle/onnx/check-covers.js';
+import { readOnnxModel } from '../../../shared/bundle/onnx/onnx-model.js';
+import { opsetVersions } from '../../../shared/bundle/onnx/onnx-operators.js';
+import { projectFile } from '../../../shared/process/project-root.js';
+import { InferenceSession } from '../../../worker/models/inference-session.js';
+import { itRefuses, put, refusalOf } from '../../support/models/bundle-refusal.js';
+import { requireReferenceBundles } from '../../support/models/golden-records.js';
+import {
+  packSample,
+  type SampleParts,
+  sampleBundle,
+  sampleParts,
+} from '../../support/models/sample-bundle.js';
+import { encodeOnnx, ints, linearModel, type SampleModel } from '../../support/models/sample-onnx.js';
 
 describe('checkBundle', () => {
   it('accepts every reference bundle', async function () {

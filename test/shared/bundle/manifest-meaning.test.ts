@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { type BadManifest, itRefusesManifest, put, refusalOf } from '../../support/bundle-refusal.js';
-import { packSample, sampleBundle, sampleParts } from '../../support/sample-bundle.js';
+import { type BadManifest, itRefusesManifest, put, refusalOf } from '../../support/models/bundle-refusal.js';
+import { packSample, sampleBundle, sampleParts } from '../../support/models/sample-bundle.js';
 
 const multi = { field: 'topics', label: 'Topics', type: 'multi', columns: [0], categories: ['a'] };
 const isotonic = (x: unknown, y: unknown) => ({ kind: 'isotonic', x, y });

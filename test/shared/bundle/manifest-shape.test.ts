@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { type BadManifest, itRefusesManifest, refusalOf } from '../../support/bundle-refusal.js';
-import { sampleBundle } from '../../support/sample-bundle.js';
+import { type BadManifest, itRefusesManifest, refusalOf } from '../../support/models/bundle-refusal.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
 
 const date = { field: 'created', label: 'Created', type: 'date', columns: [0] };
 const multi = { field: 'topics', label: 'Topics', type: 'multi', columns: [0], categories: ['a'] };

@@ -2,11 +2,17 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { BundleError } from '../../../shared/bundle/bundle-error.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { countTreeNodes } from '../../../shared/bundle/check-covers.js';
-import { readOnnxModel } from '../../../shared/bundle/onnx-model.js';
-import { put, refusalOf } from '../../support/bundle-refusal.js';
-import { packSample, type SampleParts, sampleParts } from '../../support/sample-bundle.js';
-import { encodeOnnx, floatTensor, linearModel, tensorValue, treeModel } from '../../support/sample-onnx.js';
+import { countTreeNodes } from '../../../shared/bundle/onnx/check-covers.js';
+import { readOnnxModel } from '../../../shared/bundle/onnx/onnx-model.js';
+import { put, refusalOf } from '../../support/models/bundle-refusal.js';
+import { packSample, type SampleParts, sampleParts } from '../../support/models/sample-bundle.js';
+import {
+  encodeOnnx,
+  floatTensor,
+  linearModel,
+  tensorValue,
+  treeModel,
+} from '../../support/models/sample-onnx.js';
 
 const float = 1;
 const string = 8;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { itRefuses, put, refusalOf } from '../../support/bundle-refusal.js';
-import { packSample, sampleBundle, sampleParts } from '../../support/sample-bundle.js';
+import { itRefuses, put, refusalOf } from '../../support/models/bundle-refusal.js';
+import { packSample, sampleBundle, sampleParts } from '../../support/models/sample-bundle.js';
 import {
   floatTensor,
   type SampleModel,
@@ -9,7 +9,7 @@ import {
   type SampleTensor,
   strings,
   tensorValue,
-} from '../../support/sample-onnx.js';
+} from '../../support/models/sample-onnx.js';
 
 type Row = readonly [title: string, spoil: (model: SampleModel) => void, reason: RegExp | string];
 

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { bundleLimits } from '../../../shared/bundle/bundle-limits.js';
+import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
+import { bundleLimits } from '../../../shared/bundle/bundle-files.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { readBundle } from '../../../shared/bundle/read-bundle.js';
-import { refusalLater } from '../../support/bundle-refusal.js';
-import { sampleBundle } from '../../support/sample-bundle.js';
-import { type TarEntry, tarArchive, tarEntries, writeTarGz } from '../../support/tar-archive.js';
+import { refusalLater } from '../../support/models/bundle-refusal.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
+import { type TarEntry, tarArchive, tarEntries, writeTarGz } from '../../support/models/tar-archive.js';
 
 const mebibyte = 1024 * 1024;
 

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { integerReply, luaCommand } from '../../../shared/lua-command.js';
 import { CounterLocks } from '../../../shared/quota/counter-lock.js';
-import { rebuildLockKey } from '../../../shared/redis-keys.js';
+import { rebuildLockKey } from '../../../shared/redis/keys.js';
+import { integerReply, luaCommand } from '../../../shared/redis/lua-command.js';
 import { eventually } from '../../support/eventually.js';
-import { freshDatabases } from '../../support/servers.js';
-import { freshCounter } from './quota-rig.js';
+import { freshDatabases } from '../../support/service/servers.js';
+import { freshCounter } from './rig/quota-rig.js';
 
 describe('the lock of a counter', () => {
   const counter = freshCounter();
@@ -42,7 +42,7 @@ describe('the lock of a counter', () => {
   it('that was lost is neither ended nor prolonged by whoever had it', async () => {
     const lost = await new CounterLocks(redis).take(counter);
     await redis.set(key, 'another holder', 'PX', 60_000);
-    const extend = luaCommand(redis, { file: 'shared/quota/extend-lock.lua', reply: integerReply });
+    const extend = luaCommand(redis, { file: 'shared/quota/lua/extend-lock.lua', reply: integerReply });
     expect(await extend({ keys: [key], args: [lost?.token ?? '', 120_000] })).to.equal(0);
     await lost?.drop();
     expect(await redis.get(key)).to.equal('another holder');

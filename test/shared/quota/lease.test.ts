@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { leaseMsOf, recentMs } from '../../../shared/quota/lease.js';
+import { leaseMsOf, recentMs } from '../../../shared/quota/leases.js';
 
 describe('a lease', () => {
   it('lasts three deadlines of the slowest endpoint, so that its call cannot be recorded after it', () => {

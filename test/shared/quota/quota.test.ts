@@ -6,21 +6,21 @@ import {
   QuotaTooLate,
   QuotaUnavailable,
   QuotaWouldCrossStop,
-} from '../../../shared/quota/quota-errors.js';
-import { redisNowMs } from '../../../shared/quota/redis-time.js';
+} from '../../../shared/quota/codes.js';
+import { redisNowMs } from '../../../shared/redis/info.js';
 import {
-  busyCountersKey,
+  activeCountersKey,
   callKey,
   leasesKey,
   rebuildLockKey,
   type UsageCounter,
   usageKey,
-} from '../../../shared/redis-keys.js';
+} from '../../../shared/redis/keys.js';
 import { eventually } from '../../support/eventually.js';
 import { failureOf } from '../../support/failure-of.js';
-import { freshDatabases } from '../../support/servers.js';
-import { LossyProxy } from './lossy-proxy.js';
-import { freshCounter, QuotaRig } from './quota-rig.js';
+import { freshDatabases } from '../../support/service/servers.js';
+import { LossyProxy } from './rig/lossy-proxy.js';
+import { freshCounter, QuotaRig } from './rig/quota-rig.js';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -175,7 +175,7 @@ describe('quota', () => {
           stop: 1_000,
           deadlineRedisMs: await rig.deadline(),
         };
-        await lossy.quota.busy.note(counter, call.deadlineRedisMs);
+        await lossy.quota.activeCounters.note(counter, call.deadlineRedisMs);
         proxy.loseNextReply();
         expect(await lossy.quota.reserve(call)).to.include({ used: 0, leased: 105 });
         proxy.loseNextReply();
@@ -246,8 +246,8 @@ describe('quota', () => {
       await rig.reserve(counter, 'call', 1);
       await rig.redis.flushall();
       await rig.reserve(counter, 'next call', 1);
-      const busy = (await rig.quota.busy.list()).map((entry) => entry.counter);
-      expect(busy).to.deep.equal([counter]);
+      const activeCounters = (await rig.quota.activeCounters.list()).map((entry) => entry.counter);
+      expect(activeCounters).to.deep.equal([counter]);
     });
 
     it('restores from as many recent calls as there are', async () => {
@@ -260,7 +260,7 @@ describe('quota', () => {
 
   describe('the list of busy counters', () => {
     const scoreOf = () =>
-      rig.redis.zscore(busyCountersKey, `${counter.organisationId} ${counter.bucket} ${counter.month}`);
+      rig.redis.zscore(activeCountersKey, `${counter.organisationId} ${counter.bucket} ${counter.month}`);
 
     it('has a counter before anything is held, and is written to once a minute', async () => {
       const nowMs = await redisNowMs(rig.redis);
@@ -277,18 +277,18 @@ describe('quota', () => {
 
     it('never makes a counter look older than another process has noted it', async () => {
       const nowMs = await redisNowMs(rig.redis);
-      await other.quota.busy.note(counter, nowMs + 5_000);
-      await rig.quota.busy.note(counter, nowMs);
+      await other.quota.activeCounters.note(counter, nowMs + 5_000);
+      await rig.quota.activeCounters.note(counter, nowMs);
       expect(await scoreOf()).to.equal(String(nowMs + 5_000));
     });
 
     it('holds nothing for a call whose counter could not be noted', async () => {
       await rig.quota.usage(counter);
-      await rig.redis.set(busyCountersKey, 'not a sorted set');
+      await rig.redis.set(activeCountersKey, 'not a sorted set');
       const deadlineRedisMs = (await redisNowMs(rig.redis)) + 100_000;
       const call = { counter, callId: 'call', records: 1, stop: 10, deadlineRedisMs };
       expect(await failureOf(rig.quota.reserve(call))).to.be.instanceOf(QuotaUnavailable);
-      await rig.redis.del(busyCountersKey);
+      await rig.redis.del(activeCountersKey);
       expect(await rig.redis.exists(leasesKey(counter))).to.equal(0);
       expect(await rig.redis.hget(usageKey(counter), 'leased')).to.equal('0');
       await rig.quota.reserve({ ...call, callId: 'next' });

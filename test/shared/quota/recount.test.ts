@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { RecordedCall } from '../../../shared/quota/ledger-view.js';
-import { redisNowMs } from '../../../shared/quota/redis-time.js';
-import { endedCallsKey, rebuildLockKey, type UsageCounter, usageKey } from '../../../shared/redis-keys.js';
-import { freshDatabases } from '../../support/servers.js';
-import { freshCounter, leaseMs, QuotaRig } from './quota-rig.js';
+import { redisNowMs } from '../../../shared/redis/info.js';
+import { endedCallsKey, rebuildLockKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
+import { freshDatabases } from '../../support/service/servers.js';
+import { freshCounter, leaseMs, QuotaRig } from './rig/quota-rig.js';
 
 const lockToken = 'a token';
 

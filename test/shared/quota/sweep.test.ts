@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { redisNowMs } from '../../../shared/quota/redis-time.js';
-import { leasesKey, redisRunKey, type UsageCounter, usageKey } from '../../../shared/redis-keys.js';
+import { redisNowMs } from '../../../shared/redis/info.js';
+import { leasesKey, redisRunKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import { eventually } from '../../support/eventually.js';
-import { freshDatabases } from '../../support/servers.js';
-import { freshCounter, leaseMs, QuotaRig } from './quota-rig.js';
+import { freshDatabases } from '../../support/service/servers.js';
+import { freshCounter, leaseMs, QuotaRig } from './rig/quota-rig.js';
 
 const nothing = { settled: 0, released: 0, recounted: 0, failed: 0 };
 const minuteMs = 60_000;

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import type { Db } from 'mongodb';
-import { callIdGenerator, newId } from '../../../shared/identifiers.js';
-import { CallDocuments, PreReleaseDatabase } from '../../../shared/store/call-documents.js';
-import { callsCollection } from '../../../shared/store/calls-collection.js';
-import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
-import { prepareDatabase } from '../../../shared/store/prepare.js';
-import { UsageLedger } from '../../../shared/store/usage-ledger.js';
-import { documentsOfCall } from '../../support/documents-of-call.js';
-import { freshDatabases } from '../../support/servers.js';
+import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
+import { CallDocuments, PreReleaseDatabase } from '../../../shared/store/calls/call-documents.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
+import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
+import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
+import { documentsOfCall } from '../../support/service/prediction-rows.js';
+import { freshDatabases } from '../../support/service/servers.js';
 
 describe('CallDocuments', () => {
   let mongo: Mongo;

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { LocalServer } from '../../../scripts/local-servers/server-process.js';
-import { connectMongo } from '../../../shared/store/connect.js';
-import { mongodWith } from '../../support/mongod-with.js';
-import { freshDatabases } from '../../support/servers.js';
+import type { LocalServer } from '../../../scripts/servers/server-process.js';
+import { connectMongo } from '../../../shared/store/connection/connect.js';
+import { mongodWith } from '../../support/service/mongod-with.js';
+import { freshDatabases } from '../../support/service/servers.js';
 
 const password = 'hunter2';
 
@@ -31,7 +31,7 @@ describe('connectMongo', () => {
   /** The message of a refused connection. */
   async function refusal(url: string): Promise<string> {
     try {
-      const { client } = await connectMongo(url, { name: 'leadscore-test', longestWaitMs: 500 });
+      const { client } = await connectMongo(url, { name: 'leadscore-test', maxWaitMs: 500 });
       await client.close();
       return 'not refused';
     } catch (error) {

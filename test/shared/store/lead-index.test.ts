@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { callsCollection } from '../../../shared/store/calls-collection.js';
-import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
-import { leadIndex, PredictionStore } from '../../../shared/store/predictions.js';
-import { freshDatabases } from '../../support/servers.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { leadIndex, PredictionStore } from '../../../shared/store/calls/predictions.js';
+import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
+import { freshDatabases } from '../../support/service/servers.js';
 
 describe('PredictionStore.prepare', () => {
   let mongo: Mongo;

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
-import type { LocalServer } from '../../../scripts/local-servers/server-process.js';
-import { connectMongo } from '../../../shared/store/connect.js';
-import { prepareDatabase } from '../../../shared/store/prepare.js';
+import type { LocalServer } from '../../../scripts/servers/server-process.js';
+import { connectMongo } from '../../../shared/store/connection/connect.js';
+import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { eventually } from '../../support/eventually.js';
-import { mongodWith } from '../../support/mongod-with.js';
+import { mongodWith } from '../../support/service/mongod-with.js';
 
 const password = 'hunter2';
 const electedWithinMs = 20_000;

@@ -1,10 +1,14 @@
 import { expect } from 'chai';
 import { BSON, MongoClient } from 'mongodb';
-import { callIdGenerator, newId } from '../../../shared/identifiers.js';
-import { callsCollection } from '../../../shared/store/calls-collection.js';
-import { type PredictionSlice, predictionId, slicesOf } from '../../../shared/store/prediction-slice.js';
-import { PredictionStore } from '../../../shared/store/predictions.js';
-import { freshDatabases } from '../../support/servers.js';
+import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
+import {
+  callsCollection,
+  type PredictionSlice,
+  predictionId,
+  slicesOf,
+} from '../../../shared/store/calls/prediction-slice.js';
+import { PredictionStore } from '../../../shared/store/calls/predictions.js';
+import { freshDatabases } from '../../support/service/servers.js';
 
 const mebibyte = 1024 * 1024;
 

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { callIdGenerator, newId } from '../../../shared/identifiers.js';
-import type { UsageCounter } from '../../../shared/redis-keys.js';
-import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
-import { prepareDatabase } from '../../../shared/store/prepare.js';
-import { documentsOfCall } from '../../support/documents-of-call.js';
-import { freshDatabases } from '../../support/servers.js';
-import { type Stores, storesOn } from '../../support/stores.js';
+import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
+import type { UsageCounter } from '../../../shared/redis/keys.js';
+import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
+import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
+import { documentsOfCall } from '../../support/service/prediction-rows.js';
+import { freshDatabases } from '../../support/service/servers.js';
+import { type Stores, storesOn } from '../../support/service/stores.js';
 
 const nowMs = Date.UTC(2026, 1, 10);
 const minuteMs = 60_000;

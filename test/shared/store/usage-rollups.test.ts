@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import type { ClientSession } from 'mongodb';
-import { seededRandom } from '../../../scripts/demo/seeded-random.js';
-import type { Clock } from '../../../shared/clock.js';
-import { callIdGenerator, newId } from '../../../shared/identifiers.js';
-import type { UsageCounter } from '../../../shared/redis-keys.js';
-import { callsCollection } from '../../../shared/store/calls-collection.js';
-import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
-import { prepareDatabase } from '../../../shared/store/prepare.js';
-import { UsageLedger } from '../../../shared/store/usage-ledger.js';
-import { UsageRollups } from '../../../shared/store/usage-sums.js';
-import { documentsOfCall } from '../../support/documents-of-call.js';
+import { seededRandom } from '../../../scripts/leads/seeded-random.js';
+import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
+import type { Clock } from '../../../shared/process/clock.js';
+import type { UsageCounter } from '../../../shared/redis/keys.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
+import { UsageRollups } from '../../../shared/store/calls/usage-rollups.js';
+import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
+import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { eventually } from '../../support/eventually.js';
-import { freshDatabases } from '../../support/servers.js';
+import { documentsOfCall } from '../../support/service/prediction-rows.js';
+import { freshDatabases } from '../../support/service/servers.js';
 
 const hourMs = 60 * 60 * 1000;
 const month = '2026-02';

@@ -12,83 +12,83 @@ const beforeRegularExpression =
   /(^|[(,=:[!&|?{};+\-*%<>~^\n]|\b(return|typeof|case|in|of|await|void|yield))\s*$/;
 
 class Blanker {
-  #code = '';
-  #at = 0;
+  private code = '';
+  private at = 0;
   /** Braces that are open inside each `${` of a template, innermost last. */
-  readonly #templates: number[] = [];
+  private readonly templates: number[] = [];
 
   constructor(private readonly source: string) {}
 
   run(): string {
-    while (this.#at < this.source.length) this.#step();
-    return this.#code;
+    while (this.at < this.source.length) this.step();
+    return this.code;
   }
 
-  #step(): void {
+  private step(): void {
     const { source } = this;
-    const char = source.charAt(this.#at);
-    if (source.startsWith('//', this.#at)) this.#blankTo(endOf(source, '\n', this.#at) - 1);
-    else if (source.startsWith('/*', this.#at)) this.#blankTo(endOf(source, '*/', this.#at + 2));
-    else if (char === "'" || char === '"') this.#blankText(char);
-    else if (char === '`') this.#blankTemplate();
-    else if (char === '/' && beforeRegularExpression.test(this.#code.slice(-40)))
-      this.#blankRegularExpression();
-    else if (this.#closesTemplateHole(char)) this.#blankTemplate();
-    else this.#keep(1);
+    const char = source.charAt(this.at);
+    if (source.startsWith('//', this.at)) this.blankTo(endOf(source, '\n', this.at) - 1);
+    else if (source.startsWith('/*', this.at)) this.blankTo(endOf(source, '*/', this.at + 2));
+    else if (char === "'" || char === '"') this.blankText(char);
+    else if (char === '`') this.blankTemplate();
+    else if (char === '/' && beforeRegularExpression.test(this.code.slice(-40)))
+      this.blankRegularExpression();
+    else if (this.closesTemplateHole(char)) this.blankTemplate();
+    else this.keep(1);
   }
 
   /** Whether this brace ends a `${` hole, so that the template's text goes on. */
-  #closesTemplateHole(char: string): boolean {
-    const open = this.#templates.at(-1);
+  private closesTemplateHole(char: string): boolean {
+    const open = this.templates.at(-1);
     if (open === undefined || (char !== '{' && char !== '}')) return false;
     if (char === '}' && open === 0) {
-      this.#templates.pop();
+      this.templates.pop();
       return true;
     }
-    this.#templates[this.#templates.length - 1] = open + (char === '{' ? 1 : -1);
+    this.templates[this.templates.length - 1] = open + (char === '{' ? 1 : -1);
     return false;
   }
 
-  #blankText(quote: string): void {
-    this.#keep(1);
-    let end = this.#at;
+  private blankText(quote: string): void {
+    this.keep(1);
+    let end = this.at;
     while (end < this.source.length && this.source[end] !== quote) end += this.source[end] === '\\' ? 2 : 1;
-    this.#blankTo(end);
-    this.#keep(1);
+    this.blankTo(end);
+    this.keep(1);
   }
 
   /** From a backtick or the end of a hole to the next backtick or hole. */
-  #blankTemplate(): void {
-    this.#keep(1);
-    let end = this.#at;
+  private blankTemplate(): void {
+    this.keep(1);
+    let end = this.at;
     while (end < this.source.length && this.source[end] !== '`' && !this.source.startsWith('${', end))
       end += this.source[end] === '\\' ? 2 : 1;
-    this.#blankTo(end);
-    if (this.source[this.#at] === '$') this.#templates.push(0);
-    this.#keep(this.source[this.#at] === '$' ? 2 : 1);
+    this.blankTo(end);
+    if (this.source[this.at] === '$') this.templates.push(0);
+    this.keep(this.source[this.at] === '$' ? 2 : 1);
   }
 
-  #blankRegularExpression(): void {
-    this.#keep(1);
-    let end = this.#at;
+  private blankRegularExpression(): void {
+    this.keep(1);
+    let end = this.at;
     let inClass = false;
     while (end < this.source.length && (inClass || this.source[end] !== '/')) {
       if (this.source[end] === '[') inClass = true;
       if (this.source[end] === ']') inClass = false;
       end += this.source[end] === '\\' ? 2 : 1;
     }
-    this.#blankTo(end);
-    this.#keep(1);
+    this.blankTo(end);
+    this.keep(1);
   }
 
-  #keep(length: number): void {
-    this.#code += this.source.slice(this.#at, this.#at + length);
-    this.#at += length;
+  private keep(length: number): void {
+    this.code += this.source.slice(this.at, this.at + length);
+    this.at += length;
   }
 
-  #blankTo(end: number): void {
-    this.#code += this.source.slice(this.#at, end).replace(/[^\n]/g, ' ');
-    this.#at = Math.max(end, this.#at);
+  private blankTo(end: number): void {
+    this.code += this.source.slice(this.at, end).replace(/[^\n]/g, ' ');
+    this.at = Math.max(end, this.at);
   }
 }
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import { projectFile } from '../../../shared/project-root.js';
+import { projectFile } from '../../../shared/process/project-root.js';
 import { SourceFile } from './source-file.js';
 
 const rooms = ['api', 'worker', 'shared', 'scripts', 'test'];

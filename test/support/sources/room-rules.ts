@@ -61,12 +61,12 @@ export const foldersSayWhatTheyHold: RoomRule = (sources) =>
     .map((source) => found(source, 1, 'is in a folder that could hold anything'));
 
 /**
- * The environment is read in shared/config.ts alone. The set-up is exempt: it runs before anything is compiled or
+ * The environment is read in shared/config/config.ts alone. The set-up is exempt: it runs before anything is compiled or
  * installed, on plain Node, and so cannot import it.
  */
 export const environmentIsReadInOnePlace: RoomRule = (sources) =>
   sources
-    .filter((source) => isTypeScript(source) && source.path !== 'shared/config.ts')
+    .filter((source) => isTypeScript(source) && source.path !== 'shared/config/config.ts')
     .filter((source) => !/^scripts\/setup(\/[^/]+)?\.mjs$/.test(source.path))
     .flatMap((source) => [
       ...source
@@ -125,20 +125,20 @@ export const skipsSayWhy: RoomRule = (sources) =>
         .map((line) => found(source, line, 'leaves a test out without `leaveOut`')),
     );
 
-const mostLines = 300;
+const maxLines = 300;
 
 /** No file is longer than 300 lines. */
 export const filesAreSmall: RoomRule = (sources) =>
   sources
-    .filter((source) => source.lineCount > mostLines)
-    .map((source) => found(source, mostLines + 1, `has ${source.lineCount} lines, more than ${mostLines}`));
+    .filter((source) => source.lineCount > maxLines)
+    .map((source) => found(source, maxLines + 1, `has ${source.lineCount} lines, more than ${maxLines}`));
 
 /** The product reaches ONNX through one file. */
 export const oneFileImportsOnnx: RoomRule = (sources) => {
   const isOnnx = ({ specifier }: SourceImport): boolean => /^onnxruntime-node(\/|$)/.test(specifier);
   return sources
     .filter((source) => isTypeScript(source) && product.test(source.path))
-    .filter((source) => source.path !== 'worker/inference-session.ts')
+    .filter((source) => source.path !== 'worker/models/inference-session.ts')
     .flatMap((source) =>
       source.imports.filter(isOnnx).map(({ line }) => found(source, line, 'imports onnxruntime-node')),
     );

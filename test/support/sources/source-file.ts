@@ -40,7 +40,7 @@ export class SourceFile {
       [...this.code.matchAll(pattern)].map((match) => {
         const end = match.index + match[0].length - 1;
         const specifier = this.text.slice(end - (match[2] ?? '').length, end);
-        return { specifier, target: this.#targetOf(specifier), line: this.lineAt(end) };
+        return { specifier, target: this.targetOf(specifier), line: this.lineAt(end) };
       }),
     );
   }
@@ -51,7 +51,7 @@ export class SourceFile {
     for (let at = 0; at < this.code.length; ) {
       const start = at + (/^[\s;]*/.exec(this.code.slice(at))?.[0].length ?? 0);
       if (start >= this.code.length) break;
-      at = this.#statementEnd(start);
+      at = this.statementEnd(start);
       statements.push({ code: this.code.slice(start, at), line: this.lineAt(start) });
     }
     return statements;
@@ -67,7 +67,7 @@ export class SourceFile {
     return [...this.code.matchAll(new RegExp(pattern, 'g'))].map((match) => this.lineAt(match.index));
   }
 
-  #statementEnd(start: number): number {
+  private statementEnd(start: number): number {
     const endsWithBlock = blockDeclaration.test(this.code.slice(start, start + 200));
     let depth = 0;
     for (let at = start; at < this.code.length; at += 1) {
@@ -82,7 +82,7 @@ export class SourceFile {
     return this.code.length;
   }
 
-  #targetOf(specifier: string): string | undefined {
+  private targetOf(specifier: string): string | undefined {
     if (!specifier.startsWith('.')) return undefined;
     const path = posix.normalize(posix.join(posix.dirname(this.path), specifier));
     return path.replace(/\.js$/, '.ts').replace(/\.mjs$/, '.mjs');

@@ -1,13 +1,13 @@
-import type { Explain, Manifest, OnnxReference } from '../../../shared/bundle/manifest.js';
-import { compileKnownFields } from '../../../shared/known-fields.js';
+import type { Explain, Manifest, OnnxReference } from '../../../shared/bundle/manifest/manifest.js';
+import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import {
   compileExplanation,
   type ExplainFiles,
   type Explanation,
 } from '../../../worker/drivers/explainer.js';
 import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
-import { InferenceSession } from '../../../worker/inference-session.js';
-import { encodeOnnx, type SampleModel } from '../../support/sample-onnx.js';
+import { InferenceSession } from '../../../worker/models/inference-session.js';
+import { encodeOnnx, type SampleModel } from '../../support/models/sample-onnx.js';
 
 export interface Compiled {
   readonly explanation: Explanation;

@@ -1,7 +1,7 @@
-import type { OnnxReference } from '../../../shared/bundle/manifest.js';
-import { readOnnxModel } from '../../../shared/bundle/onnx-model.js';
+import type { OnnxReference } from '../../../shared/bundle/manifest/manifest.js';
+import { readOnnxModel } from '../../../shared/bundle/onnx/onnx-model.js';
 import { graphColumns } from '../../../worker/drivers/graph/graph-columns.js';
-import { explainTrees } from '../../../worker/drivers/tree-contributions.js';
+import { explainTrees } from '../../../worker/drivers/trees/tree-contributions.js';
 import {
   encodeOnnx,
   type SampleAttribute,
@@ -9,7 +9,7 @@ import {
   type SampleNode,
   type SampleTensor,
   tensorValue,
-} from '../../support/sample-onnx.js';
+} from '../../support/models/sample-onnx.js';
 import { type TestNode, treeAttributes } from './test-trees.js';
 
 const floatType = 1;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { Explain } from '../../../shared/bundle/manifest.js';
-import type { InferenceSession } from '../../../worker/inference-session.js';
-import { floats, type SampleModel, text } from '../../support/sample-onnx.js';
+import type { Explain } from '../../../shared/bundle/manifest/manifest.js';
+import type { InferenceSession } from '../../../worker/models/inference-session.js';
+import { floats, type SampleModel, text } from '../../support/models/sample-onnx.js';
 import { compiled, numbersManifest } from './compiled.js';
 import { graphModel, learned, plain, regressor } from './explained-model.js';
 import type { TestNode } from './test-trees.js';

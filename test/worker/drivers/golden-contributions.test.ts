@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { compileKnownFields } from '../../../shared/known-fields.js';
+import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import { compileExplanation } from '../../../worker/drivers/explainer.js';
 import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
-import { InferenceSession } from '../../../worker/inference-session.js';
+import { InferenceSession } from '../../../worker/models/inference-session.js';
 import {
   demoBundleDirectory,
   type GoldenBundle,
@@ -12,7 +12,7 @@ import {
   referenceBundleDirectories,
   requestTimeMs,
   requireReferenceBundles,
-} from '../../support/golden-records.js';
+} from '../../support/models/golden-records.js';
 
 /** Largest accepted difference to the shap package. */
 const tolerance = 1e-4;

@@ -101,10 +101,10 @@ describe('explainByOcclusion', () => {
   it('bounds the memory for mixtures of a wide model', async () => {
     const width = 2_000;
     const rows = Float32Array.from({ length: 2 * width }, (_, column) => column + 1);
-    let largestBytes = 0;
+    let maxBytes = 0;
     let total = 0;
     const run: RunModel = async (some, count) => {
-      if (some.buffer !== rows.buffer) largestBytes = Math.max(largestBytes, some.buffer.byteLength);
+      if (some.buffer !== rows.buffer) maxBytes = Math.max(maxBytes, some.buffer.byteLength);
       total += count;
       return new Float64Array(count).fill(0.5);
     };
@@ -113,7 +113,7 @@ describe('explainByOcclusion', () => {
     await explainByOcclusion({ run, ...baseline }).contributions({ rows, count: 2 });
     expect(total).to.equal(1 + 2 + 2 * 2 * width);
     // All mixtures of one record would take 32 MB.
-    expect(largestBytes).to.be.at.most(4 * 1024 * 1024);
+    expect(maxBytes).to.be.at.most(4 * 1024 * 1024);
   });
 
   it('stops between two runs if its signal is aborted', async () => {

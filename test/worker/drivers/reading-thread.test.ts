@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { compileKnownFields } from '../../../shared/known-fields.js';
+import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import { type ExactRequest, exactExplainer, readExactModel } from '../../../worker/drivers/exact-model.js';
 import { compileExplanation } from '../../../worker/drivers/explainer.js';
 import { readExactModelInThread } from '../../../worker/drivers/read-in-thread.js';
 import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
-import { InferenceSession } from '../../../worker/inference-session.js';
-import { encodeOnnx } from '../../support/sample-onnx.js';
+import { InferenceSession } from '../../../worker/models/inference-session.js';
+import { encodeOnnx } from '../../support/models/sample-onnx.js';
 import { numbersManifest } from './compiled.js';
 import { graphModel, plain, regressor } from './explained-model.js';
 import type { TestNode } from './test-trees.js';

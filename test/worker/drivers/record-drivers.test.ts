@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Feature, Manifest } from '../../../shared/bundle/manifest.js';
-import { compileKnownFields } from '../../../shared/known-fields.js';
+import type { Feature, Manifest } from '../../../shared/bundle/manifest/manifest.js';
+import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import { DriverWriter, driverFields } from '../../../worker/drivers/record-drivers.js';
 import { numbersManifest } from './compiled.js';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { floats, ints, type SampleAttribute, strings } from '../../support/sample-onnx.js';
+import { floats, ints, type SampleAttribute, strings } from '../../support/models/sample-onnx.js';
 
 /** A tree in memory. Nodes may share children. */
 export type TestNode = TestLeaf | TestSplit;

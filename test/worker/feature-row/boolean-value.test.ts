@@ -7,7 +7,7 @@ import {
   wasMissing,
   wasRead,
   wasUnreadable,
-} from '../../../worker/feature-row/missing-value.js';
+} from '../../../worker/feature-row/cell-reading.js';
 
 const read = compileBooleanReader(compileMissingTexts(['unknown', 'no']));
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { CategoryFeature } from '../../../shared/bundle/manifest.js';
-import type { Scalar } from '../../../shared/packed-cell.js';
+import type { CategoryFeature } from '../../../shared/bundle/manifest/manifest.js';
+import type { Scalar } from '../../../shared/messages/cells.js';
 import {
   compileCategoryReader,
   compileCategoryWriter,
@@ -11,7 +11,7 @@ import {
   missingSentinel,
   wasMissing,
   wasRead,
-} from '../../../worker/feature-row/missing-value.js';
+} from '../../../worker/feature-row/cell-reading.js';
 
 const missingTexts = compileMissingTexts(['Select']);
 const read = compileCategoryReader(

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Scalar } from '../../../shared/packed-cell.js';
-import { compileDateReader, compileDateWriter } from '../../../worker/feature-row/date-value.js';
+import type { Scalar } from '../../../shared/messages/cells.js';
 import {
   compileMissingTexts,
   missingSentinel,
   unreadableSentinel,
-} from '../../../worker/feature-row/missing-value.js';
+} from '../../../worker/feature-row/cell-reading.js';
+import { compileDateReader, compileDateWriter } from '../../../worker/feature-row/date-value.js';
 
 const read = compileDateReader({}, compileMissingTexts(['1970-01-01']));
 /** Without a date among its missing texts, the reader uses `plainIsoDateMs`. */

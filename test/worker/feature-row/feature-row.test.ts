@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Feature } from '../../../shared/bundle/manifest.js';
-import { compileKnownFields } from '../../../shared/known-fields.js';
+import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
+import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
 
 const features: readonly Feature[] = [

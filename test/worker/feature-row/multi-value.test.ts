@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import type { MultiFeature } from '../../../shared/bundle/manifest.js';
-import type { Scalar } from '../../../shared/packed-cell.js';
+import type { MultiFeature } from '../../../shared/bundle/manifest/manifest.js';
+import type { Scalar } from '../../../shared/messages/cells.js';
 import {
   compileMissingTexts,
   type Reading,
   wasMissing,
   wasRead,
   wasUnreadable,
-} from '../../../worker/feature-row/missing-value.js';
+} from '../../../worker/feature-row/cell-reading.js';
 import { compileMultiWriter } from '../../../worker/feature-row/multi-value.js';
 
 const tags: MultiFeature = {

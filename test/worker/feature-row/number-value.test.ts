@@ -4,7 +4,7 @@ import {
   compileMissingTexts,
   missingSentinel,
   unreadableSentinel,
-} from '../../../worker/feature-row/missing-value.js';
+} from '../../../worker/feature-row/cell-reading.js';
 import {
   compileNumberReader,
   compileNumberWriter,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { foldedText } from '../../../shared/normal-text.js';
+import { foldedText } from '../../../shared/contract/texts.js';
 import { dateTextMs } from '../../../worker/feature-row/date-value.js';
 import { plainIsoDateMs } from '../../../worker/feature-row/plain-iso-date.js';
 

@@ -1,9 +1,9 @@
 import type { Db } from 'mongodb';
-import { newId } from '../../../shared/identifiers.js';
-import { connectMongo, type Mongo } from '../../../shared/store/connect.js';
-import { prepareDatabase } from '../../../shared/store/prepare.js';
-import { type Graded, gradeVersion } from '../../../worker/grading/grade-version.js';
-import { freshDatabases } from '../../support/servers.js';
+import { newId } from '../../../shared/contract/identifiers.js';
+import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
+import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
+import { type Graded, gradeVersion } from '../../../worker/grading/job/grade-version.js';
+import { freshDatabases } from '../../support/service/servers.js';
 import type { WorldIds } from './recorded-world.js';
 
 /** A database for a `describe` block. Hooks open it before the first test and close it after the last. */

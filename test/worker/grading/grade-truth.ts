@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { FailingGate } from '../../../shared/verdict.js';
-import type { Graded } from '../../../worker/grading/grade-version.js';
+import type { FailingGate } from '../../../shared/contract/verdict.js';
+import type { Graded } from '../../../worker/grading/job/grade-version.js';
 import type { RecordedWorld } from './recorded-world.js';
 
 /** The figures of one gate of a grade. */

@@ -1,14 +1,18 @@
 import type { Db } from 'mongodb';
-import { callIdGenerator } from '../../../shared/identifiers.js';
-import { type CallDocument, callDocuments } from '../../../shared/store/call-documents.js';
-import { callsCollection } from '../../../shared/store/calls-collection.js';
-import { type Outcome, OutcomeStore } from '../../../shared/store/outcomes.js';
-import { bandOf, predictionId, slicesOf } from '../../../shared/store/prediction-slice.js';
-import { PredictionStore } from '../../../shared/store/predictions.js';
-import type { LedgerRow } from '../../../shared/store/usage-ledger.js';
-import { ValidationDailyStore } from '../../../shared/store/validation-daily.js';
-import { dayMs, dayNumber } from '../../../shared/utc-day.js';
-import type { CohortFigures } from '../../../worker/grading/cohort-figures.js';
+import { dayMs, dayNumber } from '../../../shared/contract/dates.js';
+import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { type CallDocument, callDocuments } from '../../../shared/store/calls/call-documents.js';
+import {
+  bandOf,
+  callsCollection,
+  predictionId,
+  slicesOf,
+} from '../../../shared/store/calls/prediction-slice.js';
+import { PredictionStore } from '../../../shared/store/calls/predictions.js';
+import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
+import { type Outcome, OutcomeStore } from '../../../shared/store/validation/outcomes.js';
+import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
+import type { CohortFigures } from '../../../worker/grading/gates/cohort-figures.js';
 
 export interface WorldIds {
   readonly organisationId: string;

@@ -1,6 +1,4 @@
-import type { OnnxNode } from '../../../shared/bundle/onnx-model.js';
-import { ONNX_DOUBLE, ONNX_FLOAT } from '../../../shared/bundle/onnx-types.js';
-
+import { type OnnxNode, onnxDouble, onnxFloat } from '../../../shared/bundle/onnx/onnx-model.js';
 import {
   areComplementary,
   dotProduct,
@@ -69,8 +67,8 @@ function oneColumn(node: OnnxNode, operands: Operands): readonly SumColumn[] {
 }
 
 function castColumns(node: OnnxNode, operands: Operands): readonly SumColumn[] {
-  const type = new Attributes(node).integer('to', ONNX_FLOAT);
-  if (type !== ONNX_FLOAT && type !== ONNX_DOUBLE) throw new NotASum('a conversion to whole numbers');
+  const type = new Attributes(node).integer('to', onnxFloat);
+  if (type !== onnxFloat && type !== onnxDouble) throw new NotASum('a conversion to whole numbers');
   return operands.columns(0);
 }
 

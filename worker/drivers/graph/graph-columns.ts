@@ -1,6 +1,6 @@
-import { countTreeNodes } from '../../../shared/bundle/check-covers.js';
-import type { OnnxGraph, OnnxNode, OnnxTensor } from '../../../shared/bundle/onnx-model.js';
-import type { TreeInput } from '../tree-ensemble.js';
+import { countTreeNodes } from '../../../shared/bundle/onnx/check-covers.js';
+import type { OnnxGraph, OnnxNode, OnnxTensor } from '../../../shared/bundle/onnx/onnx-model.js';
+import type { TreeInput } from '../trees/tree-ensemble.js';
 import { tensorOperator } from './arithmetic-columns.js';
 import {
   classifierColumns,

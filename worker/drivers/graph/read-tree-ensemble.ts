@@ -1,22 +1,22 @@
 import {
-  AT_MOST,
   aboveCode,
   amongCode,
   atLeastCode,
+  atMostCode,
   belowCode,
   equalCode,
-  LEAF,
   type LeafWeight,
+  leafCode,
   type TreeEnsemble,
   type TreeInput,
   unequalCode,
-} from '../tree-ensemble.js';
+} from '../trees/tree-ensemble.js';
 import { NotASum } from './sum.js';
 import type { Attributes } from './tensor-values.js';
 
 const decisionOfName: ReadonlyMap<string, number> = new Map([
-  ['LEAF', LEAF],
-  ['BRANCH_LEQ', AT_MOST],
+  ['LEAF', leafCode],
+  ['BRANCH_LEQ', atMostCode],
   ['BRANCH_LT', belowCode],
   ['BRANCH_GTE', atLeastCode],
   ['BRANCH_GT', aboveCode],
@@ -49,7 +49,7 @@ export function readTreeEnsemble(
   const children = (name: string): Int32Array => {
     const ids = attributes.integers(name);
     return Int32Array.from({ length: nodeCount }, (_, node) =>
-      decision[node] === LEAF ? -1 : indexOf(treeIds[node], ids[node]),
+      decision[node] === leafCode ? -1 : indexOf(treeIds[node], ids[node]),
     );
   };
   const missing = attributes.integers('nodes_missing_value_tracks_true');
@@ -114,7 +114,7 @@ function readLeafWeights(attributes: Attributes, prefix: string, indexOf: IndexO
 
 /** Indexed by the mode numbers of the standard. */
 const decisionOfNumber: readonly number[] = [
-  AT_MOST,
+  atMostCode,
   belowCode,
   atLeastCode,
   aboveCode,

@@ -1,5 +1,5 @@
-import type { OnnxNode } from '../../../shared/bundle/onnx-model.js';
-import type { TreeEnsemble, TreeInput } from '../tree-ensemble.js';
+import type { OnnxNode } from '../../../shared/bundle/onnx/onnx-model.js';
+import type { TreeEnsemble, TreeInput } from '../trees/tree-ensemble.js';
 import { readTreeEnsemble, readTreeEnsemble5 } from './read-tree-ensemble.js';
 import {
   binaryColumns,

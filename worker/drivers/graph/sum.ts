@@ -1,4 +1,4 @@
-import type { TreeEnsemble } from '../tree-ensemble.js';
+import type { TreeEnsemble } from '../trees/tree-ensemble.js';
 
 /** A number that a model computes as constant + Σ weight * input column + Σ factor * tree output. */
 export interface Sum {

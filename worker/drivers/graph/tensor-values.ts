@@ -1,4 +1,4 @@
-import type { OnnxAttribute, OnnxNode, OnnxTensor } from '../../../shared/bundle/onnx-model.js';
+import type { OnnxAttribute, OnnxNode, OnnxTensor } from '../../../shared/bundle/onnx/onnx-model.js';
 import { NotASum } from './sum.js';
 
 type ReadOne = (view: DataView, index: number) => number;

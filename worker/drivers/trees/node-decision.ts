@@ -1,13 +1,13 @@
 import {
-  AT_MOST,
   aboveCode,
   amongCode,
   atLeastCode,
+  atMostCode,
   belowCode,
   equalCode,
   type TreeEnsemble,
   unequalCode,
-} from '../tree-ensemble.js';
+} from './tree-ensemble.js';
 
 /**
  * A split in one of two normal forms: the value is at most `threshold`, or it is one of `members`. The child
@@ -40,7 +40,7 @@ export function nodeDecision(ensemble: TreeEnsemble, node: number, parents: Int3
   const threshold = ensemble.threshold[node] ?? Number.NaN;
   const isMissingTrue = ensemble.missingIsTrue[node] === 1;
   switch (how) {
-    case AT_MOST:
+    case atMostCode:
     case belowCode: {
       const limit = how === belowCode ? justBelow(threshold) : threshold;
       return decide(ensemble, node, {

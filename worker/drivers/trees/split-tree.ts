@@ -1,6 +1,6 @@
 import { NotASum } from '../graph/sum.js';
-import { LEAF, type TreeEnsemble } from '../tree-ensemble.js';
 import { type NodeDecision, nodeDecision } from './node-decision.js';
+import { leafCode, type TreeEnsemble } from './tree-ensemble.js';
 
 export const farSide = 0;
 export const nearSide = 1;
@@ -70,7 +70,7 @@ export function unfoldTree(
   let maxColumns = 0;
 
   const visit = (node: number, place: { parent: number; side: Side; share: number; depth: number }): void => {
-    if (ensemble.decision[node] === LEAF) {
+    if (ensemble.decision[node] === leafCode) {
       const value = leafValues[node] ?? 0;
       expected += place.share * value;
       const above = splits[place.parent];
@@ -157,7 +157,7 @@ function areAdditive(weights: ArrayLike<number>, ensemble: TreeEnsemble): boolea
     const weight = at(node);
     if (!(Number.isFinite(weight) && weight >= 0)) return false;
     isConstant &&= weight === at(0);
-    if (decision[node] === LEAF) continue;
+    if (decision[node] === leafCode) continue;
     const [one, other] = [whenTrue[node] ?? -1, whenFalse[node] ?? -1];
     if (one === other) continue;
     splits += 1;
@@ -171,7 +171,7 @@ function areAdditive(weights: ArrayLike<number>, ensemble: TreeEnsemble): boolea
 export function parentCounts({ nodeCount, decision, whenTrue, whenFalse }: TreeEnsemble): Int32Array {
   const counts = new Int32Array(nodeCount);
   for (let node = 0; node < nodeCount; node += 1) {
-    if (decision[node] === LEAF) continue;
+    if (decision[node] === leafCode) continue;
     for (const child of [whenTrue[node], whenFalse[node]]) {
       if (child !== undefined) counts[child] = (counts[child] ?? 0) + 1;
     }

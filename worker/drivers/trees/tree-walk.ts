@@ -1,4 +1,4 @@
-import type { WalkedTree } from '../prepared-trees.js';
+import type { WalkedTree } from './prepared-trees.js';
 import { missedAbove, type WalkTable } from './walk-tables.js';
 
 /** Records in column order: the value of record r in column c is at `c * records + r`. */

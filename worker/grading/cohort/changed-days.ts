@@ -1,9 +1,9 @@
-import { monthOf } from '../../../shared/clock.js';
-import { callsCollection } from '../../../shared/store/calls-collection.js';
-import type { ChangedOutcome, OutcomeStore } from '../../../shared/store/outcomes.js';
-import type { DayBand, DayFigures, StoredDay } from '../../../shared/store/validation-daily.js';
-import { dayMs, dayNumber, dayStartMs } from '../../../shared/utc-day.js';
-import { bandScores } from '../../../shared/verdict.js';
+import { dayMs, dayNumber, dayStartMs } from '../../../shared/contract/dates.js';
+import { bandScores } from '../../../shared/contract/verdict.js';
+import { monthOf } from '../../../shared/process/clock.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import type { ChangedOutcome, OutcomeStore } from '../../../shared/store/validation/outcomes.js';
+import type { DayBand, DayFigures, StoredDay } from '../../../shared/store/validation/validation-daily.js';
 import { firstPredictionsOf } from './first-predictions.js';
 import {
   addFigures,

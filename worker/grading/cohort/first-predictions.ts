@@ -1,5 +1,4 @@
-import { callsCollection } from '../../../shared/store/calls-collection.js';
-import { bandOf } from '../../../shared/store/prediction-slice.js';
+import { bandOf, callsCollection } from '../../../shared/store/calls/prediction-slice.js';
 import type { FirstPrediction } from './lead-counts.js';
 import { allSlices, type LeadSlice, type ReadPath, slicesOfLeads } from './lead-slices.js';
 import { type GradedVersion, leadBatches, type Snapshot } from './snapshot.js';

@@ -1,6 +1,6 @@
-import type { DayBand } from '../../../shared/store/validation-daily.js';
-import { dayMs, dayNumber } from '../../../shared/utc-day.js';
-import { bandScores } from '../../../shared/verdict.js';
+import { dayMs, dayNumber } from '../../../shared/contract/dates.js';
+import { bandScores } from '../../../shared/contract/verdict.js';
+import type { DayBand } from '../../../shared/store/validation/validation-daily.js';
 
 /** A running sum of band figures. */
 export type BandSum = { -readonly [Figure in keyof DayBand]: DayBand[Figure] };

@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import { outcomeId, type StoredOutcome } from '../../../shared/store/outcomes.js';
+import { outcomeId, type StoredOutcome } from '../../../shared/store/validation/outcomes.js';
 import type { LeadRange } from './first-predictions.js';
 import { type GradedVersion, leadBatches, readInBatches, type Snapshot } from './snapshot.js';
 

@@ -1,8 +1,7 @@
 import type { Document } from 'mongodb';
-import { callsCollection } from '../../../shared/store/calls-collection.js';
-import type { PredictionSlice } from '../../../shared/store/prediction-slice.js';
-import { leadIndex } from '../../../shared/store/predictions.js';
-import { dayStartMs } from '../../../shared/utc-day.js';
+import { dayStartMs } from '../../../shared/contract/dates.js';
+import { callsCollection, type PredictionSlice } from '../../../shared/store/calls/prediction-slice.js';
+import { leadIndex } from '../../../shared/store/calls/predictions.js';
 import { blocksOf, idsOfDays } from './scan-requests.js';
 import { type GradedVersion, readInBatches, type Snapshot } from './snapshot.js';
 

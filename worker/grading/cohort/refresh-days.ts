@@ -1,13 +1,13 @@
-import type { OutcomeStore } from '../../../shared/store/outcomes.js';
+import { dayNumber } from '../../../shared/contract/dates.js';
+import { bandScores } from '../../../shared/contract/verdict.js';
+import type { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import type {
   DayBand,
   DayFigures,
   DayRequests,
   StoredDay,
   ValidationDailyStore,
-} from '../../../shared/store/validation-daily.js';
-import { dayNumber } from '../../../shared/utc-day.js';
-import { bandScores } from '../../../shared/verdict.js';
+} from '../../../shared/store/validation/validation-daily.js';
 import { daysToRecompute, ledgerByDay, type OutcomeChanges, outcomeChanges } from './changed-days.js';
 import { classifyLeads } from './classify-leads.js';
 import { addFigures, emptyBandSum, type LeadGroup } from './lead-counts.js';

@@ -1,8 +1,8 @@
 import type { Document } from 'mongodb';
-import { callIdFloor, longestArrivalMs } from '../../../shared/identifiers.js';
-import { callsCollection } from '../../../shared/store/calls-collection.js';
-import type { DayRequests } from '../../../shared/store/validation-daily.js';
-import { dayNumber, dayStartMs } from '../../../shared/utc-day.js';
+import { dayNumber, dayStartMs } from '../../../shared/contract/dates.js';
+import { callIdFloor, maxArrivalMs } from '../../../shared/contract/identifiers.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import type { DayRequests } from '../../../shared/store/validation/validation-daily.js';
 import type { GradedVersion, Snapshot } from './snapshot.js';
 
 /** Days per aggregation, so that the calls of one `$group` stage fit into memory. */
@@ -10,7 +10,7 @@ const maxBlockDays = 31;
 
 /** The range of the clustered key that contains all calls of some days. */
 export const idsOfDays = (first: number, last: number): { readonly $gte: string; readonly $lt: string } => ({
-  $gte: callIdFloor(dayStartMs(first) - longestArrivalMs),
+  $gte: callIdFloor(dayStartMs(first) - maxArrivalMs),
   $lt: callIdFloor(dayStartMs(last + 1)),
 });
 

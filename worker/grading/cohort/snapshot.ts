@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ClientSession, type Document, Long, MongoServerError } from 'mongodb';
-import type { Db } from '../../../shared/store/connect.js';
+import type { Db } from '../../../shared/store/connection/connect.js';
 
 /** The model version to grade. */
 export interface GradedVersion {

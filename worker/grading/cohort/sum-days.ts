@@ -1,7 +1,7 @@
-import type { DayBand, StoredDay } from '../../../shared/store/validation-daily.js';
-import { dayMs, dayNumber } from '../../../shared/utc-day.js';
-import { bandScores } from '../../../shared/verdict.js';
-import type { CohortFigures } from '../cohort-figures.js';
+import { dayMs, dayNumber } from '../../../shared/contract/dates.js';
+import { bandScores } from '../../../shared/contract/verdict.js';
+import type { DayBand, StoredDay } from '../../../shared/store/validation/validation-daily.js';
+import type { CohortFigures } from '../gates/cohort-figures.js';
 
 /** Days that a grade covers, counted by the day on which predictions matured. */
 const windowDays = 365;

@@ -1,8 +1,8 @@
-import { bandScores, requiredPredictions } from '../../../shared/verdict.js';
-import type { CohortFigures } from '../cohort-figures.js';
+import { bandScores, requiredPredictions } from '../../../shared/contract/verdict.js';
 import { type BandCount, cochranArmitage } from '../statistics/cochran-armitage.js';
 import { poissonLowerTail } from '../statistics/distributions.js';
 import { requiredConversions, topBandLift } from '../statistics/lift.js';
+import type { CohortFigures } from './cohort-figures.js';
 import { type MergedBand, sumOf } from './merged-bands.js';
 
 /** The result of testing one gate. */

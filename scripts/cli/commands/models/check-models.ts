@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
+import { readBundle } from '../../../../shared/bundle/archive/read-bundle.js';
 import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
-import { readBundle } from '../../../../shared/bundle/read-bundle.js';
-import { messageOf } from '../../../../shared/errors.js';
-import { ModelUnavailable } from '../../../../worker/loaded-model.js';
-import { renderTable } from '../../../terminal/table.js';
+import { messageOf } from '../../../../shared/contract/errors.js';
+import { ModelUnavailable } from '../../../../worker/models/loaded-model.js';
 import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../../context/cli-context.js';
+import { renderTable } from '../../output/table.js';
 import { checkCompiles, compareWithGolden, type GoldenComparison } from './golden-check.js';
 
 /** Result of checking one bundle. */
@@ -65,8 +65,8 @@ function documentOf({ golden, ...finding }: Finding): Record<string, unknown> {
       : {
           golden: {
             records: golden.records,
-            largest_raw_difference: golden.largestRawDifference ?? null,
-            largest_contribution_difference: golden.largestContributionDifference ?? null,
+            largest_raw_difference: golden.maxRawDifference ?? null,
+            largest_contribution_difference: golden.maxContributionDifference ?? null,
             score_mismatches: golden.scoreMismatches,
             likelihood_mismatches: golden.likelihoodMismatches,
             differences: golden.differences,
@@ -92,8 +92,8 @@ function describe(findings: readonly Finding[], width: number): string {
       bundle,
       version,
       golden === undefined ? 'none' : String(golden.records),
-      golden?.largestRawDifference?.toExponential(1) ?? '',
-      golden?.largestContributionDifference?.toExponential(1) ?? '',
+      golden?.maxRawDifference?.toExponential(1) ?? '',
+      golden?.maxContributionDifference?.toExponential(1) ?? '',
       golden === undefined ? '' : mismatches(golden.scoreMismatches),
       golden === undefined ? '' : mismatches(golden.likelihoodMismatches),
       hasPassed(finding) ? 'ok' : 'FAILED',

@@ -1,8 +1,8 @@
 import { BundleError } from '../../../../shared/bundle/bundle-error.js';
-import { GOLDEN_FILE } from '../../../../shared/bundle/bundle-files.js';
+import { goldenFile } from '../../../../shared/bundle/bundle-files.js';
 import type { CheckedBundle } from '../../../../shared/bundle/check-bundle.js';
 import { type GoldenRecord, parseGolden } from '../../../../shared/bundle/golden.js';
-import { compileModel, type LoadedModel } from '../../../../worker/loaded-model.js';
+import { compileModel, type LoadedModel } from '../../../../worker/models/loaded-model.js';
 
 /** Tolerance of `raw`: the last bits of ONNX results depend on the batch size and the machine. */
 const rawTolerance = 1e-6;
@@ -13,9 +13,9 @@ const batchRecords = 250; // as in the service
 export interface GoldenComparison {
   readonly records: number;
   /** Largest difference of the raw probability; undefined when no record expects one. */
-  readonly largestRawDifference: number | undefined;
+  readonly maxRawDifference: number | undefined;
   /** Largest difference of a field's contribution; undefined when no record expects one. */
-  readonly largestContributionDifference: number | undefined;
+  readonly maxContributionDifference: number | undefined;
   readonly scoreMismatches: number;
   readonly likelihoodMismatches: number;
   /** The first ten records that differ, one sentence each. */
@@ -69,7 +69,7 @@ function inputRows(
       const { field, expected, came } = problem;
       const named =
         field === '' ? `record ${start + index + 1}` : `record ${start + index + 1}, field "${field}"`;
-      throw new BundleError(GOLDEN_FILE, `${named}: expected ${expected}, got ${came}`);
+      throw new BundleError(goldenFile, `${named}: expected ${expected}, got ${came}`);
     }
   }
   return rows;
@@ -84,8 +84,8 @@ function requestMs(golden: GoldenRecord): number | undefined {
 
 /** Collects differences over all batches. */
 class Comparison {
-  private largestRawDifference: number | undefined;
-  private largestContributionDifference: number | undefined;
+  private maxRawDifference: number | undefined;
+  private maxContributionDifference: number | undefined;
   private scoreMismatches = 0;
   private likelihoodMismatches = 0;
   private readonly differences: string[] = [];
@@ -108,16 +108,16 @@ class Comparison {
   }
 
   result(records: number): GoldenComparison {
-    const { largestRawDifference, largestContributionDifference } = this;
+    const { maxRawDifference, maxContributionDifference } = this;
     const { scoreMismatches, likelihoodMismatches, differences } = this;
     // `<=` is false for NaN, so a NaN fails. The negated `>` would let it pass.
-    const rawHolds = largestRawDifference === undefined || largestRawDifference <= rawTolerance;
+    const rawHolds = maxRawDifference === undefined || maxRawDifference <= rawTolerance;
     const contributionsHold =
-      largestContributionDifference === undefined || largestContributionDifference <= contributionTolerance;
+      maxContributionDifference === undefined || maxContributionDifference <= contributionTolerance;
     return {
       records,
-      largestRawDifference,
-      largestContributionDifference,
+      maxRawDifference,
+      maxContributionDifference,
       scoreMismatches,
       likelihoodMismatches,
       differences,
@@ -127,7 +127,7 @@ class Comparison {
 
   private compareContributions(difference: number | undefined): string[] {
     if (difference === undefined) return [];
-    this.largestContributionDifference = Math.max(difference, this.largestContributionDifference ?? 0);
+    this.maxContributionDifference = Math.max(difference, this.maxContributionDifference ?? 0);
     return difference <= contributionTolerance ? [] : [`a contribution differs by ${difference}`];
   }
 
@@ -135,8 +135,8 @@ class Comparison {
     const found: string[] = [];
     if (golden.raw !== undefined) {
       const difference = Math.abs(raw - golden.raw);
-      const largest = this.largestRawDifference ?? 0;
-      this.largestRawDifference = Math.max(difference, largest); // Math.max keeps NaN
+      const largest = this.maxRawDifference ?? 0;
+      this.maxRawDifference = Math.max(difference, largest); // Math.max keeps NaN
       if (!(difference <= rawTolerance)) found.push(`raw ${raw}, expected ${golden.raw}`);
     }
     const score = this.model.percentileScore(raw);

@@ -1,15 +1,14 @@
 import { basename, resolve } from 'node:path';
+import { readBundle } from '../../../../shared/bundle/archive/read-bundle.js';
 import { type CheckedBundle, checkBundle } from '../../../../shared/bundle/check-bundle.js';
-import { readBundle } from '../../../../shared/bundle/read-bundle.js';
-import type { Db } from '../../../../shared/store/connect.js';
-import { createModel } from '../../../../shared/store/create-model.js';
-import { type Model, ModelStore } from '../../../../shared/store/models.js';
-import { OrganisationStore } from '../../../../shared/store/organisations.js';
-import { storeVersion, VersionTaken } from '../../../../shared/store/store-version.js';
-import { renderFields } from '../../../terminal/table.js';
+import { OrganisationStore } from '../../../../shared/store/accounts/organisations.js';
+import type { Db } from '../../../../shared/store/connection/connect.js';
+import { type Model, ModelStore } from '../../../../shared/store/models/models.js';
+import { createModel, storeVersion, VersionTaken } from '../../../../shared/store/models/store-version.js';
 import type { CliContext, CommandResult } from '../../context/cli-context.js';
 import { CliError, notFound } from '../../context/cli-error.js';
 import { announceChange } from '../../context/connections.js';
+import { renderFields } from '../../output/table.js';
 import { requireOrganisation } from '../organisations.js';
 import { checkCompiles, compareWithGolden, type GoldenComparison } from './golden-check.js';
 

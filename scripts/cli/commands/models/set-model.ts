@@ -1,6 +1,6 @@
-import type { Db } from '../../../../shared/store/connect.js';
-import { listVersions } from '../../../../shared/store/model-versions.js';
-import { type Model, ModelStore } from '../../../../shared/store/models.js';
+import type { Db } from '../../../../shared/store/connection/connect.js';
+import { listVersions } from '../../../../shared/store/models/model-versions.js';
+import { type Model, ModelStore } from '../../../../shared/store/models/models.js';
 import type { CliContext, CommandResult } from '../../context/cli-context.js';
 import { CliError, declined, usageError } from '../../context/cli-error.js';
 import { announceChange } from '../../context/connections.js';

@@ -1,16 +1,16 @@
-import { Verdicts } from '../../../../api/verdicts.js';
-import type { Feature, Manifest } from '../../../../shared/bundle/manifest.js';
-import { createLogger } from '../../../../shared/logger.js';
-import type { Db } from '../../../../shared/store/connect.js';
-import { ValidationStore } from '../../../../shared/store/model-validation.js';
-import { listVersions, loadManifest } from '../../../../shared/store/model-versions.js';
-import { type Model, ModelStore } from '../../../../shared/store/models.js';
-import { OrganisationStore } from '../../../../shared/store/organisations.js';
-import type { Verdict } from '../../../../shared/verdict.js';
-import { readableDate } from '../../../terminal/readable-numbers.js';
-import { renderFields, renderTable } from '../../../terminal/table.js';
+import { ModelVerdicts } from '../../../../api/scoring/model-verdicts.js';
+import type { Feature, Manifest } from '../../../../shared/bundle/manifest/manifest.js';
+import type { Verdict } from '../../../../shared/contract/verdict.js';
+import { createLogger } from '../../../../shared/process/logger.js';
+import { OrganisationStore } from '../../../../shared/store/accounts/organisations.js';
+import type { Db } from '../../../../shared/store/connection/connect.js';
+import { listVersions, loadManifest } from '../../../../shared/store/models/model-versions.js';
+import { type Model, ModelStore } from '../../../../shared/store/models/models.js';
+import { ValidationStore } from '../../../../shared/store/validation/model-validation.js';
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
 import { notFound } from '../../context/cli-error.js';
+import { readableDate } from '../../output/readable-numbers.js';
+import { renderFields, renderTable } from '../../output/table.js';
 import { requireOrganisation } from '../organisations.js';
 
 type Versions = Awaited<ReturnType<typeof listVersions>>;
@@ -76,8 +76,12 @@ export async function requireModel(models: ModelStore, modelId: string): Promise
   throw notFound(`model ${modelId}`, 'model list ORG');
 }
 
-const verdictsOf = ({ clock }: CliContext, database: Db): Verdicts =>
-  new Verdicts({ validation: new ValidationStore(database), clock, logger: createLogger('silent', 'cli') });
+const verdictsOf = ({ clock }: CliContext, database: Db): ModelVerdicts =>
+  new ModelVerdicts({
+    validation: new ValidationStore(database),
+    clock,
+    logger: createLogger('silent', 'cli'),
+  });
 
 function documentOf(model: Model, verdict: Verdict): Record<string, unknown> {
   return {

@@ -1,19 +1,19 @@
-import { monthOf } from '../../../../shared/clock.js';
-import { forgettingScores } from '../../../../shared/newest-scores/forget-settled.js';
-import { NewestScores } from '../../../../shared/newest-scores/newest-scores.js';
-import { type Allowance, allowanceOf, usageReport } from '../../../../shared/plans.js';
-import { leaseMsOf } from '../../../../shared/quota/lease.js';
+import { type Allowance, allowanceOf, usageReport } from '../../../../shared/contract/plans.js';
+import { invalidateSettled } from '../../../../shared/latest-scores/eviction.js';
+import { LatestScores } from '../../../../shared/latest-scores/latest-scores.js';
+import { monthOf } from '../../../../shared/process/clock.js';
+import { leaseMsOf } from '../../../../shared/quota/leases.js';
 import { Quota } from '../../../../shared/quota/quota.js';
 import { sweepLeases } from '../../../../shared/quota/sweep.js';
-import type { Redis } from '../../../../shared/redis.js';
-import { type UsageBucket, type UsageCounter, usageKey } from '../../../../shared/redis-keys.js';
-import { OrganisationStore } from '../../../../shared/store/organisations.js';
-import { UsageLedger } from '../../../../shared/store/usage-ledger.js';
-import { gauge } from '../../../terminal/bar.js';
-import { readableCount } from '../../../terminal/readable-numbers.js';
-import { renderTable } from '../../../terminal/table.js';
+import type { Redis } from '../../../../shared/redis/connect.js';
+import { type UsageBucket, type UsageCounter, usageKey } from '../../../../shared/redis/keys.js';
+import { OrganisationStore } from '../../../../shared/store/accounts/organisations.js';
+import { UsageLedger } from '../../../../shared/store/calls/usage-ledger.js';
 import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../../context/cli-context.js';
 import { redisProblem } from '../../context/connections.js';
+import { gauge } from '../../output/charts.js';
+import { readableCount } from '../../output/readable-numbers.js';
+import { renderTable } from '../../output/table.js';
 import { requireOrganisation } from '../organisations.js';
 
 /** Parsed options of the usage commands. */
@@ -74,7 +74,7 @@ export async function reconcileUsage(
   const ledger = new UsageLedger(database);
   const quota = new Quota({ redis, ledger, leaseMs: leaseMsOf(config), clock });
   const month = options.month ?? monthOf(clock.now());
-  const beforeSettling = forgettingScores({ ledger, newest: new NewestScores(redis) });
+  const beforeSettling = invalidateSettled({ ledger, latest: new LatestScores(redis) });
   await sweepLeases({ redis, quota, ledger, beforeSettling });
   const done = [];
   for (const bucket of buckets)

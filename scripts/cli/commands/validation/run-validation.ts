@@ -1,16 +1,16 @@
-import type { Db } from '../../../../shared/store/connect.js';
-import type { StoredVerdict } from '../../../../shared/store/model-validation.js';
-import { type Model, ModelStore } from '../../../../shared/store/models.js';
+import type { Db } from '../../../../shared/store/connection/connect.js';
+import { type Model, ModelStore } from '../../../../shared/store/models/models.js';
+import type { StoredVerdict } from '../../../../shared/store/validation/model-validation.js';
 import {
-  type GradingRooms,
-  gradeAndTell,
+  type GradingDeps,
+  gradeAndPublish,
   type VersionToGrade,
   versionsToGrade,
-} from '../../../../worker/grading/grade-models.js';
-import { Progress } from '../../../terminal/progress.js';
-import { renderTable } from '../../../terminal/table.js';
-import { wrapText } from '../../../terminal/wrap-text.js';
+} from '../../../../worker/grading/job/grade-models.js';
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
+import { Progress } from '../../output/progress.js';
+import { renderTable } from '../../output/table.js';
+import { wrapText } from '../../output/wrap-text.js';
 import { requireModel } from '../models/show-model.js';
 import { describeValidation } from './show-validation.js';
 
@@ -48,7 +48,7 @@ async function gradeAll(
 ): Promise<GradedVersion[]> {
   const { clock, connections, stderr } = context;
   const redis = await connections.redis().catch(() => undefined);
-  const deps: GradingRooms = { database, clock, redis };
+  const deps: GradingDeps = { database, clock, redis };
   const versions = await versionsToGrade(database, modelId === undefined ? {} : { modelId });
   const progress =
     options.json === true || versions.length < 2
@@ -58,7 +58,7 @@ async function gradeAll(
   const graded: GradedVersion[] = [];
   try {
     for (const version of versions) {
-      const { verdict, isRehearsal } = await gradeAndTell(deps, version, {
+      const { verdict, isRehearsal } = await gradeAndPublish(deps, version, {
         ...(options.asOf === undefined ? {} : { asOfMs: options.asOf.getTime() }),
         rebuild: options.rebuild === true,
       });

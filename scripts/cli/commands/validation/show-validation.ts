@@ -1,12 +1,12 @@
-import { type VerdictDetail, Verdicts } from '../../../../api/verdicts.js';
-import { createLogger } from '../../../../shared/logger.js';
-import { ValidationStore } from '../../../../shared/store/model-validation.js';
-import { type Model, ModelStore } from '../../../../shared/store/models.js';
-import type { BandRate, FailingGate, GateResult, GateState } from '../../../../shared/verdict.js';
-import { renderRateChart } from '../../../terminal/rate-chart.js';
-import { readableCount, readableDate } from '../../../terminal/readable-numbers.js';
-import { renderFields, renderTable } from '../../../terminal/table.js';
+import { ModelVerdicts, type VerdictDetail } from '../../../../api/scoring/model-verdicts.js';
+import type { BandRate, FailingGate, GateResult, GateState } from '../../../../shared/contract/verdict.js';
+import { createLogger } from '../../../../shared/process/logger.js';
+import { type Model, ModelStore } from '../../../../shared/store/models/models.js';
+import { ValidationStore } from '../../../../shared/store/validation/model-validation.js';
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
+import { renderRateChart } from '../../output/charts.js';
+import { readableCount, readableDate } from '../../output/readable-numbers.js';
+import { renderFields, renderTable } from '../../output/table.js';
 import { requireModel } from '../models/show-model.js';
 
 /** Shows the verdict that callers receive, with the figures of the gates. */
@@ -14,7 +14,7 @@ export async function showValidation(context: CliContext, modelId: string): Prom
   const { connections, clock, stdout } = context;
   const database = await connections.database();
   const model = await requireModel(new ModelStore(database), modelId);
-  const verdicts = new Verdicts({
+  const verdicts = new ModelVerdicts({
     validation: new ValidationStore(database),
     clock,
     logger: createLogger('silent', 'cli'),

@@ -1,12 +1,12 @@
-import { Progress } from '../../../terminal/progress.js';
-import { renderRateChart } from '../../../terminal/rate-chart.js';
-import { readableCount } from '../../../terminal/readable-numbers.js';
-import { renderFields, renderTable } from '../../../terminal/table.js';
-import { wrapText } from '../../../terminal/wrap-text.js';
-import { type BelievableYear, simulateOrganisation } from '../../../validation/believable-year.js';
-import { knownTruths } from '../../../validation/known-truth.js';
-import { type Characteristic, characteristicOf } from '../../../validation/operating-characteristics.js';
+import { type BelievableYear, simulateOrganisation } from '../../../simulate/believable-year.js';
+import { knownTruths } from '../../../simulate/known-truth.js';
+import { type Characteristic, characteristicOf } from '../../../simulate/operating-characteristics.js';
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
+import { renderRateChart } from '../../output/charts.js';
+import { Progress } from '../../output/progress.js';
+import { readableCount } from '../../output/readable-numbers.js';
+import { renderFields, renderTable } from '../../output/table.js';
+import { wrapText } from '../../output/wrap-text.js';
 
 /** Parsed options of `validation simulate`. */
 export interface SimulateOptions {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readableCount } from '../../../terminal/readable-numbers.js';
 import { CliError } from '../../context/cli-error.js';
-import type { ApiFailure, ReplyUsage, ReplyValidation, ScoreReply, ScoreRow } from '../api-reply.js';
-import type { Batch, SentRecord } from '../record-batches.js';
+import { readableCount } from '../../output/readable-numbers.js';
+import type { Batch, SentRecord } from '../input/record-batches.js';
+import type { ApiFailure, ReplyUsage, ReplyValidation, ScoreReply, ScoreRow } from './api-reply.js';
 import { CallRefused, type ScoreCall } from './score-client.js';
 
 /** The constant part of all calls of a run. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { messageOf } from '../../../../shared/errors.js';
-import { type ApiFailure, headerOf, readReply, type ScoreReply } from '../api-reply.js';
+import { messageOf } from '../../../../shared/contract/errors.js';
+import { type ApiFailure, headerOf, readReply, type ScoreReply } from './api-reply.js';
 import type { HttpPost } from './http-connections.js';
 
 /** A call failed and a retry will not help, or all retries have failed. */

@@ -1,9 +1,9 @@
-import type { Feature, Recency } from '../../../../shared/bundle/manifest.js';
-import { compileKnownFields, type KnownFields } from '../../../../shared/known-fields.js';
-import { readableCount } from '../../../terminal/readable-numbers.js';
-import { member, parse } from '../api-reply.js';
+import type { Feature, Recency } from '../../../../shared/bundle/manifest/manifest.js';
+import { compileKnownFields, type KnownFields } from '../../../../shared/messages/field-slots.js';
+import { readableCount } from '../../output/readable-numbers.js';
+import { member, parse } from '../calls/api-reply.js';
 import type { HttpGet } from '../calls/http-connections.js';
-import type { RecordFormat } from '../input-file.js';
+import type { RecordFormat } from './input-file.js';
 
 /** Compares the field names of the input with the model: the header of a CSV, or the keys of all JSONL records. */
 export class InputNames {

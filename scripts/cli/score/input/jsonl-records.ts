@@ -1,5 +1,5 @@
-import { messageOf } from '../../../../shared/errors.js';
-import { badInput, type InputFile, type InputRecord, type RecordOptions } from '../input-file.js';
+import { messageOf } from '../../../../shared/contract/errors.js';
+import { badInput, type InputFile, type InputRecord, type RecordOptions } from './input-file.js';
 
 /**
  * Reads a file with one JSON object per line and skips blank lines. A record is sent byte for byte, which keeps large

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { readableCount } from '../../../terminal/readable-numbers.js';
 import type { OutputStream } from '../../context/cli-context.js';
 import { CliError, codeOf, outputUnwritable, unwritable, usageError } from '../../context/cli-error.js';
-import { formatOf, type InputFile, type RecordFormat } from '../input-file.js';
-import { RecordDigest } from '../record-batches.js';
+import { readableCount } from '../../output/readable-numbers.js';
+import { formatOf, type InputFile, type RecordFormat } from '../input/input-file.js';
+import { RecordDigest } from '../input/record-batches.js';
 import {
   newRun,
   type RunOptions,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { CliError, codeOf, fileProblem, unwritable } from '../../context/cli-error.js';
-import type { ReplyUsage, ReplyValidation } from '../api-reply.js';
+import type { ReplyUsage, ReplyValidation } from '../calls/api-reply.js';
 
 /** Figures over all resumed parts of a run. */
 export interface RunFigures {

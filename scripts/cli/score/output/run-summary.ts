@@ -1,6 +1,6 @@
-import { renderHistogram, ScoreHistogram } from '../../../terminal/histogram.js';
-import { readableCount, readableDuration } from '../../../terminal/readable-numbers.js';
-import { renderFields } from '../../../terminal/table.js';
+import { renderHistogram, ScoreHistogram } from '../../output/charts.js';
+import { readableCount, readableDuration } from '../../output/readable-numbers.js';
+import { renderFields } from '../../output/table.js';
 import { type FieldReport, missingFields, unknownNames, withoutCrmId } from '../input/field-names.js';
 import type { RunReport } from '../score-file.js';
 

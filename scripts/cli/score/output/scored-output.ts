@@ -1,9 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { OutputStream } from '../../context/cli-context.js';
 import { unwritable } from '../../context/cli-error.js';
-import type { ScoreRow } from '../api-reply.js';
+import type { ScoreRow } from '../calls/api-reply.js';
 import type { ScoredBatch } from '../calls/score-batch.js';
-import type { RecordFormat } from '../input-file.js';
+import type { RecordFormat } from '../input/input-file.js';
 
 /** Destination of the results. */
 export interface ScoredOutput {

@@ -27,7 +27,7 @@ MANIFEST_FILE, MODEL_FILE, COVERS_FILE, GOLDEN_FILE = (
     "golden.jsonl",
 )
 
-# The service's limits, from shared/bundle/bundle-limits.ts.
+# The service's limits, from shared/bundle/bundle-files.ts.
 _MAX_BYTES = {MANIFEST_FILE: 8 * 2**20}
 _MAX_BYTES_OF_OTHERS = 64 * 2**20
 _ADVICE = {

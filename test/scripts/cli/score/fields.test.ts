@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import type { HttpGet } from '../../../../scripts/cli/score/calls/http-connections.js';
 import { InputNames, readModelFields } from '../../../../scripts/cli/score/input/field-names.js';
-import { compileKnownFields } from '../../../../shared/known-fields.js';
+import { compileKnownFields } from '../../../../shared/messages/field-slots.js';
 import { eventually } from '../../../support/eventually.js';
 import { csvOf, ScoreDesk } from './score-desk.js';
 

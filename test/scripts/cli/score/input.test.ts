@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { csvRecords } from '../../../../scripts/cli/score/csv-records.js';
+import { csvRecords } from '../../../../scripts/cli/score/input/csv-records.js';
+import { formatOf, type InputRecord, openInput } from '../../../../scripts/cli/score/input/input-file.js';
 import { jsonlRecords } from '../../../../scripts/cli/score/input/jsonl-records.js';
-import { formatOf, type InputRecord, openInput } from '../../../../scripts/cli/score/input-file.js';
-import { recordBatches } from '../../../../scripts/cli/score/record-batches.js';
+import { recordBatches } from '../../../../scripts/cli/score/input/record-batches.js';
 
 describe('score input', () => {
   let directory: string;

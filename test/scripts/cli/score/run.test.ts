@@ -3,8 +3,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { freePort } from '../../../../scripts/local-servers/loopback-port.js';
-import { projectFile } from '../../../../shared/project-root.js';
+import { freePort } from '../../../../scripts/servers/server-process.js';
+import { projectFile } from '../../../../shared/process/project-root.js';
 import { runCliProcess } from '../cli-call.js';
 import { ScoreDesk } from './score-desk.js';
 

@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { runningService } from '../../../support/service.js';
-import { type TestWorkspace, workspace } from '../../../support/workspace.js';
+import { runningService } from '../../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
 import { type CliResult, runCliProcess } from '../cli-call.js';
 
 describe('leadscore score with the real service', () => {

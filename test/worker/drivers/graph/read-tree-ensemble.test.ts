@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { logistic } from '../../../../worker/drivers/contributions.js';
-import { ints, type SampleAttribute, type SampleModel } from '../../../support/sample-onnx.js';
+import { ints, type SampleAttribute, type SampleModel } from '../../../support/models/sample-onnx.js';
 import { compiled, numbersManifest } from '../compiled.js';
 import { graphModel, learned } from '../explained-model.js';
 import type { TestNode, TestSplit } from '../test-trees.js';

@@ -5,7 +5,7 @@ import {
   type SampleModel,
   type SampleNode,
   text,
-} from '../../../support/sample-onnx.js';
+} from '../../../support/models/sample-onnx.js';
 import { graphModel, learned, type ModelForm, plain } from '../explained-model.js';
 
 /** x0 <= 10 ? a : (x1 < 1 ? b : c). */

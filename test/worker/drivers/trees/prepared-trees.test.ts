@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { NotASum } from '../../../../worker/drivers/graph/sum.js';
-import { explainTrees } from '../../../../worker/drivers/tree-contributions.js';
-import { AT_MOST, LEAF, type TreeEnsemble } from '../../../../worker/drivers/tree-ensemble.js';
+import { explainTrees } from '../../../../worker/drivers/trees/tree-contributions.js';
+import { atMostCode, leafCode, type TreeEnsemble } from '../../../../worker/drivers/trees/tree-ensemble.js';
 
 /** One tree from the children of its splits; the node after the last split is a leaf. */
 function treeOf(whenTrue: readonly number[], whenFalse: readonly number[]): TreeEnsemble {
@@ -12,7 +12,7 @@ function treeOf(whenTrue: readonly number[], whenFalse: readonly number[]): Tree
     firstCover: 0,
     nodeCount,
     roots: [0],
-    decision: Uint8Array.from({ length: nodeCount }, (_, node) => (node < splits ? AT_MOST : LEAF)),
+    decision: Uint8Array.from({ length: nodeCount }, (_, node) => (node < splits ? atMostCode : leafCode)),
     input: new Int32Array(nodeCount),
     threshold: Float64Array.from({ length: nodeCount }, (_, node) => node),
     members: new Map(),

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { explainTrees } from '../../../../worker/drivers/tree-contributions.js';
-import { AT_MOST, LEAF, type TreeEnsemble } from '../../../../worker/drivers/tree-ensemble.js';
+import { explainTrees } from '../../../../worker/drivers/trees/tree-contributions.js';
+import { atMostCode, leafCode, type TreeEnsemble } from '../../../../worker/drivers/trees/tree-ensemble.js';
 
 /** Balanced trees that take a few milliseconds per record. */
 function manyTrees(trees: number, depth: number): { ensemble: TreeEnsemble; covers: Float32Array } {
@@ -20,7 +20,9 @@ function manyTrees(trees: number, depth: number): { ensemble: TreeEnsemble; cove
     firstCover: 0,
     nodeCount,
     roots: Array.from({ length: trees }, (_, tree) => tree * perTree),
-    decision: Uint8Array.from({ length: nodeCount }, (_, node) => (place(node) < inner ? AT_MOST : LEAF)),
+    decision: Uint8Array.from({ length: nodeCount }, (_, node) =>
+      place(node) < inner ? atMostCode : leafCode,
+    ),
     input: Int32Array.from({ length: nodeCount }, (_, node) => (node * 7) % 8),
     threshold: Float64Array.from({ length: nodeCount }, (_, node) => (node % 11) / 11),
     members: new Map(),

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { newId } from '../../../../shared/identifiers.js';
-import { dayMs } from '../../../../shared/utc-day.js';
+import { dayMs } from '../../../../shared/contract/dates.js';
+import { newId } from '../../../../shared/contract/identifiers.js';
 import {
   compareCrmIds,
   firstPredictionsOf,

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { type Db, type Document, Long } from 'mongodb';
-import { connectMongo, type Mongo } from '../../../../shared/store/connect.js';
+import { connectMongo, type Mongo } from '../../../../shared/store/connection/connect.js';
 import { inSnapshot, readInBatches, type Snapshot } from '../../../../worker/grading/cohort/snapshot.js';
 import { eventually } from '../../../support/eventually.js';
 import { failureOf } from '../../../support/failure-of.js';
-import { freshDatabases } from '../../../support/servers.js';
+import { freshDatabases } from '../../../support/service/servers.js';
 import { gradingDatabase } from '../grade-at.js';
 
 interface Found {

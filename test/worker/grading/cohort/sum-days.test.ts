@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { StoredDay } from '../../../../shared/store/validation-daily.js';
-import { dayMs } from '../../../../shared/utc-day.js';
+import { dayMs } from '../../../../shared/contract/dates.js';
+import type { StoredDay } from '../../../../shared/store/validation/validation-daily.js';
 import { gradedDays } from '../../../../worker/grading/cohort/sum-days.js';
 
 const horizonDays = 90;

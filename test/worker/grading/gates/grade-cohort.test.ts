@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { CohortFigures } from '../../../../worker/grading/cohort-figures.js';
-import { gradeCohort } from '../../../../worker/grading/grade-cohort.js';
+import type { CohortFigures } from '../../../../worker/grading/gates/cohort-figures.js';
+import { gradeCohort } from '../../../../worker/grading/gates/grade-cohort.js';
 
 /** A consistent cohort with the given records and conversions per band. */
 function cohortOf(

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import type { FailingGate } from '../../../../shared/verdict.js';
+import type { FailingGate } from '../../../../shared/contract/verdict.js';
 import type { GradedDays } from '../../../../worker/grading/cohort/sum-days.js';
-import type { Grade } from '../../../../worker/grading/grade-cohort.js';
-import { type Standing, settledState } from '../../../../worker/grading/settled-state.js';
+import type { Grade } from '../../../../worker/grading/gates/grade-cohort.js';
+import { type Standing, settledState } from '../../../../worker/grading/gates/settled-state.js';
 
 const grade = (
   state: Grade['state'],

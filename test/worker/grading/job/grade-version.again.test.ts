@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { dayMs } from '../../../../shared/utc-day.js';
-import type { Graded } from '../../../../worker/grading/grade-version.js';
+import { dayMs } from '../../../../shared/contract/dates.js';
+import type { Graded } from '../../../../worker/grading/job/grade-version.js';
 import { gradesIn, gradingDatabase, newIds } from '../grade-at.js';
 import { expectTruth as expectTruthOf } from '../grade-truth.js';
 import { RecordedWorld } from '../recorded-world.js';

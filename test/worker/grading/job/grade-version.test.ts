@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { callsCollection } from '../../../../shared/store/calls-collection.js';
-import { type StoredVerdict, ValidationStore } from '../../../../shared/store/model-validation.js';
-import { dayMs } from '../../../../shared/utc-day.js';
-import { removePredictions } from '../../../support/remove-predictions.js';
+import { dayMs } from '../../../../shared/contract/dates.js';
+import { callsCollection } from '../../../../shared/store/calls/prediction-slice.js';
+import { type StoredVerdict, ValidationStore } from '../../../../shared/store/validation/model-validation.js';
+import { removePredictions } from '../../../support/service/prediction-rows.js';
 import { gradesIn, gradingDatabase, newIds } from '../grade-at.js';
 import { figures } from '../grade-truth.js';
 import { RecordedWorld, type WorldIds } from '../recorded-world.js';

@@ -2,23 +2,23 @@ import { Queue } from 'bullmq';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
-import { type Change, subscribeToChanges } from '../../../../shared/changes.js';
-import { gradingQueueName, requestGrading } from '../../../../shared/grading-job.js';
-import { newId } from '../../../../shared/identifiers.js';
-import { createLogger } from '../../../../shared/logger.js';
-import { connectRedis } from '../../../../shared/redis.js';
-import { queuePrefix } from '../../../../shared/redis-keys.js';
-import { connectMongo, type Mongo } from '../../../../shared/store/connect.js';
-import { createModel } from '../../../../shared/store/create-model.js';
-import { type StoredVerdict, ValidationStore } from '../../../../shared/store/model-validation.js';
-import type { Model } from '../../../../shared/store/models.js';
-import { prepareDatabase } from '../../../../shared/store/prepare.js';
-import { dayMs } from '../../../../shared/utc-day.js';
-import { dueVersions, gradeAndTell, lastNightMs } from '../../../../worker/grading/grade-models.js';
-import { startGradingLane } from '../../../../worker/grading/grading-lane.js';
+import { dayMs } from '../../../../shared/contract/dates.js';
+import { newId } from '../../../../shared/contract/identifiers.js';
+import { gradingQueueName, requestGrading } from '../../../../shared/messages/grading-job.js';
+import { createLogger } from '../../../../shared/process/logger.js';
+import { type Change, subscribeToChanges } from '../../../../shared/redis/changes.js';
+import { connectRedis } from '../../../../shared/redis/connect.js';
+import { queuePrefix } from '../../../../shared/redis/keys.js';
+import { connectMongo, type Mongo } from '../../../../shared/store/connection/connect.js';
+import { prepareDatabase } from '../../../../shared/store/connection/prepare-database.js';
+import type { Model } from '../../../../shared/store/models/models.js';
+import { createModel } from '../../../../shared/store/models/store-version.js';
+import { type StoredVerdict, ValidationStore } from '../../../../shared/store/validation/model-validation.js';
+import { dueVersions, gradeAndPublish, lastNightMs } from '../../../../worker/grading/job/grade-models.js';
+import { startGradingLane } from '../../../../worker/grading/job/grading-lane.js';
 import { eventually } from '../../../support/eventually.js';
-import { sampleBundle } from '../../../support/sample-bundle.js';
-import { type FreshDatabases, freshDatabases } from '../../../support/servers.js';
+import { sampleBundle } from '../../../support/models/sample-bundle.js';
+import { type FreshDatabases, freshDatabases } from '../../../support/service/servers.js';
 
 const hourMs = 60 * 60 * 1000;
 
@@ -120,17 +120,17 @@ describe('startGradingLane', () => {
     const deps = { database: mongo.database, clock, redis };
     const [rehearsed, plain] = [await newModel(), await newModel()];
     const one = { model: rehearsed, version: rehearsed.version };
-    const rehearsal = await gradeAndTell(deps, one, { asOfMs: nowMs + 1 });
+    const rehearsal = await gradeAndPublish(deps, one, { asOfMs: nowMs + 1 });
     expect(rehearsal).to.include({ isRehearsal: true });
     expect(rehearsal.verdict.grade?.as_of.getTime()).to.equal(nowMs + 1);
     expect(await verdictOf(rehearsed)).to.equal(undefined);
 
-    const { verdict } = await gradeAndTell(deps, one, { asOfMs: nowMs - 1 });
+    const { verdict } = await gradeAndPublish(deps, one, { asOfMs: nowMs - 1 });
     expect(await verdictOf(rehearsed)).to.deep.equal(verdict);
-    await gradeAndTell(deps, one, { asOfMs: nowMs + 100 * dayMs });
+    await gradeAndPublish(deps, one, { asOfMs: nowMs + 100 * dayMs });
     expect(await verdictOf(rehearsed)).to.deep.equal(verdict);
 
-    await gradeAndTell(deps, { model: plain, version: plain.version });
+    await gradeAndPublish(deps, { model: plain, version: plain.version });
     await eventually(() => {
       expect(changes.map(({ id }) => id)).to.deep.equal([rehearsed._id, plain._id]);
     });
@@ -139,7 +139,7 @@ describe('startGradingLane', () => {
   it('grades a version at start if its stored verdict is of a future date', async () => {
     const model = await newModel();
     const movedOn = { database: mongo.database, clock: { now: () => nowMs + 100 * dayMs }, redis };
-    await gradeAndTell(movedOn, { model, version: model.version });
+    await gradeAndPublish(movedOn, { model, version: model.version });
     await startLane();
     await eventually(async () => {
       expect((await verdictOf(model))?.grade?.as_of.getTime()).to.equal(nowMs);
@@ -157,7 +157,7 @@ describe('startGradingLane', () => {
     expect(await isDue(), 'imported today').to.equal(false);
     nowMs = night + hourMs;
     expect(await isDue(), 'never graded').to.equal(true);
-    await gradeAndTell(
+    await gradeAndPublish(
       { database: mongo.database, clock, redis: undefined },
       { model, version: model.version },
     );

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { projectFile } from '../../../../shared/project-root.js';
+import { projectFile } from '../../../../shared/process/project-root.js';
 import { mergeBands, sumOf } from '../../../../worker/grading/gates/merged-bands.js';
 import { cochranArmitage } from '../../../../worker/grading/statistics/cochran-armitage.js';
 import { normalUpperTail, poissonLowerTail } from '../../../../worker/grading/statistics/distributions.js';
@@ -15,7 +15,7 @@ import {
 } from '../../../../worker/grading/statistics/lift.js';
 import { leaveOut } from '../../../support/leave-out.js';
 
-/** Reference values of scipy and statsmodels, from scripts/validation/statistics_reference.py. */
+/** Reference values of scipy and statsmodels, from scripts/simulate/statistics_reference.py. */
 interface StatisticsReference {
   readonly normalUpperTail: readonly { readonly z: number; readonly p: number }[];
   readonly cochranArmitage: readonly {
@@ -123,7 +123,7 @@ describe('the statistics of validation', () => {
           'no Python with scipy and statsmodels was found',
           'pip install scipy statsmodels, for python3 or in an environment at .local/statistics',
         );
-      const script = projectFile('scripts/validation/statistics_reference.py');
+      const script = projectFile('scripts/simulate/statistics_reference.py');
       const { status, stdout, stderr } = spawnSync(python, [script], { encoding: 'utf8' });
       expect(status, stderr).to.equal(0);
       expectSameNumbers(JSON.parse(stdout), reference, '');

@@ -1,0 +1,120 @@
+import { hashSecret, isSameText, parseSecret } from '../../shared/contract/api-key.js';
+import { ApiError } from '../../shared/contract/errors.js';
+import type { ApiKey, ApiKeyStore } from '../../shared/store/accounts/api-keys.js';
+import { withMongoTimeout } from '../../shared/store/connection/mongo-errors.js';
+import { ShortCache } from '../scoring/workspace-cache.js';
+import type { AuthAttempts } from './auth-attempts.js';
+import type { Addressed } from './client-ip.js';
+
+const rememberedMs = 5_000;
+const maxReadMs = 3_000;
+const rememberedKeys = 10_000;
+const maxSecret = 200;
+const bearer = /^bearer +(\S+) *$/i;
+
+export interface AuthenticatorOptions {
+  readonly keys: ApiKeyStore;
+  readonly brand: string;
+  readonly pepper: string;
+  readonly unknownKeys: AuthAttempts;
+  /** The longest look-up, in ms; three seconds when left out. */
+  readonly timeoutMs?: number;
+}
+
+interface HashedSecret {
+  readonly secret: string;
+  readonly hash: string;
+}
+
+/** Nobody has this key. It is not remembered: whoever tries keys must not push out those that are in use. */
+class UnknownKey extends Error {}
+
+/**
+ * Finds the key that a caller holds: its form and checksum first, without a look-up, then its hash, remembered for at
+ * most five seconds and forgotten at once when the key is revoked.
+ */
+export class Authenticator {
+  private readonly cache: ShortCache<ApiKey>;
+  /** The last key of each connection, for as long as it is open: most send the same one in every call. */
+  private readonly lastOf = new WeakMap<Addressed['socket'], HashedSecret>();
+
+  constructor(private readonly options: AuthenticatorOptions) {
+    const timeoutMs = Math.min(maxReadMs, options.timeoutMs ?? maxReadMs);
+    this.cache = new ShortCache({
+      ttlMs: rememberedMs,
+      capacity: rememberedKeys,
+      load: async (hash) => {
+        const key = await withMongoTimeout(timeoutMs, () => options.keys.findByHash(hash));
+        if (key === undefined || !isSameText(key.hash, hash)) throw new UnknownKey();
+        return key;
+      },
+    });
+  }
+
+  /**
+   * The key in the Authorization header.
+   * @throws ApiError invalidApiKey when it is missing, malformed, revoked or unknown; rateLimited when too many unknown
+   * ones came from the same address
+   */
+  async authenticate(request: Addressed): Promise<ApiKey> {
+    const { authorization, 'x-api-key': elsewhere } = request.headers;
+    if (authorization === undefined || authorization === '') {
+      const notHere = elsewhere === undefined ? '' : '; X-API-Key is for webhooks alone';
+      throw invalid(`There is no API key: send "Authorization: Bearer <API_KEY>"${notHere}.`);
+    }
+    const secret = bearer.exec(authorization.slice(0, maxSecret + 'bearer '.length))?.[1];
+    if (secret === undefined) throw invalid('The Authorization header must be "Bearer <API_KEY>".');
+    return await this.find(secret, request);
+  }
+
+  /**
+   * The key with this secret.
+   * @param request that it came with
+   * @throws ApiError invalidApiKey, rateLimited
+   */
+  async find(secret: string, request: Addressed): Promise<ApiKey> {
+    const hash = this.hashOf(secret, request);
+    const { unknownKeys } = this.options;
+    const lookUp = () => this.cache.get(hash);
+    try {
+      // A key that was in use of late is never held up by what else comes from its address.
+      const key = await (this.cache.has(hash) ? lookUp() : unknownKeys.inTurn(request, hash, lookUp));
+      if (key.revoked_at === undefined) return key;
+    } catch (error) {
+      if (!(error instanceof UnknownKey)) throw error;
+      throw unknownKeys.refusalOf(request, hash, invalid('The API key is unknown.'));
+    }
+    throw invalid('The API key has been revoked.');
+  }
+
+  /** Forgets a key, by its hash. */
+  forget(hash: string): void {
+    this.cache.forget(hash);
+  }
+
+  invalidateAll(): void {
+    this.cache.clear();
+  }
+
+  /**
+   * The hash of a secret, worked out once for a connection that sends the same one in every call.
+   * @throws ApiError invalidApiKey when the secret is malformed
+   */
+  private hashOf(secret: string, { socket }: Addressed): string {
+    const last = this.lastOf.get(socket);
+    if (last?.secret === secret) return last.hash;
+    const { brand, pepper } = this.options;
+    if (parseSecret(secret, brand) === undefined) {
+      throw invalid(
+        secret.startsWith(`${brand}_sk_`)
+          ? 'The API key is malformed: check that it was copied whole.'
+          : `The API key is malformed: it does not begin with ${brand}_sk_. Send the key alone, with nothing before it.`,
+      );
+    }
+    const hash = hashSecret(secret, pepper);
+    this.lastOf.set(socket, { secret, hash });
+    return hash;
+  }
+}
+
+const invalid = (message: string): ApiError => new ApiError('invalidApiKey', message);

@@ -1,0 +1,128 @@
+import Router from '@koa/router';
+import Koa from 'koa';
+import { ApiError } from '../../shared/contract/errors.js';
+import type { LatestScores } from '../../shared/latest-scores/latest-scores.js';
+import type { Logger } from '../../shared/process/logger.js';
+import type { ErasureStore } from '../../shared/store/calls/erasures.js';
+import type { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
+import type { PredictionStore } from '../../shared/store/calls/predictions.js';
+import type { ModelStore } from '../../shared/store/models/models.js';
+import type { OutcomeStore } from '../../shared/store/validation/outcomes.js';
+import type { ValidationDailyStore } from '../../shared/store/validation/validation-daily.js';
+import { addDocumentation, type DocumentationOptions } from '../routes/docs.js';
+import { modelRoute, modelsRoute } from '../routes/models.js';
+import { outcomesRoute } from '../routes/outcomes.js';
+import type { ReadingDeps } from '../routes/reading.js';
+import { type ScoreRouteDeps, scoreRoute } from '../routes/score.js';
+import { eraseScoresRoute, scoreHistoryRoute } from '../routes/scores.js';
+import { usageRoute } from '../routes/usage.js';
+import { webhookScoreRoute } from '../routes/webhook-score.js';
+import { ExplainMethods } from '../scoring/explain-methods.js';
+import type { ModelVerdicts } from '../scoring/model-verdicts.js';
+import { scoreReplyWriter } from '../scoring/score-reply.js';
+import type { CallMetrics } from './metrics.js';
+import { deprecatedAlias, isAlias, markDeprecated } from './middleware/deprecated-alias.js';
+import { errorReply } from './middleware/error-reply.js';
+import { checkRequestHead } from './middleware/request-head.js';
+import { boundUnreadBody, boundUnreadReply } from './middleware/slow-clients.js';
+
+export interface AppOptions extends DocumentationOptions {
+  readonly score: ScoreRouteDeps;
+  readonly reading: ReadingDeps;
+  readonly verdicts: ModelVerdicts;
+  readonly predictions: PredictionStore;
+  readonly latest: LatestScores;
+  readonly outcomes: OutcomeStore;
+  readonly daily: ValidationDailyStore;
+  readonly idempotency: IdempotencyStore;
+  readonly erasures: ErasureStore;
+  readonly models: ModelStore;
+  readonly legacyAliases: 'serve' | 'gone';
+  readonly logger: Logger;
+  readonly metrics: CallMetrics;
+  /** Whether the gateway can do its work; a reason when it cannot. */
+  readonly readiness: () => Promise<string | undefined>;
+  /** Whether the gateway is about to stop: replies then end their connections. */
+  readonly isDraining: () => boolean;
+}
+
+/** The HTTP application: what is served where, read from top to bottom. */
+export function createApp(options: AppOptions): Koa {
+  const app = new Koa();
+  const router = new Router();
+
+  router.post('/v1/score', scoreRoute(options.score, scoreReplyWriter('conversion_likelihood')));
+  router.post('/v1/webhooks/score', webhookScoreRoute(options.score, 'conversion_likelihood'));
+  router.post(
+    '/score',
+    deprecatedAlias('/score', options.legacyAliases),
+    scoreRoute(options.score, scoreReplyWriter('probability')),
+  );
+  router.post(
+    '/webhooks/score',
+    deprecatedAlias('/webhooks/score', options.legacyAliases),
+    webhookScoreRoute(options.score, 'probability'),
+  );
+
+  const { reading } = options;
+  router.get('/v1/usage', usageRoute(reading, options.score.scoring.metering));
+  router.get('/v1/models', modelsRoute(reading, options.verdicts));
+  router.get(
+    '/v1/models/:model_id',
+    modelRoute(reading, options.verdicts, new ExplainMethods(options.score.scoring.dispatcher)),
+  );
+  router.get('/v1/scores/:crm_id', scoreHistoryRoute(reading, options.predictions));
+  router.delete('/v1/scores/:crm_id', eraseScoresRoute(reading, options));
+  router.post(
+    '/v1/outcomes',
+    outcomesRoute(reading, {
+      store: options.outcomes,
+      largeBodies: options.score.largeBodies,
+      ...options.score.receiving,
+    }),
+  );
+
+  addDocumentation(router, options);
+
+  router.get('/healthz', (context) => {
+    context.body = 'ok\n';
+  });
+  router.get('/readyz', async (context) => {
+    const reason = options.isDraining() ? 'stopping' : await options.readiness();
+    context.status = reason === undefined ? 200 : 503;
+    context.body = `${reason ?? 'ready'}\n`;
+  });
+
+  app.use(options.metrics.middleware());
+  app.use(async (context, next) => {
+    await next();
+    if (options.isDraining()) context.set('Connection', 'close');
+  });
+  // The way of a reply is as long as that of a body.
+  app.use(boundUnreadReply(options.score.receiving.limits.bodyTimeoutMs));
+  app.use(boundUnreadBody(options.score.receiving.limits.bodyTimeoutMs));
+  app.use(errorReply(options));
+  app.use(checkRequestHead());
+  app.use(router.routes());
+  app.use(refuseUnknown(router, options.legacyAliases));
+  app.on('error', (error: Error) =>
+    options.logger.debug({ error: error.message }, 'a reply could not be sent'),
+  );
+  return app;
+}
+
+/** 405 where the path exists with another method, else 404. That of an alias says that it is deprecated, as all of them. */
+function refuseUnknown(router: Router, aliases: 'serve' | 'gone'): Koa.Middleware {
+  return (context) => {
+    const layers = router.match(context.path, context.method).path;
+    const alias = layers.map(({ path }) => path).find(isAlias);
+    if (alias !== undefined) markDeprecated(context, alias, aliases);
+    const methods = layers.flatMap((layer) => layer.methods);
+    if (methods.length === 0)
+      throw new ApiError('notFound', `There is nothing at ${context.path.slice(0, 200)}.`);
+    const allow = [...new Set(methods)].join(', ');
+    throw new ApiError('methodNotAllowed', `${context.path} takes ${allow}, not ${context.method}.`, {
+      headers: { Allow: allow },
+    });
+  };
+}

@@ -1,0 +1,68 @@
+import type { Middleware } from 'koa';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { lanes } from '../../shared/messages/score-job.js';
+import type { Dispatcher } from '../dispatch/dispatcher.js';
+import type { CallVoider } from '../metering/void-calls.js';
+
+/** What balancers ask all the time is no call. */
+const probes: ReadonlySet<unknown> = new Set(['/healthz', '/readyz']);
+
+/** What the gateway counts of its calls, for Prometheus. No key, body, or field value is ever a label. */
+export class CallMetrics {
+  private readonly calls: Counter<'path' | 'status' | 'code'>;
+  private readonly durations: Histogram<'path'>;
+
+  constructor(registry: Registry) {
+    this.calls = new Counter({
+      name: 'leadscore_calls_total',
+      help: 'Calls answered, by path, status, and code of the error ("ok" where there is none).',
+      labelNames: ['path', 'status', 'code'],
+      registers: [registry],
+    });
+    this.durations = new Histogram({
+      name: 'leadscore_call_seconds',
+      help: 'Seconds from the first byte of a request to its answer, by path.',
+      labelNames: ['path'],
+      buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers: [registry],
+    });
+  }
+
+  /** Counts and times every call but probes. Paths that match no route are counted as one. */
+  middleware(): Middleware {
+    return async (context, next) => {
+      const startMs = performance.now();
+      await next();
+      const matched: unknown = context._matchedRoute;
+      if (probes.has(matched)) return;
+      const path = typeof matched === 'string' ? matched : 'other';
+      const code = typeof context.state.errorCode === 'string' ? context.state.errorCode : 'ok';
+      this.calls.inc({ path, status: String(context.status), code });
+      this.durations.observe({ path }, (performance.now() - startMs) / 1000);
+    };
+  }
+}
+
+/** What a gateway holds up at the moment of a scrape, for Prometheus. */
+export function observeGateway(
+  registry: Registry,
+  { dispatcher, callVoider }: { readonly dispatcher: Dispatcher; readonly callVoider: CallVoider },
+): void {
+  new Gauge({
+    name: 'leadscore_chunks_waiting',
+    help: 'Chunks of records that wait in this gateway for a place in a lane.',
+    labelNames: ['lane'],
+    registers: [registry],
+    collect() {
+      for (const lane of lanes) this.set({ lane }, dispatcher.waiting(lane));
+    },
+  });
+  new Gauge({
+    name: 'leadscore_calls_to_take_back',
+    help: 'Calls that were recorded too late to be answered and are still to be taken out of the ledger.',
+    registers: [registry],
+    collect() {
+      this.set(callVoider.pending);
+    },
+  });
+}

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import type { Middleware } from 'koa';
+import { withoutSecrets } from '../../../shared/contract/api-key.js';
+import { ApiError, messageOf } from '../../../shared/contract/errors.js';
+import type { Logger } from '../../../shared/process/logger.js';
+import { CallerGone } from '../../request/read-body.js';
+
+const ownRequestId = /^[A-Za-z0-9._:-]{1,128}$/;
+
+/** The caller's X-Request-Id when it has an allowed form, else a new one. */
+export const requestIdOf = (sent: string | undefined): string =>
+  sent !== undefined && ownRequestId.test(sent) ? sent : randomUUID();
+
+/** The V1Error envelope of an error. */
+export function errorEnvelope(error: ApiError, docsUrl: string): Record<string, unknown> {
+  const { code } = error.entry;
+  // What it quotes of the call may have half of a surrogate pair in it, which many readers of JSON refuse.
+  const message = withoutSecrets(error.message).toWellFormed();
+  return {
+    error: { code, message, docs_url: `${docsUrl}/errors#${code}` },
+    ...error.options.beside,
+  };
+}
+
+/** Gives every reply its X-Request-Id, and turns whatever is thrown further in into the envelope. */
+export function errorReply({
+  logger,
+  docsUrl,
+}: {
+  readonly logger: Logger;
+  readonly docsUrl: () => string;
+}): Middleware {
+  return async (context, next) => {
+    const requestId = requestIdOf(context.get('x-request-id') || undefined);
+    context.state.requestId = requestId;
+    context.set('X-Request-Id', requestId);
+    try {
+      await next();
+    } catch (thrown) {
+      if (thrown instanceof CallerGone) {
+        context.respond = false;
+        context.res.destroy();
+        return;
+      }
+      const error = asApiError(thrown);
+      if (error.entry.status >= 500) {
+        logger.error(
+          { requestId, path: context.path, error: error.options.cause ?? thrown },
+          messageOf(thrown),
+        );
+      }
+      context.state.errorCode = error.entry.code;
+      context.status = error.entry.status;
+      context.type = 'application/json';
+      context.body = JSON.stringify(errorEnvelope(error, docsUrl()));
+      // HTTP asks for it on every 401, whoever throws it.
+      if (context.status === 401) context.set('WWW-Authenticate', 'Bearer');
+      for (const [name, value] of Object.entries(error.options.headers ?? {})) context.set(name, value);
+      const { retryAfterSeconds } = error.options;
+      if (retryAfterSeconds !== undefined) context.set('Retry-After', String(retryAfterSeconds));
+    }
+  };
+}
+
+function asApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  const message = 'An unexpected error on the server. The call was not counted.';
+  return new ApiError('internalError', message, { cause: thrown, retryAfterSeconds: 1 });
+}

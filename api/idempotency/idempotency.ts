@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { ApiError } from '../../shared/contract/errors.js';
+import type { Clock } from '../../shared/process/clock.js';
+import type { Redis } from '../../shared/redis/connect.js';
+import { replayClaimKey } from '../../shared/redis/keys.js';
+import { integerReply, type LuaCommand, luaCommand } from '../../shared/redis/lua-command.js';
+import {
+  type IdempotencyStore,
+  type IdempotentReply,
+  idempotencyId,
+} from '../../shared/store/calls/idempotency.js';
+import { type Idempotency, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
+
+/** The body of a 200, and whether it was sent before. */
+export interface Reply {
+  readonly body: string;
+  readonly isReplay: boolean;
+}
+
+/** Another call was recorded under the same Idempotency-Key while this one ran; this one was not. */
+export class IdempotencyConflict extends Error {
+  override name = 'RecordedElsewhere';
+}
+
+export interface IdempotencyKeysOptions {
+  readonly redis: Redis;
+  readonly store: IdempotencyStore;
+  readonly clock: Clock;
+}
+
+interface IdempotentCall extends ScoringCall {
+  readonly idempotency: Idempotency;
+}
+
+const firstPollMs = 10;
+const maxPollMs = 250;
+/** Of a call's time, for the last look at what is kept: where less is left, it would end as MongoDB's silence. */
+const lastLookMs = 100;
+/** A claim outlives its call's deadline by this much, in case its holder has died. */
+const claimGraceMs = 1_000;
+
+/**
+ * Answers a call under an Idempotency-Key once. The truth is in MongoDB, written together with the ledger row, so that a
+ * replay is never counted even when Redis has been emptied; the claim in Redis only makes the second of two calls that
+ * run at the same time wait for the first.
+ */
+export class IdempotencyKeys {
+  private readonly dropClaim: LuaCommand<number>;
+
+  constructor(private readonly options: IdempotencyKeysOptions) {
+    this.dropClaim = luaCommand(options.redis, {
+      file: 'api/idempotency/drop-claim.lua',
+      reply: integerReply,
+    });
+  }
+
+  /**
+   * Runs `work`, or gives what was answered before under the same key.
+   * @throws ApiError unreadableRequest when the key was used with another body; what `work` throws
+   */
+  async once(call: ScoringCall, work: () => Promise<Reply>): Promise<Reply> {
+    if (!isIdempotent(call)) return await work();
+    const before = await this.replay(call);
+    if (before !== undefined) return before;
+    const claim = this.claimKey(call);
+    const replayed = await this.claimOrReplay(call, claim);
+    if (replayed !== undefined) return replayed;
+    try {
+      return (await this.replay(call)) ?? (await work());
+    } catch (error) {
+      const elsewhere = error instanceof IdempotencyConflict ? await this.replay(call) : undefined;
+      if (elsewhere !== undefined) return elsewhere;
+      throw error;
+    } finally {
+      this.dropClaim({ keys: [claim], args: [call.id] }).catch(() => undefined);
+    }
+  }
+
+  /**
+   * Makes the reply that is kept the one that is sent: the usage in it may have moved on since it was recorded.
+   * @param recorded what was kept with the ledger row; undefined for a call without an Idempotency-Key
+   */
+  async updateStoredReply(call: ScoringCall, recorded: string | undefined, body: string): Promise<Reply> {
+    if (recorded !== undefined && recorded !== body && isIdempotent(call)) {
+      // Where this fails the one that was recorded is replayed: the same scores, the usage of a moment before.
+      await this.options.store.amend(this.id(call), body, msUntil(call.deadline)).catch(() => undefined);
+    }
+    return { body, isReplay: false };
+  }
+
+  private async claimOrReplay(call: IdempotentCall, claim: string): Promise<Reply | undefined> {
+    for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, maxPollMs)) {
+      const claimMs = msUntil(call.deadline) + claimGraceMs;
+      if ((await this.options.redis.set(claim, call.id, 'PX', claimMs, 'NX')) === 'OK') return undefined;
+      const remainingMs = msUntil(call.deadline) - lastLookMs;
+      if (remainingMs <= 0) {
+        const message = `Another call with this ${call.idempotency.name} is still running.`;
+        throw new ApiError('internalError', message, { retryAfterSeconds: 1 });
+      }
+      await wait(Math.min(pollMs, remainingMs));
+      const reply = await this.replay(call);
+      if (reply !== undefined) return reply;
+    }
+  }
+
+  private async replay(call: IdempotentCall): Promise<Reply | undefined> {
+    const { store, clock } = this.options;
+    const stored = await store.find(this.id(call), clock.now(), msUntil(call.deadline));
+    if (stored === undefined) return undefined;
+    const reply = replayOf(stored, call.idempotency);
+    const stays =
+      stored.replayed_at !== undefined || (await store.markReplayed(stored, msUntil(call.deadline)));
+    return stays ? reply : undefined;
+  }
+
+  private id(call: IdempotentCall): string {
+    return idempotencyId(call.apiKey.organisation_id, call.bucket, call.idempotency.key);
+  }
+
+  private claimKey(call: IdempotentCall): string {
+    const digest = createHash('sha256').update(call.idempotency.key).digest('base64url');
+    return replayClaimKey(call.apiKey.organisation_id, call.bucket, digest);
+  }
+}
+
+const isIdempotent = (call: ScoringCall): call is IdempotentCall => call.idempotency !== undefined;
+
+function replayOf(stored: IdempotentReply, { bodyHash, name }: Idempotency): Reply {
+  if (stored.body_hash === bodyHash) return { body: stored.reply, isReplay: true };
+  throw new ApiError(
+    'unreadableRequest',
+    `This ${name} was used for a call with another body, or to another address: use a new one for each new call.`,
+  );
+}

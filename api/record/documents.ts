@@ -1,0 +1,132 @@
+import { ApiError } from '../../shared/contract/errors.js';
+import type { UsageReport } from '../../shared/contract/plans.js';
+import {
+  type CallDocument,
+  callDocuments,
+  documentBytes,
+  maxDocumentBytes,
+} from '../../shared/store/calls/call-documents.js';
+import { type IdempotentReply, idempotencyId, idempotencyMs } from '../../shared/store/calls/idempotency.js';
+import { type PredictionSlice, rowOf, slicesOf } from '../../shared/store/calls/prediction-slice.js';
+import type { ScoredRows } from '../dispatch/dispatcher.js';
+import type { CallReservation } from '../metering/metering.js';
+import type { AdmittedModel } from '../scoring/admission.js';
+import { msUntil, type ScoringCall } from '../scoring/scoring-call.js';
+
+/** A scored call that is to be recorded. */
+export interface ScoredCall {
+  readonly call: ScoringCall;
+  readonly model: AdmittedModel;
+  readonly rows: ScoredRows;
+  readonly reservation: CallReservation;
+  /** Writes the reply with a given usage. */
+  readonly writeWith: (usage: UsageReport) => string;
+}
+
+/** What is written of one call. */
+export interface CallEntry {
+  readonly timeoutMs: number;
+  readonly records: number;
+  readonly bytes: number;
+  readonly documents: readonly CallDocument[];
+  readonly reply: IdempotentReply | undefined;
+}
+
+/** The documents of several calls, to be written at once. */
+export const documentsOf = (entries: readonly CallEntry[]): CallDocument[] =>
+  entries.flatMap(({ documents }) => documents);
+
+/** Of the calls that are written at once, the time that the last of them has. */
+export const maxTimeoutMs = (entries: readonly CallEntry[]): number =>
+  Math.max(...entries.map(({ timeoutMs }) => timeoutMs));
+
+/** What is to be written of a scored call: its documents and, under an Idempotency-Key, its reply. */
+export function entryOf({ call, model, rows, reservation, writeWith }: ScoredCall): CallEntry {
+  const at = new Date(call.atMs);
+  const row = {
+    _id: call.id,
+    request_id: call.requestId,
+    org: call.apiKey.organisation_id,
+    key: call.apiKey._id,
+    bucket: call.bucket,
+    month: reservation.counter.month,
+    records: call.records.length,
+    model: model.id,
+    version: model.version,
+    at,
+  };
+  const slices = call.bucket === 'live' ? predictionsOf(call, { model, rows, at }) : [];
+  const documents = callDocuments(row, slices);
+  const bytes = bytesOfDocuments(documents, call.nameOfRecord);
+  const reply = replyOf(call, () => writeWith(reservation.usageIfSettled));
+  return {
+    timeoutMs: msUntil(call.deadline),
+    records: call.records.length,
+    // A character of a reply may be several bytes; most are one.
+    bytes: bytes + (reply?.reply.length ?? 0),
+    documents,
+    reply,
+  };
+}
+
+function predictionsOf(
+  call: ScoringCall,
+  { model, rows, at }: { readonly model: AdmittedModel; readonly rows: ScoredRows; readonly at: Date },
+): PredictionSlice[] {
+  return slicesOf({
+    callId: call.id,
+    org: call.apiKey.organisation_id,
+    model: model.id,
+    version: model.version,
+    at,
+    crmIds: call.records.map(({ crmId }) => crmId),
+    scores: rows.parts.flatMap(({ scores }) => scores),
+    likelihoods: rows.parts.flatMap(({ likelihoods }) => likelihoods),
+    fields: rows.fields,
+  });
+}
+
+function replyOf(call: ScoringCall, write: () => string): IdempotentReply | undefined {
+  if (call.idempotency === undefined) return undefined;
+  return {
+    _id: idempotencyId(call.apiKey.organisation_id, call.bucket, call.idempotency.key),
+    body_hash: call.idempotency.bodyHash,
+    call_id: call.id,
+    reply: write(),
+    expires_at: new Date(call.atMs + idempotencyMs),
+  };
+}
+
+/**
+ * The bytes of a call's documents together.
+ * @throws ApiError refusedRequest when one of them is larger than MongoDB takes
+ */
+export function bytesOfDocuments(
+  documents: readonly CallDocument[],
+  nameOf: (record: number) => string,
+): number {
+  let together = 0;
+  for (const document of documents) {
+    const bytes = documentBytes(document);
+    if (bytes > maxDocumentBytes) throw tooLarge(document, { bytes, nameOf });
+    together += bytes;
+  }
+  return together;
+}
+
+function tooLarge(
+  { _id, fields = [] }: CallDocument,
+  { bytes, nameOf }: { readonly bytes: number; readonly nameOf: (record: number) => string },
+): ApiError {
+  const first = rowOf(_id);
+  const last = first + fields.length - 1;
+  const records = last > first ? `${nameOf(first)} to ${nameOf(last)}` : nameOf(first);
+  return new ApiError(
+    'refusedRequest',
+    `${records}: the fields that the model knows, with what is stored of them, come to ${mebibytes(bytes)} MiB; ` +
+      `of up to a hundred records at most ${mebibytes(maxDocumentBytes)} MiB can be recorded. ` +
+      'Send shorter fields. Nothing of the call was counted.',
+  );
+}
+
+const mebibytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(2);

@@ -1,0 +1,126 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import type { Context } from 'koa';
+import { ApiError } from '../../shared/contract/errors.js';
+import type { BodyAccount } from './body-memory.js';
+
+/*
+ * The body of a request, read here and not by koa-bodyparser: that one turns a corrupt gzip body into a 500, never ends
+ * when a compressed upload is broken off, and parses forms where JSON is required.
+ */
+
+export interface BodyLimits {
+  /** Bytes, as sent and inflated. */
+  readonly maxBodyBytes: number;
+  /** For the last byte to arrive, in ms. */
+  readonly bodyTimeoutMs: number;
+}
+
+/** The caller hung up before the body was complete: there is nobody to answer. */
+export class CallerGone extends Error {
+  override name = 'CallerGone';
+}
+
+const inflate = promisify(gunzip);
+
+/**
+ * Reads a whole body, inflated.
+ * @param account is told what arrives, and refuses what is too much
+ * @throws ApiError refusedRequest when it is too large or too slow, unreadableRequest when its encoding is unknown or it
+ * does not inflate; CallerGone
+ */
+export async function readBody(
+  request: IncomingMessage,
+  limits: BodyLimits,
+  account: BodyAccount,
+): Promise<Buffer> {
+  const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+  const isGzip = encoding === 'gzip' || encoding === 'x-gzip';
+  if (!isGzip && encoding !== 'identity' && encoding !== '') {
+    throw unreadable(`The Content-Encoding must be gzip or absent, not "${encoding.slice(0, 40)}".`);
+  }
+  if (Number(request.headers['content-length'] ?? 0) > limits.maxBodyBytes) throw tooLarge(limits);
+  const sent = await collect(request, limits, account);
+  return isGzip ? await inflated(sent, limits) : sent;
+}
+
+/**
+ * The text of a body, without a byte order mark.
+ * @throws ApiError unreadableRequest when it is not UTF-8
+ */
+export function bodyText(body: Buffer): string {
+  if (!isUtf8(body)) throw unreadable('The body must be UTF-8.');
+  const hasMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+  return body.toString('utf8', hasMark ? 3 : 0);
+}
+
+function collect(request: IncomingMessage, limits: BodyLimits, account: BodyAccount): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    // Hung up while the key was looked up: neither 'end' nor 'close' will come any more.
+    if (request.destroyed) {
+      reject(new CallerGone('the caller hung up'));
+      return;
+    }
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const end = (finish: () => void) => {
+      clearTimeout(timer);
+      account.end();
+      request.off('data', take).off('end', done).off('close', gone).off('error', gone);
+      finish();
+    };
+    const timer = setTimeout(() => end(() => reject(tooSlow(limits))), limits.bodyTimeoutMs);
+    const take = (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > limits.maxBodyBytes) {
+        end(() => reject(tooLarge(limits)));
+        return;
+      }
+      chunks.push(chunk);
+      try {
+        account.add(chunk.length);
+      } catch (error) {
+        end(() => reject(error));
+      }
+    };
+    const done = () =>
+      end(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)));
+    const gone = () => end(() => reject(new CallerGone('the caller hung up')));
+    request.on('data', take).on('end', done).on('close', gone).on('error', gone);
+  });
+}
+
+async function inflated(sent: Buffer, limits: BodyLimits): Promise<Buffer> {
+  try {
+    return await inflate(sent, { maxOutputLength: limits.maxBodyBytes });
+  } catch (error) {
+    if (error instanceof RangeError) throw tooLarge(limits);
+    throw unreadable('The body is not what its Content-Encoding says: it does not inflate as gzip.');
+  }
+}
+
+const unreadable = (message: string): ApiError => new ApiError('unreadableRequest', message);
+
+const tooLarge = ({ maxBodyBytes }: BodyLimits): ApiError =>
+  new ApiError(
+    'refusedRequest',
+    `The body is larger than ${maxBodyBytes} bytes: send fewer records in each call, or less of each.`,
+  );
+
+const tooSlow = ({ bodyTimeoutMs }: BodyLimits): ApiError =>
+  new ApiError('refusedRequest', `The body did not arrive within ${bodyTimeoutMs / 1000} seconds.`, {
+    headers: { Connection: 'close' },
+  });
+
+/**
+ * Makes sure that a body is sent as JSON.
+ * @throws ApiError unreadableRequest for any other content type or charset, and where there is no body
+ */
+export function requireJson(context: Context): void {
+  const type = context.is('application/json');
+  if (type === null) throw new ApiError('unreadableRequest', 'The body is empty: send a JSON object.');
+  if (type === 'application/json' && /^(utf-?8)?$/i.test(context.request.charset)) return;
+  throw new ApiError('unreadableRequest', 'Send JSON: the Content-Type must be application/json, in UTF-8.');
+}

@@ -1,0 +1,115 @@
+import { ApiError } from '../../shared/contract/errors.js';
+import { hasLiveApi, isReadOnly } from '../../shared/contract/plans.js';
+import { isCleared, type Verdict } from '../../shared/contract/verdict.js';
+import type { KnownFields } from '../../shared/messages/field-slots.js';
+import type { Clock } from '../../shared/process/clock.js';
+import type { Organisation } from '../../shared/store/accounts/organisations.js';
+import type { Model } from '../../shared/store/models/models.js';
+import type { ModelVerdicts } from './model-verdicts.js';
+import type { ScoringCall } from './scoring-call.js';
+import type { Workspace, WorkspaceCache } from './workspace-cache.js';
+
+/** The model that a call will be scored with. */
+export interface AdmittedModel {
+  readonly id: string;
+  readonly version: string;
+  readonly knownFields: KnownFields;
+  /** The organisation's other models. */
+  readonly otherModelIds: readonly string[];
+}
+
+export interface Admitted {
+  readonly organisation: Organisation;
+  readonly model: AdmittedModel;
+  readonly verdict: Verdict;
+}
+
+export interface AdmissionOptions {
+  readonly workspaces: WorkspaceCache;
+  readonly verdicts: ModelVerdicts;
+  readonly clock: Clock;
+}
+
+/** Whether an organisation may score with a model now, in the order in which refusals are promised. */
+export class Admission {
+  constructor(private readonly options: AdmissionOptions) {}
+
+  /**
+   * Admits a call.
+   * @throws ApiError expiredReadOnly, quotaExceeded (a plan without API), modelNotFound, apiDisabled, deployBlocked
+   */
+  async admit(call: ScoringCall): Promise<Admitted> {
+    const workspace = await this.options.workspaces.workspaceFor(call.apiKey.organisation_id, call.modelId);
+    if (workspace === undefined)
+      throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
+    const { organisation } = workspace;
+    this.checkPlan(organisation, call);
+    const model = findModel(workspace, call.modelId);
+    if (!model.live_api) {
+      throw new ApiError(
+        'apiDisabled',
+        `Live API is off for "${model.name}": turn it on in the score's row under Activate, or with "leadscore model set ` +
+          `${model._id} --live-api on". Retrying does not clear it.`,
+      );
+    }
+    const verdict = await this.options.verdicts.of(model);
+    checkPolicy(organisation, model, verdict);
+    const compiled = await this.options.workspaces.manifest(model._id, model.version);
+    if (compiled === undefined) throw new Error(`version ${model.version} of ${model._id} is not stored`);
+    const otherModelIds = workspace.models.filter((other) => other !== model).map((other) => other._id);
+    const { knownFields } = compiled;
+    return {
+      organisation,
+      verdict,
+      model: { id: model._id, version: model.version, knownFields, otherModelIds },
+    };
+  }
+
+  private checkPlan(organisation: Organisation, call: ScoringCall): void {
+    if (isReadOnly(organisation, this.options.clock.now())) {
+      throw new ApiError(
+        'expiredReadOnly',
+        'The trial has ended and there is no subscription: scoring resumes on a paid plan. Reading still works.',
+      );
+    }
+    if (call.bucket === 'live' && !hasLiveApi(organisation)) {
+      throw new ApiError(
+        'quotaExceeded',
+        'The Free plan has no Live API: live keys score on Pro and above. An upgrade clears this, the next month does not.',
+      );
+    }
+  }
+}
+
+/**
+ * The model with an id in a workspace.
+ * @throws ApiError modelNotFound, in the same words whether it exists elsewhere or not
+ */
+export function findModel(workspace: Workspace, modelId: string): Model {
+  const model = workspace.models.find(
+    (candidate) => candidate._id === modelId && candidate.deleted_at === undefined,
+  );
+  if (model !== undefined) return model;
+  throw new ApiError('modelNotFound', 'There is no model with this model_id in the workspace of the key.');
+}
+
+function checkPolicy(organisation: Organisation, model: Model, verdict: Verdict): void {
+  if (organisation.policy !== 'block' || isCleared(verdict) || model.override !== undefined) return;
+  const gate = verdict.failing_gate === null ? '' : ` at the gate ${verdict.failing_gate}`;
+  throw new ApiError(
+    'deployBlocked',
+    `The deploy policy is block and the model's validation state is ${verdict.state}${gate}. ${wayPast(verdict)} ` +
+      `the refusal with "leadscore model set ${model._id} --override on --reason ...".`,
+    { beside: { validation: verdict } },
+  );
+}
+
+/** What clears a refusal, up to how an administrator lifts it. */
+function wayPast({ state, failing_gate: gate }: Verdict): string {
+  const orLifted = ', or an administrator lifts';
+  if (state === 'unresolved')
+    return `It clears when the model has been graded again and passes, which the worker pools do every night${orLifted}`;
+  const matures = 'It clears as predictions mature and the model passes its gates';
+  if (gate !== 'predictions_recorded') return `${matures}${orLifted}`;
+  return `${matures}; as refused calls record none, until there are enough of them an administrator must lift`;
+}

@@ -1,0 +1,148 @@
+import type { Context } from 'koa';
+import type { ExplainedRows, ScoredPart } from '../../shared/messages/score-job.js';
+import type { ScoredRows } from '../dispatch/dispatcher.js';
+import type { Reply } from '../idempotency/idempotency.js';
+import type { ScoreOutcome, WriteReply } from '../score-records.js';
+
+const tenThousandths = 10_000;
+const reasons = 3;
+/** Characters of a value that a sentence carries. */
+const maxInSentence = 100;
+
+/** One driver, as the workers write it. */
+interface Driver {
+  readonly place: number;
+  readonly contribution: number;
+  readonly value: string;
+}
+
+/**
+ * Writes what explains a row: `drivers` and `top_reason_1..3`, as members to be put after others. Every member of a
+ * driver is text, since some CRMs (Salesforce) cannot read members of mixed types.
+ * @param explained of one part; undefined when nobody asked
+ * @returns a function from the row in the part to its members, each with a comma before it; nothing when nobody asked
+ */
+export function driverMembers(explained: ExplainedRows | undefined): (row: number) => string {
+  if (explained === undefined) return () => '';
+  const forms = explained.fields.map(([field, label]) => ({
+    label,
+    head: `{"field":${JSON.stringify(field)},"value":`,
+    tail: `,"label":${JSON.stringify(label)}}`,
+  }));
+  return (row) => {
+    const drivers = driversOf(explained.drivers[row] ?? []);
+    const written = drivers.flatMap(({ place, contribution, value }) => {
+      const form = forms[place];
+      if (form === undefined) return [];
+      const number = (contribution / tenThousandths).toFixed(4);
+      const direction = contribution < 0 ? 'negative' : 'positive';
+      return `${form.head}${JSON.stringify(value)},"contribution":"${number}","direction":"${direction}"${form.tail}`;
+    });
+    let members = `,"drivers":[${written.join(',')}]`;
+    for (let rank = 0; rank < reasons; rank += 1) {
+      const driver = drivers[rank];
+      const reason = driver === undefined ? null : reasonOf(driver, forms[driver.place]?.label ?? '');
+      members += `,"top_reason_${rank + 1}":${JSON.stringify(reason)}`;
+    }
+    return members;
+  };
+}
+
+function driversOf(packed: readonly (number | string)[]): Driver[] {
+  const drivers: Driver[] = [];
+  for (let at = 0; at + 2 < packed.length; at += 3)
+    drivers.push({
+      place: Number(packed[at]),
+      contribution: Number(packed[at + 1]),
+      // Many readers of JSON refuse half of a surrogate pair, even escaped.
+      value: String(packed[at + 2]).toWellFormed(),
+    });
+  return drivers;
+}
+
+/** What is so and where it moves the score; never that the one is the cause of the other. */
+function reasonOf({ contribution, value }: Driver, label: string): string {
+  const state = value.trim() === '' ? 'is missing' : `is ${shortened(value)}`;
+  return `${label} ${state} (${contribution < 0 ? 'lowers' : 'raises'} the score)`;
+}
+
+function shortened(value: string): string {
+  const line = value.trim().replace(/\s+/g, ' ');
+  if (line.length <= maxInSentence) return line;
+  const kept = line.slice(0, maxInSentence - 1);
+  return `${/[\uD800-\uDBFF]$/.test(kept) ? kept.slice(0, -1) : kept}…`;
+}
+
+/** Sends the JSON of a 200, and says so when it was sent before. */
+export function sendReply(context: Context, { body, isReplay }: Reply): void {
+  if (isReplay) context.set('Idempotent-Replayed', 'true');
+  context.type = 'application/json';
+  context.body = body;
+}
+
+/** What the 0-1 likelihood is called: `probability` in the contract before v1. */
+export type LikelihoodName = 'conversion_likelihood' | 'probability';
+
+/**
+ * Writes a V1ScoreResponse. Rows are written by hand, from columns: building an object for each record first, to have it
+ * turned into text, costs twice as much.
+ */
+export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
+  // A reply that is kept under an Idempotency-Key is written twice, with other usage; its rows once.
+  const written = new WeakMap<ScoredRows, string>();
+  return (outcome) => {
+    const { call, verdict, usage } = outcome;
+    const tail = {
+      records_scored: call.records.length,
+      cache_hits: matchedCount(outcome),
+      usage,
+      validation: verdict,
+      ...(call.bucket === 'test' ? { test: true } : {}),
+    };
+    const head = `{"model_id":${JSON.stringify(call.modelId)},"scores":[`;
+    const rows = written.get(outcome.rows) ?? scoreRows(outcome, likelihoodName).join(',');
+    written.set(outcome.rows, rows);
+    return `${head}${rows}],${JSON.stringify(tail).slice(1)}`;
+  };
+}
+
+/** The rows of an outcome, each a V1ScoreRow as JSON, in the order of the call's records. */
+export function scoreRows({ call, rows }: ScoreOutcome, likelihoodName: LikelihoodName): string[] {
+  const written: string[] = [];
+  for (const part of rows.parts) {
+    const warnings = new Map(part.warnings);
+    const drivers = driverMembers(part.explained);
+    for (let index = 0; index < part.scores.length; index += 1) {
+      const crmId = call.records[written.length]?.crmId ?? null;
+      written.push(scoreRow(part, index, { crmId, warning: warnings.get(index), drivers, likelihoodName }));
+    }
+  }
+  return written;
+}
+
+function scoreRow(
+  part: ScoredPart,
+  index: number,
+  of: {
+    readonly crmId: string | null;
+    readonly warning: string | undefined;
+    readonly drivers: (index: number) => string;
+    readonly likelihoodName: LikelihoodName;
+  },
+): string {
+  const score = part.scores[index] ?? 0;
+  const likelihood = (part.likelihoods[index] ?? 0) / 10_000;
+  const previous = part.previous[index] ?? null;
+  let row = `{"score":${score},"${of.likelihoodName}":${likelihood},"enriched":${part.matched[index] === 1}`;
+  if (of.crmId !== null) row += `,"crm_id":${JSON.stringify(of.crmId)}`;
+  if (previous !== null) row += `,"previous_score":${previous},"delta":${score - previous}`;
+  row += of.drivers(index);
+  if (of.warning !== undefined) row += `,"warnings":${JSON.stringify([of.warning])}`;
+  return `${row}}`;
+}
+
+function matchedCount({ rows }: ScoreOutcome): number {
+  let count = 0;
+  for (const part of rows.parts) for (const matched of part.matched) count += matched;
+  return count;
+}

@@ -1,0 +1,103 @@
+import type { HttpReply } from './http-connections.js';
+
+/** One row of a reply. JSONL output also keeps members that are not listed here. */
+export interface ScoreRow {
+  readonly score: number;
+  readonly conversion_likelihood: number;
+  readonly enriched: boolean;
+  readonly crm_id?: string;
+  readonly previous_score?: number;
+  readonly delta?: number;
+  readonly warnings?: readonly string[];
+  readonly top_reason_1?: string | null;
+  readonly top_reason_2?: string | null;
+  readonly top_reason_3?: string | null;
+}
+
+/** V1Usage. */
+export interface ReplyUsage {
+  readonly current: number;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly in_grace: boolean;
+  readonly backstop: number | null;
+}
+
+/** V1Validation. */
+export interface ReplyValidation {
+  readonly state: string;
+  readonly summary: string;
+}
+
+/** The members of a 200 reply that the command uses. */
+export interface ScoreReply {
+  readonly scores: readonly ScoreRow[];
+  readonly usage?: ReplyUsage;
+  readonly validation?: ReplyValidation;
+}
+
+/** A failed call. `status` is 0 when there was no reply. */
+export interface ApiFailure {
+  /** `error.code`, or `unknown_reply` when the reply has no error envelope. */
+  readonly code: string;
+  readonly message: string;
+  readonly docsUrl: string | undefined;
+  readonly status: number;
+  readonly requestId: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+}
+
+/** Parses the reply to a call. A 200 without exactly `records` scores is a failure. */
+export function readReply(
+  reply: HttpReply,
+  records: number,
+): { reply: ScoreReply } | { failure: ApiFailure } {
+  const body = parse(reply.body);
+  if (reply.status === 200 && isScoreReply(body) && body.scores.length === records) return { reply: body };
+  const error = member(body, 'error');
+  const code = member(error, 'code');
+  const message = member(error, 'message');
+  const docsUrl = member(error, 'docs_url');
+  const retryAfter = Number(headerOf(reply, 'retry-after') ?? Number.NaN);
+  return {
+    failure: {
+      code: typeof code === 'string' ? code : 'unknown_reply',
+      message: typeof message === 'string' ? message : describeUnknown(reply),
+      docsUrl: typeof docsUrl === 'string' ? docsUrl : undefined,
+      status: reply.status,
+      requestId: headerOf(reply, 'x-request-id'),
+      retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : undefined,
+    },
+  };
+}
+
+/** The value of a header, or undefined if it is missing or repeated. */
+export function headerOf(reply: HttpReply, name: string): string | undefined {
+  const value = reply.headers[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Parses JSON; undefined when the text is invalid. */
+export function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** An own property of an object, or undefined. */
+export function member(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return Object.getOwnPropertyDescriptor(value, name)?.value;
+}
+
+function isScoreReply(body: unknown): body is ScoreReply {
+  const scores = member(body, 'scores');
+  return Array.isArray(scores) && scores.every((row) => typeof member(row, 'score') === 'number');
+}
+
+function describeUnknown({ status, body }: HttpReply): string {
+  const start = body.replace(/\s+/g, ' ').slice(0, 120);
+  return `the reply is not from this API (status ${status}${start === '' ? '' : `: ${start}`}). Check --url`;
+}

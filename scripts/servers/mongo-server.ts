@@ -1,0 +1,106 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Db, MongoClient, MongoServerError } from 'mongodb';
+import { acceptsConnections, deathOf, findMongod, type LocalServer, startServer } from './server-process.js';
+
+const replicaSet = 'rs0';
+const retryMs = 20;
+const minCacheGB = 0.25; // mongod's own minimum
+
+/** Error codes of MongoDB: https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
+const errorCodes = { AlreadyInitialized: 23, InvalidReplicaSetConfig: 93, NotYetInitialized: 94 } as const;
+
+export interface MongoOptions {
+  /** Data and log; created when missing. A second start on it finds the data. */
+  readonly directory: string;
+  /** A free port by default. It may differ from the directory's last port. */
+  readonly port?: number | undefined;
+  /** WiredTiger's cache; 0.25 by default. */
+  readonly cacheSizeGB?: number | undefined;
+}
+
+/**
+ * Starts a real mongod on loopback and waits until it is a writable primary. It is a replica set of one member, because
+ * transactions need one.
+ * @throws Error when no mongod is found, or with the end of its log when it does not start
+ */
+export async function startMongo(options: MongoOptions): Promise<LocalServer> {
+  const { directory, port, cacheSizeGB = minCacheGB } = options;
+  const dataDirectory = join(directory, 'db');
+  await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
+  const program = await findMongod();
+  const commandLine = (chosenPort: number): string[] => [
+    ...['--port', String(chosenPort), '--bind_ip', '127.0.0.1', '--nounixsocket', '--dbpath', dataDirectory],
+    ...[
+      '--replSet',
+      replicaSet,
+      '--oplogSize',
+      '128',
+      '--wiredTigerCacheSizeGB',
+      String(cacheSizeGB),
+      '--quiet',
+    ],
+    ...['--setParameter', 'diagnosticDataCollectionEnabled=false'],
+    ...['--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'], // no other member can take over
+  ];
+  return startServer(
+    { program, commandLine, logFile: join(directory, 'mongod.log'), ready: mongoReady },
+    port,
+  );
+}
+
+async function mongoReady(server: { port: number; pid: number; signal: AbortSignal }): Promise<string> {
+  const address = `127.0.0.1:${server.port}`;
+  while (!(await acceptsConnections(server.port))) await pause(retryMs, undefined, { signal: server.signal });
+  const client = new MongoClient(`mongodb://${address}/?directConnection=true`, {
+    serverSelectionTimeoutMS: 5000,
+  });
+  try {
+    const admin = client.db('admin');
+    const { pid } = await admin.command({ serverStatus: 1 });
+    // Another mongod took the port: this one is about to end.
+    if (Number(pid) !== server.pid) await deathOf(server.signal);
+    while (!(await isWritablePrimary(admin))) {
+      await settleReplicaSet({ admin, address });
+      await pause(retryMs, undefined, { signal: server.signal });
+    }
+    return `mongodb://${address}/?replicaSet=${replicaSet}`;
+  } finally {
+    await client.close();
+  }
+}
+
+async function isWritablePrimary(admin: Db): Promise<boolean> {
+  const reply = await admin.command({ hello: 1 });
+  return reply.isWritablePrimary === true;
+}
+
+/** Sends the first configuration or the new address, if mongod needs one to become primary. */
+async function settleReplicaSet({ admin, address }: { admin: Db; address: string }): Promise<void> {
+  const members = [{ _id: 0, host: address }];
+  try {
+    await admin.command({ replSetGetStatus: 1 });
+  } catch (error) {
+    if (!(error instanceof MongoServerError)) throw error;
+    if (error.code === errorCodes.NotYetInitialized) await initiate({ admin, members });
+    else if (error.code === errorCodes.InvalidReplicaSetConfig) await moveMember({ admin, members });
+    else throw error;
+  }
+}
+
+type Members = { _id: number; host: string }[];
+
+async function initiate({ admin, members }: { admin: Db; members: Members }): Promise<void> {
+  try {
+    await admin.command({ replSetInitiate: { _id: replicaSet, members } });
+  } catch (error) {
+    // A mongod that is still reading its configuration also reports NotYetInitialized.
+    if (!(error instanceof MongoServerError && error.code === errorCodes.AlreadyInitialized)) throw error;
+  }
+}
+
+async function moveMember({ admin, members }: { admin: Db; members: Members }): Promise<void> {
+  const { config } = await admin.command({ replSetGetConfig: 1 });
+  await admin.command({ replSetReconfig: { ...config, version: config.version + 1, members }, force: true });
+}

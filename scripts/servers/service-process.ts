@@ -1,0 +1,90 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { childEnvironment } from '../../shared/config/config.js';
+import { projectFile } from '../../shared/process/project-root.js';
+
+/** A gateway or a worker pool as a separate process. */
+export interface ServiceProcess {
+  readonly pid: number;
+  readonly process: ChildProcess;
+  /** The gateway's address; undefined for a pool. */
+  readonly url: string | undefined;
+  /** Resolves with the signal or exit code. */
+  readonly ended: Promise<string>;
+  /** SIGTERM, then waits; SIGKILL after 35 s. */
+  stop(): Promise<void>;
+}
+
+export type ServiceKind = 'gateway' | 'worker';
+
+/** This process's own output, nothing, or a file descriptor. */
+export type ServiceLog = 'inherit' | 'ignore' | number;
+
+export interface ServiceOptions {
+  readonly kind: ServiceKind;
+  /** Changes to this process's environment. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly log: ServiceLog;
+  readonly readyTimeoutMs?: number;
+}
+
+const entryFiles = { gateway: 'dist/api/main.js', worker: 'dist/worker/main.js' } as const;
+const quietStopMs = 35_000;
+
+/**
+ * Starts a gateway or a worker pool and waits until it reports that it is ready.
+ * @throws Error when it ends first, or is not ready in time and was killed
+ */
+export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
+  const { kind, environment, log, readyTimeoutMs = 60_000 } = options;
+  const child = fork(projectFile(entryFiles[kind]), {
+    env: childEnvironment({ ...environment, ...(kind === 'worker' ? { KEY_PEPPER: undefined } : {}) }),
+    stdio: ['ignore', log, log === 'ignore' ? 'ignore' : log, 'ipc'],
+    execArgv: ['--enable-source-maps'],
+  });
+  const ended = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+  const url = await readyUrl(child, { kind, ended, readyTimeoutMs });
+  if (child.pid === undefined) throw new Error(`the ${kind} has no process id`);
+  return { pid: child.pid, process: child, url, ended, stop: () => stopProcess(child, ended) };
+}
+
+async function readyUrl(
+  child: ChildProcess,
+  { kind, ended, readyTimeoutMs }: { kind: string; ended: Promise<string>; readyTimeoutMs: number },
+): Promise<string | undefined> {
+  const ready = new Promise<string | undefined>((resolve) => {
+    child.on('message', (message) => {
+      if (typeof message !== 'object' || message === null || !('kind' in message) || message.kind !== 'ready')
+        return;
+      resolve('url' in message && typeof message.url === 'string' ? message.url : undefined);
+    });
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`the ${kind} was not ready within ${readyTimeoutMs / 1000} s`)),
+      readyTimeoutMs,
+    );
+  });
+  const early = ended.then((how) => {
+    throw new Error(`the ${kind} ended before it was ready (${how}). See its log.`);
+  });
+  early.catch(() => undefined);
+  try {
+    return await Promise.race([ready, late, early]);
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function stopProcess(child: ChildProcess, ended: Promise<string>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  const force = setTimeout(() => child.kill('SIGKILL'), quietStopMs);
+  await ended;
+  clearTimeout(force);
+}

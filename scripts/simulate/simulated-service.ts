@@ -1,0 +1,90 @@
+import { closeSync, openSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { messageOf } from '../../shared/contract/errors.js';
+import { connectMongo, type Db } from '../../shared/store/connection/connect.js';
+import { prepareDatabase } from '../../shared/store/connection/prepare-database.js';
+import { createWorkspace, type Workspace } from '../demo/tour/demo-workspace.js';
+import { privateServers } from '../servers/private-servers.js';
+import { type ServiceProcess, startService } from '../servers/service-process.js';
+
+const keys = { keyBrand: 'leadscore', keyPepper: 'pepper-of-a-simulation' };
+
+/** Real databases, a real worker pool, and a gateway at any date. */
+export interface SimulatedService {
+  readonly database: Db;
+  readonly redis: Redis;
+  readonly workspace: Workspace;
+  /** Replaces the gateway by one whose clock shows this time. */
+  gatewayAt(nowMs: number): Promise<ServiceProcess>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts its own databases in a temporary directory and a pool of one worker. Creates an organisation with the demo's model.
+ * @param startMs creation date of the organisation
+ */
+export async function startSimulatedService(startMs: number): Promise<SimulatedService> {
+  const stops: (() => unknown)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const each of stops.splice(0).reverse()) await each();
+  };
+  try {
+    const directory = await mkdtemp(join(tmpdir(), 'leadscore-simulation-'));
+    stops.push(() => rm(directory, { recursive: true, force: true }));
+    const servers = await privateServers({ directory, keep: false });
+    stops.push(() => servers.stop());
+    const mongo = await connectMongo(servers.mongoUrl, { name: 'leadscore-simulation' });
+    stops.push(() => mongo.client.close());
+    await prepareDatabase(mongo.database);
+    const redis = new Redis(servers.redisUrl);
+    stops.push(() => redis.disconnect());
+    const environment = {
+      REDIS_URL: servers.redisUrl,
+      MONGODB_URL: servers.mongoUrl,
+      PORT: '0',
+      ADMIN_PORT: '0',
+      WORKER_ADMIN_PORT: '0',
+      WORKERS: '1',
+      LOG_LEVEL: 'error',
+      KEY_BRAND: keys.keyBrand,
+      KEY_PEPPER: keys.keyPepper,
+    };
+    const logFile = join(directory, 'service.log');
+    const log = openSync(logFile, 'a', 0o600);
+    stops.push(() => closeSync(log));
+    const start = (kind: 'gateway' | 'worker', settings: Readonly<Record<string, string>> = {}) =>
+      startService({ kind, environment: { ...environment, ...settings }, log }).catch(
+        async (cause: unknown) => {
+          const logged = await readFile(logFile, 'utf8');
+          throw new Error(`${messageOf(cause)}\n${logged.slice(-2_000)}`, { cause });
+        },
+      );
+    const pool = await start('worker');
+    stops.push(() => pool.stop());
+    const workspace = await createWorkspace({
+      mongoUrl: servers.mongoUrl,
+      config: keys,
+      records: 10_000,
+      now: new Date(startMs),
+    });
+    let gateway: ServiceProcess | undefined;
+    stops.push(() => gateway?.stop());
+    return {
+      database: mongo.database,
+      redis,
+      workspace,
+      stop,
+      gatewayAt: async (nowMs) => {
+        await gateway?.stop();
+        gateway = await start('gateway', { CLOCK_OFFSET_MS: String(Math.round(nowMs - Date.now())) });
+        return gateway;
+      },
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

@@ -1,0 +1,216 @@
+import { isIP } from 'node:net';
+import {
+  type AddressKind,
+  isOnThisMachine,
+  mongoAddresses,
+  redisAddresses,
+  webAddresses,
+} from './addresses.js';
+
+/**
+ * The one place that reads the environment. Every variable is checked here, once, at start; a wrong one is named.
+ * `.env.example` lists them with their defaults.
+ */
+
+export interface Config extends WorkerConfig {
+  /** What API keys are hashed with. */
+  readonly keyPepper: string;
+}
+
+/** The settings of a process that never sees an API key. */
+export interface WorkerConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly adminPort: number;
+  readonly workerAdminPort: number;
+  /** Undefined when not set: `npm start` then runs private servers, the CLI looks for them. */
+  readonly redisUrl: string | undefined;
+  readonly mongoUrl: string | undefined;
+  /** Without a trailing slash. Undefined when not set: the gateway then speaks of the address it listens on. */
+  readonly baseUrl: string | undefined;
+  readonly docsUrl: string | undefined;
+  readonly keyBrand: string;
+  /** Addresses and ranges (`10.0.0.0/8`) of balancers whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+  /** Worker processes of one pool. */
+  readonly workers: number;
+  readonly requestTimeoutMs: number;
+  readonly webhookTimeoutMs: number;
+  readonly bodyTimeoutMs: number;
+  readonly maxBodyBytes: number;
+  readonly legacyAliases: 'serve' | 'gone';
+  readonly logLevel: string;
+  readonly retentionDays: number;
+  /** Moves the service's idea of now; rehearsals and tests only. */
+  readonly clockOffsetMs: number;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Used where KEY_PEPPER is not set and the database is on this machine: enough to try things, not to run them. */
+const developmentPepper = 'leadscore-development-pepper';
+
+/** A setting that cannot be used; the message names the variable and what it must be. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+/**
+ * The settings of this process.
+ * @param environment variables by name; the process's own by default
+ * @param cores what WORKERS defaults to
+ * @throws ConfigError naming the first variable that cannot be used
+ */
+export function readConfig(environment: Environment = process.env, cores = 2): Config {
+  const config = readWorkerConfig(environment, cores);
+  return Object.freeze({ ...config, keyPepper: new Reader(environment).pepper(config.mongoUrl) });
+}
+
+/** As `readConfig`, without the pepper, which workers are not to know. */
+export function readWorkerConfig(environment: Environment = process.env, cores = 2): WorkerConfig {
+  const read = new Reader(environment);
+  return Object.freeze({
+    host: read.text('HOST', '127.0.0.1'),
+    port: read.integer('PORT', 8080, 0, 65535),
+    adminPort: read.integer('ADMIN_PORT', 9464, 0, 65535),
+    workerAdminPort: read.integer('WORKER_ADMIN_PORT', 9465, 0, 65535),
+    redisUrl: read.url('REDIS_URL', redisAddresses),
+    mongoUrl: read.url('MONGODB_URL', mongoAddresses),
+    baseUrl: read.url('BASE_URL', webAddresses)?.replace(/\/+$/, ''),
+    docsUrl: read.url('DOCS_URL', webAddresses)?.replace(/\/+$/, ''),
+    keyBrand: read.matching(
+      'KEY_BRAND',
+      'leadscore',
+      /^[a-z][a-z0-9]{0,30}$/,
+      '1-31 lower-case letters and digits',
+    ),
+    trustedProxies: read.addresses('TRUSTED_PROXIES'),
+    workers: read.integer('WORKERS', cores, 1, 256),
+    requestTimeoutMs: read.integer('REQUEST_TIMEOUT_MS', 10_000, 100, 300_000),
+    webhookTimeoutMs: read.integer('WEBHOOK_TIMEOUT_MS', 8_000, 100, 300_000),
+    bodyTimeoutMs: read.integer('BODY_TIMEOUT_MS', 30_000, 100, 600_000),
+    maxBodyBytes: read.integer('MAX_BODY_BYTES', 8 * 1024 * 1024, 1024, 256 * 1024 * 1024),
+    legacyAliases: read.choice('LEGACY_ALIASES', ['serve', 'gone'] as const),
+    logLevel: read.choice('LOG_LEVEL', [
+      'info',
+      'silent',
+      'fatal',
+      'error',
+      'warn',
+      'debug',
+      'trace',
+    ] as const),
+    retentionDays: read.integer('RETENTION_DAYS', 760, 1, 36_500),
+    clockOffsetMs: read.integer('CLOCK_OFFSET_MS', 0, -3_200_000_000_000, 3_200_000_000_000),
+  });
+}
+
+/**
+ * The environment for a child process: this process's own with some variables set or, by undefined, left out.
+ * @param changes variables by name
+ */
+export function childEnvironment(changes: Environment): Record<string, string> {
+  const merged = { ...process.env, ...changes };
+  return Object.fromEntries(
+    Object.entries(merged).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
+
+/** The settings that a worker process reads; it is given their variables and no others. */
+export type ChildConfig = Pick<WorkerConfig, keyof typeof variablesOfChild>;
+
+const variablesOfChild = {
+  redisUrl: 'REDIS_URL',
+  mongoUrl: 'MONGODB_URL',
+  logLevel: 'LOG_LEVEL',
+  retentionDays: 'RETENTION_DAYS',
+} as const satisfies Partial<Record<keyof WorkerConfig, string>>;
+
+/** What a worker process is given: what it reads itself, and what Node and the system need. */
+const namesForWorkers: ReadonlySet<string> = new Set([
+  ...Object.values(variablesOfChild),
+  ...['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'TZ', 'LANG', 'LC_ALL', 'SystemRoot', 'LD_LIBRARY_PATH'],
+  ...['NODE_ENV', 'NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'NODE_V8_COVERAGE', 'SSL_CERT_FILE', 'SSL_CERT_DIR'],
+]);
+
+/** The environment of a process that runs customers' models: no pepper, and nothing else that it does not need. */
+export function workerEnvironment(environment: Environment = process.env): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && namesForWorkers.has(entry[0]),
+    ),
+  );
+}
+
+/**
+ * Turns off what ONNX Runtime reports to its maker: the file names, graph names and hashes of models, and how often they
+ * run. It reads the environment itself, when the first session of a process is made.
+ */
+export function silenceOnnxRuntime(): void {
+  process.env.ORT_DISABLE_TELEMETRY = '1';
+}
+
+class Reader {
+  constructor(private readonly environment: Environment) {}
+
+  text(name: string, fallback: string): string {
+    const value = this.environment[name];
+    return value === undefined || value === '' ? fallback : value;
+  }
+
+  integer(name: string, fallback: number, least: number, most: number): number {
+    const text = this.text(name, String(fallback));
+    const value = Number(text);
+    if (/^-?\d+$/.test(text) && value >= least && value <= most) return value;
+    throw new ConfigError(`${name} must be a whole number from ${least} to ${most}, but is "${text}"`);
+  }
+
+  choice<const Choice extends string>(name: string, choices: readonly [Choice, ...Choice[]]): Choice {
+    const text = this.text(name, choices[0]);
+    const found = choices.find((choice) => choice === text);
+    if (found !== undefined) return found;
+    throw new ConfigError(`${name} must be one of ${choices.join(', ')}, but is "${text}"`);
+  }
+
+  matching(name: string, fallback: string, pattern: RegExp, description: string): string {
+    const text = this.text(name, fallback);
+    if (pattern.test(text)) return text;
+    throw new ConfigError(`${name} must be ${description}, but is "${text}"`);
+  }
+
+  /** The message does not show the address: it may hold a password. */
+  url(name: string, { protocols, isRight, form }: AddressKind): string | undefined {
+    const text = this.text(name, '');
+    if (text === '') return undefined;
+    if (!protocols.some((protocol) => text.startsWith(protocol)))
+      throw new ConfigError(`${name} must be an address that starts with ${protocols.join(' or ')}`);
+    if (isRight(text)) return text;
+    throw new ConfigError(`${name} cannot be read: it must be ${form}`);
+  }
+
+  addresses(name: string): string[] {
+    const entries = this.text(name, '')
+      .split(',')
+      .map((entry) => entry.trim());
+    return entries.filter((entry) => {
+      if (entry === '') return false;
+      const [address = '', bits] = entry.split('/');
+      const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+      if (most > 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= most))) return true;
+      throw new ConfigError(
+        `${name} must be addresses or ranges such as 10.0.0.0/8, with commas, but has "${entry}"`,
+      );
+    });
+  }
+
+  pepper(mongoUrl: string | undefined): string {
+    const pepper = this.text('KEY_PEPPER', '');
+    if (pepper.trim().length >= 16) return pepper;
+    if (pepper !== '')
+      throw new ConfigError('KEY_PEPPER must have at least 16 characters, without spaces at its ends');
+    if (mongoUrl === undefined || isOnThisMachine(mongoUrl)) return developmentPepper;
+    throw new ConfigError(
+      'KEY_PEPPER must be set: API keys are stored as hashes made with it (16 characters or more)',
+    );
+  }
+}

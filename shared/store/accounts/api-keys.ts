@@ -1,0 +1,77 @@
+import type { Collection, Db } from 'mongodb';
+import { hashSecret, type KeyKind, newSecret } from '../../contract/api-key.js';
+import { newId } from '../../contract/identifiers.js';
+import type { KeySettings } from './key-settings.js';
+
+/** One document of `api_keys`. The secret is not stored. */
+export interface ApiKey {
+  readonly _id: string;
+  /** HMAC-SHA256 of the secret, base64url; unique. */
+  readonly hash: string;
+  readonly organisation_id: string;
+  readonly kind: KeyKind;
+  readonly name: string;
+  /** Scoring calls accepted in any second. */
+  readonly rate_per_second: number;
+  readonly created_at: Date;
+  readonly revoked_at?: Date;
+}
+
+export const defaultRatePerSecond = 10;
+
+export interface NewApiKey extends KeySettings {
+  readonly organisationId: string;
+  readonly kind: KeyKind;
+  readonly name: string;
+  readonly ratePerSecond: number;
+  readonly now: Date;
+}
+
+/** The API keys, looked up by the hash of their secret. */
+export class ApiKeyStore {
+  private readonly collection: Collection<ApiKey>;
+
+  constructor(database: Db) {
+    this.collection = database.collection<ApiKey>('api_keys');
+  }
+
+  async prepare(): Promise<void> {
+    await this.collection.createIndex({ hash: 1 }, { unique: true });
+    await this.collection.createIndex({ organisation_id: 1, created_at: 1 });
+  }
+
+  /** Creates a key. The secret cannot be read again later. */
+  async create(key: NewApiKey): Promise<{ key: ApiKey; secret: string }> {
+    const secret = newSecret(key.brand, key.kind);
+    const document: ApiKey = {
+      _id: newId('key'),
+      hash: hashSecret(secret, key.pepper),
+      organisation_id: key.organisationId,
+      kind: key.kind,
+      name: key.name,
+      rate_per_second: key.ratePerSecond,
+      created_at: key.now,
+    };
+    await this.collection.insertOne(document);
+    return { key: document, secret };
+  }
+
+  /** Finds a key by its hash, including revoked keys. */
+  async findByHash(hash: string): Promise<ApiKey | undefined> {
+    return (await this.collection.findOne({ hash })) ?? undefined;
+  }
+
+  /** Revokes a key for ever; a second revocation keeps the first time. Undefined if there is no such key. */
+  async revoke(keyId: string, now: Date): Promise<ApiKey | undefined> {
+    await this.collection.updateOne(
+      { _id: keyId, revoked_at: { $exists: false } },
+      { $set: { revoked_at: now } },
+    );
+    return (await this.collection.findOne({ _id: keyId })) ?? undefined;
+  }
+
+  /** The keys of an organisation, oldest first. */
+  list(organisationId: string): Promise<ApiKey[]> {
+    return this.collection.find({ organisation_id: organisationId }).sort({ created_at: 1 }).toArray();
+  }
+}

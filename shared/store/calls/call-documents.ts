@@ -1,0 +1,160 @@
+import type { Db } from 'mongodb';
+import { UnusableServer } from '../../process/start-step.js';
+import { createClustered, type WriteOptions } from '../connection/connect.js';
+import { duplicateKey } from '../connection/mongo-errors.js';
+import { callsCollection, type PredictionSlice } from './prediction-slice.js';
+import type { LedgerRow } from './usage-ledger.js';
+
+/** A document of the collection `calls`, as it is written. */
+export type CallDocument = (LedgerRow & Partial<PredictionSlice>) | PredictionSlice;
+
+/** The documents that record a call; a call of a test key has no slices. */
+export function callDocuments(row: LedgerRow, slices: readonly PredictionSlice[]): CallDocument[] {
+  const [first, ...others] = slices;
+  if (first === undefined) return [row];
+  // Copied member by member, because spreading the row costs ten times as much.
+  const document = {
+    _id: row._id,
+    request_id: row.request_id,
+    org: row.org,
+    key: row.key,
+    bucket: row.bucket,
+    month: row.month,
+    records: row.records,
+    model: row.model,
+    version: row.version,
+    at: row.at,
+    crm_ids: first.crm_ids,
+    scores: first.scores,
+    likelihoods: first.likelihoods,
+    fields: first.fields,
+    without_crm_id: first.without_crm_id,
+    erased: first.erased,
+  } satisfies Record<keyof (Omit<LedgerRow, 'voided_at'> & PredictionSlice), unknown>;
+  return [document, ...others];
+}
+
+/** Result of writing documents independently of one another. */
+export interface WriteReport {
+  /** Indexes of the documents whose `_id` existed before. */
+  readonly duplicates: readonly number[];
+  /** Errors of the documents that MongoDB refused, by index. */
+  readonly refused: ReadonlyMap<number, Error>;
+  /** Whether a majority of the replica set has the writes. */
+  readonly isConfirmed: boolean;
+}
+
+interface InsertReply {
+  readonly writeErrors?: readonly {
+    readonly index: number;
+    readonly code: number;
+    readonly errmsg: string;
+  }[];
+  readonly writeConcernError?: unknown;
+}
+
+/** Collections of calls before the first release. */
+const preReleaseCollections = ['predictions', 'usage_ledger'];
+
+/** The database holds calls in a format from before the first release. */
+export class PreReleaseDatabase extends UnusableServer {
+  override name = 'PreReleaseDatabase';
+
+  constructor() {
+    super(
+      'this database was written by a pre-release Leadscore, which stored calls in another format: use another ' +
+        'database, or drop this one (npm start and npm run demo keep theirs in .local/data)',
+    );
+  }
+}
+
+/** Writes the collection `calls`, which `UsageLedger` and `PredictionStore` read. */
+export class CallDocuments {
+  constructor(private readonly database: Db) {}
+
+  /**
+   * Creates the collection, clustered by `_id`, which saves writing one B-tree.
+   * @throws PreReleaseDatabase
+   */
+  async prepare(): Promise<void> {
+    for (const name of preReleaseCollections)
+      if ((await this.database.collection(name).findOne()) !== null) throw new PreReleaseDatabase();
+    await createClustered(this.database, callsCollection);
+  }
+
+  /** Writes documents within a transaction, which fails if one of them exists. */
+  async insert(documents: readonly CallDocument[], options: WriteOptions): Promise<void> {
+    for (const command of inCommands(documents)) await this.database.command(insertion(command), options);
+  }
+
+  /**
+   * Writes documents independently of one another, with `w: majority`.
+   * @param documents at most as many as one command can hold
+   * @throws the driver's error: any of the documents may have been written
+   */
+  async insertEach(documents: readonly CallDocument[], signal: AbortSignal): Promise<WriteReport> {
+    const command = { ...insertion(documents), writeConcern: { w: 'majority' } };
+    const { writeErrors = [], writeConcernError }: InsertReply = await this.database.command(command, {
+      signal,
+    });
+    const refused = writeErrors.filter(({ code }) => code !== duplicateKey);
+    return {
+      duplicates: writeErrors.flatMap(({ index, code }) => (code === duplicateKey ? index : [])),
+      refused: new Map(refused.map(({ index, errmsg }) => [index, new Error(errmsg)])),
+      isConfirmed: writeConcernError === undefined,
+    };
+  }
+}
+
+/** A plain command costs half of `insertMany`, which first computes the BSON size of each document. */
+const insertion = (documents: readonly CallDocument[]) => ({
+  insert: callsCollection,
+  documents,
+  ordered: false,
+});
+
+/** The columns that make a document large: up to two strings a record. */
+interface TextColumns {
+  readonly crm_ids?: readonly (string | null)[];
+  readonly fields?: readonly (string | null)[];
+}
+
+const mebibyte = 1024 * 1024;
+/** MongoDB's limit of a document or command is 16 MiB; 64 KiB are reserved because sizes are estimates. */
+export const maxDocumentBytes = 16 * mebibyte - 64 * 1024;
+/** Limit of a command with several documents: half of MongoDB's, because sizes are estimates. */
+export const maxCommandBytes = 8 * mebibyte;
+
+/** Estimated bytes of a document without its columns. */
+const documentOverhead = 1_024;
+/** Estimated bytes of a record without its strings. */
+const recordOverhead = 64;
+
+/** Upper estimate of a document's BSON size, from the lengths of its strings. */
+export function documentBytes(document: TextColumns): number {
+  let bytes = documentOverhead;
+  for (const text of document.fields ?? []) bytes += recordOverhead + Buffer.byteLength(text ?? '');
+  for (const text of document.crm_ids ?? []) bytes += Buffer.byteLength(text ?? '');
+  return bytes;
+}
+
+/** Splits documents into the fewest commands that respect the limit, in order. */
+export function inCommands<Document extends TextColumns>(
+  documents: readonly Document[],
+): (readonly Document[])[] {
+  if (documents.length <= 1) return [documents];
+  const commands: Document[][] = [];
+  let command: Document[] = [];
+  let together = 0;
+  for (const document of documents) {
+    const bytes = documentBytes(document);
+    together += bytes;
+    if (command.length === 0 || together > maxCommandBytes) {
+      command = [];
+      commands.push(command);
+      together = bytes;
+    }
+    command.push(document);
+  }
+  return commands;
+}

@@ -1,0 +1,129 @@
+import { dayNumber, dayStartMs } from '../../contract/dates.js';
+import { callIdFloor, maxArrivalMs } from '../../contract/identifiers.js';
+
+/**
+ * The collection of scored calls. The first document of a call holds its ledger row (`LedgerRow`) and its
+ * first hundred predictions (`PredictionSlice`). Each further hundred is a document without a ledger row. So
+ * a call of up to a hundred records is written atomically without a transaction.
+ */
+export const callsCollection = 'calls';
+
+/**
+ * Up to a hundred scored records of one call, in columns and in the order of the call. It is a document of
+ * `calls` or a part of one (see call-documents.ts). One document a record would cost the database three to
+ * four times as much. Append only, except that the erasure of a lead sets its entries of `crm_ids` and
+ * `fields` to null.
+ */
+export interface PredictionSlice {
+  /**
+   * The call id for the first slice; for further ones, the call id and the row of the first record (`<call
+   * id>.0100`). Ids sort in the order of predictions.
+   */
+  readonly _id: string;
+  readonly org: string;
+  readonly model: string;
+  readonly version: string;
+  readonly at: Date;
+  /** One a record; null if the record had none or was erased. */
+  readonly crm_ids: readonly (string | null)[];
+  readonly scores: readonly number[];
+  /** Conversion likelihoods in ten-thousandths. */
+  readonly likelihoods: readonly number[];
+  /**
+   * The cells that each record was scored from, as JSON by field slot of (model, version); null if erased.
+   */
+  readonly fields: readonly (string | null)[];
+  /** Number of records without a crm_id. */
+  readonly without_crm_id: number;
+  /** Number of erased records. */
+  readonly erased: number;
+}
+
+/** The members that the first slice adds to its call's ledger row, in the form of `$unset`. */
+export const sliceColumns = {
+  crm_ids: 1,
+  scores: 1,
+  likelihoods: 1,
+  fields: 1,
+  without_crm_id: 1,
+  erased: 1,
+} as const;
+
+/** Larger slices make reads slower: for the fields of one record, MongoDB reads the whole document. */
+const maxSliceRecords = 100;
+
+/** The id of a prediction: the call id and the row of the record (`<call id>.0107`). */
+export const predictionId = (callId: string, row: number): string =>
+  `${callId}.${String(row).padStart(4, '0')}`;
+
+/** The id of the slice whose first record has this row. */
+const sliceIdOf = (callId: string, row: number): string => (row === 0 ? callId : predictionId(callId, row));
+
+/** The call id of a prediction or slice. */
+export function callIdOf(id: string): string {
+  const dot = id.indexOf('.');
+  return dot < 0 ? id : id.slice(0, dot);
+}
+
+/** The range of ids of a call's slices without the first. In ASCII the slash follows the full stop. */
+export const furtherSlicesOf = (callId: string): { readonly $gt: string; readonly $lt: string } => ({
+  $gt: `${callId}.`,
+  $lt: `${callId}/`,
+});
+
+/** The row of a prediction, or of a slice's first record, within its call. */
+export function rowOf(id: string): number {
+  const dot = id.indexOf('.');
+  return dot < 0 ? 0 : Number(id.slice(dot + 1));
+}
+
+/** The slice that holds a prediction, and the index in its columns. */
+export function placeOf(id: string): { readonly sliceId: string; readonly index: number } {
+  const row = rowOf(id);
+  const index = row % maxSliceRecords;
+  return { sliceId: sliceIdOf(callIdOf(id), row - index), index };
+}
+
+/**
+ * Lower bound of the prediction ids that retention keeps; ids of earlier days sort below it.
+ * @param retentionDays days to keep in addition to the UTC day of `nowMs`
+ */
+export const firstKeptId = (nowMs: number, retentionDays: number): string =>
+  callIdFloor(dayStartMs(dayNumber(nowMs) - retentionDays) - maxArrivalMs);
+
+/** The validation band of a score, 0-4: scores 0-19, 20-39, 40-59, 60-79, 80-100. */
+export const bandOf = (score: number): number => Math.min(4, Math.floor(score / 20));
+
+/** The scored records of a call, in columns of equal length. */
+export interface ScoredColumns {
+  readonly callId: string;
+  readonly org: string;
+  readonly model: string;
+  readonly version: string;
+  readonly at: Date;
+  readonly crmIds: readonly (string | null)[];
+  readonly scores: readonly number[];
+  readonly likelihoods: readonly number[];
+  readonly fields: readonly string[];
+}
+
+/** Splits the columns of a call into slices. */
+export function slicesOf(call: ScoredColumns): PredictionSlice[] {
+  const { callId, org, model, version, at } = call;
+  const slices: PredictionSlice[] = [];
+  for (let row = 0; row < call.scores.length; row += maxSliceRecords) {
+    const end = row + maxSliceRecords;
+    const crmIds = call.crmIds.slice(row, end);
+    slices.push({
+      _id: sliceIdOf(callId, row),
+      ...{ org, model, version, at },
+      crm_ids: crmIds,
+      scores: call.scores.slice(row, end),
+      likelihoods: call.likelihoods.slice(row, end),
+      fields: call.fields.slice(row, end),
+      without_crm_id: crmIds.reduce((count, crmId) => count + (crmId === null ? 1 : 0), 0),
+      erased: 0,
+    });
+  }
+  return slices;
+}

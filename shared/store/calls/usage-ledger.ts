@@ -1,0 +1,195 @@
+import { type Collection, type Db, MongoBulkWriteError, MongoServerError } from 'mongodb';
+import { type Clock, machineClock } from '../../process/clock.js';
+import type { CounterSnapshot, LedgerView } from '../../quota/ledger-view.js';
+import type { UsageBucket, UsageCounter } from '../../redis/keys.js';
+import type { WriteOptions } from '../connection/connect.js';
+import { duplicateKey, maxTimeExpired, withMongoTimeout } from '../connection/mongo-errors.js';
+import { callsCollection, furtherSlicesOf, sliceColumns } from './prediction-slice.js';
+import { UsageRollups } from './usage-rollups.js';
+
+/**
+ * The ledger row of one call that was answered with 200: the source of truth of metering. Append only. Its
+ * document in `calls` also holds the first predictions of the call (see call-documents.ts).
+ */
+export interface LedgerRow {
+  /** The call id. */
+  readonly _id: string;
+  /** The caller's X-Request-Id, or the call id. */
+  readonly request_id: string;
+  readonly org: string;
+  readonly key: string;
+  readonly bucket: UsageBucket;
+  /** `YYYY-MM`, UTC. */
+  readonly month: string;
+  readonly records: number;
+  readonly model: string;
+  readonly version: string;
+  readonly at: Date;
+  /** Only on a void row, which has no other members but `_id`. */
+  readonly voided_at?: Date;
+}
+
+/** All members of a row and its predictions, in the form of `$unset`. */
+const allMembers = {
+  request_id: 1,
+  org: 1,
+  key: 1,
+  bucket: 1,
+  month: 1,
+  records: 1,
+  model: 1,
+  version: 1,
+  at: 1,
+  ...sliceColumns,
+} as const;
+const readTimeoutMs = 10_000;
+const snapshotTimeoutMs = 30_000; // MongoDB reads 0.5 to 1 million calls of a month a second
+const maxFenceMs = 300;
+
+export class UsageLedger implements LedgerView {
+  private readonly collection: Collection<LedgerRow>;
+  private readonly rollups: UsageRollups;
+
+  constructor(
+    database: Db,
+    private readonly clock: Clock = machineClock(),
+  ) {
+    this.collection = database.collection<LedgerRow>(callsCollection);
+    this.rollups = new UsageRollups(database);
+  }
+
+  async prepare(): Promise<void> {
+    // Covers sums and snapshots. Documents without a bucket are further slices of a call, not ledger rows.
+    await this.collection.createIndex(
+      { org: 1, bucket: 1, month: 1, at: 1, records: 1, _id: 1 },
+      { partialFilterExpression: { bucket: { $exists: true } } },
+    );
+    await this.collection.createIndex(
+      { voided_at: 1 },
+      { expireAfterSeconds: 60 * 60, partialFilterExpression: { voided_at: { $exists: true } } },
+    );
+  }
+
+  /**
+   * Voids a call, so that it is not counted now or later. An existing row becomes void and loses its
+   * predictions. Without a row, a void one is inserted as a fence, so that a commit of the call still in
+   * flight fails. Void rows expire after an hour.
+   */
+  async voidCall(callId: string, options: WriteOptions): Promise<void> {
+    const row = await this.collection.findOneAndUpdate(
+      { _id: callId },
+      { $set: { voided_at: new Date() }, $unset: allMembers },
+      {
+        ...options,
+        upsert: true,
+        returnDocument: 'before',
+        projection: { org: 1, bucket: 1, month: 1, at: 1 },
+      },
+    );
+    // A row that was void already has only its id.
+    if (row?.at !== undefined) {
+      const counter = { organisationId: row.org, bucket: row.bucket, month: row.month };
+      await this.rollups.noteVoid(counter, { atMs: row.at.getTime(), nowMs: this.clock.now() }, options);
+    }
+    await this.collection.deleteMany({ _id: furtherSlicesOf(callId) }, options);
+  }
+
+  /** The sum of a counter's records, from a covered query. */
+  async sum({ organisationId, bucket, month }: UsageCounter): Promise<number> {
+    const [total] = await this.collection
+      .aggregate<{ records: number }>(
+        [
+          { $match: { org: organisationId, bucket, month } },
+          { $group: { _id: null, records: { $sum: '$records' } } },
+        ],
+        { readConcern: 'majority' },
+      )
+      .toArray();
+    return total?.records ?? 0;
+  }
+
+  /** Adds older calls to the roll-up of a counter, so that `snapshot` need not read them. */
+  async advanceRollup(counter: UsageCounter): Promise<void> {
+    await this.rollups.advance(counter, { nowMs: this.clock.now() });
+  }
+
+  /**
+   * The sum of a counter and its calls of the last `recentMs` before `nowMs`. Both come from one aggregation,
+   * so that they agree about each call that is newer than the roll-up.
+   */
+  async snapshot(
+    counter: UsageCounter,
+    { recentMs, nowMs }: { readonly recentMs: number; readonly nowMs: number },
+  ): Promise<CounterSnapshot> {
+    const { organisationId, bucket, month } = counter;
+    const recent = { $gte: ['$at', new Date(nowMs - recentMs)] };
+    const rollup = await withMongoTimeout(readTimeoutMs, (signal) => this.rollups.read(counter, signal));
+    // One result document a recent call: a single array of them could exceed 16 MiB for a busy organisation.
+    const sums = await withMongoTimeout(snapshotTimeoutMs, (signal) =>
+      this.collection
+        .aggregate<{ readonly _id: string | null; readonly records: number }>(
+          [
+            { $match: { org: organisationId, bucket, month, at: { $gte: rollup.before } } },
+            { $group: { _id: { $cond: [recent, '$_id', null] }, records: { $sum: '$records' } } },
+          ],
+          { readConcern: 'majority', signal },
+        )
+        .toArray(),
+    );
+    return {
+      records: sums.reduce((total, { records }) => total + records, rollup.records),
+      recent: sums.flatMap(({ _id, records }) => (_id === null ? [] : { callId: _id, records })),
+    };
+  }
+
+  /** The calls among these that have a row that is not void, by majority read. */
+  async recordedCalls(callIds: readonly string[]): Promise<Set<string>> {
+    const rows = await withMongoTimeout(readTimeoutMs, (signal) =>
+      this.collection
+        .find(
+          { _id: { $in: [...callIds] }, voided_at: { $exists: false } },
+          { projection: { _id: 1 }, readConcern: 'majority', signal },
+        )
+        .toArray(),
+    );
+    return new Set(rows.map((row) => row._id));
+  }
+
+  /** The models that these calls scored with. */
+  async modelsOf(callIds: readonly string[]): Promise<string[]> {
+    const rows = await withMongoTimeout(readTimeoutMs, (signal) =>
+      this.collection
+        .find(
+          { _id: { $in: [...callIds] }, voided_at: { $exists: false } },
+          { projection: { _id: 0, model: 1 }, signal },
+        )
+        .toArray(),
+    );
+    return [...new Set(rows.map((row) => row.model))];
+  }
+
+  /**
+   * Inserts a void row for each call that has none, as a fence. Waits at most 300 ms for a transaction that
+   * is about to write the same row. MongoDB keeps the transaction of a dead gateway open for a minute.
+   * @returns the calls that have a row that is not void
+   */
+  async fenceCalls(callIds: readonly string[]): Promise<Set<string>> {
+    const rows = callIds.map((callId) => ({ _id: callId, voided_at: new Date() }) as LedgerRow);
+    const options = { ordered: false, writeConcern: { w: 'majority' }, maxTimeMS: maxFenceMs } as const;
+    await withMongoTimeout(readTimeoutMs, () => this.collection.insertMany(rows, options)).catch(
+      (error: unknown) => {
+        if (!isExpected(error)) throw error;
+      },
+    );
+    return await this.recordedCalls(callIds);
+  }
+}
+
+/** A row exists already, or an open transaction may write one. */
+function isExpected(error: unknown): boolean {
+  if (!(error instanceof MongoServerError)) return false;
+  if (error.code === maxTimeExpired) return true;
+  if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined)
+    return false;
+  return error.result.getWriteErrors().every(({ code }) => code === duplicateKey || code === maxTimeExpired);
+}

@@ -1,0 +1,162 @@
+import {
+  type ClientSession,
+  type Db,
+  type Document,
+  MongoClient,
+  MongoServerError,
+  MongoServerSelectionError,
+  ReadPreference,
+} from 'mongodb';
+import { messageOf } from '../../contract/errors.js';
+import { retryAtStart, UnusableServer } from '../../process/start-step.js';
+import { collectionExists, missingRights } from './mongo-errors.js';
+
+export type { ClientSession, Db, MongoClient } from 'mongodb';
+
+/** Options of a write within a transaction. */
+export interface WriteOptions {
+  readonly session: ClientSession;
+  /** Aborts the write at its deadline; the driver's own `timeoutMS` has no effect. */
+  readonly signal: AbortSignal;
+}
+
+/** The connections of this process to MongoDB, and its database. */
+export interface Mongo {
+  readonly client: MongoClient;
+  readonly database: Db;
+}
+
+export interface MongoConnectionOptions {
+  /** Name of the client in MongoDB's log. */
+  readonly name: string;
+  /** 20 by default. */
+  readonly maxPoolSize?: number;
+  /** Time limit for finding a primary that answers reads; 10 s by default. */
+  readonly maxWaitMs?: number;
+}
+
+const defaultDatabaseName = 'leadscore';
+/** AuthenticationFailed, MechanismUnavailable, and Atlas's code for either. */
+const loginErrors: ReadonlySet<number> = new Set([18, 334, 8000]);
+
+const noReplicaSet =
+  'MONGODB_URL names a MongoDB that is not a replica set: start it with --replSet and run rs.initiate()';
+const notInitiated = 'MONGODB_URL names a MongoDB whose replica set is not initiated: run rs.initiate()';
+const anotherReplicaSet =
+  'MongoDB answered, but is not a member of the replica set that MONGODB_URL names: check replicaSet=, and that the ' +
+  'server was started with --replSet and initiated with rs.initiate()';
+
+/**
+ * Connects to MongoDB and checks that it answers, has transactions, and lets this process read. The database
+ * is the one in the URL, else `leadscore`. Reads go to the primary even if the URL says otherwise, because a
+ * transaction cannot read from a secondary.
+ * @param url MONGODB_URL
+ * @throws Error that says what to check, without any password
+ */
+export async function connectMongo(
+  url: string,
+  { name, maxPoolSize = 20, maxWaitMs = 10_000 }: MongoConnectionOptions,
+): Promise<Mongo> {
+  const client = clientOf(url, { name, maxPoolSize, maxWaitMs });
+  try {
+    const database = await retryAtStart(() => opened(client, AbortSignal.timeout(maxWaitMs)), {
+      maxWaitMs,
+      isFinal,
+    });
+    return { client, database };
+  } catch (error) {
+    await client.close();
+    throw error instanceof UnusableServer ? error : new Error(explained(error, url), { cause: error });
+  }
+}
+
+async function opened(client: MongoClient, signal: AbortSignal): Promise<Db> {
+  await client.connect();
+  requireTransactions(await client.db('admin').command({ hello: 1 }, { signal }));
+  const database = client.db(databaseName(client));
+  // The server answers `hello` to any user, so only a read shows a missing right.
+  await database.collection('settings').findOne({}, { projection: { _id: 1 }, signal });
+  return database;
+}
+
+function clientOf(
+  url: string,
+  { name, maxPoolSize, maxWaitMs }: Required<MongoConnectionOptions>,
+): MongoClient {
+  try {
+    return new MongoClient(url, {
+      appName: name,
+      maxPoolSize,
+      serverSelectionTimeoutMS: maxWaitMs,
+      ignoreUndefined: true,
+      retryWrites: true,
+      readPreference: ReadPreference.primary,
+    });
+  } catch (error) {
+    // No `cause`: the driver's message may show the URL with its password.
+    throw new Error(`MONGODB_URL cannot be used: ${withoutSecrets(messageOf(error), url)}`);
+  }
+}
+
+function requireTransactions({ setName, msg, isreplicaset }: Document): void {
+  if (setName !== undefined || msg === 'isdbgrid') return;
+  throw new UnusableServer(isreplicaset === true ? notInitiated : noReplicaSet);
+}
+
+/** Waiting does not help when MongoDB refuses the login or a right. */
+const isFinal = (error: unknown): boolean => isLoginError(error) || missingRights(error) !== undefined;
+
+const isLoginError = (error: unknown): boolean =>
+  error instanceof MongoServerError && loginErrors.has(Number(error.code));
+
+function explained(error: unknown, url: string): string {
+  const reason = withoutSecrets(messageOf(error), url);
+  const missing = missingRights(error);
+  if (missing !== undefined) return missing;
+  if (isLoginError(error))
+    return `MongoDB did not let this process in: check the user and the password in MONGODB_URL (${reason})`;
+  if (error instanceof MongoServerError) return `MongoDB answered with an error: ${reason}`;
+  const topology = error instanceof MongoServerSelectionError ? error.reason : undefined;
+  const servers = [...(topology?.servers.values() ?? [])];
+  // The driver drops servers that belong to no replica set or to another one.
+  if (topology?.type === 'ReplicaSetNoPrimary' && servers.length === 0) return anotherReplicaSet;
+  if (servers.some(({ type }) => type === 'RSGhost')) return notInitiated;
+  if (servers.some(({ type }) => type.startsWith('RS')))
+    return `MongoDB answered, but has no primary that takes writes: check its replica set (${reason})`;
+  return `MongoDB did not answer: check MONGODB_URL, and that the server is running as a replica set (${reason})`;
+}
+
+/** Removes the password and the option values of a URL from a message, where they are whole words. */
+function withoutSecrets(message: string, url: string): string {
+  const password = /^[^:]*:\/\/[^:@]*:([^@]*)@/.exec(url)?.[1] ?? '';
+  const values = [...url.matchAll(/[?&][^=&]*=([^&]*)/g)].map(([, value = '']) => value);
+  return [password, ...values]
+    .flatMap((value) => [value, decoded(value)])
+    .filter((value) => value !== '')
+    .sort((one, other) => other.length - one.length)
+    .reduce((text, value) => text.split(new RegExp(`(?<!\\w)${escaped(value)}(?!\\w)`)).join('...'), message);
+}
+
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function databaseName(client: MongoClient): string {
+  const named = client.options.dbName;
+  return named === undefined || named === 'test' ? defaultDatabaseName : named;
+}
+
+/** Creates a collection clustered by `_id`, unless it exists. */
+export async function createClustered(database: Db, name: string): Promise<void> {
+  try {
+    await database.createCollection(name, { clusteredIndex: { key: { _id: 1 }, unique: true } });
+  } catch (error) {
+    if (!(error instanceof MongoServerError && error.code === collectionExists)) throw error;
+  }
+}

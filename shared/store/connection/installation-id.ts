@@ -1,0 +1,28 @@
+import type { Db } from 'mongodb';
+import { randomBase62 } from '../../contract/identifiers.js';
+import { withMongoTimeout } from './mongo-errors.js';
+
+interface StoredInstallation {
+  readonly _id: 'installation';
+  readonly id: string;
+}
+
+const timeoutMs = 5_000;
+
+/**
+ * A random id of this database, which a backup keeps. The first caller creates it.
+ * @throws the driver's error, or MongoTimeout after five seconds
+ */
+export async function installationId(database: Db): Promise<string> {
+  const stored = await withMongoTimeout(timeoutMs, () =>
+    database
+      .collection<StoredInstallation>('settings')
+      .findOneAndUpdate(
+        { _id: 'installation' },
+        { $setOnInsert: { id: randomBase62(16) } },
+        { upsert: true, returnDocument: 'after', writeConcern: { w: 'majority' } },
+      ),
+  );
+  if (stored === null) throw new Error('MongoDB returned no installation id after creating it');
+  return stored.id;
+}

@@ -1,0 +1,42 @@
+import type { Db } from 'mongodb';
+import { messageOf } from '../../contract/errors.js';
+import { retryAtStart } from '../../process/start-step.js';
+import { ApiKeyStore } from '../accounts/api-keys.js';
+import { CallDocuments, PreReleaseDatabase } from '../calls/call-documents.js';
+import { IdempotencyStore } from '../calls/idempotency.js';
+import { PredictionStore } from '../calls/predictions.js';
+import { UsageLedger } from '../calls/usage-ledger.js';
+import { ModelStore } from '../models/models.js';
+import { OutcomeStore } from '../validation/outcomes.js';
+import { ValidationDailyStore } from '../validation/validation-daily.js';
+import { missingRights } from './mongo-errors.js';
+
+/**
+ * Creates the clustered collections and all indexes. Idempotent, also when several processes run it at once.
+ * @throws PreReleaseDatabase; Error that names the missing right, or the last error after 15 s of retries
+ */
+export async function prepareDatabase(database: Db): Promise<void> {
+  try {
+    await retryAtStart(() => prepareOnce(database), {
+      isFinal: (error) => missingRights(error) !== undefined,
+    });
+  } catch (error) {
+    if (error instanceof PreReleaseDatabase) throw error;
+    const reason =
+      missingRights(error) ?? `MongoDB collections and indexes could not be created: ${messageOf(error)}`;
+    throw new Error(reason, { cause: error });
+  }
+}
+
+async function prepareOnce(database: Db): Promise<void> {
+  await new CallDocuments(database).prepare();
+  await Promise.all([
+    new ApiKeyStore(database).prepare(),
+    new ModelStore(database).prepare(),
+    new PredictionStore(database).prepare(),
+    new UsageLedger(database).prepare(),
+    new IdempotencyStore(database).prepare(),
+    new OutcomeStore(database).prepare(),
+    new ValidationDailyStore(database).prepare(),
+  ]);
+}

@@ -1,0 +1,142 @@
+import type { Abortable, Collection, Db, DeleteOptions, ObjectId } from 'mongodb';
+import { bundleDigest, goldenFile, manifestFile, parseJson } from '../../bundle/bundle-files.js';
+import type { Manifest } from '../../bundle/manifest/manifest.js';
+import { withMongoTimeout } from '../connection/mongo-errors.js';
+import { BundleStorage } from './bundle-storage.js';
+
+/** One document of `model_versions`: one version of a model. Immutable. */
+export interface ModelVersion {
+  /** `<model id>:<version>` */
+  readonly _id: string;
+  readonly model_id: string;
+  readonly version: string;
+  readonly organisation_id: string;
+  /** `manifest.json` as text, because BSON does not allow every key that an author may use. */
+  readonly manifest: string;
+  /** See `bundleDigest`. */
+  readonly digest: string;
+  /** Ids in the GridFS bucket `bundles`. */
+  readonly files: { readonly onnx: ObjectId; readonly covers?: ObjectId; readonly golden?: ObjectId };
+  readonly imported_at: Date;
+}
+
+/** A bundle read from the store. */
+export interface StoredBundle {
+  readonly manifest: Manifest;
+  readonly onnx: Buffer;
+  readonly covers?: Buffer;
+  readonly golden?: Buffer;
+  readonly digest: string;
+}
+
+/** Limit of one call to MongoDB or one file. */
+export const versionTimeoutMs = 30_000;
+
+/**
+ * Reads the manifest of a version; undefined if the version does not exist.
+ * @throws the driver's error, or MongoTimeout
+ */
+export async function loadManifest(
+  database: Db,
+  modelId: string,
+  version: string,
+): Promise<Manifest | undefined> {
+  const document = await withMongoTimeout(versionTimeoutMs, (signal) =>
+    versions(database).findOne({ _id: versionId(modelId, version) }, { projection: { manifest: 1 }, signal }),
+  );
+  return document === null ? undefined : manifestOf(document);
+}
+
+/**
+ * Reads a version with its files and verifies its digest; undefined if the version does not exist.
+ * @throws Error if a file is missing or the digest does not match; the driver's error, or MongoTimeout
+ */
+export async function loadBundle(
+  database: Db,
+  modelId: string,
+  version: string,
+): Promise<StoredBundle | undefined> {
+  const document = await withMongoTimeout(versionTimeoutMs, (signal) =>
+    versions(database).findOne({ _id: versionId(modelId, version) }, { signal }),
+  );
+  if (document === null) return undefined;
+  const storage = bundleStorage(database);
+  const fetched = (id: ObjectId | undefined) => (id === undefined ? undefined : storage.download(id));
+  const { files, digest } = document;
+  const [onnx, covers, golden] = await Promise.all([
+    storage.download(files.onnx),
+    fetched(files.covers),
+    fetched(files.golden),
+  ]);
+  const manifest = manifestOf(document);
+  const members = new Map([
+    [manifestFile, Buffer.from(document.manifest)],
+    [manifest.onnx.file, onnx],
+  ]);
+  if (covers !== undefined && manifest.explain?.kind === 'tree') members.set(manifest.explain.covers, covers);
+  if (golden !== undefined) members.set(goldenFile, golden);
+  if (bundleDigest(members) !== digest) {
+    throw new Error(
+      `The stored files of ${document._id} do not match its digest: import it under a new version`,
+    );
+  }
+  return {
+    manifest,
+    onnx,
+    ...(covers === undefined ? {} : { covers }),
+    ...(golden === undefined ? {} : { golden }),
+    digest,
+  };
+}
+
+/**
+ * The versions of a model without their manifests, latest import first.
+ * @throws the driver's error, or MongoTimeout
+ */
+export function listVersions(database: Db, modelId: string): Promise<Omit<ModelVersion, 'manifest'>[]> {
+  return withMongoTimeout(versionTimeoutMs, (signal) =>
+    versions(database)
+      .find(ofModel(modelId), { signal })
+      .project<Omit<ModelVersion, 'manifest'>>({ manifest: 0 })
+      .sort({ imported_at: -1, _id: 1 })
+      .toArray(),
+  );
+}
+
+/**
+ * Removes all versions of a model, and the files of its unfinished imports. Idempotent.
+ * @returns the number of removed versions
+ * @throws the driver's error, or MongoTimeout; call it again then
+ */
+export async function deleteVersions(database: Db, modelId: string): Promise<number> {
+  const storage = bundleStorage(database);
+  // Removes the documents first, so that an existing version always has its files.
+  const { deletedCount } = await withMongoTimeout(versionTimeoutMs, (signal) => {
+    const options: DeleteOptions & Abortable = { signal };
+    return versions(database).deleteMany(ofModel(modelId), options);
+  });
+  await storage.remove(await storage.idsWithPrefix(`${modelId}:`));
+  return deletedCount;
+}
+
+/** The cast is safe: only checked manifests are stored. */
+function manifestOf(document: Pick<ModelVersion, 'manifest'>): Manifest {
+  return parseJson(Buffer.from(document.manifest), manifestFile) as Manifest;
+}
+
+export function versions(database: Db): Collection<ModelVersion> {
+  return database.collection<ModelVersion>('model_versions');
+}
+
+export function bundleStorage(database: Db): BundleStorage {
+  return new BundleStorage(database, { timeoutMs: versionTimeoutMs });
+}
+
+export function versionId(modelId: string, version: string): string {
+  return `${modelId}:${version}`;
+}
+
+/** The range of a model's version ids. In ASCII `;` follows `:`. */
+function ofModel(modelId: string): { _id: { $gte: string; $lt: string } } {
+  return { _id: { $gte: `${modelId}:`, $lt: `${modelId};` } };
+}

@@ -1,0 +1,83 @@
+import type { Collection, Db } from 'mongodb';
+import type { ModelFamily } from '../../bundle/manifest/manifest.js';
+
+/** An administrator's permission to use a model that has not passed validation. */
+export interface Override {
+  readonly by: string;
+  readonly at: Date;
+  readonly reason: string;
+}
+
+/** One document of `models`. */
+export interface Model {
+  /** `mdl_…` */
+  readonly _id: string;
+  readonly organisation_id: string;
+  readonly name: string;
+  readonly family: ModelFamily;
+  readonly live_api: boolean;
+  /** The version that scores calls. */
+  readonly version: string;
+  readonly override?: Override;
+  readonly created_at: Date;
+  /** Callers cannot use a deleted model; its predictions stay. */
+  readonly deleted_at?: Date;
+}
+
+/** The models of all organisations. Their versions are in `model_versions`. */
+export class ModelStore {
+  private readonly collection: Collection<Model>;
+
+  constructor(database: Db) {
+    this.collection = database.collection<Model>('models');
+  }
+
+  async prepare(): Promise<void> {
+    await this.collection.createIndex({ organisation_id: 1, created_at: 1 });
+  }
+
+  async create(model: Model): Promise<void> {
+    await this.collection.insertOne(model);
+  }
+
+  /** Finds a model unless it is deleted. */
+  async find(modelId: string): Promise<Model | undefined> {
+    return (await this.collection.findOne({ _id: modelId, deleted_at: { $exists: false } })) ?? undefined;
+  }
+
+  /** The models of an organisation including deleted ones, oldest first. */
+  listWithDeleted(organisationId: string): Promise<Model[]> {
+    return this.collection
+      .find({ organisation_id: organisationId })
+      .sort({ created_at: 1, _id: 1 })
+      .toArray();
+  }
+
+  /** The models of an organisation without deleted ones, oldest first. */
+  async list(organisationId: string): Promise<Model[]> {
+    return (await this.listWithDeleted(organisationId)).filter((model) => model.deleted_at === undefined);
+  }
+
+  /** Sets some fields of a model; undefined if it does not exist or is deleted. */
+  async update(
+    modelId: string,
+    fields: Partial<Pick<Model, 'name' | 'family' | 'live_api' | 'version' | 'override' | 'deleted_at'>>,
+  ): Promise<Model | undefined> {
+    const updated = await this.collection.findOneAndUpdate(
+      { _id: modelId, deleted_at: { $exists: false } },
+      { $set: fields },
+      { returnDocument: 'after' },
+    );
+    return updated ?? undefined;
+  }
+
+  /** Removes the override of a model; undefined if it does not exist or is deleted. */
+  async removeOverride(modelId: string): Promise<Model | undefined> {
+    const updated = await this.collection.findOneAndUpdate(
+      { _id: modelId, deleted_at: { $exists: false } },
+      { $unset: { override: true } },
+      { returnDocument: 'after' },
+    );
+    return updated ?? undefined;
+  }
+}

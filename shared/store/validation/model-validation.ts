@@ -1,0 +1,92 @@
+import { type Collection, type Db, MongoServerError } from 'mongodb';
+import type { BandRate, FailingGate, GateResult, ValidationState } from '../../contract/verdict.js';
+import { duplicateKey, withMongoTimeout } from '../connection/mongo-errors.js';
+
+/** One document of `model_validation`: the verdict on one version of a model. Always rebuilt as a whole. */
+export interface StoredVerdict {
+  /** `<model>:<version>` */
+  readonly _id: string;
+  readonly organisation_id: string;
+  readonly state: ValidationState;
+  readonly failing_gate: FailingGate | null;
+  readonly summary: string;
+  /** When the verdict was computed; readers ignore an outdated one. */
+  readonly graded_at: Date;
+  /** The grade that the verdict was computed from, if any. */
+  readonly grade?: StoredGrade;
+}
+
+/** The grade behind a verdict, and the facts that the next grade needs. */
+export interface StoredGrade {
+  /** The time as of which the grade was computed. */
+  readonly as_of: Date;
+  /** The state by this grade alone, before the previous verdict was considered. */
+  readonly state: ValidationState;
+  readonly gates: readonly GateResult[];
+  readonly bands: readonly BandRate[];
+  readonly horizon_days: number;
+  /** Number of consecutive failing grades up to this one. */
+  readonly failing_grades: number;
+  /** After a failure: the evidence that a model must exceed to pass again. */
+  readonly barrier?: {
+    readonly gate: FailingGate;
+    readonly conversions: number;
+    /** Number of the last day whose predictions had matured then; absent in documents of earlier releases. */
+    readonly cut_day?: number;
+  };
+  /** The database's clock when the days were read: the next grade reads later changes. */
+  readonly data_read_at: Date;
+  /** When all days were last recomputed, not only changed ones; by the database's clock. */
+  readonly rebuilt_at: Date;
+}
+
+/** Clocks of machines differ: a verdict that is ahead by less counts as current. */
+const maxClockSkewMs = 60 * 60 * 1000;
+
+/**
+ * Whether a verdict lies in the future and therefore says nothing about now. Two causes: a process whose
+ * clock was ahead, or an earlier release, which stored grades as of a future date instead of only showing
+ * them.
+ */
+export const isAhead = ({ graded_at, grade }: StoredVerdict, nowMs: number): boolean =>
+  Math.max(graded_at.getTime(), grade?.as_of.getTime() ?? 0) > nowMs + maxClockSkewMs;
+
+export class ValidationStore {
+  private readonly collection: Collection<StoredVerdict>;
+
+  constructor(database: Db) {
+    this.collection = database.collection<StoredVerdict>('model_validation');
+  }
+
+  /** @param id `<model>:<version>` */
+  async find(id: string, timeoutMs: number): Promise<StoredVerdict | undefined> {
+    const found = await withMongoTimeout(timeoutMs, (signal) =>
+      this.collection.findOne({ _id: id }, { signal }),
+    );
+    return found ?? undefined;
+  }
+
+  /** Replaces the verdict of a version. */
+  async replace(verdict: StoredVerdict): Promise<void> {
+    await this.collection.replaceOne({ _id: verdict._id }, verdict, { upsert: true });
+  }
+
+  /**
+   * Compare and set: replaces the verdict that the new one was computed from.
+   * @param previous undefined if there was none
+   * @returns false, without a change, if another grade was stored since
+   */
+  async replaceIfUnchanged(verdict: StoredVerdict, previous: StoredVerdict | undefined): Promise<boolean> {
+    try {
+      if (previous === undefined) {
+        await this.collection.insertOne(verdict);
+        return true;
+      }
+      const unchanged = { _id: verdict._id, graded_at: previous.graded_at, summary: previous.summary };
+      return (await this.collection.replaceOne(unchanged, verdict)).matchedCount > 0;
+    } catch (error) {
+      if (error instanceof MongoServerError && error.code === duplicateKey) return false;
+      throw error;
+    }
+  }
+}

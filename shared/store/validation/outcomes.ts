@@ -1,0 +1,167 @@
+import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
+import { createClustered } from '../connection/connect.js';
+import { withMongoTimeout } from '../connection/mongo-errors.js';
+
+/** Whether and when a lead converted, as reported by its organisation. */
+export interface Outcome {
+  readonly crmId: string;
+  readonly converted: boolean;
+  /** When it converted, or the time up to which it had not. */
+  readonly at: Date;
+  /**
+   * Set if the report has no conversion date and `at` is only the time of the report: the date of an earlier
+   * report stays.
+   */
+  readonly isUndated?: true;
+}
+
+/** One document of `outcomes`: the latest report on one lead. A correction replaces the report before it. */
+export interface StoredOutcome {
+  /** `<organisation>:<crm_id>` */
+  readonly _id: string;
+  readonly org: string;
+  readonly crm_id: string;
+  readonly converted: boolean;
+  readonly at: Date;
+  /** When the report arrived, by the service's clock. */
+  readonly received_at: Date;
+  /** When the report last changed for grading, by the database's clock; a repeated report changes nothing. */
+  readonly changed_at: Date;
+  /** The report that this one replaced; absent for the first. */
+  readonly previous?: Pick<StoredOutcome, 'converted' | 'at' | 'changed_at'>;
+}
+
+/** A changed outcome, with the report that a grade may have counted before. */
+export type ChangedOutcome = Pick<
+  StoredOutcome,
+  'crm_id' | 'converted' | 'at' | 'received_at' | 'changed_at' | 'previous'
+>;
+
+const writeTimeoutMs = 10_000;
+
+/** The `_id` of a lead's outcome. */
+export const outcomeId = (organisationId: string, crmId: string): string => `${organisationId}:${crmId}`;
+
+/** The outcomes of leads. */
+export class OutcomeStore {
+  private readonly collection: Collection<StoredOutcome>;
+
+  constructor(private readonly database: Db) {
+    this.collection = database.collection<StoredOutcome>('outcomes');
+  }
+
+  /**
+   * Creates the collection, clustered by `_id`, and the grader's indexes: by time of change, and by lead. The
+   * clustered key would not do for a list of leads: MongoDB reads every document between the first key and
+   * the last.
+   */
+  async prepare(): Promise<void> {
+    const exists = await this.database.listCollections({ name: 'outcomes' }).hasNext();
+    if (!exists) await createClustered(this.database, 'outcomes');
+    await this.collection.createIndex({ org: 1, changed_at: 1 });
+    await this.collection.createIndex({ org: 1, crm_id: 1 });
+  }
+
+  /**
+   * Stores reports on leads. The last of several reports on one lead wins. Idempotent.
+   * @param outcomes.receivedAt by the service's clock
+   * @throws the driver's error, or MongoTimeout; some reports may have been written, and all may be sent again
+   */
+  async record(outcomes: {
+    readonly organisationId: string;
+    readonly outcomes: readonly Outcome[];
+    readonly receivedAt: Date;
+  }): Promise<void> {
+    const { organisationId, receivedAt } = outcomes;
+    const latest = new Map(outcomes.outcomes.map((outcome) => [outcome.crmId, outcome]));
+    if (latest.size === 0) return;
+    const writes = [...latest.values()].map((outcome) => replacement(organisationId, outcome, receivedAt));
+    await withMongoTimeout(writeTimeoutMs, () =>
+      this.collection.bulkWrite(writes, { ordered: false, writeConcern: { w: 'majority' } }),
+    );
+  }
+
+  /**
+   * Removes the outcome of a lead.
+   * @returns whether there was one
+   */
+  async erase(organisationId: string, crmId: string): Promise<boolean> {
+    const erased = await this.collection.deleteOne(
+      { _id: outcomeId(organisationId, crmId) },
+      { writeConcern: { w: 'majority' } },
+    );
+    return erased.deletedCount > 0;
+  }
+
+  /**
+   * The outcomes that have changed since an instant of the database's clock.
+   * @returns undefined if there are more than `most`
+   */
+  async changedSince(
+    organisationId: string,
+    since: Date,
+    { most, session }: { readonly most: number; readonly session: ClientSession },
+  ): Promise<ChangedOutcome[] | undefined> {
+    const found = await this.collection
+      .find({ org: organisationId, changed_at: { $gte: since } }, { limit: most + 1, session })
+      .toArray();
+    return found.length > most ? undefined : found;
+  }
+
+  /** Number of an organisation's leads with an outcome. */
+  count(organisationId: string): Promise<number> {
+    return this.collection.countDocuments({ _id: ofOrganisation(organisationId) });
+  }
+}
+
+/** The range of an organisation's outcome ids. In ASCII `;` follows `:`. */
+const ofOrganisation = (organisationId: string) => ({
+  $gte: `${organisationId}:`,
+  $lt: `${organisationId};`,
+});
+
+/** An upsert that changes nothing if the report only repeats the stored one. */
+function replacement(
+  organisationId: string,
+  { crmId, converted, at, isUndated }: Outcome,
+  receivedAt: Date,
+): AnyBulkWriteOperation<StoredOutcome> {
+  // A grade depends on the date of a conversion, but not on the date of a "not converted".
+  // A conversion without a date keeps the time of its first report. Otherwise each import of the same list
+  // would
+  // move it later, and in the end out of the horizon.
+  const hasDate = converted && isUndated !== true;
+  const isRepeated: Document = {
+    $and: [{ $eq: ['$converted', converted] }, ...(hasDate ? [{ $eq: ['$at', at] }] : [])],
+  };
+  const kept = (field: string, otherwise: unknown): Document => ({
+    $cond: [isRepeated, `$${field}`, otherwise],
+  });
+  const before = { converted: '$converted', at: '$at', changed_at: '$changed_at' };
+  const isFirst = { $eq: [{ $type: '$converted' }, 'missing'] };
+  return {
+    updateOne: {
+      filter: { _id: outcomeId(organisationId, crmId) },
+      update: [
+        {
+          $set: {
+            org: organisationId,
+            crm_id: { $literal: crmId },
+            received_at: kept('received_at', receivedAt),
+            changed_at: kept('changed_at', '$$NOW'),
+            at: kept('at', at),
+            converted,
+            previous: {
+              $cond: [
+                isRepeated,
+                { $ifNull: ['$previous', '$$REMOVE'] },
+                { $cond: [isFirst, '$$REMOVE', before] },
+              ],
+            },
+          },
+        },
+      ],
+      upsert: true,
+    },
+  };
+}

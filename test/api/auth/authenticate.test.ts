@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import { AuthAttempts } from '../../../api/auth/auth-attempts.js';
+import { Authenticator } from '../../../api/auth/authenticate.js';
+import { newSecret } from '../../../shared/contract/api-key.js';
+import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
+import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
+import { freshDatabases } from '../../support/service/servers.js';
+
+const settings = { brand: 'leadscore', pepper: 'pepper-of-the-tests' };
+
+describe('key store', () => {
+  let mongo: Mongo;
+  let stored: ApiKeyStore;
+  let keys: Authenticator;
+
+  before(async () => {
+    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
+    stored = new ApiKeyStore(mongo.database);
+    await stored.prepare();
+  });
+  after(() => mongo.client.close());
+  beforeEach(() => {
+    const unknownKeys = new AuthAttempts({ addressOf: () => '203.0.113.7' });
+    keys = new Authenticator({ keys: stored, ...settings, unknownKeys });
+  });
+
+  const create = (name: string) =>
+    stored.create({
+      ...settings,
+      organisationId: 'org_A',
+      kind: 'live',
+      name,
+      ratePerSecond: 20,
+      now: new Date(),
+    });
+  const on = (socket: object, secret: string) =>
+    keys.authenticate({ socket, headers: { authorization: `Bearer ${secret}` } }).then(
+      ({ name }) => name,
+      (error: Error) => error.message,
+    );
+
+  it('finds the key of each call, whichever was sent on the same connection before', async () => {
+    const { secret: one } = await create('one');
+    const { secret: other } = await create('other');
+    const connection = {};
+    const sent = [one, one, other, `${other.slice(0, -1)}!`, other, newSecret(settings.brand, 'live'), one];
+    const found: string[] = [];
+    for (const secret of sent) found.push(await on(connection, secret));
+    expect(found).to.deep.equal([
+      'one',
+      'one',
+      'other',
+      'The API key is malformed: check that it was copied whole.',
+      'other',
+      'The API key is unknown.',
+      'one',
+    ]);
+  });
+
+  it('asks again for a key that was forgotten, also on a connection that has sent it before', async () => {
+    const { key, secret } = await create('revoked later');
+    const connection = {};
+    expect(await on(connection, secret)).to.equal('revoked later');
+    await stored.revoke(key._id, new Date());
+    expect(await on(connection, secret)).to.equal('revoked later');
+    keys.forget(key.hash);
+    expect(await on(connection, secret)).to.equal('The API key has been revoked.');
+  });
+});

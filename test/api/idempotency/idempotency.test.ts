@@ -1,0 +1,187 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { IdempotencyConflict, IdempotencyKeys, type Reply } from '../../../api/idempotency/idempotency.js';
+import type { ScoringCall } from '../../../api/scoring/scoring-call.js';
+import type { IdempotencyStore, IdempotentReply } from '../../../shared/store/calls/idempotency.js';
+import { eventually } from '../../support/eventually.js';
+import { freshDatabases } from '../../support/service/servers.js';
+
+const leftMs = 5_000;
+const graceMs = 1_000;
+const callOf = (id: string, body = 'the body', ms = leftMs) =>
+  ({
+    id,
+    apiKey: { organisation_id: 'org' },
+    bucket: 'live',
+    idempotency: { key: 'the key', name: 'Idempotency-Key', bodyHash: body },
+    deadline: { monotonicMs: performance.now() + ms },
+  }) as unknown as ScoringCall;
+
+describe('calls under an Idempotency-Key', () => {
+  let redis: Redis;
+  let kept: IdempotentReply | undefined;
+  /** How often it was asked for what is kept, and the shortest time in which that had to be told, in ms. */
+  let lookUps: number;
+  let minLookMs: number;
+  /** Called after each look. */
+  let whenLooked: () => void;
+  /** Whether what is kept is still there when it is marked as given again. */
+  let stays: boolean;
+  /** What is to be kept in place of what was recorded. */
+  let amended: string[];
+  let idempotencyKeys: IdempotencyKeys;
+
+  beforeEach(async () => {
+    redis = new Redis((await freshDatabases()).redisUrl, { replyMapping: 'legacy' });
+    kept = undefined;
+    lookUps = 0;
+    minLookMs = Number.POSITIVE_INFINITY;
+    whenLooked = () => undefined;
+    stays = true;
+    amended = [];
+    const store = {
+      find: async (_id: string, _nowMs: number, timeoutMs: number) => {
+        lookUps += 1;
+        minLookMs = Math.min(minLookMs, timeoutMs);
+        const found = kept;
+        whenLooked();
+        return found;
+      },
+      markReplayed: async () => stays,
+      amend: async (_id: string, body: string) => {
+        amended.push(body);
+        throw new Error('the database is away');
+      },
+    } as unknown as IdempotencyStore;
+    idempotencyKeys = new IdempotencyKeys({ redis, store, clock: { now: Date.now } });
+  });
+  afterEach(() => redis.disconnect());
+
+  const keep = (reply: string, body_hash = 'the body') => {
+    kept = { _id: 'org:live:the key', body_hash, call_id: 'another', reply, expires_at: new Date() };
+  };
+  const claim = async () => {
+    const [key = ''] = await redis.keys('*claim*');
+    return { key, holder: await redis.get(key), ms: await redis.pttl(key) };
+  };
+  const fresh: Reply = { body: 'scored', isReplay: false };
+
+  it('are claimed while one of them runs, for a second longer than it may take, and free afterwards', async () => {
+    const call = callOf('one');
+    const reply = await idempotencyKeys.once(call, async () => {
+      const { holder, ms } = await claim();
+      expect(holder).to.equal('one');
+      // Read a moment ago, it is at least what is left by now, but for two clocks and whole milliseconds.
+      expect(ms).to.be.at.least(call.deadline.monotonicMs + graceMs - performance.now() - 10);
+      expect(ms).to.be.at.most(leftMs + graceMs);
+      return fresh;
+    });
+    expect(reply).to.equal(fresh);
+    const next = await idempotencyKeys.once(callOf('two'), async () => {
+      expect((await claim()).holder).to.equal('two');
+      return fresh;
+    });
+    expect(next).to.equal(fresh);
+  });
+
+  it('wait for the one that runs, and get its reply', async () => {
+    let end = (): void => undefined;
+    const running = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const first = idempotencyKeys.once(callOf('one'), async () => {
+      await running;
+      keep('scored');
+      return fresh;
+    });
+    const second = idempotencyKeys.once(callOf('two'), () => expect.fail('it was scored again'));
+    // Each looks before it claims; the first once more when it has its claim, the second when it has waited.
+    await eventually(() => expect(lookUps).to.be.at.least(4));
+    end();
+    expect(await first).to.equal(fresh);
+    expect(await second).to.deep.equal({ body: 'scored', isReplay: true });
+  });
+
+  it('get the reply of one that ended after they looked and before they claimed', async () => {
+    whenLooked = () => keep('scored');
+    const reply = await idempotencyKeys.once(callOf('one'), () => expect.fail('it was scored again'));
+    expect(reply).to.deep.equal({ body: 'scored', isReplay: true });
+    expect(lookUps).to.equal(2);
+  });
+
+  it('are replayed at the first look, but not where the reply was taken back meanwhile', async () => {
+    keep('scored');
+    const none = () => expect.fail('it was scored again');
+    expect(await idempotencyKeys.once(callOf('one'), none)).to.deep.equal({ body: 'scored', isReplay: true });
+    expect(lookUps).to.equal(1);
+    stays = false;
+    expect(await idempotencyKeys.once(callOf('two'), async () => fresh)).to.equal(fresh);
+  });
+
+  it('of live keys do not wait for those of test keys', async () => {
+    const ofTestKey: ScoringCall = { ...callOf('two'), bucket: 'test' };
+    const both = idempotencyKeys.once(callOf('one'), () =>
+      idempotencyKeys.once(ofTestKey, async () => fresh),
+    );
+    expect(await both).to.equal(fresh);
+  });
+
+  it('are answered also where the reply that was sent cannot be kept in place of the recorded one', async () => {
+    const call = callOf('one');
+    const sent = { body: 'usage has moved on', isReplay: false };
+    expect(await idempotencyKeys.updateStoredReply(call, 'recorded', sent.body)).to.deep.equal(sent);
+    expect(amended).to.deep.equal([sent.body]);
+    await idempotencyKeys.updateStoredReply(call, sent.body, sent.body);
+    expect(amended, 'nothing has changed').to.have.length(1);
+  });
+
+  it('say so when the one that runs takes longer than they may, and have MongoDB time for each look', async () => {
+    let end = (): void => undefined;
+    const running = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const first = idempotencyKeys.once(callOf('one'), async () => {
+      await running;
+      return fresh;
+    });
+    await eventually(async () => expect((await claim()).holder).to.equal('one'));
+    const shortest: number[] = [];
+    for (const body of ['the body', 'another body', 'a third']) {
+      minLookMs = Number.POSITIVE_INFINITY;
+      const second = idempotencyKeys.once(callOf('two', body, 400), async () => fresh);
+      const error = await second.catch((thrown: unknown) => thrown);
+      expect(error).to.have.property('message', 'Another call with this Idempotency-Key is still running.');
+      expect(error).to.have.nested.property('options.retryAfterSeconds', 1);
+      shortest.push(minLookMs);
+    }
+    // Not of each of them: this process may be held up for as long as they have left.
+    expect(Math.max(...shortest)).to.be.above(1);
+    end();
+    await first;
+  });
+
+  it('leave the claim of another alone that came after theirs was lost', async () => {
+    await idempotencyKeys.once(callOf('one'), async () => {
+      await redis.set((await claim()).key, 'two', 'PX', 60_000);
+      return fresh;
+    });
+    await redis.ping(); // what was sent before has been carried out
+    expect((await claim()).holder).to.equal('two');
+  });
+
+  it('that were recorded by another meanwhile get that reply, or what is wrong with asking for it', async () => {
+    const elsewhere = async (): Promise<Reply> => {
+      keep('of another');
+      throw new IdempotencyConflict('the key was used meanwhile');
+    };
+    expect(await idempotencyKeys.once(callOf('one'), elsewhere)).to.deep.equal({
+      body: 'of another',
+      isReplay: true,
+    });
+    kept = undefined;
+    const other = await idempotencyKeys
+      .once(callOf('two', 'another body'), elsewhere)
+      .catch((error: unknown) => error);
+    expect(other).to.be.instanceOf(Error).with.property('message').that.includes('another body');
+  });
+});

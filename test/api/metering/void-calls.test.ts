@@ -1,0 +1,98 @@
+import { expect } from 'chai';
+import { type CallOfModel, CallVoider, type CallVoiderOptions } from '../../../api/metering/void-calls.js';
+import { createLogger } from '../../../shared/process/logger.js';
+import { QuotaLeaseLost } from '../../../shared/quota/codes.js';
+
+const callOf = (bucket: 'live' | 'test' = 'live'): CallOfModel => ({
+  counter: { organisationId: 'org', bucket, month: '2026-02' },
+  callId: 'call',
+  modelId: 'mdl',
+});
+
+/** Notes the steps; each fails as often as the test says. */
+function callVoiderWith(how: {
+  readonly stays?: boolean;
+  readonly settle?: () => Promise<unknown>;
+  readonly failures?: Readonly<Record<string, number>>;
+}) {
+  const { stays = false, settle = async () => undefined } = how;
+  const steps: string[] = [];
+  const left = { ...how.failures };
+  const step = (name: string): void => {
+    const failures = left[name] ?? 0;
+    left[name] = failures - 1;
+    steps.push(failures > 0 ? `${name} fails` : name);
+    if (failures > 0) throw new Error('the database is away');
+  };
+  const options = {
+    voidCall: async () => {
+      step('void');
+      return !stays;
+    },
+    quota: {
+      release: async () => {
+        step('release');
+        return true;
+      },
+      settle: () => {
+        step('settle');
+        return settle();
+      },
+    },
+    latest: { forget: async (_org: string, models: readonly string[]) => step(`forget ${models.join(' ')}`) },
+    logger: createLogger('silent', 'test'),
+  };
+  return { steps, callVoider: new CallVoider(options as unknown as CallVoiderOptions) };
+}
+
+describe('a call that is taken back', () => {
+  it('is void before newest scores are given up, and these before what it holds is given back', async () => {
+    const { steps, callVoider } = callVoiderWith({});
+    callVoider.begin(callOf());
+    await callVoider.stop();
+    expect(steps).to.deep.equal(['void', 'forget mdl', 'release']);
+    expect(callVoider.pending).to.equal(0);
+  });
+
+  it('leaves newest scores alone when it is of a test key', async () => {
+    const { steps, callVoider } = callVoiderWith({});
+    callVoider.begin(callOf('test'));
+    await callVoider.stop();
+    expect(steps).to.deep.equal(['void', 'release']);
+  });
+
+  it('is tried again until it is done, and whoever stops waits for it', async () => {
+    const { steps, callVoider } = callVoiderWith({ failures: { void: 1, release: 1 } });
+    callVoider.begin(callOf());
+    expect(callVoider.pending).to.equal(1);
+    await callVoider.stop();
+    expect(steps).to.deep.equal([
+      'void fails',
+      'void',
+      'forget mdl',
+      'release fails',
+      'void',
+      'forget mdl',
+      'release',
+    ]);
+    expect(callVoider.pending).to.equal(0);
+  });
+
+  it('is settled when its reply was given again, and left as it is when its lease has gone', async () => {
+    const stays = callVoiderWith({ stays: true });
+    stays.callVoider.begin(callOf());
+    await stays.callVoider.stop();
+    expect(stays.steps).to.deep.equal(['void', 'forget mdl', 'settle']);
+    const lost = callVoiderWith({ stays: true, settle: () => Promise.reject(new QuotaLeaseLost('gone')) });
+    lost.callVoider.begin(callOf());
+    await lost.callVoider.stop();
+    expect(lost.steps).to.deep.equal(['void', 'forget mdl', 'settle']);
+  });
+
+  it('gives up newest scores alone when the call stands', async () => {
+    const { steps, callVoider } = callVoiderWith({ failures: { 'forget mdl': 1 } });
+    callVoider.forgetScores(callOf());
+    await callVoider.stop();
+    expect(steps).to.deep.equal(['forget mdl fails', 'forget mdl']);
+  });
+});

@@ -1,0 +1,67 @@
+import { expect } from 'chai';
+import { entryOf, maxTimeoutMs, type ScoredCall } from '../../../api/record/documents.js';
+
+const dayMs = 24 * 60 * 60 * 1_000;
+const atMs = Date.UTC(2026, 1, 1) - 1;
+
+/** A call of two records at the very end of January, reserved when February had begun. */
+function scoredCall({
+  bucket = 'live',
+  leftMs = 5_000,
+  isKeyed = false,
+}: {
+  bucket?: 'live' | 'test';
+  leftMs?: number;
+  isKeyed?: boolean;
+} = {}): ScoredCall {
+  const part = { scores: [50, 60], likelihoods: [5_000, 6_000] };
+  return {
+    call: {
+      id: 'call',
+      requestId: 'req',
+      apiKey: { _id: 'key', organisation_id: 'org' },
+      bucket,
+      records: [
+        { crmId: 'L-1', fields: {} },
+        { crmId: null, fields: {} },
+      ],
+      nameOfRecord: String,
+      idempotency: isKeyed ? { key: 'k', name: 'Idempotency-Key', bodyHash: 'hash' } : undefined,
+      atMs,
+      deadline: { monotonicMs: performance.now() + leftMs, redisMs: 0 },
+    },
+    model: { id: 'mdl', version: '1' },
+    rows: { parts: [part], fields: ['["a"]', '["b"]'] },
+    reservation: { counter: { organisationId: 'org', bucket, month: '2026-02' }, usageIfSettled: {} },
+    writeWith: () => 'the reply',
+  } as unknown as ScoredCall;
+}
+
+describe('what is written of a call', () => {
+  it('counts in the month in which its records were reserved', () => {
+    const [document] = entryOf(scoredCall()).documents;
+    expect(document).to.include({ _id: 'call', month: '2026-02', records: 2 });
+    expect(document?.at).to.deep.equal(new Date(atMs));
+  });
+
+  it('holds predictions of live keys alone', () => {
+    expect(entryOf(scoredCall()).documents[0]).to.have.property('scores');
+    const [document, ...others] = entryOf(scoredCall({ bucket: 'test' })).documents;
+    expect(document).to.include({ _id: 'call', bucket: 'test', records: 2 }).and.not.have.property('scores');
+    expect(others).to.deep.equal([]);
+  });
+
+  it('holds the reply under an Idempotency-Key for a day, and is as much larger', () => {
+    const { reply, bytes } = entryOf(scoredCall({ isKeyed: true }));
+    expect(reply).to.include({ body_hash: 'hash', call_id: 'call', reply: 'the reply' });
+    expect(reply?.expires_at).to.deep.equal(new Date(atMs + dayMs));
+    const without = entryOf(scoredCall());
+    expect(without.reply).to.equal(undefined);
+    expect(bytes - without.bytes).to.equal('the reply'.length);
+  });
+
+  it('has, of calls that are written at once, the time of the last', () => {
+    const entries = [100, 60_000, 200].map((leftMs) => entryOf(scoredCall({ leftMs })));
+    expect(maxTimeoutMs(entries)).to.be.within(30_000, 60_000);
+  });
+});

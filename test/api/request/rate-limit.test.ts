@@ -1,0 +1,221 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { type RateDecision, RateLimit } from '../../../api/request/rate-limit.js';
+import { redisNowMs } from '../../../shared/redis/info.js';
+import { rateWindowKey } from '../../../shared/redis/keys.js';
+import { integersReply, luaCommand } from '../../../shared/redis/lua-command.js';
+import { freshDatabases } from '../../support/service/servers.js';
+
+const secondUs = 1_000_000;
+let keys = 0;
+
+describe('rate limit', () => {
+  let redis: Redis;
+  let otherRedis: Redis;
+  let limits: RateLimit[];
+  let keyId: string;
+
+  before(async () => {
+    const { redisUrl } = await freshDatabases();
+    redis = new Redis(redisUrl);
+    otherRedis = new Redis(redisUrl);
+    limits = [new RateLimit(redis), new RateLimit(otherRedis)];
+  });
+  after(() => {
+    redis.disconnect();
+    otherRedis.disconnect();
+  });
+  beforeEach(() => {
+    keys += 1;
+    keyId = `key ${keys}`;
+  });
+
+  const windowKey = () => rateWindowKey('org', keyId, 'scoring');
+  const take = (slotId: string, rate = 3, connection = 0): Promise<RateDecision> => {
+    const limit = limits[connection] ?? new RateLimit(redis);
+    return limit.take({ organisationId: 'org', keyId, window: 'scoring', rate, slotId });
+  };
+  /** Makes every accepted call older. */
+  const age = async (byUs: number) => {
+    for (const slotId of await redis.zrange(windowKey(), 0, '-1'))
+      await redis.zincrby(windowKey(), -byUs, slotId);
+  };
+
+  /** Asserts that a call was told to come back when a slot is free that another one took; Redis's time is told in whole ms. */
+  const expectToldToWaitFor = (slot: RateDecision | undefined, refused: RateDecision | undefined) => {
+    const freeAtMs = ((slot?.acceptedAtRedisUs ?? 0) + secondUs + 1) / 1_000;
+    const maxMs = Math.ceil(freeAtMs - (refused?.redisNowMs ?? 0));
+    expect(refused?.retryAfterMs).to.be.within(maxMs - 1, maxMs);
+  };
+
+  it('accepts as many calls as the rate, then refuses, and says when to come back', async () => {
+    const taken = [await take('a'), await take('b'), await take('c'), await take('d')];
+    expect(taken.map(({ accepted }) => accepted)).to.deep.equal([true, true, true, false]);
+    expect(taken.map(({ remaining }) => remaining)).to.deep.equal([2, 1, 0, 0]);
+    expect(taken.map(({ retryAfterMs }) => retryAfterMs > 0)).to.deep.equal([false, false, false, true]);
+    expect(taken[0]?.resetMs).to.equal(1_001); // the first microsecond after the window, rounded up
+    expectToldToWaitFor(taken[0], taken[3]);
+    expect(taken[3]?.resetMs).to.be.at.least(taken[3]?.retryAfterMs ?? 0);
+    expect(taken[3]?.acceptedAtRedisUs).to.equal(0);
+  });
+
+  it('accepts again after exactly the time that it told', async () => {
+    for (const slotId of ['a', 'b', 'c']) await take(slotId);
+    const { retryAfterMs } = await take('refused');
+    await age(retryAfterMs * 1_000);
+    expect(await take('d')).to.include({ accepted: true });
+  });
+
+  it('frees a slot in the first microsecond in which its call is older than a second', async () => {
+    const slots = otherWindow({ rate: 1, windowUs: secondUs });
+    const { acceptedAtUs } = await slots.take('a');
+    const { retryAfterUs, nowUs } = await slots.take('refused');
+    expect(retryAfterUs).to.equal(acceptedAtUs + secondUs + 1 - nowUs);
+    await age(retryAfterUs - 100_000);
+    expect(await slots.take('refused again')).to.include({ accepted: false });
+    await age(100_000);
+    expect(await slots.take('b')).to.include({ accepted: true });
+  });
+
+  it('takes the same call sent twice as one slot', async () => {
+    expect(await take('a')).to.include({ accepted: true, remaining: 2 });
+    expect(await take('a', 3, 1)).to.include({ accepted: true, remaining: 2 });
+    await take('b');
+    await take('c');
+    expect(await take('a')).to.include({ accepted: true, remaining: 0 });
+    expect(await take('d')).to.include({ accepted: false });
+    expect(await redis.zcard(windowKey())).to.equal(3);
+  });
+
+  it('uses no slot for a refused call', async () => {
+    for (const slotId of ['a', 'b', 'c', 'd', 'e']) await take(slotId);
+    expect(await redis.zrange(windowKey(), 0, '-1')).to.deep.equal(['a', 'b', 'c']);
+  });
+
+  it('has a window of its own for reading, and for each key', async () => {
+    for (const slotId of ['a', 'b', 'c']) await take(slotId);
+    const reading = { organisationId: 'org', keyId, window: 'reading', rate: 3, slotId: 'd' } as const;
+    expect(await limits[0]?.take(reading)).to.include({ accepted: true, remaining: 2 });
+    expect(await limits[0]?.take({ ...reading, window: 'scoring', keyId: 'another key' })).to.include({
+      accepted: true,
+    });
+  });
+
+  it('follows a rate that was lowered or raised', async () => {
+    for (const slotId of ['a', 'b', 'c']) await take(slotId);
+    await age(400_000);
+    await take('d', 5);
+    const last = await take('e', 5);
+    const refused = await take('f', 1);
+    expect(refused).to.include({ accepted: false, remaining: 0 });
+    expectToldToWaitFor(last, refused); // until all five have gone
+    expect(await take('f', 6)).to.include({ accepted: true, remaining: 0 });
+  });
+
+  it('stays exact when the clock was set back a little, and starts anew when it was set back by more', async () => {
+    await take('a', 2);
+    await redis.zadd(windowKey(), Number(await redis.zscore(windowKey(), 'a')) + 500_000, 'a');
+    const second = await take('b', 2);
+    expect(second.acceptedAtRedisUs).to.equal(Number(await redis.zscore(windowKey(), 'a')));
+    expect(await take('c', 2)).to.include({ accepted: false });
+    await age(-3_600 * secondUs);
+    expect(await take('d', 2)).to.include({ accepted: true, remaining: 1 });
+  });
+
+  it('gives the time of Redis, and lets an idle key go', async () => {
+    const beforeMs = await redisNowMs(redis);
+    const { redisNowMs: nowMs, acceptedAtRedisUs } = await take('a');
+    expect(nowMs).to.be.within(beforeMs, await redisNowMs(redis));
+    expect(Math.floor(acceptedAtRedisUs / 1_000)).to.equal(nowMs);
+    expect(await redis.pttl(windowKey())).to.be.within(1_500, 2_000);
+  });
+
+  it('works after SCRIPT FLUSH', async () => {
+    await take('a');
+    await redis.script('FLUSH');
+    expect(await take('b')).to.include({ accepted: true, remaining: 1 });
+  });
+
+  it('never accepts more than the rate in any second, nor refuses without need, over two connections', async () => {
+    const rate = 10;
+    const taken: RateDecision[] = [];
+    const traffic = async (connection: number) => {
+      const endAt = performance.now() + 2_500;
+      for (let call = 0; performance.now() < endAt; call += 1) {
+        taken.push(await take(`${connection} ${call}`, rate, connection));
+        await pause(Math.random() * 8);
+      }
+    };
+    await Promise.all([traffic(0), traffic(1)]);
+    const acceptedUs = taken.flatMap(({ accepted, acceptedAtRedisUs }) =>
+      accepted ? [acceptedAtRedisUs] : [],
+    );
+    checkEveryWindow(acceptedUs, { rate, windowUs: secondUs });
+    for (const { redisNowMs: nowMs } of taken.filter(({ accepted }) => !accepted)) {
+      const inWindow = acceptedUs.filter(
+        (atUs) => atUs >= nowMs * 1_000 - secondUs && atUs < (nowMs + 1) * 1_000,
+      );
+      expect(inWindow).to.have.length.at.least(rate);
+    }
+    expect(acceptedUs).to.have.length.within(20, 30);
+  });
+
+  it('is exact for any rate, window and traffic', async () => {
+    const gaps = fc.array(fc.nat({ max: 3 }), { minLength: 30, maxLength: 120 });
+    const settings = fc.record({
+      rate: fc.integer({ min: 1, max: 9 }),
+      windowUs: fc.integer({ min: 500, max: 9_000 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(settings, gaps, gaps, async ({ rate, windowUs }, ...traffics) => {
+        keys += 1;
+        keyId = `key ${keys}`;
+        const slots = otherWindow({ rate, windowUs });
+        const acceptedUs: number[] = [];
+        const traffic = async (gapsOfOne: readonly number[], connection: number) => {
+          for (const [call, gap] of gapsOfOne.entries()) {
+            const { accepted, acceptedAtUs } = await slots.take(`${connection} ${call}`, connection);
+            if (accepted) acceptedUs.push(acceptedAtUs);
+            for (let ping = 0; ping < gap; ping += 1) await redis.ping();
+          }
+        };
+        await Promise.all(traffics.map(traffic));
+        checkEveryWindow(acceptedUs, { rate, windowUs });
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  /** The script itself, with a window of any length. */
+  function otherWindow({ rate, windowUs }: { rate: number; windowUs: number }) {
+    const key = windowKey();
+    const scripts = [redis, otherRedis].map((connection) =>
+      luaCommand(connection, { file: 'api/request/sliding-window.lua', reply: integersReply }),
+    );
+    return {
+      take: async (slotId: string, connection = 0) => {
+        const reply = await scripts[connection]?.({ keys: [key], args: [rate, windowUs, slotId] });
+        const [, accepted, , retryAfterUs = 0, resetUs = 0, acceptedAtUs = 0] = reply ?? [];
+        const newestUs = Number((await redis.zrange(key, -1, '-1', 'WITHSCORES'))[1]);
+        return {
+          accepted: accepted === 1,
+          retryAfterUs,
+          acceptedAtUs,
+          nowUs: newestUs + windowUs + 1 - resetUs,
+        };
+      },
+    };
+  }
+});
+
+/** Checks that no closed window of that length holds more accepted calls than the rate. */
+function checkEveryWindow(acceptedUs: readonly number[], options: { rate: number; windowUs: number }): void {
+  const { rate, windowUs } = options;
+  const sorted = [...acceptedUs].sort((first, second) => first - second);
+  for (const [index, firstUs] of sorted.entries()) {
+    const nextUs = sorted[index + rate];
+    if (nextUs !== undefined) expect(nextUs - firstUs).to.be.above(windowUs);
+  }
+}

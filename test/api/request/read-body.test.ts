@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { BodyMemory } from '../../../api/request/body-memory.js';
+import { bodyText, CallerGone, readBody } from '../../../api/request/read-body.js';
+import { ApiError } from '../../../shared/contract/errors.js';
+import { type RawCall, RawConnection, requestBytes } from '../../support/http/raw-connection.js';
+
+const limits = { maxBodyBytes: 1_000, bodyTimeoutMs: 200 };
+
+describe('read a body', () => {
+  const bodies = new BodyMemory(limits);
+  let server: Server;
+  let url: string;
+
+  before(async () => {
+    server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    if (typeof address !== 'object' || address === null) throw new Error('the server has no port');
+    url = `http://127.0.0.1:${address.port}`;
+  });
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  /** What reading the body of a request gives or throws; `meanwhile` runs while it is read. */
+  async function outcome(
+    call: Omit<RawCall, 'path'>,
+    meanwhile: (of: { connection: RawConnection; request: IncomingMessage }) => unknown = () => undefined,
+  ): Promise<unknown> {
+    const connection = await RawConnection.open(url);
+    try {
+      connection.send(requestBytes({ path: '/', ...call }));
+      const [request] = (await once(server, 'request')) as [IncomingMessage];
+      const reading = readBody(request, limits, bodies.begin('org')).catch((error: unknown) => error);
+      await meanwhile({ connection, request });
+      const result = await reading;
+      expect(request.listenerCount('data'), 'listeners left').to.equal(0);
+      return result;
+    } finally {
+      connection.destroy();
+    }
+  }
+
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const text = async (of: Promise<unknown>): Promise<string> => String(await of);
+  const refusal = async (of: Promise<unknown>): Promise<string> => {
+    const error = await of;
+    if (!(error instanceof ApiError)) throw new Error(`not refused: ${String(error)}`);
+    return `${error.entry.status} ${error.message}`;
+  };
+
+  it('gives it whole, however it comes', async () => {
+    expect(await text(outcome({ body: 'abc' }))).to.equal('abc');
+    expect(await text(outcome({ body: '' }))).to.equal('');
+    expect(await text(outcome({}))).to.equal('');
+    const headers = { 'Transfer-Encoding': 'chunked' };
+    const inParts = outcome({ headers, body: chunk('ab') }, ({ connection }) => {
+      connection.send(chunk('c'));
+      connection.send('0\r\n\r\n');
+    });
+    expect(await text(inParts)).to.equal('abc');
+  });
+
+  it('inflates gzip', async () => {
+    for (const encoding of ['gzip', 'GZip', ' x-gzip ']) {
+      const body = gzipSync('abc');
+      expect(await text(outcome({ headers: { 'Content-Encoding': encoding }, body }))).to.equal('abc');
+    }
+  });
+
+  it('takes as many bytes as the limit and not one more, as sent, in chunks and inflated', async () => {
+    const ways: ((bytes: number) => Omit<RawCall, 'path'>)[] = [
+      (bytes) => ({ body: 'x'.repeat(bytes) }),
+      (bytes) => ({
+        headers: { 'Transfer-Encoding': 'chunked' },
+        body: `${chunk('x'.repeat(bytes - 1))}${chunk('x')}0\r\n\r\n`,
+      }),
+      (bytes) => ({ headers: { 'Content-Encoding': 'gzip' }, body: gzipSync('x'.repeat(bytes)) }),
+    ];
+    for (const way of ways) {
+      expect(await text(outcome(way(1_000)))).to.have.length(1_000);
+      expect(await refusal(outcome(way(1_001)))).to.match(/^400 The body is larger than 1000 bytes/);
+    }
+  });
+
+  it('does not wait for a body that is announced as too large', async () => {
+    const headers = { 'Content-Length': '1001' };
+    expect(await refusal(outcome({ headers }))).to.match(/^400 The body is larger than 1000 bytes/);
+  });
+
+  it('inflates no further than the limit', async () => {
+    const before = process.memoryUsage().rss;
+    const body = gzipSync(Buffer.alloc(900_000));
+    expect(body.length).to.be.below(1_000);
+    for (let bombs = 0; bombs < 200; bombs += 1) {
+      const headers = { 'Content-Encoding': 'gzip' };
+      expect(await refusal(outcome({ headers, body }))).to.match(/^400 The body is larger than 1000 bytes/);
+    }
+    expect(process.memoryUsage().rss - before).to.be.below(100 * 1024 * 1024);
+  });
+
+  it('gives up after the time that it has, counted from the start', async () => {
+    const startMs = performance.now();
+    let dripping: NodeJS.Timeout | undefined;
+    const result = outcome({ headers: { 'Content-Length': '1000' } }, async ({ connection, request }) => {
+      dripping = setInterval(() => connection.send('x'), 20);
+      await once(request, 'data');
+    });
+    try {
+      // A body that goes on and on: counted from its last byte, the time would not be over for 20 seconds.
+      expect(await refusal(result)).to.equal('400 The body did not arrive within 0.2 seconds.');
+      expect(performance.now() - startMs).to.be.above(190);
+    } finally {
+      clearInterval(dripping);
+    }
+  });
+
+  it('tells a caller who is gone from one who is slow', async () => {
+    const headers = { 'Content-Length': '100' };
+    const hungUp = outcome({ headers, body: 'x' }, ({ connection }) => connection.destroy());
+    expect(await hungUp).to.be.instanceOf(CallerGone);
+    const reset = outcome({ headers, body: 'x' }, ({ connection }) => connection.socket.resetAndDestroy());
+    expect(await reset).to.be.instanceOf(CallerGone);
+  });
+
+  it('does not wait for one who was gone before', async () => {
+    const connection = await RawConnection.open(url);
+    connection.send(requestBytes({ path: '/', headers: { 'Content-Length': '100' }, body: 'x' }));
+    const [request] = (await once(server, 'request')) as [IncomingMessage];
+    const isClosed = new Promise<void>((resolve) => {
+      request.on('error', () => undefined).on('close', resolve);
+    });
+    connection.destroy();
+    await isClosed;
+    const patient = { ...limits, bodyTimeoutMs: 60_000 }; // longer than this test may take
+    const error = await readBody(request, patient, bodies.begin('org')).catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(CallerGone);
+  });
+
+  it('refuses encodings that it does not know, before the body', async () => {
+    for (const encoding of ['br', 'deflate', 'gzip, gzip', 'zstd', 'gzip;q=1']) {
+      const headers = { 'Content-Encoding': encoding, 'Content-Length': '100' };
+      expect(await refusal(outcome({ headers }))).to.match(
+        /^422 The Content-Encoding must be gzip or absent/,
+      );
+    }
+  });
+
+  describe('as text', () => {
+    it('is without its byte order mark', () => {
+      expect(bodyText(Buffer.from('\ufeff{}'))).to.equal('{}');
+      expect(bodyText(Buffer.from('{}'))).to.equal('{}');
+      expect(bodyText(Buffer.alloc(0))).to.equal('');
+    });
+
+    it('is refused unless it is UTF-8', () => {
+      for (const bytes of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82]])
+        expect(() => bodyText(Buffer.from(bytes))).to.throw(ApiError, 'The body must be UTF-8.');
+    });
+  });
+});

@@ -1,0 +1,84 @@
+import { expect } from 'chai';
+import { ModelVerdicts } from '../../../api/scoring/model-verdicts.js';
+import { createLogger } from '../../../shared/process/logger.js';
+import type { Model } from '../../../shared/store/models/models.js';
+import type { StoredVerdict, ValidationStore } from '../../../shared/store/validation/model-validation.js';
+
+const nowMs = Date.UTC(2026, 1, 10, 12);
+const hourMs = 60 * 60 * 1_000;
+
+const modelOf = (more: Partial<Model> = {}) =>
+  ({ _id: 'mdl', version: '1', family: 'fit', ...more }) as unknown as Model;
+
+const storedOf = ({ gradedMs = nowMs, asOfMs }: { gradedMs?: number; asOfMs?: number } = {}) =>
+  ({
+    state: 'passed',
+    failing_gate: null,
+    summary: 'Passed: all is well.',
+    graded_at: new Date(gradedMs),
+    grade: { as_of: new Date(asOfMs ?? gradedMs), gates: [], bands: [] },
+  }) as unknown as StoredVerdict;
+
+/** The verdicts of a store that holds, or fails with, one thing; what it was asked for. */
+function verdictsOf(stored: StoredVerdict | Error | undefined) {
+  const asked: string[] = [];
+  const validation = {
+    find: async (id: string) => {
+      asked.push(id);
+      if (stored instanceof Error) throw stored;
+      return stored;
+    },
+  } as unknown as ValidationStore;
+  const clock = { now: () => nowMs };
+  return {
+    asked,
+    verdicts: new ModelVerdicts({ validation, clock, logger: createLogger('silent', 'test') }),
+  };
+}
+
+describe('the verdict on a model', () => {
+  it('is the one that was stored on its version, and is asked for once', async () => {
+    const { asked, verdicts } = verdictsOf(storedOf());
+    expect(await verdicts.of(modelOf())).to.include({ state: 'passed', summary: 'Passed: all is well.' });
+    expect(await verdicts.detailOf(modelOf())).to.include({ as_of: '2026-02-10T12:00:00.000Z' });
+    expect(asked).to.deep.equal(['mdl:1']);
+  });
+
+  it('is unresolved when it is older than 72 hours, or of an instant that has not come', async () => {
+    for (const [stored, state] of [
+      [{ gradedMs: nowMs - 72 * hourMs }, 'passed'],
+      [{ gradedMs: nowMs - 72 * hourMs - 1 }, 'unresolved'],
+      [{ asOfMs: nowMs - 1_000 * hourMs }, 'passed'],
+      [{ gradedMs: nowMs + hourMs }, 'passed'], // by as much may clocks differ
+      [{ gradedMs: nowMs + hourMs + 1, asOfMs: nowMs }, 'unresolved'],
+      [{ asOfMs: nowMs + hourMs + 1 }, 'unresolved'],
+    ] as const) {
+      const detail = await verdictsOf(storedOf(stored)).verdicts.detailOf(modelOf());
+      expect(detail, JSON.stringify(stored)).to.include({ state });
+      expect('gates' in detail).to.equal(state === 'passed');
+    }
+  });
+
+  it('is unresolved when it cannot be read, and read again by the next call', async () => {
+    const { asked, verdicts } = verdictsOf(new Error('no primary'));
+    expect(await verdicts.of(modelOf())).to.include({ state: 'unresolved' });
+    expect(await verdicts.of(modelOf())).to.include({ state: 'unresolved' });
+    expect(asked).to.have.length(2);
+  });
+
+  it('is too early where there is none, and needs none of a timing model', async () => {
+    const early = { state: 'too_early_to_grade', failing_gate: 'predictions_recorded' };
+    expect(await verdictsOf(undefined).verdicts.of(modelOf())).to.include(early);
+    const { asked, verdicts } = verdictsOf(undefined);
+    expect(await verdicts.of(modelOf({ family: 'timing' }))).to.include({ state: 'not_applicable' });
+    expect(asked).to.deep.equal([]);
+  });
+
+  it('says in its one sentence who has overridden the policy, since when and why', async () => {
+    const override = { by: 'an\nadmin', at: new Date(nowMs), reason: ' for a pilot. ' };
+    const { summary } = await verdictsOf(storedOf()).verdicts.of(modelOf({ override } as Partial<Model>));
+    expect(summary).to.equal(
+      'Passed: all is well; the deploy policy is overridden by an admin since 2026-02-10: "for a pilot".',
+    );
+  });
+});

@@ -1,0 +1,121 @@
+import { expect } from 'chai';
+import { readConfig } from '../../../shared/config/config.js';
+
+const secret = 'hunter2';
+
+/** What is said of a setting that cannot be used. */
+function refusal(environment: Readonly<Record<string, string>>): string {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  return 'nothing: it is used';
+}
+
+describe('the settings', () => {
+  const wrong: Readonly<Record<string, readonly string[]>> = {
+    REDIS_URL: [
+      'http://cache',
+      'redis:',
+      'redis://',
+      `redis://:a/${secret}@cache`,
+      `redis://:${secret}#b@cache`,
+      `redis://user:12?${secret}@cache`,
+      `redis://:${secret}%zz@cache`,
+      `redis://:${secret}@cache:port`,
+      `redis://:${secret}@cache:6379/first`,
+      `rediss://:${secret}@`,
+      'unix:',
+      'unix:/',
+      'unix:redis.sock',
+      'redis-cluster:',
+      `redis-cluster://:${secret}/@one:7000,two:7000`,
+      `redis-cluster://:${secret}@one:port`,
+      `redis-cluster://:${secret}@one:7000,two:70000`,
+    ],
+    MONGODB_URL: [
+      'mongodb:',
+      'mongodb://',
+      'mongodb:/one',
+      `mongodb://user:${secret}@/leadscore`,
+      `mongodb://user:${secret}%@one/leadscore`,
+      `mongodb://user:${secret}%zz@one/leadscore`,
+      `mongodb://user:a/${secret}@one/leadscore`,
+      `mongodb://user:a@${secret}@one/leadscore`,
+      `mongodb://user:${secret}@one:port/leadscore`,
+      `mongodb://user:${secret}@one:27017,two:99999/leadscore`,
+      `mongodb://user:${secret}@one,,two/leadscore`,
+      `mongodb://localhost/leadscore@${secret}`,
+    ],
+    BASE_URL: [
+      'https:',
+      'https://',
+      'https:scoring.example.com',
+      `https://one/?key=${secret}`,
+      'https://one#a',
+    ],
+    DOCS_URL: ['https:', 'https://one/?', 'ftp://one'],
+    PORT: [' ', '0x50', '8e3', '80.0', '+80', '65536'],
+    CLOCK_OFFSET_MS: ['-', '1e3'],
+    KEY_PEPPER: ['too short', ' '.repeat(20), `${' '.repeat(20)}a`],
+  };
+  for (const [name, values] of Object.entries(wrong))
+    for (const value of values)
+      it(`${name}=${JSON.stringify(value)} is named, and no password shown`, () => {
+        expect(refusal({ [name]: value }))
+          .to.match(new RegExp(`^${name} (must|cannot)`))
+          .and.not.include(secret);
+      });
+
+  const right: Readonly<Record<string, readonly string[]>> = {
+    REDIS_URL: [
+      'redis://127.0.0.1:6379',
+      'redis://cache',
+      `redis://user:${secret}%2F@cache:6379/3?family=6`,
+      'rediss://[::1]:6380/',
+      'unix:/run/redis.sock',
+      'unix:///run/redis.sock',
+      `rediss-cluster://user:${secret}@one:7000, two:7000`,
+      `redis-cluster://:${secret}#@one,[::1]:7000/`,
+    ],
+    MONGODB_URL: [
+      'mongodb://127.0.0.1:27017/leadscore?replicaSet=rs0',
+      'mongodb://localhost',
+      'mongodb://%2Ftmp%2Fmongodb-27017.sock',
+      `mongodb://user:${secret}%2F@[::1]:27017,localhost?tls=true`,
+    ],
+    BASE_URL: ['http://localhost:8080', 'https://example.com/scoring/'],
+    PORT: ['0', '8080'],
+    CLOCK_OFFSET_MS: ['-1000'],
+  };
+  for (const [name, values] of Object.entries(right))
+    for (const value of values)
+      it(`${name}=${value} can be used`, () => {
+        expect(refusal({ KEY_PEPPER: 'x'.repeat(16), [name]: value })).to.equal('nothing: it is used');
+      });
+
+  it('an address with an @ in its options, as Azure gives it, can be used', () => {
+    const mongoUrl = `mongodb://user:${secret}%3D%3D@user.mongo.cosmos.azure.com:10255/?ssl=true&appName=@user@`;
+    expect(readConfig({ KEY_PEPPER: 'x'.repeat(16), MONGODB_URL: mongoUrl }).mongoUrl).to.equal(mongoUrl);
+  });
+
+  it('KEY_PEPPER may be left out where MongoDB is on this machine, and nowhere else', () => {
+    const local = [
+      'localhost',
+      'LOCALHOST:1',
+      '127.0.0.1',
+      '127.1.2.3:27017,[::1]:27018',
+      'user:p@localhost',
+    ];
+    for (const hosts of local)
+      expect(refusal({ MONGODB_URL: `mongodb://${hosts}/x` }), hosts).to.equal('nothing: it is used');
+    const remote = [
+      ...['localhost.evil.com', 'localhostage', '127.0.0.1.evil.com', '127.0.0.1:27017,prod-db:27017'],
+      ...['prod-db:27017,127.0.0.1:27017', 'localhost:p@prod-db', 'localhost%2eevil.com'],
+    ];
+    for (const hosts of remote)
+      expect(refusal({ MONGODB_URL: `mongodb://${hosts}/x` }), hosts).to.match(/^KEY_PEPPER must be set/);
+    expect(refusal({ MONGODB_URL: 'mongodb+srv://localhost/x' })).to.match(/^KEY_PEPPER must be set/);
+  });
+});

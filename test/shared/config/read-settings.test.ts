@@ -1,0 +1,27 @@
+import { expect } from 'chai';
+import { projectFile } from '../../../shared/process/project-root.js';
+import { runProgram } from '../../support/run-program.js';
+
+describe('a main process with a setting that cannot be used', () => {
+  for (const [name, entry] of [
+    ['gateway', 'dist/api/main.js'],
+    ['pool', 'dist/worker/main.js'],
+    ['start', 'dist/scripts/start.js'],
+  ] as const) {
+    it(`${name} names it in one line of its log and ends with 1`, async function () {
+      this.timeout(30_000);
+      const { exitCode, output } = await runProgram(process.execPath, [projectFile(entry)], {
+        environment: { PORT: '99999' },
+        limitMs: 25_000,
+      });
+      const lines = output.trimEnd().split('\n');
+      expect(lines, output).to.have.length(1);
+      expect(JSON.parse(lines[0] ?? '')).to.include({
+        level: 'fatal',
+        process: name,
+        msg: 'could not start: PORT must be a whole number from 0 to 65535, but is "99999"',
+      });
+      expect(exitCode).to.equal(1);
+    });
+  }
+});

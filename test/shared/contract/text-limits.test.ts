@@ -1,0 +1,100 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
+import { maxList, maxValue } from '../../../shared/contract/text-limits.js';
+import type { Cell } from '../../../shared/messages/cells.js';
+import { compileKnownFields } from '../../../shared/messages/field-slots.js';
+import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
+
+const category = (field: string): Feature => ({
+  ...{ type: 'category', encoding: 'onehot', field, label: field, categories: ['b', 'x'] },
+  ...{ columns: [0, 1], other_column: 2, missing_column: 3 },
+});
+const number = (field: string): Feature => ({
+  ...{ type: 'number', field, label: field, columns: [4], impute: 7, missing_column: 5 },
+});
+const multi = (field: string): Feature => ({
+  ...{ type: 'multi', field, label: field, categories: ['a', 'b', 'x'], columns: [6, 7, 8] },
+});
+const date = (field: string): Feature => ({
+  type: 'date',
+  field,
+  label: field,
+  columns: [9],
+  required: true,
+});
+const width = 10;
+
+/** What features read from cells: the row, what was refused, and how much could not be read. */
+function readingOf(features: readonly Feature[]) {
+  const fields = compileKnownFields({ features });
+  const featureRow = compileFeatureRow({ features, width }, fields);
+  const read = (cells: readonly Cell[]) => {
+    const before = featureRow.unreadableCount;
+    const out = new Float32Array(width);
+    const problems = featureRow.write({ cells, nowMs: 0, out, offset: 0 });
+    return { problems, row: [...out], unreadable: featureRow.unreadableCount - before };
+  };
+  return { fields, read };
+}
+
+const texts = fc
+  .array(
+    fc.tuple(
+      fc.constantFrom('a', 'b', 'x', ';', ' ', '\u00a0', '5', '😀', '\ufdfa'),
+      fc.constantFrom(
+        ...[0, 1, 2, maxValue - 1, maxValue, maxValue + 1],
+        ...[maxList - 1, maxList, maxList + 1],
+      ),
+    ),
+    { maxLength: 4 },
+  )
+  .map((parts) => parts.map(([text, times]) => text.repeat(times)).join(''));
+
+describe('texts that nothing can be read from for their length', () => {
+  const combinations = [[category], [number], [multi], [date], [category, multi], [number, date]];
+  for (const features of combinations) {
+    const ofOneField = features.map((feature) => feature('field'));
+    const name = ofOneField.map(({ type }) => type).join(' and ');
+    const { fields, read } = readingOf(ofOneField);
+
+    it(`are kept no longer than needed to be read the same, by ${name}`, () => {
+      const longest = name.includes('multi') ? maxList : maxValue;
+      fc.assert(
+        fc.property(texts, (text) => {
+          const [cell] = fields.pack({ field: text });
+          expect(cell)
+            .to.be.a('string')
+            .with.length.at.most(longest + 1);
+          if (text.length <= maxValue) expect(cell).to.equal(text);
+          expect(read(JSON.parse(JSON.stringify([cell])))).to.deep.equal(read([text]));
+          expect(fields.pack({ field: cell }), 'what is cut stays').to.deep.equal([cell]);
+        }),
+        { numRuns: 150 },
+      );
+    });
+  }
+
+  it('are cut in arrays as well, and when stored fields are filled in', () => {
+    const { fields, read } = readingOf([multi('tags'), category('source')]);
+    const tags = ['a', 'x'.repeat(9_000_000), null, `b;${'y'.repeat(5_000)}`];
+    const source = 'z'.repeat(9_000_000);
+    const cells = fields.pack({ tags, source });
+    expect(JSON.stringify(cells)).to.have.length.below(80_000);
+    expect(read(cells)).to.deep.equal(read([tags, source]));
+    for (const stored of [{ slots: [tags, source] }, { names: ['tags', 'source'], cells: [tags, source] }]) {
+      const filled: Cell[] = [undefined, undefined];
+      fields.mergeStored({ cells: filled, stored });
+      expect(filled).to.deep.equal(cells);
+    }
+  });
+
+  it('are no lists either for another model, when only their beginning was kept as a single value', () => {
+    const [asValue, asList] = [readingOf([category('tags')]), readingOf([multi('tags')])];
+    const stored = { names: ['tags'], cells: asValue.fields.pack({ tags: 'a;b;x;'.repeat(1_000) }) };
+    const cells: Cell[] = [undefined];
+    asList.fields.mergeStored({ cells, stored });
+    expect(asList.read(cells)).to.deep.equal(asList.read(['a;'.repeat(maxList)]));
+    expect(asList.read(cells).unreadable).to.equal(1);
+  });
+});

@@ -1,0 +1,43 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { foldedText } from '../../../shared/contract/texts.js';
+import { compileKnownFields } from '../../../shared/messages/field-slots.js';
+
+const marks = '\u0327\u0301';
+
+const folded = (text: string): string =>
+  text.normalize('NFKC').replace(/\s+/g, ' ').trim().toUpperCase().toLowerCase();
+
+describe('foldedText', () => {
+  it('is NFKC with single spaces, without regard to case', () => {
+    expect(foldedText('  ﬁrst\u00a0\tⅣ  Cafe\u0301 STRAßE ')).to.equal('first iv café strasse');
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+        expect(foldedText(text)).to.equal(folded(text));
+      }),
+    );
+  });
+
+  it('keeps thirty marks of a letter, and no more: to put more in order takes the square of their number', () => {
+    const thirty = `a${marks.repeat(15)}`;
+    expect(foldedText(thirty)).to.equal(folded(thirty));
+    for (const many of [16, 2_000]) {
+      expect(foldedText(`a${marks.repeat(many)}`)).to.equal(folded(thirty));
+      expect(foldedText(`a${marks.repeat(many)} b${marks.repeat(many)}`)).to.equal(
+        folded(`${thirty} b${marks.repeat(15)}`),
+      );
+    }
+  });
+});
+
+describe('a key that is longer than any name', () => {
+  const fields = compileKnownFields({
+    features: [{ type: 'number', field: 'Size', label: 'Size', columns: [0] }],
+  });
+
+  it('is no name in another form', () => {
+    const spaced = (length: number) => `si${'_'.repeat(length - 4)}ze`;
+    expect(fields.pack({ [spaced(512)]: 1 })).to.deep.equal([1]);
+    expect(fields.pack({ [spaced(513)]: 1 })).to.deep.equal([undefined]);
+  });
+});

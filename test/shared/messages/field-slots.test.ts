@@ -1,0 +1,255 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
+import { foldFieldName } from '../../../shared/contract/texts.js';
+import { compileKnownFields } from '../../../shared/messages/field-slots.js';
+
+const numberFeature = (field: string, aliases?: readonly string[]): Feature => ({
+  type: 'number',
+  field,
+  label: field,
+  columns: [0],
+  ...(aliases ? { aliases } : {}),
+});
+
+const oneField = (aliases: readonly string[] = ['source', 'Origin of lead']) =>
+  compileKnownFields({ features: [numberFeature('Lead Source', aliases)] });
+
+/** What a caller's JSON becomes, own `__proto__` keys included. */
+const parsed = (json: string): Record<string, unknown> => JSON.parse(json);
+
+describe('compileKnownFields', () => {
+  it('gives a slot to each distinct pair of field and aliases, in order of first appearance', () => {
+    const fields = compileKnownFields({
+      features: [
+        numberFeature('pdays', ['days since', 'gap']),
+        numberFeature('age'),
+        numberFeature('pdays', ['gap', 'days since']),
+        numberFeature('pdays'),
+      ],
+    });
+    expect(fields.slotNames).to.deep.equal(['pdays', 'age', 'pdays']);
+    expect(fields.slotOfFeature).to.deep.equal([0, 1, 0, 2]);
+    expect(fields.slotCount).to.equal(3);
+    expect(fields.scoredSlotCount).to.equal(3);
+    expect(fields.recencySlot).to.equal(undefined);
+  });
+
+  it('gives the recency field a slot of its own only when no feature reads it', () => {
+    const recency = { field: 'touched', max_age_days: 10 };
+    const alone = compileKnownFields({ features: [numberFeature('age')], recency });
+    expect([alone.slotNames, alone.scoredSlotCount, alone.recencySlot]).to.deep.equal([
+      ['age', 'touched'],
+      1,
+      1,
+    ]);
+    const shared = compileKnownFields({
+      features: [numberFeature('age'), numberFeature('touched')],
+      recency,
+    });
+    expect([shared.slotCount, shared.scoredSlotCount, shared.recencySlot]).to.deep.equal([2, 2, 1]);
+  });
+
+  it('prefers the slot of a date feature for the recency field', () => {
+    const date: Feature = {
+      type: 'date',
+      field: 'touched',
+      label: 'touched',
+      columns: [1],
+      aliases: ['seen'],
+    };
+    const recency = { field: 'touched', max_age_days: 10 };
+    expect(compileKnownFields({ features: [numberFeature('touched'), date], recency }).recencySlot).to.equal(
+      1,
+    );
+  });
+});
+
+describe('foldFieldName', () => {
+  for (const name of [
+    'Lead Source',
+    'lead_source',
+    'LEAD-SOURCE',
+    ' leadSource ',
+    'lead\u00a0source',
+    'Ｌead source',
+  ])
+    it(`takes ${JSON.stringify(name)} for leadsource`, () =>
+      expect(foldFieldName(name)).to.equal('leadsource'));
+  it('keeps other signs', () => expect(foldFieldName('a.b')).to.equal('a.b'));
+});
+
+describe('pack', () => {
+  it('matches exactly, else folded, else through an alias', () => {
+    expect(oneField().pack({ 'Lead Source': 1 })).to.deep.equal([1]);
+    expect(oneField().pack({ lead_source: 2 })).to.deep.equal([2]);
+    expect(oneField().pack({ SOURCE: 3 })).to.deep.equal([3]);
+    expect(oneField().pack({ 'origin-of-lead': 4 })).to.deep.equal([4]);
+    expect(oneField().pack({ 'lead.source': 5 })).to.deep.equal([undefined]);
+  });
+
+  it('prefers exact to folded to alias wherever they stand, and the first among equals', () => {
+    expect(oneField().pack({ source: 1, lead_source: 2, 'Lead Source': 3 })).to.deep.equal([3]);
+    expect(oneField().pack({ 'Lead Source': 3, lead_source: 2, source: 1 })).to.deep.equal([3]);
+    expect(oneField().pack({ source: 1, 'LEAD SOURCE': 4, lead_source: 2 })).to.deep.equal([4]);
+    expect(oneField().pack({ 'Origin of lead': 1, source: 2 })).to.deep.equal([1]);
+    expect(oneField().pack({ 'Lead Source': null, lead_source: 2 })).to.deep.equal([[]]);
+  });
+
+  it('tells which key that is', () => {
+    const keyOf = (record: Record<string, unknown>) => oneField().keyOf(record, 'Lead Source');
+    expect(keyOf({ 'Lead Source': 1, lead_source: 2, source: 3 })).to.equal('Lead Source');
+    expect(keyOf({ SOURCE: 3, lead_source: 2, 'LEAD SOURCE': 4 })).to.equal('lead_source');
+    expect(keyOf({ 'Origin of lead': 1, source: 2 })).to.equal('Origin of lead');
+    expect(keyOf({ 'lead.source': 5 })).to.equal(undefined);
+    expect(oneField().keyOf({ source: 1 }, 'source')).to.equal(undefined);
+  });
+
+  it('feeds several slots from one key', () => {
+    const fields = compileKnownFields({ features: [numberFeature('job', ['work']), numberFeature('work')] });
+    expect(fields.pack({ work: 'x' })).to.deep.equal(['x', 'x']);
+  });
+
+  const packings: readonly (readonly [string, unknown])[] = [
+    ['"text"', 'text'],
+    ['""', ''],
+    ['0', 0],
+    ['false', false],
+    ['null', []],
+    ['[]', []],
+    ['[null]', []],
+    ['["a"]', 'a'],
+    ['["a",null,2,true]', ['a', null, 2, true]],
+    ['[null,null]', [null, null]],
+    ['{"deep":{"er":1}}', {}],
+    ['[{"a":1}]', [[]]],
+    ['[["a"]]', [[]]],
+    ['[[]]', [[]]],
+    ['["a",["b"]]', [[]]],
+    ['1e999', { overflow: true }],
+    ['-1e999', { overflow: true }],
+    ['[1e999]', { overflow: true }],
+    ['["a",1e999]', { overflow: true }],
+  ];
+  for (const [json, cell] of packings)
+    it(`packs ${json} as ${JSON.stringify(cell)}, unchanged by JSON`, () => {
+      const cells = oneField().pack(parsed(`{"Lead Source":${json}}`));
+      expect(cells).to.deep.equal([cell]);
+      expect(JSON.parse(JSON.stringify(cells))).to.deep.equal([cell]);
+    });
+
+  it('takes keys of Object.prototype for ordinary names', () => {
+    const names = ['__proto__', 'constructor', 'toString', 'toJSON', 'hasOwnProperty'];
+    const fields = compileKnownFields({ features: names.map((name) => numberFeature(name)) });
+    const record = parsed('{"__proto__":1,"constructor":2,"toString":3,"toJSON":4,"hasOwnProperty":5}');
+    expect(fields.pack(record)).to.deep.equal([1, 2, 3, 4, 5]);
+    expect(fields.pack({})).to.deep.equal(new Array(5).fill(undefined));
+    expect(oneField().pack(parsed('{"__proto__":{"Lead Source":9},"constructor":2}'))).to.deep.equal([
+      undefined,
+    ]);
+  });
+
+  it('is right after endlessly many keys of callers', () => {
+    const fields = oneField();
+    for (let key = 0; key < 25_000; key += 1) fields.pack({ [`unknown ${key}`]: 1 });
+    expect(fields.pack({ [`Lead${' '.repeat(300)}Source`]: 1, unknown: 2 })).to.deep.equal([1]);
+    expect(fields.pack({ [`Lead${' '.repeat(5_000_000)}Source`]: 1 })).to.deep.equal([undefined]);
+    expect(fields.pack({ lead_source: 2, 'Lead Source': 3 })).to.deep.equal([3]);
+  });
+
+  it('agrees with matching by the book, whatever the keys and their order', () => {
+    const keys = [
+      'Lead Source',
+      'lead source',
+      'LEADSOURCE',
+      'source',
+      'SOURCE',
+      'so-urce',
+      'other',
+      '__proto__',
+      'job',
+    ];
+    const features = [
+      numberFeature('Lead Source', ['source', 'job']),
+      numberFeature('source', ['Lead_Source']),
+      numberFeature('JOB'),
+      numberFeature('__proto__', ['other']),
+    ];
+    const fields = compileKnownFields({ features });
+    fc.assert(
+      fc.property(fc.shuffledSubarray(keys), (sent) => {
+        const entries = sent.map((key, index) => `${JSON.stringify(key)}:${index}`);
+        const record = parsed(`{${entries.join(',')}}`);
+        expect(fields.pack(record)).to.deep.equal(features.map((feature) => byTheBook(feature, record)));
+      }),
+    );
+  });
+});
+
+/** The rule as it is written, one sweep for each rank. */
+function byTheBook({ field, aliases = [] }: Feature, record: Record<string, unknown>): unknown {
+  const fold = (name: string) => name.toLowerCase().replace(/[ _-]/g, '');
+  const keys = Object.keys(record);
+  const key =
+    keys.find((name) => name === field) ??
+    keys.find((name) => fold(name) === fold(field)) ??
+    keys.find((name) => aliases.some((alias) => fold(alias) === fold(name)));
+  return key === undefined ? undefined : record[key];
+}
+
+describe('mergeStored', () => {
+  const features = [numberFeature('Lead Source', ['source']), numberFeature('age'), numberFeature('City')];
+  const fields = compileKnownFields({ features, recency: { field: 'touched', max_age_days: 1 } });
+
+  it('fills what was not sent, by slot; a sent null stays', () => {
+    const cells = fields.pack({ age: null, City: 'Rome' });
+    expect(fields.mergeStored({ cells, stored: { slots: ['Web', 5, 'Oslo', '2026-01-01'] } })).to.equal(true);
+    expect(cells).to.deep.equal(['Web', [], 'Rome', '2026-01-01']);
+  });
+
+  it('takes cells that went through JSON', () => {
+    const cells = JSON.parse(JSON.stringify(fields.pack({ age: 3 })));
+    expect(fields.mergeStored({ cells, stored: { slots: [null, 5, null, null] } })).to.equal(false);
+    expect(cells).to.deep.equal([null, 3, null, null]);
+    expect(fields.mergeStored({ cells, stored: { slots: [[], 5] } })).to.equal(true);
+    expect(cells).to.deep.equal([[], 3, null, null]);
+  });
+
+  it('matches names of another model as if they had been sent', () => {
+    const cells = fields.pack({ city: 'Rome' });
+    const stored = { names: ['source', 'AGE', 'Age', 'City', 'lead-source'], cells: [1, null, 7, 'Oslo', 2] };
+    expect(fields.mergeStored({ cells, stored })).to.equal(true);
+    expect(cells).to.deep.equal([2, 7, 'Rome', undefined]);
+  });
+
+  it('says that nothing was filled when all stored fields are unknown or were sent', () => {
+    const cells = fields.pack({ age: 1 });
+    expect(fields.mergeStored({ cells, stored: { names: ['age', 'other'], cells: [2, 3] } })).to.equal(false);
+    expect(cells).to.deep.equal([undefined, 1, undefined, undefined]);
+  });
+
+  it('fills from names exactly what sending them would have given', () => {
+    const key = fc.constantFrom(
+      'Lead Source',
+      'lead source',
+      'source',
+      'age',
+      'AGE',
+      'city',
+      'touched',
+      'other',
+    );
+    const record = fc.dictionary(key, fc.constantFrom(1, 'a', null));
+    fc.assert(
+      fc.property(record, record, (sent, stored) => {
+        const cells = fields.pack(sent);
+        const whenSent = fields.pack(stored);
+        const expected = cells.map((cell, slot) => (cell === undefined ? whenSent[slot] : cell));
+        const [names, values] = [Object.keys(stored), Object.values(stored).map((value) => value ?? [])];
+        const filled = fields.mergeStored({ cells: [...cells], stored: { slots: whenSent } });
+        expect(fields.mergeStored({ cells, stored: { names, cells: values } })).to.equal(filled);
+        expect(cells).to.deep.equal(expected);
+      }),
+    );
+  });
+});

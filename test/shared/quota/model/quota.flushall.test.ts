@@ -1,0 +1,177 @@
+import { expect } from 'chai';
+import { Command, Redis } from 'ioredis';
+import { QuotaLeaseLost } from '../../../../shared/quota/codes.js';
+import type { UsageCounter } from '../../../../shared/redis/keys.js';
+import { freshDatabases } from '../../../support/service/servers.js';
+import { freshCounter, leaseMs, QuotaRig } from '../rig/quota-rig.js';
+
+/** Empties Redis once, at one point of what is sent over this connection. */
+class FlushingRedis extends Redis {
+  sent = 0;
+  flushed = false;
+  flushAt = Number.POSITIVE_INFINITY;
+  when: 'before' | 'after' = 'before';
+  private counting = false;
+
+  start(flushAt: number, when: 'before' | 'after'): void {
+    Object.assign(this, { sent: 0, flushed: false, flushAt, when });
+    this.counting = true;
+  }
+
+  resume(): void {
+    this.counting = true;
+  }
+
+  stop(): void {
+    this.counting = false;
+  }
+
+  override sendCommand(...parameters: Parameters<Redis['sendCommand']>): unknown {
+    if (!this.counting) return super.sendCommand(...parameters);
+    this.sent += 1;
+    const isDue = this.sent === this.flushAt;
+    if (isDue && this.when === 'before') this.flush();
+    const reply = super.sendCommand(...parameters);
+    if (isDue && this.when === 'after') this.flush();
+    return reply;
+  }
+
+  private flush(): void {
+    this.flushed = true;
+    super.sendCommand(new Command('flushall', []));
+  }
+}
+
+/** Longer than the longest protocol; a run that was not interrupted any more ends the enumeration. */
+const maxCommands = 60;
+
+describe('quota when Redis is emptied', () => {
+  let redis: FlushingRedis;
+  let rig: QuotaRig;
+
+  before(async () => {
+    const { redisUrl } = await freshDatabases();
+    redis = new FlushingRedis(redisUrl);
+    rig = new QuotaRig(redisUrl, { redis });
+  });
+  after(() => rig.close());
+
+  /** Runs the story once for every command in it, with Redis emptied just before or just after that command. */
+  async function atEveryPoint(story: (counter: UsageCounter) => Promise<void>): Promise<number> {
+    for (const when of ['before', 'after'] as const) {
+      for (let point = 1; ; point += 1) {
+        expect(point).to.be.below(maxCommands);
+        await redis.flushall();
+        rig.ledger.clear();
+        const counter = freshCounter();
+        rig.ledger.record(counter, `earlier call ${counter.organisationId}`, 100);
+        redis.start(point, when);
+        try {
+          await story(counter);
+          redis.stop();
+          await rig.settleDown(counter);
+          const place = `emptied ${when} command ${point}`;
+          expect(await rig.quota.usage(counter), place).to.deep.equal({
+            used: rig.ledger.sum(counter),
+            leased: 0,
+          });
+        } finally {
+          redis.stop();
+        }
+        if (!redis.flushed) {
+          if (when === 'after') return point - 1;
+          break;
+        }
+      }
+    }
+    return 0;
+  }
+
+  it('counts an answered call once and a refused one never, wherever it strikes in one call', async () => {
+    const points = await atEveryPoint(async (counter) => {
+      await rig.reserve(counter, 'call', 10);
+      const outcome = await rig.finish(counter, 'call', 10);
+      expect(rig.ledger.sum(counter)).to.equal(outcome === 'answered' ? 110 : 100);
+    });
+    expect(points).to.be.at.least(9);
+  });
+
+  it('and with another call in flight', async () => {
+    await atEveryPoint(async (counter) => {
+      await rig.reserve(counter, 'in flight', 20);
+      await rig.reserve(counter, 'call', 10);
+      const outcomes = [await rig.finish(counter, 'call', 10), await rig.finish(counter, 'in flight', 20)];
+      const sum = 100 + (outcomes[0] === 'answered' ? 10 : 0) + (outcomes[1] === 'answered' ? 20 : 0);
+      expect(rig.ledger.sum(counter)).to.equal(sum);
+    });
+  });
+
+  it('and with a gateway that dies after it has recorded its call', async () => {
+    await atEveryPoint(async (counter) => {
+      await rig.reserve(counter, 'of the dead', 20);
+      await rig.reserve(counter, 'call', 10);
+      rig.ledger.record(counter, 'of the dead', 20);
+      await rig.finish(counter, 'call', 10);
+      await rig.quota.usage(counter);
+    });
+  });
+
+  it('and during a sweep, which settles and releases', async () => {
+    await atEveryPoint(async (counter) => {
+      for (const callId of ['recorded', 'not recorded']) await rig.reserve(counter, callId, 10);
+      rig.ledger.record(counter, 'recorded', 10);
+      redis.stop();
+      await rig.age(counter, leaseMs);
+      redis.resume();
+      await rig.sweep();
+      await rig.quota.usage(counter);
+    });
+  });
+
+  it('twice while a call runs gives its room to another, and then the call is not counted', async () => {
+    const counter = freshCounter();
+    const stop = 120;
+    rig.ledger.record(counter, `earlier call ${counter.organisationId}`, 110);
+    await rig.reserve(counter, 'slow', 10, stop);
+    await redis.flushall();
+    await rig.reserve(counter, 'quick', 10, stop);
+    expect(await rig.finish(counter, 'quick', 10)).to.equal('answered');
+    rig.ledger.record(counter, 'slow', 10);
+    await redis.flushall();
+    await rig.quota.usage(counter);
+    const settled = rig.quota.settle(counter, 'slow', { stop }).catch((error: unknown) => error);
+    expect(await settled).to.be.instanceOf(QuotaLeaseLost);
+    rig.ledger.takeBack('slow');
+    expect(await rig.quota.release(counter, 'slow')).to.equal(false);
+    await rig.settleDown(counter);
+    expect(await rig.quota.usage(counter)).to.deep.equal({ used: stop, leased: 0 });
+  });
+
+  it('settles what is held, whatever the stop is, and what was counted before, up to it', async () => {
+    const counter = freshCounter();
+    await rig.reserve(counter, 'call', 10);
+    for (const stop of [5, 10])
+      expect(await rig.quota.settle(counter, 'call', { stop })).to.deep.equal({ used: 10, leased: 0 });
+    const past = rig.quota.settle(counter, 'call', { stop: 9 }).catch((error: unknown) => error);
+    expect(await past).to.be.instanceOf(QuotaLeaseLost);
+  });
+
+  it('never lets answered calls pass the stop', async () => {
+    await atEveryPoint(async (counter) => {
+      let answered = 100;
+      const held: string[] = [];
+      for (let index = 0; index < 6; index += 1) {
+        const callId = `call ${index}`;
+        await rig.reserve(counter, callId, 100, 400).then(
+          () => held.push(callId),
+          () => undefined,
+        );
+        const oldest = index % 2 ? held.shift() : undefined;
+        if (oldest && (await rig.finish(counter, oldest, 100)) === 'answered') answered += 100;
+      }
+      for (const callId of held) if ((await rig.finish(counter, callId, 100)) === 'answered') answered += 100;
+      expect(answered).to.be.at.most(400);
+      expect(rig.ledger.sum(counter)).to.equal(answered);
+    });
+  });
+});

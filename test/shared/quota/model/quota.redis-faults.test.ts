@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { RateLimit } from '../../../../api/request/rate-limit.js';
+import { startRedis } from '../../../../scripts/servers/redis-server.js';
+import type { LocalServer } from '../../../../scripts/servers/server-process.js';
+import { QuotaUnavailable } from '../../../../shared/quota/codes.js';
+import { redisNowMs } from '../../../../shared/redis/info.js';
+import type { UsageCounter } from '../../../../shared/redis/keys.js';
+import { failureOf } from '../../../support/failure-of.js';
+import { freeze } from '../../../support/faults/stall.js';
+import type { MemoryLedger } from '../rig/memory-ledger.js';
+import { freshCounter, leaseMs, QuotaRig } from '../rig/quota-rig.js';
+
+const commandTimeoutMs = 150;
+
+describe('quota when Redis fails', () => {
+  let directory: string;
+  let server: LocalServer;
+  let rig: QuotaRig;
+  let counter: UsageCounter;
+
+  const open = (ledger?: MemoryLedger) => {
+    const redis = new Redis(server.url, { commandTimeout: commandTimeoutMs, retryStrategy: () => 5 });
+    redis.on('error', () => undefined); // what the tests cause
+    rig = new QuotaRig(server.url, { redis, ...(ledger === undefined ? {} : { ledger }) });
+  };
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'leadscore-quota-'));
+    server = await startRedis({ directory, extraArguments: ['--appendfsync', 'always'] });
+    open();
+  });
+  after(async () => {
+    rig.close();
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    await rig.redis.flushall();
+    rig.ledger.clear();
+    counter = freshCounter();
+    await rig.reserve(counter, 'held', 10);
+  });
+
+  describe('because its memory is full', () => {
+    beforeEach(() => rig.redis.config('SET', 'maxmemory', '1'));
+    afterEach(() => rig.redis.config('SET', 'maxmemory', '0'));
+
+    it('reserve is refused and holds nothing', async () => {
+      const failure = await failureOf(rig.reserve(counter, 'call', 1));
+      expect(failure).to.be.instanceOf(QuotaUnavailable);
+      expect(failure)
+        .to.have.nested.property('cause.message')
+        .that.matches(/maxmemory/);
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 10 });
+    });
+
+    it('settle works', async () => {
+      expect(await rig.quota.settle(counter, 'held')).to.deep.equal({ used: 10, leased: 0 });
+      expect(await rig.quota.settle(counter, 'held')).to.deep.equal({ used: 10, leased: 0 });
+    });
+
+    it('release works, also of what is not held', async () => {
+      expect(await rig.quota.release(counter, 'held')).to.equal(true);
+      expect(await rig.quota.release(counter, 'never held')).to.equal(true);
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 0 });
+    });
+
+    it('the sweep ends leases', async () => {
+      rig.ledger.record(counter, 'held', 10);
+      await rig.redis.config('SET', 'maxmemory', '0');
+      await rig.age(counter, leaseMs);
+      await rig.redis.config('SET', 'maxmemory', '1');
+      expect(await rig.sweep()).to.include({ settled: 1 });
+      expect((await rig.quota.usage(counter)).used).to.equal(10);
+    });
+
+    it('the rate limit fails, and uses no slot', async () => {
+      const rateLimit = new RateLimit(rig.redis);
+      const take = (slotId: string) =>
+        rateLimit.take({ organisationId: 'org', keyId: 'key', window: 'scoring', rate: 1, slotId });
+      expect(await failureOf(take('refused'))).to.be.instanceOf(Error);
+      await rig.redis.config('SET', 'maxmemory', '0');
+      expect(await take('call')).to.include({ accepted: true });
+    });
+  });
+
+  describe('because it is frozen', () => {
+    /** Freezes Redis until the work has failed, and gives what it failed with. */
+    const whileFrozen = async (work: () => Promise<unknown>) => {
+      await freeze(server.pid);
+      try {
+        return await failureOf(work());
+      } finally {
+        process.kill(server.pid, 'SIGCONT');
+      }
+    };
+    const reserve = (deadlineRedisMs: number) =>
+      rig.quota.reserve({ counter, callId: 'call', records: 1, stop: 1_000, deadlineRedisMs });
+
+    it('a reserve that it gets to after the deadline holds nothing', async () => {
+      const deadlineRedisMs = (await redisNowMs(rig.redis)) + commandTimeoutMs / 2;
+      expect(await whileFrozen(() => reserve(deadlineRedisMs))).to.be.instanceOf(QuotaUnavailable);
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 10 });
+    });
+
+    it('a reserve that it gets to before the deadline is given back', async () => {
+      const deadlineRedisMs = await rig.deadline();
+      expect(await whileFrozen(() => reserve(deadlineRedisMs))).to.be.instanceOf(QuotaUnavailable);
+      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 10 });
+      expect(await failureOf(reserve(deadlineRedisMs))).to.have.property('name', 'QuotaCallEnded');
+    });
+
+    it('a settle that timed out has happened once it is asked for again', async () => {
+      expect(await whileFrozen(() => rig.quota.settle(counter, 'held'))).to.be.instanceOf(QuotaUnavailable);
+      expect(await rig.quota.settle(counter, 'held')).to.deep.equal({ used: 10, leased: 0 });
+    });
+  });
+
+  it('keeps counters and leases when it is killed and started again on its data', async () => {
+    await rig.reserve(counter, 'counted', 5);
+    await rig.finish(counter, 'counted', 5);
+    const ended = once(server.process, 'exit');
+    process.kill(server.pid, 'SIGKILL');
+    await ended;
+    const { ledger } = rig;
+    rig.close();
+    server = await startRedis({ directory, extraArguments: ['--appendfsync', 'always'] });
+    open(ledger);
+    expect(await rig.quota.usage(counter)).to.deep.equal({ used: 5, leased: 10 });
+    ledger.record(counter, 'held', 10);
+    expect(await rig.quota.settle(counter, 'held')).to.deep.equal({ used: 15, leased: 0 });
+  });
+
+  it('takes a counter from the ledger before it reserves, when it comes back with what it knew a while ago', async () => {
+    await rig.reserve(counter, 'counted', 5);
+    const copy = `${directory}-copy`;
+    await cp(directory, copy, { recursive: true });
+    await rig.finish(counter, 'counted', 5);
+    await rig.finish(counter, 'held', 10);
+    await rig.reserve(counter, 'later', 3);
+    await rig.finish(counter, 'later', 3);
+    const ended = once(server.process, 'exit');
+    process.kill(server.pid, 'SIGKILL');
+    await ended;
+    await rm(directory, { recursive: true });
+    await rename(copy, directory);
+    const { ledger } = rig;
+    rig.close();
+    server = await startRedis({ directory, extraArguments: ['--appendfsync', 'always'] });
+    open(ledger);
+    // Two calls hold again what the ledger has: together with `used`, nothing is counted twice or forgotten.
+    expect(await failureOf(rig.reserve(counter, 'beyond', 3, 20))).to.include({
+      name: 'QuotaWouldCrossStop',
+      used: 3,
+      leased: 15,
+    });
+    expect(await rig.quota.settle(counter, 'held')).to.deep.equal({ used: 13, leased: 5 });
+    expect(await rig.quota.settle(counter, 'counted')).to.deep.equal({ used: 18, leased: 0 });
+    expect(await rig.reserve(counter, 'within', 2, 20)).to.include({ used: 18, leased: 2 });
+  });
+});

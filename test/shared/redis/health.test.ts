@@ -1,0 +1,99 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { startRedis } from '../../../scripts/servers/redis-server.js';
+import type { LocalServer } from '../../../scripts/servers/server-process.js';
+import { createLogger } from '../../../shared/process/logger.js';
+import { UnusableServer } from '../../../shared/process/start-step.js';
+import { connectionReady, connectRedis, type Redis } from '../../../shared/redis/connect.js';
+import { checkRedis } from '../../../shared/redis/health.js';
+import { failureOf } from '../../support/failure-of.js';
+
+describe('a Redis at start', () => {
+  let directory: string;
+  let server: LocalServer;
+  const connections: Redis[] = [];
+  let warnings: { readonly fields: unknown; readonly message: string }[];
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'leadscore-fit-'));
+    server = await startRedis({ directory: join(directory, 'one'), appendOnly: false });
+  });
+  beforeEach(() => {
+    warnings = [];
+  });
+  afterEach(() => {
+    for (const redis of connections.splice(0)) redis.disconnect();
+  });
+  after(async () => {
+    await server?.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  async function connected(url: string): Promise<Redis> {
+    const logger = createLogger('silent', 'test');
+    const redis = connectRedis({ url, name: 'test', kind: 'commands', logger });
+    connections.push(redis);
+    await connectionReady(redis);
+    return redis;
+  }
+  const check = (redis: Redis) =>
+    checkRedis(redis, {
+      warn: (fields: unknown, message?: string) => void warnings.push({ fields, message: message ?? '' }),
+    });
+
+  it('is taken as it is when it keeps what it is given', async () => {
+    await check(await connected(server.url));
+    expect(warnings).to.deep.equal([]);
+  });
+
+  it('that throws away what it holds is warned of, also where CONFIG is forbidden', async () => {
+    const redis = await connected(server.url);
+    await redis.config('SET', 'maxmemory-policy', 'volatile-lru');
+    await redis.call('ACL', 'SETUSER', 'tenant', 'on', '>password', '~*', '&*', '+@all', '-config');
+    await check(await connected(server.url.replace('://', '://tenant:password@')));
+    expect(warnings).to.have.length(1);
+    expect(warnings[0]?.fields).to.deep.equal({ policy: 'volatile-lru' });
+    expect(warnings[0]?.message).to.include('set its maxmemory-policy to noeviction');
+    await redis.config('SET', 'maxmemory-policy', 'noeviction');
+  });
+
+  it('that does not tell is taken as it is', async () => {
+    const redis = await connected(server.url);
+    await redis.call('ACL', 'SETUSER', 'silent', 'on', '>password', '~*', '&*', '+@all', '-info');
+    await check(await connected(server.url.replace('://', '://silent:password@')));
+    expect(warnings).to.deep.equal([]);
+  });
+
+  it('that cannot be asked is not taken for one that does not tell, nor for one without the database', async () => {
+    for (const url of [server.url, `${server.url}/3`]) {
+      const redis = await connected(url);
+      redis.disconnect();
+      const failure = await failureOf(check(redis));
+      expect(failure.message).to.match(/Connection is closed|isn't writeable/);
+      expect(failure).to.not.be.instanceOf(UnusableServer);
+    }
+  });
+
+  it('that does not have the database that is named is refused', async () => {
+    await check(await connected(`${server.url}/3`));
+    const refusal = await check(await connected(`${server.url}/99`)).catch(String);
+    expect(refusal).to.include('REDIS_URL names database 99').and.include('out of range');
+  });
+
+  it('that is a read-only replica is refused, and its master is named', async () => {
+    const replica = await startRedis({
+      directory: join(directory, 'replica'),
+      appendOnly: false,
+      extraArguments: ['--replicaof', '127.0.0.1', String(server.port)],
+    });
+    try {
+      const refusal = await check(await connected(replica.url)).catch((error: unknown) => error);
+      expect(refusal).to.be.instanceOf(UnusableServer);
+      expect(String(refusal)).to.include(`a read-only replica of 127.0.0.1:${server.port}`);
+    } finally {
+      await replica.stop();
+    }
+  });
+});

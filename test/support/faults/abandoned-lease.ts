@@ -1,0 +1,19 @@
+import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { Quota } from '../../../shared/quota/quota.js';
+import { redisNowMs } from '../../../shared/redis/info.js';
+import type { TestWorkspace } from '../service/workspace.js';
+
+const leaseMs = 50;
+
+/**
+ * Reserves as a gateway does that dies right after. The lease runs out at once.
+ * @returns the call's id
+ */
+export async function holdAndDie(own: TestWorkspace, records: number): Promise<string> {
+  const { redis, stores, clock } = own.service;
+  const quota = new Quota({ redis, ledger: stores.ledger, leaseMs, clock });
+  const callId = callIdGenerator()(clock.now());
+  const deadlineRedisMs = (await redisNowMs(redis)) + 1_000;
+  await quota.reserve({ counter: own.counter(), callId, records, stop: 1_000, deadlineRedisMs });
+  return callId;
+}

@@ -1,0 +1,247 @@
+import fc from 'fast-check';
+import type { Feature, Manifest } from '../../../shared/bundle/manifest/manifest.js';
+
+/** Features of every type and encoding, with what reading them can depend on. */
+const features: readonly Feature[] = [
+  {
+    field: 'Amount',
+    label: 'Amount',
+    type: 'number',
+    columns: [0],
+    impute: -7,
+    missing_column: 1,
+    aliases: ['Deal Value'],
+  },
+  { field: 'Rate', label: 'Rate', type: 'number', columns: [2], unit: 'fraction' },
+  { field: 'Flag', label: 'Flag', type: 'boolean', columns: [3] },
+  {
+    field: 'Kind',
+    label: 'Kind',
+    type: 'category',
+    encoding: 'onehot',
+    categories: ['None', 'Straße', '5', 'true', 'A b', '1e+21', '0.1', '-'],
+    category_aliases: { five: '5', AB: 'A b' },
+    columns: [4, 5, 6, 7, 8, 9, 10, 11],
+    other_column: 12,
+    missing_column: 13,
+  },
+  {
+    field: 'Level',
+    label: 'Level',
+    type: 'category',
+    encoding: 'ordinal',
+    categories: ['low', 'mid', 'Σίσυφος'],
+    columns: [14],
+    other_value: -1,
+    impute: 9,
+  },
+  {
+    field: 'Tags',
+    label: 'Tags',
+    type: 'multi',
+    categories: ['x', 'y;z', 'Q', '7', 'true'],
+    columns: [15, 16, 17, 18, 19],
+  },
+  { field: 'When', label: 'When', type: 'date', columns: [20], date_order: 'dmy' },
+  { field: 'Since', label: 'Since', type: 'date', columns: [21], date_order: 'mdy', missing_column: 22 },
+  {
+    field: 'lead_source',
+    label: 'Source',
+    type: 'category',
+    encoding: 'onehot',
+    categories: ['a'],
+    columns: [23],
+    other_column: 24,
+    required: true,
+  },
+];
+
+/** What turning records into rows needs of a manifest. */
+export const messyManifest: Pick<Manifest, 'features' | 'width' | 'missing_tokens'> = {
+  features,
+  width: 25,
+  missing_tokens: ['?', 'not disclosed', '99'],
+};
+
+const wholeTexts = [
+  ...[
+    'none',
+    'None',
+    ' N/A ',
+    '-',
+    '',
+    'null',
+    '?',
+    'Not  Disclosed',
+    '99',
+    'yes',
+    'Y',
+    'on',
+    'OFF',
+    't',
+    'f',
+    '1',
+    '0',
+    '2',
+  ],
+  ...[
+    'straße',
+    'STRASSE',
+    'ＡＢ',
+    'a\u2003b',
+    'σίσυφοσ',
+    'ΣΊΣΥΦΟΣ',
+    'x;y;z',
+    'y;z',
+    ' x ; Q',
+    'x；Q',
+    ';;',
+    '7',
+    'ﬁ',
+    'İ',
+  ],
+  ...[
+    '11-50',
+    'ten',
+    '1,200',
+    '0,125',
+    '1.200,5',
+    '12,34,567',
+    '1.2.3',
+    '1 200',
+    '$5k',
+    '(5)',
+    '(-5)',
+    '-(5)',
+    '5%',
+    '45 %',
+  ],
+  ...[
+    '(5%)',
+    '(5)%',
+    '$ 5 USD',
+    'USD EUR 5',
+    '1e999',
+    '1e5',
+    '.5',
+    '5.',
+    '+.5',
+    '--5',
+    '1_000',
+    '0x10',
+    'Infinity',
+    'NaN',
+  ],
+  ...[
+    '2026-05-01',
+    '20260501',
+    '2026-05-01T10',
+    '2026-05-01T10:30:15.123456789+0000',
+    '2026-05-01 24:00:00',
+    '2026-13-01',
+  ],
+  ...[
+    '2026-05-01T24:00:01Z',
+    '31/12/2025',
+    '12/31/2025 11:59 pm',
+    '1/2/2026, 0:30 am',
+    '1700000000',
+    '1700000000000',
+  ],
+  ...[
+    '1700000000000000',
+    '1700000000.5',
+    '0000-00-00',
+    '1899-12-31',
+    '2100-12-31T23:59:59.999Z',
+    '2101-01-01',
+  ],
+  ...['9'.repeat(1025), '1'.repeat(200), 'a'.repeat(5000), `${' '.repeat(5000)}5`],
+];
+const bits = [
+  ...[
+    '1',
+    '5',
+    '12',
+    '200',
+    '000',
+    '345',
+    '.',
+    ',',
+    ' ',
+    "'",
+    '(',
+    ')',
+    '-',
+    '+',
+    '$',
+    '€',
+    'US$',
+    'usd',
+    'EUR',
+    'k',
+    'M',
+    'b',
+  ],
+  ...[
+    '%',
+    'e',
+    'e5',
+    '1e3',
+    '\u2212',
+    '\u2019',
+    '０',
+    '₹',
+    '﷼',
+    'rs.',
+    '\u00a0',
+    'x',
+    '/',
+    '2026',
+    '-02',
+    '-30',
+    'T',
+    '10',
+    ':',
+  ],
+  ...['30', 'Z', '+05:30', 'am', 'pm', 'true', 'No', 'n/a', '?', '99', ';'],
+];
+const numbers = [
+  0, 1, 2, 5, 5.5, -3, 1e21, 1e-7, 0.1, 1.5e300, 99, 1.2345678901234568e20, 1.7e9, 1.7e12, 1.7e15, 1e11, 1e14,
+  -1e9,
+];
+
+const scalar = fc.oneof(
+  { weight: 5, arbitrary: fc.constantFrom(...wholeTexts) },
+  {
+    weight: 5,
+    arbitrary: fc
+      .array(fc.constantFrom(...bits), { minLength: 1, maxLength: 5 })
+      .map((parts) => parts.join('')),
+  },
+  { weight: 2, arbitrary: fc.constantFrom(...numbers) },
+  { weight: 2, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }).map(String) },
+  { weight: 1, arbitrary: fc.boolean() },
+  { weight: 1, arbitrary: fc.constant(null) },
+);
+const value = fc.oneof(
+  { weight: 12, arbitrary: scalar },
+  { weight: 1, arbitrary: fc.array(scalar, { maxLength: 2 }) },
+  { weight: 1, arbitrary: fc.constantFrom({}, [[]], [{}], [1, [2]]) },
+);
+const key = fc.constantFrom(
+  ...features.flatMap(({ field }) => [
+    field,
+    field,
+    field.toUpperCase(),
+    ` ${field}\t`,
+    field.replaceAll(/[_ ]/g, '-'),
+  ]),
+  ...['Deal value', 'deal_VALUE', 'ＫＩＮＤ', 'other', 'toString'],
+);
+const required = fc.constantFrom({ lead_source: 'a' }, { lead_source: 'b' }, { lead_source: 'a' }, {});
+
+/** Records as callers send them at their worst; about nine in ten can be turned into a row. */
+export const messyRecord: fc.Arbitrary<Record<string, unknown>> = fc
+  .tuple(required, fc.dictionary(key, value, { maxKeys: 6, noNullPrototype: true }))
+  .map(([source, rest]) => ({ ...source, ...rest }));

@@ -1,0 +1,71 @@
+import type { Db } from 'mongodb';
+import { type CallDocument, callDocuments } from '../../../shared/store/calls/call-documents.js';
+import {
+  bandOf,
+  callIdOf,
+  callsCollection,
+  type PredictionSlice,
+  predictionId,
+  rowOf,
+  slicesOf,
+} from '../../../shared/store/calls/prediction-slice.js';
+import { PredictionStore } from '../../../shared/store/calls/predictions.js';
+import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
+
+/** Removes every prediction of an organisation, as if none had been stored; what was counted stays. */
+export async function removePredictions(database: Db, organisationId: string): Promise<void> {
+  const stored = await database
+    .collection<{ readonly _id: string }>(callsCollection)
+    .find({ org: organisationId, scores: { $exists: true } })
+    .toArray();
+  await new PredictionStore(database).remove(stored.map(({ _id }) => _id));
+}
+
+type CallOfTest = Pick<LedgerRow, '_id' | 'org' | 'bucket' | 'month' | 'records' | 'at'>;
+
+/** The documents of a call that scored the same lead again and again. */
+export function documentsOfCall(call: CallOfTest): CallDocument[] {
+  const { _id, org, at, records } = call;
+  const scored = { org, model: 'mdl', version: '1', at };
+  const column = <Value>(value: Value) => Array.from({ length: records }, () => value);
+  const columns = { crmIds: column('L'), scores: column(50), likelihoods: column(1), fields: column('[]') };
+  const row = { ...call, ...scored, request_id: _id, key: 'key' };
+  return callDocuments(row, slicesOf({ ...scored, ...columns, callId: _id }));
+}
+
+/** One prediction by itself, as tests like to look at it. */
+export interface PredictionRow {
+  readonly _id: string;
+  readonly org: string;
+  readonly model: string;
+  readonly version: string;
+  readonly at: Date;
+  readonly score: number;
+  readonly likelihood: number;
+  readonly band: number;
+  /** Absent when the record came without one, or was erased. */
+  readonly crm_id?: string;
+  /** Absent when the record was erased. */
+  readonly fields?: string;
+}
+
+/**
+ * The predictions of a stored document, one by one.
+ * @throws Error when its columns are not equally long
+ */
+export function predictionRows(slice: PredictionSlice): PredictionRow[] {
+  const { _id, org, model, version, at } = slice;
+  const lengths = [slice.crm_ids, slice.scores, slice.likelihoods, slice.fields].map(({ length }) => length);
+  if (new Set(lengths).size !== 1) throw new Error(`the columns of ${_id} have ${lengths} entries`);
+  return slice.scores.map((score, index) => {
+    const [crmId, fields] = [slice.crm_ids[index], slice.fields[index]];
+    return {
+      _id: predictionId(callIdOf(_id), rowOf(_id) + index),
+      ...{ org, model, version, at, score },
+      likelihood: slice.likelihoods[index] ?? 0,
+      band: bandOf(score),
+      ...(typeof crmId === 'string' ? { crm_id: crmId } : {}),
+      ...(typeof fields === 'string' ? { fields } : {}),
+    };
+  });
+}

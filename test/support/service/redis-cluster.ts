@@ -1,0 +1,129 @@
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { startRedis } from '../../../scripts/servers/redis-server.js';
+import { freePort, type LocalServer } from '../../../scripts/servers/server-process.js';
+import { eventually } from '../eventually.js';
+import type { Certificate } from './certificate.js';
+
+export interface RedisClusterOptions {
+  readonly directory: string;
+  /** Whether each node has a replica, which takes its place some seconds after it has gone. */
+  readonly withReplicas?: boolean;
+  /** With one, each node listens on a port with TLS too, and replicas talk to masters by it. */
+  readonly certificate?: Certificate;
+}
+
+/** Three Redis servers that are one cluster, and their replicas. */
+export interface RedisCluster {
+  /** Names all nodes. */
+  readonly url: string;
+  /** The same, with TLS; undefined without a certificate. */
+  readonly tlsUrl: string | undefined;
+  /** Those that were masters when it was formed. */
+  readonly nodes: readonly LocalServer[];
+  /** Kills a node and starts it again, with nothing but its place in the cluster. */
+  restart(index: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const masterCount = 3;
+/** After so long without a sign a node is taken for gone. */
+const nodeTimeoutMs = 2_000;
+const slotCount = 16_384;
+const formedWithinMs = 20_000;
+
+/** Starts a cluster of three masters on loopback, and waits until each of them knows the others and takes commands. */
+export async function startRedisCluster(options: RedisClusterOptions): Promise<RedisCluster> {
+  const { directory, withReplicas = false, certificate } = options;
+  const indexes = Array.from({ length: withReplicas ? 2 * masterCount : masterCount }, (_, index) => index);
+  const busPorts = await Promise.all(indexes.map(freePort));
+  const tlsPorts = certificate === undefined ? [] : await Promise.all(indexes.map(freePort));
+  const startNode = (index: number, port?: number) =>
+    startRedis({
+      directory: join(directory, `node-${index}`),
+      port,
+      appendOnly: false,
+      extraArguments: [
+        ...['--cluster-enabled', 'yes', '--cluster-port', String(busPorts[index])],
+        ...['--cluster-node-timeout', String(nodeTimeoutMs)],
+        ...(certificate === undefined ? [] : tlsArguments(certificate, tlsPorts[index])),
+      ],
+    });
+  const all = await Promise.all(indexes.map((index) => startNode(index)));
+  const connections = all.map(({ url }) => new Redis(url));
+  const stop = async () => {
+    await Promise.all(all.map((node) => node.stop()));
+  };
+  try {
+    await form(connections, { nodes: all, busPorts });
+  } catch (error) {
+    await stop();
+    throw error;
+  } finally {
+    for (const connection of connections) connection.disconnect();
+  }
+  const restart = async (index: number) => {
+    const node = all[index];
+    if (node === undefined) throw new RangeError(`there is no node ${index}`);
+    node.process.kill('SIGKILL');
+    await node.stop();
+    all[index] = await startNode(index, node.port);
+  };
+  return {
+    url: `redis-cluster://${hosts(all.map(({ port }) => port))}`,
+    tlsUrl: certificate === undefined ? undefined : `rediss-cluster://${hosts(tlsPorts)}`,
+    get nodes() {
+      return all.slice(0, masterCount); // those that were started again too
+    },
+    restart,
+    stop,
+  };
+}
+
+const hosts = (ports: readonly number[]): string => ports.map((port) => `127.0.0.1:${port}`).join(',');
+
+const tlsArguments = ({ certFile, keyFile }: Certificate, port: number | undefined): string[] => [
+  ...['--tls-port', String(port), '--tls-cert-file', certFile, '--tls-key-file', keyFile],
+  ...['--tls-ca-cert-file', certFile, '--tls-auth-clients', 'no'],
+  ...['--tls-replication', 'yes', '--tls-cluster', 'yes'],
+];
+
+/** Which of the cluster's nodes had a key before any of them went: each has its third of the slots. */
+export async function nodeOfKey({ nodes }: RedisCluster, redis: Redis, key: string): Promise<LocalServer> {
+  const slot = await redis.cluster('KEYSLOT', key);
+  const node = nodes[Math.floor((slot * masterCount) / slotCount)];
+  if (node === undefined) throw new Error(`no node has slot ${slot}`);
+  return node;
+}
+
+async function form(
+  connections: readonly Redis[],
+  { nodes, busPorts }: { readonly nodes: readonly LocalServer[]; readonly busPorts: readonly number[] },
+): Promise<void> {
+  for (const [index, connection] of connections.slice(0, masterCount).entries()) {
+    const [first, end] = [index, index + 1].map((part) => Math.floor((part * slotCount) / masterCount));
+    await connection.call('CLUSTER', 'ADDSLOTSRANGE', String(first), String((end ?? slotCount) - 1));
+    await connection.call('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
+  }
+  for (const [index, { port }] of nodes.entries())
+    if (index > 0)
+      await connections[0]?.call('CLUSTER', 'MEET', '127.0.0.1', String(port), String(busPorts[index]));
+  const knowEachOther = [
+    'cluster_state:ok',
+    `cluster_known_nodes:${nodes.length}`,
+    `cluster_slots_ok:${slotCount}`,
+  ];
+  for (const connection of connections) await told(() => connection.call('CLUSTER', 'INFO'), knowEachOther);
+  for (const [index, replica] of connections.slice(masterCount).entries()) {
+    await replica.call('CLUSTER', 'REPLICATE', String(await connections[index]?.call('CLUSTER', 'MYID')));
+    await told(() => replica.info('replication'), ['role:slave', 'master_link_status:up']);
+  }
+}
+
+/** Waits until a server tells all of these facts. */
+async function told(ask: () => Promise<unknown>, facts: readonly string[]): Promise<void> {
+  await eventually(async () => {
+    const state = String(await ask());
+    for (const fact of facts) if (!state.includes(fact)) throw new Error(`not ${fact} yet:\n${state}`);
+  }, formedWithinMs);
+}

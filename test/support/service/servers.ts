@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { startMongo } from '../../../scripts/servers/mongo-server.js';
+import { startRedis } from '../../../scripts/servers/redis-server.js';
+import type { LocalServer } from '../../../scripts/servers/server-process.js';
+
+/** The servers that all tests of one Mocha process share. Tests never use servers named by the environment. */
+export interface TestServers {
+  readonly redisUrl: string;
+  /** Names no database: see `freshDatabases`. */
+  readonly mongoUrl: string;
+  readonly redis: LocalServer;
+  readonly mongo: LocalServer;
+}
+
+/** Databases that hold nothing, for one test file. */
+export interface FreshDatabases {
+  readonly redisUrl: string;
+  /** Names the database, so that what is given this URL uses it by default. */
+  readonly mongoUrl: string;
+  readonly databaseName: string;
+}
+
+interface Started extends TestServers {
+  readonly directory: string;
+}
+
+let starting: Promise<Started> | undefined;
+
+/**
+ * The Redis and the MongoDB of this Mocha process, started at the first call and stopped by the root hooks.
+ * For tests that do no harm to them; one that kills or freezes a server starts its own with `startRedis`/`startMongo`.
+ */
+export function testServers(): Promise<TestServers> {
+  starting ??= start();
+  return starting;
+}
+
+/**
+ * An empty Redis and the URL of a MongoDB database that nobody has used. What an earlier test file put into Redis is
+ * gone afterwards, so call it in `before`, once for each file.
+ */
+export async function freshDatabases(): Promise<FreshDatabases> {
+  const { redisUrl, mongoUrl } = await testServers();
+  const redis = new Redis(redisUrl);
+  await redis.flushall();
+  redis.disconnect();
+  const url = freshMongoUrl(mongoUrl);
+  return { redisUrl, mongoUrl: url, databaseName: new URL(url).pathname.slice(1) };
+}
+
+/**
+ * The URL of a MongoDB database that nobody has used.
+ * @param mongoUrl names the server
+ */
+export function freshMongoUrl(mongoUrl: string): string {
+  const url = new URL(mongoUrl);
+  url.pathname = `/test_${randomBytes(6).toString('hex')}`;
+  return url.href;
+}
+
+/** Stops the servers and removes their data, if any test has started them. */
+export async function stopTestServers(): Promise<void> {
+  if (starting === undefined) return;
+  const { redis, mongo, directory } = await starting;
+  starting = undefined;
+  await Promise.all([redis.stop(), mongo.stop()]);
+  await rm(directory, { recursive: true, force: true });
+}
+
+async function start(): Promise<Started> {
+  const directory = await mkdtemp(join(tmpdir(), 'leadscore-test-'));
+  const [redis, mongo] = await Promise.all([
+    startRedis({ directory: join(directory, 'redis'), appendOnly: false }),
+    startMongo({ directory: join(directory, 'mongo') }),
+  ]);
+  return { redisUrl: redis.url, mongoUrl: mongo.url, redis, mongo, directory };
+}

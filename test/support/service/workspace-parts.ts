@@ -1,0 +1,74 @@
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { newId } from '../../../shared/contract/identifiers.js';
+import type { UsageBucket } from '../../../shared/redis/keys.js';
+import type { ApiKey } from '../../../shared/store/accounts/api-keys.js';
+import type { Model } from '../../../shared/store/models/models.js';
+import { createModel as storeModel } from '../../../shared/store/models/store-version.js';
+import type { StoredVerdict } from '../../../shared/store/validation/model-validation.js';
+import { sampleBundle } from '../models/sample-bundle.js';
+import type { RunningService } from './service.js';
+
+/** A verdict to be stored for a model, graded now unless it says otherwise. */
+export type GivenVerdict = Pick<StoredVerdict, 'state' | 'failing_gate' | 'summary'> &
+  Partial<Pick<StoredVerdict, 'graded_at'>>;
+
+export interface ModelOptions {
+  /** The members of its bundle; `sampleBundle()` by default. */
+  readonly bundle?: ReadonlyMap<string, Buffer>;
+  readonly liveApi?: boolean;
+  readonly verdict?: GivenVerdict;
+}
+
+/** A key with the secret that is shown once. */
+export interface UsableKey {
+  readonly key: ApiKey;
+  readonly secret: string;
+}
+
+/** Creates a key of an organisation; its secret is in the answer. */
+export async function createKey(
+  { stores, clock, keyPepper }: RunningService,
+  organisationId: string,
+  { kind, rate }: { readonly kind: UsageBucket; readonly rate: number },
+): Promise<UsableKey> {
+  return await stores.keys.create({
+    organisationId,
+    kind,
+    name: `the ${kind} key of a test`,
+    ratePerSecond: rate,
+    brand: 'leadscore',
+    pepper: keyPepper,
+    now: new Date(clock.now()),
+  });
+}
+
+/** Imports a bundle as a model of an organisation, with a verdict on it if one is given. */
+export async function createModel(
+  service: RunningService,
+  organisationId: string,
+  { bundle: files = sampleBundle(), liveApi = true, verdict }: ModelOptions,
+): Promise<Model> {
+  const { stores, clock } = service;
+  const bundle = checkBundle(files);
+  const modelId = newId('mdl');
+  const { version } = bundle.manifest;
+  // Before the model is there: no call finds it without.
+  if (verdict !== undefined)
+    await storeVerdict(service, { _id: modelId, organisation_id: organisationId, version }, verdict);
+  const now = new Date(clock.now());
+  return await storeModel(stores.database, { organisationId, bundle, now, modelId, liveApi });
+}
+
+/** Stores a verdict on a model's current version. */
+export async function storeVerdict(
+  { stores, clock }: RunningService,
+  model: Pick<Model, '_id' | 'organisation_id' | 'version'>,
+  verdict: GivenVerdict,
+): Promise<void> {
+  await stores.validation.replace({
+    _id: `${model._id}:${model.version}`,
+    organisation_id: model.organisation_id,
+    graded_at: new Date(clock.now()),
+    ...verdict,
+  });
+}

@@ -1,0 +1,154 @@
+import { once } from 'node:events';
+import { Writable } from 'node:stream';
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { modelStrikesKey, payloadKey, replyStreamKey } from '../../../shared/redis/keys.js';
+import { ChunkAbandoned } from '../../../worker/lanes/abandoned-chunk.js';
+import { endSuspension, suspend } from '../../../worker/pool/quarantine.js';
+import { eventually } from '../../support/eventually.js';
+import { gateway, type LaneRig, laneRig } from '../../support/lane-rig.js';
+
+describe('the chunk of a job', () => {
+  let rig: LaneRig;
+  let begun: string[];
+  let scored: string[];
+  let logged: string;
+  /** What a chunk is scored with, beside what is noted of it. */
+  let work: (signal: AbortSignal) => Promise<unknown>;
+
+  beforeEach(async () => {
+    [begun, scored, logged] = [[], [], ''];
+    work = async () => undefined;
+    const log = new Writable({
+      write(line, _encoding, done) {
+        logged += String(line);
+        done();
+      },
+    });
+    const begin =
+      ({ commands }: { readonly commands: Redis }) =>
+      ({ chunk }: { readonly chunk: string }) => {
+        begun.push(chunk);
+        const asked = commands.echo(chunk);
+        return async (signal: AbortSignal) => {
+          scored.push(await asked);
+          await work(signal);
+          return { chunk, parts: [] };
+        };
+      };
+    rig = await laneRig(begin, { logger: pino(log) });
+  });
+  afterEach(() => rig.close());
+
+  const replies = () => rig.redis.xlen(replyStreamKey(gateway));
+  /** Sends a chunk and waits until its job has ended. */
+  async function ended(...sent: Parameters<LaneRig['send']>): Promise<void> {
+    const completed = once(rig.worker, 'completed');
+    await rig.send(...sent);
+    await completed;
+    expect(await rig.queue.getJobCounts('wait', 'active', 'delayed', 'failed', 'completed')).to.deep.equal({
+      wait: 0,
+      active: 0,
+      delayed: 0,
+      failed: 0,
+      completed: 0,
+    });
+  }
+
+  for (const [where, inJob] of [
+    ['in its job', true],
+    ['under its own key', false],
+  ] as const) {
+    describe(`with its payload ${where}`, () => {
+      it('is scored, and is answered once', async () => {
+        await ended('one', { inJob });
+        expect(scored).to.deep.equal(['one']);
+        expect(await replies()).to.equal(1);
+        expect(await rig.redis.exists(payloadKey('one'))).to.equal(0);
+      });
+
+      it('is not scored when nobody waits for it', async () => {
+        await ended('one', { inJob, isAwaited: false });
+        expect(scored).to.deep.equal([]);
+        expect(await replies()).to.equal(0);
+      });
+
+      it('is not scored when its model is quarantined, and is answered', async () => {
+        await rig.redis.hset(modelStrikesKey, 'mdl:1', `2@${Date.now()}`);
+        await ended('one', { inJob });
+        expect(scored).to.deep.equal([]);
+        const [[, [, reply]]] = (await rig.redis.xrange(replyStreamKey(gateway), '-', '+')) as [
+          [string, string[]],
+        ];
+        expect(JSON.parse(reply ?? '')).to.have.nested.property('failure.code', 'model_unavailable');
+      });
+    });
+  }
+
+  it('is put back while another worker may be stuck in its model, and is scored when that has come back', async () => {
+    await suspend(rig.redis, 'mdl:1', Date.now() + 60_000);
+    await rig.send('one');
+    await eventually(async () => expect(await rig.queue.getDelayedCount()).to.equal(1));
+    expect([scored, await replies()]).to.deep.equal([[], 0]);
+    const completed = once(rig.worker, 'completed');
+    await endSuspension(rig.redis, 'mdl:1');
+    await completed;
+    expect(scored).to.deep.equal(['one']);
+    expect(await replies()).to.equal(1);
+  });
+
+  it('is given up when nobody waits for it any more, and not answered', async () => {
+    let reason: unknown;
+    work = async (signal) => {
+      await rig.redis.del(payloadKey('one'));
+      await once(signal, 'abort');
+      reason = signal.reason;
+      throw reason;
+    };
+    await ended('one');
+    expect(reason).to.be.instanceOf(ChunkAbandoned);
+    expect(await replies()).to.equal(0);
+    expect(logged).not.to.include('could not be scored');
+  });
+
+  it('is begun with in the write that asks whether somebody waits', async () => {
+    const writes = await writesOf(rig.commands, () => ended('one'));
+    expect(begun).to.deep.equal(['one']);
+    expect(writes).to.deep.equal([['echo', 'get', 'hgetall']]);
+  });
+
+  it('is answered in the write that ends its job', async () => {
+    await ended('one'); // Redis knows BullMQ's scripts from now on
+    const writes = await writesOf(rig.connection, () => ended('another'));
+    expect(writes).to.deep.include(['xadd', 'pexpire', 'del', 'evalsha']);
+    expect(writes.flat().filter((command) => command === 'xadd')).to.have.length(1);
+  });
+
+  it('ends its job when Redis refuses the reply, and that is logged', async () => {
+    await rig.redis.set(replyStreamKey(gateway), 'no stream');
+    await ended('one');
+    expect(scored).to.deep.equal(['one']);
+    await eventually(() => expect(logged).to.match(/a reply could not be sent/));
+    await rig.redis.del(replyStreamKey(gateway));
+    await ended('another');
+    expect(await replies()).to.equal(1);
+  });
+});
+
+/** What a connection writes during some work: the names of the commands of each write. */
+async function writesOf({ stream }: Redis, work: () => Promise<void>): Promise<string[][]> {
+  const writes: string[][] = [];
+  const commandOf = (chunk: unknown): string => String(chunk).split('\r\n')[2] ?? '';
+  const { _write: writeOne, _writev: writeTogether } = stream;
+  stream._write = (chunk, encoding, callback) => {
+    writes.push([commandOf(chunk)]);
+    writeOne.call(stream, chunk, encoding, callback);
+  };
+  stream._writev = (chunks, callback) => {
+    writes.push(chunks.map(({ chunk }) => commandOf(chunk)));
+    writeTogether?.call(stream, chunks, callback);
+  };
+  await work();
+  return writes;
+}

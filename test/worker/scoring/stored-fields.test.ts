@@ -1,0 +1,85 @@
+import { expect } from 'chai';
+import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
+import type { Cell } from '../../../shared/messages/cells.js';
+import { compileKnownFields } from '../../../shared/messages/field-slots.js';
+import type { StoredLead } from '../../../worker/scoring/lead-lookup.js';
+import { FillIn } from '../../../worker/scoring/stored-fields.js';
+
+const features: readonly Feature[] = [
+  { type: 'number', field: 'size', label: 'Size', columns: [0] },
+  { type: 'multi', field: 'tags', label: 'Tags', categories: ['a'], columns: [1] },
+];
+const mebibyte = 1024 * 1024;
+
+/** A lead of which tags of so many characters are stored, and how often they were read. */
+function leadWith(length: number): StoredLead & { readonly reads: () => number } {
+  const tags = Array.from({ length: Math.ceil(length / 10) }, () => 'x'.repeat(7));
+  const text = JSON.stringify([5, tags]);
+  let reads = 0;
+  const read = () => {
+    reads += 1;
+    return { slots: [5, tags] };
+  };
+  return { length: text.length, read, reads: () => reads };
+}
+
+describe('FillIn', () => {
+  const newFillIn = () => new FillIn(compileKnownFields({ features }));
+  const asked = (): Cell[] => [undefined, undefined];
+
+  it('gives the text of a record that something was filled into', () => {
+    const fillIn = newFillIn();
+    expect(fillIn.fill([7, null], leadWith(20))).to.deep.equal({ text: '[7,["xxxxxxx","xxxxxxx"]]' });
+    expect(fillIn.fill([7, 'a'], leadWith(20))).to.deep.equal({});
+  });
+
+  it('refuses what goes beyond 4 MiB in a chunk, and says what it would have been', () => {
+    const fillIn = newFillIn();
+    const lead = leadWith(mebibyte);
+    const outcomes = Array.from({ length: 250 }, () => fillIn.fill(asked(), lead));
+    expect(outcomes.filter(({ text }) => text !== undefined)).to.have.length(3);
+    expect(outcomes[3]?.problem).to.deep.equal({
+      field: 'tags',
+      expected: 'the field to be sent, or fewer records at once',
+      came: 'nothing: the stored fields to be filled in are more than 4 MiB together',
+    });
+    expect(outcomes.slice(3).every(({ problem }) => problem !== undefined)).to.equal(true);
+  });
+
+  it('does not look at what is stored once five are refused', () => {
+    const fillIn = newFillIn();
+    const leads = Array.from({ length: 250 }, () => leadWith(50_000));
+    for (let round = 0; round < 3; round += 1) for (const lead of leads) fillIn.fill(asked(), lead);
+    const reads = leads.reduce((sum, lead) => sum + lead.reads(), 0);
+    expect(reads).to.be.within(5, 4 * 20 + 10);
+  });
+
+  it('counts only what is filled in', () => {
+    const fillIn = newFillIn();
+    const lead = leadWith(mebibyte);
+    for (let record = 0; record < 250; record += 1)
+      expect(fillIn.fill([undefined, 'a'], lead)).to.deep.equal({ text: '[5,"a"]' });
+  });
+
+  it('refuses a lead of which too much is stored to be read', () => {
+    const fillIn = newFillIn();
+    const unread: StoredLead = { length: Number.POSITIVE_INFINITY, read: () => undefined };
+    const problem = {
+      field: '',
+      expected: 'all fields to be sent, or fewer records at once',
+      came: 'not all: more is stored of this lead than is read for so many',
+    };
+    expect(fillIn.fill(asked(), unread)).to.deep.equal({ problem });
+    expect(fillIn.fill(asked(), leadWith(15_000))).to.have.all.keys('text');
+  });
+
+  it('fills in a lead of which little is stored, whatever its neighbours are', () => {
+    const fillIn = newFillIn();
+    const small = leadWith(15_000);
+    const large = leadWith(5 * mebibyte);
+    for (let record = 0; record < 125; record += 1) {
+      expect(fillIn.fill(asked(), large)).to.have.all.keys('problem');
+      expect(fillIn.fill(asked(), small)).to.have.all.keys('text');
+    }
+  });
+});

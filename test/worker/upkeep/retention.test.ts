@@ -1,0 +1,155 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { startMongo } from '../../../scripts/servers/mongo-server.js';
+import { dayMs } from '../../../shared/contract/dates.js';
+import { latestScoresKey } from '../../../shared/redis/keys.js';
+import {
+  callsCollection,
+  firstKeptId,
+  type PredictionSlice,
+} from '../../../shared/store/calls/prediction-slice.js';
+import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
+import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
+import { type RetentionOptions, removeOldPredictions } from '../../../worker/upkeep/retention.js';
+import { freeze } from '../../support/faults/stall.js';
+import { freshDatabases } from '../../support/service/servers.js';
+import { gradesIn, newIds } from '../grading/grade-at.js';
+import { figures } from '../grading/grade-truth.js';
+import { RecordedWorld, type WorldIds } from '../grading/recorded-world.js';
+
+const nowMs = Date.UTC(2026, 5, 30, 12);
+const horizonDays = 5;
+const retentionDays = 30;
+const minuteMs = 60_000;
+
+describe('retention', () => {
+  let mongo: Mongo;
+  let redis: Redis;
+  let ids: WorldIds;
+  let world: RecordedWorld;
+
+  beforeEach(async () => {
+    const { mongoUrl, redisUrl } = await freshDatabases();
+    mongo = await connectMongo(mongoUrl, { name: 'test' });
+    redis = new Redis(redisUrl);
+    await prepareDatabase(mongo.database);
+    ids = newIds();
+    world = new RecordedWorld(mongo.database, ids);
+  });
+  afterEach(async () => {
+    redis.disconnect();
+    await mongo.client.close();
+  });
+
+  const remove = (options: Partial<RetentionOptions> = {}) =>
+    removeOldPredictions({ database: mongo.database, redis, nowMs, retentionDays, ...options });
+  const left = async () =>
+    (
+      await mongo.database
+        .collection<PredictionSlice>(callsCollection)
+        .find({ scores: { $exists: true } })
+        .sort({ _id: 1 })
+        .toArray()
+    ).flatMap((slice) => slice.crm_ids);
+  const startOfDay = (daysAgo: number) => Math.floor(nowMs / dayMs) * dayMs - daysAgo * dayMs;
+  const score = (crmId: string, atMs: number, arrivalMs = 0) =>
+    world.call(atMs, [{ crmId, score: 90 }], arrivalMs);
+
+  it('removes predictions of days before the last ones to be kept, and no others', async () => {
+    await score('older', startOfDay(retentionDays) - 12 * minuteMs);
+    await score('on the first kept day', startOfDay(retentionDays));
+    await score(
+      'on the first kept day, begun the day before',
+      startOfDay(retentionDays) + minuteMs,
+      9 * minuteMs,
+    );
+    await score('new', nowMs);
+    expect(await remove()).to.equal(1);
+    expect(await left()).to.have.members([
+      'on the first kept day, begun the day before',
+      'on the first kept day',
+      'new',
+    ]);
+    expect(await remove()).to.equal(0);
+  });
+
+  it('removes what Redis knows of them, too', async () => {
+    const key = latestScoresKey('org', 'mdl_A');
+    const kept = { '': 'run token', kept: `${firstKeptId(nowMs, retentionDays)}0.0000 90` };
+    await redis.hset(key, { ...kept, older: `${firstKeptId(nowMs - 1, retentionDays + 1)}0.0000 90` });
+    await score('older', startOfDay(retentionDays) - 12 * minuteMs);
+    await remove();
+    expect(await redis.hgetall(key)).to.deep.equal(kept);
+  });
+
+  const scoreElevenThousand = async () => {
+    const rows = Array.from({ length: 1_000 }, (_, row) => ({ crmId: `L-${row}`, score: 50 }));
+    for (let call = 0; call < 11; call += 1) await world.call(startOfDay(90) + call, rows);
+  };
+
+  it('removes as many as there are, some thousand at a time', async () => {
+    await scoreElevenThousand();
+    await score('new', nowMs);
+    expect(await remove(), 'documents').to.equal(110);
+    expect(await left()).to.deep.equal(['new']);
+  });
+
+  it('goes on after a rest while there is more than it could remove without one', async () => {
+    await scoreElevenThousand();
+    await score('new', nowMs);
+    expect(await remove({ runMs: 0 }), 'documents').to.equal(110);
+    expect(await left()).to.deep.equal(['new']);
+  });
+
+  it('ends early when it is told to, and goes on from there the next time', async () => {
+    await scoreElevenThousand();
+    const stopping = new AbortController();
+    const removal = remove({ runMs: 0, signal: stopping.signal });
+    stopping.abort();
+    expect(await removal, 'documents').to.equal(50);
+    expect(await remove()).to.equal(60);
+  });
+
+  it('gives up when MongoDB says nothing', async () => {
+    const { directory, server } = await ownMongo();
+    const own = await connectMongo(server.url, { name: 'test' });
+    try {
+      await freeze(server.pid);
+      const removal = removeOldPredictions({
+        database: own.database,
+        redis,
+        nowMs,
+        retentionDays,
+        timeoutMs: 300,
+      });
+      expect(await removal.catch((error: Error) => error.name)).to.equal('MongoSilent');
+    } finally {
+      process.kill(server.pid, 'SIGCONT');
+      await own.client.close();
+      await server.stop();
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  it('leaves grades that go by the days that are kept, and reconcile', async () => {
+    await score('removed', startOfDay(60));
+    await score('half a day', startOfDay(retentionDays + 1) + dayMs - minuteMs);
+    await score('kept', startOfDay(10));
+    await world.outcomes([{ crmId: 'kept', converted: true, at: new Date(startOfDay(9)) }], nowMs);
+    const grade = () => gradesIn(mongo, horizonDays)(ids, nowMs);
+    expect(figures(await grade(), 'predictions_recorded')).to.include({ cohort: 3 });
+    await remove();
+    const graded = await grade();
+    expect(figures(graded, 'predictions_recorded')).to.include({ cohort: 1 });
+    expect(figures(graded, 'cohort_reconciles')).to.include({ ledger_records: 1, stored_rows: 1, cohort: 1 });
+  });
+});
+
+/** A MongoDB that may be frozen. */
+async function ownMongo() {
+  const directory = await mkdtemp(join(tmpdir(), 'leadscore-retention-'));
+  return { directory, server: await startMongo({ directory }) };
+}

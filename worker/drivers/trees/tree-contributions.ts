@@ -1,0 +1,73 @@
+import { type ExactExplainer, type InputRows, logOdds, scaleToLogOdds } from '../contributions.js';
+import { TimeSlices } from '../time-slices.js';
+import { type PreparedTrees, prepareTrees, type TreeGroup, type TreeModel } from './prepared-trees.js';
+import { type RecordBlock, TreeWalker } from './tree-walk.js';
+
+/** Records per block, so that a tree's tables stay in the CPU cache; fewer for large trees. */
+const maxBlockRecords = 64;
+const maxBlockStandings = 65_536;
+
+/**
+ * Exact path-dependent Shapley values of a sum of trees, like the `shap` package's. An unknown column is
+ * averaged over the training rows that reached each split.
+ * @throws NotASum if node weights are missing or the trees are too large
+ */
+export const explainTrees = async (model: TreeModel): Promise<ExactExplainer> =>
+  explainPreparedTrees(await prepareTrees(model));
+
+/** Like `explainTrees`, for prepared trees. */
+export const explainPreparedTrees = (trees: PreparedTrees): ExactExplainer => new TreeExplainer(trees);
+
+class TreeExplainer implements ExactExplainer {
+  readonly method = 'tree';
+  readonly base: number;
+  private readonly walker: TreeWalker;
+  private readonly blockRecords: number;
+
+  constructor(private readonly trees: PreparedTrees) {
+    this.base = trees.isProbability ? logOdds(trees.expected) : trees.expected;
+    const sizes = trees.groups.flatMap((group) => group.trees.map((tree) => tree.size));
+    const largest = sizes.reduce((max, size) => Math.max(max, size), 1);
+    this.blockRecords = Math.max(1, Math.min(maxBlockRecords, Math.floor(maxBlockStandings / largest)));
+    this.walker = new TreeWalker({ largest, records: this.blockRecords });
+  }
+
+  async contributions({ rows, count, signal }: InputRows): Promise<Float64Array> {
+    const { fields, width, isProbability, expected } = this.trees;
+    const out = new Float64Array(count * fields);
+    const slices = new TimeSlices(signal);
+    for (let first = 0; first < count; first += this.blockRecords) {
+      const records = Math.min(this.blockRecords, count - first);
+      const blockRows = rows.subarray(first * width, (first + records) * width);
+      for (const group of this.trees.groups) {
+        const block = transposed(blockRows, { group, records, width });
+        for (const tree of group.trees) {
+          this.walker.addTree(tree, block, { out, first: first * fields, fields });
+          if (slices.isOver) await slices.next();
+        }
+      }
+    }
+    if (isProbability) scaleToLogOdds(out, { base: expected, fields });
+    return out;
+  }
+}
+
+/** Transposes the columns that trees read. Values are computed in float32, like ONNX does. */
+function transposed(
+  rows: Float32Array,
+  by: { readonly group: TreeGroup; readonly records: number; readonly width: number },
+): RecordBlock {
+  const { records, width } = by;
+  const { inputs, used } = by.group;
+  const columns = new Float32Array(inputs.length * records);
+  const hasMissing = new Uint8Array(inputs.length);
+  for (const index of used) {
+    const { column = -1, weight = 1, offset = 0 } = inputs[index] ?? {};
+    for (let record = 0; record < records; record += 1) {
+      const value = (rows[record * width + column] ?? Number.NaN) * weight + offset;
+      columns[index * records + record] = value;
+      if (Number.isNaN(value)) hasMissing[index] = 1;
+    }
+  }
+  return { columns, records, hasMissing };
+}

@@ -1,0 +1,97 @@
+import { type Job, Queue, Worker } from 'bullmq';
+import {
+  type GradingJob,
+  type GradingJobs,
+  gradingJobOptions,
+  gradingQueueName,
+} from '../../../shared/messages/grading-job.js';
+import { errorLog } from '../../../shared/process/error-log.js';
+import type { Stoppable } from '../../../shared/process/lifecycle.js';
+import type { Logger } from '../../../shared/process/logger.js';
+import type { Redis } from '../../../shared/redis/connect.js';
+import { queuePrefix } from '../../../shared/redis/keys.js';
+import { backOffOnOom } from '../../lanes/lane-worker.js';
+import { ensureSchedules } from '../../upkeep/jobs.js';
+import {
+  dueVersions,
+  type GradingDeps,
+  gradeAndPublish,
+  type VersionToGrade,
+  versionsToGrade,
+} from './grade-models.js';
+
+const findDueEveryMs = 15 * 60 * 1000;
+
+export interface GradingLaneOptions extends GradingDeps {
+  /** A connection for blocking commands. */
+  readonly blocking: Redis;
+  readonly logger: Logger;
+}
+
+/**
+ * Grades models as BullMQ jobs in a separate queue. Each job runs once, independent of the number of pools.
+ *
+ * 1. Every 15 minutes a job finds the versions that were not graded since last night. After an outage they
+ *    are graded as soon as a pool starts.
+ * 2. An import of outcomes grades the organisation's models.
+ * 3. Each version is graded by its own job.
+ */
+export async function startGradingLane(options: GradingLaneOptions): Promise<Stoppable> {
+  const { blocking, logger } = options;
+  const queue = new Queue(gradingQueueName, { connection: blocking, prefix: queuePrefix });
+  queue.on('error', errorLog(logger, 'grading queue error'));
+  const findDue = { name: 'find-due', when: { every: findDueEveryMs } };
+  const endSchedules = await ensureSchedules(queue, [findDue], { redis: blocking, logger });
+  const worker = new Worker(
+    gradingQueueName,
+    (job: Job) => work(job as Job & GradingJob, { ...options, queue }),
+    { connection: blocking, prefix: queuePrefix, lockDuration: 30_000, runRetryDelay: 250 },
+  );
+  worker.on('error', errorLog(logger, 'grading error'));
+  backOffOnOom(worker);
+  worker.on('failed', (job, error) =>
+    logger.warn({ job: job?.name, data: job?.data, error: error.message }, 'grading failed'),
+  );
+  return {
+    name: 'grading lane',
+    stop: async () => {
+      endSchedules();
+      // Without Redis, closes at once: another worker will pick up the stalled job.
+      await worker.close(blocking.status !== 'ready');
+      await queue.close();
+    },
+  };
+}
+
+type Lane = GradingLaneOptions & { readonly queue: Queue };
+
+async function work(job: GradingJob, lane: Lane): Promise<void> {
+  if (job.name === 'find-due') return enqueue(await dueVersions(lane.database, lane.clock), lane);
+  if (job.name === 'grade-organisation') {
+    const { organisationId } = job.data;
+    return enqueue(await versionsToGrade(lane.database, { organisationId }), lane);
+  }
+  const { modelId, version } = job.data;
+  const wanted = await versionsToGrade(lane.database, { modelId });
+  const found = wanted.find((candidate) => candidate.version === version);
+  // The version was deleted in the meantime.
+  if (found === undefined) return;
+  const startMs = performance.now();
+  const { verdict, refreshed } = await gradeAndPublish(lane, found);
+  const { state, failing_gate } = verdict;
+  const ms = Math.round(performance.now() - startMs);
+  lane.logger.info(
+    { model: modelId, version, state, failing_gate, days: refreshed.days, ms },
+    'model graded',
+  );
+}
+
+async function enqueue(versions: readonly VersionToGrade[], { queue }: Lane): Promise<void> {
+  await queue.addBulk(
+    versions.map(({ model, version }) => {
+      const data: GradingJobs['grade-version'] = { modelId: model._id, version };
+      const deduplication = { id: `version-${model._id}-${version}` };
+      return { name: 'grade-version', data, opts: { ...gradingJobOptions, deduplication } };
+    }),
+  );
+}

@@ -1,0 +1,92 @@
+import { InferenceSession as OnnxSession, Tensor } from 'onnxruntime-node';
+import type { OnnxReference } from '../../shared/bundle/manifest/manifest.js';
+import { silenceOnnxRuntime } from '../../shared/config/config.js';
+
+/** Everything native goes through this: it may crash the process, or never come back. */
+export type RunGuard = <Result>(run: () => Promise<Result>) => Promise<Result>;
+
+export interface SessionOptions {
+  readonly reference: OnnxReference;
+  /** Number of input columns. */
+  readonly width: number;
+  readonly guard?: RunGuard | undefined;
+}
+
+/**
+ * One ONNX model ready to run; the only importer of onnxruntime. One thread, no spinning: a pool has a process for each
+ * core, and a thread that spins takes the core from the next process.
+ */
+export class InferenceSession {
+  private readonly reference: OnnxReference;
+  private readonly width: number;
+  private readonly guard: RunGuard;
+
+  private constructor(
+    private readonly session: OnnxSession,
+    { reference, width, guard = (run) => run() }: SessionOptions,
+  ) {
+    this.reference = reference;
+    this.width = width;
+    this.guard = guard;
+  }
+
+  /**
+   * Loads a model and runs one row of zeros through it.
+   * @param onnx the file's bytes
+   * @throws Error when ONNX cannot load or run it, or when its output has not the form that the manifest says
+   */
+  static async load(onnx: Uint8Array, options: SessionOptions): Promise<InferenceSession> {
+    silenceOnnxRuntime();
+    const create = () =>
+      OnnxSession.create(onnx, {
+        intraOpNumThreads: 1,
+        interOpNumThreads: 1,
+        executionMode: 'sequential',
+        graphOptimizationLevel: 'all',
+        logSeverityLevel: 3,
+        extra: { session: { intra_op: { allow_spinning: '0' }, inter_op: { allow_spinning: '0' } } },
+      });
+    const session = await (options.guard === undefined ? create() : options.guard(create));
+    const loaded = new InferenceSession(session, options);
+    await loaded.run(new Float32Array(options.width), 1);
+    return loaded;
+  }
+
+  /**
+   * The model's raw probability of the positive class, in float64 (the sigmoid of it where the model gives a logit).
+   * The thread is busy until the answer is there.
+   * @param rows `count` rows of `width` columns, one after the other
+   */
+  async run(rows: Float32Array, count: number): Promise<Float64Array> {
+    const input = new Tensor('float32', rows, [count, this.width]);
+    const outputs = await this.guard(() =>
+      this.session.run({ [this.reference.input]: input }, [this.reference.output]),
+    );
+    const output = outputs[this.reference.output];
+    if (output === undefined || !(output.data instanceof Float32Array)) {
+      throw new Error(`the output "${this.reference.output}" is not a float32 tensor`);
+    }
+    return this.positive(output.data, count);
+  }
+
+  /** Gives the native memory back; the session cannot run after that. */
+  async release(): Promise<void> {
+    await this.session.release();
+  }
+
+  private positive(values: Float32Array, count: number): Float64Array {
+    const classes = values.length / count;
+    const column = classes === 1 ? 0 : this.reference.positive_class;
+    if (!Number.isInteger(classes) || column >= classes) {
+      throw new Error(`the output "${this.reference.output}" has ${values.length} values for ${count} rows`);
+    }
+    const raw = new Float64Array(count);
+    const isLogit = this.reference.kind === 'logit';
+    for (let row = 0; row < count; row += 1) {
+      const value = values[row * classes + column] ?? Number.NaN;
+      // The shares of a forest add up to 1.0000001 in float32.
+      raw[row] = isLogit ? 1 / (1 + Math.exp(-value)) : Math.min(Math.max(value, 0), 1);
+    }
+    return raw;
+  }
+}

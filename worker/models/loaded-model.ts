@@ -1,0 +1,82 @@
+import type { Manifest } from '../../shared/bundle/manifest/manifest.js';
+import { compileKnownFields, type KnownFields } from '../../shared/messages/field-slots.js';
+import { compileExplanation, type ExplainFiles, type Explanation } from '../drivers/explainer.js';
+import { compileFeatureRow, type FeatureRow } from '../feature-row/feature-row.js';
+import { compileLikelihood } from '../scoring/likelihood.js';
+import { compilePercentileScore } from '../scoring/percentile-score.js';
+import { compileRecencyGuard, type RecencyGuard } from '../scoring/recency-guard.js';
+import { InferenceSession, type RunGuard } from './inference-session.js';
+
+/** One version of a model, compiled: everything that scoring a record needs. */
+export interface LoadedModel {
+  readonly manifest: Manifest;
+  readonly knownFields: KnownFields;
+  readonly featureRow: FeatureRow;
+  readonly session: InferenceSession;
+  /** From the raw probability to 0-100. */
+  readonly percentileScore: (raw: number) => number;
+  /** From the raw probability to ten-thousandths. */
+  readonly likelihood: (raw: number) => number;
+  readonly recencyGuard: RecencyGuard;
+  /** How to explain it; worked out when it is first asked for. */
+  readonly explanation: () => Promise<Explanation>;
+}
+
+/** No such version is stored, or it cannot be run. */
+export class ModelUnavailable extends Error {
+  override name = 'ModelUnavailable';
+}
+
+export interface CompileOptions {
+  readonly guard?: RunGuard;
+  /** Reads the members that explaining needs; the ONNX file alone when absent. */
+  readonly explainFiles?: () => Promise<ExplainFiles>;
+  /** Told why the model cannot be explained exactly, if its author did not say so. */
+  readonly onFallback?: (reason: string) => void;
+}
+
+/**
+ * Compiles a bundle that has been checked.
+ * @throws ModelUnavailable when ONNX cannot load or run the graph
+ */
+export async function compileModel(
+  manifest: Manifest,
+  onnx: Uint8Array,
+  { guard, explainFiles = async () => ({ onnx }), onFallback }: CompileOptions = {},
+): Promise<LoadedModel> {
+  const knownFields = compileKnownFields(manifest);
+  let session: InferenceSession;
+  try {
+    session = await InferenceSession.load(onnx, { reference: manifest.onnx, width: manifest.width, guard });
+  } catch (error) {
+    throw new ModelUnavailable(`ONNX does not run ${manifest.name} ${manifest.version}`, { cause: error });
+  }
+  const newFeatureRow = () => compileFeatureRow(manifest, knownFields);
+  const runnable = { manifest, knownFields, session, featureRow: newFeatureRow() };
+  return {
+    ...runnable,
+    explanation: once(async () => {
+      // With a row of its own: cells of golden records are nobody's.
+      const explained = { ...runnable, featureRow: newFeatureRow() };
+      const explanation = await compileExplanation(explained, await explainFiles());
+      const { fallbackReason } = explanation;
+      if (fallbackReason !== undefined && manifest.explain?.kind !== 'baseline') onFallback?.(fallbackReason);
+      return explanation;
+    }),
+    percentileScore: compilePercentileScore(manifest.quantiles),
+    likelihood: compileLikelihood(manifest),
+    recencyGuard: compileRecencyGuard(manifest, knownFields),
+  };
+}
+
+/** Does something when it is first asked for, and again only after it has failed. */
+function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let done: Promise<Result> | undefined;
+  return () => {
+    done ??= work().catch((error: unknown) => {
+      done = undefined;
+      throw error;
+    });
+    return done;
+  };
+}

@@ -1,0 +1,105 @@
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { laneQueueName, lanes } from '../../shared/messages/score-job.js';
+import type { Stoppable } from '../../shared/process/lifecycle.js';
+import type { SweepCounts } from '../../shared/quota/sweep.js';
+import { queuePrefix } from '../../shared/redis/keys.js';
+import type { WorkerPool } from './pool.js';
+import { quarantinedVersions } from './quarantine.js';
+
+export interface PoolMetricsOptions {
+  readonly pool: Pick<WorkerPool, 'readyCount' | 'deathCount' | 'unreadableCount'>;
+  /** Processes that there should be. */
+  readonly workers: number;
+  /** A connection for commands. */
+  readonly redis: Redis;
+}
+
+/**
+ * What a pool is doing, and how much waits for it and its like, for Prometheus. What Redis cannot say now is left out.
+ * @returns what is to be stopped before the connection is
+ */
+export function observePool(registry: Registry, { pool, workers, redis }: PoolMetricsOptions): Stoppable {
+  const registers = [registry];
+  new Gauge({
+    name: 'leadscore_worker_processes',
+    help: 'Worker processes of this pool: wanted, and ready to take jobs.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      this.set({ state: 'wanted' }, workers);
+      this.set({ state: 'ready' }, pool.readyCount);
+    },
+  });
+  new Counter({
+    name: 'leadscore_worker_deaths_total',
+    help: 'Worker processes of this pool that died and were replaced.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(pool.deathCount);
+    },
+  });
+  new Counter({
+    name: 'leadscore_unreadable_cells_total',
+    help: 'Cells of records that could not be read as what the model expects, and count as missing.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(pool.unreadableCount);
+    },
+  });
+  const queues = lanes.map((lane) => ({ lane, queue: laneQueue(laneQueueName(lane), redis) }));
+  new Gauge({
+    name: 'leadscore_lane_depth',
+    help: 'Chunks that wait in a lane for a worker of any pool: what to scale pools by.',
+    labelNames: ['lane'],
+    registers,
+    async collect() {
+      this.reset();
+      for (const { lane, queue } of queues) {
+        const depth = await queue.getWaitingCount().catch(() => undefined);
+        if (depth !== undefined) this.set({ lane }, depth);
+      }
+    },
+  });
+  new Gauge({
+    name: 'leadscore_quarantined_versions',
+    help: 'Versions of models that are not run because they stopped two workers.',
+    registers,
+    async collect() {
+      this.reset();
+      const versions = await quarantinedVersions(redis).catch(() => undefined);
+      if (versions !== undefined) this.set(versions.length);
+    },
+  });
+  return {
+    name: 'pool metrics',
+    stop: async () => {
+      await Promise.all(queues.map(({ queue }) => queue.close()));
+    },
+  };
+}
+
+/**
+ * Counts what the sweep does.
+ * @returns to be told of each sweep
+ */
+export function sweepCounter(registry: Registry): (swept: SweepCounts) => void {
+  const ended = new Counter({
+    name: 'leadscore_swept_total',
+    help: 'Leases that nobody ended: settled or released. Counters: recounted from the ledger, or failed to be swept.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  return (swept) => {
+    for (const [outcome, count] of Object.entries(swept)) ended.inc({ outcome }, count);
+  };
+}
+
+function laneQueue(name: string, redis: Redis): Queue {
+  const queue = new Queue(name, { connection: redis, prefix: queuePrefix });
+  queue.on('error', () => undefined); // the connection tells of its own
+  return queue;
+}

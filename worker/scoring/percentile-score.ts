@@ -1,0 +1,41 @@
+const hundredths = 100;
+
+/**
+ * The fit score of a raw probability: 100 times its interpolated mid-rank among a model's quantiles, half up.
+ * Between two quantiles the position is linear; where raw equals a run of equal quantiles it is the middle of the
+ * run; below the first 0, above the last 100. The position is used as it is, in float64: dividing it by 100 and
+ * multiplying again would push halves to either side. Source: docs/models.md, "From raw to what a caller reads".
+ * @param quantiles 101 ascending raw probabilities, percentiles 0 to 100
+ * @returns a function from a raw probability to an integer 0..100, NaN for NaN
+ * @throws RangeError when there are not 101 quantiles
+ */
+export function compilePercentileScore(quantiles: readonly number[]): (raw: number) => number {
+  if (quantiles.length !== hundredths + 1)
+    throw new RangeError(`Expected 101 quantiles, got ${quantiles.length}`);
+  const ascending = Float64Array.from(quantiles);
+  return (raw) => Math.floor(position(ascending, raw) + 0.5);
+}
+
+function position(ascending: Float64Array, raw: number): number {
+  if (Number.isNaN(raw)) return Number.NaN;
+  const below = countWhere(ascending, (quantile) => quantile < raw);
+  if (below > hundredths) return hundredths;
+  const upTo = countWhere(ascending, (quantile) => quantile <= raw);
+  if (upTo === 0) return 0;
+  if (upTo > below) return (below + upTo - 1) / 2;
+  const lower = ascending[below - 1] ?? 0;
+  const upper = ascending[below] ?? 1;
+  return below - 1 + (raw - lower) / (upper - lower);
+}
+
+/** How many leading values hold; binary search. */
+function countWhere(ascending: Float64Array, holds: (value: number) => boolean): number {
+  let low = 0;
+  let high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(ascending[middle] ?? Number.NaN)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,139 @@
+import type { WorkerConfig } from '../../shared/config/config.js';
+import { evictUnderPressure, invalidateSettled } from '../../shared/latest-scores/eviction.js';
+import { LatestScores } from '../../shared/latest-scores/latest-scores.js';
+import { machineClock } from '../../shared/process/clock.js';
+import type { Stoppable } from '../../shared/process/lifecycle.js';
+import type { Logger } from '../../shared/process/logger.js';
+import { retryAtStart } from '../../shared/process/start-step.js';
+import { leaseMsOf } from '../../shared/quota/leases.js';
+import { Quota } from '../../shared/quota/quota.js';
+import { type SweepCounts, sweepLeases } from '../../shared/quota/sweep.js';
+import { connectionReady, connectRedis } from '../../shared/redis/connect.js';
+import { checkRedis } from '../../shared/redis/health.js';
+import { claimRedis, OtherInstallation } from '../../shared/redis/owner.js';
+import { ErasureStore } from '../../shared/store/calls/erasures.js';
+import { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
+import { PredictionStore } from '../../shared/store/calls/predictions.js';
+import { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
+import { connectMongo } from '../../shared/store/connection/connect.js';
+import { installationId } from '../../shared/store/connection/installation-id.js';
+import { prepareDatabase } from '../../shared/store/connection/prepare-database.js';
+import { ModelStore } from '../../shared/store/models/models.js';
+import { OutcomeStore } from '../../shared/store/validation/outcomes.js';
+import { ValidationDailyStore } from '../../shared/store/validation/validation-daily.js';
+import { startGradingLane } from '../grading/job/grading-lane.js';
+import { keepLookingForStalled } from '../lanes/stalled-jobs.js';
+import { startUpkeep, type UpkeepJob } from './jobs.js';
+import { removeOldPredictions } from './retention.js';
+import { eraseAgain } from './second-erasure.js';
+import { startSweeper } from './sweeper.js';
+import { rollUpUsage } from './usage-rollup.js';
+
+/** What a lease held is free again five seconds after its end: a sweep takes some time itself. */
+const sweepEveryMs = 4_000;
+const removeOldEveryMs = 60_000;
+const eraseAgainEveryMs = 60_000;
+const rollUpEveryMs = 10 * 60_000;
+
+/** A Redis that is full cannot be claimed; it is asked again with every sweep. */
+function unlessOther(error: unknown): void {
+  if (error instanceof OtherInstallation) throw error;
+}
+
+type SchedulerConfig = WorkerConfig & { readonly redisUrl: string; readonly mongoUrl: string };
+
+/**
+ * Upkeep, done once however many pools there are: the sweep of expired leases, and room where Redis is short of it, every
+ * four seconds; as repeated BullMQ jobs, the removal of old predictions and what erased leads have left, every minute, and the
+ * sums of older calls, every ten; on a lane of its own, the grading of models.
+ */
+export async function startScheduler(
+  config: SchedulerConfig,
+  logger: Logger,
+  onSwept: (swept: SweepCounts) => void,
+): Promise<Stoppable> {
+  const connect = (name: string, kind: 'commands' | 'blocking') =>
+    connectRedis({ url: config.redisUrl, name: `leadscore-upkeep-${name}`, kind, logger });
+  const [commands, blocking] = [connect('commands', 'commands'), connect('jobs', 'blocking')];
+  await connectionReady(commands);
+  await retryAtStart(() => checkRedis(commands, logger));
+  const mongo = await connectMongo(config.mongoUrl, { name: 'leadscore-upkeep', maxPoolSize: 5 });
+  await prepareDatabase(mongo.database);
+  const installation = await retryAtStart(() => installationId(mongo.database));
+  await claimRedis(commands, installation).catch(unlessOther);
+  const clock = machineClock(config.clockOffsetMs);
+  const ledger = new UsageLedger(mongo.database, clock);
+  const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
+  const latest = new LatestScores(commands);
+  const erasing = {
+    erasures: new ErasureStore(mongo.database),
+    models: new ModelStore(mongo.database),
+    latest,
+    predictions: new PredictionStore(mongo.database),
+    outcomes: new OutcomeStore(mongo.database),
+    daily: new ValidationDailyStore(mongo.database),
+    idempotency: new IdempotencyStore(mongo.database),
+    logger,
+  };
+  const beforeSettling = invalidateSettled({ ledger, latest });
+
+  const sweeper = startSweeper({
+    redis: commands,
+    everyMs: sweepEveryMs,
+    sweep: async () => {
+      await claimRedis(commands, installation).catch(unlessOther);
+      await keepLookingForStalled(commands);
+      const dropped = await evictUnderPressure(commands);
+      if (dropped > 0) logger.warn({ models: dropped }, 'newest scores given up: Redis is short of memory');
+      const swept = await sweepLeases({ redis: commands, quota, ledger, beforeSettling });
+      onSwept(swept);
+      if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
+    },
+    logger,
+  });
+  const stopping = new AbortController();
+  const jobs: UpkeepJob[] = [
+    {
+      name: 'retention',
+      when: { every: removeOldEveryMs },
+      run: async () => {
+        const { retentionDays } = config;
+        const removed = await removeOldPredictions({
+          database: mongo.database,
+          redis: commands,
+          nowMs: clock.now(),
+          retentionDays,
+          signal: stopping.signal,
+        });
+        if (removed > 0) logger.info({ removed, retentionDays }, 'old predictions removed');
+      },
+    },
+    {
+      name: 'erasures',
+      when: { every: eraseAgainEveryMs },
+      run: async () => {
+        await eraseAgain(erasing, { nowMs: clock.now(), leaseMs: leaseMsOf(config) });
+      },
+    },
+    {
+      name: 'usage-sums',
+      when: { every: rollUpEveryMs },
+      run: () => rollUpUsage({ activeCounters: quota.activeCounters, ledger, logger }),
+    },
+  ];
+  const upkeep = await startUpkeep({ redis: blocking, jobs, logger });
+  const { database } = mongo;
+  const grading = await startGradingLane({ database, clock, redis: commands, blocking, logger });
+  return {
+    name: 'scheduler',
+    stop: async () => {
+      stopping.abort();
+      await grading.stop();
+      await upkeep.stop();
+      await sweeper.stop();
+      blocking.disconnect();
+      commands.disconnect();
+      await mongo.client.close();
+    },
+  };
+}
