@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
 import { type Config, readConfig } from '../shared/config/config.js';
 import { readSettings } from '../shared/config/read-settings.js';
 import { messageOf } from '../shared/contract/errors.js';
 import { callIdGenerator } from '../shared/contract/identifiers.js';
 import { LatestScores } from '../shared/latest-scores/latest-scores.js';
-import { createMetrics, listen, startAdminServer } from '../shared/process/admin-server.js';
-import { machineClock } from '../shared/process/clock.js';
+import { createMetrics, startAdminServer } from '../shared/process/admin-server.js';
+import { type Clock, machineClock } from '../shared/process/clock.js';
 import { ClockWatch, observeClock } from '../shared/process/clock-watch.js';
 import { Lifecycle } from '../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../shared/process/logger.js';
@@ -14,25 +13,25 @@ import { retryAtStart } from '../shared/process/start-step.js';
 import { leaseMsOf } from '../shared/quota/leases.js';
 import { Quota } from '../shared/quota/quota.js';
 import { subscribeToChanges } from '../shared/redis/changes.js';
-import { connectionReady, connectRedis } from '../shared/redis/connect.js';
+import { connectionReady, connectRedis, type Redis } from '../shared/redis/connect.js';
 import { checkRedis, RedisHealth } from '../shared/redis/health.js';
 import { claimRedis } from '../shared/redis/owner.js';
-import { ApiKeyStore } from '../shared/store/accounts/api-keys.js';
-import { KeySettingsStore } from '../shared/store/accounts/key-settings.js';
-import { OrganisationStore } from '../shared/store/accounts/organisations.js';
-import { CallDocuments } from '../shared/store/calls/call-documents.js';
-import { ErasureStore } from '../shared/store/calls/erasures.js';
-import { IdempotencyStore } from '../shared/store/calls/idempotency.js';
-import { PredictionStore } from '../shared/store/calls/predictions.js';
-import { UsageLedger } from '../shared/store/calls/usage-ledger.js';
-import { connectMongo } from '../shared/store/connection/connect.js';
-import { installationId } from '../shared/store/connection/installation-id.js';
-import { prepareDatabase } from '../shared/store/connection/prepare-database.js';
-import { loadManifest } from '../shared/store/models/model-versions.js';
-import { ModelStore } from '../shared/store/models/models.js';
-import { ValidationStore } from '../shared/store/validation/model-validation.js';
-import { OutcomeStore } from '../shared/store/validation/outcomes.js';
-import { ValidationDailyStore } from '../shared/store/validation/validation-daily.js';
+import { ApiKeyStore } from '../shared/store/api-keys.js';
+import { CallDocuments } from '../shared/store/call-documents.js';
+import { connectMongo, type Mongo } from '../shared/store/connect.js';
+import { ErasureStore } from '../shared/store/erasures.js';
+import { IdempotencyStore } from '../shared/store/idempotency.js';
+import { installationId } from '../shared/store/installation-id.js';
+import { KeySettingsStore } from '../shared/store/key-settings.js';
+import { ValidationStore } from '../shared/store/model-validation.js';
+import { loadManifest } from '../shared/store/model-versions.js';
+import { ModelStore } from '../shared/store/models.js';
+import { OrganisationStore } from '../shared/store/organisations.js';
+import { OutcomeStore } from '../shared/store/outcomes.js';
+import { PredictionStore } from '../shared/store/predictions.js';
+import { prepareDatabase } from '../shared/store/prepare.js';
+import { UsageLedger } from '../shared/store/usage-ledger.js';
+import { ValidationDailyStore } from '../shared/store/validation-daily.js';
 import { AuthAttempts } from './auth/auth-attempts.js';
 import { Authenticator } from './auth/authenticate.js';
 import { callerAddressBehind } from './auth/client-ip.js';
@@ -43,8 +42,7 @@ import { blockMs, ReplyStream } from './dispatch/reply-stream.js';
 import { createApp } from './http/app.js';
 import { Drain } from './http/drain.js';
 import { CallMetrics, observeGateway } from './http/metrics.js';
-import { ownUrlOf } from './http/server.js';
-import { answerTransportErrors } from './http/transport-errors.js';
+import { startServer } from './http/server.js';
 import { IdempotencyKeys } from './idempotency/idempotency.js';
 import { Metering } from './metering/metering.js';
 import { CallVoider } from './metering/void-calls.js';
@@ -56,62 +54,120 @@ import { Admission } from './scoring/admission.js';
 import { ModelVerdicts } from './scoring/model-verdicts.js';
 import { WorkspaceCache } from './scoring/workspace-cache.js';
 
-/** For the headers of a request to arrive; no more than its body has. */
-const maxHeadersMs = 10_000;
-
-/** For Redis to answer one command. */
+/** Ms for Redis to answer one command. */
 const maxCommandMs = 2_000;
 
-/* The gateway: settings, connections, rooms, routes, start; stopped in reverse. */
+/**
+ * The composition root of the gateway. `start` reads as the order of start: connections, services, HTTP. The lifecycle
+ * stops all of it in reverse.
+ */
+interface Gateway {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly lifecycle: Lifecycle;
+  readonly clock: Clock;
+  /** The shorter deadline of the two scoring endpoints: no single step may take longer. */
+  readonly minDeadlineMs: number;
+}
+
+interface Connections {
+  /** Quota, rate limit, latest scores, idempotency claims. Commands of one turn of the event loop share a write. */
+  readonly commands: Redis;
+  /** BullMQ jobs and the trimming of replies. Their order matters, so they do not share writes. */
+  readonly jobs: Redis;
+  readonly replyReader: Redis;
+  readonly subscriber: Redis;
+  readonly mongo: Mongo;
+}
 
 async function start(config: Config, logger: Logger): Promise<void> {
+  const lifecycle = new Lifecycle(logger);
+  const minDeadlineMs = Math.min(config.requestTimeoutMs, config.webhookTimeoutMs);
+  const gateway = { config, logger, lifecycle, clock: machineClock(config.clockOffsetMs), minDeadlineMs };
+  const connections = await connect(gateway);
+  const services = await startServices(gateway, connections);
+  await serve(gateway, connections, services);
+}
+
+/** Connects to Redis and MongoDB, and checks that both can be used, together. */
+async function connect(gateway: Gateway): Promise<Connections> {
+  const { config, logger, lifecycle } = gateway;
   const { redisUrl, mongoUrl } = config;
   if (redisUrl === undefined || mongoUrl === undefined) {
     throw new Error(
-      'REDIS_URL and MONGODB_URL must be set; `npm start` runs private servers when they are not',
+      'REDIS_URL and MONGODB_URL are not set. Set both, or use `npm start`, which runs private servers.',
     );
   }
-  const lifecycle = new Lifecycle(logger);
-  const clock = machineClock(config.clockOffsetMs);
-  const gatewayId = randomUUID();
-  /** No single step of a call may take longer than the whole call. */
-  const minDeadlineMs = Math.min(config.requestTimeoutMs, config.webhookTimeoutMs);
-  const maxStepMs = Math.min(maxCommandMs, minDeadlineMs);
-
-  const connect = (name: string, kind: 'commands' | 'blocking', pipelined = false) => {
+  const connectTo = (name: string, kind: 'commands' | 'blocking', pipelined = false) => {
     const redis = connectRedis({
       url: redisUrl,
       name: `leadscore-gateway-${name}`,
       kind,
       logger,
       pipelined,
-      commandTimeoutMs: maxStepMs,
-      // Changes come by themselves.
+      commandTimeoutMs: commandTimeoutMs(gateway),
       maxBlockMs: blockMs,
     });
     lifecycle.onStop(`redis ${name}`, async () => redis.disconnect());
     return redis;
   };
-  const commands = connect('commands', 'commands', true);
-  const jobs = connect('jobs', 'commands');
-  const replyReader = connect('replies', 'blocking');
-  const subscriber = connect('changes', 'blocking');
-  await Promise.all([commands, jobs, replyReader, subscriber].map((redis) => connectionReady(redis)));
-  await retryAtStart(() => checkRedis(commands, logger));
+  const redis = {
+    commands: connectTo('commands', 'commands', true),
+    jobs: connectTo('jobs', 'commands'),
+    replyReader: connectTo('replies', 'blocking'),
+    subscriber: connectTo('changes', 'blocking'),
+  };
+  await Promise.all(Object.values(redis).map((each) => connectionReady(each)));
+  await retryAtStart(() => checkRedis(redis.commands, logger));
   const mongo = await connectMongo(mongoUrl, { name: 'leadscore-gateway' });
   lifecycle.onStop('mongo', () => mongo.client.close());
   await prepareDatabase(mongo.database);
+  const installation = await retryAtStart(() => installationId(mongo.database));
+  await retryAtStart(() => claimRedis(redis.commands, installation));
+  return { ...redis, mongo };
+}
 
-  const { database } = mongo;
-  const installation = await retryAtStart(() => installationId(database));
-  await retryAtStart(() => claimRedis(commands, installation));
-  const keySettings = { brand: config.keyBrand, pepper: config.keyPepper };
+const commandTimeoutMs = ({ minDeadlineMs }: Gateway): number => Math.min(maxCommandMs, minDeadlineMs);
+
+type Services = Awaited<ReturnType<typeof startServices>>;
+
+/** Makes what a call runs through, and starts what runs by itself: caches that listen, queues, replies. */
+async function startServices(gateway: Gateway, connections: Connections) {
+  const { config, logger, lifecycle, clock } = gateway;
+  const { commands, mongo } = connections;
+  const { client, database } = mongo;
+  const caches = await startCaches(gateway, connections);
   const ledger = new UsageLedger(database, clock);
-  const predictions = new PredictionStore(database);
   const idempotency = new IdempotencyStore(database);
+  const recorder = new Recorder({ client, calls: new CallDocuments(database), ledger, idempotency });
+  const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
+  const latest = new LatestScores(commands);
+  const callVoider = new CallVoider({
+    voidCall: (callId) => recorder.voidCall(callId),
+    quota,
+    latest,
+    logger,
+  });
+  lifecycle.onStop('call voider', () => callVoider.stop());
+  return {
+    ...caches,
+    idempotency,
+    recorder,
+    latest,
+    callVoider,
+    metering: new Metering({ quota, clock, logger, callVoider }),
+    dispatcher: await startDispatcher(gateway, connections),
+    idempotencyKeys: new IdempotencyKeys({ redis: commands, store: idempotency, clock }),
+  };
+}
+
+/** The caches of keys, workspaces and verdicts. A change that the CLI announces invalidates them at once. */
+async function startCaches({ config, logger, clock, minDeadlineMs }: Gateway, connections: Connections) {
+  const { database } = connections.mongo;
   const keys = new Authenticator({
     keys: new ApiKeyStore(database),
-    ...keySettings,
+    brand: config.keyBrand,
+    pepper: config.keyPepper,
     timeoutMs: minDeadlineMs,
     unknownKeys: new AuthAttempts({ addressOf: callerAddressBehind(config.trustedProxies) }),
   });
@@ -122,80 +178,47 @@ async function start(config: Config, logger: Logger): Promise<void> {
     loadManifest: (modelId, version) => loadManifest(database, modelId, version),
   });
   const verdicts = new ModelVerdicts({ validation: new ValidationStore(database), clock, logger });
-  await subscribeToChanges(subscriber, {
+  await subscribeToChanges(connections.subscriber, {
     onChange: ({ kind, id }) => {
       if (kind === 'key') keys.forget(id);
       else if (kind === 'validation') verdicts.invalidateAll();
       else workspaces.invalidateAll();
     },
     onGap: () => {
-      keys.invalidateAll();
-      workspaces.invalidateAll();
-      verdicts.invalidateAll();
+      for (const cache of [keys, workspaces, verdicts]) cache.invalidateAll();
     },
   });
+  return { keys, models, workspaces, verdicts };
+}
 
-  const recorder = new Recorder({
-    client: mongo.client,
-    calls: new CallDocuments(database),
-    ledger,
-    idempotency,
-  });
-  const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
-  const latest = new LatestScores(commands);
-  const callVoider = new CallVoider({
-    voidCall: (callId) => recorder.voidCall(callId),
-    quota,
-    latest,
-    logger,
-  });
-  lifecycle.onStop('take-backs', () => callVoider.stop());
-  const metering = new Metering({ quota, clock, logger, callVoider });
+async function startDispatcher({ logger, lifecycle }: Gateway, { jobs, replyReader }: Connections) {
+  const gatewayId = randomUUID();
   const queues = new LaneQueues(jobs, logger);
   await queues.start();
   lifecycle.onStop('lanes', () => queues.close());
   const replies = new ReplyStream({ gatewayId, blocking: replyReader, commands: jobs, logger });
   replies.start();
   lifecycle.onStop('replies', () => replies.stop());
-  const dispatcher = new Dispatcher({ gatewayId, queues, replies });
+  return new Dispatcher({ gatewayId, queues, replies });
+}
 
+/** Serves the API and the port for operators; announces itself when both accept connections. */
+async function serve(gateway: Gateway, connections: Connections, services: Services): Promise<void> {
+  const { config, logger, lifecycle } = gateway;
+  const { commands, jobs, subscriber, mongo } = connections;
   const metrics = createMetrics();
-  observeGateway(metrics, { dispatcher, callVoider });
+  observeGateway(metrics, services);
   observeClock(metrics, lifecycle.add(new ClockWatch(commands, logger)));
-  const pulse = lifecycle.add(new RedisHealth(commands));
-  // No command waits on these for as long as there is nothing to send: that they were lost would be noticed late, or never.
-  for (const quiet of [jobs, subscriber]) lifecycle.add(new RedisHealth(quiet));
-  const readiness = async () => pulse.problem;
+  const health = lifecycle.add(new RedisHealth(commands));
+  // These connections are idle most of the time. Without a periodic PING a half-open one would go unnoticed.
+  for (const idle of [jobs, subscriber]) lifecycle.add(new RedisHealth(idle));
+  const readiness = async () => health.problem;
   let drain: Drain | undefined;
   let ownUrl = '';
   const baseUrl = () => config.baseUrl ?? ownUrl;
   const docsUrl = () => config.docsUrl ?? `${baseUrl()}/docs`;
-  const rateLimit = new RateLimit(commands, maxStepMs);
-  const newCallId = callIdGenerator();
   const app = createApp({
-    score: {
-      keys,
-      receiving: { rateLimit, clock, newCallId, limits: config, bodies: new BodyMemory(config) },
-      largeBodies: new LargeBodies(),
-      scoring: {
-        admission: new Admission({ workspaces, verdicts, clock }),
-        idempotencyKeys: new IdempotencyKeys({ redis: commands, store: idempotency, clock }),
-        metering,
-        dispatcher,
-        recorder,
-      },
-      requestTimeoutMs: config.requestTimeoutMs,
-      webhookTimeoutMs: config.webhookTimeoutMs,
-    },
-    reading: { keys, workspaces, rateLimit, clock, newCallId, timeoutMs: config.requestTimeoutMs },
-    verdicts,
-    predictions,
-    latest,
-    outcomes: new OutcomeStore(database),
-    daily: new ValidationDailyStore(database),
-    idempotency,
-    erasures: new ErasureStore(database),
-    models,
+    ...appServices(gateway, connections, services),
     legacyAliases: config.legacyAliases,
     logger,
     metrics: new CallMetrics(metrics),
@@ -208,32 +231,52 @@ async function start(config: Config, logger: Logger): Promise<void> {
   lifecycle.add(
     await startAdminServer({ host: config.host, port: config.adminPort, registry: metrics, readiness }),
   );
-
-  const server = createServer(
-    {
-      keepAliveTimeout: 65_000,
-      headersTimeout: Math.min(maxHeadersMs, config.bodyTimeoutMs),
-      requestTimeout: 0,
-      connectionsCheckingInterval: Math.min(1_000, config.bodyTimeoutMs),
-      // Checked further in, where the refusal gets the envelope.
-      requireHostHeader: false,
-    },
-    app.callback(),
-  );
-  // Node would drop every header behind the thousandth without a word; their bytes are limited anyway.
-  server.maxHeadersCount = 0;
-  answerTransportErrors(server, docsUrl);
-  await listen(server, config.host, config.port);
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : config.port;
-  ownUrl = ownUrlOf(config.host, port);
-  const maxCallMs = Math.max(config.requestTimeoutMs, config.webhookTimeoutMs);
-  drain = lifecycle.add(new Drain(server, maxCallMs));
+  const { server, url } = await startServer(app.callback(), { ...config, docsUrl });
+  ownUrl = url;
+  drain = lifecycle.add(new Drain(server, Math.max(config.requestTimeoutMs, config.webhookTimeoutMs)));
   lifecycle.listenForSignals();
   lifecycle.followParent();
-  await noteKeySettings(new KeySettingsStore(database), keySettings, logger);
-  logger.info({ url: ownUrl }, 'gateway ready');
-  process.send?.({ kind: 'ready', url: ownUrl });
+  const keySettings = { brand: config.keyBrand, pepper: config.keyPepper };
+  await noteKeySettings(new KeySettingsStore(mongo.database), keySettings, logger);
+  logger.info({ url }, 'gateway ready');
+  process.send?.({ kind: 'ready', url });
+}
+
+/** The services in the form in which the routes take them. */
+function appServices(gateway: Gateway, { commands, mongo }: Connections, services: Services) {
+  const { config, clock } = gateway;
+  const { database } = mongo;
+  const { keys, workspaces, verdicts, metering, dispatcher, recorder, idempotencyKeys } = services;
+  const common = {
+    rateLimit: new RateLimit(commands, commandTimeoutMs(gateway)),
+    clock,
+    newCallId: callIdGenerator(),
+  };
+  return {
+    score: {
+      keys,
+      receiving: { ...common, limits: config, bodies: new BodyMemory(config) },
+      largeBodies: new LargeBodies(),
+      scoring: {
+        admission: new Admission({ workspaces, verdicts, clock }),
+        idempotencyKeys,
+        metering,
+        dispatcher,
+        recorder,
+      },
+      requestTimeoutMs: config.requestTimeoutMs,
+      webhookTimeoutMs: config.webhookTimeoutMs,
+    },
+    reading: { ...common, keys, workspaces, timeoutMs: config.requestTimeoutMs },
+    verdicts,
+    predictions: new PredictionStore(database),
+    latest: services.latest,
+    outcomes: new OutcomeStore(database),
+    daily: new ValidationDailyStore(database),
+    idempotency: services.idempotency,
+    erasures: new ErasureStore(database),
+    models: services.models,
+  };
 }
 
 const config = readSettings('gateway', () => readConfig());

@@ -1,10 +1,50 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { isIPv6 } from 'node:net';
+import { listen } from '../../shared/process/admin-server.js';
+import { answerTransportErrors } from './transport-errors.js';
 
-/** Hosts that stand for every address of the machine: one listens on them, and cannot be sent there. */
-const everyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+/** Ms for the headers of a request to arrive; the body timeout when that is shorter. */
+const maxHeadersMs = 10_000;
 
-/** The address of the gateway itself, where none is configured. In an address, one of IPv6 stands in brackets. */
+export interface ServerOptions {
+  readonly host: string;
+  /** 0 for any free port. */
+  readonly port: number;
+  readonly bodyTimeoutMs: number;
+  readonly docsUrl: () => string;
+}
+
+/** Starts the HTTP server of a gateway. Resolves when it accepts connections. */
+export async function startServer(
+  listener: RequestListener,
+  { host, port, bodyTimeoutMs, docsUrl }: ServerOptions,
+): Promise<{ readonly server: Server; readonly url: string }> {
+  const server = createServer(
+    {
+      keepAliveTimeout: 65_000,
+      headersTimeout: Math.min(maxHeadersMs, bodyTimeoutMs),
+      // The body has a timeout of its own, see read-body.ts.
+      requestTimeout: 0,
+      connectionsCheckingInterval: Math.min(1_000, bodyTimeoutMs),
+      // `checkRequestHead` refuses a request without Host, with the error envelope.
+      requireHostHeader: false,
+    },
+    listener,
+  );
+  // Node drops every header after the thousandth without an error. Their bytes have a limit already.
+  server.maxHeadersCount = 0;
+  answerTransportErrors(server, docsUrl);
+  await listen(server, host, port);
+  const address = server.address();
+  const boundPort = typeof address === 'object' && address !== null ? address.port : port;
+  return { server, url: ownUrlOf(host, boundPort) };
+}
+
+/** A server listens on these, but no client can connect to them. */
+const wildcardHosts: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+/** The URL of the gateway itself, used where BASE_URL is not set. An IPv6 address stands in brackets. */
 export function ownUrlOf(host: string, port: number): string {
-  if (everyAddress.has(host)) return `http://localhost:${port}`;
+  if (wildcardHosts.has(host)) return `http://localhost:${port}`;
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
