@@ -1,4 +1,3 @@
-import { untilEnded } from '../shared/async/timeouts.js';
 import type { UsageReport } from '../shared/contract/plans.js';
 import type { Verdict } from '../shared/contract/verdict.js';
 import type { Dispatcher, ScoredRows } from './dispatch/dispatcher.js';
@@ -9,7 +8,7 @@ import { CallerGone } from './request/read-body.js';
 import type { Admission } from './scoring/admission.js';
 import type { ScoringCall } from './scoring/scoring-call.js';
 
-/** What a scored call is answered with, before it is written out. */
+/** The result of a scored call, before it is written as JSON. */
 export interface ScoreOutcome {
   readonly call: ScoringCall;
   readonly rows: ScoredRows;
@@ -17,10 +16,9 @@ export interface ScoreOutcome {
   readonly verdict: Verdict;
 }
 
-/** Writes an outcome out as JSON, in the form of the endpoint that was called. */
+/** Writes an outcome as the JSON of one endpoint. */
 export type WriteReply = (outcome: ScoreOutcome) => string;
 
-/** The rooms that the story walks through. */
 export interface ScoringDeps {
   readonly admission: Admission;
   readonly idempotencyKeys: IdempotencyKeys;
@@ -30,38 +28,36 @@ export interface ScoringDeps {
 }
 
 /**
- * The story of a call, from a checked body to the text of its answer. A reply means recorded; anything else is an
- * ApiError, or CallerGone where nobody waits for the answer any more, and the call was not counted.
+ * The story of a call, from a checked body to the text of its answer. A reply means that the call is recorded. An
+ * ApiError, or CallerGone when the caller hung up, means that it is not counted.
  *
- * 1. A call that was answered before under the same Idempotency-Key is answered with that again.
- * 2. Admission: the organisation's plan, the model, its switch, its verdict.
- * 3. Reserve the records' share of the month's quota. A single goes ahead to 4 meanwhile where the hard stop is far.
- * 4. Dispatch the records to the workers and wait for their scores.
- * 5. Record ledger row, predictions and the reply to replay, all or nothing: the commit point.
- * 6. Settle: the reservation becomes usage.
+ * 1. Idempotency: a call with a known Idempotency-Key gets the stored reply.
+ * 2. Admission checks the organisation's plan, the model, its Live API switch and its verdict.
+ * 3. Reserve holds the call's records in the month's quota. A single is scored meanwhile, which saves a round trip.
+ * 4. Dispatch sends the records to the workers and waits for their scores.
+ * 5. Record writes the ledger row, the predictions and the stored reply, all or nothing. This is the commit point.
+ * 6. Settle turns the reservation into usage.
  */
 export async function scoreRecords(call: ScoringCall, write: WriteReply, deps: ScoringDeps): Promise<Reply> {
   const { admission, idempotencyKeys, metering, dispatcher, recorder } = deps;
-  const story = async (ended: Promise<void>): Promise<Reply> => {
+  return await idempotencyKeys.once(call, async () => {
     const { organisation, model, verdict } = await admission.admit(call);
-    const score = () => dispatcher.score(call, model, ended);
-    const goesAhead = call.lane === 'singles' && metering.isFarFromStop(call, organisation);
-    const ahead = goesAhead ? begun(score()) : undefined;
+    const score = () => dispatcher.score(call, model);
+    const early = call.lane === 'singles' ? handled(score()) : undefined;
     const reservation = await metering.reserve(call, organisation);
     return await reservation.compensateOnFailure(async () => {
-      const rows = await (ahead ?? score());
-      if (call.hasHungUp()) throw new CallerGone('the caller hung up while waiting');
+      const rows = await (early ?? score());
+      if (call.hasHungUp()) throw new CallerGone('the caller hung up while the call was scored');
       const writeWith = (usage: UsageReport) => write({ call, rows, verdict, usage });
       const recorded = await recorder.record({ call, model, rows, reservation, writeWith });
       const usage = await reservation.settle(rows);
       return await idempotencyKeys.updateStoredReply(call, recorded, writeWith(usage));
     });
-  };
-  return await idempotencyKeys.once(call, () => untilEnded(story));
+  });
 }
 
-/** What nobody may come to wait for. */
-function begun<Result>(work: Promise<Result>): Promise<Result> {
+/** Marks a promise as handled. When reserving fails first, its rejection must not end the process. */
+function handled<Result>(work: Promise<Result>): Promise<Result> {
   work.catch(() => undefined);
   return work;
 }

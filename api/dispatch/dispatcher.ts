@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Batcher } from '../../shared/async/batcher.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import {
   type ChunkReply,
@@ -16,7 +17,6 @@ import type { AdmittedModel } from '../scoring/admission.js';
 import { msUntil, type ScoringCall } from '../scoring/scoring-call.js';
 import { FairQueue } from './fair-queue.js';
 import type { LaneQueues } from './lane-queues.js';
-import { type ChunkTarget, MicroBatcher } from './micro-batcher.js';
 import { refusal } from './refusal.js';
 import type { ReplyStream } from './reply-stream.js';
 
@@ -36,6 +36,27 @@ export interface DispatcherOptions {
 /** Some ten seconds of work for two cores: what comes beyond it could not be answered in time. */
 const maxWaitingChunks = 1_000;
 
+/** Singles of one chunk: a chunk costs about the same for one record as for so many. */
+const maxSinglesPerChunk = 32;
+/** Chunks of singles of one model version in flight: while they run, the next singles gather. */
+const maxSinglesInFlight = 2;
+/** A chunk that takes longer waits for a slow model or for a worker that died. It must not delay the next. */
+const maxHoldMs = 100;
+
+/** Where a chunk is scored, and with what. */
+export interface ChunkTarget {
+  readonly organisationId: string;
+  readonly model: AdmittedModel;
+}
+
+/** A single record that waits for its chunk. */
+interface Single {
+  readonly target: ChunkTarget;
+  readonly part: OutgoingPart;
+  /** Of `performance.now()`. */
+  readonly endMs: number;
+}
+
 interface OutgoingChunk {
   readonly target: ChunkTarget;
   readonly lane: Lane;
@@ -45,46 +66,45 @@ interface OutgoingChunk {
 
 /**
  * Sends records to the workers and waits for their scores.
+ *
  * 1. A batch is cut into chunks of at most 250 records, all sent at once.
- * 2. Single records for the same model are gathered into one chunk until as many wait as are under way.
- * 3. A gateway has only so many chunks in a lane at once, shared fairly between organisations.
- * 4. At the deadline what was sent is dropped, so that no worker starts what nobody waits for.
+ * 2. Singles of one model version share chunks, see Batcher.
+ * 3. A gateway has a limited number of chunks in a lane. Organisations take turns, see FairQueue.
+ * 4. A chunk without a reply at its deadline is cancelled, so that no worker starts it.
  */
 export class Dispatcher {
-  private readonly singles: MicroBatcher;
-  private readonly windows: Readonly<Record<Lane, FairQueue>>;
+  private readonly singles: Batcher<Single, PartReply>;
+  private readonly queuesOf: Readonly<Record<Lane, FairQueue>>;
 
   constructor(private readonly options: DispatcherOptions) {
-    const windowOf = (lane: Lane) =>
+    const fairQueue = (lane: Lane) =>
       new FairQueue({ size: () => options.queues.windowSize(lane), maxWaiting: maxWaitingChunks });
-    this.windows = { singles: windowOf('singles'), batches: windowOf('batches') };
-    this.singles = new MicroBatcher({
-      inTurn: ({ organisationId }, timeoutMs, send) =>
-        this.windows.singles.run(organisationId, timeoutMs, send),
-      send: (target, parts, timeoutMs) => this.sendNow({ target, lane: 'singles', parts, timeoutMs }),
+    this.queuesOf = { singles: fairQueue('singles'), batches: fairQueue('batches') };
+    this.singles = new Batcher({
+      maxItems: maxSinglesPerChunk,
+      maxInFlight: maxSinglesInFlight,
+      maxHoldMs,
+      run: (singles, { target }) => this.sendSingles(singles, target),
     });
   }
 
   /**
    * Scores the records of a call.
-   * @param ended resolves when nothing more is to be done for the call, however it ends
    * @throws ApiError refusedRequest naming the records that cannot be featurized; internalError when no answer came in time
    */
-  async score(call: ScoringCall, model: AdmittedModel, ended: Promise<void>): Promise<ScoredRows> {
+  async score(call: ScoringCall, model: AdmittedModel): Promise<ScoredRows> {
     const target = { organisationId: call.apiKey.organisation_id, model };
     const parts: OutgoingPart[] = [];
-    const underWay: Promise<PartReply>[] = [];
-    const { chunksAtOnce = Number.POSITIVE_INFINITY } = call;
+    const inFlight: Promise<PartReply>[] = [];
     for (const part of packedParts(call, model)) {
-      // Packing takes milliseconds; other calls have their turn in between.
+      // Packing a part takes milliseconds. Other calls run in between.
       if (parts.length > 0) await nextTurn();
       parts.push(part);
-      const reply = this.scorePart(part, target, { call, ended });
+      const reply = this.scorePart(part, target, call);
       reply.catch(() => undefined);
-      underWay.push(reply);
-      if (underWay.length >= chunksAtOnce) await underWay[underWay.length - chunksAtOnce];
+      inFlight.push(reply);
     }
-    const replies = await Promise.all(underWay);
+    const replies = await Promise.all(inFlight);
     const refused = replies.filter((reply): reply is RefusedPart => 'problems' in reply);
     if (refused.length > 0) throw refusal(refused, call, model.knownFields);
     const scored = replies.filter((reply): reply is ScoredPart => 'scores' in reply);
@@ -93,7 +113,7 @@ export class Dispatcher {
 
   /** Chunks that wait here for a place in a lane. */
   waiting(lane: Lane): number {
-    return this.windows[lane].depth;
+    return this.queuesOf[lane].depth;
   }
 
   /**
@@ -108,23 +128,42 @@ export class Dispatcher {
     return explained.method;
   }
 
-  private async scorePart(
-    part: OutgoingPart,
-    target: ChunkTarget,
-    { call, ended }: { readonly call: ScoringCall; readonly ended: Promise<void> },
-  ): Promise<PartReply> {
+  private async scorePart(part: OutgoingPart, target: ChunkTarget, call: ScoringCall): Promise<PartReply> {
     const { lane } = call;
     const timeoutMs = msUntil(call.deadline);
-    if (lane === 'singles') return await this.singles.score(target, part, { timeoutMs, ended });
+    if (lane === 'singles') {
+      const { id, version, otherModelIds } = target.model;
+      // `otherModelIds` only grows, so its length identifies the list.
+      const key = `${id}:${version}:${otherModelIds.length}`;
+      return await this.singles.add(key, { target, part, endMs: performance.now() + timeoutMs });
+    }
     const [reply] = await this.sendChunk({ target, lane, parts: [part], timeoutMs });
     if (reply === undefined) throw unanswered('a chunk came back without its part');
     return reply;
   }
 
+  /** Sends singles as one chunk with the timeout of the last of them. Skips those that expire while they wait. */
+  private async sendSingles(
+    singles: readonly Single[],
+    target: ChunkTarget,
+  ): Promise<readonly (PartReply | Error)[]> {
+    const endMs = Math.max(...singles.map((single) => single.endMs));
+    const timeoutMs = Math.max(1, endMs - performance.now());
+    return await this.queuesOf.singles.run(target.organisationId, timeoutMs, async () => {
+      const nowMs = performance.now();
+      const live = singles.filter((single) => single.endMs > nowMs);
+      const parts = live.map(({ part }) => part);
+      const leftMs = Math.max(1, Math.ceil(endMs - nowMs));
+      const replies = await this.sendNow({ target, lane: 'singles', parts, timeoutMs: leftMs });
+      const replyOf = new Map(live.map((single, index) => [single, replies[index]]));
+      return singles.map((single) => replyOf.get(single) ?? unanswered('the record expired in the queue'));
+    });
+  }
+
   /** Queues one chunk when its turn has come, and waits for its reply. */
   private async sendChunk(sent: OutgoingChunk): Promise<readonly PartReply[]> {
     const endMs = performance.now() + sent.timeoutMs;
-    return await this.windows[sent.lane].run(sent.target.organisationId, sent.timeoutMs, () =>
+    return await this.queuesOf[sent.lane].run(sent.target.organisationId, sent.timeoutMs, () =>
       this.sendNow({ ...sent, timeoutMs: Math.max(1, Math.floor(endMs - performance.now())) }),
     );
   }

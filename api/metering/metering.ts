@@ -10,7 +10,6 @@ import type { UsageCounter } from '../../shared/redis/keys.js';
 import type { Organisation } from '../../shared/store/accounts/organisations.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import { isPastFence, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
-import { SeenUsage } from './seen-usage.js';
 import type { CallOfModel, CallVoider } from './void-calls.js';
 
 export interface MeteringOptions {
@@ -29,18 +28,7 @@ export class RecordedButUnanswered extends ApiError {
 
 /** Holds, settles and releases what calls use of their month's quota. */
 export class Metering {
-  private readonly seen = new SeenUsage();
-
   constructor(private readonly options: MeteringOptions) {}
-
-  /**
-   * Whether a call may go ahead before its records are reserved: as far as this gateway knows, the stop is far. It must
-   * still be reserved before it is recorded.
-   */
-  isFarFromStop(call: ScoringCall, organisation: Organisation): boolean {
-    const { hardStop } = allowanceOf(organisation, call.bucket);
-    return this.seen.isFarFromStop(this.counterOf(organisation, call.bucket), call.records.length, hardStop);
-  }
 
   /**
    * Reserves a call's records, all or none.
@@ -58,13 +46,9 @@ export class Metering {
         stop: allowance.hardStop,
         deadlineRedisMs: Math.floor(call.deadline.redisMs),
       });
-      this.seen.note(counter, held);
       return new CallReservation(call, { counter, allowance, held, options: this.options });
     } catch (error) {
-      if (error instanceof QuotaWouldCrossStop) {
-        this.seen.note(counter, error);
-        throw wouldCrossStop(error, { allowance, call, nowMs });
-      }
+      if (error instanceof QuotaWouldCrossStop) throw wouldCrossStop(error, { allowance, call, nowMs });
       throw new ApiError('internalError', 'The quota could not be reserved.', {
         cause: error,
         retryAfterSeconds: 1,

@@ -6,7 +6,7 @@ import type { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
 import { IdempotencyConflict } from '../idempotency/idempotency.js';
 import { RecordedButUnanswered } from '../metering/metering.js';
 import { type CallEntry, documentsOf, entryOf, maxTimeoutMs, type ScoredCall } from './documents.js';
-import { GroupCommit } from './group-commit.js';
+import { groupCommit } from './group-commit.js';
 import { insertCalls } from './insert-calls.js';
 import { CommitUnknown, inTransaction } from './transaction.js';
 
@@ -19,24 +19,18 @@ export interface RecorderOptions {
 
 const duplicateKey = 11_000;
 const voidTimeoutMs = 5_000;
-
 /**
  * Writes what a call leaves behind: its ledger row with its predictions (live keys only) and, under an Idempotency-Key, its
  * reply. A call of one document is written by itself, one of several in a transaction. When that has been committed the
  * call is counted; otherwise it is not.
  */
 export class Recorder {
-  private readonly inserts: GroupCommit<CallEntry>;
-  private readonly transactions: GroupCommit<CallEntry>;
+  private readonly insertEntry: (entry: CallEntry) => Promise<void>;
+  private readonly transactEntry: (entry: CallEntry) => Promise<void>;
 
   constructor(private readonly options: RecorderOptions) {
-    const common = {
-      weightOf: (entry: CallEntry) => entry.records,
-      bytesOf: (entry: CallEntry) => entry.bytes,
-      mayPassAlone: (error: unknown) => !(error instanceof CommitUnknown),
-    };
-    this.inserts = new GroupCommit({ ...common, commit: (entries) => this.insert(entries) });
-    this.transactions = new GroupCommit({ ...common, commit: (entries) => this.transact(entries) });
+    this.insertEntry = groupCommit((entries) => this.insert(entries));
+    this.transactEntry = groupCommit((entries) => this.transact(entries));
   }
 
   /**
@@ -50,7 +44,7 @@ export class Recorder {
     const entry = entryOf(scored);
     try {
       const isOneDocument = entry.documents.length === 1 && entry.reply === undefined;
-      await (isOneDocument ? this.inserts : this.transactions).commit(entry);
+      await (isOneDocument ? this.insertEntry(entry) : this.transactEntry(entry));
       return entry.reply?.reply;
     } catch (error) {
       if (isDuplicateReply(error)) throw new IdempotencyConflict('the Idempotency-Key was used meanwhile');

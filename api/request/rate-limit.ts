@@ -1,5 +1,5 @@
+import { Batcher } from '../../shared/async/batcher.js';
 import { TimedOut, withTimeout } from '../../shared/async/timeouts.js';
-import { TurnGroups } from '../../shared/async/turn-groups.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import { rateWindowKey } from '../../shared/redis/keys.js';
 import { integersReply, luaCommand } from '../../shared/redis/lua-command.js';
@@ -35,7 +35,7 @@ export interface RateDecision {
 
 /** At most `rate` accepted calls of a key in any sliding second, across all gateways, by Redis time. */
 export class RateLimit {
-  private readonly calls: TurnGroups<RateRequest, RateDecision>;
+  private readonly calls: Batcher<RateRequest, RateDecision>;
 
   /**
    * @param timeoutMs the longest wait for an answer, from when a slot was asked for; the connection's own limit begins
@@ -50,12 +50,13 @@ export class RateLimit {
       reply: decisions,
       atOnce: true,
     });
-    this.calls = new TurnGroups((calls, first) =>
-      slidingWindow({
-        keys: [windowKey(first)],
-        args: [first.rate, windowUs, ...calls.map(({ slotId }) => slotId)],
-      }),
-    );
+    this.calls = new Batcher({
+      run: (calls, first) =>
+        slidingWindow({
+          keys: [windowKey(first)],
+          args: [first.rate, windowUs, ...calls.map(({ slotId }) => slotId)],
+        }),
+    });
   }
 
   /**
@@ -67,7 +68,7 @@ export class RateLimit {
   take(call: RateRequest, leftMs = this.timeoutMs): Promise<RateDecision> {
     return withTimeout(
       Math.min(leftMs, this.timeoutMs),
-      this.calls.join(`${windowKey(call)} ${call.rate}`, call),
+      this.calls.add(`${windowKey(call)} ${call.rate}`, call),
       () => new TimedOut('Redis did not answer in time'),
     );
   }

@@ -35,7 +35,7 @@ export function scoreRoute(deps: ScoreRouteDeps, writeReply: WriteReply): Middle
       route: String(context._matchedRoute),
     });
     requireJson(context);
-    const reply = await deps.largeBodies.inTurn(received, async ({ yieldToEventLoop, chunksAtOnce }) => {
+    const reply = await deps.largeBodies.inTurn(received, async ({ yieldToEventLoop }) => {
       const text = bodyText(received.body);
       boundValues(received.body, {
         most: maxValues.ofBatch,
@@ -46,7 +46,7 @@ export function scoreRoute(deps: ScoreRouteDeps, writeReply: WriteReply): Middle
       await yieldToEventLoop();
       const request = check(parsed);
       await yieldToEventLoop();
-      const call = { ...callOf(received, request, String(context.state.requestId)), chunksAtOnce };
+      const call = callOf(received, request, String(context.state.requestId));
       return await answerInTime(call, () => scoreRecords(call, writeReply, deps.scoring));
     });
     sendReply(context, reply);

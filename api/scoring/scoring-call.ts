@@ -31,8 +31,6 @@ export interface ScoringCall {
   readonly nameOfRecord: (index: number) => string;
   readonly explain: boolean;
   readonly lane: Lane;
-  /** How many of its chunks the workers may have at once; all when left out. */
-  readonly chunksAtOnce?: number;
   readonly idempotency: Idempotency | undefined;
   /** Service time of the request, ms: what ages are counted to and predictions are dated with. */
   readonly atMs: number;

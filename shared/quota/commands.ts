@@ -1,4 +1,4 @@
-import { TurnGroups } from '../async/turn-groups.js';
+import { Batcher } from '../async/batcher.js';
 import { notesOf, type ScoredLeads } from '../latest-scores/call-notes.js';
 import { latestTtlMs, maxLatestLeads } from '../latest-scores/latest-scores.js';
 import type { Redis } from '../redis/connect.js';
@@ -81,25 +81,28 @@ export function quotaCommands(redis: Redis): QuotaCommands {
     luaCommand(redis, { file: `shared/quota/lua/${name}.lua`, reply: quotaReplies, atOnce: true });
   const reserve = ofGroup('reserve');
   const settle = ofGroup('settle');
-  const reserves = new TurnGroups<ReserveCall, QuotaReply>((calls, { counter, leaseMs }) =>
-    reserve({
-      keys: [usageKey(counter), leasesKey(counter), ...callKeys(counter, calls)],
-      args: [
-        leaseMs,
-        ...calls.flatMap((call) => [call.callId, call.records, call.stop, call.deadlineRedisMs]),
-      ],
-    }),
-  );
-  const settles = new TurnGroups<SettleCall, QuotaReply>((calls, { counter, leaseMs }) => {
-    const notes = notesOf(calls);
-    return settle({
-      keys: [...endingKeys(counter, calls), ...notes.map(({ key }) => key)],
-      args: [
-        ...[calls.length, leaseMs, latestTtlMs, maxLatestLeads],
-        ...calls.map(({ callId }) => callId),
-        ...notes.flatMap(({ args }) => args),
-      ],
-    });
+  const reserves = new Batcher<ReserveCall, QuotaReply>({
+    run: (calls, { counter, leaseMs }) =>
+      reserve({
+        keys: [usageKey(counter), leasesKey(counter), ...callKeys(counter, calls)],
+        args: [
+          leaseMs,
+          ...calls.flatMap((call) => [call.callId, call.records, call.stop, call.deadlineRedisMs]),
+        ],
+      }),
+  });
+  const settles = new Batcher<SettleCall, QuotaReply>({
+    run: (calls, { counter, leaseMs }) => {
+      const notes = notesOf(calls);
+      return settle({
+        keys: [...endingKeys(counter, calls), ...notes.map(({ key }) => key)],
+        args: [
+          ...[calls.length, leaseMs, latestTtlMs, maxLatestLeads],
+          ...calls.map(({ callId }) => callId),
+          ...notes.flatMap(({ args }) => args),
+        ],
+      });
+    },
   });
   const release = command('release');
   const restore = command('restore');
@@ -108,8 +111,8 @@ export function quotaCommands(redis: Redis): QuotaCommands {
   const read = command('read-counter');
   const expired = luaCommand(redis, { file: 'shared/quota/lua/expired-leases.lua', reply: stringsReply });
   return {
-    reserve: (call) => reserves.join(groupName(call), call),
-    settle: (call) => settles.join(groupName(call), call),
+    reserve: (call) => reserves.add(batchKey(call), call),
+    settle: (call) => settles.add(batchKey(call), call),
     release: ({ counter, callId, leaseMs, recountLater = false }) =>
       release({ keys: endingKeys(counter, [{ callId }]), args: [callId, leaseMs, recountLater ? 1 : 0] }),
     restore: ({ counter, token, leaseMs, keepMs, records, calls }) =>
@@ -138,8 +141,8 @@ export function quotaCommands(redis: Redis): QuotaCommands {
   };
 }
 
-/** Calls of one name may be in one command. */
-const groupName = ({ counter, leaseMs }: CallOfCounter): string => `${usageKey(counter)} ${leaseMs}`;
+/** Calls of one key may share a command. */
+const batchKey = ({ counter, leaseMs }: CallOfCounter): string => `${usageKey(counter)} ${leaseMs}`;
 
 const callKeys = (
   { organisationId }: UsageCounter,

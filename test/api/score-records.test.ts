@@ -5,8 +5,8 @@ import type { ScoringCall } from '../../api/scoring/scoring-call.js';
 
 type Step = 'reserve' | 'score' | 'record' | 'settle';
 
-/** Rooms that note the steps of a call; each step ends when the test says how. */
-function heldRooms({ isFar }: { readonly isFar: boolean }) {
+/** Dependencies that note the steps of a call. The test ends each step. */
+function heldSteps() {
   const begun: Step[] = [];
   const ends = new Map<Step, { readonly done: () => void; readonly fail: (error: Error) => void }>();
   const step = <Result>(name: Step, result: Result): Promise<Result> => {
@@ -28,7 +28,7 @@ function heldRooms({ isFar }: { readonly isFar: boolean }) {
         isReplay: false,
       }),
     },
-    metering: { isFarFromStop: () => isFar, reserve: () => step('reserve', reservation) },
+    metering: { reserve: () => step('reserve', reservation) },
     dispatcher: { score: () => step('score', { parts: [] }) },
     recorder: { record: () => step('record', undefined) },
   };
@@ -45,6 +45,7 @@ function heldRooms({ isFar }: { readonly isFar: boolean }) {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const callOf = (lane: ScoringCall['lane']) => ({ lane, hasHungUp: () => false }) as ScoringCall;
 const single = callOf('singles');
+const batch = callOf('batches');
 
 async function begin(call: ScoringCall, deps: ScoringDeps) {
   const reply = scoreRecords(call, () => 'the reply', deps).catch((error: unknown) => error);
@@ -53,9 +54,9 @@ async function begin(call: ScoringCall, deps: ScoringDeps) {
 }
 
 describe('the story of a call', () => {
-  it('reserves, scores, records and settles, each after the other', async () => {
-    const { begun, end, deps } = heldRooms({ isFar: false });
-    const reply = begin(single, deps);
+  it('reserves, scores, records and settles a batch, in this order', async () => {
+    const { begun, end, deps } = heldSteps();
+    const reply = begin(batch, deps);
     await turn();
     for (const [index, name] of (['reserve', 'score', 'record', 'settle'] as const).entries()) {
       expect(begun).to.have.length(index + 1);
@@ -65,8 +66,8 @@ describe('the story of a call', () => {
     expect(begun).to.deep.equal(['reserve', 'score', 'record', 'settle']);
   });
 
-  it('scores a single while it is reserved where the stop is far, and records it when it is', async () => {
-    const { begun, end, deps } = heldRooms({ isFar: true });
+  it('scores a single while it is reserved, and records it after both', async () => {
+    const { begun, end, deps } = heldSteps();
     const reply = begin(single, deps);
     await turn();
     expect(begun).to.have.members(['reserve', 'score']);
@@ -78,10 +79,10 @@ describe('the story of a call', () => {
     expect(await reply).to.deep.equal({ body: 'the reply', isReplay: false });
   });
 
-  it('does not record a call whose caller has hung up meanwhile', async () => {
-    const { begun, end, deps } = heldRooms({ isFar: false });
+  it('does not record a call whose caller hung up while it was scored', async () => {
+    const { begun, end, deps } = heldSteps();
     let hasHungUp = false;
-    const reply = begin({ ...single, hasHungUp: () => hasHungUp }, deps);
+    const reply = begin({ ...batch, hasHungUp: () => hasHungUp }, deps);
     await turn();
     await end('reserve');
     hasHungUp = true;
@@ -90,16 +91,16 @@ describe('the story of a call', () => {
     expect(begun).to.deep.equal(['reserve', 'score']);
   });
 
-  it('does not have a batch go ahead', async () => {
-    const { begun, deps } = heldRooms({ isFar: true });
+  it('does not score a batch before it is reserved', async () => {
+    const { begun, deps } = heldSteps();
     void begin(callOf('batches'), deps);
     await turn();
     expect(begun).to.deep.equal(['reserve']);
   });
 
-  it('refuses what cannot be reserved, whatever becomes of its scoring, and records nothing', async () => {
+  it('refuses a single that cannot be reserved, whether its scoring failed or not, and records nothing', async () => {
     for (const failure of [undefined, new Error('refused record')]) {
-      const { begun, end, deps } = heldRooms({ isFar: true });
+      const { begun, end, deps } = heldSteps();
       const noRoom = new Error('past the stop');
       const reply = begin(single, deps);
       await turn();

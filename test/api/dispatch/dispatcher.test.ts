@@ -19,7 +19,6 @@ const model = {
   knownFields: compileKnownFields({ features: [] }),
   otherModelIds: [],
 };
-const never = new Promise<never>(() => undefined);
 
 const callOf = (records: number, more: Partial<ScoringCall> = {}) =>
   ({
@@ -38,12 +37,13 @@ const scoredRows = (count: number, filled: readonly (readonly [number, string])[
 function dispatcherWith(
   answer: (payload: OutgoingPayload) => Promise<readonly PartReply[]>,
   failure?: ChunkFailure,
+  windowSize = 100,
 ) {
   const sent: OutgoingPayload[] = [];
   const dropped: string[] = [];
   const replies = new Map<string, (reply: Promise<ChunkReply>) => void>();
   const queues = {
-    windowSize: () => 100,
+    windowSize: () => windowSize,
     add: async (_lane: string, payload: OutgoingPayload) => {
       sent.push(payload);
       const { chunk } = payload;
@@ -66,7 +66,7 @@ describe('Dispatcher', () => {
       const { rows = [], firstRow = 0 } = part ?? {};
       return [scoredRows(rows.length, [[1, `"filled into ${firstRow + 1}"`]])];
     });
-    const { parts, fields } = await dispatcher.score(callOf(601), model, never);
+    const { parts, fields } = await dispatcher.score(callOf(601), model);
     const shapes = sent.flatMap((payload) =>
       payload.parts.map(({ firstRow, rows }) => [firstRow, rows.length]),
     );
@@ -82,29 +82,54 @@ describe('Dispatcher', () => {
     expect(dropped).to.deep.equal([]);
   });
 
-  it('has no more chunks of a call with the workers than the call says', async () => {
-    for (const [chunksAtOnce, expected] of [
-      [1, [1, 2, 3, 4]],
-      [3, [3, 4, 4, 4]],
-      [undefined, [4, 4, 4, 4]],
-    ] as const) {
-      const ends: (() => void)[] = [];
-      const { dispatcher, sent } = dispatcherWith(async () => {
+  const single = (timeoutMs = 5_000) =>
+    callOf(1, { lane: 'singles', deadline: { monotonicMs: performance.now() + timeoutMs, redisMs: 0 } });
+
+  it('sends singles of one turn in one chunk, and gives each its own reply', async () => {
+    const { dispatcher, sent } = dispatcherWith(async ({ parts }) =>
+      parts.map((_, index) => ({ ...scoredRows(1), scores: [index] }) as unknown as PartReply),
+    );
+    const scored = await Promise.all([1, 2, 3].map(() => dispatcher.score(single(), model)));
+    expect(sent).to.have.length(1);
+    expect(scored.map(({ parts }) => parts[0]?.scores)).to.deep.equal([[0], [1], [2]]);
+  });
+
+  it('sends at most thirty-two singles in one chunk', async () => {
+    const { dispatcher, sent } = dispatcherWith(async ({ parts }) => parts.map(() => scoredRows(1)));
+    await Promise.all(Array.from({ length: 70 }, () => dispatcher.score(single(), model)));
+    expect(sent.map(({ parts }) => parts.length)).to.deep.equal([32, 32, 6]);
+  });
+
+  it('never mixes models in a chunk, nor calls from before and after the organisation got another model', async () => {
+    const { dispatcher, sent } = dispatcherWith(async ({ parts }) => parts.map(() => scoredRows(1)));
+    const models = [model, { ...model, id: 'other' }, { ...model, otherModelIds: ['new'] }];
+    await Promise.all(models.map((each) => dispatcher.score(single(), each)));
+    expect(sent.map(({ parts }) => parts.length)).to.deep.equal([1, 1, 1]);
+  });
+
+  it('rejects a single that expires while its chunk waits for a place in the lane, and scores the others', async () => {
+    const ends: (() => void)[] = [];
+    const { dispatcher, sent } = dispatcherWith(
+      async ({ parts }) => {
         await new Promise<void>((resolve) => ends.push(resolve));
-        return [scoredRows(1)];
-      });
-      const call = callOf(1_000, chunksAtOnce === undefined ? {} : { chunksAtOnce });
-      const scored = dispatcher.score(call, model, never);
-      const sentSoFar: number[] = [];
-      for (let ended = 0; ended < 4; ended += 1) {
-        // Longer than packing all of it takes.
-        for (let turn = 0; turn < 20; turn += 1) await turnOfTheLoop();
-        sentSoFar.push(sent.length);
-        ends[ended]?.();
-      }
-      await scored;
-      expect(sentSoFar, `${chunksAtOnce} at once`).to.deep.equal(expected);
-    }
+        return parts.map(() => scoredRows(1));
+      },
+      undefined,
+      1,
+    );
+    const first = dispatcher.score(single(), model);
+    await turnOfTheLoop();
+    await turnOfTheLoop();
+    const late = failureOf(dispatcher.score(single(20), model));
+    const inTime = dispatcher.score(single(), model);
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    ends[0]?.();
+    await first;
+    while (ends.length < 2) await turnOfTheLoop();
+    ends[1]?.();
+    expect(await late).to.be.instanceOf(ApiError);
+    await inTime;
+    expect(sent.map(({ parts }) => parts.length)).to.deep.equal([1, 1]);
   });
 
   it('fails a call by what one chunk fails with, also while others are still packed', async () => {
@@ -113,7 +138,7 @@ describe('Dispatcher', () => {
     process.on('unhandledRejection', note);
     try {
       const { dispatcher, sent } = dispatcherWith(() => Promise.reject(new NoReply('at once')));
-      const error = await failureOf(dispatcher.score(callOf(1_000), model, never));
+      const error = await failureOf(dispatcher.score(callOf(1_000), model));
       expect((error as ApiError).message).to.equal('The records could not be scored in time.');
       expect(sent).to.have.length(4);
     } finally {
@@ -125,7 +150,7 @@ describe('Dispatcher', () => {
   it('tells a failure of the workers from their silence; another try may help with both', async () => {
     const failure = { code: 'scoring_failed', message: 'the model does not run' } as const;
     const { dispatcher } = dispatcherWith(async () => [], failure);
-    const error = await failureOf(dispatcher.score(callOf(1), model, never));
+    const error = await failureOf(dispatcher.score(callOf(1), model));
     expect(error)
       .to.be.instanceOf(ApiError)
       .and.to.have.property('message', 'The records could not be scored.');
@@ -137,7 +162,7 @@ describe('Dispatcher', () => {
 
   it('takes back what it sent when no reply comes, so that no worker begins with it', async () => {
     const { dispatcher, sent, dropped } = dispatcherWith(() => Promise.reject(new NoReply('in time')));
-    const error = await failureOf(dispatcher.score(callOf(1), model, never));
+    const error = await failureOf(dispatcher.score(callOf(1), model));
     expect(error).to.be.instanceOf(ApiError);
     expect((error as ApiError).entry.code).to.equal('internal_error');
     expect((error as ApiError).options.retryAfterSeconds).to.equal(1);
@@ -152,7 +177,7 @@ describe('Dispatcher', () => {
       const problem = { record: firstRow + 3, field: 'size', expected: 'a number', came: 'an object' };
       return [{ problems: [problem], problemCount: 1 }];
     });
-    const error = await failureOf(dispatcher.score(callOf(300), model, never));
+    const error = await failureOf(dispatcher.score(callOf(300), model));
     expect((error as ApiError).entry.code).to.equal('bad_request');
     expect((error as ApiError).message).to.include('records[253].size: expected a number, came an object');
   });

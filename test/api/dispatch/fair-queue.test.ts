@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { FairQueue } from '../../../api/dispatch/fair-queue.js';
 import { ApiError } from '../../../shared/contract/errors.js';
+import { failureOf } from '../../support/failure-of.js';
 
-/** Work that ends when it is told to. */
+/** Work that the test ends. */
 function held(): { readonly done: Promise<void>; readonly end: () => void } {
   let end = (): void => undefined;
   const done = new Promise<void>((resolve) => {
@@ -13,13 +14,13 @@ function held(): { readonly done: Promise<void>; readonly end: () => void } {
 
 const turnOfTheLoop = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('FairWindow', () => {
-  it('runs no more than its size at once, and the rest in the order of their turns', async () => {
-    const window = new FairQueue({ size: () => 2, maxWaiting: 100 });
+describe('FairQueue', () => {
+  it('runs no more items at once than its size, and the rest in the order of arrival', async () => {
+    const queue = new FairQueue({ size: () => 2, maxWaiting: 100 });
     const running: string[] = [];
     const ends: (() => void)[] = [];
     const start = (name: string) =>
-      window.run('org', 1_000, () => {
+      queue.run('org', 1_000, () => {
         running.push(name);
         const { done, end } = held();
         ends.push(end);
@@ -39,176 +40,117 @@ describe('FairWindow', () => {
     expect(running).to.deep.equal(['a', 'b', 'c', 'd']);
   });
 
-  it('gives the next place to the organisations in turn, however much one of them waits with', async () => {
-    const window = new FairQueue({ size: () => 1, maxWaiting: 100 });
+  it('gives turns to owners in round robin when one owner floods the queue', async () => {
+    const queue = new FairQueue({ size: () => 1, maxWaiting: 100 });
     const first = held();
     const order: string[] = [];
-    const blocked = window.run('flood', 1_000, () => first.done);
+    const blocked = queue.run('flood', 1_000, () => first.done);
     const flood = Array.from({ length: 10 }, (_, index) =>
-      window.run('flood', 1_000, async () => order.push(`flood ${index}`)),
+      queue.run('flood', 1_000, async () => order.push(`flood ${index}`)),
     );
-    const quiet = window.run('quiet', 1_000, async () => order.push('quiet'));
+    const quiet = queue.run('quiet', 1_000, async () => order.push('quiet'));
     first.end();
     await Promise.all([blocked, ...flood, quiet]);
     expect(order.indexOf('quiet')).to.equal(1);
     expect(order.filter((name) => name !== 'quiet')).to.deep.equal(flood.map((_, index) => `flood ${index}`));
   });
 
-  it('refuses at once, with when to try again, what would wait beyond the limit', async () => {
-    const window = new FairQueue({ size: () => 1, maxWaiting: 1 });
+  it('refuses an owner that has half of the waiting places, with Retry-After, while another owner still waits', async () => {
+    const queue = new FairQueue({ size: () => 1, maxWaiting: 4 });
     const first = held();
-    const running = [
-      window.run('org', 1_000, () => first.done),
-      window.run('org', 1_000, async () => undefined),
-    ];
-    const refused = await window.run('org', 1_000, async () => undefined).catch((error: unknown) => error);
+    const work = async () => undefined;
+    const running = [queue.run('flood', 1_000, () => first.done)];
+    for (let count = 0; count < 2; count += 1) running.push(queue.run('flood', 1_000, work));
+    const refused = await failureOf(queue.run('flood', 1_000, work));
     expect(refused).to.be.instanceOf(ApiError);
     expect((refused as ApiError).entry.code).to.equal('internal_error');
     expect((refused as ApiError).options.retryAfterSeconds).to.be.greaterThan(0);
+    running.push(queue.run('quiet', 1_000, work));
     first.end();
     await Promise.all(running);
   });
 
-  it('never sends what has waited longer than its time, and gives its place to the next', async () => {
-    const window = new FairQueue({ size: () => 1, maxWaiting: 10 });
+  it('refuses every owner when all places are taken', async () => {
+    const queue = new FairQueue({ size: () => 1, maxWaiting: 2 });
     const first = held();
-    const running = window.run('org', 1_000, () => first.done);
+    const work = async () => undefined;
+    const running = [queue.run('a', 1_000, () => first.done)];
+    for (const owner of ['a', 'b']) running.push(queue.run(owner, 1_000, work));
+    expect(await failureOf(queue.run('c', 1_000, work))).to.be.instanceOf(ApiError);
+    first.end();
+    await Promise.all(running);
+  });
+
+  it('never runs an item after its timeout, and gives its turn to the next', async () => {
+    const queue = new FairQueue({ size: () => 1, maxWaiting: 10 });
+    const first = held();
+    const running = queue.run('org', 1_000, () => first.done);
     let wasSent = false;
-    const late = await window
+    const late = await queue
       .run('org', 10, async () => {
         wasSent = true;
       })
       .catch((error: unknown) => error);
     expect(late).to.be.instanceOf(ApiError);
-    const next = window.run('org', 1_000, async () => 'next');
+    const next = queue.run('org', 1_000, async () => 'next');
     first.end();
     await running;
     expect(await next).to.equal('next');
     expect(wasSent).to.equal(false);
-    expect(window.depth).to.equal(0);
+    expect(queue.depth).to.equal(0);
   });
 
-  it('frees the place of work that fails', async () => {
-    const window = new FairQueue({ size: () => 1, maxWaiting: 10 });
-    const failed = await window
+  it('frees the place of an item that fails', async () => {
+    const queue = new FairQueue({ size: () => 1, maxWaiting: 10 });
+    const failed = await queue
       .run('org', 1_000, async () => {
         throw new Error('of its own');
       })
       .catch((error: unknown) => error);
     expect((failed as Error).message).to.equal('of its own');
-    expect(await window.run('org', 1_000, async () => 'next')).to.equal('next');
+    expect(await queue.run('org', 1_000, async () => 'next')).to.equal('next');
   });
 
-  it('refuses at once what could not be done in time, as turns have come of late and as long as work takes', async () => {
+  it('refuses an owner whose oldest item has waited for half of the new timeout, and no other owner', async () => {
     let nowMs = 0;
-    const window = new FairQueue({ size: () => 1, maxWaiting: 100, nowMs: () => nowMs });
-    const ends: (() => void)[] = [];
-    const send = () => {
-      const { done, end } = held();
-      ends.push(end);
-      return done;
-    };
-    const running = Array.from({ length: 12 }, () => window.run('org', 60_000, send));
-    for (let turn = 0; turn < 4; turn += 1) {
-      nowMs += 1_000;
-      ends[turn]?.();
-      await turnOfTheLoop();
-    }
-    expect(window.depth).to.equal(7); // at a turn a second, and a second of work
-    const refused = await window.run('org', 8_500, send).catch((error: unknown) => error);
-    expect(refused).to.be.instanceOf(ApiError);
-    const inTime = window.run('org', 9_500, send);
-    const tooSoon = window.run('other', 2_500, send).catch((error: unknown) => error);
-    expect(window.depth, 'it was refused at once').to.equal(8);
-    expect(await tooSoon).to.be.instanceOf(ApiError);
-    const ofAnother = window.run('other', 3_500, send); // one of theirs before it
-    expect(window.depth).to.equal(9);
-    for (let turn = 4; turn < 14; turn += 1) {
-      ends[turn]?.();
-      await turnOfTheLoop();
-    }
-    await Promise.all([...running, inTime, ofAnother]);
+    const queue = new FairQueue({ size: () => 1, maxWaiting: 100, nowMs: () => nowMs });
+    const first = held();
+    const work = async () => undefined;
+    const running = [queue.run('a', 10_000, () => first.done), queue.run('a', 10_000, work)];
+    nowMs = 5_000;
+    running.push(queue.run('a', 10_000, work));
+    nowMs = 5_001;
+    expect(await failureOf(queue.run('a', 10_000, work))).to.be.instanceOf(ApiError);
+    running.push(queue.run('a', 20_000, work), queue.run('b', 10_000, work));
+    first.end();
+    await Promise.all(running);
+    expect(await queue.run('a', 10_000, async () => 'after the backlog')).to.equal('after the backlog');
   });
 
-  it('runs as many as its size has grown to while there is a line, with the next that ends or comes', async () => {
+  it('runs more items when its size grows, at the next end or arrival', async () => {
     let size = 1;
-    const window = new FairQueue({ size: () => size, maxWaiting: 100 });
+    const queue = new FairQueue({ size: () => size, maxWaiting: 100 });
     const ends: (() => void)[] = [];
     const send = () => {
       const { done, end } = held();
       ends.push(end);
       return done;
     };
-    const all = Array.from({ length: 12 }, () => window.run('org', 1_000, send));
+    const all = Array.from({ length: 12 }, () => queue.run('org', 1_000, send));
     size = 4;
     ends[0]?.();
     await turnOfTheLoop();
     expect(ends, 'begun, one has ended').to.have.length(5);
     size = 6;
-    all.push(window.run('org', 1_000, send));
+    all.push(queue.run('org', 1_000, send));
     await turnOfTheLoop();
     expect(ends, 'begun').to.have.length(7);
-    expect(window.depth).to.equal(6);
-    while (window.depth > 0) {
+    expect(queue.depth).to.equal(6);
+    while (queue.depth > 0) {
       for (const end of ends) end();
       await turnOfTheLoop();
     }
     for (const end of ends) end();
     await Promise.all(all);
-  });
-
-  it('learns nothing of how long work takes from what fails, nor of how often turns come', async () => {
-    let nowMs = 0;
-    const window = new FairQueue({ size: () => 1, maxWaiting: 100, nowMs: () => nowMs });
-    const ends: (() => void)[] = [];
-    const failing = () => {
-      const { done, end } = held();
-      ends.push(end);
-      return done.then(() => Promise.reject(new Error('not in time')));
-    };
-    const failed = Array.from({ length: 6 }, () => window.run('org', 60_000, failing).catch(() => 'failed'));
-    for (let turn = 0; turn < 6; turn += 1) {
-      nowMs += 10_000;
-      ends[turn]?.();
-      await turnOfTheLoop();
-    }
-    await Promise.all(failed);
-    const first = held();
-    const running = window.run('org', 9_900, () => first.done);
-    const waiting = Array.from({ length: 40 }, () => window.run('org', 9_900, async () => 'scored'));
-    first.end();
-    await running;
-    expect(new Set(await Promise.all(waiting))).to.deep.equal(new Set(['scored']));
-  });
-
-  it('counts no time in which nobody waited as that of a turn', async () => {
-    let nowMs = 0;
-    const window = new FairQueue({ size: () => 1, maxWaiting: 100, nowMs: () => nowMs });
-    for (let line = 0; line < 5; line += 1) {
-      const first = held();
-      const running = window.run('org', 1_000, () => first.done);
-      const waiting = [1, 2].map((turn) => window.run('org', 1_000, async () => turn));
-      nowMs += 10;
-      first.end();
-      await Promise.all([running, ...waiting]);
-      nowMs += 3_600_000;
-    }
-  });
-
-  it('gives the place of the last of whoever waits with most to one that waits with less', async () => {
-    const window = new FairQueue({ size: () => 1, maxWaiting: 3 });
-    const first = held();
-    const blocked = window.run('flood', 1_000, () => first.done);
-    const flood = Array.from({ length: 3 }, (_, index) =>
-      window.run('flood', 1_000, async () => index).catch((error: unknown) => error),
-    );
-    const quiet = window.run('quiet', 1_000, async () => 'quiet');
-    expect(await flood[2]).to.be.instanceOf(ApiError);
-    expect(window.depth).to.equal(3);
-    const second = await window.run('quiet', 1_000, async () => 'no').catch((error: unknown) => error);
-    expect(second, 'not where it would have as many').to.be.instanceOf(ApiError);
-    first.end();
-    await blocked;
-    expect(await Promise.all([flood[0], flood[1], quiet])).to.deep.equal([0, 1, 'quiet']);
   });
 });

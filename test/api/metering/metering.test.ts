@@ -157,23 +157,15 @@ describe('what a call holds', () => {
     expect(done).to.have.length(1);
   });
 
-  it('tells how far the hard stop is, also when it was refused', async () => {
-    const refusal = new QuotaWouldCrossStop({ used: 195, leased: 5 });
-    const replies = [{ used: 40, leased: 9 }, refusal];
+  it('names the stop, the usage and the calls in flight when a call would cross the stop', async () => {
     const { metering } = meteringOn({
       reserve: async () => {
-        const reply = replies.shift();
-        if (reply instanceof Error) throw reply;
-        return reply;
+        throw new QuotaWouldCrossStop({ used: 195, leased: 5 });
       },
     });
-    expect(metering.isFarFromStop(callOf(), organisation)).to.equal(false);
-    await metering.reserve(callOf(), organisation);
-    expect(metering.isFarFromStop(callOf(), organisation)).to.equal(true);
     const { message } = await failureOf(metering.reserve(callOf(), organisation));
     expect(message)
       .to.include('2 more records would pass the backstop of 200')
       .and.include('5 in calls under way');
-    expect(metering.isFarFromStop(callOf(), organisation)).to.equal(false);
   });
 });

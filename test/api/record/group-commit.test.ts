@@ -1,53 +1,50 @@
 import { expect } from 'chai';
-import { GroupCommit } from '../../../api/record/group-commit.js';
+import { groupCommit } from '../../../api/record/group-commit.js';
+import { CommitUnknown } from '../../../api/record/transaction.js';
 
 interface Entry {
   readonly name: string;
-  readonly weight: number;
-  readonly bytes?: number;
+  readonly records: number;
+  readonly bytes: number;
 }
 
-const light = (name: string): Entry => ({ name, weight: 1 });
+const entryOf = (name: string, { records = 1, bytes = 0 } = {}): Entry => ({ name, records, bytes });
 
-/** Collects groups; each commit waits for `release` when it is held. */
+/** A group commit that notes the names of each commit. */
 function recorder(
-  commit: (names: readonly string[]) => Promise<readonly (Error | undefined)[]> = async () => [],
+  write: (names: readonly string[]) => Promise<readonly (Error | undefined)[]> = async (names) =>
+    names.map(() => undefined),
 ) {
   const groups: string[][] = [];
-  const commits = new GroupCommit<Entry>({
-    commit: (entries) => {
-      const names = entries.map((entry) => entry.name);
-      groups.push(names);
-      return commit(names);
-    },
-    weightOf: (entry) => entry.weight,
-    bytesOf: (entry) => entry.bytes ?? 0,
-    mayPassAlone: (error) => (error as Error).message !== 'unknown',
+  const commit = groupCommit<Entry>((entries) => {
+    const names = entries.map((entry) => entry.name);
+    groups.push(names);
+    return write(names);
   });
-  return { groups, commits };
+  return { groups, commit };
 }
 
-describe('GroupCommit', () => {
-  it('commits entries of the same turn of the event loop together', async () => {
-    const { groups, commits } = recorder();
-    await Promise.all(['a', 'b', 'c'].map((name) => commits.commit(light(name))));
+describe('groupCommit', () => {
+  it('commits entries of one turn of the event loop together', async () => {
+    const { groups, commit } = recorder();
+    await Promise.all(['a', 'b', 'c'].map((name) => commit(entryOf(name))));
     expect(groups).to.deep.equal([['a', 'b', 'c']]);
   });
 
-  it('gathers entries while two groups are under way', async () => {
+  it('gathers entries while two commits are in flight', async () => {
     const releases: (() => void)[] = [];
-    const { groups, commits } = recorder(
-      () =>
+    const { groups, commit } = recorder(
+      (names) =>
         new Promise((resolve) => {
-          releases.push(() => resolve([]));
+          releases.push(() => resolve(names.map(() => undefined)));
         }),
     );
     const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-    const all = [commits.commit(light('a'))];
+    const all = [commit(entryOf('a'))];
     await turn();
-    all.push(commits.commit(light('b')));
+    all.push(commit(entryOf('b')));
     await turn();
-    all.push(commits.commit(light('c')), commits.commit(light('d')));
+    all.push(commit(entryOf('c')), commit(entryOf('d')));
     await turn();
     expect(groups).to.deep.equal([['a'], ['b']]);
     releases[0]?.();
@@ -57,54 +54,50 @@ describe('GroupCommit', () => {
     await Promise.all(all);
   });
 
-  it('commits a heavy entry at once and alone', async () => {
-    const { groups, commits } = recorder();
-    const heavy = commits.commit({ name: 'heavy', weight: 1_000 });
+  it('commits an entry of many records at once and alone', async () => {
+    const { groups, commit } = recorder();
+    const heavy = commit(entryOf('heavy', { records: 1_000 }));
     expect(groups).to.deep.equal([['heavy']]);
     await heavy;
   });
 
   it('commits an entry of many bytes at once and alone', async () => {
-    const { groups, commits } = recorder();
-    const large = commits.commit({ name: 'large', weight: 1, bytes: 1_100_000 });
+    const { groups, commit } = recorder();
+    const large = commit(entryOf('large', { bytes: 1_100_000 }));
     expect(groups).to.deep.equal([['large']]);
     await large;
   });
 
-  it('ends a group before it has more than a thousand records', async () => {
-    const { groups, commits } = recorder();
-    const entries = Array.from({ length: 12 }, (_, index) => ({ name: `${index}`, weight: 199 }));
-    await Promise.all(entries.map((entry) => commits.commit(entry)));
+  it('limits a commit to a thousand records', async () => {
+    const { groups, commit } = recorder();
+    const entries = Array.from({ length: 12 }, (_, index) => entryOf(`${index}`, { records: 199 }));
+    await Promise.all(entries.map((entry) => commit(entry)));
     expect(groups.map(({ length }) => length)).to.deep.equal([5, 5, 2]);
   });
 
-  it('ends a group before it is more than 8 MiB', async () => {
-    const { groups, commits } = recorder();
-    const entries = Array.from({ length: 20 }, (_, index) => ({
-      name: `${index}`,
-      weight: 1,
-      bytes: 1_000_000,
-    }));
-    await Promise.all(entries.map((entry) => commits.commit(entry)));
+  it('limits a commit to 8 MiB', async () => {
+    const { groups, commit } = recorder();
+    const entries = Array.from({ length: 20 }, (_, index) => entryOf(`${index}`, { bytes: 1_000_000 }));
+    await Promise.all(entries.map((entry) => commit(entry)));
     expect(groups.map(({ length }) => length)).to.deep.equal([8, 8, 4]);
   });
 
-  it("lets a group's members pass or fail each on its own when the group fails", async () => {
-    const { groups, commits } = recorder(async (names) => {
+  it('commits each entry alone when their common commit fails', async () => {
+    const { groups, commit } = recorder(async (names) => {
       if (names.includes('bad')) throw new Error('clash');
-      return [];
+      return names.map(() => undefined);
     });
-    const outcomes = await Promise.allSettled(['a', 'bad', 'c'].map((name) => commits.commit(light(name))));
+    const outcomes = await Promise.allSettled(['a', 'bad', 'c'].map((name) => commit(entryOf(name))));
     expect(outcomes.map((outcome) => outcome.status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled']);
     expect(groups).to.deep.equal([['a', 'bad', 'c'], ['a'], ['bad'], ['c']]);
   });
 
-  it('tells each member what it alone was refused with', async () => {
-    const { groups, commits } = recorder(async (names) =>
+  it('rejects the one entry that MongoDB refused', async () => {
+    const { groups, commit } = recorder(async (names) =>
       names.map((name) => (name === 'bad' ? new Error('refused') : undefined)),
     );
-    const named = [...['a', 'bad', 'c'].map(light), { name: 'bad', weight: 1_000 }];
-    const outcomes = await Promise.allSettled(named.map((entry) => commits.commit(entry)));
+    const named = [...['a', 'bad', 'c'].map((name) => entryOf(name)), entryOf('bad', { records: 1_000 })];
+    const outcomes = await Promise.allSettled(named.map((entry) => commit(entry)));
     expect(outcomes.map(({ status }) => status)).to.deep.equal([
       'fulfilled',
       'rejected',
@@ -114,11 +107,11 @@ describe('GroupCommit', () => {
     expect(groups).to.deep.equal([['bad'], ['a', 'bad', 'c']]);
   });
 
-  it('does not commit again what may have been committed', async () => {
-    const { groups, commits } = recorder(async () => {
-      throw new Error('unknown');
+  it('does not repeat a commit of unknown outcome', async () => {
+    const { groups, commit } = recorder(async () => {
+      throw new CommitUnknown('the commit was not confirmed');
     });
-    const outcomes = await Promise.allSettled(['a', 'b'].map((name) => commits.commit(light(name))));
+    const outcomes = await Promise.allSettled(['a', 'b'].map((name) => commit(entryOf(name))));
     expect(outcomes.map((outcome) => outcome.status)).to.deep.equal(['rejected', 'rejected']);
     expect(groups).to.deep.equal([['a', 'b']]);
   });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { MongoServerError } from 'mongodb';
-import { GroupCommit } from '../../../api/record/group-commit.js';
+import { groupCommit } from '../../../api/record/group-commit.js';
 import { CallIsVoid, insertCalls } from '../../../api/record/insert-calls.js';
 import { CommitUnknown, inTransaction } from '../../../api/record/transaction.js';
 import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
@@ -63,15 +63,12 @@ describe('documents that are too large for one command', function () {
     insertCalls(writing(), documents, { timeoutMs: 20_000 });
   /** What became of each, committed as calls are that end at the same time. */
   const commitAll = (documents: readonly CallDocument[]) => {
-    const commits = new GroupCommit<CallDocument>({
-      commit: insert,
-      weightOf: () => 1,
-      bytesOf: documentBytes,
-      mayPassAlone: (error) => !(error instanceof CommitUnknown),
-    });
+    const commit = groupCommit<{ document: CallDocument; records: number; bytes: number }>((entries) =>
+      insert(entries.map((entry) => entry.document)),
+    );
     return Promise.all(
       documents.map((document) =>
-        commits.commit(document).then(
+        commit({ document, records: 1, bytes: documentBytes(document) }).then(
           () => undefined,
           (error: unknown) => error,
         ),

@@ -1,0 +1,156 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect } from 'chai';
+import { Batcher, type BatcherOptions } from '../../../shared/async/batcher.js';
+import { beatsDuring } from '../../support/beats.js';
+
+/** A batcher that answers each item with the number of its batch, and notes the batches. */
+function numbered(options: Partial<BatcherOptions<string, string>> = {}) {
+  const sent: string[][] = [];
+  const run = async (items: readonly string[], first: string) => {
+    expect(items[0]).to.equal(first);
+    sent.push([...items]);
+    const batch = sent.length;
+    return items.map((item) => `${item} in ${batch}`);
+  };
+  return { sent, batcher: new Batcher<string, string>({ run, ...options }) };
+}
+
+/** A batcher whose batches the test ends. */
+function held(options: Partial<BatcherOptions<string, string>> = {}) {
+  const sent: string[][] = [];
+  const ends: (() => void)[] = [];
+  const run = async (items: readonly string[]) => {
+    sent.push([...items]);
+    await new Promise<void>((resolve) => ends.push(resolve));
+    return items;
+  };
+  return { sent, ends, batcher: new Batcher<string, string>({ run, ...options }) };
+}
+
+const turns = async () => {
+  for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+};
+
+describe('Batcher', () => {
+  it('runs the items of one turn together, each key by itself, in the order of arrival', async () => {
+    const { sent, batcher } = numbered();
+    const replies = Promise.all(
+      [...'abcde'].map((item) => batcher.add('ace'.includes(item) ? 'one' : 'two', item)),
+    );
+    expect(await replies).to.deep.equal(['a in 1', 'b in 2', 'c in 1', 'd in 2', 'e in 1']);
+    expect(sent).to.deep.equal([
+      ['a', 'c', 'e'],
+      ['b', 'd'],
+    ]);
+  });
+
+  it('includes items that are added in microtasks of the turn, and none of the next turn', async () => {
+    const { sent, batcher } = numbered();
+    const first = batcher.add('key', 'a');
+    for (let wait = 0; wait < 10; wait += 1) await undefined;
+    const second = batcher.add('key', 'b');
+    await nextTurn();
+    const third = batcher.add('key', 'c');
+    await Promise.all([first, second, third]);
+    expect(sent).to.deep.equal([['a', 'b'], ['c']]);
+  });
+
+  it('does not wait for the batch before when there is no limit in flight', async () => {
+    const { sent, ends, batcher } = held();
+    const replies = [batcher.add('key', 'a')];
+    await turns();
+    replies.push(batcher.add('key', 'b'));
+    await turns();
+    expect(sent).to.deep.equal([['a'], ['b']]);
+    for (const end of ends) end();
+    expect(await Promise.all(replies)).to.deep.equal(['a', 'b']);
+  });
+
+  it('gathers items while the limit of batches is in flight, and runs them when one ends', async () => {
+    const { sent, ends, batcher } = held({ maxInFlight: 2 });
+    for (const item of 'abcd') {
+      void batcher.add('key', item);
+      await turns();
+    }
+    expect(sent).to.deep.equal([['a'], ['b']]);
+    ends[0]?.();
+    await turns();
+    expect(sent).to.deep.equal([['a'], ['b'], ['c', 'd']]);
+  });
+
+  it('counts batches in flight for each key by itself', async () => {
+    const { sent, batcher } = held({ maxInFlight: 1 });
+    void batcher.add('one', 'a');
+    await turns();
+    void batcher.add('two', 'b');
+    await turns();
+    expect(sent).to.deep.equal([['a'], ['b']]);
+  });
+
+  it('does not let a batch that runs longer than the hold time delay the next', async () => {
+    const { sent, ends, batcher } = held({ maxInFlight: 1, maxHoldMs: 60 });
+    void batcher.add('key', 'slow');
+    await turns();
+    void batcher.add('key', 'next');
+    const beats = await beatsDuring(async () => {
+      while (sent.length < 2) await nextTurn();
+    });
+    expect(beats, 'of 50 ms').to.be.below(20);
+    ends[0]?.();
+    await turns();
+    void batcher.add('key', 'third');
+    await turns();
+    expect(sent, 'the end of the slow batch frees no second place').to.deep.equal([['slow'], ['next']]);
+  });
+
+  it('cuts batches at the limit of items', async () => {
+    const { sent, batcher } = numbered({ maxItems: 2 });
+    const replies = await Promise.all([...'abcde'].map((item) => batcher.add('key', item)));
+    expect(sent).to.deep.equal([['a', 'b'], ['c', 'd'], ['e']]);
+    expect(replies.at(-1)).to.equal('e in 3');
+  });
+
+  it('cuts batches at the limit of size, and runs an item above it alone', async () => {
+    const { sent, batcher } = numbered({ sizeOf: (item) => item.length / 10 });
+    const items = ['a'.repeat(6), 'b'.repeat(4), 'c', 'd'.repeat(20), 'e'];
+    await Promise.all(items.map((item) => batcher.add('key', item)));
+    expect(sent.map((batch) => batch.map((item) => item.length))).to.deep.equal([[6, 4], [1], [20], [1]]);
+  });
+
+  it('rejects every item of a batch that fails, and no item of another', async () => {
+    const failure = new Error('no connection');
+    const batcher = new Batcher<string, string>({
+      run: async (items, first) => {
+        if (first === 'a') throw failure;
+        return items;
+      },
+    });
+    const added = [batcher.add('bad', 'a'), batcher.add('good', 'b'), batcher.add('bad', 'c')];
+    expect(await Promise.allSettled(added)).to.deep.equal([
+      { status: 'rejected', reason: failure },
+      { status: 'fulfilled', value: 'b' },
+      { status: 'rejected', reason: failure },
+    ]);
+    expect(await batcher.add('bad', 'd')).to.equal('d');
+  });
+
+  it('rejects the one item whose result is an Error', async () => {
+    const refused = new Error('refused');
+    const batcher = new Batcher<string, string>({
+      run: async (items) => items.map((item) => (item === 'b' ? refused : item)),
+    });
+    const settled = await Promise.allSettled([...'abc'].map((item) => batcher.add('key', item)));
+    expect(settled).to.deep.equal([
+      { status: 'fulfilled', value: 'a' },
+      { status: 'rejected', reason: refused },
+      { status: 'fulfilled', value: 'c' },
+    ]);
+  });
+
+  for (const [amount, results] of Object.entries({ few: ['x'], many: ['x', 'y', 'z'] }))
+    it(`rejects every item of a batch that got too ${amount} results`, async () => {
+      const batcher = new Batcher<string, string>({ run: async () => results });
+      const settled = await Promise.allSettled([batcher.add('key', 'a'), batcher.add('key', 'b')]);
+      for (const outcome of settled) expect(outcome).to.have.property('reason').that.is.instanceOf(TypeError);
+    });
+});
