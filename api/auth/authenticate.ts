@@ -1,14 +1,14 @@
+import { LRUCache } from 'lru-cache';
 import { hashSecret, isSameText, parseSecret } from '../../shared/contract/api-key.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { ApiKey, ApiKeyStore } from '../../shared/store/accounts/api-keys.js';
 import { withMongoTimeout } from '../../shared/store/connection/mongo-errors.js';
-import { ShortCache } from '../scoring/workspace-cache.js';
 import type { AuthAttempts } from './auth-attempts.js';
 import type { Addressed } from './client-ip.js';
 
-const rememberedMs = 5_000;
+const ttlMs = 5_000;
 const maxReadMs = 3_000;
-const rememberedKeys = 10_000;
+const maxKeys = 10_000;
 const maxSecret = 200;
 const bearer = /^bearer +(\S+) *$/i;
 
@@ -34,16 +34,16 @@ class UnknownKey extends Error {}
  * most five seconds and forgotten at once when the key is revoked.
  */
 export class Authenticator {
-  private readonly cache: ShortCache<ApiKey>;
+  private readonly cache: LRUCache<string, ApiKey>;
   /** The last key of each connection, for as long as it is open: most send the same one in every call. */
   private readonly lastOf = new WeakMap<Addressed['socket'], HashedSecret>();
 
   constructor(private readonly options: AuthenticatorOptions) {
     const timeoutMs = Math.min(maxReadMs, options.timeoutMs ?? maxReadMs);
-    this.cache = new ShortCache({
-      ttlMs: rememberedMs,
-      capacity: rememberedKeys,
-      load: async (hash) => {
+    this.cache = new LRUCache({
+      max: maxKeys,
+      ttl: ttlMs,
+      fetchMethod: async (hash) => {
         const key = await withMongoTimeout(timeoutMs, () => options.keys.findByHash(hash));
         if (key === undefined || !isSameText(key.hash, hash)) throw new UnknownKey();
         return key;
@@ -75,10 +75,14 @@ export class Authenticator {
   async find(secret: string, request: Addressed): Promise<ApiKey> {
     const hash = this.hashOf(secret, request);
     const { unknownKeys } = this.options;
-    const lookUp = () => this.cache.get(hash);
+    const lookUp = async () => {
+      const key = await this.cache.fetch(hash);
+      if (key === undefined) throw new UnknownKey();
+      return key;
+    };
     try {
       // A key that was in use of late is never held up by what else comes from its address.
-      const key = await (this.cache.has(hash) ? lookUp() : unknownKeys.inTurn(request, hash, lookUp));
+      const key = await (this.isRecent(hash) ? lookUp() : unknownKeys.inTurn(request, hash, lookUp));
       if (key.revoked_at === undefined) return key;
     } catch (error) {
       if (!(error instanceof UnknownKey)) throw error;
@@ -89,11 +93,16 @@ export class Authenticator {
 
   /** Forgets a key, by its hash. */
   forget(hash: string): void {
-    this.cache.forget(hash);
+    this.cache.delete(hash);
   }
 
   invalidateAll(): void {
     this.cache.clear();
+  }
+
+  /** Whether a key was in use a moment ago; its TTL may be over. */
+  private isRecent(hash: string): boolean {
+    return this.cache.peek(hash, { allowStale: true }) !== undefined;
   }
 
   /**

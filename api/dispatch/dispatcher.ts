@@ -20,10 +20,10 @@ import type { LaneQueues } from './lane-queues.js';
 import { refusal } from './refusal.js';
 import type { ReplyStream } from './reply-stream.js';
 
-/** What the workers say of a call, column by column in the order of its records, with what each was scored from. */
+/** The scores of a call, by column, in the order of its records. */
 export interface ScoredRows {
   readonly parts: readonly ScoredPart[];
-  /** One a record: its known fields, by slot, as JSON. */
+  /** One entry a record: its known fields by slot, as JSON, with stored fields filled in. */
   readonly fields: readonly string[];
 }
 
@@ -33,8 +33,7 @@ export interface DispatcherOptions {
   readonly replies: ReplyStream;
 }
 
-/** Some ten seconds of work for two cores: what comes beyond it could not be answered in time. */
-const maxWaitingChunks = 1_000;
+const maxWaitingChunks = 1_000; // about 10 s of work on 2 cores
 
 /** Singles of one chunk: a chunk costs about the same for one record as for so many. */
 const maxSinglesPerChunk = 32;
@@ -111,14 +110,14 @@ export class Dispatcher {
     return { parts: scored, fields: fieldsOf(parts, scored) };
   }
 
-  /** Chunks that wait here for a place in a lane. */
+  /** Chunks that wait in this gateway for a place in a lane. */
   waiting(lane: Lane): number {
     return this.queuesOf[lane].depth;
   }
 
   /**
-   * How a model is explained, from a worker that has loaded it.
-   * @throws ApiError internalError when none says so in time
+   * Asks a worker how it explains a model.
+   * @throws ApiError internalError when none answers in time
    */
   async explainMethod(target: ChunkTarget, timeoutMs: number): Promise<ExplainMethod> {
     const noRecords = { now: 0, explain: true, firstRow: 0, crmIds: [], rows: [] };
@@ -160,7 +159,7 @@ export class Dispatcher {
     });
   }
 
-  /** Queues one chunk when its turn has come, and waits for its reply. */
+  /** Sends one chunk at the organisation's turn, and waits for its reply. */
   private async sendChunk(sent: OutgoingChunk): Promise<readonly PartReply[]> {
     const endMs = performance.now() + sent.timeoutMs;
     return await this.queuesOf[sent.lane].run(sent.target.organisationId, sent.timeoutMs, () =>
@@ -168,7 +167,7 @@ export class Dispatcher {
     );
   }
 
-  /** Rejects with an ApiError when there is no reply in time. */
+  /** Sends one chunk now. Rejects with an ApiError when no reply arrives in time. */
   private async sendNow({ target, lane, parts, timeoutMs }: OutgoingChunk): Promise<readonly PartReply[]> {
     const payload: OutgoingPayload = {
       chunk: randomUUID(),
@@ -202,7 +201,7 @@ function partsOf({ failure, parts }: ChunkReply): readonly PartReply[] {
 const unanswered = (cause: unknown): ApiError =>
   new ApiError('internalError', 'The records could not be scored in time.', { cause, retryAfterSeconds: 1 });
 
-/** Cuts a call into parts of at most 250 records, each record packed to the fields that the model knows. */
+/** Cuts a call into parts of at most 250 records. Each record keeps only the fields that the model knows. */
 function* packedParts(call: ScoringCall, { knownFields }: AdmittedModel): Generator<OutgoingPart> {
   for (let firstRow = 0; firstRow < call.records.length; firstRow += maxChunkRecords) {
     const records = call.records.slice(firstRow, firstRow + maxChunkRecords);
@@ -216,7 +215,7 @@ function* packedParts(call: ScoringCall, { knownFields }: AdmittedModel): Genera
   }
 }
 
-/** What each record was scored from: what was sent, or what the worker filled in beside it. */
+/** The fields of each record: as sent, or with the stored fields that a worker filled in. */
 function fieldsOf(sent: readonly OutgoingPart[], scored: readonly ScoredPart[]): string[] {
   return sent.flatMap(({ rows }, index) => {
     const filled = scored[index]?.filled ?? [];

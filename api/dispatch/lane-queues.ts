@@ -13,23 +13,22 @@ import { errorLog } from '../../shared/process/error-log.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { payloadKey, queuePrefix } from '../../shared/redis/keys.js';
 
-/** Singles grow together while they wait for their turn, so few chunks of them are better than many. */
+/** Chunks of one gateway in a lane. Waiting singles share chunks, so fewer of them are better. */
 const windows = {
-  singles: { smallest: 4, perWorker: 2 },
-  batches: { smallest: 16, perWorker: 4 },
+  singles: { min: 4, perWorker: 2 },
+  batches: { min: 16, perWorker: 4 },
 } as const;
 const countEveryMs = 5_000;
 const jobName = 'chunk';
-/** BullMQ writes an event a job; nobody reads them. */
-const eventsKept = 100;
+const maxEvents = 100; // BullMQ writes one event a job, and no process reads them
 
-/** The lanes on which chunks travel to the workers. */
+/** The BullMQ queues that carry chunks to the workers. */
 export class LaneQueues {
   private readonly workerCounts = new Map<Lane, number>();
   private counting: NodeJS.Timeout | undefined;
   private readonly queues: ReadonlyMap<Lane, Queue<ChunkJob>>;
 
-  /** @param redis a connection for commands; payloads and jobs go over the same one, so a payload is always there first */
+  /** @param redis carries payloads and jobs, so that a payload always arrives before its job */
   constructor(
     private readonly redis: Redis,
     private readonly logger: Logger,
@@ -37,7 +36,7 @@ export class LaneQueues {
     this.queues = new Map(lanes.map((lane) => [lane, this.open(lane)]));
   }
 
-  /** Puts a chunk into a lane; it goes away by itself after `timeoutMs`, when nobody waits for it any more. */
+  /** Adds a chunk to a lane. Its key has `timeoutMs` as TTL; workers skip a chunk whose key is gone. */
   async add(lane: Lane, payload: OutgoingPayload, timeoutMs: number): Promise<void> {
     const queue = this.queues.get(lane);
     if (queue === undefined) throw new Error(`there is no lane ${lane}`);
@@ -51,24 +50,24 @@ export class LaneQueues {
     ]);
   }
 
-  /** Chunks that this gateway may have in a lane at once: enough to keep every worker busy, and no more. */
+  /** Chunks that this gateway has in a lane at most: enough to keep every worker busy. */
   windowSize(lane: Lane): number {
-    const { smallest, perWorker } = windows[lane];
-    return Math.max(smallest, perWorker * (this.workerCounts.get(lane) ?? 0));
+    const { min, perWorker } = windows[lane];
+    return Math.max(min, perWorker * (this.workerCounts.get(lane) ?? 0));
   }
 
-  /** Counts the workers of each lane now and every few seconds. */
+  /** Counts the workers of each lane now and every five seconds. */
   async start(): Promise<void> {
     await this.countWorkers();
     this.counting = setInterval(() => void this.countWorkers(), countEveryMs);
     this.counting.unref();
   }
 
-  /** Takes a chunk back: a worker that has not begun with it will not. */
+  /** Cancels a chunk, so that no worker starts it. */
   cancel(lane: Lane, chunkId: string): void {
     const queue = this.queues.get(lane);
     Promise.all([this.redis.del(payloadKey(chunkId)), queue?.remove(chunkId)]).catch((error: unknown) => {
-      this.logger.debug({ chunk: chunkId, error }, 'a chunk is left to run out');
+      this.logger.debug({ chunk: chunkId, error }, 'chunk cancel failed, its key will expire');
     });
   }
 
@@ -87,7 +86,7 @@ export class LaneQueues {
       try {
         this.workerCounts.set(lane, await queue.getWorkersCount());
       } catch (error) {
-        this.logger.debug({ lane, error }, 'the workers could not be counted');
+        this.logger.debug({ lane, error }, 'worker count failed');
       }
     }
   }
@@ -96,7 +95,7 @@ export class LaneQueues {
     const queue = new Queue<ChunkJob>(laneQueueName(lane), {
       connection: this.redis,
       prefix: queuePrefix,
-      streams: { events: { maxLen: eventsKept } },
+      streams: { events: { maxLen: maxEvents } },
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
     queue.on('error', errorLog(this.logger, 'lane error', { lane }));

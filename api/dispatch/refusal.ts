@@ -3,15 +3,14 @@ import type { KnownFields } from '../../shared/messages/field-slots.js';
 import { maxProblemsNamed, nothingKnown, type RefusedPart } from '../../shared/messages/score-job.js';
 import type { ScoringCall } from '../scoring/scoring-call.js';
 
-/** Characters of a caller's field name that a message carries. */
+/** Characters of a caller's field name in a message. */
 const maxSentName = 100;
-/** Names of a record that a message carries. */
+/** Field names of a record in a message. */
 const maxSentNames = 5;
 
 /**
- * The error for records that cannot be featurized: it names at most five of the problems, each with the name under which
- * its field was sent, where the model has another: names are matched folded, or by an alias. Of a record without a field
- * that the model knows it tells what it has instead, and where the model's fields are listed.
+ * The error for records that cannot be featurized. It names at most five problems, each with the caller's name of the
+ * field where the model has another. For a record without any known field it lists the fields that were sent.
  */
 export function refusal(
   parts: readonly RefusedPart[],
@@ -35,7 +34,7 @@ export function refusal(
   );
 }
 
-/** `records[17].annual_revenue`, or `records[17]["Annual Revenue"]` where the name is no identifier. */
+/** `records[17].annual_revenue`, or `records[17]["Annual Revenue"]` for a name that is no identifier. */
 function placeOf(record: string, field: string): string {
   if (field === '') return record;
   return /^[A-Za-z_$][\w$]*$/.test(field) ? `${record}.${field}` : `${record}[${JSON.stringify(field)}]`;
@@ -45,8 +44,8 @@ const asSent = (name: string | undefined): string =>
   name === undefined ? '' : ` (sent as ${shownName(name)})`;
 
 /**
- * The names that a record has, with what is not a plain value: a tool's form that is not understood has its fields within
- * one of these. A loop that ends early: a record may have a hundred thousand.
+ * The names of a record, marked where a value is a list or an object: an unknown form of a tool nests its fields in one.
+ * `for in` ends early here. `Object.keys` would list a hundred thousand names.
  */
 function namesIn(fields: Readonly<Record<string, unknown>>): string {
   const names: string[] = [];

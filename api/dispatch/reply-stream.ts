@@ -7,9 +7,9 @@ import { replyStreamKey } from '../../shared/redis/keys.js';
 
 export interface ReplyStreamOptions {
   readonly gatewayId: string;
-  /** A connection of its own: it waits inside Redis. */
+  /** A connection of its own: XREAD blocks it. */
   readonly blocking: Redis;
-  /** A connection for commands, to trim what was read. */
+  /** Trims the stream. */
   readonly commands: Redis;
   readonly logger: Logger;
 }
@@ -19,18 +19,18 @@ interface Waiter {
   readonly timer: NodeJS.Timeout;
 }
 
-/** The longest that it waits inside Redis at once. */
+/** Longest block of one XREAD, in ms. */
 export const blockMs = 2_000;
 const maxRepliesAtOnce = 64;
 const retryMs = 100;
 const trimEvery = 64;
 
-/** No reply came in time. */
+/** No reply arrived in time. */
 export class NoReply extends Error {
   override name = 'NoReply';
 }
 
-/** Receives what the workers answer to this gateway, and hands each reply to whoever waits for it. */
+/** Reads the replies of the workers from this gateway's stream, and resolves the call that waits for each. */
 export class ReplyStream {
   private readonly waiters = new Map<string, Waiter>();
   private readonly key: string;
@@ -43,14 +43,14 @@ export class ReplyStream {
     this.key = replyStreamKey(options.gatewayId);
   }
 
-  /** Begins to read. */
+  /** Starts to read. */
   start(): void {
     this.reading = this.read();
   }
 
-  /** Stops reading; whoever still waits will wait until their time is over. */
+  /** Stops reading. Pending calls then end at their timeout. */
   async stop(): Promise<void> {
-    // A connection that is about to reconnect keeps its commands for ever when it is told to disconnect.
+    // `disconnect` on a connection that is about to reconnect never settles its commands.
     this.closing.abort();
     this.options.blocking.disconnect();
     await this.reading;
@@ -66,12 +66,12 @@ export class ReplyStream {
       }, timeoutMs);
       this.waiters.set(chunkId, { resolve, timer });
     });
-    // Whoever waits may have given up for another reason before the time is over.
+    // The caller may have failed for another reason before the timeout.
     reply.catch(() => undefined);
     return reply;
   }
 
-  /** Nobody waits for this chunk any more. */
+  /** Drops a chunk that no call waits for. */
   forget(chunkId: string): void {
     clearTimeout(this.waiters.get(chunkId)?.timer);
     this.waiters.delete(chunkId);
@@ -92,21 +92,20 @@ export class ReplyStream {
         );
         const streams = await withSignal(signal, replies);
         for (const [, entries] of streams ?? []) for (const [id, values] of entries) this.receive(id, values);
-        if (streams === null) this.whenQuiet();
+        if (streams === null) this.onIdleRead();
       } catch (error) {
         if (signal.aborted) return;
-        this.options.logger.warn({ error }, 'replies could not be read');
+        this.options.logger.warn({ error }, 'reply read failed, retrying');
         await wait(retryMs);
       }
     }
   }
 
   /**
-   * Nothing has come for a while. When somebody waits, it may be that Redis has forgotten the stream, and that its clock was
-   * set back since, or is that of another machine: the ids of a new one would then be smaller than what was read last.
-   * When nobody does, what was read need not lie there: replies tell of leads' fields.
+   * After an idle read: with pending replies, restarts from 0. Redis may have lost the stream, and the ids of a new one may be
+   * smaller. Without pending replies, trims the stream, because replies contain lead data.
    */
-  private whenQuiet(): void {
+  private onIdleRead(): void {
     if (this.waiters.size > 0) this.lastId = '0';
     else if (this.unread > 0) this.trim();
   }
@@ -122,7 +121,7 @@ export class ReplyStream {
     waiter.resolve(reply);
   }
 
-  /** Drops what has been read, so that the stream holds no more than a few replies. */
+  /** Drops the entries that were read. */
   private trim(): void {
     this.unread = 0;
     this.options.commands.xtrim(this.key, 'MINID', this.lastId).catch(() => undefined);

@@ -58,8 +58,8 @@ export function observeGateway(
     },
   });
   new Gauge({
-    name: 'leadscore_calls_to_take_back',
-    help: 'Calls that were recorded too late to be answered and are still to be taken out of the ledger.',
+    name: 'leadscore_calls_to_void',
+    help: 'Calls that were recorded too late to be answered and are not void in the ledger yet.',
     registers: [registry],
     collect() {
       this.set(callVoider.pending);

@@ -12,15 +12,15 @@ import {
 } from '../../shared/store/calls/idempotency.js';
 import { type Idempotency, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
 
-/** The body of a 200, and whether it was sent before. */
+/** The body of a 200. */
 export interface Reply {
   readonly body: string;
   readonly isReplay: boolean;
 }
 
-/** Another call was recorded under the same Idempotency-Key while this one ran; this one was not. */
+/** Another call was recorded under the same Idempotency-Key while this one ran. This one was not recorded. */
 export class IdempotencyConflict extends Error {
-  override name = 'RecordedElsewhere';
+  override name = 'IdempotencyConflict';
 }
 
 export interface IdempotencyKeysOptions {
@@ -35,15 +35,14 @@ interface IdempotentCall extends ScoringCall {
 
 const firstPollMs = 10;
 const maxPollMs = 250;
-/** Of a call's time, for the last look at what is kept: where less is left, it would end as MongoDB's silence. */
-const lastLookMs = 100;
-/** A claim outlives its call's deadline by this much, in case its holder has died. */
-const claimGraceMs = 1_000;
+/** Time kept back for one last read of the stored reply. */
+const lastReadMs = 100;
+const claimGraceMs = 1_000; // a claim outlives the deadline of its call by as much
 
 /**
- * Answers a call under an Idempotency-Key once. The truth is in MongoDB, written together with the ledger row, so that a
- * replay is never counted even when Redis has been emptied; the claim in Redis only makes the second of two calls that
- * run at the same time wait for the first.
+ * Runs a call under an Idempotency-Key once. MongoDB holds the stored reply, written in one transaction with the ledger
+ * row: a replay is never counted, even after Redis was emptied. The claim in Redis only makes the second of two concurrent
+ * calls wait for the first.
  */
 export class IdempotencyKeys {
   private readonly dropClaim: LuaCommand<number>;
@@ -56,7 +55,7 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Runs `work`, or gives what was answered before under the same key.
+   * Runs `work`, or returns the stored reply of the same key.
    * @throws ApiError unreadableRequest when the key was used with another body; what `work` throws
    */
   async once(call: ScoringCall, work: () => Promise<Reply>): Promise<Reply> {
@@ -69,8 +68,8 @@ export class IdempotencyKeys {
     try {
       return (await this.replay(call)) ?? (await work());
     } catch (error) {
-      const elsewhere = error instanceof IdempotencyConflict ? await this.replay(call) : undefined;
-      if (elsewhere !== undefined) return elsewhere;
+      const stored = error instanceof IdempotencyConflict ? await this.replay(call) : undefined;
+      if (stored !== undefined) return stored;
       throw error;
     } finally {
       this.dropClaim({ keys: [claim], args: [call.id] }).catch(() => undefined);
@@ -78,12 +77,12 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Makes the reply that is kept the one that is sent: the usage in it may have moved on since it was recorded.
-   * @param recorded what was kept with the ledger row; undefined for a call without an Idempotency-Key
+   * Replaces the stored reply by the one that is sent: its usage may have changed since it was recorded.
+   * @param recorded the reply stored with the ledger row; undefined without an Idempotency-Key
    */
   async updateStoredReply(call: ScoringCall, recorded: string | undefined, body: string): Promise<Reply> {
     if (recorded !== undefined && recorded !== body && isIdempotent(call)) {
-      // Where this fails the one that was recorded is replayed: the same scores, the usage of a moment before.
+      // On failure, a replay returns the recorded reply: the same scores with slightly older usage.
       await this.options.store.amend(this.id(call), body, msUntil(call.deadline)).catch(() => undefined);
     }
     return { body, isReplay: false };
@@ -93,7 +92,7 @@ export class IdempotencyKeys {
     for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, maxPollMs)) {
       const claimMs = msUntil(call.deadline) + claimGraceMs;
       if ((await this.options.redis.set(claim, call.id, 'PX', claimMs, 'NX')) === 'OK') return undefined;
-      const remainingMs = msUntil(call.deadline) - lastLookMs;
+      const remainingMs = msUntil(call.deadline) - lastReadMs;
       if (remainingMs <= 0) {
         const message = `Another call with this ${call.idempotency.name} is still running.`;
         throw new ApiError('internalError', message, { retryAfterSeconds: 1 });
@@ -130,6 +129,6 @@ function replayOf(stored: IdempotentReply, { bodyHash, name }: Idempotency): Rep
   if (stored.body_hash === bodyHash) return { body: stored.reply, isReplay: true };
   throw new ApiError(
     'unreadableRequest',
-    `This ${name} was used for a call with another body, or to another address: use a new one for each new call.`,
+    `This ${name} was used for a call with another body or another URL. Use a new one for each new call.`,
   );
 }

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { retry } from '../../shared/async/retry.js';
 import type { LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { QuotaLeaseLost } from '../../shared/quota/codes.js';
@@ -6,34 +7,19 @@ import type { Quota } from '../../shared/quota/quota.js';
 import type { UsageCounter } from '../../shared/redis/keys.js';
 
 export interface CallVoiderOptions {
-  /** Makes sure that a call counts nowhere, now or later; false when it has to stay counted. */
+  /** Voids a call in the ledger. Returns false when the call has to stay counted. */
   readonly voidCall: (callId: string) => Promise<boolean>;
   readonly quota: Pick<Quota, 'release' | 'settle'>;
   readonly latest: Pick<LatestScores, 'forget'>;
   readonly logger: Logger;
 }
 
-const firstRetryMs = 250;
-const maxRetryMs = 4_000;
-/** As long as a void row keeps a commit of its call out. */
+const backOff = { firstDelayMs: 250, maxDelayMs: 4_000 };
+/** A void row keeps a late commit of its call out for as long. */
 const giveUpAfterMs = 60 * 60 * 1_000;
 const maxStopMs = 15_000;
 
-interface LogLines {
-  readonly notYet: string;
-  readonly never: string;
-}
-
-const takenBack: LogLines = {
-  notYet: 'a call is not taken back yet',
-  never: 'a call was not taken back',
-};
-const givenUp: LogLines = {
-  notYet: 'newest scores are not given up yet',
-  never: 'newest scores were not given up',
-};
-
-/** A call, by what it is counted in and what it scored with. */
+/** A call with the counter and the model that it touched. */
 export interface CallOfModel {
   readonly counter: UsageCounter;
   readonly callId: string;
@@ -41,67 +27,61 @@ export interface CallOfModel {
 }
 
 /**
- * Takes back calls that were recorded, or may have been, and were not answered with 200: first their ledger row, then what
- * they hold or have used in Redis. In this order, so that Redis never believes less than the ledger says. Each is tried
- * until it is done, since the databases may be away; a gateway does not stop before.
+ * Compensates calls that were recorded, or may have been, and were not answered with 200. It voids the ledger row first and
+ * releases the reservation in Redis second, so that Redis never counts less than the ledger. Each step is retried until
+ * it succeeds, for up to an hour. A gateway waits for these retries before it stops.
  */
 export class CallVoider {
-  private readonly underWay = new Set<Promise<void>>();
+  private readonly inFlight = new Set<Promise<void>>();
 
   constructor(private readonly options: CallVoiderOptions) {}
 
-  /** Calls that are not taken back yet. */
+  /** Calls that are not void yet. */
   get pending(): number {
-    return this.underWay.size;
+    return this.inFlight.size;
   }
 
-  /** Begins to take a call back. */
+  /** Starts to void a call. */
   begin(call: CallOfModel): void {
-    this.start(call, takenBack, () => this.takeBack(call));
+    this.start(call, 'call void', () => this.void(call));
   }
 
   /**
-   * Begins to give up the newest scores of the model of a call that stands, of which Redis did not say that it was settled:
-   * they may lack what it scored.
+   * Starts to invalidate the latest scores of a call's model. For a recorded call whose settling Redis did not confirm: the
+   * latest scores may lack what the call scored.
    */
-  forgetScores(call: CallOfModel): void {
-    this.start(call, givenUp, () => this.forget(call));
+  invalidateScores(call: CallOfModel): void {
+    this.start(call, 'latest-scores invalidation', () => this.invalidate(call));
   }
 
-  /** Waits until there is nothing left to take back, but no longer than 15 s. */
+  /** Waits until no call is left, for 15 s at most. */
   async stop(): Promise<void> {
     const limit = new AbortController();
-    const all = Promise.all(this.underWay).finally(() => limit.abort());
+    const all = Promise.all(this.inFlight).finally(() => limit.abort());
     await Promise.race([all, wait(maxStopMs, undefined, limit).catch(() => undefined)]);
-    if (this.underWay.size > 0)
-      this.options.logger.error({ calls: this.underWay.size }, 'calls were not taken back before the end');
+    if (this.inFlight.size > 0)
+      this.options.logger.error({ calls: this.inFlight.size }, 'shut down with calls that are not void yet');
   }
 
-  private start(call: CallOfModel, log: LogLines, work: () => Promise<void>): void {
-    const done = this.untilDone(call.callId, log, work).finally(() => this.underWay.delete(done));
-    this.underWay.add(done);
-  }
-
-  private async untilDone(callId: string, log: LogLines, work: () => Promise<void>): Promise<void> {
+  private start({ callId }: CallOfModel, name: string, work: () => Promise<void>): void {
     const { logger } = this.options;
     const endMs = performance.now() + giveUpAfterMs;
-    for (let delayMs = firstRetryMs; ; delayMs = Math.min(2 * delayMs, maxRetryMs)) {
-      try {
-        return await work();
-      } catch (error) {
-        if (performance.now() > endMs) return logger.error({ call: callId, error }, log.never);
-        logger.warn({ call: callId, error }, log.notYet);
-      }
-      await wait(delayMs);
-    }
+    const done = retry(work, {
+      ...backOff,
+      isRetryable: () => performance.now() <= endMs,
+      onRetry: (error) => logger.warn({ call: callId, error }, `${name} failed, retrying`),
+    })
+      .catch((error: unknown) => logger.error({ call: callId, error }, `${name} failed, giving up`))
+      .finally(() => this.inFlight.delete(done));
+    this.inFlight.add(done);
   }
 
-  /** The sweep may have settled the call meanwhile: its release then has the counter taken from the ledger again. */
-  private async takeBack(call: CallOfModel): Promise<void> {
+  /** The sweep may have settled the call meanwhile. Its release then makes the counter be rebuilt from the ledger. */
+  private async void(call: CallOfModel): Promise<void> {
     const { voidCall, quota } = this.options;
     const { counter, callId } = call;
     const isVoid = await voidCall(callId);
-    await this.forget(call);
+    await this.invalidate(call);
     if (isVoid) {
       await quota.release(counter, callId);
       return;
@@ -109,12 +89,12 @@ export class CallVoider {
     try {
       await quota.settle(counter, callId);
     } catch (error) {
-      // The settling that finds no lease has the counter taken from the ledger again.
+      // Without a lease, settling makes the counter be rebuilt from the ledger.
       if (!(error instanceof QuotaLeaseLost)) throw error;
     }
   }
 
-  private async forget({ counter, modelId }: CallOfModel): Promise<void> {
+  private async invalidate({ counter, modelId }: CallOfModel): Promise<void> {
     if (counter.bucket === 'live') await this.options.latest.forget(counter.organisationId, [modelId]);
   }
 }

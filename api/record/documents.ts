@@ -9,21 +9,21 @@ import {
 import { type IdempotentReply, idempotencyId, idempotencyMs } from '../../shared/store/calls/idempotency.js';
 import { type PredictionSlice, rowOf, slicesOf } from '../../shared/store/calls/prediction-slice.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
-import type { CallReservation } from '../metering/metering.js';
+import type { CallReservation } from '../metering/call-reservation.js';
 import type { AdmittedModel } from '../scoring/admission.js';
 import { msUntil, type ScoringCall } from '../scoring/scoring-call.js';
 
-/** A scored call that is to be recorded. */
+/** A scored call before it is recorded. */
 export interface ScoredCall {
   readonly call: ScoringCall;
   readonly model: AdmittedModel;
   readonly rows: ScoredRows;
   readonly reservation: CallReservation;
-  /** Writes the reply with a given usage. */
+  /** Writes the reply with this usage. */
   readonly writeWith: (usage: UsageReport) => string;
 }
 
-/** What is written of one call. */
+/** The documents of one call, and the size that they add to a commit. */
 export interface CallEntry {
   readonly timeoutMs: number;
   readonly records: number;
@@ -32,15 +32,15 @@ export interface CallEntry {
   readonly reply: IdempotentReply | undefined;
 }
 
-/** The documents of several calls, to be written at once. */
+/** The documents of several calls of one commit. */
 export const documentsOf = (entries: readonly CallEntry[]): CallDocument[] =>
   entries.flatMap(({ documents }) => documents);
 
-/** Of the calls that are written at once, the time that the last of them has. */
+/** The timeout of a commit: that of its last call. */
 export const maxTimeoutMs = (entries: readonly CallEntry[]): number =>
   Math.max(...entries.map(({ timeoutMs }) => timeoutMs));
 
-/** What is to be written of a scored call: its documents and, under an Idempotency-Key, its reply. */
+/** The entry of a scored call: its documents and, under an Idempotency-Key, its reply. */
 export function entryOf({ call, model, rows, reservation, writeWith }: ScoredCall): CallEntry {
   const at = new Date(call.atMs);
   const row = {
@@ -62,7 +62,7 @@ export function entryOf({ call, model, rows, reservation, writeWith }: ScoredCal
   return {
     timeoutMs: msUntil(call.deadline),
     records: call.records.length,
-    // A character of a reply may be several bytes; most are one.
+    // Characters stand for bytes: most of a reply is ASCII.
     bytes: bytes + (reply?.reply.length ?? 0),
     documents,
     reply,
@@ -98,8 +98,8 @@ function replyOf(call: ScoringCall, write: () => string): IdempotentReply | unde
 }
 
 /**
- * The bytes of a call's documents together.
- * @throws ApiError refusedRequest when one of them is larger than MongoDB takes
+ * The sum of the sizes of a call's documents, in bytes.
+ * @throws ApiError refusedRequest when one is larger than MongoDB's limit
  */
 export function bytesOfDocuments(
   documents: readonly CallDocument[],
@@ -123,8 +123,8 @@ function tooLarge(
   const records = last > first ? `${nameOf(first)} to ${nameOf(last)}` : nameOf(first);
   return new ApiError(
     'refusedRequest',
-    `${records}: the fields that the model knows, with what is stored of them, come to ${mebibytes(bytes)} MiB; ` +
-      `of up to a hundred records at most ${mebibytes(maxDocumentBytes)} MiB can be recorded. ` +
+    `${records}: the fields that the model knows have ${mebibytes(bytes)} MiB with the stored fields filled in; ` +
+      `a hundred records may have ${mebibytes(maxDocumentBytes)} MiB. ` +
       'Send shorter fields. Nothing of the call was counted.',
   );
 }

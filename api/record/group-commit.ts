@@ -1,5 +1,5 @@
 import { Batcher } from '../../shared/async/batcher.js';
-import { maxTogetherBytes } from '../../shared/store/document-bytes.js';
+import { maxCommandBytes } from '../../shared/store/calls/call-documents.js';
 import { CommitUnknown } from './transaction.js';
 
 /** What one call adds to a commit. */
@@ -27,7 +27,7 @@ export function groupCommit<Entry extends CommitSize>(
   const batcher = new Batcher<Entry, undefined>({
     maxInFlight,
     maxItems: maxRecordsPerCommit,
-    sizeOf: ({ records, bytes }) => Math.max(records / maxRecordsPerCommit, bytes / maxTogetherBytes),
+    sizeOf: ({ records, bytes }) => Math.max(records / maxRecordsPerCommit, bytes / maxCommandBytes),
     run: async (entries) => {
       try {
         return await commit(entries);

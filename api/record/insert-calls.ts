@@ -1,5 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { MongoError, MongoServerError, MongoServerSelectionError } from 'mongodb';
+import { retry } from '../../shared/async/retry.js';
 import type { CallDocument, WriteReport } from '../../shared/store/calls/call-documents.js';
 import { withMongoSignal } from '../../shared/store/connection/mongo-errors.js';
 import { CommitUnknown } from './transaction.js';
@@ -7,29 +7,32 @@ import { CommitUnknown } from './transaction.js';
 export interface CallWriting {
   /** Writes documents, each by itself. */
   readonly insertEach: (documents: readonly CallDocument[], signal: AbortSignal) => Promise<WriteReport>;
-  /** Which of these calls have a row that is not void. */
+  /** The calls among these that have a row that is not void. */
   readonly recordedCalls: (callIds: readonly string[]) => Promise<ReadonlySet<string>>;
 }
 
-/** The server is about to stop, or is not the one that takes writes: InterruptedAtShutdown and its like. */
-const comesBack = new Set([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436]);
-/** With these it takes up nothing: it is not the one that takes writes, or the command is too large to be read at all. */
-const nothingDone = new Set([10_107, 13_435, 10_334]);
-const firstDelayMs = 5;
-const maxDelayMs = 100;
+/** The server shuts down or is not the primary: InterruptedAtShutdown and similar codes. */
+const retryableCodes = new Set([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436]);
+/** With these codes nothing was written: NotWritablePrimary and a command that is too large to be read. */
+const nothingWrittenCodes = new Set([10_107, 13_435, 10_334]);
+const backOff = { firstDelayMs: 5, maxDelayMs: 100 };
 
-/** A document was not written, since a void row was in its place, and never will be. */
+/** A void row stands in the place of the document, so the document will never be written. */
 export class CallIsVoid extends Error {
   override name = 'CallIsVoid';
 }
 
+/** MongoDB answered, but a majority has not confirmed the write. */
+class NotConfirmed extends Error {
+  override name = 'NotConfirmed';
+}
+
 /**
- * Writes calls that are one document each, with `w: majority` and without a transaction; again for as long as MongoDB does
- * not say what became of them and there is time. A document that is there already is the same one, written by an attempt
- * whose answer was lost, or a void row.
- * @param documents no more than one command can hold; `GroupCommit` sees to that
- * @returns of each, in order, what it was refused with; undefined where it stands
- * @throws CommitUnknown when nobody knows whether they were written; otherwise what MongoDB says, and none was
+ * Writes calls of one document each with `w: majority` and without a transaction. Repeats while the outcome is unknown and
+ * time is left. An existing document is either the same one, from an attempt whose answer was lost, or a void row.
+ * @param documents no more than one command takes, see groupCommit
+ * @returns in order, the error of each; undefined where it is written
+ * @throws CommitUnknown when the outcome is unknown. After any other error none was written
  */
 export async function insertCalls(
   { insertEach, recordedCalls }: CallWriting,
@@ -38,19 +41,21 @@ export async function insertCalls(
 ): Promise<(Error | undefined)[]> {
   const signal = AbortSignal.timeout(timeoutMs);
   let mayBeWritten = false;
-  for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, maxDelayMs)) {
-    try {
-      const report = await withMongoSignal(signal, insertEach(documents, signal));
-      mayBeWritten = true;
-      if (report.isConfirmed)
-        return await withMongoSignal(signal, outcomes(documents, report, recordedCalls));
-    } catch (cause) {
-      if (signal.aborted) throw new CommitUnknown('the calls were not confirmed in time', { cause });
-      mayBeWritten ||= !saysNothingDone(cause);
-      if (!isWorthAnotherTry(cause))
-        throw mayBeWritten ? new CommitUnknown('the calls were not confirmed', { cause }) : cause;
-    }
-    await wait(delayMs);
+  const insert = async (): Promise<(Error | undefined)[]> => {
+    const report = await withMongoSignal(signal, insertEach(documents, signal));
+    mayBeWritten = true;
+    if (!report.isConfirmed) throw new NotConfirmed('no majority has confirmed the write');
+    return await withMongoSignal(signal, outcomes(documents, report, recordedCalls));
+  };
+  const isRetryable = (error: unknown): boolean => {
+    mayBeWritten ||= !isNothingWritten(error);
+    return !signal.aborted && (error instanceof NotConfirmed || isTransient(error));
+  };
+  try {
+    return await retry(insert, { ...backOff, isRetryable });
+  } catch (cause) {
+    if (signal.aborted) throw new CommitUnknown('the calls were not confirmed in time', { cause });
+    throw mayBeWritten ? new CommitUnknown('the calls were not confirmed', { cause }) : cause;
   }
 }
 
@@ -64,17 +69,17 @@ async function outcomes(
   const callIdAt = (index: number): string => documents[index]?._id ?? '';
   const recorded = await recordedCalls(duplicates.map(callIdAt));
   for (const index of duplicates)
-    if (!recorded.has(callIdAt(index))) found[index] = new CallIsVoid('the call was taken back meanwhile');
+    if (!recorded.has(callIdAt(index))) found[index] = new CallIsVoid('the call was voided meanwhile');
   return found;
 }
 
-/** Whether an attempt that failed has certainly written nothing. */
-function saysNothingDone(error: unknown): boolean {
-  if (error instanceof MongoServerError) return nothingDone.has(Number(error.code));
+/** Whether a failed attempt has certainly written nothing. */
+function isNothingWritten(error: unknown): boolean {
+  if (error instanceof MongoServerError) return nothingWrittenCodes.has(Number(error.code));
   return error instanceof MongoServerSelectionError || !(error instanceof MongoError);
 }
 
-function isWorthAnotherTry(error: unknown): boolean {
-  if (error instanceof MongoServerError) return comesBack.has(Number(error.code));
+function isTransient(error: unknown): boolean {
+  if (error instanceof MongoServerError) return retryableCodes.has(Number(error.code));
   return error instanceof MongoError;
 }

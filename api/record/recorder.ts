@@ -4,7 +4,7 @@ import type { CallDocuments } from '../../shared/store/calls/call-documents.js';
 import type { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
 import type { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
 import { IdempotencyConflict } from '../idempotency/idempotency.js';
-import { RecordedButUnanswered } from '../metering/metering.js';
+import { RecordedButUnanswered } from '../metering/call-reservation.js';
 import { type CallEntry, documentsOf, entryOf, maxTimeoutMs, type ScoredCall } from './documents.js';
 import { groupCommit } from './group-commit.js';
 import { insertCalls } from './insert-calls.js';
@@ -20,9 +20,8 @@ export interface RecorderOptions {
 const duplicateKey = 11_000;
 const voidTimeoutMs = 5_000;
 /**
- * Writes what a call leaves behind: its ledger row with its predictions (live keys only) and, under an Idempotency-Key, its
- * reply. A call of one document is written by itself, one of several in a transaction. When that has been committed the
- * call is counted; otherwise it is not.
+ * Records calls: the ledger row with its predictions (live keys only) and, under an Idempotency-Key, the stored reply. A call
+ * of one document is one insert; a call of several documents is one transaction. A committed call is counted.
  */
 export class Recorder {
   private readonly insertEntry: (entry: CallEntry) => Promise<void>;
@@ -35,10 +34,10 @@ export class Recorder {
 
   /**
    * Records a call.
-   * @returns the reply that was kept to be replayed, if any
-   * @throws RecordedButUnanswered when it is not certain in time whether it was recorded; IdempotencyConflict when another call
-   * was recorded under the same Idempotency-Key; ApiError refusedRequest when it is too large to be recorded, internalError
-   * when it was not recorded
+   * @returns the stored reply, if any
+   * @throws RecordedButUnanswered when its commit was not confirmed in time; IdempotencyConflict when another call was
+   * recorded under the same Idempotency-Key; ApiError refusedRequest when it is too large, internalError when it was not
+   * recorded
    */
   async record(scored: ScoredCall): Promise<string | undefined> {
     const entry = entryOf(scored);
@@ -47,7 +46,8 @@ export class Recorder {
       await (isOneDocument ? this.insertEntry(entry) : this.transactEntry(entry));
       return entry.reply?.reply;
     } catch (error) {
-      if (isDuplicateReply(error)) throw new IdempotencyConflict('the Idempotency-Key was used meanwhile');
+      if (isDuplicateReply(error))
+        throw new IdempotencyConflict('another call was recorded under the Idempotency-Key');
       if (!(error instanceof CommitUnknown)) {
         throw new ApiError('internalError', 'The scores could not be recorded.', {
           cause: error,
@@ -62,10 +62,9 @@ export class Recorder {
   }
 
   /**
-   * Makes sure that a call counts nowhere, now or later: its row is voided, its predictions and its reply are removed.
-   * @returns false when its reply was given to a caller who asked again under the Idempotency-Key: the call then stays
-   * counted, and nothing was changed
-   * @throws what MongoDB fails with; can be called again
+   * Voids a call: it counts nowhere, now or later. Removes its predictions and its stored reply. Idempotent.
+   * @returns false when the stored reply was already replayed to a caller. The call then stays counted, unchanged
+   * @throws MongoDB's error
    */
   async voidCall(callId: string): Promise<boolean> {
     const { client, ledger, idempotency } = this.options;

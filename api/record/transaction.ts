@@ -1,22 +1,20 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { type ClientSession, type MongoClient, MongoError } from 'mongodb';
+import { retry } from '../../shared/async/retry.js';
 import type { WriteOptions } from '../../shared/store/connection/connect.js';
 import { withMongoSignal } from '../../shared/store/connection/mongo-errors.js';
 
-/** A transaction whose commit was sent and not confirmed: it may have happened or not. */
+/** A commit was sent and not confirmed: it may have happened or not. */
 export class CommitUnknown extends Error {
   override name = 'CommitUnknown';
 }
 
-const firstDelayMs = 5;
-const maxDelayMs = 100;
+const backOff = { firstDelayMs: 5, maxDelayMs: 100 };
 const transient = 'TransientTransactionError';
 
 /**
- * Runs writes in one transaction with `w: majority`, again for as long as MongoDB says that trying again may help and
- * there is time.
- * @param options.timeoutMs for all of it
- * @throws CommitUnknown when the commit was not confirmed; otherwise what MongoDB says, and nothing was written
+ * Runs writes in one transaction with `w: majority`. Repeats it while MongoDB labels the error as transient and time is left.
+ * @param options.timeoutMs limit of all attempts together
+ * @throws CommitUnknown when the commit was not confirmed. After any other error nothing was written
  */
 export async function inTransaction(
   client: MongoClient,
@@ -24,19 +22,15 @@ export async function inTransaction(
   { timeoutMs }: { readonly timeoutMs: number },
 ): Promise<void> {
   const signal = AbortSignal.timeout(timeoutMs);
-  for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, maxDelayMs)) {
+  const attemptOnce = async (): Promise<void> => {
     const session = client.startSession();
     try {
       await attempt(session, write, signal);
-      return;
-    } catch (error) {
-      const mayRetry = error instanceof MongoError && error.hasErrorLabel(transient) && !signal.aborted;
-      if (!mayRetry) throw error;
-      await wait(delayMs);
     } finally {
       session.endSession().catch(() => undefined);
     }
-  }
+  };
+  await retry(attemptOnce, { ...backOff, isRetryable: (error) => isTransient(error) && !signal.aborted });
 }
 
 async function attempt(
@@ -48,27 +42,29 @@ async function attempt(
   try {
     await withMongoSignal(signal, write({ session, signal }));
   } catch (error) {
-    // A server that does not answer forgets the transaction by itself.
+    // A server that does not answer drops the transaction by itself.
     await withMongoSignal(signal, session.abortTransaction()).catch(() => undefined);
     throw error;
   }
   await commit(session, signal);
 }
 
-/** A commit is idempotent: it is sent again until MongoDB says what became of it, or the time is over. */
+/** Commits. A commit is idempotent, so it is repeated until MongoDB reports its outcome or time is over. */
 async function commit(session: ClientSession, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
       await withMongoSignal(signal, session.commitTransaction());
       return;
     } catch (error) {
-      if (error instanceof MongoError && error.hasErrorLabel(transient)) throw error;
+      if (isTransient(error)) throw error;
       if (signal.aborted) throw new CommitUnknown('the commit was not confirmed in time', { cause: error });
-      if (!isWorthAnotherTry(error))
-        throw new CommitUnknown('the commit was not confirmed', { cause: error });
+      if (!isUnknownResult(error)) throw new CommitUnknown('the commit was not confirmed', { cause: error });
     }
   }
 }
 
-const isWorthAnotherTry = (error: unknown): boolean =>
+const isTransient = (error: unknown): boolean =>
+  error instanceof MongoError && error.hasErrorLabel(transient);
+
+const isUnknownResult = (error: unknown): boolean =>
   error instanceof MongoError && error.hasErrorLabel('UnknownTransactionCommitResult');

@@ -9,12 +9,12 @@ import type { ModelVerdicts } from './model-verdicts.js';
 import type { ScoringCall } from './scoring-call.js';
 import type { Workspace, WorkspaceCache } from './workspace-cache.js';
 
-/** The model that a call will be scored with. */
+/** The model version that scores a call. */
 export interface AdmittedModel {
   readonly id: string;
   readonly version: string;
   readonly knownFields: KnownFields;
-  /** The organisation's other models. */
+  /** The organisation's other models. Only grows. */
   readonly otherModelIds: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export interface AdmissionOptions {
   readonly clock: Clock;
 }
 
-/** Whether an organisation may score with a model now, in the order in which refusals are promised. */
+/** Checks whether an organisation may score with a model now. The contract fixes the order of the checks. */
 export class Admission {
   constructor(private readonly options: AdmissionOptions) {}
 
@@ -104,7 +104,7 @@ function checkPolicy(organisation: Organisation, model: Model, verdict: Verdict)
   );
 }
 
-/** What clears a refusal, up to how an administrator lifts it. */
+/** The sentence that says how a refusal clears, up to the words about the administrator. */
 function wayPast({ state, failing_gate: gate }: Verdict): string {
   const orLifted = ', or an administrator lifts';
   if (state === 'unresolved')

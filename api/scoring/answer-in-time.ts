@@ -4,13 +4,12 @@ import type { Reply } from '../idempotency/idempotency.js';
 import { msUntilFence, type ScoringCall } from './scoring-call.js';
 
 /**
- * Answers by the deadline come what may. What goes on behind the fence sees by itself that it is over (`isPastFence`),
- * and takes back what it has recorded: what is not answered with 200 is not counted.
- * @throws ApiError internalError at the deadline; what `story` throws before
+ * Rejects at the deadline plus 250 ms. A story that still runs checks `isPastFence` at its end and voids the call if it
+ * was recorded.
+ * @throws ApiError internalError at the fence; what `story` throws before
  */
 export function answerInTime(call: ScoringCall, story: () => Promise<Reply>): Promise<Reply> {
-  const reply = story();
-  return withTimeout(msUntilFence(call.deadline), reply, unanswered);
+  return withTimeout(msUntilFence(call.deadline), story(), unanswered);
 }
 
 const unanswered = (): ApiError =>

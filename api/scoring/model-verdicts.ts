@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { notApplicable, notYetGraded, unresolved, type Verdict } from '../../shared/contract/verdict.js';
 import type { Clock } from '../../shared/process/clock.js';
 import type { Logger } from '../../shared/process/logger.js';
@@ -8,12 +9,11 @@ import {
   type StoredVerdict,
   type ValidationStore,
 } from '../../shared/store/validation/model-validation.js';
-import { ShortCache } from './workspace-cache.js';
 
-const rememberedMs = 60_000;
-const rememberedVerdicts = 10_000;
+const ttlMs = 60_000;
+const maxVerdicts = 10_000;
 const readTimeoutMs = 1_000;
-/** A verdict that was computed longer ago claims nothing. */
+/** An older verdict counts as unresolved: grading must have stopped. */
 const staleMs = 72 * 60 * 60 * 1000;
 
 export interface ModelVerdictsOptions {
@@ -22,29 +22,33 @@ export interface ModelVerdictsOptions {
   readonly logger: Logger;
 }
 
-/** A verdict with the grade that it comes from. */
+/** A verdict with its grade. The optional members are absent where there is no grade. */
 export interface VerdictDetail extends Verdict {
-  /** The clock of the grade, ISO 8601; this and the rest are absent where there is no grade to show. */
+  /** Clock of the grade, ISO 8601. */
   readonly as_of?: string;
-  /** When it was computed, ISO 8601. */
+  /** Time of the grading job, ISO 8601. */
   readonly graded_at?: string;
   readonly gates?: StoredGrade['gates'];
   readonly bands?: StoredGrade['bands'];
 }
 
-/** The verdict on each model, from one stored document that is remembered for a minute. */
+/** Reads the stored verdict of each model version, with a cache of one minute. */
 export class ModelVerdicts {
-  private readonly cache: ShortCache<StoredVerdict | undefined>;
+  /** Holds an empty object for a version without a verdict. */
+  private readonly cache: LRUCache<string, { readonly stored?: StoredVerdict }>;
 
   constructor(private readonly options: ModelVerdictsOptions) {
-    this.cache = new ShortCache({
-      ttlMs: rememberedMs,
-      capacity: rememberedVerdicts,
-      load: (id) => options.validation.find(id, readTimeoutMs),
+    this.cache = new LRUCache({
+      max: maxVerdicts,
+      ttl: ttlMs,
+      fetchMethod: async (id) => {
+        const stored = await options.validation.find(id, readTimeoutMs);
+        return stored === undefined ? {} : { stored };
+      },
     });
   }
 
-  /** The verdict on a model's current version; `unresolved` when it cannot be read. Never throws. */
+  /** The verdict of a model's current version; `unresolved` when it cannot be read. Never throws. */
   async of(model: Model): Promise<Verdict> {
     return withOverride((await this.read(model)).verdict, model);
   }
@@ -68,11 +72,11 @@ export class ModelVerdicts {
     this.cache.clear();
   }
 
-  /** The verdict and, when it is one that was stored, what was stored. */
+  /** The verdict, with its stored document when it comes from one. */
   private async read(model: Model): Promise<{ readonly verdict: Verdict; readonly stored?: StoredVerdict }> {
     if (model.family === 'timing') return { verdict: notApplicable };
     try {
-      const stored = await this.cache.get(`${model._id}:${model.version}`);
+      const { stored } = (await this.cache.fetch(`${model._id}:${model.version}`)) ?? {};
       if (stored === undefined) return { verdict: notYetGraded };
       const nowMs = this.options.clock.now();
       const isStale = nowMs - stored.graded_at.getTime() > staleMs;
@@ -80,13 +84,13 @@ export class ModelVerdicts {
       const { state, failing_gate, summary } = stored;
       return { verdict: { state, failing_gate, summary }, stored };
     } catch (error) {
-      this.options.logger.warn({ model: model._id, error }, 'the validation state could not be read');
+      this.options.logger.warn({ model: model._id, error }, 'verdict read failed, answering unresolved');
       return { verdict: unresolved };
     }
   }
 }
 
-/** Says in the summary, which stays one sentence, who has overridden the deploy policy, when and why. */
+/** Adds to the summary who overrode the deploy policy, when and why. The summary stays one sentence. */
 function withOverride(verdict: Verdict, { override }: Model): Verdict {
   if (override === undefined) return verdict;
   const { by, at, reason } = override;

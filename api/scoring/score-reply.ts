@@ -6,10 +6,10 @@ import type { ScoreOutcome, WriteReply } from '../score-records.js';
 
 const tenThousandths = 10_000;
 const reasons = 3;
-/** Characters of a value that a sentence carries. */
-const maxInSentence = 100;
+/** Characters of a value in a sentence. */
+const maxValueInSentence = 100;
 
-/** One driver, as the workers write it. */
+/** One driver, as workers write it. */
 interface Driver {
   readonly place: number;
   readonly contribution: number;
@@ -17,10 +17,10 @@ interface Driver {
 }
 
 /**
- * Writes what explains a row: `drivers` and `top_reason_1..3`, as members to be put after others. Every member of a
- * driver is text, since some CRMs (Salesforce) cannot read members of mixed types.
- * @param explained of one part; undefined when nobody asked
- * @returns a function from the row in the part to its members, each with a comma before it; nothing when nobody asked
+ * Writes the members `drivers` and `top_reason_1..3` of a row. All members of a driver are text, because some CRMs
+ * (Salesforce) cannot read members of mixed types.
+ * @param explained of one part; undefined when the call does not ask to explain
+ * @returns the members of a row of the part, each with a leading comma; empty without `explained`
  */
 export function driverMembers(explained: ExplainedRows | undefined): (row: number) => string {
   if (explained === undefined) return () => '';
@@ -54,13 +54,13 @@ function driversOf(packed: readonly (number | string)[]): Driver[] {
     drivers.push({
       place: Number(packed[at]),
       contribution: Number(packed[at + 1]),
-      // Many readers of JSON refuse half of a surrogate pair, even escaped.
+      // Many JSON parsers refuse a lone surrogate, even escaped.
       value: String(packed[at + 2]).toWellFormed(),
     });
   return drivers;
 }
 
-/** What is so and where it moves the score; never that the one is the cause of the other. */
+/** States a fact and the direction of the score. It never claims a cause. */
 function reasonOf({ contribution, value }: Driver, label: string): string {
   const state = value.trim() === '' ? 'is missing' : `is ${shortened(value)}`;
   return `${label} ${state} (${contribution < 0 ? 'lowers' : 'raises'} the score)`;
@@ -68,27 +68,27 @@ function reasonOf({ contribution, value }: Driver, label: string): string {
 
 function shortened(value: string): string {
   const line = value.trim().replace(/\s+/g, ' ');
-  if (line.length <= maxInSentence) return line;
-  const kept = line.slice(0, maxInSentence - 1);
+  if (line.length <= maxValueInSentence) return line;
+  const kept = line.slice(0, maxValueInSentence - 1);
   return `${/[\uD800-\uDBFF]$/.test(kept) ? kept.slice(0, -1) : kept}…`;
 }
 
-/** Sends the JSON of a 200, and says so when it was sent before. */
+/** Sends the JSON of a 200, with a header on a replay. */
 export function sendReply(context: Context, { body, isReplay }: Reply): void {
   if (isReplay) context.set('Idempotent-Replayed', 'true');
   context.type = 'application/json';
   context.body = body;
 }
 
-/** What the 0-1 likelihood is called: `probability` in the contract before v1. */
+/** Name of the 0-1 likelihood. The contract before v1 called it `probability`. */
 export type LikelihoodName = 'conversion_likelihood' | 'probability';
 
 /**
- * Writes a V1ScoreResponse. Rows are written by hand, from columns: building an object for each record first, to have it
- * turned into text, costs twice as much.
+ * Writes a V1ScoreResponse. Rows are concatenated from columns: an object for each record and `JSON.stringify` cost twice
+ * as much.
  */
 export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
-  // A reply that is kept under an Idempotency-Key is written twice, with other usage; its rows once.
+  // A stored reply is written twice, with different usage. Its rows are written once.
   const written = new WeakMap<ScoredRows, string>();
   return (outcome) => {
     const { call, verdict, usage } = outcome;

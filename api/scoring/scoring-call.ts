@@ -2,63 +2,62 @@ import type { Lane } from '../../shared/messages/score-job.js';
 import type { UsageBucket } from '../../shared/redis/keys.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
 
-/** One record of a call: the caller's fields, and the crm_id that was taken out of them. */
+/** One record of a call: the caller's fields, and the crm_id among them. */
 export interface CallRecord {
   readonly crmId: string | null;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A caller's Idempotency-Key, or what stands for it, and what it was sent with. */
+/** A caller's Idempotency-Key, or its equivalent, with the digest of the call. */
 export interface Idempotency {
   readonly key: string;
-  /** What the caller calls it: HubSpot's custom actions repeat a call under its callbackId. */
+  /** HubSpot's custom actions repeat a call under its callbackId. */
   readonly name: 'Idempotency-Key' | 'callbackId';
   /** SHA-256 of route and body, hex. */
   readonly bodyHash: string;
 }
 
-/** What a call is once its key, rate and body have been checked, whichever endpoint it came by. */
+/** A scoring call of any endpoint, after its key, rate and body were checked. */
 export interface ScoringCall {
-  /** Made by the gateway, ordered by time; names the reservation, the ledger row and the predictions. */
+  /** Made by the gateway, ordered by time. Id of the reservation, the ledger row and the predictions. */
   readonly id: string;
-  /** What the caller calls it, for logs and the ledger. */
+  /** The caller's X-Request-Id, for logs and the ledger. */
   readonly requestId: string;
   readonly apiKey: ApiKey;
   readonly bucket: UsageBucket;
   readonly modelId: string;
   readonly records: readonly CallRecord[];
-  /** What a record is called in messages: `records[17]`, or `record` where there is only one. */
+  /** Name of a record in messages: `records[17]`, or `record` in an endpoint for one record. */
   readonly nameOfRecord: (index: number) => string;
   readonly explain: boolean;
   readonly lane: Lane;
   readonly idempotency: Idempotency | undefined;
-  /** Service time of the request, ms: what ages are counted to and predictions are dated with. */
+  /** Time of the request by the service's clock, ms. Ages count to it, and predictions carry it. */
   readonly atMs: number;
   readonly deadline: Deadline;
-  /** Whether the caller has closed the connection, so that no answer can reach them. */
+  /** Whether the caller has closed the connection. */
   readonly hasHungUp: () => boolean;
 }
 
-/** When a call must have been answered, by this process's monotonic clock and by Redis's. */
+/** The deadline of a call's answer, by this process's monotonic clock and by Redis's clock. */
 export interface Deadline {
-  /** In the terms of `performance.now()`. */
+  /** Of `performance.now()`. */
   readonly monotonicMs: number;
   /** Unix ms by Redis's clock. */
   readonly redisMs: number;
 }
 
-/** Milliseconds until a deadline; at least 1, so that it can serve as a timeout. */
+/** Milliseconds until a deadline; at least 1, so that it is a valid timeout. */
 export const msUntil = (deadline: Pick<Deadline, 'monotonicMs'>): number =>
   Math.max(1, Math.floor(deadline.monotonicMs - performance.now()));
 
-/** Each step of a call has the call's deadline as its own limit; the fence that answers come what may stands behind them. */
+/** Each step of a call ends at the deadline. The fence after it answers when a step does not. */
 const fenceMs = 250;
-/** Timers may come a little early. */
-const timerSlackMs = 5;
+const timerSlackMs = 5; // timers may fire a little early
 
-/** Milliseconds until a call is answered come what may: a little after its deadline. */
+/** Milliseconds until the fence. */
 export const msUntilFence = (deadline: Deadline): number =>
   deadline.monotonicMs + fenceMs - performance.now();
 
-/** Whether a call has been answered at the fence, or is about to be. */
+/** Whether the fence has answered a call, or is about to. */
 export const isPastFence = (deadline: Deadline): boolean => msUntilFence(deadline) <= timerSlackMs;

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { ScoredRows } from '../../../api/dispatch/dispatcher.js';
-import { Metering, type MeteringOptions, RecordedButUnanswered } from '../../../api/metering/metering.js';
+import { RecordedButUnanswered } from '../../../api/metering/call-reservation.js';
+import { Metering, type MeteringOptions } from '../../../api/metering/metering.js';
 import type { ScoringCall } from '../../../api/scoring/scoring-call.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { createLogger } from '../../../shared/process/logger.js';
@@ -52,7 +53,7 @@ function meteringOn(
   };
   const callVoider = {
     begin: ({ callId }: { readonly callId: string }) => noted('take back', callId),
-    forgetScores: ({ modelId }: { readonly modelId: string }) => noted('forget scores', modelId),
+    invalidateScores: ({ modelId }: { readonly modelId: string }) => noted('forget scores', modelId),
   };
   const clock = { now: () => Date.UTC(2026, 1, 10) };
   const options = { quota, callVoider, clock, logger: createLogger('silent', 'test') };
@@ -166,6 +167,6 @@ describe('what a call holds', () => {
     const { message } = await failureOf(metering.reserve(callOf(), organisation));
     expect(message)
       .to.include('2 more records would pass the backstop of 200')
-      .and.include('5 in calls under way');
+      .and.include('5 in calls in flight');
   });
 });

@@ -91,7 +91,7 @@ describe('a call that is taken back', () => {
 
   it('gives up newest scores alone when the call stands', async () => {
     const { steps, callVoider } = callVoiderWith({ failures: { 'forget mdl': 1 } });
-    callVoider.forgetScores(callOf());
+    callVoider.invalidateScores(callOf());
     await callVoider.stop();
     expect(steps).to.deep.equal(['forget mdl fails', 'forget mdl']);
   });
