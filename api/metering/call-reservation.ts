@@ -2,13 +2,19 @@ import { withTimeout } from '../../shared/async/timeouts.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { type Allowance, type UsageReport, usageReport } from '../../shared/contract/plans.js';
 import type { ScoredLeads } from '../../shared/latest-scores/call-notes.js';
+import type { Logger } from '../../shared/process/logger.js';
 import { QuotaLeaseLost } from '../../shared/quota/codes.js';
-import type { Usage } from '../../shared/quota/quota.js';
+import type { Quota, Usage } from '../../shared/quota/quota.js';
 import type { UsageCounter } from '../../shared/redis/keys.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import { isPastFence, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
-import type { MeteringOptions } from './metering.js';
-import type { CallOfModel } from './void-calls.js';
+import type { CallOfModel, CallVoider } from './void-calls.js';
+
+export interface ReservationDeps {
+  readonly quota: Pick<Quota, 'settle' | 'release'>;
+  readonly logger: Logger;
+  readonly callVoider: Pick<CallVoider, 'begin' | 'invalidateScores'>;
+}
 
 /** A call was recorded, or may have been, and is not answered with 200: it has to be voided. */
 export class RecordedButUnanswered extends ApiError {
@@ -28,7 +34,7 @@ export class CallReservation {
   constructor(
     private readonly call: ScoringCall,
     held: { readonly counter: UsageCounter; readonly allowance: Allowance; readonly usage: Usage },
-    private readonly options: Pick<MeteringOptions, 'quota' | 'logger' | 'callVoider'>,
+    private readonly options: ReservationDeps,
   ) {
     this.counter = held.counter;
     this.allowance = held.allowance;

@@ -1,20 +1,16 @@
 import { ApiError } from '../../shared/contract/errors.js';
 import { type Allowance, allowanceOf, type UsageReport, usageReport } from '../../shared/contract/plans.js';
 import { type Clock, monthEndMs, monthOf } from '../../shared/process/clock.js';
-import type { Logger } from '../../shared/process/logger.js';
 import { QuotaWouldCrossStop } from '../../shared/quota/codes.js';
 import type { Quota } from '../../shared/quota/quota.js';
 import type { UsageCounter } from '../../shared/redis/keys.js';
 import type { Organisation } from '../../shared/store/accounts/organisations.js';
 import type { ScoringCall } from '../scoring/scoring-call.js';
-import { CallReservation } from './call-reservation.js';
-import type { CallVoider } from './void-calls.js';
+import { CallReservation, type ReservationDeps } from './call-reservation.js';
 
-export interface MeteringOptions {
+export interface MeteringOptions extends ReservationDeps {
   readonly quota: Quota;
   readonly clock: Clock;
-  readonly logger: Logger;
-  readonly callVoider: Pick<CallVoider, 'begin' | 'invalidateScores'>;
 }
 
 /** Reserves the month's quota for calls, and reports its usage. */

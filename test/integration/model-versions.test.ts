@@ -176,7 +176,7 @@ describe('model versions', () => {
     const changed = Buffer.from(chunk.data.value()).map((byte) => byte ^ 1);
     await chunks.updateOne({ _id: chunk._id }, { $set: { data: new Binary(changed) } });
     expect((await failureOf(loadBundle(database, modelId, '1.0.0'))).message).to.equal(
-      'What is stored of mdl_1:1.0.0 does not match its digest',
+      'The stored files of mdl_1:1.0.0 do not match its digest: import it under a new version',
     );
     await chunks.deleteMany({});
     await failureOf(loadBundle(database, modelId, '1.0.0'));

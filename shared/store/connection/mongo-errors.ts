@@ -9,7 +9,7 @@ export const duplicateKey = 11_000;
 
 /** A call to MongoDB timed out. Logs show its message, which therefore says what to check. */
 export class MongoTimeout extends Error {
-  override name = 'MongoSilent';
+  override name = 'MongoTimeout';
 
   constructor() {
     super('MongoDB did not answer in time: check that it is running, has a primary, and is not overloaded');

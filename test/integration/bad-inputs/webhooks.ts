@@ -126,7 +126,7 @@ export const refusedWebhooks: readonly BadInput[] = (
     [
       'a webhook of Pipedrive in version 1',
       flat({ v: 1, meta: { action: 'updated' }, current: { company_size: 5 }, previous: null }),
-      /^This is a Pipedrive webhook of version 1: create it anew with webhook version v2\.0\.$/,
+      /^This is a Pipedrive webhook of version 1: create a new webhook with version v2\.0\.$/,
     ],
     [
       'an object for a number',

@@ -84,7 +84,7 @@ const entryFiles = [
   /^worker\/drivers\/reading-thread\.ts$/,
   /^scripts\/(.+\/)?main\.ts$/,
   /^scripts\/(start\.ts|setup\.mjs|setup\/download-mongod\.mjs|demo\/write-leads\.ts)$/,
-  /^scripts\/bench\/(bare-gateway|bare-worker|floor-process|load-generator|profile-preload)\.ts$/,
+  /^scripts\/bench\/(load\/measuring-child|profile\/preload|service\/bare-process)\.ts$/,
   /^test\/.+\.test\.ts$/,
 ];
 const declares =

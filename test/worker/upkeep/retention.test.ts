@@ -125,7 +125,7 @@ describe('retention', () => {
         retentionDays,
         timeoutMs: 300,
       });
-      expect(await removal.catch((error: Error) => error.name)).to.equal('MongoSilent');
+      expect(await removal.catch((error: Error) => error.name)).to.equal('MongoTimeout');
     } finally {
       process.kill(server.pid, 'SIGCONT');
       await own.client.close();
