@@ -1,6 +1,7 @@
 /**
- * Loads and evicts models for a long time: `node dist/scripts/soak/main.js [calls] [models]`, by default 10,000 calls over
- * 200 models. Prints the memory of the largest worker during the run. The exit code is 1 if a call failed.
+ * Loads and evicts models for a long time: `node dist/scripts/soak/main.js [calls] [models]`, by default
+ * 10,000 calls over 200 models. Prints the memory of the largest worker during the run. The exit code is 1 if
+ * a call failed.
  */
 import { connectMongo } from '../../shared/store/connect.js';
 import { createLoadOrganisation, unreachedLimit } from '../bench/service/organisation.js';

@@ -1,6 +1,6 @@
 /**
- * Child process that makes the load, or measures the floor if it is given no gateway. Its own CPU time is not counted as
- * the service's. Exchanges `messages.ts` with the benchmark.
+ * Child process that makes the load, or measures the floor if it is given no gateway. Its own CPU time is not
+ * counted as the service's. Exchanges `messages.ts` with the benchmark.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf } from '../../../shared/errors.js';

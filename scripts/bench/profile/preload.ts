@@ -1,6 +1,6 @@
 /**
- * Preloaded with `--import` into a profiled process. SIGUSR2 starts V8's CPU profiler; the next SIGUSR2 stops it and writes
- * `<pid>-<n>.cpuprofile` into the directory that the query of this module's URL names.
+ * Preloaded with `--import` into a profiled process. SIGUSR2 starts V8's CPU profiler; the next SIGUSR2 stops
+ * it and writes `<pid>-<n>.cpuprofile` into the directory that the query of this module's URL names.
  */
 import { writeFileSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector';

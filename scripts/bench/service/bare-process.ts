@@ -1,6 +1,7 @@
 /**
- * A process of the baseline: `bare-process.js gateway REDIS_URL` or `bare-process.js worker REDIS_URL BUNDLE`. The gateway
- * is Koa with one BullMQ job per call and `job.waitUntilFinished`. It neither authenticates nor meters nor records.
+ * A process of the baseline: `bare-process.js gateway REDIS_URL` or `bare-process.js worker REDIS_URL
+ * BUNDLE`. The gateway is Koa with one BullMQ job per call and `job.waitUntilFinished`. It neither
+ * authenticates nor meters nor records.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
