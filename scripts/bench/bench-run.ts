@@ -25,8 +25,8 @@ export interface BenchRunDeps {
 const firstWindowWarmUpMs = 300;
 
 /**
- * Measures every row once per repeat. A short disturbance of the machine then affects one repeat of several rows instead of
- * every repeat of one row.
+ * Measures every row once per repeat. A short disturbance of the machine then affects one repeat of several
+ * rows instead of every repeat of one row.
  */
 export class BenchRun {
   private readonly measured = new Map<string, { readonly label: RowLabel; readonly reports: LoadReport[] }>();

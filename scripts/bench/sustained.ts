@@ -8,8 +8,8 @@ import type { CallShape } from './scenarios.js';
 import { startBenchService } from './service/bench-service.js';
 
 /**
- * Loads for minutes on an empty database. They show costs that grow with the stored calls or recur every minute, which a
- * window of seconds does not.
+ * Loads for minutes on an empty database. They show costs that grow with the stored calls or recur every
+ * minute, which a window of seconds does not.
  */
 const sustainedLoads: Readonly<Record<string, { readonly shape: CallShape; readonly callers: number }>> = {
   'sustained-batch': { shape: 'batch', callers: 4 },

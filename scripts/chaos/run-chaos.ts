@@ -33,7 +33,9 @@ export interface ChaosHooks {
 }
 
 const links = ['proxied', 'direct'] as const;
-/** Deadline of every call. It is below the default so that more calls reach it. A lease lasts three deadlines. */
+/**
+ * Deadline of every call. It is below the default so that more calls reach it. A lease lasts three deadlines.
+ */
 const deadlineMs = 3_000;
 const callsPerSecond = 15;
 const meanGapMs = 1_500;
@@ -47,7 +49,8 @@ const stopAfter = 0.5;
 const shareOfThird = 2 / 7;
 
 /**
- * Runs the whole service on its own servers under calls and random faults, then compares the answers with the counts.
+ * Runs the whole service on its own servers under calls and random faults, then compares the answers with the
+ * counts.
  * @throws Error if the service cannot be started; damage by faults is part of the result
  */
 export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promise<ChaosResult> {

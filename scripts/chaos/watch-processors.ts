@@ -27,8 +27,8 @@ export function watchProcessors(gateways: readonly GatewaySlot[], history: Histo
 }
 
 /**
- * Allowed excess over a time limit because the machine stalled the processes: the time of the stalls, at most the limit
- * itself. Longer stalls must not let a run pass, because such a machine proves nothing.
+ * Allowed excess over a time limit because the machine stalled the processes: the time of the stalls, at most
+ * the limit itself. Longer stalls must not let a run pass, because such a machine proves nothing.
  * @param stalledMs time in which runnable processes waited for a processor
  * @param limitMs limit on an idle machine
  */

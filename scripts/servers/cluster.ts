@@ -24,8 +24,9 @@ type ServerName = 'redis' | 'mongo';
 const databaseName = 'leadscore';
 
 /**
- * The whole service with its own servers in a temporary directory, for fault injection. Redis, MongoDB, gateways and
- * workers can be frozen and killed; the connections of a proxied gateway can be cut. Unrequested exits are recorded.
+ * The whole service with its own servers in a temporary directory, for fault injection. Redis, MongoDB,
+ * gateways and workers can be frozen and killed; the connections of a proxied gateway can be cut. Unrequested
+ * exits are recorded.
  */
 export class Cluster {
   private readonly slots: GatewaySlot[] = [];

@@ -35,9 +35,10 @@ const weekDays = 7;
 
 /**
  * Simulates a year of one organisation in minutes.
- * - Real: gateway, quota, queue, workers, ONNX, records, `POST /v1/outcomes`, MongoDB, the grader and its daily grades.
- * - Simulated: the dates (the gateway restarts each week with a later clock), the leads and their outcomes. The demo's
- *   generator knows the outcomes in advance; the model does not.
+ * - Real: gateway, quota, queue, workers, ONNX, records, `POST /v1/outcomes`, MongoDB, the grader and its
+ *   daily grades.
+ * - Simulated: the dates (the gateway restarts each week with a later clock), the leads and their outcomes.
+ *   The demo's generator knows the outcomes in advance; the model does not.
  */
 export async function simulateOrganisation(options: YearOptions): Promise<BelievableYear> {
   const endMs = dayStartMs(dayNumber(Date.now()));

@@ -23,7 +23,8 @@ export interface SimulatedService {
 }
 
 /**
- * Starts its own databases in a temporary directory and a pool of one worker. Creates an organisation with the demo's model.
+ * Starts its own databases in a temporary directory and a pool of one worker. Creates an organisation with
+ * the demo's model.
  * @param startMs creation date of the organisation
  */
 export async function startSimulatedService(startMs: number): Promise<SimulatedService> {

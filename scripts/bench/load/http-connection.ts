@@ -28,8 +28,8 @@ export const callHead = (
   `Authorization: Bearer ${secret}\r\nContent-Type: application/json\r\n`;
 
 /**
- * One kept-open HTTP/1.1 connection with one call at a time. It relies on the Content-Length of every reply, because a
- * complete HTTP client would take CPU time from the service on the same machine.
+ * One kept-open HTTP/1.1 connection with one call at a time. It relies on the Content-Length of every reply,
+ * because a complete HTTP client would take CPU time from the service on the same machine.
  */
 export class HttpConnection {
   private waiting: Waiting | undefined;

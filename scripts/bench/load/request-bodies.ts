@@ -35,7 +35,10 @@ const crmIdMark = '"crm_id":"';
 /** An odd factor modulo 2^32 gives every number once and spreads neighbours (Knuth, TAOCP 6.4). */
 const scatterFactor = 2_654_435_761;
 
-/** Makes the bodies of all scenarios. The numbers of new leads continue across scenarios, so none is sent twice. */
+/**
+ * Makes the bodies of all scenarios. The numbers of new leads continue across scenarios, so none is sent
+ * twice.
+ */
 export class RequestBodies {
   private readonly known = new Map<CallShape, readonly Buffer[]>();
   private fresh: readonly Buffer[] | undefined;

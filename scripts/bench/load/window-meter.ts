@@ -11,8 +11,9 @@ interface Reading {
 }
 
 /**
- * Measures one window: warm-up, then a reading of the clock and of all CPU times at both ends of the window. The process
- * that makes the load takes both readings between two calls, so they belong to exactly the counted calls.
+ * Measures one window: warm-up, then a reading of the clock and of all CPU times at both ends of the window.
+ * The process that makes the load takes both readings between two calls, so they belong to exactly the
+ * counted calls.
  */
 export class WindowMeter {
   readonly samples: SampledCall[] = [];

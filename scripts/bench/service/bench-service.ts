@@ -32,8 +32,8 @@ const mongoCacheGB = 4;
 const logLinesShown = 12;
 
 /**
- * Starts its own Redis and mongod in a temporary directory, a gateway and a worker pool. Creates an organisation with a
- * model and API keys.
+ * Starts its own Redis and mongod in a temporary directory, a gateway and a worker pool. Creates an
+ * organisation with a model and API keys.
  * @param options.profileDirectory target of CPU profiles that SIGUSR2 starts and ends; undefined for none
  * @throws Error with the end of the service's log if the service does not start
  */

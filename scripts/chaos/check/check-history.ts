@@ -16,11 +16,12 @@ const killSlackMs = 1_000;
 
 /**
  * Checks a history against the promises of the service:
- * 1. A call that was answered with 200 has exactly one row in the ledger, with its count. All attempts under one
- *    Idempotency-Key have one row together.
+ * 1. A call that was answered with 200 has exactly one row in the ledger, with its count. All attempts under
+ *    one Idempotency-Key have one row together.
  * 2. No other call has a row, except that a call whose connection was lost may have one.
- * 3. Each call is answered within its deadline and half a second. Exceptions: its gateway was killed, or frozen for as
- *    long, or the machine stalled it (`forgivenMs`; for stalls of most of the time see `notJudged`).
+ * 3. Each call is answered within its deadline and half a second. Exceptions: its gateway was killed, or
+ *    frozen for as long, or the machine stalled it (`forgivenMs`; for stalls of most of the time see
+ *    `notJudged`).
  * 4. Usage never exceeds the hard stop.
  * 5. At the end the counters in Redis equal the sums of the ledger and hold no reservation.
  * 6. Each counted live record has its prediction, and no other record has one.
@@ -41,8 +42,8 @@ export function checkHistory(events: readonly HistoryEvent[]): string[] {
 }
 
 /**
- * Late and lost answers of calls whose gateway or caller was stalled for half of the time or more. A machine that busy cannot
- * prove whether the service kept its deadline.
+ * Late and lost answers of calls whose gateway or caller was stalled for half of the time or more. A machine
+ * that busy cannot prove whether the service kept its deadline.
  * @returns the answers in words
  */
 export const notJudged = (events: readonly HistoryEvent[]): string[] =>

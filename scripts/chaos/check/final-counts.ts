@@ -61,7 +61,9 @@ const ledgerSum = (
 ): Promise<number> =>
   new UsageLedger(database).sum({ organisationId: organisation, bucket, month: monthOf(Date.now()) });
 
-/** Every row of the ledger with the number of its predictions, and the number of predictions without a row. */
+/**
+ * Every row of the ledger with the number of its predictions, and the number of predictions without a row.
+ */
 export async function readLedger(
   database: Db,
 ): Promise<{ readonly rows: readonly LedgerEvent[]; readonly strayPredictions: number }> {
@@ -84,7 +86,10 @@ export async function readLedger(
   return { rows, strayPredictions };
 }
 
-/** The `_id` of a prediction slice is the call's id, followed by a dot and a row number except for the first slice. */
+/**
+ * The `_id` of a prediction slice is the call's id, followed by a dot and a row number except for the first
+ * slice.
+ */
 async function predictionsPerCall(database: Db): Promise<Map<string, number>> {
   const groups = database
     .collection(callsCollection)

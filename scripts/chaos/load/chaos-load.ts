@@ -20,8 +20,8 @@ export interface ChaosLoadOptions {
 const refused: SeenAnswer = { outcome: 'refused', isReplay: false, problem: 'no gateway' };
 
 /**
- * An open load over all gateways by round robin. Notes the outcome of each call. A caller with an Idempotency-Key retries up
- * to three times until a final answer.
+ * An open load over all gateways by round robin. Notes the outcome of each call. A caller with an
+ * Idempotency-Key retries up to three times until a final answer.
  */
 export class ChaosLoad {
   private readonly callers = new Set<Promise<void>>();
