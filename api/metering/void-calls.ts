@@ -19,6 +19,20 @@ const backOff = { firstDelayMs: 250, maxDelayMs: 4_000 };
 const giveUpAfterMs = 60 * 60 * 1_000;
 const maxStopMs = 15_000;
 
+interface LogLines {
+  readonly retrying: string;
+  readonly givingUp: string;
+}
+
+const voidLines: LogLines = {
+  retrying: 'call void failed, retrying',
+  givingUp: 'call void failed, giving up',
+};
+const invalidationLines: LogLines = {
+  retrying: 'latest-scores invalidation failed, retrying',
+  givingUp: 'latest-scores invalidation failed, giving up',
+};
+
 /** A call with the counter and the model that it touched. */
 export interface CallOfModel {
   readonly counter: UsageCounter;
@@ -43,7 +57,7 @@ export class CallVoider {
 
   /** Starts to void a call. */
   begin(call: CallOfModel): void {
-    this.start(call, 'call void', () => this.void(call));
+    this.start(call, voidLines, () => this.void(call));
   }
 
   /**
@@ -51,7 +65,7 @@ export class CallVoider {
    * latest scores may lack what the call scored.
    */
   invalidateScores(call: CallOfModel): void {
-    this.start(call, 'latest-scores invalidation', () => this.invalidate(call));
+    this.start(call, invalidationLines, () => this.invalidate(call));
   }
 
   /** Waits until no call is left, for 15 s at most. */
@@ -63,15 +77,15 @@ export class CallVoider {
       this.options.logger.error({ calls: this.inFlight.size }, 'shut down with calls that are not void yet');
   }
 
-  private start({ callId }: CallOfModel, name: string, work: () => Promise<void>): void {
+  private start({ callId }: CallOfModel, lines: LogLines, work: () => Promise<void>): void {
     const { logger } = this.options;
     const endMs = performance.now() + giveUpAfterMs;
     const done = retry(work, {
       ...backOff,
       isRetryable: () => performance.now() <= endMs,
-      onRetry: (error) => logger.warn({ call: callId, error }, `${name} failed, retrying`),
+      onRetry: (error) => logger.warn({ call: callId, error }, lines.retrying),
     })
-      .catch((error: unknown) => logger.error({ call: callId, error }, `${name} failed, giving up`))
+      .catch((error: unknown) => logger.error({ call: callId, error }, lines.givingUp))
       .finally(() => this.inFlight.delete(done));
     this.inFlight.add(done);
   }

@@ -10,12 +10,12 @@ import { checkHistory, notJudged } from './check/check-history.js';
 import { type CountsDeps, readLedger, settledCounters, unexpectedDeaths } from './check/final-counts.js';
 import type { FaultEvent } from './check/history.js';
 import { HistoryLog } from './check/history-log.js';
+import { watchProcessors } from './check/watch-processors.js';
 import { causeFaults } from './faults/cause-faults.js';
 import type { ChaosStage } from './faults/fault.js';
 import { ChaosLoad } from './load/chaos-load.js';
 import { chaosPepper, createOrganisations } from './load/organisations.js';
 import { meanRecords } from './load/plan-call.js';
-import { watchProcessors } from './watch-processors.js';
 
 export interface ChaosOptions {
   readonly minutes: number;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
-import { childProcessIds } from '../../scripts/bench/process-usage.js';
+import { childProcessIds } from '../../scripts/servers/process-usage.js';
 import { signal } from '../../scripts/servers/server-process.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import { eventually } from '../support/eventually.js';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { forgivenMs } from '../../scripts/chaos/watch-processors.js';
+import { toleranceMs } from '../../scripts/chaos/check/watch-processors.js';
 import { FaultProxy } from '../../scripts/servers/fault-proxy.js';
 import { type ServiceProcess, startService } from '../../scripts/servers/service-process.js';
 import { eventually } from '../support/eventually.js';
@@ -101,7 +101,7 @@ describe('connections of a gateway to Redis', () => {
     expect([...reasons]).to.include('Redis does not answer');
     expect((await fetch(`${url}/readyz`)).status).to.equal(200);
     expect(recovered, 'ms until all was normal again').to.be.below(
-      recoveredWithinMs + forgivenMs(withoutProcessorMs, recoveredWithinMs),
+      recoveredWithinMs + toleranceMs(withoutProcessorMs, recoveredWithinMs),
     );
     await expectExact(own, exactWithinMs, counted + recordsAnswered(outcomes, leads.length));
   });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { childProcessIds } from '../../scripts/bench/process-usage.js';
+import { childProcessIds } from '../../scripts/servers/process-usage.js';
 import { LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import { createLogger } from '../../shared/process/logger.js';
 import { rateWindowKey } from '../../shared/redis/keys.js';

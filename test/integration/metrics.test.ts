@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { childProcessIds } from '../../scripts/bench/process-usage.js';
+import { childProcessIds } from '../../scripts/servers/process-usage.js';
 import { freePort, signal } from '../../scripts/servers/server-process.js';
 import { eventually } from '../support/eventually.js';
 import { httpCall } from '../support/http/http-call.js';

@@ -76,8 +76,8 @@ describe('POST /v1/score: bodies of more than MongoDB takes in a document', func
     const small = Array.from({ length: 10 }, () => own.score([lead]));
     const { error } = refused(await own.score(records), '400 bad_request');
     expect(error.message).to.equal(
-      'records[100] to records[149]: the fields that the model knows, with what is stored of them, come to 17.17 MiB; ' +
-        'of up to a hundred records at most 15.94 MiB can be recorded. Send shorter fields. Nothing of the call was counted.',
+      'records[100] to records[149]: the fields that the model knows have 17.17 MiB with the stored fields filled in; ' +
+        'a hundred records may have 15.94 MiB. Send shorter fields. Nothing of the call was counted.',
     );
     for (const reply of await Promise.all(small)) scored(reply);
     expect(await own.predictions()).to.have.length(10);

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { childProcessIds } from '../../scripts/bench/process-usage.js';
-import { cycleModels } from '../../scripts/soak/cycle-models.js';
+import { cycleModels } from '../../scripts/chaos/load/cycle-models.js';
+import { childProcessIds } from '../../scripts/servers/process-usage.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
 import { workspace } from '../support/service/workspace.js';
 
 const models = 200;
-/** Each model once, and then on and on; `scripts/soak` makes ten thousand. */
+/** Each model once, and then on and on; `scripts/chaos/soak.ts` makes ten thousand. */
 const calls = 600;
 const sampleEvery = 50;
 

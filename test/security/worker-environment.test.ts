@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { childProcessIds } from '../../scripts/bench/process-usage.js';
+import { childProcessIds } from '../../scripts/servers/process-usage.js';
 import { ConfigError, readConfig, readWorkerConfig, workerEnvironment } from '../../shared/config/config.js';
 import { dayMs } from '../../shared/contract/dates.js';
 import { scored, scoredRow } from '../support/http/score-reply.js';

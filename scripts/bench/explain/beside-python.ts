@@ -12,7 +12,7 @@ import { pythonVenv } from '../../../test/support/python-venv.js';
 import type { Explanation } from '../../../worker/drivers/explainer.js';
 import { compileModel } from '../../../worker/models/loaded-model.js';
 import type { OnEnd } from '../../servers/run-to-end.js';
-import { spreadOf } from '../percentile.js';
+import { spreadOf } from '../report/percentile.js';
 import { type Columns, mapValues, type ReportSection, reportTable } from '../report/tables.js';
 import { cpuMsSince } from './explain.js';
 

@@ -1,5 +1,5 @@
 import { explainTrees } from '../../../worker/drivers/trees/tree-contributions.js';
-import { type Spread, spreadOf } from '../percentile.js';
+import { type Spread, spreadOf } from '../report/percentile.js';
 import { type Columns, type ReportSection, reportTable, withRange } from '../report/tables.js';
 import { type ExplainModelSize, explainModel, explainRows } from './explain-model.js';
 

@@ -8,8 +8,8 @@ import { connectMongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { gradeVersion } from '../../../worker/grading/job/grade-version.js';
 import { startMongo } from '../../servers/mongo-server.js';
+import { readUsage } from '../../servers/process-usage.js';
 import { type OnEnd, stoppedAtEnd } from '../../servers/run-to-end.js';
-import { readUsage } from '../process-usage.js';
 import { type Columns, type ReportSection, reportTable, wholeNumber } from '../report/tables.js';
 import { convertEarlierLeads, type GradingLoad, letDayPass, writeGradingLoad } from './grading-data.js';
 

@@ -1,7 +1,3 @@
-/**
- * Child process that makes the load, or measures the floor if it is given no gateway. Its own CPU time is not
- * counted as the service's. Exchanges `messages.ts` with the benchmark.
- */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf } from '../../../shared/contract/errors.js';
 import { checkReply } from './check-replies.js';
@@ -12,6 +8,10 @@ import type { Answer, GatewayAddress, LoadPlan, LoadReport, Preparation, Request
 import { batchRecords, RequestBodies } from './request-bodies.js';
 import { WindowMeter } from './window-meter.js';
 
+/**
+ * Child process that makes the load, or measures the floor if it is given no gateway. Its own CPU time is not
+ * counted as the service's. Exchanges `messages.ts` with the benchmark.
+ */
 
 type Run = (plan: LoadPlan) => Promise<LoadReport>;
 

@@ -1,4 +1,4 @@
-import type { ProcessGroups } from '../process-usage.js';
+import type { ProcessGroups } from '../../servers/process-usage.js';
 import type { CallShape, Load, Scenario } from '../scenarios.js';
 import type { RecordSource } from './request-bodies.js';
 

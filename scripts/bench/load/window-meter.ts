@@ -1,5 +1,10 @@
-import { percentile } from '../percentile.js';
-import { type GroupUsage, machineBusyMs, type ProcessGroups, readUsage } from '../process-usage.js';
+import {
+  type GroupUsage,
+  machineBusyMs,
+  type ProcessGroups,
+  readUsage,
+} from '../../servers/process-usage.js';
+import { percentile } from '../report/percentile.js';
 import type { LoadPlan, LoadReport, SampledCall } from './messages.js';
 
 interface Reading {

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { renderTable } from '../../cli/output/table.js';
-import type { ProcessGroups } from '../process-usage.js';
+import type { ProcessGroups } from '../../servers/process-usage.js';
 
 /** The form of a `.cpuprofile` (Chrome DevTools protocol, Profiler.Profile). */
 interface CpuProfile {

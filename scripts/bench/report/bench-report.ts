@@ -1,7 +1,7 @@
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import type { LoadReport } from '../load/messages.js';
-import type { Spread } from '../percentile.js';
 import { bareRow, comparedRow, floorRow } from '../scenarios.js';
+import type { Spread } from './percentile.js';
 import { type BenchRow, figuresDocument, loadText, parts } from './rows.js';
 import { type Columns, reportTable, short, wholeNumber, withRange } from './tables.js';
 

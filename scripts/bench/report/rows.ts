@@ -1,5 +1,5 @@
 import type { LoadReport } from '../load/messages.js';
-import { type Spread, spreadOf } from '../percentile.js';
+import { type Spread, spreadOf } from './percentile.js';
 import { mapValues, rounded } from './tables.js';
 
 /** Parts of the service with CPU time and memory of their own, and their sum. */

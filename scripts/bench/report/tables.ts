@@ -1,6 +1,6 @@
 import { readableCount } from '../../cli/output/readable-numbers.js';
 import { renderTable } from '../../cli/output/table.js';
-import type { Spread } from '../percentile.js';
+import type { Spread } from './percentile.js';
 
 /**
  * Columns of a report. The first is left-aligned and the others right-aligned, unless a column names its

@@ -1,8 +1,3 @@
-/**
- * A process of the baseline: `bare-process.js gateway REDIS_URL` or `bare-process.js worker REDIS_URL
- * BUNDLE`. The gateway is Koa with one BullMQ job per call and `job.waitUntilFinished`. It neither
- * authenticates nor meters nor records.
- */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -13,6 +8,11 @@ import { listen } from '../../../shared/process/admin-server.js';
 import { scoredAtHeader } from '../load/check-replies.js';
 import { FloorScorer } from '../load/floor-scorer.js';
 
+/**
+ * A process of the baseline: `bare-process.js gateway REDIS_URL` or `bare-process.js worker REDIS_URL
+ * BUNDLE`. The gateway is Koa with one BullMQ job per call and `job.waitUntilFinished`. It neither
+ * authenticates nor meters nor records.
+ */
 
 interface BareJob {
   /** JSON of a V1ScoreRequest. */

@@ -6,14 +6,14 @@ import { Redis } from 'ioredis';
 import type { Db } from 'mongodb';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
+import { createLoadOrganisation, loadKeyBrand, unreachedLimit } from '../../servers/load-organisation.js';
 import { startMongo } from '../../servers/mongo-server.js';
+import { childProcessIds } from '../../servers/process-usage.js';
 import { startRedis } from '../../servers/redis-server.js';
 import { type OnEnd, stoppedAtEnd } from '../../servers/run-to-end.js';
 import { startStack } from '../../servers/stack.js';
 import type { MeasuredTarget } from '../load/messages.js';
-import { childProcessIds } from '../process-usage.js';
 import { profilingOptions } from '../profile/profiling.js';
-import { createLoadOrganisation, loadKeyBrand, unreachedLimit } from './organisation.js';
 
 /** The measured service with one organisation, whose quota and rate limit are never reached. */
 export interface BenchService extends MeasuredTarget {

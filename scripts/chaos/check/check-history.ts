@@ -1,4 +1,3 @@
-import { forgivenMs } from '../watch-processors.js';
 import type {
   CallEvent,
   CounterEvent,
@@ -8,6 +7,7 @@ import type {
   RunEvent,
   StallEvent,
 } from './history.js';
+import { toleranceMs } from './watch-processors.js';
 
 /** Allowed delay of an answer after its deadline. */
 const graceMs = 500;
@@ -20,7 +20,7 @@ const killSlackMs = 1_000;
  *    one Idempotency-Key have one row together.
  * 2. No other call has a row, except that a call whose connection was lost may have one.
  * 3. Each call is answered within its deadline and half a second. Exceptions: its gateway was killed, or
- *    frozen for as long, or the machine stalled it (`forgivenMs`; for stalls of most of the time see
+ *    frozen for as long, or the machine stalled it (`toleranceMs`; for stalls of most of the time see
  *    `notJudged`).
  * 4. Usage never exceeds the hard stop.
  * 5. At the end the counters in Redis equal the sums of the ledger and hold no reservation.
@@ -137,7 +137,7 @@ function missedAnswers(events: readonly HistoryEvent[], { deadlineMs }: RunEvent
     ];
     if (call.outcome === 'lost')
       return wasKilled(call, kills) ? [] : missed(', though its gateway was not killed');
-    if (typeof call.outcome !== 'number' || call.tookMs <= dueMs + forgivenMs(stalledMs, dueMs)) return [];
+    if (typeof call.outcome !== 'number' || call.tookMs <= dueMs + toleranceMs(stalledMs, dueMs)) return [];
     return missed(` after ${Math.round(call.tookMs)} ms`);
   });
 }

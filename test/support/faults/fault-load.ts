@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { forgivenMs } from '../../../scripts/chaos/watch-processors.js';
+import { toleranceMs } from '../../../scripts/chaos/check/watch-processors.js';
 import type { HttpReply } from '../http/http-call.js';
 import type { FaultService } from './fault-service.js';
 import { ProcessorWatch } from './processor-watch.js';
@@ -54,7 +54,7 @@ const graceMs = 500;
 /**
  * Asserts that each call was answered by its deadline and half a second, by what this process can tell: for as long as its
  * own event loop stood still, an answer may have lain there. The time in which the machine gave a gateway no processor
- * during a call is not held against it, within reason (`forgivenMs`).
+ * during a call is not held against it, within reason (`toleranceMs`).
  */
 export class AnswerClock {
   private constructor(
@@ -88,7 +88,7 @@ export class AnswerClock {
       expect(reply, 'an answer').to.not.equal(undefined);
       const stoodStillMs = this.standstillMs + this.processors.maxWaitMs(sentMs, sentMs + tookMs);
       const limit = `ms until an answer, while processes stood still for ${Math.round(stoodStillMs)} ms`;
-      expect(tookMs, limit).to.be.below(limitMs + forgivenMs(stoodStillMs, limitMs));
+      expect(tookMs, limit).to.be.below(limitMs + toleranceMs(stoodStillMs, limitMs));
     }
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { forgivenMs } from '../../../scripts/chaos/watch-processors.js';
+import { toleranceMs } from '../../../scripts/chaos/check/watch-processors.js';
 import { eventually } from '../eventually.js';
 import { scored } from '../http/score-reply.js';
 import type { TestWorkspace } from '../service/workspace.js';
@@ -23,7 +23,7 @@ export interface FaultRun {
   readonly fault: string;
   /** Causes the fault and, unless it is over by itself, ends it. */
   readonly cause: () => Promise<unknown>;
-  /** So many ms later, every call that is made is answered with 200; later while the machine gave no processor (`forgivenMs`). */
+  /** So many ms later, every call that is made is answered with 200; later while the machine gave no processor (`toleranceMs`). */
   readonly recoveredWithinMs: number;
   /** Whether this counts from when the fault began (a restart), or from when it was over (a freeze). */
   readonly from: 'beginning' | 'end';
@@ -91,7 +91,7 @@ export async function duringFault(
   });
   clock.expectInTime([...outcomes, ...singles]);
   expect(recovered, 'ms until all was normal again').to.be.below(
-    recoveredWithinMs + forgivenMs(withoutProcessorMs, recoveredWithinMs),
+    recoveredWithinMs + toleranceMs(withoutProcessorMs, recoveredWithinMs),
   );
   return outcomes;
 }

@@ -1,4 +1,4 @@
-import { waitedForProcessorMs } from '../../../scripts/chaos/watch-processors.js';
+import { waitedForProcessorMs } from '../../../scripts/chaos/check/watch-processors.js';
 import type { FaultService } from './fault-service.js';
 
 interface Reading {

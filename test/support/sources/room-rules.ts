@@ -83,6 +83,7 @@ const entryFiles = [
   /^worker\/child\.ts$/,
   /^worker\/drivers\/reading-thread\.ts$/,
   /^scripts\/(.+\/)?main\.ts$/,
+  /^scripts\/chaos\/soak\.ts$/,
   /^scripts\/(start\.ts|setup\.mjs|setup\/download-mongod\.mjs|demo\/write-leads\.ts)$/,
   /^scripts\/bench\/(load\/measuring-child|profile\/preload|service\/bare-process)\.ts$/,
   /^test\/.+\.test\.ts$/,

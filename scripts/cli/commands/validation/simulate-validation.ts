@@ -1,6 +1,6 @@
-import { type BelievableYear, simulateOrganisation } from '../../../simulate/believable-year.js';
 import { knownTruths } from '../../../simulate/known-truth.js';
 import { type Characteristic, characteristicOf } from '../../../simulate/operating-characteristics.js';
+import { type OrganisationYear, simulateOrganisation } from '../../../simulate/organisation-year.js';
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
 import { renderRateChart } from '../../output/charts.js';
 import { Progress } from '../../output/progress.js';
@@ -49,7 +49,7 @@ async function simulateOneYear(
   { stderr }: CliContext,
   { weeks, seed, json }: SimulateOptions,
   signal: AbortSignal,
-): Promise<BelievableYear> {
+): Promise<OrganisationYear> {
   const progress =
     json === true ? undefined : new Progress({ stream: stderr, label: 'Simulating one year', unit: 'weeks' });
   progress?.start();
@@ -84,7 +84,7 @@ function simulateYears(
   return done;
 }
 
-function describeYear({ moves, last, records, outcomes, grades }: BelievableYear, width: number): string {
+function describeYear({ moves, last, records, outcomes, grades }: OrganisationYear, width: number): string {
   const columns = [{ name: 'Day', align: 'right' }, { name: 'State' }, { name: 'Summary' }] as const;
   const rows = moves.map(({ day, state, summary }) => [String(day + 1), state, summary]);
   const bands = [...(last.grade?.bands ?? [])]
@@ -129,7 +129,7 @@ function describeScenarios(scenarios: readonly Characteristic[], width: number):
   return `${intro}\n\n${renderTable(columns, rows, { width })}\n\n${meanings}`;
 }
 
-const yearDocument = ({ moves, last, records, outcomes, grades }: BelievableYear) => ({
+const yearDocument = ({ moves, last, records, outcomes, grades }: OrganisationYear) => ({
   records,
   outcomes,
   grades,

@@ -14,7 +14,7 @@ export interface VerdictMove {
   readonly summary: string;
 }
 
-export interface BelievableYear {
+export interface OrganisationYear {
   readonly moves: readonly VerdictMove[];
   readonly last: StoredVerdict;
   readonly records: number;
@@ -40,7 +40,7 @@ const weekDays = 7;
  * - Simulated: the dates (the gateway restarts each week with a later clock), the leads and their outcomes.
  *   The demo's generator knows the outcomes in advance; the model does not.
  */
-export async function simulateOrganisation(options: YearOptions): Promise<BelievableYear> {
+export async function simulateOrganisation(options: YearOptions): Promise<OrganisationYear> {
   const endMs = dayStartMs(dayNumber(Date.now()));
   const startMs = endMs - options.weeks * weekDays * dayMs;
   const service = await startSimulatedService(startMs);
@@ -55,7 +55,7 @@ async function simulateWeeks(
   service: SimulatedService,
   startMs: number,
   { weeks, leadsAWeek, seed, progress, signal }: YearOptions,
-): Promise<BelievableYear> {
+): Promise<OrganisationYear> {
   const leads = new SimulatedLeads({ seed, leadsAWeek });
   const moves: VerdictMove[] = [];
   const total = { records: 0, outcomes: 0, grades: 0 };

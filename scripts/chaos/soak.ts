@@ -1,11 +1,11 @@
 import { connectMongo } from '../../shared/store/connection/connect.js';
-import { createLoadOrganisation, unreachedLimit } from '../bench/service/organisation.js';
 import { Cluster } from '../servers/cluster.js';
+import { createLoadOrganisation, unreachedLimit } from '../servers/load-organisation.js';
 import { type OnEnd, runToEnd, stoppedAtEnd, UsageError } from '../servers/run-to-end.js';
-import { cycleModels, type MemorySample } from './cycle-models.js';
+import { cycleModels, type MemorySample } from './load/cycle-models.js';
 
 /**
- * Loads and evicts models for a long time: `node dist/scripts/soak/main.js [calls] [models]`, by default
+ * Loads and evicts models for a long time: `node dist/scripts/chaos/soak.js [calls] [models]`, by default
  * 10,000 calls over 200 models. Prints the memory of the largest worker during the run. The exit code is 1 if
  * a call failed.
  */

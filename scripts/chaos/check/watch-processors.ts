@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { GatewaySlot } from '../servers/gateway-slot.js';
-import type { HistoryLog } from './check/history-log.js';
+import type { GatewaySlot } from '../../servers/gateway-slot.js';
+import type { HistoryLog } from './history-log.js';
 
 const everyMs = 100;
 /** Shorter waits are not noted. They add up to almost nothing over a call. */
@@ -32,7 +32,7 @@ export function watchProcessors(gateways: readonly GatewaySlot[], history: Histo
  * @param stalledMs time in which runnable processes waited for a processor
  * @param limitMs limit on an idle machine
  */
-export const forgivenMs = (stalledMs: number, limitMs: number): number => Math.min(stalledMs, limitMs);
+export const toleranceMs = (stalledMs: number, limitMs: number): number => Math.min(stalledMs, limitMs);
 
 /**
  * Time that the main thread of a process has waited for a processor since its start, ms: the second number of

@@ -1,4 +1,4 @@
-import { readUsage } from '../bench/process-usage.js';
+import { readUsage } from '../../servers/process-usage.js';
 
 export interface ModelCycles {
   /** Scores one record with a model; returns the status. */

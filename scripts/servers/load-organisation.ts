@@ -1,11 +1,11 @@
 import type { Db } from 'mongodb';
-import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
-import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import { projectFile } from '../../../shared/process/project-root.js';
-import type { UsageBucket } from '../../../shared/redis/keys.js';
-import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
-import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
-import { createModel } from '../../../shared/store/models/store-version.js';
+import { readBundle } from '../../shared/bundle/archive/read-bundle.js';
+import { checkBundle } from '../../shared/bundle/check-bundle.js';
+import { projectFile } from '../../shared/process/project-root.js';
+import type { UsageBucket } from '../../shared/redis/keys.js';
+import { ApiKeyStore } from '../../shared/store/accounts/api-keys.js';
+import { OrganisationStore } from '../../shared/store/accounts/organisations.js';
+import { createModel } from '../../shared/store/models/store-version.js';
 
 export interface LoadOrganisation {
   readonly id: string;
