@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { projectFile } from '../../shared/process/project-root.js';
 import { componentSchemas } from './component-schemas.js';
 import { errorResponses } from './error-responses.js';
-import { guide, tags } from './guide.js';
 import { headers } from './headers.js';
-import type { OpenApiDocument, PathItem } from './openapi-types.js';
+import type { OpenApiDocument, PathItem, Tag } from './openapi-types.js';
 import {
   eraseScoresOperation,
   outcomesOperation,
@@ -18,6 +19,26 @@ import { getModelOperation, listModelsOperation, usageOperation } from './operat
 import { parameters } from './parameters.js';
 import { withReferences } from './references.js';
 import { bearerOnly, securitySchemes } from './security-schemes.js';
+
+/** The groups of endpoints. */
+const tags: readonly Tag[] = [
+  { name: 'Scoring', description: 'Score records. Each scored record counts one towards the month.' },
+  {
+    name: 'Models',
+    description: 'The models of the workspace. Free of charge, also in a read-only workspace.',
+  },
+  {
+    name: 'Score history',
+    description: 'Read and erase past scores. Free of charge, also in a read-only workspace.',
+  },
+  {
+    name: 'Outcomes',
+    description:
+      'Report which leads converted; models are graded by it. Free of charge, also in a read-only workspace.',
+  },
+  { name: 'Usage', description: 'Read the usage. Free of charge, also in a read-only workspace.' },
+  { name: 'Deprecated aliases', description: 'Paths from before v1.' },
+];
 
 export interface DocumentOptions {
   /** Address of the service, without a trailing slash. Undefined: the host that serves the document. */
@@ -37,7 +58,7 @@ export function openApiDocument({ serverUrl, docsUrl }: DocumentOptions): OpenAp
       title: 'Leadscore API',
       version: '1.0.0',
       summary: 'Fit score, conversion likelihood and reasons for CRM records.',
-      description: guide,
+      description: readFileSync(projectFile('api/openapi/guide.md'), 'utf8').trim(),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl ?? '/', description: 'This service.' }],

@@ -9,9 +9,8 @@ import { type ReceivedCall, type ReceivingDeps, receiveCall } from '../request/r
 import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.js';
 import { compileCheck } from '../schemas/validator.js';
 import { type ScoringDeps, scoreRecords, type WriteReply } from '../score-records.js';
-import { answerInTime } from '../scoring/answer-in-time.js';
 import { sendReply } from '../scoring/score-reply.js';
-import type { CallRecord, ScoringCall } from '../scoring/scoring-call.js';
+import { answerInTime, type CallRecord, type ScoringCall } from '../scoring/scoring-call.js';
 
 export interface ScoreRouteDeps {
   readonly keys: Authenticator;

@@ -1,3 +1,5 @@
+import { withTimeout } from '../../shared/async/timeouts.js';
+import { ApiError } from '../../shared/contract/errors.js';
 import type { Lane } from '../../shared/messages/score-job.js';
 import type { UsageBucket } from '../../shared/redis/keys.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
@@ -61,3 +63,15 @@ export const msUntilFence = (deadline: Deadline): number =>
 
 /** Whether the fence has answered a call, or is about to. */
 export const isPastFence = (deadline: Deadline): boolean => msUntilFence(deadline) <= timerSlackMs;
+
+/**
+ * Rejects at the deadline plus 250 ms. A story that still runs checks `isPastFence` at its end and voids the call if it
+ * was recorded.
+ * @throws ApiError internalError at the fence; what `story` throws before
+ */
+export function answerInTime<Reply>(call: ScoringCall, story: () => Promise<Reply>): Promise<Reply> {
+  return withTimeout(msUntilFence(call.deadline), story(), unanswered);
+}
+
+const unanswered = (): ApiError =>
+  new ApiError('internalError', 'The call could not be answered in time.', { retryAfterSeconds: 1 });
