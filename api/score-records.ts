@@ -40,9 +40,9 @@ export interface ScoringDeps {
  */
 export async function scoreRecords(call: ScoringCall, write: WriteReply, deps: ScoringDeps): Promise<Reply> {
   const { admission, idempotencyKeys, metering, dispatcher, recorder } = deps;
-  return await idempotencyKeys.once(call, async () => {
+  const story = async (ended: Promise<void>): Promise<Reply> => {
     const { organisation, model, verdict } = await admission.admit(call);
-    const score = () => dispatcher.score(call, model);
+    const score = () => dispatcher.score(call, model, ended);
     const early = call.lane === 'singles' ? handled(score()) : undefined;
     const reservation = await metering.reserve(call, organisation);
     return await reservation.compensateOnFailure(async () => {
@@ -53,7 +53,17 @@ export async function scoreRecords(call: ScoringCall, write: WriteReply, deps: S
       const usage = await reservation.settle(rows);
       return await idempotencyKeys.updateStoredReply(call, recorded, writeWith(usage));
     });
+  };
+  return await idempotencyKeys.once(call, () => untilEnded(story));
+}
+
+/** Runs `work` with a promise that resolves when it has ended, whatever its outcome. */
+async function untilEnded<Result>(work: (ended: Promise<void>) => Promise<Result>): Promise<Result> {
+  let end: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
   });
+  return await work(ended).finally(() => end());
 }
 
 /** Marks a promise as handled. When reserving fails first, its rejection must not end the process. */

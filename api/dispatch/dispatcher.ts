@@ -37,9 +37,7 @@ const maxWaitingChunks = 1_000; // about 10 s of work on 2 cores
 
 /** Singles of one chunk: a chunk costs about the same for one record as for so many. */
 const maxSinglesPerChunk = 32;
-/** Chunks of singles of one model version in flight: while they run, the next singles gather. */
-const maxSinglesInFlight = 2;
-/** A chunk that takes longer waits for a slow model or for a worker that died. It must not delay the next. */
+/** A single that takes longer waits for a slow model or for a worker that died. It must not delay the next. */
 const maxHoldMs = 100;
 
 /** Where a chunk is scored, and with what. */
@@ -54,6 +52,7 @@ interface Single {
   readonly part: OutgoingPart;
   /** Of `performance.now()`. */
   readonly endMs: number;
+  readonly ended: Promise<void>;
 }
 
 interface OutgoingChunk {
@@ -81,7 +80,8 @@ export class Dispatcher {
     this.queuesOf = { singles: fairQueue('singles'), batches: fairQueue('batches') };
     this.singles = new Batcher({
       maxItems: maxSinglesPerChunk,
-      maxInFlight: maxSinglesInFlight,
+      gathers: true,
+      endOf: ({ ended }) => ended,
       maxHoldMs,
       run: (singles, { target }) => this.sendSingles(singles, target),
     });
@@ -89,9 +89,10 @@ export class Dispatcher {
 
   /**
    * Scores the records of a call.
+   * @param ended resolves at the end of the call, whatever its outcome
    * @throws ApiError refusedRequest naming the records that cannot be featurized; internalError when no answer came in time
    */
-  async score(call: ScoringCall, model: AdmittedModel): Promise<ScoredRows> {
+  async score(call: ScoringCall, model: AdmittedModel, ended: Promise<void>): Promise<ScoredRows> {
     const target = { organisationId: call.apiKey.organisation_id, model };
     const parts: OutgoingPart[] = [];
     const inFlight: Promise<PartReply>[] = [];
@@ -99,7 +100,7 @@ export class Dispatcher {
       // Packing a part takes milliseconds. Other calls run in between.
       if (parts.length > 0) await nextTurn();
       parts.push(part);
-      const reply = this.scorePart(part, target, call);
+      const reply = this.scorePart(part, target, { call, ended });
       reply.catch(() => undefined);
       inFlight.push(reply);
     }
@@ -127,14 +128,18 @@ export class Dispatcher {
     return explained.method;
   }
 
-  private async scorePart(part: OutgoingPart, target: ChunkTarget, call: ScoringCall): Promise<PartReply> {
+  private async scorePart(
+    part: OutgoingPart,
+    target: ChunkTarget,
+    { call, ended }: { readonly call: ScoringCall; readonly ended: Promise<void> },
+  ): Promise<PartReply> {
     const { lane } = call;
     const timeoutMs = msUntil(call.deadline);
     if (lane === 'singles') {
       const { id, version, otherModelIds } = target.model;
       // `otherModelIds` only grows, so its length identifies the list.
       const key = `${id}:${version}:${otherModelIds.length}`;
-      return await this.singles.add(key, { target, part, endMs: performance.now() + timeoutMs });
+      return await this.singles.add(key, { target, part, endMs: performance.now() + timeoutMs, ended });
     }
     const [reply] = await this.sendChunk({ target, lane, parts: [part], timeoutMs });
     if (reply === undefined) throw unanswered('a chunk came back without its part');

@@ -12,8 +12,6 @@ interface CommitSize {
 const minAloneRecords = 200;
 const minAloneBytes = 1024 * 1024;
 const maxRecordsPerCommit = 1_000;
-/** While so many commits run, the next one gathers entries. */
-const maxInFlight = 2;
 
 /**
  * Group commit: entries that are ready at about the same time share one commit. A lone entry is committed at once.
@@ -25,7 +23,7 @@ export function groupCommit<Entry extends CommitSize>(
 ): (entry: Entry) => Promise<void> {
   const commitAlone = async (entry: Entry): Promise<Error | undefined> => (await commit([entry]))[0];
   const batcher = new Batcher<Entry, undefined>({
-    maxInFlight,
+    gathers: true,
     maxItems: maxRecordsPerCommit,
     sizeOf: ({ records, bytes }) => Math.max(records / maxRecordsPerCommit, bytes / maxCommandBytes),
     run: async (entries) => {

@@ -4,12 +4,17 @@ export interface BatcherOptions<Item, Result> {
    * @returns one entry an item, in the same order. An entry that is an Error rejects its item alone
    */
   readonly run: (items: readonly Item[], first: Item) => Promise<readonly (Result | Error)[]>;
-  /** Batches of one key that run at once; while so many run, items gather. No limit when left out. */
-  readonly maxInFlight?: number;
+  /**
+   * Whether items gather under load: a batch then leaves when as many items wait as are in flight, or `maxItems`. Without it,
+   * every batch leaves at the end of its turn.
+   */
+  readonly gathers?: boolean;
+  /** Resolves at the end of an item's work outside the batcher; the item is in flight until then. */
+  readonly endOf?: (item: Item) => Promise<void>;
   readonly maxItems?: number;
   /** Size of an item, where the sum of a batch's sizes is limited to 1. An item above 1 gets a batch of its own. */
   readonly sizeOf?: (item: Item) => number;
-  /** Ms after which a batch that still runs no longer counts as in flight: a slow batch must not delay the next. */
+  /** Ms after which an item no longer counts as in flight: a slow batch must not delay the next. */
   readonly maxHoldMs?: number;
 }
 
@@ -22,6 +27,7 @@ interface Waiting<Item, Result> {
 interface Group<Item, Result> {
   readonly key: string;
   waiting: Waiting<Item, Result>[];
+  /** Items that run or have not ended. */
   inFlight: number;
 }
 
@@ -32,9 +38,9 @@ const defaultMaxItems = 128;
  * Runs items together that were added under the same key. Items never wait for a timer:
  *
  * 1. At the end of a turn of the event loop, all items of the turn leave as one batch, up to `maxItems`.
- * 2. While `maxInFlight` batches of the key run, items gather. They leave when one of these batches ends.
+ * 2. With `gathers`, a batch waits until as many items of its key wait as are in flight.
  *
- * So a lone item leaves at once, and batches grow with the load.
+ * So a lone item leaves at once, and batches grow with the load until half of the items gather.
  */
 export class Batcher<Item, Result> {
   private readonly groups = new Map<string, Group<Item, Result>>();
@@ -71,8 +77,9 @@ export class Batcher<Item, Result> {
   }
 
   private flush(group: Group<Item, Result>): void {
-    const { maxInFlight = Number.POSITIVE_INFINITY } = this.options;
-    while (group.waiting.length > 0 && group.inFlight < maxInFlight) this.start(group, this.takeBatch(group));
+    const { gathers = false, maxItems = defaultMaxItems } = this.options;
+    const isDue = () => !gathers || group.waiting.length >= Math.min(maxItems, group.inFlight);
+    while (group.waiting.length > 0 && isDue()) this.start(group, this.takeBatch(group));
     if (group.waiting.length === 0 && group.inFlight === 0) this.groups.delete(group.key);
   }
 
@@ -94,18 +101,20 @@ export class Batcher<Item, Result> {
   }
 
   private start(group: Group<Item, Result>, batch: readonly Waiting<Item, Result>[]): void {
-    const { maxHoldMs } = this.options;
-    group.inFlight += 1;
-    let isCounted = true;
-    const release = (): void => {
-      if (!isCounted) return;
-      isCounted = false;
-      clearTimeout(timer);
-      group.inFlight -= 1;
+    const { endOf, maxHoldMs } = this.options;
+    let counted = batch.length;
+    group.inFlight += counted;
+    const release = (count: number): void => {
+      const released = Math.min(count, counted);
+      counted -= released;
+      group.inFlight -= released;
+      if (counted === 0) clearTimeout(timer);
       this.flushSoon(group);
     };
-    const timer = maxHoldMs === undefined ? undefined : setTimeout(release, maxHoldMs);
-    void this.run(batch).finally(release);
+    const timer = maxHoldMs === undefined ? undefined : setTimeout(() => release(counted), maxHoldMs);
+    const done = this.run(batch);
+    if (endOf === undefined) void done.then(() => release(batch.length));
+    else for (const { item } of batch) void endOf(item).then(() => release(1));
   }
 
   private async run(batch: readonly Waiting<Item, Result>[]): Promise<void> {

@@ -20,6 +20,8 @@ const model = {
   otherModelIds: [],
 };
 
+const neverEnds = new Promise<never>(() => undefined);
+
 const callOf = (records: number, more: Partial<ScoringCall> = {}) =>
   ({
     apiKey: { organisation_id: 'org' },
@@ -66,7 +68,7 @@ describe('Dispatcher', () => {
       const { rows = [], firstRow = 0 } = part ?? {};
       return [scoredRows(rows.length, [[1, `"filled into ${firstRow + 1}"`]])];
     });
-    const { parts, fields } = await dispatcher.score(callOf(601), model);
+    const { parts, fields } = await dispatcher.score(callOf(601), model, neverEnds);
     const shapes = sent.flatMap((payload) =>
       payload.parts.map(({ firstRow, rows }) => [firstRow, rows.length]),
     );
@@ -89,21 +91,21 @@ describe('Dispatcher', () => {
     const { dispatcher, sent } = dispatcherWith(async ({ parts }) =>
       parts.map((_, index) => ({ ...scoredRows(1), scores: [index] }) as unknown as PartReply),
     );
-    const scored = await Promise.all([1, 2, 3].map(() => dispatcher.score(single(), model)));
+    const scored = await Promise.all([1, 2, 3].map(() => dispatcher.score(single(), model, neverEnds)));
     expect(sent).to.have.length(1);
     expect(scored.map(({ parts }) => parts[0]?.scores)).to.deep.equal([[0], [1], [2]]);
   });
 
   it('sends at most thirty-two singles in one chunk', async () => {
     const { dispatcher, sent } = dispatcherWith(async ({ parts }) => parts.map(() => scoredRows(1)));
-    await Promise.all(Array.from({ length: 70 }, () => dispatcher.score(single(), model)));
+    await Promise.all(Array.from({ length: 70 }, () => dispatcher.score(single(), model, neverEnds)));
     expect(sent.map(({ parts }) => parts.length)).to.deep.equal([32, 32, 6]);
   });
 
   it('never mixes models in a chunk, nor calls from before and after the organisation got another model', async () => {
     const { dispatcher, sent } = dispatcherWith(async ({ parts }) => parts.map(() => scoredRows(1)));
     const models = [model, { ...model, id: 'other' }, { ...model, otherModelIds: ['new'] }];
-    await Promise.all(models.map((each) => dispatcher.score(single(), each)));
+    await Promise.all(models.map((each) => dispatcher.score(single(), each, neverEnds)));
     expect(sent.map(({ parts }) => parts.length)).to.deep.equal([1, 1, 1]);
   });
 
@@ -117,11 +119,11 @@ describe('Dispatcher', () => {
       undefined,
       1,
     );
-    const first = dispatcher.score(single(), model);
+    const first = dispatcher.score(single(), model, neverEnds);
     await turnOfTheLoop();
     await turnOfTheLoop();
-    const late = failureOf(dispatcher.score(single(20), model));
-    const inTime = dispatcher.score(single(), model);
+    const late = failureOf(dispatcher.score(single(20), model, neverEnds));
+    const inTime = dispatcher.score(single(), model, neverEnds);
     await new Promise((resolve) => setTimeout(resolve, 40));
     ends[0]?.();
     await first;
@@ -138,7 +140,7 @@ describe('Dispatcher', () => {
     process.on('unhandledRejection', note);
     try {
       const { dispatcher, sent } = dispatcherWith(() => Promise.reject(new NoReply('at once')));
-      const error = await failureOf(dispatcher.score(callOf(1_000), model));
+      const error = await failureOf(dispatcher.score(callOf(1_000), model, neverEnds));
       expect((error as ApiError).message).to.equal('The records could not be scored in time.');
       expect(sent).to.have.length(4);
     } finally {
@@ -150,7 +152,7 @@ describe('Dispatcher', () => {
   it('tells a failure of the workers from their silence; another try may help with both', async () => {
     const failure = { code: 'scoring_failed', message: 'the model does not run' } as const;
     const { dispatcher } = dispatcherWith(async () => [], failure);
-    const error = await failureOf(dispatcher.score(callOf(1), model));
+    const error = await failureOf(dispatcher.score(callOf(1), model, neverEnds));
     expect(error)
       .to.be.instanceOf(ApiError)
       .and.to.have.property('message', 'The records could not be scored.');
@@ -162,7 +164,7 @@ describe('Dispatcher', () => {
 
   it('takes back what it sent when no reply comes, so that no worker begins with it', async () => {
     const { dispatcher, sent, dropped } = dispatcherWith(() => Promise.reject(new NoReply('in time')));
-    const error = await failureOf(dispatcher.score(callOf(1), model));
+    const error = await failureOf(dispatcher.score(callOf(1), model, neverEnds));
     expect(error).to.be.instanceOf(ApiError);
     expect((error as ApiError).entry.code).to.equal('internal_error');
     expect((error as ApiError).options.retryAfterSeconds).to.equal(1);
@@ -177,7 +179,7 @@ describe('Dispatcher', () => {
       const problem = { record: firstRow + 3, field: 'size', expected: 'a number', came: 'an object' };
       return [{ problems: [problem], problemCount: 1 }];
     });
-    const error = await failureOf(dispatcher.score(callOf(300), model));
+    const error = await failureOf(dispatcher.score(callOf(300), model, neverEnds));
     expect((error as ApiError).entry.code).to.equal('bad_request');
     expect((error as ApiError).message).to.include('records[253].size: expected a number, came an object');
   });

@@ -66,41 +66,80 @@ describe('Batcher', () => {
     expect(await Promise.all(replies)).to.deep.equal(['a', 'b']);
   });
 
-  it('gathers items while the limit of batches is in flight, and runs them when one ends', async () => {
-    const { sent, ends, batcher } = held({ maxInFlight: 2 });
-    for (const item of 'abcd') {
+  it('runs a batch when as many items wait as are in flight, if it gathers', async () => {
+    const { sent, batcher } = held({ gathers: true });
+    for (const item of 'abcdefgh') {
+      void batcher.add('key', item);
+      await turns();
+    }
+    expect(sent).to.deep.equal([['a'], ['b'], ['c', 'd'], ['e', 'f', 'g', 'h']]);
+  });
+
+  it('runs gathered items when the batches in flight end', async () => {
+    const { sent, ends, batcher } = held({ gathers: true });
+    for (const item of 'abc') {
       void batcher.add('key', item);
       await turns();
     }
     expect(sent).to.deep.equal([['a'], ['b']]);
     ends[0]?.();
     await turns();
-    expect(sent).to.deep.equal([['a'], ['b'], ['c', 'd']]);
+    expect(sent).to.deep.equal([['a'], ['b'], ['c']]);
   });
 
-  it('counts batches in flight for each key by itself', async () => {
-    const { sent, batcher } = held({ maxInFlight: 1 });
+  it('counts an item as in flight until it ends outside the batcher', async () => {
+    const ended = new Map<string, () => void>();
+    const endOf = (item: string) => new Promise<void>((resolve) => void ended.set(item, resolve));
+    const { sent, batcher } = numbered({ gathers: true, endOf });
+    await Promise.all([batcher.add('key', 'a'), batcher.add('key', 'b')]);
+    void batcher.add('key', 'c');
+    await turns();
+    expect(sent).to.deep.equal([['a', 'b']]);
+    ended.get('a')?.();
+    await turns();
+    expect(sent).to.deep.equal([['a', 'b'], ['c']]);
+  });
+
+  it('runs a full batch without waiting, if it gathers', async () => {
+    const { sent, batcher } = held({ gathers: true, maxItems: 3 });
+    for (const item of 'abcdefgh') void batcher.add('key', item);
+    await turns();
+    expect(sent).to.deep.equal([
+      ['a', 'b', 'c'],
+      ['d', 'e', 'f'],
+    ]);
+  });
+
+  it('counts items in flight for each key by itself', async () => {
+    const { sent, batcher } = held({ gathers: true });
     void batcher.add('one', 'a');
+    void batcher.add('one', 'b');
     await turns();
-    void batcher.add('two', 'b');
+    void batcher.add('two', 'c');
     await turns();
-    expect(sent).to.deep.equal([['a'], ['b']]);
+    expect(sent).to.deep.equal([['a', 'b'], ['c']]);
   });
 
   it('does not let a batch that runs longer than the hold time delay the next', async () => {
-    const { sent, ends, batcher } = held({ maxInFlight: 1, maxHoldMs: 60 });
+    const { sent, ends, batcher } = held({ gathers: true, maxHoldMs: 60 });
     void batcher.add('key', 'slow');
+    void batcher.add('key', 'slow too');
     await turns();
     void batcher.add('key', 'next');
     const beats = await beatsDuring(async () => {
       while (sent.length < 2) await nextTurn();
     });
     expect(beats, 'of 50 ms').to.be.below(20);
-    ends[0]?.();
-    await turns();
     void batcher.add('key', 'third');
     await turns();
-    expect(sent, 'the end of the slow batch frees no second place').to.deep.equal([['slow'], ['next']]);
+    ends[0]?.();
+    void batcher.add('key', 'fourth');
+    await turns();
+    expect(sent, 'the end of the slow batch is not counted again').to.deep.equal([
+      ['slow', 'slow too'],
+      ['next'],
+      ['third'],
+    ]);
   });
 
   it('cuts batches at the limit of items', async () => {
