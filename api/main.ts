@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type Config, readConfig } from '../shared/config/config.js';
-import { readSettings } from '../shared/config/read-settings.js';
 import { messageOf } from '../shared/contract/errors.js';
 import { callIdGenerator } from '../shared/contract/identifiers.js';
 import { LatestScores } from '../shared/latest-scores/latest-scores.js';
 import { createMetrics, startAdminServer } from '../shared/process/admin-server.js';
 import { type Clock, machineClock } from '../shared/process/clock.js';
 import { ClockWatch, observeClock } from '../shared/process/clock-watch.js';
-import { Lifecycle } from '../shared/process/lifecycle.js';
+import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../shared/process/logger.js';
-import { retryAtStart } from '../shared/process/start-step.js';
+import { retryAtStart } from '../shared/process/retry-at-start.js';
 import { leaseMsOf } from '../shared/quota/leases.js';
 import { Quota } from '../shared/quota/quota.js';
 import { subscribeToChanges } from '../shared/redis/changes.js';

@@ -1,8 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { readConfig } from '../shared/config/config.js';
-import { readSettings } from '../shared/config/read-settings.js';
 import { messageOf } from '../shared/contract/errors.js';
-import { Lifecycle } from '../shared/process/lifecycle.js';
+import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
 import { createLogger } from '../shared/process/logger.js';
 import { projectFile } from '../shared/process/project-root.js';
 import { type PrivateServers, privateServers } from './servers/private-servers.js';

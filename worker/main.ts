@@ -1,10 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { readWorkerConfig, type WorkerConfig } from '../shared/config/config.js';
-import { readSettings } from '../shared/config/read-settings.js';
 import { messageOf } from '../shared/contract/errors.js';
 import { createMetrics, startAdminServer } from '../shared/process/admin-server.js';
 import { ClockWatch, observeClock } from '../shared/process/clock-watch.js';
-import { Lifecycle } from '../shared/process/lifecycle.js';
+import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../shared/process/logger.js';
 import { connectRedis } from '../shared/redis/connect.js';
 import { RedisHealth } from '../shared/redis/health.js';

@@ -1,7 +1,7 @@
 import { withTimeout } from '../../shared/async/timeouts.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { type Allowance, type UsageReport, usageReport } from '../../shared/contract/plans.js';
-import type { ScoredLeads } from '../../shared/latest-scores/call-notes.js';
+import type { ScoredLeads } from '../../shared/latest-scores/latest-scores.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { QuotaLeaseLost } from '../../shared/quota/codes.js';
 import type { Quota, Usage } from '../../shared/quota/quota.js';

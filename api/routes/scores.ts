@@ -71,7 +71,7 @@ export function eraseScoresRoute(deps: ReadingDeps, stores: ErasureDeps): Middle
     // Last of all, and for whoever asks again because it failed, too: the rest is not done twice.
     const found = await models.listWithDeleted(organisation._id);
     const nowMs = deps.clock.now();
-    await latest.erase({ ...lead, modelIds: found.map((model) => model._id), nowMs });
+    await latest.forgetLead({ ...lead, modelIds: found.map((model) => model._id), atMs: nowMs });
     await erasures.end(erasure, nowMs);
     if (!wasThere) throw unknownLead();
     return undefined;

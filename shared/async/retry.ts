@@ -1,30 +1,43 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 export interface RetryOptions {
-  /** Delay before the second attempt, in ms. Each further delay is twice as long. */
+  /** Ms before the second attempt; doubled for each further one, up to `maxDelayMs`. */
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
   /** Whether another attempt may help. Called once for each failure. */
   readonly isRetryable: (error: unknown) => boolean;
-  /** Called before each delay. */
+  /** Runs before each wait. */
   readonly onRetry?: (error: unknown) => void;
+  /** No attempt begins later than this many ms after the first. No limit by default. */
+  readonly limitMs?: number;
+  /** Once aborted, no further attempt begins, and a wait ends at once. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Repeats `work` with exponential back-off until it succeeds.
- * @throws the first error that is not retryable
+ * Runs `work` until it succeeds, with exponential back-off. It runs at least once, and must be safe to repeat.
+ * @throws the error of the last attempt: not retryable, out of time, or aborted
  */
 export async function retry<Result>(
   work: () => Promise<Result>,
-  { firstDelayMs, maxDelayMs, isRetryable, onRetry }: RetryOptions,
+  {
+    firstDelayMs,
+    maxDelayMs,
+    isRetryable,
+    onRetry,
+    limitMs = Number.POSITIVE_INFINITY,
+    signal,
+  }: RetryOptions,
 ): Promise<Result> {
+  const endMs = performance.now() + limitMs;
   for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, maxDelayMs)) {
     try {
       return await work();
     } catch (error) {
-      if (!isRetryable(error)) throw error;
+      if (!isRetryable(error) || signal?.aborted || performance.now() + delayMs > endMs) throw error;
       onRetry?.(error);
+      await wait(delayMs, undefined, signal && { signal }).catch(() => undefined);
+      if (signal?.aborted) throw error;
     }
-    await wait(delayMs);
   }
 }

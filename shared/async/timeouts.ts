@@ -1,34 +1,18 @@
-/**
- * Runs `work` and gives what it gives.
- * @param work is given a promise that resolves when it has ended, however it ends
- */
-export async function untilEnded<Result>(work: (ended: Promise<void>) => Promise<Result>): Promise<Result> {
-  let end: () => void = () => undefined;
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  try {
-    return await work(ended);
-  } finally {
-    end();
-  }
-}
-
-/** What was waited for did not come in time. */
+/** A result did not come in time. */
 export class TimedOut extends Error {
-  override name = 'OutOfTime';
+  override name = 'TimedOut';
 }
 
 /**
- * Waits for `work`, but no longer than `limitMs`; the work itself goes on. For what happens in every call: costs less than
- * an AbortSignal, and than a race of promises.
- * @param late makes the error of having waited too long; TimedOut when left out
- * @throws what `late` gives when the time is over; else what the work throws
+ * Waits for `work` for at most `limitMs`. The work itself is not cancelled. Every call runs through this: a plain timer
+ * costs less than an AbortSignal, and less than a race of promises.
+ * @param late makes the error for a result that is late; TimedOut by default
+ * @throws the error of `late` after `limitMs`; the error of `work` before
  */
 export function withTimeout<Result>(
   limitMs: number,
   work: Promise<Result>,
-  late: () => Error = () => new TimedOut(`nothing came within ${Math.round(limitMs)} ms`),
+  late: () => Error = () => new TimedOut(`no result within ${Math.round(limitMs)} ms`),
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(late()), limitMs);
@@ -46,8 +30,8 @@ export function withTimeout<Result>(
 }
 
 /**
- * Waits for `work`, but no longer than until the signal is aborted.
- * @throws the signal's reason when it was aborted first; else what the work throws
+ * Waits for `work` until the signal is aborted. The work itself is not cancelled.
+ * @throws the signal's reason when it is aborted first; otherwise the error of `work`
  */
 export async function withSignal<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
   let stopWaiting = (): void => undefined;

@@ -8,12 +8,12 @@ import {
 } from './addresses.js';
 
 /**
- * The one place that reads the environment. Every variable is checked here, once, at start; a wrong one is named.
- * `.env.example` lists them with their defaults.
+ * The one place that reads the environment. Every variable is checked once, at start; the error names the variable.
+ * `.env.example` lists all variables with their defaults.
  */
 
 export interface Config extends WorkerConfig {
-  /** What API keys are hashed with. */
+  /** Secret of the HMAC with which API keys are hashed. */
   readonly keyPepper: string;
 }
 
@@ -23,16 +23,16 @@ export interface WorkerConfig {
   readonly port: number;
   readonly adminPort: number;
   readonly workerAdminPort: number;
-  /** Undefined when not set: `npm start` then runs private servers, the CLI looks for them. */
+  /** Undefined when not set: `npm start` then runs private servers, and the CLI looks for those. */
   readonly redisUrl: string | undefined;
   readonly mongoUrl: string | undefined;
-  /** Without a trailing slash. Undefined when not set: the gateway then speaks of the address it listens on. */
+  /** Without a trailing slash. Undefined when not set: the gateway then uses the address that it listens on. */
   readonly baseUrl: string | undefined;
   readonly docsUrl: string | undefined;
   readonly keyBrand: string;
-  /** Addresses and ranges (`10.0.0.0/8`) of balancers whose X-Forwarded-For is believed. */
+  /** Addresses and ranges (`10.0.0.0/8`) of the proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Worker processes of one pool. */
+  /** Worker processes in one pool. */
   readonly workers: number;
   readonly requestTimeoutMs: number;
   readonly webhookTimeoutMs: number;
@@ -41,32 +41,31 @@ export interface WorkerConfig {
   readonly legacyAliases: 'serve' | 'gone';
   readonly logLevel: string;
   readonly retentionDays: number;
-  /** Moves the service's idea of now; rehearsals and tests only. */
+  /** Added to the machine's clock. Only for rehearsals and tests. */
   readonly clockOffsetMs: number;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Used where KEY_PEPPER is not set and the database is on this machine: enough to try things, not to run them. */
+/** Used when KEY_PEPPER is not set and the database is on this machine: for trying things out, not for production. */
 const developmentPepper = 'leadscore-development-pepper';
 
-/** A setting that cannot be used; the message names the variable and what it must be. */
+/** An unusable setting. The message names the variable and what it must be. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
 /**
- * The settings of this process.
- * @param environment variables by name; the process's own by default
- * @param cores what WORKERS defaults to
- * @throws ConfigError naming the first variable that cannot be used
+ * Reads all settings.
+ * @param cores the default of WORKERS
+ * @throws ConfigError that names the first unusable variable
  */
 export function readConfig(environment: Environment = process.env, cores = 2): Config {
   const config = readWorkerConfig(environment, cores);
   return Object.freeze({ ...config, keyPepper: new Reader(environment).pepper(config.mongoUrl) });
 }
 
-/** As `readConfig`, without the pepper, which workers are not to know. */
+/** As `readConfig`, without the pepper: workers must not know it. */
 export function readWorkerConfig(environment: Environment = process.env, cores = 2): WorkerConfig {
   const read = new Reader(environment);
   return Object.freeze({
@@ -105,10 +104,7 @@ export function readWorkerConfig(environment: Environment = process.env, cores =
   });
 }
 
-/**
- * The environment for a child process: this process's own with some variables set or, by undefined, left out.
- * @param changes variables by name
- */
+/** This process's environment for a child process, with changes; undefined removes a variable. */
 export function childEnvironment(changes: Environment): Record<string, string> {
   const merged = { ...process.env, ...changes };
   return Object.fromEntries(
@@ -116,7 +112,7 @@ export function childEnvironment(changes: Environment): Record<string, string> {
   );
 }
 
-/** The settings that a worker process reads; it is given their variables and no others. */
+/** The settings that a worker process reads. It gets only their variables. */
 export type ChildConfig = Pick<WorkerConfig, keyof typeof variablesOfChild>;
 
 const variablesOfChild = {
@@ -126,14 +122,14 @@ const variablesOfChild = {
   retentionDays: 'RETENTION_DAYS',
 } as const satisfies Partial<Record<keyof WorkerConfig, string>>;
 
-/** What a worker process is given: what it reads itself, and what Node and the system need. */
+/** The variables of a worker process: its own settings, and those that Node and the system need. */
 const namesForWorkers: ReadonlySet<string> = new Set([
   ...Object.values(variablesOfChild),
   ...['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'TZ', 'LANG', 'LC_ALL', 'SystemRoot', 'LD_LIBRARY_PATH'],
   ...['NODE_ENV', 'NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'NODE_V8_COVERAGE', 'SSL_CERT_FILE', 'SSL_CERT_DIR'],
 ]);
 
-/** The environment of a process that runs customers' models: no pepper, and nothing else that it does not need. */
+/** The environment of a process that runs customers' models: without the pepper and other variables it does not need. */
 export function workerEnvironment(environment: Environment = process.env): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).filter(
@@ -143,8 +139,8 @@ export function workerEnvironment(environment: Environment = process.env): Recor
 }
 
 /**
- * Turns off what ONNX Runtime reports to its maker: the file names, graph names and hashes of models, and how often they
- * run. It reads the environment itself, when the first session of a process is made.
+ * Turns off ONNX Runtime's telemetry, which sends file names, graph names, hashes and run counts of models to Microsoft.
+ * ONNX Runtime reads this variable when a process makes its first session.
  */
 export function silenceOnnxRuntime(): void {
   process.env.ORT_DISABLE_TELEMETRY = '1';
@@ -158,11 +154,11 @@ class Reader {
     return value === undefined || value === '' ? fallback : value;
   }
 
-  integer(name: string, fallback: number, least: number, most: number): number {
+  integer(name: string, fallback: number, min: number, max: number): number {
     const text = this.text(name, String(fallback));
     const value = Number(text);
-    if (/^-?\d+$/.test(text) && value >= least && value <= most) return value;
-    throw new ConfigError(`${name} must be a whole number from ${least} to ${most}, but is "${text}"`);
+    if (/^-?\d+$/.test(text) && value >= min && value <= max) return value;
+    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}, but is "${text}"`);
   }
 
   choice<const Choice extends string>(name: string, choices: readonly [Choice, ...Choice[]]): Choice {
@@ -178,13 +174,13 @@ class Reader {
     throw new ConfigError(`${name} must be ${description}, but is "${text}"`);
   }
 
-  /** The message does not show the address: it may hold a password. */
-  url(name: string, { protocols, isRight, form }: AddressKind): string | undefined {
+  /** The error does not show the address: it may contain a password. */
+  url(name: string, { protocols, isValid, form }: AddressKind): string | undefined {
     const text = this.text(name, '');
     if (text === '') return undefined;
     if (!protocols.some((protocol) => text.startsWith(protocol)))
       throw new ConfigError(`${name} must be an address that starts with ${protocols.join(' or ')}`);
-    if (isRight(text)) return text;
+    if (isValid(text)) return text;
     throw new ConfigError(`${name} cannot be read: it must be ${form}`);
   }
 
@@ -195,10 +191,10 @@ class Reader {
     return entries.filter((entry) => {
       if (entry === '') return false;
       const [address = '', bits] = entry.split('/');
-      const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-      if (most > 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= most))) return true;
+      const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+      if (maxBits > 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= maxBits))) return true;
       throw new ConfigError(
-        `${name} must be addresses or ranges such as 10.0.0.0/8, with commas, but has "${entry}"`,
+        `${name} must be addresses or ranges such as 10.0.0.0/8, separated by commas, but has "${entry}"`,
       );
     });
   }
@@ -207,10 +203,10 @@ class Reader {
     const pepper = this.text('KEY_PEPPER', '');
     if (pepper.trim().length >= 16) return pepper;
     if (pepper !== '')
-      throw new ConfigError('KEY_PEPPER must have at least 16 characters, without spaces at its ends');
+      throw new ConfigError('KEY_PEPPER must have at least 16 characters, not counting spaces at its ends');
     if (mongoUrl === undefined || isOnThisMachine(mongoUrl)) return developmentPepper;
     throw new ConfigError(
-      'KEY_PEPPER must be set: API keys are stored as hashes made with it (16 characters or more)',
+      'KEY_PEPPER must be set to 16 or more characters: API keys are stored as hashes made with it',
     );
   }
 }

@@ -1,27 +1,27 @@
-/** Milliseconds of a day; UTC has no others that matter here. */
+/** Ms of a UTC day. */
 export const dayMs = 24 * 60 * 60 * 1000;
 
-/** The number of the UTC day that an instant lies in, counted from 1970-01-01. */
+/** The number of the UTC day of an instant (Unix ms), counted from 1970-01-01. */
 export const dayNumber = (atMs: number): number => Math.floor(atMs / dayMs);
 
-/** Midnight at which a day begins, in ms. */
+/** The UTC midnight at which a numbered day begins, Unix ms. */
 export const dayStartMs = (day: number): number => day * dayMs;
 
-/** A day as `YYYY-MM-DD`. */
+/** A numbered day as `YYYY-MM-DD`. */
 export const dayText = (day: number): string => new Date(dayStartMs(day)).toISOString().slice(0, 10);
 
 const form =
   /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
-/** The years from which an instant may be; what names another is a mistake. */
+/** The accepted years; any other is taken for a typing error. */
 export const firstYear = 1970;
 export const lastYear = 2100;
 const earliestMs = Date.UTC(firstYear, 0, 1);
 const afterLatestMs = Date.UTC(lastYear + 1, 0, 1);
 
 /**
- * The instant that a text names: an ISO 8601 date (midnight UTC), or date and time (UTC unless it names a zone, by
- * hours and minutes or, as PostgreSQL writes it, by hours alone).
- * @returns undefined when it is no such text, no day of the calendar, or outside the years 1970 to 2100
+ * Parses an ISO 8601 date (midnight UTC), or a date and time. Without a zone the time is UTC. A zone has hours and
+ * minutes or, as PostgreSQL writes it, only hours.
+ * @returns undefined for any other text, for a day that the calendar does not have, and outside the years 1970 to 2100
  */
 export function isoInstant(text: string): Date | undefined {
   const match = form.exec(text);
@@ -38,14 +38,14 @@ export function isoInstant(text: string): Date | undefined {
 }
 
 /**
- * Days that a conversion may lie ahead of now: twice the usual horizon, so that a grade can be rehearsed
- * (`leadscore validation run --as-of`). What lies further ahead is a mistake, such as another year.
+ * Maximum days from now to a future conversion: twice the usual horizon, so that a grade can be rehearsed
+ * (`leadscore validation run --as-of`). A later date is taken for a typing error, such as a wrong year.
  */
 export const maxDaysAhead = 180;
 
 /**
- * Whether an outcome tells of a conversion that lies too far ahead. Of a lead that has not converted any date will do: it
- * makes no difference to a grade, and CRMs have the day on which they expect an open deal to close.
+ * Whether an outcome's conversion lies too far in the future. A lead that has not converted may have any date: grades
+ * ignore it, and CRMs send the expected closing day of an open deal.
  * @param nowMs by the service's clock
  */
 export const isTooFarAhead = (

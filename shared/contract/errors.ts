@@ -1,6 +1,6 @@
 /**
- * The one table of errors. A caller branches on `code`; `status` is what HTTP carries; `retryable` says whether the same
- * call may pass later without anybody changing anything; `meaning` and `remedy` are what the docs page shows.
+ * The table of all API errors. Callers branch on `code`. `status` is the HTTP status. `retryable` means that the same
+ * call may succeed later without any change. The docs page shows `meaning` and `remedy`.
  * Codes are frozen: new ones may be added, existing ones never change.
  */
 interface ErrorEntry {
@@ -18,7 +18,7 @@ export const errorTable = {
     retryable: false,
     meaning: 'The key is missing, malformed, revoked or unknown.',
     remedy:
-      'Send "Authorization: Bearer <API_KEY>" with a key that is in use. A lost secret cannot be shown again: make another key.',
+      'Send "Authorization: Bearer <API_KEY>" with an active key. A lost secret cannot be shown again: create another key.',
   },
   rateLimited: {
     code: 'rate_limited',
@@ -30,15 +30,15 @@ export const errorTable = {
     remedy:
       'Wait for the seconds in Retry-After, then send the call again. Up to 1000 records fit into one call.',
   },
-  /** The body cannot be read: syntax, encoding, types. */
+  /** The body cannot be parsed: syntax, encoding, types. */
   unreadableRequest: {
     code: 'bad_request',
     status: 422,
     retryable: false,
     meaning: 'The request cannot be read: its content type, encoding, syntax or types are wrong.',
-    remedy: 'Mend what the message names, then send the call again.',
+    remedy: 'Correct the problem that the message names, then send the call again.',
   },
-  /** The body was read and is refused: too large, empty, or a record that cannot be featurized. */
+  /** The body was parsed and is refused: too large, empty, or a record that cannot be featurized. */
   refusedRequest: {
     code: 'bad_request',
     status: 400,
@@ -46,7 +46,7 @@ export const errorTable = {
     meaning:
       'The request was read and is refused: no records, too many bytes or values, or a record the model could not featurize.',
     remedy:
-      'Mend the records that the message names, then send the call again. Nothing of the call was counted.',
+      'Correct the records that the message names, then send the call again. No record of the call was counted.',
   },
   recordLimitExceeded: {
     code: 'record_limit_exceeded',
@@ -98,14 +98,14 @@ export const errorTable = {
     code: 'not_found',
     status: 404,
     retryable: false,
-    meaning: 'There is nothing at this path, or nothing is known of what it names.',
+    meaning: 'The path does not exist, or no data is stored under the identifier in it.',
     remedy: 'Check the path and the identifier in it.',
   },
   methodNotAllowed: {
     code: 'method_not_allowed',
     status: 405,
     retryable: false,
-    meaning: 'The path exists but not with this method.',
+    meaning: 'The path exists, but not with this method.',
     remedy: 'Use one of the methods in the Allow header.',
   },
   gone: {
@@ -114,31 +114,30 @@ export const errorTable = {
     retryable: false,
     meaning: 'This unversioned alias has been switched off.',
     remedy:
-      'Send the call to the same path under /v1; the probability is called conversion_likelihood there.',
+      'Send the call to the same path under /v1, where the probability is called conversion_likelihood.',
   },
   internalError: {
     code: 'internal_error',
     status: 500,
     retryable: true,
     meaning: 'An unexpected error on the server. The call was not counted.',
-    remedy: 'Safe to retry with backoff; quote the X-Request-Id when you report it.',
+    remedy: 'Retry with back-off. Quote the X-Request-Id when you report the error.',
   },
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorName = keyof typeof errorTable;
 
 export interface ApiErrorOptions {
-  /** Seconds for the Retry-After header. */
+  /** Value of the Retry-After header, seconds. */
   readonly retryAfterSeconds?: number;
-  /** Members that the reply carries beside `error`, such as `validation`. */
+  /** Further members of the body beside `error`, such as `validation`. */
   readonly beside?: Readonly<Record<string, unknown>>;
-  /** Headers that the reply carries. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the log says and the caller does not read. */
+  /** Logged, not sent to the caller. */
   readonly cause?: unknown;
 }
 
-/** An answer other than 200: an entry of the error table and the sentence that the caller reads. */
+/** An error reply: an entry of the error table, and the message for the caller. */
 export class ApiError extends Error {
   readonly entry: ErrorEntry;
 
@@ -153,7 +152,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The `message` of anything that was thrown. */
+/** The message of any thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

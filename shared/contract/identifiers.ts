@@ -14,20 +14,19 @@ export function randomBase62(length: number): string {
   return text;
 }
 
-/** A new public identifier: `org_…`, `key_…`, `mdl_…`. */
+/** A new public identifier: `org_…`, `key_…` or `mdl_…`. */
 export const newId = (prefix: 'org' | 'key' | 'mdl'): string => `${prefix}_${randomBase62(16)}`;
 
 const randomBytesOfId = 10;
-/** Randomness is drawn for so many ids at once: drawn for one, it costs more than twenty times as much an id. */
-const idsOfDraw = 256;
+const idsPerDraw = 256; // a draw for one id costs more than 20 times as much per id
 
 /**
- * Makes call ids: 26 characters, ordered by the time that is passed, unique across gateways (80 random bits), and
- * ascending within one generator even when the clock stands still or steps back. The form is that of a ULID.
+ * Makes call ids in the form of a ULID: 26 characters, ordered by the given time, unique across gateways (80 random
+ * bits). Ids of one generator ascend even when the clock stops or steps back.
  */
 export function callIdGenerator(): (nowMs: number) => string {
   const randomness = new Uint8Array(randomBytesOfId);
-  const drawn = new Uint8Array(idsOfDraw * randomBytesOfId);
+  const drawn = new Uint8Array(idsPerDraw * randomBytesOfId);
   let used = drawn.length;
   let lastMs = -1;
   return (nowMs) => {
@@ -39,7 +38,7 @@ export function callIdGenerator(): (nowMs: number) => string {
       }
       randomness.set(drawn.subarray(used, used + randomBytesOfId));
       used += randomBytesOfId;
-      // The top bit is kept clear so that counting up within one millisecond cannot overflow.
+      // A clear top bit keeps increments within one millisecond from overflowing.
       randomness[0] = (randomness[0] ?? 0) & 0x7f;
     } else {
       increment(randomness);
@@ -49,12 +48,12 @@ export function callIdGenerator(): (nowMs: number) => string {
 }
 
 /**
- * By how much a call's id may be older than the date of its records. The two are made together, but in what was recorded
- * before that was so, the id had been made before the body arrived.
+ * Max ms by which a call's id may be older than the date of its records. Both are made together now; earlier releases
+ * made the id before the body arrived.
  */
 export const maxArrivalMs = 11 * 60 * 1000;
 
-/** The text that is smaller than every call id made at an instant or later, and larger than all before it. */
+/** The text that is smaller than every call id of `atMs` or later, and larger than every earlier one. */
 export const callIdFloor = (atMs: number): string => timePart(Math.max(0, atMs));
 
 function increment(bytes: Uint8Array): void {
@@ -75,7 +74,7 @@ function timePart(atMs: number): string {
   return text;
 }
 
-/** Five bytes make eight characters of five bits. */
+/** Encodes bytes as characters of five bits each. */
 function randomPart(bytes: Uint8Array): string {
   let text = '';
   let buffer = 0;

@@ -1,32 +1,29 @@
-/** Characters of a crm_id at most. */
+/** Max characters of a crm_id. */
 export const maxCrmId = 255;
 
-/** Whether a text can be a crm_id: no longer than that, without NUL or half of a surrogate pair. */
+/** Whether a text can be a crm_id: up to `maxCrmId` characters, no NUL, no lone surrogate. */
 export const isCrmId = (text: string): boolean =>
   !isLongerThan(text, maxCrmId) && !text.includes('\0') && text.isWellFormed();
 
 /**
- * A field name without regard to case, spaces, `_` and `-`: "Lead Source", "lead_source" and "LEADSOURCE" are one.
- * @param name a field name of a manifest or a key of a record
+ * Folds a field name of a manifest or a key of a record: case, spaces, `_` and `-` do not count. "Lead Source",
+ * "lead_source" and "LEADSOURCE" fold to the same text.
  */
 export function foldFieldName(name: string): string {
   return foldedText(name).replace(/[\s_-]+/g, '');
 }
 
-/**
- * Whether a text has more characters (code points, as in JSON Schema) than `most`. A text that is far longer is not looked
- * through.
- */
-export const isLongerThan = (text: string, most: number): boolean =>
-  text.length > most && (text.length > 2 * most || [...text].length > most);
+/** Whether a text has more than `max` characters (code points, as in JSON Schema). Counts them only when needed. */
+export const isLongerThan = (text: string, max: number): boolean =>
+  text.length > max && (text.length > 2 * max || [...text].length > max);
 
 const space = 32;
 const lastPrintable = 126;
-/** NFKC puts the marks of a letter in order, which takes the square of their number; no language has as many (UAX 15, 13). */
+/** NFKC sorts a letter's marks in quadratic time. No language uses more than 30 (UAX 15, section 13). */
 const marksBeyondThirty = /(\p{M}{30})\p{M}+/gu;
 
 /**
- * A text as values are compared: NFKC, trimmed, runs of white space as one space. Of the marks of a letter, thirty count.
+ * The form in which values are compared: NFKC, trimmed, runs of white space as one space, at most 30 marks a letter.
  * @param text any string, lone surrogates included
  */
 function normalText(text: string): string {
@@ -35,14 +32,14 @@ function normalText(text: string): string {
 }
 
 /**
- * `normalText` without regard to case. Upper case comes first so that "straße" and "STRASSE" are one text.
+ * `normalText`, case folded. Upper case comes first, so that "straße" and "STRASSE" fold to the same text.
  * @param text any string, lone surrogates included
  */
 export function foldedText(text: string): string {
   return normalText(text).toUpperCase().toLowerCase();
 }
 
-/** Words of printable ASCII with one space between them. A loop: a pattern would overflow its stack on megabytes. */
+/** Whether a text is words of printable ASCII with single spaces. A loop: a regular expression overflows on megabytes. */
 function isAlreadyNormal(text: string): boolean {
   let afterSpace = true;
   for (let index = 0; index < text.length; index += 1) {

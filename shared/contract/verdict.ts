@@ -9,7 +9,7 @@ export const validationStates = [
 ] as const;
 export type ValidationState = (typeof validationStates)[number];
 
-/** The gates, in the order in which they are tried. */
+/** The gates, in the order of their evaluation. */
 export const validationGates = [
   'predictions_recorded',
   'cohort_reconciles',
@@ -20,53 +20,53 @@ export const validationGates = [
 ] as const;
 export type FailingGate = (typeof validationGates)[number];
 
-/** V1Validation: what a caller reads. */
+/** V1Validation: the verdict in a reply. */
 export interface Verdict {
   readonly state: ValidationState;
   readonly failing_gate: FailingGate | null;
-  /** One sentence that names the state and the gate. */
+  /** One sentence with the state and the gate. */
   readonly summary: string;
 }
 
-/** How one gate stands in a grade; a gate behind one that did not clear is not reached. */
+/** The state of one gate in a grade. Gates after the first that did not clear are `not_reached`. */
 export type GateState = 'cleared' | 'too_early' | 'failed' | 'not_reached';
 
-/** One gate of a grade, as it is stored and shown. */
+/** One gate of a grade, as stored and shown. */
 export interface GateResult {
   readonly gate: FailingGate;
   readonly state: GateState;
-  /** What the gate goes by: counts, rates, p values, and what is required of them. */
+  /** The gate's inputs: counts, rates, p values and their thresholds. */
   readonly figures: Readonly<Record<string, number>>;
-  /** What is still needed, or what is wrong; absent when the gate cleared or was not reached. */
+  /** The missing or wrong input; absent when the gate cleared or was not reached. */
   readonly needs?: string;
 }
 
-/** What became of the matured records of one score band that outcome data names. */
+/** Conversions among the matured records of one score band that have an outcome. */
 export interface BandRate {
   /** Such as `0-19`. */
   readonly scores: string;
   readonly records: number;
   readonly conversions: number;
-  /** Conversions by records, with its 95 % interval (Wilson), 0 to 1; 0 and 0 to 1 where there are no records. */
+  /** Conversions / records with its 95 % Wilson interval, 0 to 1. Without records: rate 0, interval 0 to 1. */
   readonly rate: number;
   readonly low: number;
   readonly high: number;
 }
 
-/** The score bands by which models are graded, lowest first. A prediction's `band` is an index of this list. */
+/** The score bands by which models are graded, lowest first. A prediction's `band` is an index into this list. */
 export const bandScores = ['0-19', '20-39', '40-59', '60-79', '80-100'] as const;
 
-/** Cohort records that the first gate asks for. */
+/** Cohort records that the first gate requires. */
 export const requiredPredictions = 200;
 
-/** The verdict on timing models. */
+/** The verdict on timing models, which are not graded. */
 export const notApplicable: Verdict = {
   state: 'not_applicable',
   failing_gate: null,
   summary: 'Not applicable: timing models are not graded by the forward-cohort gates.',
 };
 
-/** The verdict when the real one cannot be read, or is too old to claim anything. */
+/** The verdict when the stored one cannot be read or is too old. */
 export const unresolved: Verdict = {
   state: 'unresolved',
   failing_gate: null,
@@ -80,5 +80,5 @@ export const notYetGraded: Verdict = {
   summary: `Too early to grade at predictions_recorded: this model has not been graded yet; ${requiredPredictions} predictions are required.`,
 };
 
-/** Whether the deploy policy `block` lets a model with this verdict score. */
+/** Whether a model with this verdict may score under the deploy policy `block`. */
 export const isCleared = ({ state }: Verdict): boolean => state === 'passed' || state === 'not_applicable';

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- expire-old.lua: of some leads, drops what was noted before an instant, and that a model has not scored them. Runs even when
--- memory is full.
+-- expire-old.lua: drops the entries of some leads that are older than a limit; entries without a score count as old.
+-- Runs even when memory is full.
 --
--- KEYS[1] hash of the newest scores of a model
--- ARGV[1] the id that is smaller than all that stay   ARGV[2..] crm_ids
+-- KEYS[1] hash of the latest scores under a model
+-- ARGV[1] the smallest id that stays   ARGV[2..] crm_ids
 --
--- returns how many were dropped
+-- returns the number of dropped entries
 
 local entries = redis.call('HMGET', KEYS[1], unpack(ARGV, 2))
 local old = {}

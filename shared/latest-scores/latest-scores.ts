@@ -1,31 +1,42 @@
 import { callIdFloor, randomBase62 } from '../contract/identifiers.js';
 import type { Redis } from '../redis/connect.js';
-import { latestScoresKey } from '../redis/keys.js';
+import { latestScoresKey, type UsageCounter } from '../redis/keys.js';
 import { integerReply, luaCommand, stringsReply } from '../redis/lua-command.js';
 import type { LatestPrediction } from '../store/calls/lead-lookup.js';
 
-/** The newest score of a lead under a model: null when it has none, undefined when Redis does not know. */
+/** TTL of a model's latest scores after the last settled call, ms. */
+export const latestTtlMs = 7 * 24 * 60 * 60 * 1_000;
+
+/** Max leads of one model in Redis, at about 120 bytes each. For further leads, MongoDB is asked. */
+export const maxLatestLeads = 500_000;
+
+/** The latest score of a lead under a model: null when it has none, undefined when Redis does not know. */
 export type KnownScore = { readonly id: string; readonly score: number } | null | undefined;
 
-/** What Redis knows of some leads under one model. */
+/** Latest scores of some leads under one model. */
 export interface LatestUnderModel {
   readonly modelId: string;
-  /** Of each crm_id that was asked for; empty when nothing is known. */
+  /** One entry a crm_id; empty when Redis knows none. */
   readonly scores: readonly KnownScore[];
-  /** For `fill`. */
+  /** For `fill`, and for `ScoredLeads`. */
   readonly epoch: string;
 }
 
 /**
- * The newest score of each lead, in Redis: settling a call notes what it scored (`settle.lua`), so that no later call need
- * ask MongoDB. What is here is true; what is missing here, MongoDB knows. Given up as a whole where that cannot be kept up:
- * when Redis has restarted, when a recorded call was settled by another than its gateway or taken back, when a lead is
- * erased.
+ * Cache of the latest score of each lead, in Redis. Settling a call stores its scores (`settle.lua`), so that later calls
+ * need not ask MongoDB. An entry is never older than the last settled call; MongoDB knows what is missing.
+ *
+ * All entries of a model are dropped:
+ * - when Redis has restarted;
+ * - when another process than its gateway settled a recorded call;
+ * - when a recorded call is voided.
+ *
+ * When a lead is erased, its entry is dropped and the epoch changes. Calls and look-ups from before a change of the epoch
+ * store nothing afterwards.
  */
 export class LatestScores {
   private readonly readLatest;
   private readonly fillLatest;
-  private readonly eraseLatest;
   private readonly forgetLeadNow;
 
   constructor(private readonly redis: Redis) {
@@ -37,10 +48,6 @@ export class LatestScores {
       file: 'shared/latest-scores/fill-scores.lua',
       reply: integerReply,
     });
-    this.eraseLatest = luaCommand(redis, {
-      file: 'shared/latest-scores/erase-lead.lua',
-      reply: integerReply,
-    });
     this.forgetLeadNow = luaCommand(redis, {
       file: 'shared/latest-scores/forget-lead.lua',
       reply: integerReply,
@@ -48,8 +55,8 @@ export class LatestScores {
   }
 
   /**
-   * The newest scores of leads, under each of some models.
-   * @throws what Redis or the connection fails with, also when its memory is full
+   * Reads the latest scores of leads under some models.
+   * @throws the error of Redis or of the connection, also when memory is full
    */
   async read(query: {
     readonly organisationId: string;
@@ -68,9 +75,9 @@ export class LatestScores {
   }
 
   /**
-   * Notes what MongoDB says of leads that Redis did not know.
-   * @param found.generation as it was read before MongoDB was asked
-   * @param found.crmIds the leads that MongoDB was asked for; those that are not in `newest` have no score
+   * Stores the result of a look-up in MongoDB, for leads that Redis did not know.
+   * @param found.epoch as read before the look-up
+   * @param found.crmIds the leads of the look-up; a lead that is not in `latest` has no score
    */
   async fill(found: {
     readonly organisationId: string;
@@ -89,28 +96,10 @@ export class LatestScores {
   }
 
   /**
-   * Forgets a lead, after its predictions were erased; a call from before that is still to be settled does not bring it back.
-   * @param lead.modelIds all models of the organisation, deleted ones too
-   * @param lead.nowMs the instant of the erasure, by the clock that call ids are made with
-   */
-  async erase(lead: {
-    readonly organisationId: string;
-    readonly modelIds: readonly string[];
-    readonly crmId: string;
-    readonly nowMs: number;
-  }): Promise<void> {
-    const { organisationId, modelIds, crmId, nowMs } = lead;
-    if (modelIds.length === 0) return;
-    await this.eraseLatest({
-      keys: modelIds.map((modelId) => latestScoresKey(organisationId, modelId)),
-      args: [randomBase62(12), latestTtlMs, crmId, `${callIdFloor(nowMs + 1)} `],
-    });
-  }
-
-  /**
-   * Drops what is left of a lead that was erased, when the calls from before have ended: its mark, and with it its crm_id.
-   * @param lead.modelIds all models of the organisation, deleted ones too
-   * @param lead.atMs the instant of the erasure; what later calls have scored stays
+   * Drops an erased lead's entries. Runs twice: when its predictions have been erased, and again a lease later, after the
+   * second erasure of what calls recorded that were in flight.
+   * @param lead.modelIds all models of the organisation, also deleted ones
+   * @param lead.atMs the instant of the erasure, by the clock of call ids; entries of later calls stay
    */
   async forgetLead(lead: {
     readonly organisationId: string;
@@ -126,23 +115,74 @@ export class LatestScores {
     });
   }
 
-  /** Gives up what is known under some models; the next calls ask MongoDB. */
+  /** Drops all entries of some models; the next calls ask MongoDB. */
   async forget(organisationId: string, modelIds: readonly string[]): Promise<void> {
     if (modelIds.length === 0) return;
     await this.redis.unlink(...modelIds.map((modelId) => latestScoresKey(organisationId, modelId)));
   }
 }
 
-/** Of a lead that was erased, Redis does not know what calls have left that were under way then: MongoDB is asked. */
+/** Parses an entry of a hash; read-scores.lua defines its forms. */
 function knownScore(entry: string): KnownScore {
   if (entry === '-') return null;
-  const space = entry.indexOf(' ');
-  if (space < 0 || space === entry.length - 1) return undefined;
-  return { id: entry.slice(0, space), score: Number(entry.slice(space + 1)) };
+  const [id = '', score] = entry.split(' ');
+  return score ? { id, score: Number(score) } : undefined;
 }
 
-/** How long the newest scores of a model are kept after the last call that was settled, in ms. */
-export const latestTtlMs = 7 * 24 * 60 * 60 * 1_000;
+/** Scores of one call: one entry a row. */
+export interface ScoredLeads {
+  readonly modelId: string;
+  readonly crmIds: readonly (string | null)[];
+  readonly scores: readonly number[];
+  /** Epoch under which the previous scores were read; empty when it is unknown. */
+  readonly epoch: string;
+}
 
-/** Leads of one model whose newest score is kept, some 120 bytes each; of further ones MongoDB is asked. */
-export const maxLatestLeads = 500_000;
+/** Max rows of a note with several calls: Lua takes a limited number of arguments at once. */
+const maxNoteRows = 1_000;
+
+interface SettledCall {
+  readonly counter: Pick<UsageCounter, 'organisationId'>;
+  readonly latest?: ScoredLeads | undefined;
+}
+
+/** Scores of some calls of one command under one model and epoch. */
+interface Note {
+  readonly key: string;
+  readonly epoch: string;
+  /** For each call, its index in the command (from 1) and its number of rows. */
+  readonly spans: number[];
+  readonly scored: ScoredLeads[];
+  rows: number;
+}
+
+/** The key and the four arguments of each note of `settle.lua`, when it settles these calls. */
+export function notesOf(
+  calls: readonly SettledCall[],
+): readonly { readonly key: string; readonly args: string[] }[] {
+  const notes: Note[] = [];
+  for (const [index, { counter, latest }] of calls.entries()) {
+    if (latest === undefined) continue;
+    const rows = latest.scores.length;
+    const epoch = withoutVersion(latest.epoch);
+    const key = latestScoresKey(counter.organisationId, latest.modelId);
+    const isOpen = (note: Note) =>
+      note.key === key && note.epoch === epoch && note.rows + rows <= maxNoteRows;
+    let note = notes.find(isOpen);
+    if (note === undefined) {
+      note = { key, epoch, spans: [], scored: [], rows: 0 };
+      notes.push(note);
+    }
+    note.spans.push(index + 1, rows);
+    note.scored.push(latest);
+    note.rows += rows;
+  }
+  return notes.map(({ key, epoch, spans, scored }) => {
+    const crmIds = scored.flatMap((leads) => leads.crmIds);
+    const scores = scored.flatMap((leads) => leads.scores);
+    return { key, args: [epoch, ...[spans, crmIds, scores].map((list) => JSON.stringify(list))] };
+  });
+}
+
+/** Only look-ups depend on the version; see read-scores.lua. */
+const withoutVersion = (epoch: string): string => epoch.slice(0, Math.max(0, epoch.lastIndexOf(' ')));

@@ -1,64 +1,69 @@
 import type { Manifest } from '../bundle/manifest/manifest.js';
-import { cutFilledList, cutList, cutValue } from '../contract/text-limits.js';
 import { foldFieldName } from '../contract/texts.js';
-import { type Cell, cutTexts, isAbsent, isLongText, packCell } from './cells.js';
+import {
+  type Cell,
+  cutFilledList,
+  cutList,
+  cutTexts,
+  cutValue,
+  isAbsent,
+  isLongText,
+  packCell,
+} from './cells.js';
 
 /**
- * The fields that a model knows, as slots: one for each distinct pair of a field and its aliases among the
- * features, in the order of first appearance, then one for the recency guard's field when no feature reads it.
- * Gateway and worker compile the same slots from the same manifest, so that a record travels as an array of cells.
+ * A model's fields as slots. Each distinct pair of a field and its aliases among the features has one, in the order of
+ * first appearance. The recency guard's field follows when no feature reads it. Gateway and worker compile the same slots
+ * from the same manifest, so a record travels as an array of cells.
  */
 export interface KnownFields {
-  /** The field of each slot; a name appears twice when two features give the same field different aliases. */
+  /** The field of each slot. A name appears twice when two features give one field different aliases. */
   readonly slotNames: readonly string[];
   readonly slotCount: number;
-  /** Slots below this one are read by features; a slot beyond them is the recency guard's alone. */
+  /** Features read the slots below this one; only the recency guard reads the slot after them. */
   readonly scoredSlotCount: number;
-  /** The slot that each feature of the manifest reads. */
+  /** The slot of each feature of the manifest. */
   readonly slotOfFeature: readonly number[];
   readonly recencySlot: number | undefined;
   /**
-   * The cells of a record, by slot. A slot takes the key that is exactly its field, else the first that folds to
-   * it, else the first that folds to one of its aliases; one key may feed several slots. A text that no feature of the slot
-   * could read for its length is cut to one that none can read either.
-   * @param record a parsed JSON object; keys such as `__proto__` are ordinary when they are its own
+   * The cells of a record, by slot. A slot takes the best matching key: equal to its field, else folding to it, else
+   * folding to an alias; among equals the first. One key may feed several slots. A text too long for every feature of the
+   * slot is cut, and stays too long.
+   * @param record a parsed JSON object; own keys such as `__proto__` are ordinary
    */
   pack(record: Readonly<Record<string, unknown>>): Cell[];
-  /** The key of a record that feeds a field, as `pack` would take it; undefined when none does. */
+  /** The key from which `pack` would take a field; undefined when there is no such key. */
   keyOf(record: Readonly<Record<string, unknown>>, field: string): string | undefined;
   /**
-   * Fills the slots that were not sent with the cells of an earlier prediction; a sent null stays.
-   * @param cells of `pack`, changed in place
-   * @returns whether anything was filled
+   * Fills the slots that were not sent with the cells of an earlier prediction. A sent null stays.
+   * @param options.cells of `pack`, changed in place
+   * @returns whether a slot was filled
    */
   mergeStored(options: { readonly cells: Cell[]; readonly stored: StoredFields }): boolean;
 }
 
-/** The cells of an earlier prediction: `slots` of this very manifest, or `cells` under the `names` of another. */
+/** The cells of an earlier prediction: `slots` of the same manifest, or `cells` under the `names` of another. */
 export type StoredFields =
   | { readonly slots: readonly Cell[] }
   | { readonly names: readonly string[]; readonly cells: readonly Cell[] };
 
-/** A slot that a key may feed, and how well it matches. */
+/** A slot that a key may feed, and the rank of the match. */
 interface Target {
   readonly slot: number;
   readonly rank: number;
 }
 
-/** How a key matches a slot; a higher rank wins. */
+/** Ranks of a match; the highest wins. */
 const rankOf = { alias: 1, folded: 2, exact: 3, taken: 4 } as const;
 
 const noTargets: readonly Target[] = [];
-/** Callers may send endlessly many names; a cache that reaches this size is emptied. */
-const cachedKeys = 10_000;
-const longestCachedKey = 256;
-/** A longer key is compared as it is: names have at most 255 characters, and to fold megabytes holds up every other call. */
-const longestFoldedKey = 512;
+/** The cache is emptied at this size: callers may send any number of names. */
+const maxCachedKeys = 10_000;
+const maxCachedKeyLength = 256;
+/** A longer key only matches exactly. Field names have up to 255 characters; folding megabytes would delay other calls. */
+const maxFoldedKeyLength = 512;
 
-/**
- * Compiles a manifest's slots.
- * @param manifest a checked manifest; only its features and its recency guard are read
- */
+/** Compiles the slots of a checked manifest. */
 export function compileKnownFields(manifest: Pick<Manifest, 'features' | 'recency'>): KnownFields {
   const slots: { field: string; aliases: readonly string[] }[] = [];
   const slotByPair = new Map<string, number>();
@@ -92,9 +97,9 @@ class CompiledFields implements KnownFields {
   private readonly aliases = new Map<string, number[]>();
   private readonly targets = new Map<string, readonly Target[]>();
   private readonly noCells: readonly Cell[];
-  /** Slots that some feature reads several values from. */
+  /** Slots from which a feature reads several values. */
   private readonly listSlots: ReadonlySet<number>;
-  /** How well each slot of the record in hand is matched so far. */
+  /** The best rank so far for each slot of the current record. */
   private readonly ranks: Uint8Array;
 
   constructor(shape: {
@@ -186,7 +191,7 @@ class CompiledFields implements KnownFields {
     return filled;
   }
 
-  /** A stored cell, which an earlier release or another model may have kept longer than this one does. */
+  /** Cuts a stored cell: an earlier release or another model may have stored longer texts. */
   private filled(cell: Cell, slot: number, asList: (text: string) => string): Cell {
     if (isLongText(cell)) return this.cut(cell, slot, asList);
     return Array.isArray(cell) ? cutTexts(cell) : cell;
@@ -197,7 +202,7 @@ class CompiledFields implements KnownFields {
   }
 
   private resolve(key: string): readonly Target[] {
-    const folded = key.length <= longestFoldedKey ? foldFieldName(key) : undefined;
+    const folded = key.length <= maxFoldedKeyLength ? foldFieldName(key) : undefined;
     const best = new Map<number, number>();
     if (folded !== undefined) {
       for (const slot of this.aliases.get(folded) ?? []) best.set(slot, rankOf.alias);
@@ -205,8 +210,8 @@ class CompiledFields implements KnownFields {
     }
     for (const slot of this.exact.get(key) ?? []) best.set(slot, rankOf.exact);
     const targets = best.size === 0 ? noTargets : Array.from(best, ([slot, rank]) => ({ slot, rank }));
-    if (key.length <= longestCachedKey) {
-      if (this.targets.size >= cachedKeys) this.targets.clear();
+    if (key.length <= maxCachedKeyLength) {
+      if (this.targets.size >= maxCachedKeys) this.targets.clear();
       this.targets.set(key, targets);
     }
     return targets;

@@ -2,25 +2,25 @@ import { Queue } from 'bullmq';
 import type { Redis } from '../redis/connect.js';
 import { queuePrefix } from '../redis/keys.js';
 
-/** The lane on which models are graded: of its own, so that a long grade delays neither a score nor the sweep. */
+/** The queue of grading jobs. A queue of its own: a long grade must delay neither scores nor the sweep. */
 export const gradingQueueName = 'grading';
 
-/** Every job of that lane, by its name. */
+/** The jobs of the grading queue, by name. */
 export interface GradingJobs {
-  /** Find the versions whose grade is due, and grade them. */
+  /** Finds the versions whose grade is due, and grades them. */
   readonly 'find-due': Record<string, never>;
-  /** Grade the models of an organisation: outcomes were imported. */
+  /** Grades the models of an organisation after an import of outcomes. */
   readonly 'grade-organisation': { readonly organisationId: string };
-  /** Grade one version of a model. */
+  /** Grades one version of a model. */
   readonly 'grade-version': { readonly modelId: string; readonly version: string };
 }
 
-/** A job as it lies in the queue. */
+/** A job in the queue. */
 export type GradingJob = {
   readonly [Name in keyof GradingJobs]: { readonly name: Name; readonly data: GradingJobs[Name] };
 }[keyof GradingJobs];
 
-/** How jobs are kept: nothing is left of one that is done, a little of those that failed. */
+/** BullMQ options: completed jobs are removed, the last 100 failed ones kept. */
 export const gradingJobOptions = {
   removeOnComplete: true,
   removeOnFail: { count: 100 },
@@ -29,8 +29,8 @@ export const gradingJobOptions = {
 } as const;
 
 /**
- * Asks the worker pools to grade an organisation's models soon. Asked twice before it has begun, it is done once.
- * @throws what Redis says
+ * Queues a grade of an organisation's models, unless one is queued already.
+ * @throws the error of Redis
  */
 export async function requestGrading(redis: Redis, organisationId: string): Promise<void> {
   const queue = new Queue(gradingQueueName, { connection: redis, prefix: queuePrefix });

@@ -7,13 +7,13 @@ export interface AdminServerOptions {
   readonly host: string;
   readonly port: number;
   readonly registry: Registry;
-  /** Whether the process can do its work now; a reason when it cannot. */
+  /** The reason why the process cannot do its work now; undefined when it can. */
   readonly readiness: () => Promise<string | undefined>;
 }
 
 const text = 'text/plain; charset=utf-8';
 
-/** A registry of metrics with those of Node itself. */
+/** A registry with Node's own metrics. */
 export function createMetrics(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -21,15 +21,15 @@ export function createMetrics(): Registry {
 }
 
 /**
- * Serves `/healthz` (the process lives), `/readyz` (it can do its work) and `/metrics` (Prometheus) for operators.
- * @throws Error naming the address when it is taken
+ * Serves operators `/healthz` (the process lives), `/readyz` (it can do its work) and `/metrics` (Prometheus).
+ * @throws Error that names the address when the server cannot listen on it
  */
 export async function startAdminServer(
   options: AdminServerOptions,
 ): Promise<Stoppable & { readonly port: number }> {
   const server = createServer((request, response) => {
     void respond(request.url ?? '/', options)
-      // What a collector throws must end neither the process nor the wait of whoever asks.
+      // A collector that throws must neither end the process nor leave the request unanswered.
       .catch((error: unknown) => ({ status: 500, type: text, body: `${messageOf(error)}\n` }))
       .then(({ status, type, body }) => {
         response.writeHead(status, { 'content-type': type }).end(body);
@@ -48,7 +48,7 @@ export async function startAdminServer(
   };
 }
 
-/** Listens; the error says which address cannot be listened on. */
+/** Listens on an address. @throws Error that names the address and says what to check */
 export async function listen(server: Server, host: string, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {

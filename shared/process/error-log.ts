@@ -3,12 +3,12 @@ import type { Logger } from './logger.js';
 
 const repeatEveryMs = 30_000;
 
-/** Takes down an error that may come many times a second for as long as a server is away. */
+/** Logs an error that may repeat many times a second while a server is away. */
 export type NoteError = (error: Error) => void;
 
 /**
- * Warns of an error when it comes first, then every half a minute with how often it has come.
- * @param fields that each line has beside the error's message
+ * Makes a throttled log: the first error at once, then at most one line in 30 s with the number of errors since the last.
+ * @param fields further fields of each line
  */
 export function errorLog(
   logger: Pick<Logger, 'warn'>,
@@ -27,7 +27,7 @@ export function errorLog(
   };
 }
 
-/** Logs that a connection to Redis fails, not each time that it does, and that it is there again. */
+/** Logs failures of a Redis connection, throttled, and its return. */
 export function logConnection(redis: Redis, name: string, logger: Logger): void {
   const fields = { connection: name };
   let note = errorLog(logger, 'redis connection error', fields);

@@ -1,16 +1,32 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
-import type { Logger } from './logger.js';
+import { ConfigError } from '../config/config.js';
+import { createLogger, type Logger } from './logger.js';
 
-/** Something that was started and must be stopped. */
+/**
+ * Reads the settings of a main process. On a ConfigError, logs one line and ends the process with 1.
+ * @param name the process's name in its log
+ */
+export function readSettings<Settings>(name: string, read: () => Settings): Settings {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    createLogger('info', name).fatal(`could not start: ${error.message}`);
+    return process.exit(1);
+  }
+}
+
+/** A part of the process that must be stopped before its end. */
 export interface Stoppable {
   readonly name: string;
   stop(): Promise<void>;
 }
 
 /**
- * Holds what a process has started, and stops it in reverse order, once.
- * On SIGTERM, SIGINT or SIGHUP it stops everything and ends the process with 0; the same signal again, or `hardLimitMs`,
- * ends it with 1. (A terminal's Ctrl-C reaches parent and children; the parent's SIGTERM that follows is not a second one.)
+ * Stops the parts of a process once, in the reverse order of their start.
+ * SIGTERM, SIGINT and SIGHUP stop all parts and end the process with 0. The same signal again ends it at once with 1, and
+ * so does `hardLimitMs`. A different signal does not: Ctrl-C in a terminal reaches parent and child, and the parent then
+ * sends SIGTERM as well.
  */
 export class Lifecycle {
   private readonly started: Stoppable[] = [];
@@ -21,13 +37,13 @@ export class Lifecycle {
     private readonly hardLimitMs = 30_000,
   ) {}
 
-  /** Adds what to stop later; things stop in the reverse order of this. Returns what was added. */
+  /** Adds a part to stop later, and returns it. */
   add<Part extends Stoppable>(part: Part): Part {
     this.started.push(part);
     return part;
   }
 
-  /** As `add`, for a function. */
+  /** Adds a function to run at the stop. */
   onStop(name: string, stop: () => Promise<void>): void {
     this.add({ name, stop });
   }
@@ -37,17 +53,17 @@ export class Lifecycle {
     return this.stopping !== undefined;
   }
 
-  /** Stops everything; a part that fails to stop is logged and does not keep the others from stopping. */
+  /** Stops all parts. The failure of one is logged and does not keep the others from stopping. */
   stop(): Promise<void> {
     this.stopping ??= this.stopInReverse();
     return this.stopping;
   }
 
-  /** Listens for SIGTERM, SIGINT, and SIGHUP, which comes when a terminal is closed. */
+  /** Listens for SIGTERM, SIGINT, and SIGHUP, which the kernel sends when the terminal is closed. */
   listenForSignals(): void {
     const received = new Set<NodeJS.Signals>();
     const end = (signal: NodeJS.Signals) => {
-      // Not on SIGHUP alone: a child gets its parent's SIGTERM when the terminal of both is closed.
+      // On every signal, not only SIGHUP: a child gets its parent's SIGTERM when their terminal is closed.
       leaveClosedTerminal();
       if (received.has(signal)) process.exit(1);
       received.add(signal);
@@ -62,7 +78,7 @@ export class Lifecycle {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end);
   }
 
-  /** A process that was started by another one of ours stops when that one has gone, however it went. */
+  /** Stops this process when the parent that forked it ends, even by SIGKILL. */
   followParent(): void {
     if (process.send !== undefined) process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   }
@@ -73,15 +89,15 @@ export class Lifecycle {
         await part.stop();
         this.logger.debug({ part: part.name }, 'stopped');
       } catch (error) {
-        this.logger.error({ part: part.name, error }, 'could not be stopped cleanly');
+        this.logger.error({ part: part.name, error }, 'part could not be stopped');
       }
     }
   }
 }
 
 /**
- * Puts nothing in the place of a terminal that has been closed: Node crashes at its end over a standard input that is no more.
- * (What is logged there is lost in any case; see logger.ts.)
+ * Replaces a closed terminal by /dev/null. Otherwise Node crashes at exit when it resets standard input.
+ * Log lines to a closed terminal are lost in any case; see logger.ts.
  */
 function leaveClosedTerminal(): void {
   for (const descriptor of [0, 1, 2]) {
@@ -90,7 +106,7 @@ function leaveClosedTerminal(): void {
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EIO')) continue;
       closeSync(descriptor);
-      // What is opened gets the lowest descriptor that is free.
+      // A new file gets the lowest free descriptor: the one just closed.
       openSync('/dev/null', 'r+');
     }
   }

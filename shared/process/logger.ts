@@ -3,15 +3,15 @@ import { type Logger, pino } from 'pino';
 import { withoutSecrets } from '../contract/api-key.js';
 
 const standardOutput = 1;
-/** For a reader that is slow, where somebody has made the pipe to it one that does not wait by itself. */
+/** How long one line waits for a slow reader of a non-blocking pipe. */
 const maxWaitMs = 100;
 const retryMs = 5;
 
 /**
- * Standard output, for the log. What cannot be written, because the disk is full, or the terminal or the reader has gone, is
- * lost: it must neither end a process nor hold it up, as pino's own output does, which tries for ever when the process ends.
+ * The log's output. A line that cannot be written (full disk, closed terminal, no reader) is dropped. It must neither end
+ * nor block the process; pino's own output retries for ever when the process ends.
  */
-export const logOutput = {
+const logOutput = {
   write(line: string): void {
     let rest: Uint8Array = Buffer.from(line);
     let waitedMs = 0;
@@ -33,10 +33,9 @@ const isBusy = (error: unknown): boolean =>
 export type { Logger } from 'pino';
 
 /**
- * A logger that writes one JSON object a line to standard output. API keys, bodies and field values are never handed to
- * it; what is cut out here is a second fence, for those that slip in with an error: anything that looks like a key, and
- * what is in the headers that carry one.
- * @param process what this process is: `gateway`, `pool`, `worker`
+ * A logger that writes one JSON object a line to standard output. Callers never log API keys, bodies or field values.
+ * As a second defence, it redacts texts that look like a key and the headers that carry one: an error may contain them.
+ * @param process `gateway`, `pool`, `worker` or `start`
  */
 export const createLogger = (level: string, process: string): Logger =>
   pino(
@@ -57,7 +56,7 @@ export const createLogger = (level: string, process: string): Logger =>
 
 const maxCauses = 5;
 
-/** What a log says of an error: its kind, message, code and where it was thrown, and the same of its causes. */
+/** The loggable form of an error: kind, message, code, five lines of stack, and up to five causes. */
 function describeError(thrown: unknown, depth = 0): unknown {
   if (!(thrown instanceof Error)) return thrown;
   return {

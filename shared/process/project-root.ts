@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The absolute path of a file that ships with the project but is not TypeScript (Lua scripts, the demo's bundle).
- * Compiled code lives under `dist/`, so the root is looked for upwards: the first folder with a `package.json`.
- * @param relativePath path from the project's root, with forward slashes
- * @throws Error when no project root is found above this module
+ * The absolute path of a shipped file that is not TypeScript (Lua scripts, the demo's bundle).
+ * Compiled code runs below `dist/`, so this looks upwards for the first folder with a `package.json`.
+ * @param relativePath from the project's root, with forward slashes
+ * @throws Error when no folder above this module has a `package.json`
  */
 export function projectFile(relativePath: string): string {
   let directory = dirname(fileURLToPath(import.meta.url));

@@ -1,6 +1,5 @@
 import { Batcher } from '../async/batcher.js';
-import { notesOf, type ScoredLeads } from '../latest-scores/call-notes.js';
-import { latestTtlMs, maxLatestLeads } from '../latest-scores/latest-scores.js';
+import { latestTtlMs, maxLatestLeads, notesOf, type ScoredLeads } from '../latest-scores/latest-scores.js';
 import type { Redis } from '../redis/connect.js';
 import {
   callKey,
@@ -33,17 +32,17 @@ interface ReserveCall extends CallOfCounter {
 }
 
 /**
- * Names what each Lua command of the quota takes; each script's head is its contract. All of them may be sent twice. What is
- * reserved on a counter in one turn of the event loop is sent together, and what is settled too.
+ * The quota's Lua scripts as typed commands. Each script's head is its contract. All commands are idempotent. Reserves of
+ * one counter in one turn of the event loop share a script call, and so do settles.
  */
 export interface QuotaCommands {
-  /** `deadlineRedisMs` is the Redis time after which the command must not hold anything any more. */
+  /** @param call `deadlineRedisMs` is the Redis time after which the script must not hold records */
   reserve(call: ReserveCall): Promise<QuotaReply>;
-  /** `newest`: what becomes the newest scores of its leads. */
+  /** @param call `latest` become the latest scores of their leads */
   settle(call: SettleCall): Promise<QuotaReply>;
-  /** `recountLater`: for whoever cannot be sure that the call will never be recorded. */
+  /** @param call `recountLater` requests a recount, for a caller that cannot rule out a later commit of the call */
   release(call: CallOfCounter & { readonly recountLater?: boolean }): Promise<QuotaReply>;
-  /** `records` is left out while more batches of `calls` are to come. */
+  /** @param batch `records` is undefined until the last batch of `calls` */
   restore(batch: {
     readonly counter: UsageCounter;
     readonly token: string;
@@ -52,7 +51,7 @@ export interface QuotaCommands {
     readonly records?: number;
     readonly calls: readonly RecordedCall[];
   }): Promise<QuotaReply>;
-  /** Has what ends from now on noted, for `keepMs` at most. */
+  /** Lists the calls that end from now on, for `keepMs` at most. */
   beginRecount(begin: {
     readonly counter: UsageCounter;
     readonly token: string;
@@ -61,26 +60,26 @@ export interface QuotaCommands {
   recount(count: {
     readonly counter: UsageCounter;
     readonly token: string;
-    /** The ledger's sum, with what had ended since. */
+    /** The ledger's sum, corrected by the first `entries` of the list. */
     readonly records: number;
-    /** How many entries of what has ended since are in `records`, and what was settled by these. */
+    /** Entries of the list of ended calls that `records` includes, and the records that those settled. */
     readonly entries: number;
     readonly settledRecords: number;
     readonly mayBeHeld: readonly RecordedCall[];
   }): Promise<QuotaReply>;
   read(counter: UsageCounter): Promise<QuotaReply>;
-  /** Ids of at most `limit` calls whose lease has run out. */
+  /** Ids of up to `limit` calls whose lease has expired. */
   expiredLeases(counter: UsageCounter, limit: number): Promise<string[]>;
 }
 
-/** Reads the quota's scripts and makes commands of them on a connection. */
+/** Reads the quota's scripts and makes commands of them. */
 export function quotaCommands(redis: Redis): QuotaCommands {
   const command = (name: string) =>
     luaCommand(redis, { file: `shared/quota/lua/${name}.lua`, reply: quotaReply });
-  const ofGroup = (name: string) =>
+  const batchCommand = (name: string) =>
     luaCommand(redis, { file: `shared/quota/lua/${name}.lua`, reply: quotaReplies, atOnce: true });
-  const reserve = ofGroup('reserve');
-  const settle = ofGroup('settle');
+  const reserve = batchCommand('reserve');
+  const settle = batchCommand('settle');
   const reserves = new Batcher<ReserveCall, QuotaReply>({
     run: (calls, { counter, leaseMs }) =>
       reserve({
@@ -141,7 +140,7 @@ export function quotaCommands(redis: Redis): QuotaCommands {
   };
 }
 
-/** Calls of one key may share a command. */
+/** Calls with the same key may share a script call. */
 const batchKey = ({ counter, leaseMs }: CallOfCounter): string => `${usageKey(counter)} ${leaseMs}`;
 
 const callKeys = (
@@ -149,7 +148,7 @@ const callKeys = (
   calls: readonly { readonly callId: string }[],
 ): readonly string[] => calls.map(({ callId }) => callKey(organisationId, callId));
 
-/** What ending calls touches. */
+/** Keys of scripts that end calls. */
 const endingKeys = (
   counter: UsageCounter,
   calls: readonly { readonly callId: string }[],
@@ -168,18 +167,18 @@ const counterKeys = (counter: UsageCounter): string[] => [
 
 function quotaReply(raw: unknown): QuotaReply {
   const [reply] = quotaReplies(raw);
-  if (reply === undefined) throw new TypeError('A quota script answered nothing');
+  if (reply === undefined) throw new TypeError('a quota script returned no reply');
   return reply;
 }
 
-/** Reads code, used and leased of each call, in turn. */
+/** Parses code, used and leased of each call, in turn. */
 function quotaReplies(raw: unknown): QuotaReply[] {
   const numbers = integersReply(raw);
   const replies: QuotaReply[] = [];
   for (let start = 0; start < numbers.length; start += numbersOfReply) {
     const [code, used, leased] = numbers.slice(start, start + numbersOfReply);
     if (code === undefined || used === undefined || leased === undefined)
-      throw new TypeError('A quota script answered with fewer than three numbers for a call');
+      throw new TypeError('a quota script returned fewer than three numbers for a call');
     replies.push({ code, used, leased });
   }
   return replies;

@@ -1,36 +1,38 @@
-import type { UsageCounter } from '../redis/keys.js';
+import type { Redis } from '../redis/connect.js';
+import { activeCountersKey, type UsageCounter } from '../redis/keys.js';
+import { integerReply, type LuaCommand, luaCommand, sendAtOnce } from '../redis/lua-command.js';
 import { quotaCode } from './codes.js';
 import type { QuotaCommands } from './commands.js';
 import type { LedgerView } from './ledger-view.js';
 
-/** A lease lasts three deadlines of the slowest endpoint, so that it cannot end while its call may still be recorded. */
+/** The length of a lease: three deadlines of the slower endpoint, so that a call cannot be recorded after its lease. */
 export const leaseMsOf = (config: {
   readonly requestTimeoutMs: number;
   readonly webhookTimeoutMs: number;
 }): number => 3 * Math.max(config.requestTimeoutMs, config.webhookTimeoutMs);
 
-/** In leases: how far back a call may have been recorded and still be about to settle. */
+/** Max age, in leases, of a recorded call that may still be settled. */
 const recentLeases = 2;
 
-/** The span of recent calls that a counter taken from the ledger has to know one by one, in ms. */
+/** Ms for which a rebuilt counter must know recorded calls one by one. */
 export const recentMs = (leaseMs: number): number => recentLeases * leaseMs;
 
 const leasesPerBatch = 500;
 
-/** Told of recorded calls that are about to be settled without what they scored. */
+/** Runs before recorded calls are settled without their scores. */
 export type BeforeSettling = (counter: UsageCounter, callIds: readonly string[]) => Promise<void>;
 
-/** How many leases were ended, and how. */
-export interface EndedLeases {
+/** Counts of ended leases. */
+interface EndedLeases {
   readonly settled: number;
   readonly released: number;
 }
 
 /**
- * Ends the leases of one counter that have run out: settled when the ledger has the call, released when it has not. Before
- * it is released, a call is fenced: a commit of it that is still under way, as in a database that was frozen, then fails.
- * Where a transaction was in the way of that, the recount that each release asks for finds what came of it.
- * @throws what Redis or the ledger fails with; leases that were not looked at stay
+ * Ends the expired leases of one counter: settles calls that are in the ledger, and releases the others. A call is fenced
+ * before its release, so that a commit still under way, as in a frozen database, fails. An open transaction may get in the
+ * way of the fence; the recount that each release requests then corrects the counter.
+ * @throws the error of Redis or of the ledger; the remaining leases stay
  */
 export async function endExpiredLeases(
   counter: UsageCounter,
@@ -62,4 +64,76 @@ export async function endExpiredLeases(
     );
     if (callIds.length < leasesPerBatch) return ended;
   }
+}
+
+const markAgainAfterMs = 60_000;
+const maxMarkedCounters = 10_000;
+
+/** A counter that may have leases. `score` is the Redis ms of its last mark, as Redis formats it. */
+export interface ActiveCounter {
+  readonly counter: UsageCounter;
+  readonly score: string;
+}
+
+/** The list of counters that may have leases. The sweep reads it. */
+export class ActiveCounters {
+  /** When this process marked each counter last, in Redis ms. */
+  private readonly markedAtMs = new Map<string, number>();
+  private readonly dropIdle: LuaCommand<number>;
+
+  constructor(private readonly redis: Redis) {
+    this.dropIdle = luaCommand(redis, {
+      file: 'shared/quota/lua/drop-idle-counter.lua',
+      reply: integerReply,
+    });
+  }
+
+  /**
+   * Marks a counter as active, unless this process did so in the last minute. Sends the command before it returns, so that
+   * a reserve sent next on the same connection arrives after it.
+   * @param atRedisMs now or a little later, such as the call's deadline, by Redis time
+   */
+  async note(counter: UsageCounter, atRedisMs: number): Promise<void> {
+    const member = memberOf(counter);
+    const markedAtMs = this.markedAtMs.get(member);
+    if (markedAtMs !== undefined && Math.abs(atRedisMs - markedAtMs) < markAgainAfterMs) return;
+    if (this.markedAtMs.size >= maxMarkedCounters) this.markedAtMs.clear();
+    this.markedAtMs.set(member, atRedisMs);
+    try {
+      await sendAtOnce(this.redis, 'zadd', [activeCountersKey, 'GT', atRedisMs, member]);
+    } catch (error) {
+      this.markedAtMs.delete(member);
+      throw error;
+    }
+  }
+
+  /** Marks a counter as active also when this process did so just before: the list may have been lost since. */
+  async markActive(counter: UsageCounter, atRedisMs: number): Promise<void> {
+    this.markedAtMs.delete(memberOf(counter));
+    await this.note(counter, atRedisMs);
+  }
+
+  async list(): Promise<ActiveCounter[]> {
+    const flat = await this.redis.zrange(activeCountersKey, 0, '-1', 'WITHSCORES');
+    const activeCounters: ActiveCounter[] = [];
+    for (let index = 0; index + 1 < flat.length; index += 2) {
+      const counter = counterOf(flat[index] ?? '');
+      if (counter) activeCounters.push({ counter, score: flat[index + 1] ?? '' });
+    }
+    return activeCounters;
+  }
+
+  /** Takes a counter off the list, unless it was marked again since the list was read. */
+  async drop({ counter, score }: ActiveCounter): Promise<void> {
+    await this.dropIdle({ keys: [activeCountersKey], args: [memberOf(counter), score] });
+  }
+}
+
+const memberOf = ({ organisationId, bucket, month }: UsageCounter): string =>
+  `${organisationId} ${bucket} ${month}`;
+
+function counterOf(member: string): UsageCounter | undefined {
+  const [organisationId, bucket, month] = member.split(' ');
+  if (organisationId === undefined || month === undefined) return undefined;
+  return bucket === 'live' || bucket === 'test' ? { organisationId, bucket, month } : undefined;
 }

@@ -1,10 +1,10 @@
 import { withTimeout } from '../async/timeouts.js';
-import type { ScoredLeads } from '../latest-scores/call-notes.js';
+import type { ScoredLeads } from '../latest-scores/latest-scores.js';
 import { type Clock, machineClock } from '../process/clock.js';
 import type { Redis } from '../redis/connect.js';
 import { redisNowMs } from '../redis/info.js';
 import type { UsageCounter } from '../redis/keys.js';
-import { ActiveCounters } from './active-counters.js';
+
 import {
   QuotaError,
   QuotaLeaseLost,
@@ -15,18 +15,18 @@ import {
   quotaError,
 } from './codes.js';
 import { type QuotaCommands, quotaCommands } from './commands.js';
-import { CounterLocks } from './counter-lock.js';
-import { CounterRebuild } from './counter-rebuild.js';
-import { recountCounter } from './counter-recount.js';
-import type { LedgerView } from './ledger-view.js';
 
-/** Records of one counter: settled, and held by calls under way. */
+import { ActiveCounters } from './leases.js';
+import type { LedgerView } from './ledger-view.js';
+import { CounterLocks, CounterRebuild, recountCounter } from './reconcile.js';
+
+/** Records of one counter: settled, and held by calls in flight. */
 export interface Usage {
   readonly used: number;
   readonly leased: number;
 }
 
-/** What a call holds; `used` and `leased` include it. */
+/** Records held by a call. `used` and `leased` include them. */
 export interface Reservation extends Usage {
   readonly counter: UsageCounter;
   readonly callId: string;
@@ -36,19 +36,23 @@ export interface Reservation extends Usage {
 export interface QuotaDeps {
   readonly redis: Redis;
   readonly ledger: LedgerView;
-  /** How long a call holds its records when nobody ends it; longer than a call's deadline. */
+  /** Ms for which a call holds its records unless it is settled or released; longer than a call's deadline. */
   readonly leaseMs: number;
   /** The service's clock, which dates the ledger's rows. */
   readonly clock?: Clock;
+  /** TTL of a dead process's lock on a counter, ms; see `CounterLocks`. */
+  readonly lockMs?: number;
+  /** Max ms of a rebuild; see `CounterRebuild`. */
+  readonly maxRebuildMs?: number;
 }
 
 const maxRebuilds = 5;
 const waitForRebuildMs = 5_000;
 
 /**
- * The monthly quota: records are held, then settled or released, each exactly once per call id.
- * Everything lives in Redis and is restored from the ledger when Redis does not know it. Any number of processes may
- * share a counter; a command may be sent twice, late, or never be answered.
+ * The monthly quota. A call's records are held, then settled or released, each exactly once per call id.
+ * Counters are in Redis, and are rebuilt from the ledger when Redis does not know them. Any number of processes may share a
+ * counter. Commands may arrive twice, late, or without a reply.
  */
 export class Quota {
   readonly commands: QuotaCommands;
@@ -60,22 +64,23 @@ export class Quota {
   private readonly locks: CounterLocks;
   private readonly rebuilds: CounterRebuild;
 
-  constructor({ redis, ledger, leaseMs, clock = machineClock() }: QuotaDeps) {
+  constructor({ redis, ledger, leaseMs, clock = machineClock(), lockMs, ...options }: QuotaDeps) {
     this.commands = quotaCommands(redis);
     this.activeCounters = new ActiveCounters(redis);
     this.leaseMs = leaseMs;
     this.redis = redis;
     this.ledger = ledger;
     this.clock = clock;
-    this.locks = new CounterLocks(redis);
-    this.rebuilds = new CounterRebuild({ ...this.rooms(), activeCounters: this.activeCounters });
+    this.locks = new CounterLocks(redis, lockMs);
+    this.rebuilds = new CounterRebuild({ ...this.deps(), ...options, activeCounters: this.activeCounters });
   }
 
   /**
-   * Holds records for a call, all or none, so that `used + leased` never passes `stop`. One round trip as a rule.
-   * @param call `deadlineRedisMs` is the Redis time after which nothing may be held any more
-   * @throws QuotaWouldCrossStop, QuotaTooLate, QuotaCallEnded, QuotaUnavailable. After the last three the call id is
-   * spent, and what it may hold is given back here (by the sweep, where that does not get through).
+   * Holds all records of a call, or none, so that `used + leased` never exceeds `stop`. One round trip, unless the counter
+   * must be rebuilt.
+   * @param call `deadlineRedisMs` is the Redis time after which no records may be held
+   * @throws QuotaWouldCrossStop, QuotaTooLate, QuotaCallEnded, QuotaUnavailable. After the last three the call id cannot be
+   * used again. Records that it may hold are released here, or by the sweep if that fails.
    */
   async reserve(call: {
     readonly counter: UsageCounter;
@@ -87,10 +92,11 @@ export class Quota {
     const { counter, callId, records, deadlineRedisMs } = call;
     try {
       const reserve = async (): Promise<QuotaReply> => {
-        const noted = this.activeCounters.note(counter, deadlineRedisMs);
+        // Sent first: the sweep must know the counter before it has a lease.
+        const marked = this.activeCounters.note(counter, deadlineRedisMs);
         const [reply] = await Promise.all([
           this.commands.reserve({ ...call, leaseMs: this.leaseMs }),
-          noted, // sent first
+          marked,
         ]);
         return reply;
       };
@@ -105,12 +111,12 @@ export class Quota {
   }
 
   /**
-   * Turns what a recorded call holds into usage; again for the same call changes nothing.
-   * @param how.stop of whoever is yet to be answered. A counter that was lost twice while the call ran was restored with its
-   * row and with those of calls that had got its room meanwhile: where it is past the stop by that, the call has to give way
-   * @param how.newest what the call scored, where it becomes the newest scores of its leads (see LatestScores)
-   * @throws QuotaLeaseLost when the call is not counted and never will be: its row has to be taken back.
-   * @throws QuotaUnavailable when it is not known what happened: the row stays, and the sweep settles the call
+   * Turns the records held by a recorded call into usage. Idempotent.
+   * @param how.stop the hard stop, for a call that is not answered yet. When a counter was lost twice while the call ran, it
+   * may have been rebuilt with this call and with others that got its records. Above the stop, this call must give way.
+   * @param how.latest becomes the latest scores of the call's leads (see LatestScores)
+   * @throws QuotaLeaseLost when the call is not counted and never will be: its row must be voided
+   * @throws QuotaUnavailable when the outcome is unknown: the row stays, and the sweep settles the call
    */
   async settle(
     counter: UsageCounter,
@@ -121,15 +127,15 @@ export class Quota {
     const settle = () => this.commands.settle({ counter, callId, leaseMs: this.leaseMs, latest });
     const { code, used, leased } = await this.onKnownCounter(counter, settle);
     if (code === quotaCode.alreadyDone && used > stop)
-      throw new QuotaLeaseLost('The room of the call was given to others while Redis was emptied');
+      throw new QuotaLeaseLost("the call's records were given to other calls while Redis was emptied");
     return { used, leased };
   }
 
   /**
-   * Gives back what a call holds. Only for a call that is not in the ledger: after a commit whose outcome is unknown,
-   * leave the lease to the sweep, or remove the row first.
-   * @returns false when the call had been settled: its counter will be taken from the ledger again within two leases
-   * @throws QuotaUnavailable when Redis does not answer; the sweep then does it
+   * Releases the records held by a call. Only for a call that is not in the ledger. After a commit with an unknown outcome,
+   * leave the lease to the sweep, or void the row first.
+   * @returns false when the call had been settled: a recount within two leases corrects the counter
+   * @throws QuotaUnavailable when Redis does not answer; the sweep then releases the call
    */
   async release(counter: UsageCounter, callId: string): Promise<boolean> {
     const reply = await orUnavailable(this.commands.release({ counter, callId, leaseMs: this.leaseMs }));
@@ -137,8 +143,8 @@ export class Quota {
   }
 
   /**
-   * Usage of a counter as of now.
-   * @throws QuotaUnavailable
+   * The current usage of a counter.
+   * @throws QuotaUnavailable when Redis or the ledger does not answer
    */
   async usage(counter: UsageCounter): Promise<Usage> {
     const read = async (): Promise<QuotaReply> => {
@@ -150,15 +156,15 @@ export class Quota {
   }
 
   /**
-   * Takes a counter from the ledger again, while it is in use. For the sweep and for operators; see `recountCounter`.
-   * @returns whether it was done
+   * Sets a counter in use from the ledger. For the sweep and for operators; see `recountCounter`.
+   * @returns whether the counter was set
    * @throws QuotaUnavailable when Redis or the ledger does not answer
    */
   recount(counter: UsageCounter): Promise<boolean> {
-    return orUnavailable(recountCounter(counter, this.rooms()));
+    return orUnavailable(recountCounter(counter, this.deps()));
   }
 
-  private rooms() {
+  private deps() {
     return {
       redis: this.redis,
       commands: this.commands,
@@ -169,7 +175,7 @@ export class Quota {
     };
   }
 
-  /** Sends a command; restores the counter and sends it again where Redis does not know the counter. */
+  /** Sends a command. Rebuilds a counter that Redis does not know, and sends the command again. */
   private async onKnownCounter(
     counter: UsageCounter,
     command: () => Promise<QuotaReply>,
@@ -180,18 +186,18 @@ export class Quota {
       if (reply.code > 0) return reply;
       if (reply.code !== quotaCode.unknownCounter || rebuilds === maxRebuilds) throw quotaError(reply);
       const limitMs = await orUnavailable(waitMs());
-      const tooLate = () => new QuotaTooLate('The usage counter was not restored in time');
+      const tooLate = () => new QuotaTooLate('the usage counter was not restored in time');
       await orUnavailable(withTimeout(limitMs, this.rebuilds.rebuild(counter), tooLate));
     }
   }
 }
 
-/** Gives what `work` gives; what it fails with becomes the cause of a QuotaUnavailable. */
+/** Wraps errors other than QuotaError in a QuotaUnavailable. */
 async function orUnavailable<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (cause) {
     if (cause instanceof QuotaError) throw cause;
-    throw new QuotaUnavailable('The usage counter cannot be reached', { cause });
+    throw new QuotaUnavailable('the usage counter cannot be reached', { cause });
   }
 }

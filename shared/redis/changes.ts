@@ -1,22 +1,22 @@
 import type { Redis } from 'ioredis';
 import { changesChannel } from './keys.js';
 
-/** What changed: gateways and workers forget what they remember of it at once, instead of seconds later. */
+/** A change of stored data: gateways and workers invalidate their caches on it instead of seconds later. */
 export interface Change {
   readonly kind: 'key' | 'organisation' | 'model' | 'validation';
-  /** Hash of the key, or the id of the rest. */
+  /** Hash of the key; the id for the other kinds. */
   readonly id: string;
 }
 
-/** Tells every process about a change. Resolves when Redis has it. */
+/** Publishes a change to all processes. Resolves when Redis has it. */
 export async function publishChange(redis: Redis, change: Change): Promise<void> {
   await redis.publish(changesChannel, JSON.stringify(change));
 }
 
 /**
- * Listens for changes on a connection of its own.
- * @param onChange called for each change
- * @param onGap called whenever changes may have been missed: after each (re)connection
+ * Subscribes to changes, on a dedicated connection.
+ * @param options.onChange runs for each change
+ * @param options.onGap runs after each (re)connection: changes may have been missed
  */
 export async function subscribeToChanges(
   subscriber: Redis,

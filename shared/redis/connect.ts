@@ -1,42 +1,41 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { logConnection } from '../process/error-log.js';
 import type { Logger } from '../process/logger.js';
-import { clusterAddressOf, connectCluster } from './cluster.js';
 
 export type { Redis } from 'ioredis';
 
 export interface RedisConnectionOptions {
   /** `redis:`, `rediss:`, `unix:`, or `redis-cluster:` and `rediss-cluster:` with several hosts. */
   readonly url: string;
-  /** What the connection is for, as Redis's CLIENT LIST shows it. */
+  /** Name of the connection in CLIENT LIST. */
   readonly name: string;
   readonly logger: Logger;
   /**
    * `commands`: a command fails at once while there is no connection, and after `commandTimeoutMs` without a reply.
-   * `blocking`: for connections that wait inside Redis (BullMQ's, reply streams, pub/sub): commands wait for the
-   * connection to come back.
+   * `blocking`: for commands that block inside Redis (BullMQ, reply streams, pub/sub). They wait for a reconnection.
    */
   readonly kind: 'commands' | 'blocking';
   readonly commandTimeoutMs?: number;
-  /** The longest that a command of a `blocking` connection waits inside Redis; BullMQ's ten seconds by default. */
+  /** Max ms for which a command of a `blocking` connection blocks inside Redis; BullMQ's 10 s by default. */
   readonly maxBlockMs?: number;
-  /** Whether commands of one turn of the event loop are written together; not for connections whose order matters. */
+  /** Whether commands of one turn of the event loop share a write. Not for connections whose order matters. */
   readonly pipelined?: boolean;
+  /** Ms for which an overdue reply is still awaited before the connection is replaced; see `connectRedis`. */
+  readonly minPatienceMs?: number;
+  /** Min ms between two reconnections because a server takes no writes. */
+  readonly readOnlyRetryMs?: number;
 }
 
 const maxReconnectDelayMs = 500;
-const readOnlyRetryMs = 5_000;
 const bullmqBlockMs = 10_000;
-/** What is late by this much is not waited for on the same connection any more. */
-const minPatienceMs = 4_000;
 
 /**
- * A connection to Redis that reconnects for ever, quickly, and never makes an `error` event an uncaught exception.
- * Connecting starts at once; await `connectionReady` where a process must not start without Redis.
+ * Opens a connection to Redis. It reconnects for ever, quickly, and an `error` event never becomes an uncaught exception.
+ * Await `connectionReady` in a process that must not start without Redis.
  *
- * One on which nothing comes while a command waits, for twice as long as commands may take or four seconds longer than they
- * may block, is given up for a new one: connections are lost without a sign, and the kernel would wait for a quarter of an
- * hour. One on which no command waits is left alone.
+ * A half-open connection is replaced: one without any data while a command waits. The limit is twice the command timeout
+ * and at least `minPatienceMs`; for a `blocking` connection `minPatienceMs` beyond the block time. The kernel would need
+ * about 15 minutes to notice. A connection without a waiting command is left alone.
  */
 export function connectRedis({
   url,
@@ -46,12 +45,14 @@ export function connectRedis({
   commandTimeoutMs = 2_000,
   maxBlockMs = bullmqBlockMs,
   pipelined = false,
+  minPatienceMs = 4_000,
+  readOnlyRetryMs = 5_000,
 }: RedisConnectionOptions): Redis {
   const shared: RedisOptions = {
     connectionName: name,
     retryStrategy: (attempt) => Math.min(25 * attempt, maxReconnectDelayMs),
     enableReadyCheck: true,
-    reconnectOnError: whereReadOnly(),
+    reconnectOnError: reconnectWhenReadOnly(readOnlyRetryMs),
     connectTimeout: 5_000,
   };
   const perKind: RedisOptions =
@@ -70,18 +71,15 @@ export function connectRedis({
 }
 
 /**
- * A master that was made a replica keeps its connections: a new one finds what has taken its place, if that has happened
- * already; if not, it is looked for again after a while.
+ * Reconnects when a server refuses writes: a demoted master keeps its connections, and a new one finds its successor.
+ * The successor may not be there yet, so a connection tries again every `retryMs`.
  */
-function whereReadOnly(): (error: Error) => boolean {
-  // By the options of each connection, on which this is called: BullMQ makes connections like the one that it is given.
+function reconnectWhenReadOnly(retryMs: number): (error: Error) => boolean {
+  // Keyed by the options object, which is `this`: BullMQ duplicates the connections that it gets.
   const triedMs = new WeakMap<object, number>();
   return function (this: object, { message }: Error): boolean {
     const nowMs = performance.now();
-    if (
-      !message.startsWith('READONLY') ||
-      nowMs - (triedMs.get(this) ?? Number.NEGATIVE_INFINITY) < readOnlyRetryMs
-    )
+    if (!message.startsWith('READONLY') || nowMs - (triedMs.get(this) ?? Number.NEGATIVE_INFINITY) < retryMs)
       return false;
     triedMs.set(this, nowMs);
     return true;
@@ -95,7 +93,10 @@ function connect(url: string, given: RedisOptions): Redis {
   return url.startsWith('unix:') ? new Redis(url.slice('unix:'.length), options) : new Redis(url, options);
 }
 
-/** Resolves when the connection can take commands. Fails with what to check after `timeoutMs`. */
+/**
+ * Resolves when the connection can take commands.
+ * @throws Error after `timeoutMs` that says what to check
+ */
 export async function connectionReady(redis: Redis, timeoutMs = 10_000): Promise<void> {
   if (redis.status === 'ready') return;
   let last: Error | undefined;
@@ -116,21 +117,95 @@ export async function connectionReady(redis: Redis, timeoutMs = 10_000): Promise
   }).finally(() => redis.off('error', failed));
 }
 
-/** With these, Redis answers, and does not let the process in. */
-const notLetIn = /^(WRONGPASS|NOAUTH|NOPERM|ERR (invalid password|AUTH ))/;
+/** Replies with which Redis refuses a user. */
+const accessDenied = /^(WRONGPASS|NOAUTH|NOPERM|ERR (invalid password|AUTH ))/;
 
 /**
- * Why there is no connection to Redis, and what to check.
- * @param last the last error that the connection met; of a cluster, the one that a node gave goes before
+ * The error that says why there is no connection, and what to check.
+ * @param last the connection's last error; for a cluster, the error of a node inside it is used
  */
-export function noConnection(last: Error | undefined): Error {
+function noConnection(last: Error | undefined): Error {
   const cause = last instanceof Error && 'lastNodeError' in last ? last.lastNodeError : last;
   const reason = cause instanceof Error ? cause.message : undefined;
-  if (reason !== undefined && notLetIn.test(reason))
-    return new Error(
-      `Redis did not let this process in: check the user and the password in REDIS_URL (${reason})`,
-      { cause },
-    );
-  const said = reason === undefined ? '' : ` (${reason})`;
-  return new Error(`Redis did not answer: check REDIS_URL, and that the server is running${said}`, { cause });
+  if (reason !== undefined && accessDenied.test(reason))
+    return new Error(`Redis denied access: check the user and the password in REDIS_URL (${reason})`, {
+      cause,
+    });
+  const detail = reason === undefined ? '' : ` (${reason})`;
+  return new Error(`Redis did not answer: check REDIS_URL, and that the server is running${detail}`, {
+    cause,
+  });
+}
+
+const clusterUrl = /^redis(s?)-cluster:\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^@/]+)\/?$/;
+const defaultPort = 6379;
+
+/** The address of a Redis Cluster. */
+interface ClusterAddress {
+  /** Some of the nodes; the client discovers the others. */
+  readonly nodes: readonly { readonly host: string; readonly port: number }[];
+  readonly username?: string;
+  readonly password?: string;
+  readonly tls: boolean;
+}
+
+/**
+ * Parses `redis-cluster://user:password@host:port,host:port` (`rediss-cluster:` for TLS).
+ * @returns undefined for an address of another kind
+ * @throws Error for a malformed address of a cluster
+ */
+export function clusterAddressOf(url: string): ClusterAddress | undefined {
+  if (!/^rediss?-cluster:/.test(url)) return undefined;
+  const [, secure, username = '', password = '', hosts] = clusterUrl.exec(url) ?? [];
+  const nodes = (hosts ?? '').split(',').map((entry) => {
+    const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d+))?$/.exec(entry.trim()) ?? [];
+    const host = bracketed ?? plain;
+    if (host === undefined || Number(port ?? defaultPort) > 65_535)
+      throw new Error('a Redis Cluster address must have the form redis-cluster://host:port,host:port');
+    return { host, port: Number(port ?? defaultPort) };
+  });
+  return {
+    nodes,
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    tls: secure === 's',
+  };
+}
+
+/**
+ * Connects to a cluster. The client has the type of a single Redis, because it takes the same commands and sends each to
+ * the node with its keys. `mastersOf` tells the two apart.
+ */
+function connectCluster(
+  { nodes, username, password, tls }: ClusterAddress,
+  { retryStrategy, enableOfflineQueue, ...shared }: RedisOptions,
+): Redis {
+  const retryDelayMs = (attempt: number) => Number(retryStrategy?.(attempt));
+  const cluster = new Cluster([...nodes], {
+    clusterRetryStrategy: retryDelayMs,
+    ...(enableOfflineQueue === undefined ? {} : { enableOfflineQueue }),
+    // TLS certificates name hosts, not addresses: names must not be resolved here.
+    ...(tls
+      ? {
+          dnsLookup: (address: string, callback: (error: null, address: string) => void) =>
+            callback(null, address),
+        }
+      : {}),
+    redisOptions: {
+      ...shared,
+      ...(username === undefined ? {} : { username }),
+      ...(password === undefined ? {} : { password }),
+      ...(tls ? { tls: {} } : {}),
+      // An automatic pipeline could mix scripts of several slots, which a cluster refuses.
+      enableAutoPipelining: false,
+      replyMapping: 'legacy',
+    },
+  });
+  return cluster as unknown as Redis;
+}
+
+/** The servers that take writes: the single Redis, or each master of a cluster. */
+export function mastersOf(redis: Redis): readonly Redis[] {
+  const maybeCluster: unknown = redis;
+  return maybeCluster instanceof Cluster ? maybeCluster.nodes('master') : [redis];
 }

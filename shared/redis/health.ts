@@ -1,89 +1,94 @@
 import type { Stoppable } from '../process/lifecycle.js';
 import type { Logger } from '../process/logger.js';
-import { UnusableServer } from '../process/start-step.js';
-import { mastersOf } from './cluster.js';
-import type { Redis } from './connect.js';
+import { UnusableServer } from '../process/retry-at-start.js';
+import { mastersOf, type Redis } from './connect.js';
 import { factOf, isRedisRefusal } from './info.js';
 
-const askEveryMs = 1_000;
-/** Redis that has not answered for this long is as good as away. */
-const maxSilenceMs = 3_000;
+export interface RedisHealthOptions {
+  readonly pingEveryMs?: number;
+  /** Ms without a reply after which Redis counts as away. */
+  readonly maxSilenceMs?: number;
+}
 
 /**
- * Asks the server behind a connection once a second whether it is there. A connection that was lost without a sign keeps its
- * status: that nothing is answered tells it, and what is asked makes the connection notice (see `connectRedis`), also one
- * on which nothing else is sent.
+ * Pings the server behind a connection. A half-open connection keeps its status: only a missing reply shows it. The pings
+ * also make an idle connection notice that it is half-open (see `connectRedis`).
  */
 export class RedisHealth implements Stoppable {
-  readonly name = 'redis pulse';
-  /** When what is not answered yet was first asked, in the terms of `performance.now()`. */
+  readonly name = 'redis health';
+  /** When the oldest unanswered ping was sent, by `performance.now()`. */
   private unansweredSinceMs: number | undefined;
-  private isAsking = false;
+  private isPinging = false;
+  private readonly maxSilenceMs: number;
   private readonly timer: NodeJS.Timeout;
-  private readonly answered = (): void => {
+  private readonly onReply = (): void => {
     this.unansweredSinceMs = undefined;
   };
 
-  constructor(private readonly redis: Redis) {
-    this.timer = setInterval(() => void this.ask(), askEveryMs).unref();
-    // A new connection is ready when Redis has answered on it.
-    redis.on('ready', this.answered);
+  constructor(
+    private readonly redis: Redis,
+    { pingEveryMs = 1_000, maxSilenceMs = 3_000 }: RedisHealthOptions = {},
+  ) {
+    this.maxSilenceMs = maxSilenceMs;
+    this.timer = setInterval(() => void this.ping(), pingEveryMs).unref();
+    // A connection becomes ready by a reply of Redis.
+    redis.on('ready', this.onReply);
   }
 
-  /** Why nothing can be asked of Redis now; undefined when it can be. */
+  /** The reason why Redis cannot be used now; undefined when it can. */
   get problem(): string | undefined {
     if (this.redis.status !== 'ready') return 'no connection to Redis';
     const { unansweredSinceMs = Number.POSITIVE_INFINITY } = this;
-    return performance.now() - unansweredSinceMs < maxSilenceMs ? undefined : 'Redis does not answer';
+    return performance.now() - unansweredSinceMs < this.maxSilenceMs ? undefined : 'Redis does not answer';
   }
 
-  /** Asks no more; the connection stays. */
+  /** Stops the pings. The connection stays open. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    this.redis.off('ready', this.answered);
+    this.redis.off('ready', this.onReply);
   }
 
-  private async ask(): Promise<void> {
-    if (this.isAsking) return;
-    this.isAsking = true;
+  private async ping(): Promise<void> {
+    if (this.isPinging) return;
+    this.isPinging = true;
     this.unansweredSinceMs ??= performance.now();
     try {
       await this.redis.ping();
-      this.answered();
+      this.onReply();
     } catch (error) {
-      // To be refused is an answer as well.
-      if (isRedisRefusal(error)) this.answered();
+      // A refusal is a reply as well.
+      if (isRedisRefusal(error)) this.onReply();
     }
-    this.isAsking = false;
+    this.isPinging = false;
   }
 }
 
-const rightPolicy = 'noeviction';
+const requiredPolicy = 'noeviction';
 
 /**
- * Makes sure, at start, that a Redis takes writes, into the database that is named, and keeps what it is given. It is asked by
- * INFO, which managed servers allow where they forbid CONFIG; of one that does not allow it, nothing is known.
- * @throws Unfit saying what to name instead; what the connection fails with
+ * Checks at start that Redis is a master and has the named database. Warns when it may evict keys. Uses INFO, because
+ * managed servers forbid CONFIG; a server that forbids INFO too is accepted unchecked.
+ * @throws UnusableServer that says what to change; the error of the connection
  */
 export async function checkRedis(redis: Redis, logger: Pick<Logger, 'warn'>): Promise<void> {
   const masters = mastersOf(redis);
-  const told = await Promise.all(masters.map(informationOf));
-  const [first = ''] = told;
-  // A cluster's client knows by itself which nodes are masters.
+  const infos = await Promise.all(masters.map(infoOf));
+  const [first = ''] = infos;
+  // A cluster's client only connects to masters for writes.
   if (masters.includes(redis)) {
     requireMaster(first);
     await requireDatabase(redis);
   }
-  const policies = new Set(told.map((information) => factOf(information, 'maxmemory_policy')));
-  const wrong = [...policies].filter((policy) => policy !== undefined && policy !== rightPolicy);
+  const policies = new Set(infos.map((info) => factOf(info, 'maxmemory_policy')));
+  const wrong = [...policies].filter((policy) => policy !== undefined && policy !== requiredPolicy);
   if (wrong.length > 0)
     logger.warn(
       { policy: wrong.join(', ') },
-      `Redis throws away what it holds when it is full: set its maxmemory-policy to ${rightPolicy}`,
+      `Redis evicts keys when it is full: set its maxmemory-policy to ${requiredPolicy}`,
     );
 }
 
-async function informationOf(master: Pick<Redis, 'info'>): Promise<string> {
+async function infoOf(master: Pick<Redis, 'info'>): Promise<string> {
   try {
     return await master.info();
   } catch (error) {
@@ -92,27 +97,24 @@ async function informationOf(master: Pick<Redis, 'info'>): Promise<string> {
   }
 }
 
-function requireMaster(information: string): void {
-  if (factOf(information, 'redis_mode') === 'cluster')
+function requireMaster(info: string): void {
+  if (factOf(info, 'redis_mode') === 'cluster')
     throw new UnusableServer(
       'REDIS_URL names one node of a Redis Cluster: write it as redis-cluster://host:port,host:port',
     );
-  if (factOf(information, 'role') !== 'slave') return;
-  const master = `${factOf(information, 'master_host')}:${factOf(information, 'master_port')}`;
+  if (factOf(info, 'role') !== 'slave') return;
+  const master = `${factOf(info, 'master_host')}:${factOf(info, 'master_port')}`;
   throw new UnusableServer(
-    `REDIS_URL names a Redis that is a read-only replica of ${master}: name the one that takes writes, or an address ` +
-      'that follows it',
+    `REDIS_URL names a read-only replica of ${master}: name the master, or an address that follows it`,
   );
 }
 
-/** A connection whose database is refused works on the first one, and says no more than that there was an error. */
+/** Without this check, a connection whose database is refused would silently use database 0. */
 async function requireDatabase(redis: Redis): Promise<void> {
   const { db = 0 } = redis.options;
   if (db === 0) return;
   await redis.select(db).catch((error: unknown) => {
     if (!isRedisRefusal(error)) throw error;
-    throw new UnusableServer(
-      `REDIS_URL names database ${db}, which Redis does not let this process use (${error.message})`,
-    );
+    throw new UnusableServer(`REDIS_URL names database ${db}, which Redis refuses (${error.message})`);
   });
 }

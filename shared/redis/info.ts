@@ -1,28 +1,26 @@
-import { mastersOf } from './cluster.js';
-import type { Redis } from './connect.js';
+import { mastersOf, type Redis } from './connect.js';
 import { redisRunKey } from './keys.js';
 
-/** The value of a line of what Redis answers to INFO; undefined where there is no such line. */
+/** The value of one line of an INFO reply; undefined when there is no such line. */
 export const factOf = (information: string, name: string): string | undefined =>
   new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(information)?.[1];
 
-/** Whether an error is what Redis answered with, and not that of a connection that broke or of an answer that did not come. */
+/** Whether an error is a reply of Redis, and not a broken connection or a missing reply. */
 export const isRedisRefusal = (error: unknown): error is Error =>
   error instanceof Error && error.name === 'ReplyError';
 
-/** What Redis's own clock says, in ms: the clock of leases, deadlines and windows. */
+/** Unix ms by Redis's clock, which leases, deadlines and rate windows use. */
 export async function redisNowMs(redis: Redis): Promise<number> {
   const [seconds, microseconds] = await redis.time();
   return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
 }
 
 /**
- * When the Redis that answers now took over from another run of it, in Redis ms: after a restart or a failover the last
- * commands of the run before may be lost. 0 for the first run that is seen, and after Redis was emptied: counters are
- * then restored anyway. The run of a cluster is that of all its masters: when one of them restarts or fails over, another
- * run of the whole has begun.
- * @param nowMs Redis time, remembered as the beginning of a run that was not seen before
- * @throws what Redis fails with
+ * The Redis ms at which the current run of Redis was first seen. A restart or a failover begins a new run, and the last
+ * commands of the run before may be lost. In a cluster, the restart or failover of any master begins a new run.
+ * @param nowMs Redis time; stored as the beginning of a run that was not seen before
+ * @returns 0 for the first run, also after Redis was emptied: counters are then restored anyway
+ * @throws the error of Redis
  */
 export async function runBeganMs(redis: Redis, nowMs: number): Promise<number> {
   const runs = await Promise.all(mastersOf(redis).map(runIdOf));
@@ -30,7 +28,7 @@ export async function runBeganMs(redis: Redis, nowMs: number): Promise<number> {
   const [seenRun, beganMs] = ((await redis.get(redisRunKey)) ?? '').split(' ');
   if (seenRun === run) return Number(beganMs);
   const began = seenRun ? nowMs : 0;
-  // Refused while memory is full, when leases must be swept all the same: the next sweep sees the run as new again.
+  // A full Redis refuses this, and leases must be swept even so. The next sweep sees the run as new again.
   await redis.set(redisRunKey, `${run} ${began}`).catch(() => undefined);
   return began;
 }

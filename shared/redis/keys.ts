@@ -1,83 +1,84 @@
 /**
- * Every key that Leadscore keeps in Redis, in one place. Braces are hash tags: keys that one script touches together
- * share a tag, so that all of it works on Redis Cluster.
+ * All Redis keys of Leadscore. Braces are hash tags: the keys of one script share a tag, as Redis Cluster requires.
  */
 
-/** Which of an organisation's two monthly counters a call is metered into. */
+/** The two monthly counters of an organisation: live keys and test keys. */
 export type UsageBucket = 'live' | 'test';
 
-/** What identifies one monthly counter. `month` is `YYYY-MM`, UTC. */
+/** Identifies one monthly counter. `month` is `YYYY-MM`, UTC. */
 export interface UsageCounter {
   readonly organisationId: string;
   readonly bucket: UsageBucket;
   readonly month: string;
 }
 
-/** Prefix of everything that is queued; also BullMQ's key prefix. */
+/** Prefix of all keys of queues; also BullMQ's prefix. */
 export const queuePrefix = '{leadscore}';
 
 /**
- * Hash of one monthly counter: `used` and `leased`, in records; `counted_at`, the Redis ms at which `used` was last taken
- * from the ledger; `recount_at`, the Redis ms from which it should be taken again (absent when nothing asks for it); `run`,
- * the run of Redis in which it was taken from the ledger: in another one it is not believed.
+ * Hash of one monthly counter:
+ * - `used`, `leased`: records.
+ * - `counted_at`: the Redis ms at which `used` was last set from the ledger.
+ * - `recount_at`: the Redis ms from which a recount is due; absent when none is.
+ * - `run`: the run of Redis in which `used` was set from the ledger. In another run the counter is not trusted.
  */
 export const usageKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:usage:${bucket}:${month}`;
 
-/** Sorted set of one counter's open leases: call id, scored by the Redis time in ms at which it expires. */
+/** Sorted set of one counter's open leases: call ids, scored by the Redis ms of their expiry. */
 export const leasesKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:leases:${bucket}:${month}`;
 
-/** List of the calls of one counter that were settled or released since a recount of it began: see begin-recount.lua. */
+/** List of the calls of one counter that were settled or released since its recount began; see begin-recount.lua. */
 export const endedCallsKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:ended:${bucket}:${month}`;
 
-/** String with the state of one call's reservation. */
+/** State of one call's reservation; see reserve.lua. */
 export const callKey = (organisationId: string, callId: string): string =>
   `{${organisationId}}:call:${callId}`;
 
 /**
- * Hash of the newest score of each lead under one model, by crm_id, as far as Redis knows; read-scores.lua says what its
- * entries are. Its field without a name holds its generation.
+ * Hash of the latest scores of leads under one model, by crm_id; read-scores.lua defines its entries. The field without a
+ * name is its epoch.
  */
 export const latestScoresKey = (organisationId: string, modelId: string): string =>
   `{${organisationId}}:latest:${modelId}`;
 
-/** Matches every such key. */
+/** Matches every `latestScoresKey`. */
 export const anyLatestScoresKey = '{*}:latest:*';
 
-/** Lock held by the one process that takes a counter from the ledger: a random token. */
+/** Lock of the process that sets a counter from the ledger; its value is a random token. */
 export const rebuildLockKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:rebuild:${bucket}:${month}`;
 
-/** Sorted set of counters that may hold leases: `organisation bucket month`, scored by when one was last taken, in ms. */
+/** Sorted set of counters that may have leases: `organisation bucket month`, scored by the Redis ms of their last use. */
 export const activeCountersKey = 'leadscore:active-counters';
 
-/** The run of Redis that the sweep saw last: its id, a space, and the Redis ms at which it took over from another (0: not known to have). */
+/** The run of Redis that the sweep saw last: its id, a space, and the Redis ms of its beginning (0 for the first run). */
 export const redisRunKey = 'leadscore:redis-run';
 
-/** Held by the pool that has begun the newest sweep, for as long as no other need begin one. */
+/** Lock of the pool that began the latest sweep; its TTL keeps other pools from beginning one. */
 export const sweepTurnKey = 'leadscore:sweep-turn';
 
-/** The database that this Redis counts for; see shared/redis/owner.ts. */
+/** Id of the database that has claimed this Redis; see shared/redis/owner.ts. */
 export const installationKey = 'leadscore:installation';
 
-/** Sorted set of the accepted calls of one key in its last second, scored by Redis time in microseconds. */
+/** Sorted set of a key's accepted calls in the last second, scored by Redis time in microseconds. */
 export const rateWindowKey = (organisationId: string, keyId: string, window: 'scoring' | 'reading'): string =>
   `{${organisationId}}:rate:${window}:${keyId}`;
 
-/** The payload of one queued chunk, or nothing when its job holds it; its disappearance cancels the chunk. */
+/** Payload of one queued chunk; empty when the job has it. Deleting the key cancels the chunk. */
 export const payloadKey = (chunkId: string): string => `${queuePrefix}:payload:${chunkId}`;
 
-/** The stream on which one gateway receives the results of its chunks. */
+/** Stream on which one gateway receives the replies to its chunks. */
 export const replyStreamKey = (gatewayId: string): string => `${queuePrefix}:replies:${gatewayId}`;
 
-/** Pub/sub channel that says which key, organisation or model has changed. */
+/** Pub/sub channel of changes; see changes.ts. */
 export const changesChannel = 'leadscore:changes';
 
-/** Claim of the one call that is being answered under an Idempotency-Key; `digest` is that of the caller's key. */
+/** Claim of the call that runs under an Idempotency-Key; `digest` is the digest of the key. */
 export const replayClaimKey = (organisationId: string, bucket: UsageBucket, digest: string): string =>
   `{${organisationId}}:claim:${bucket}:${digest}`;
 
-/** Hash of `<model>:<version>`: how many worker processes have died while running it. */
+/** Hash of the number of worker deaths by `<model>:<version>`. */
 export const modelStrikesKey = `${queuePrefix}:strikes`;

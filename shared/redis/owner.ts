@@ -1,23 +1,23 @@
-import { UnusableServer } from '../process/start-step.js';
+import { UnusableServer } from '../process/retry-at-start.js';
 import type { Redis } from './connect.js';
 import { installationKey } from './keys.js';
 
-/** A Redis that counts for another database: what this one says of usage would be taken for the truth there. */
+/** This Redis holds the usage counters of another database. */
 export class OtherInstallation extends UnusableServer {
   override name = 'OtherInstallation';
 
   constructor() {
     super(
-      'REDIS_URL names a Redis that counts usage for another MongoDB than MONGODB_URL: correct the one that is wrong. If ' +
-        'this database has taken the place of the other one for good, empty that Redis (FLUSHDB) first.',
+      'REDIS_URL names a Redis that counts usage for another MongoDB than MONGODB_URL: correct the wrong address. If this ' +
+        'database has replaced the other one for good, empty that Redis (FLUSHDB) first.',
     );
   }
 }
 
 /**
- * Makes sure that a Redis counts for this database, and notes it where Redis does not know yet, or has been emptied.
+ * Claims this Redis for this database, unless it is claimed already.
  * @param id of the database; see store/installation-id.ts
- * @throws OtherInstallation; what Redis or the connection fails with
+ * @throws OtherInstallation when another database has claimed it; the error of Redis or of the connection
  */
 export async function claimRedis(redis: Redis, id: string): Promise<void> {
   const known = await redis.get(installationKey);

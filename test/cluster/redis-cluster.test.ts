@@ -4,8 +4,13 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { readConfig } from '../../shared/config/config.js';
 import { createLogger } from '../../shared/process/logger.js';
-import { clusterAddressOf, mastersOf } from '../../shared/redis/cluster.js';
-import { connectionReady, connectRedis, type Redis } from '../../shared/redis/connect.js';
+import {
+  clusterAddressOf,
+  connectionReady,
+  connectRedis,
+  mastersOf,
+  type Redis,
+} from '../../shared/redis/connect.js';
 import { checkRedis } from '../../shared/redis/health.js';
 import { type UsageCounter, usageKey } from '../../shared/redis/keys.js';
 import { freshCounter, QuotaRig } from '../shared/quota/rig/quota-rig.js';

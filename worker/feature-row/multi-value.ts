@@ -1,6 +1,6 @@
 import type { MultiFeature } from '../../shared/bundle/manifest/manifest.js';
-import { maxList } from '../../shared/contract/text-limits.js';
 import { foldedText } from '../../shared/contract/texts.js';
+import { maxList } from '../../shared/messages/cells.js';
 import { compileVocabulary } from './category-value.js';
 import { type FeatureWriter, type Reading, wasMissing, wasRead, wasUnreadable } from './cell-reading.js';
 import { rememberTexts } from './text-reader.js';

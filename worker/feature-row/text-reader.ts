@@ -1,5 +1,5 @@
-import { maxValue } from '../../shared/contract/text-limits.js';
 import { foldedText } from '../../shared/contract/texts.js';
+import { maxValue } from '../../shared/messages/cells.js';
 
 /**
  * Compiles a text reader that folds its input and caches its results.

@@ -2,7 +2,7 @@ import type { ChunkPayload, ChunkReply } from '../../shared/messages/score-job.j
 import type { Logger } from '../../shared/process/logger.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import { modelStrikesKey, payloadKey, replyStreamKey } from '../../shared/redis/keys.js';
-import { inOneWrite } from '../../shared/redis/send-at-once.js';
+import { inOneWrite } from '../../shared/redis/lua-command.js';
 
 /** A stream that nobody reads any more goes away after this long. */
 const replyStreamMs = 60_000;

@@ -2,7 +2,7 @@ import { DelayedError, type Job } from 'bullmq';
 import type { ChunkJob, ChunkPayload, ChunkReply } from '../../shared/messages/score-job.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { Redis } from '../../shared/redis/connect.js';
-import { inOneWrite } from '../../shared/redis/send-at-once.js';
+import { inOneWrite } from '../../shared/redis/lua-command.js';
 import { isQuarantined, isSuspended } from '../pool/quarantine.js';
 import { ChunkAbandoned, untilAbandoned } from './abandoned-chunk.js';
 import type { AwaitedChunk, ChunkReplies } from './chunk-replies.js';

@@ -4,7 +4,7 @@ import { LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import { machineClock } from '../../shared/process/clock.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { retryAtStart } from '../../shared/process/start-step.js';
+import { retryAtStart } from '../../shared/process/retry-at-start.js';
 import { leaseMsOf } from '../../shared/quota/leases.js';
 import { Quota } from '../../shared/quota/quota.js';
 import { type SweepCounts, sweepLeases } from '../../shared/quota/sweep.js';

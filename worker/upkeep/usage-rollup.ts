@@ -1,5 +1,5 @@
 import type { Logger } from '../../shared/process/logger.js';
-import type { ActiveCounters } from '../../shared/quota/active-counters.js';
+import type { ActiveCounters } from '../../shared/quota/leases.js';
 import type { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
 
 /** What adding up needs. */

@@ -1,14 +1,14 @@
 #!lua flags=allow-oom
--- begin-recount.lua: has what is settled and released on a counter noted from now on, so that it can be set to what the
--- ledger says while calls go on: see recount.lua. Only by the holder of the counter's lock.
+-- begin-recount.lua: begins a recount: from now on, settle.lua and release.lua list the calls that they end. So the counter
+-- can be set from the ledger while calls go on; see recount.lua. Only for the holder of the counter's lock.
 --
--- KEYS[1] usage hash of (organisation, bucket, month)   KEYS[2] calls that have ended since   KEYS[3] lock
--- ARGV[1] the lock's token   ARGV[2] ms after which nothing is noted any more: whoever recounts has died
+-- KEYS[1] usage hash of (organisation, bucket, month).   KEYS[2] list of ended calls.   KEYS[3] lock.
+-- ARGV[1] the lock's token.   ARGV[2] TTL of the list, ms, in case the process that recounts dies.
 --
--- returns {code, used, leased}, both in records
---    1 begun                     -2 unknown counter          -8 the lock is lost
--- KEYS[2] begins with `<token> <run of Redis> <used>`. settle.lua adds `+<records> <call id>` to it, release.lua
--- `-<records> <call id>`, for as long as it is there.
+-- Returns {code, used, leased}, both in records:
+--    `1` begun.   `-2` unknown counter.   `-8` the lock is lost.
+-- KEYS[2] begins with `<token> <run of Redis> <used>`. While it exists, settle.lua appends `+<records> <call id>`, and
+-- release.lua `-<records> <call id>`.
 
 local usage = redis.call('HMGET', KEYS[1], 'used', 'leased')
 if not usage[1] then return {-2, 0, 0} end

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- drop-idle-counter.lua: takes a counter off the list of busy ones, unless it was noted again since its score was read.
+-- drop-idle-counter.lua: takes a counter off the list of active ones, unless it was marked again since its score was read.
 --
--- KEYS[1] busy counters, sorted by when each was noted last
--- ARGV[1] member   ARGV[2] its score, as it was read
+-- KEYS[1] active counters, sorted by the time of their last mark
+-- ARGV[1] member   ARGV[2] the score that was read
 --
 -- returns 1 when it was taken off, else 0
 

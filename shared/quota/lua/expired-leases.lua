@@ -1,8 +1,8 @@
 #!lua flags=no-writes
--- expired-leases.lua: the calls whose lease has run out, by Redis time, oldest first.
+-- expired-leases.lua: lists the calls whose lease has expired, by Redis time, oldest first.
 --
 -- KEYS[1] leases of (organisation, bucket, month), sorted by expiry
--- ARGV[1] how many calls at most
+-- ARGV[1] max number of calls
 --
 -- returns an array of call ids
 

@@ -1,11 +1,11 @@
 #!lua flags=no-writes
--- read-counter.lua: what a counter says, and whether it can be relied on.
+-- read-counter.lua: reads a counter, and whether it can be trusted.
 --
 -- KEYS[1] usage hash of (organisation, bucket, month)
 --
--- returns {code, used, leased}, both in records
---    1 known                    -2 unknown counter
---  -10 there, but taken from the ledger in an earlier run of Redis: the last of it may be lost
+-- Returns {code, used, leased}, both in records:
+--    `1` known.   `-2` unknown counter.
+--    `-10` set from the ledger in an earlier run of Redis: the newest writes may be lost.
 
 local usage = redis.call('HMGET', KEYS[1], 'used', 'leased', 'run')
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or ''

@@ -1,19 +1,19 @@
 #!lua flags=allow-oom
--- recount.lua: sets a counter that is in use to what the ledger says. Only by the holder of the counter's lock, who has
--- begun with begin-recount.lua, then read the ledger, then the leases, then what had ended by then.
+-- recount.lua: sets a counter in use from the ledger. Only for the holder of the counter's lock, after begin-recount.lua.
+-- The holder has then read the ledger, the leases and the list of ended calls, in this order.
 --
--- KEYS[1] usage hash of (organisation, bucket, month)   KEYS[2] leases, sorted by expiry   KEYS[3] lock
--- KEYS[4] calls that have ended since the recount began
--- ARGV[1] the lock's token   ARGV[2] the ledger's sum in records, with what had ended by then
--- ARGV[3] entries of KEYS[4] that were read   ARGV[4] records that were settled by these
--- ARGV[5..] id and records, in turn, of the calls that are in the sum and held a lease
+-- KEYS[1] usage hash of (organisation, bucket, month).   KEYS[2] leases, sorted by expiry.   KEYS[3] lock.
+-- KEYS[4] list of calls that ended since the recount began.
+-- ARGV[1] the lock's token.   ARGV[2] the ledger's sum in records, corrected by the entries that were read.
+-- ARGV[3] number of entries of KEYS[4] that were read.   ARGV[4] records that these entries settled.
+-- ARGV[5..] id and records, in turn, of the calls that are in the sum and had a lease.
 --
--- returns {code, used, leased}, both in records, after the command
---    1 recounted: used is the sum without the calls whose lease is open (settle adds those), with those that were settled
---      since KEYS[4] was read and are not in the sum, without those that were released since and are in it
---   -2 unknown counter          -8 the lock is lost
---   -9 it is not known, or not whole, what has ended since the beginning, or Redis was restarted since: begin again
--- The lock is gone after 1. `recount_at` is cleared unless it asks for a later recount.
+-- Returns {code, used, leased}, both in records, after the script:
+--    `1` recounted.   `-2` unknown counter.   `-8` the lock is lost.
+--    `-9` the list of ended calls is missing or incomplete, or Redis was restarted since: begin again.
+-- After `1`, `used` is the sum without the calls that have an open lease, which settle.lua will add. Calls that were settled
+-- since KEYS[4] was read are added unless they are in the sum. Calls that were released since are subtracted if they are in
+-- it. The lock is dropped, and `recount_at` is cleared unless it is in the future.
 
 local usage = redis.call('HMGET', KEYS[1], 'used', 'leased', 'recount_at')
 if not usage[1] then return {-2, 0, 0} end

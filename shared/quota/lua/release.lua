@@ -1,16 +1,16 @@
 #!lua flags=allow-oom
--- release.lua: gives back what a call holds, when the call was not recorded. Runs even when memory is full.
+-- release.lua: releases the records held by a call that was not recorded. Runs even when memory is full.
 --
--- KEYS[1] usage hash of (organisation, bucket, month)   KEYS[2] leases, sorted by expiry
--- KEYS[3] calls that have ended since a recount began (see begin-recount.lua)   KEYS[4] state of the call
--- ARGV[1] call id   ARGV[2] lease ms   ARGV[3] 1 when the call might still be recorded, else 0
+-- KEYS[1] usage hash of (organisation, bucket, month).   KEYS[2] leases, sorted by expiry.
+-- KEYS[3] list of ended calls (see begin-recount.lua).   KEYS[4] state of the call.
+-- ARGV[1] call id.   ARGV[2] lease ms.   ARGV[3] 1 when the call might still be recorded, else 0.
 --
--- returns {code, used, leased}, both in records, after the command
---    1 released                 2 already released
---   -6 no such lease: nothing to give back; a reserve of this call that is still under way will find the call ended
---   -7 already settled: it stays counted
--- After -7, whoever released believes that the call is not in the ledger; and a call that is recorded after its release
--- is not counted. In both cases the counter is marked to be taken from the ledger again (`recount_at`) one lease from now.
+-- Returns {code, used, leased}, both in records, after the script:
+--    `1` released.   `2` already released.
+--    `-6` no such lease: nothing to release. A reserve of this call that arrives later finds the call ended.
+--    `-7` already settled: it stays counted.
+-- The counter gets a recount (`recount_at`) one lease from now in two cases. After `-7`: the caller takes the call for not
+-- recorded. When the call might still be recorded: it would then not be counted.
 
 local usage = redis.call('HMGET', KEYS[1], 'used', 'leased')
 local used, leased = tonumber(usage[1] or 0), tonumber(usage[2] or 0)

@@ -1,23 +1,23 @@
 #!lua
--- reserve.lua: holds N records of a month's quota for each of some calls of one counter, until settle, release or the
--- lease's end. The calls are taken in order, as if each had been sent by itself: one that does not fit is refused, and a
--- smaller one after it may be held. The same call id again is the same reservation, also within one command. Refused by
--- Redis when memory is full, before anything is changed.
+-- reserve.lua: holds records of a month's quota for some calls of one counter, until settle, release or the lease's end.
+-- Takes the calls in order, as if each had been sent alone. A call that does not fit is refused; a smaller one after it may
+-- be held. The same call id again is the same reservation, also within one script call. Refused by Redis when memory is
+-- full, before anything is changed.
 --
--- KEYS[1] usage hash of (organisation, bucket, month)   KEYS[2] leases, sorted by expiry
--- KEYS[3..] state of each call
--- ARGV[1] lease ms   ARGV[2..] of each call, in turn: its id, its records, its hard stop, its deadline in Redis ms
+-- KEYS[1] usage hash of (organisation, bucket, month).   KEYS[2] leases, sorted by expiry.
+-- KEYS[3..] state of each call.
+-- ARGV[1] lease ms.   ARGV[2..] for each call, in turn: id, records, hard stop, deadline in Redis ms.
 --
--- returns code, used, leased of each call, in turn, in one array; used and leased in records, after that call
---    1 held                     2 already held
---   -1 would cross the stop: used + leased + records > hard stop; nothing is held
---   -2 unknown counter: not in Redis yet, or lost, or taken from the ledger in an earlier run of Redis (a restart or a
---      failover may have lost the last of it); it must be taken from the ledger first
---   -3 too late: the deadline has passed; this is a command that was sent again, or one that waited too long
---   -4 the call has already ended: it was settled or released
+-- Returns code, used, leased of each call, in turn, in one array; used and leased in records, after that call:
+--    `1` held.   `2` already held.
+--    `-1` would cross the stop: used + leased + records > hard stop. No records are held.
+--    `-2` unknown counter: it must be set from the ledger first. It is missing, or was set in an earlier run of Redis (a
+--       restart or a failover may have lost the newest writes).
+--    `-3` too late: the deadline has passed, because the command was sent again or waited too long.
+--    `-4` the call has ended already: it was settled or released.
 --
--- KEYS[3..] say `held:N` until the call ends (no expiry: the lease's end is the sweep's business), then `settled:N` or
--- `released:N` for two leases, longer than any command of the call can be under way.
+-- KEYS[3..] are `held:N` until the call ends, without a TTL: the sweep ends leases. Then they are `settled:N` or
+-- `released:N` for two leases, longer than any command of the call can be in flight.
 
 local call = redis.call
 local time = call('TIME')

@@ -1,20 +1,19 @@
 #!lua
--- restore.lua: gives a counter that Redis does not know the value that the ledger has for it. Called in batches, all of
--- them by the holder of the counter's lock: first the calls that the ledger counted lately, then, with the last batch,
--- the sum. A counter that is there is never touched. Since FLUSHALL also takes the lock, a sum that was read before
--- one is never restored after it.
+-- restore.lua: sets a counter that Redis does not know from the ledger. The holder of the counter's lock calls it in
+-- batches: first the recent calls of the ledger, then, with the last batch, the sum. An existing counter is never changed.
+-- FLUSHALL also takes the lock, so a sum that was read before it is never restored after it.
 --
--- KEYS[1] usage hash of (organisation, bucket, month)   KEYS[2] leases   KEYS[3] lock   KEYS[4..] state of each call
--- ARGV[1] the lock's token   ARGV[2] lease ms   ARGV[3] days to keep the counter, in ms
--- ARGV[4] the ledger's sum in records, or '' while more batches are to come   ARGV[5..] records of each call
+-- KEYS[1] usage hash of (organisation, bucket, month).   KEYS[2] leases.   KEYS[3] lock.   KEYS[4..] state of each call.
+-- ARGV[1] the lock's token.   ARGV[2] lease ms.   ARGV[3] TTL of the counter, ms.
+-- ARGV[4] the ledger's sum in records, or '' while more batches follow.   ARGV[5..] records of each call.
 --
--- returns {code, used, leased}, both in records, after the command
---    1 done: the calls are marked `settled:N` for two leases, so that a call which was in flight when Redis was emptied
---      finds itself counted; with the sum, the counter is there and the lock is gone
---    2 the counter is there already (another process restored it, or this command was sent again); nothing was changed
---   -8 the lock is lost; nothing was changed
--- A lease that outlived its counter is dropped. The restored counter is marked to be taken from the ledger once more
--- (`recount_at`) one lease from now: for a call that was recorded after the sum was read, by a gateway that then died.
+-- Returns {code, used, leased}, both in records, after the script:
+--    `1` done. The calls are `settled:N` for two leases: one that was in flight when Redis was emptied finds itself counted.
+--       With the sum, the counter is set and the lock dropped.
+--    `2` the counter exists already (another process restored it, or this command was sent again). Nothing was changed.
+--    `-8` the lock is lost. Nothing was changed.
+-- Leases that outlived their counter are dropped. The counter gets a recount (`recount_at`) one lease from now: a gateway
+-- may have recorded a call after the sum was read, and died.
 
 local usage = redis.call('HMGET', KEYS[1], 'used', 'leased')
 if usage[1] then return {2, tonumber(usage[1]), tonumber(usage[2])} end

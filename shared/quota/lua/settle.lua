@@ -1,25 +1,32 @@
 #!lua flags=allow-oom
--- settle.lua: turns the leases of some calls of one counter that were recorded into usage, each exactly once. The calls are
--- taken in order, as if each had been sent by itself. Runs even when memory is full.
+-- settle.lua: turns the leases of some recorded calls of one counter into usage, each exactly once. Stores their scores as
+-- the latest scores of their leads. Takes the calls in order, as if each had been sent alone. Runs even when memory is full.
 --
--- KEYS[1] usage hash of (organisation, bucket, month)   KEYS[2] leases, sorted by expiry
--- KEYS[3] calls that have ended since a recount began (see begin-recount.lua)   KEYS[4..3+N] state of each of N calls
--- KEYS[4+N..] hash of the newest scores of its model, for each note
--- ARGV[1] N   ARGV[2] lease ms   ARGV[3] ms to keep newest scores   ARGV[4] how many leads such a hash may have
--- ARGV[5..4+N] id of each call   ARGV[5+N..] of each note, which tells what some of the calls scored: the generation of the
--- newest scores as it was before they were recorded, and three arrays as JSON: of each call in turn, which one it is (1..N)
--- and how many rows it has; the crm_id of each row (null where there is none); the score of each row
+-- Both parts must happen together. Two scripts in one MULTI would not do: EXEC runs the first also when the second is
+-- missing from Redis's script cache.
 --
--- returns code, used, leased of each call, in turn, in one array; used and leased in records, after that call
---    1 settled                  2 already settled (or counted when the counter was restored)
---   -2 unknown counter: restore it, then ask again; nothing was changed
---   -5 already released: the lease had run out, and the call was not in the ledger
---   -6 no such lease: Redis was emptied, and the counter was restored before the call was in the ledger
--- With 1 and 2, what a note says are the newest scores of its leads from then on, unless a later call was settled before:
--- in a hash that is there (see shared/latest-scores/read-scores.lua). In a hash that was begun anew since, a lead may have
--- been erased after the call was recorded: that hash no longer knows the call's leads, and MongoDB is asked.
--- After -5 and -6 the call is not counted, and its row has to be taken back. Should that never happen, the counter is
--- wrong: it is marked to be taken from the ledger again (`recount_at`) one lease from now, when the row must be gone.
+-- KEYS[1] usage hash of (organisation, bucket, month).   KEYS[2] leases, sorted by expiry.
+-- KEYS[3] list of ended calls (see begin-recount.lua).   KEYS[4..3+N] state of each of N calls.
+-- KEYS[4+N..] for each note, the hash of the latest scores under its model.
+-- ARGV[1] N.   ARGV[2] lease ms.   ARGV[3] TTL of latest scores, ms.   ARGV[4] max leads of one hash.
+-- ARGV[5..4+N] id of each call.
+-- ARGV[5+N..] four for each note, which has the scores of some of the calls.
+--    `1` the epoch of the hash without its version, read before the calls were recorded.
+--    `2` JSON: index (1..N) and number of rows of each call, in turn.
+--    `3` JSON: the crm_id of each row, or null.   `4` JSON: the score of each row.
+--
+-- Returns code, used, leased of each call, in turn, in one array; used and leased in records, after that call:
+--    `1` settled.   `2` already settled (or counted when the counter was restored).
+--    `-2` unknown counter: restore it, then send the call again. Nothing was changed.
+--    `-5` already released: the lease had expired, and the call was not in the ledger.
+--    `-6` no such lease: Redis was emptied, and the counter was restored before the call was in the ledger.
+-- After `-5` and `-6` the call is not counted, and its row must be voided. In case that never happens, the counter gets a
+-- recount (`recount_at`) one lease from now, when the row must be void.
+--
+-- With `1` and `2`, the scores of a note become the latest ones of its leads, unless a later call was settled before. Only
+-- an existing hash is written to. Under another epoch, older entries of the leads are dropped instead: a lead may have been
+-- erased since the call was recorded. A lead that is not stored, for this reason or because the hash is full, changes the
+-- hash's version (see read-scores.lua). A look-up from before the call can then not be stored either.
 
 local call = redis.call
 local calls = tonumber(ARGV[1])
@@ -62,7 +69,7 @@ if lost then
   call('HSET', KEYS[1], 'recount_at', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2])
 end
 
--- The entries of the leads that a note tells of, the latest where there are several; and their crm_ids, each once.
+-- The entries of a note's leads, the latest of each lead; and the crm_ids, without repetition.
 local function entries_of(spans, crm_ids, scores)
   local entries, leads, at = {}, {}, 0
   for span = 1, #spans, 2 do
@@ -80,32 +87,35 @@ local function entries_of(spans, crm_ids, scores)
   return entries, leads
 end
 
-local function keep(key, generation, entries, leads)
-  local present = call('HGET', key, '')
-  if not present or #leads == 0 then return end
+local function store(key, call_epoch, entries, leads)
+  local epoch = call('HGET', key, '')
+  if not epoch or #leads == 0 then return end
   local known = call('HMGET', key, unpack(leads))
-  local room = ARGV[4] - call('HLEN', key)
-  local newer, outdated = {}, {}
+  local base, version = string.match(epoch, '^(%S+ %S+) (%d+)$')
+  local is_same = base == call_epoch
+  local room = is_same and ARGV[4] - call('HLEN', key) or 0
+  local newer, outdated, missing = {}, {}, false
   for place, crm_id in ipairs(leads) do
     local entry = known[place]
-    if entry and entry < entries[crm_id] or not entry and room > 0 then
+    if is_same and entry and entry < entries[crm_id] or not entry and room > 0 then
       if not entry then room = room - 1 end
-      outdated[#outdated + 1] = crm_id
       newer[#newer + 1], newer[#newer + 2] = crm_id, entries[crm_id]
+    elseif not entry or entry < entries[crm_id] then
+      if entry then outdated[#outdated + 1] = crm_id end
+      missing = true
     end
   end
-  if #outdated == 0 then return end
-  if present == generation then
+  if #outdated > 0 then call('HDEL', key, unpack(outdated)) end
+  if missing and base then call('HSET', key, '', base .. ' ' .. version + 1) end
+  if #newer > 0 then
     call('HSET', key, unpack(newer))
     call('PEXPIRE', key, ARGV[3])
-  else
-    call('HDEL', key, unpack(outdated))
   end
 end
 
 for note = 1, #KEYS - 3 - calls do
   local first = 4 * note + calls + 1
   local spans, crm_ids, scores = cjson.decode(ARGV[first + 1]), cjson.decode(ARGV[first + 2]), cjson.decode(ARGV[first + 3])
-  keep(KEYS[3 + calls + note], ARGV[first], entries_of(spans, crm_ids, scores))
+  store(KEYS[3 + calls + note], ARGV[first], entries_of(spans, crm_ids, scores))
 end
 return reply

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { UnusableServer } from '../../process/start-step.js';
+import { UnusableServer } from '../../process/retry-at-start.js';
 import { createClustered, type WriteOptions } from '../connection/connect.js';
 import { duplicateKey } from '../connection/mongo-errors.js';
 import { callsCollection, type PredictionSlice } from './prediction-slice.js';

@@ -8,7 +8,7 @@ import {
   ReadPreference,
 } from 'mongodb';
 import { messageOf } from '../../contract/errors.js';
-import { retryAtStart, UnusableServer } from '../../process/start-step.js';
+import { retryAtStart, UnusableServer } from '../../process/retry-at-start.js';
 import { collectionExists, missingRights } from './mongo-errors.js';
 
 export type { ClientSession, Db, MongoClient } from 'mongodb';

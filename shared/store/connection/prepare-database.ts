@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import { messageOf } from '../../contract/errors.js';
-import { retryAtStart } from '../../process/start-step.js';
+import { retryAtStart } from '../../process/retry-at-start.js';
 import { ApiKeyStore } from '../accounts/api-keys.js';
 import { CallDocuments, PreReleaseDatabase } from '../calls/call-documents.js';
 import { IdempotencyStore } from '../calls/idempotency.js';

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { callIdFloor, callIdGenerator } from '../../../shared/contract/identifiers.js';
 
-describe('call ids', () => {
+describe('callIdGenerator', () => {
   const startMs = Date.UTC(2026, 1, 10);
 
-  it('ascend in the order in which they are made, also while the clock stands still or steps back', () => {
+  it('makes ascending ids, also while the clock stops or steps back', () => {
     const newCallId = callIdGenerator();
     const instants = Array.from(
       { length: 3_000 },
@@ -15,7 +15,7 @@ describe('call ids', () => {
     expect(new Set(ids).size).to.equal(ids.length);
   });
 
-  it('of several gateways differ, millisecond by millisecond', () => {
+  it('makes different ids in different generators within the same milliseconds', () => {
     const gateways = Array.from({ length: 4 }, () => callIdGenerator());
     const ids = gateways.flatMap((newCallId) =>
       Array.from({ length: 1_000 }, (_, index) => newCallId(startMs + index)),
@@ -23,7 +23,7 @@ describe('call ids', () => {
     expect(new Set(ids.map((id) => id.slice(-16))).size).to.equal(ids.length);
   });
 
-  it('lie between the floor of their instant and that of the next', () => {
+  it('makes ids between callIdFloor of their instant and of the next', () => {
     const newCallId = callIdGenerator();
     for (let atMs = startMs; atMs < startMs + 1_000; atMs += 1) {
       const id = newCallId(atMs);

@@ -9,7 +9,7 @@ const folded = (text: string): string =>
   text.normalize('NFKC').replace(/\s+/g, ' ').trim().toUpperCase().toLowerCase();
 
 describe('foldedText', () => {
-  it('is NFKC with single spaces, without regard to case', () => {
+  it('normalizes to NFKC with single spaces, and folds case', () => {
     expect(foldedText('  ﬁrst\u00a0\tⅣ  Cafe\u0301 STRAßE ')).to.equal('first iv café strasse');
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
@@ -18,7 +18,7 @@ describe('foldedText', () => {
     );
   });
 
-  it('keeps thirty marks of a letter, and no more: to put more in order takes the square of their number', () => {
+  it('keeps 30 marks of a letter, because sorting more takes quadratic time', () => {
     const thirty = `a${marks.repeat(15)}`;
     expect(foldedText(thirty)).to.equal(folded(thirty));
     for (const many of [16, 2_000]) {
@@ -30,12 +30,12 @@ describe('foldedText', () => {
   });
 });
 
-describe('a key that is longer than any name', () => {
+describe('pack with a key longer than any field name', () => {
   const fields = compileKnownFields({
     features: [{ type: 'number', field: 'Size', label: 'Size', columns: [0] }],
   });
 
-  it('is no name in another form', () => {
+  it('folds keys of up to 512 characters, and no longer ones', () => {
     const spaced = (length: number) => `si${'_'.repeat(length - 4)}ze`;
     expect(fields.pack({ [spaced(512)]: 1 })).to.deep.equal([1]);
     expect(fields.pack({ [spaced(513)]: 1 })).to.deep.equal([undefined]);

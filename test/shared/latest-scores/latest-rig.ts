@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { callIdFloor } from '../../../shared/contract/identifiers.js';
 import { LatestScores } from '../../../shared/latest-scores/latest-scores.js';
 import { latestScoresKey } from '../../../shared/redis/keys.js';
 import type { LatestPrediction } from '../../../shared/store/calls/lead-lookup.js';
@@ -8,17 +9,17 @@ import { freshCounter, QuotaRig } from '../quota/rig/quota-rig.js';
 
 export const modelId = 'mdl_A';
 
-/** A call that scores leads: each with its score, in the order of the rows. */
+/** The leads and scores of a call, in the order of its rows. */
 export type Rows = readonly (readonly [crmId: string | null, score: number])[];
 
-/** Newest scores on a real Redis, with the predictions that MongoDB would hold in memory. */
+/** Latest scores on a real Redis, with an array in place of MongoDB's predictions. */
 export class LatestRig {
   readonly quota: QuotaRig;
   readonly latest: LatestScores;
   readonly counter = freshCounter();
   /** Recorded predictions that were not erased, in any order. */
   predictions: LatestPrediction[] = [];
-  private readonly calls = new Map<string, { readonly rows: Rows; readonly epoch: string }>();
+  private readonly calls = new Map<string, { rows: Rows; readonly epoch: string }>();
 
   constructor(redisUrl: string) {
     this.quota = new QuotaRig(redisUrl);
@@ -41,12 +42,19 @@ export class LatestRig {
     this.quota.close();
   }
 
+  /** Reads the epoch for a call, as a worker does before it scores. */
+  async begin(callId: string): Promise<void> {
+    const { epoch } = await this.read('any');
+    this.calls.set(callId, { rows: [], epoch });
+  }
+
   /** Reserves and records a call, as a gateway does before it settles. */
   async record(callId: string, rows: Rows): Promise<void> {
-    const { epoch } = await this.read('any');
+    if (!this.calls.has(callId)) await this.begin(callId);
     await this.quota.reserve(this.counter, callId, rows.length, 1_000_000);
     this.quota.ledger.record(this.counter, callId, rows.length);
-    this.calls.set(callId, { rows, epoch });
+    const call = this.calls.get(callId);
+    if (call !== undefined) call.rows = rows;
     for (const [row, [crmId, score]] of rows.entries())
       if (crmId !== null) this.predictions.push({ crmId, id: predictionId(callId, row), score });
   }
@@ -64,42 +72,48 @@ export class LatestRig {
     await this.settle(callId);
   }
 
-  /** What Redis says of leads: undefined where it does not know. */
+  /** Reads leads from Redis; undefined where Redis does not know. */
   async read(...crmIds: string[]) {
     const [found] = await this.latest.read({
       organisationId: this.organisationId,
       modelIds: [modelId],
       crmIds,
     });
-    if (found === undefined) throw new Error('nothing was said of the model');
+    if (found === undefined) throw new Error('the read returned no entry for the model');
     return { epoch: found.epoch, scores: crmIds.map((_, place) => found.scores[place]) };
   }
 
-  /** What MongoDB would say of leads now. */
+  /** Looks leads up in the predictions, in place of MongoDB. */
   lookUp(crmIds: readonly string[]): LatestPrediction[] {
     return crmIds.flatMap((crmId) => this.latestOf(crmId) ?? []);
   }
 
-  /** Notes what a look-up found. */
+  /** Stores the result of a look-up in Redis. */
   async fill(epoch: string, crmIds: readonly string[], latest: readonly LatestPrediction[]): Promise<void> {
     await this.latest.fill({ organisationId: this.organisationId, modelId, epoch, crmIds, latest });
   }
 
-  /** Reads leads, and has those that Redis did not know looked up and noted. */
+  /** Reads leads, and looks up and fills those that Redis does not know. */
   async warm(...crmIds: string[]): Promise<void> {
     const { epoch, scores } = await this.read(...crmIds);
     const unknown = crmIds.filter((_, place) => scores[place] === undefined);
     await this.fill(epoch, unknown, this.lookUp(unknown));
   }
 
-  /** Erases a lead in the steps of `DELETE /v1/scores/{crm_id}`. */
-  async erase(crmId: string, nowMs: number): Promise<void> {
+  /** Erases a lead as `DELETE /v1/scores/{crm_id}` does: predictions first, then Redis. */
+  async erase(crmId: string, atMs: number): Promise<void> {
     this.predictions = this.predictions.filter((each) => each.crmId !== crmId);
-    await this.latest.erase({ organisationId: this.organisationId, modelIds: [modelId], crmId, nowMs });
+    await this.forgetLead(crmId, atMs);
   }
 
-  /** Drops what is left of it, when the calls from before have ended. */
-  async forgetLead(crmId: string, atMs: number): Promise<void> {
+  /** Erases what calls recorded that were in flight at the erasure, as the upkeep does a lease later. */
+  async eraseAgain(crmId: string, atMs: number): Promise<void> {
+    const beforeId = callIdFloor(atMs + 1);
+    this.predictions = this.predictions.filter((each) => each.crmId !== crmId || each.id >= beforeId);
+    await this.forgetLead(crmId, atMs);
+  }
+
+  private async forgetLead(crmId: string, atMs: number): Promise<void> {
     await this.latest.forgetLead({ organisationId: this.organisationId, modelIds: [modelId], crmId, atMs });
   }
 
@@ -107,13 +121,13 @@ export class LatestRig {
     return this.latest.forget(this.organisationId, [modelId]);
   }
 
-  /** What is there is from an earlier run of Redis, as after a restart. */
+  /** Makes the hash look like that of an earlier run of Redis, as after a restart. */
   async restart(): Promise<void> {
     if ((await this.redis.exists(this.key)) === 1)
-      await this.redis.hset(this.key, '', `${randomUUID()} ${randomUUID()}`);
+      await this.redis.hset(this.key, '', `${randomUUID()} ${randomUUID()} 0`);
   }
 
-  /** The newest recorded prediction of a lead. */
+  /** The latest recorded prediction of a lead. */
   latestOf(crmId: string): LatestPrediction | undefined {
     const own = this.predictions.filter((each) => each.crmId === crmId);
     return own.reduce<LatestPrediction | undefined>(

@@ -7,7 +7,7 @@ import { LatestRig } from './latest-rig.js';
 
 const nowMs = Date.UTC(2026, 1, 10);
 
-describe('newest scores', () => {
+describe('LatestScores', () => {
   let rig: LatestRig;
   let newCallId: (atMs: number) => string;
   const callIds = (count: number) => Array.from({ length: count }, () => newCallId(nowMs));
@@ -18,7 +18,29 @@ describe('newest scores', () => {
   });
   afterEach(() => rig.close());
 
-  it('are not known at first, then as MongoDB says', async () => {
+  /** Settles a call by the script, with another maximum of leads. The hash also counts its epoch as one. */
+  async function settleWithRoom(
+    call: string,
+    epoch: string,
+    how: {
+      readonly maxLeads: number;
+      readonly crmIds: readonly string[];
+      readonly scores: readonly number[];
+    },
+  ): Promise<void> {
+    const settle = luaCommand(rig.redis, { file: 'shared/quota/lua/settle.lua', reply: integersReply });
+    const { organisationId, counter } = rig;
+    const base = epoch.slice(0, epoch.lastIndexOf(' '));
+    const lists = [[1, how.scores.length], how.crmIds, how.scores].map((list) => JSON.stringify(list));
+    await settle({
+      keys: [
+        ...[usageKey(counter), leasesKey(counter), endedCallsKey(counter)],
+        ...[callKey(organisationId, call), rig.key],
+      ],
+      args: [1, 60_000, 60_000, how.maxLeads, call, base, ...lists],
+    });
+  }
+  it('knows no lead at first, and those of a look-up after it', async () => {
     const [call = ''] = callIds(1);
     await rig.record(call, [['L-1', 70]]);
     expect((await rig.read('L-1', 'L-2')).scores).to.deep.equal([undefined, undefined]);
@@ -30,7 +52,7 @@ describe('newest scores', () => {
     ]);
   });
 
-  it('are what a call scored once it is settled, row by row: the last row of a lead counts', async () => {
+  it('has the scores of a call once it is settled, from the last row of each lead', async () => {
     const [call = ''] = callIds(1);
     await rig.warm('L-1', 'L-2');
     await rig.record(call, [
@@ -47,7 +69,7 @@ describe('newest scores', () => {
     ]);
   });
 
-  it('are those of the later call, in whichever order calls are settled', async () => {
+  it('has the score of the later call, in whichever order calls are settled', async () => {
     const [earlier = '', later = ''] = callIds(2);
     await rig.warm('L-1');
     await rig.record(earlier, [['L-1', 10]]);
@@ -57,7 +79,7 @@ describe('newest scores', () => {
     expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${later}.0000`, score: 90 }]);
   });
 
-  it('are those of the latest of the calls that are settled in one turn, of each under its own generation', async () => {
+  it('has the latest scores of calls settled in one batch, but none of a call under another epoch', async () => {
     const [before = '', first = '', second = '', third = ''] = callIds(4);
     await rig.record(before, [['L-3', 5]]);
     await rig.restart();
@@ -81,7 +103,7 @@ describe('newest scores', () => {
     ]);
   });
 
-  it('are not what a call scored that cannot be counted, beside one that is settled in the same turn', async () => {
+  it('has no scores of a call that lost its lease, beside calls settled in the same batch', async () => {
     const [first = '', lost = '', last = ''] = callIds(3);
     await rig.warm('L-1', 'L-2', 'L-3');
     await rig.record(first, [['L-1', 10]]);
@@ -100,7 +122,7 @@ describe('newest scores', () => {
     ]);
   });
 
-  it('are kept of all leads of large calls that are settled in one turn', async () => {
+  it('has all leads of large calls settled in one batch', async () => {
     const [earlier = '', later = ''] = callIds(2);
     const leads = Array.from({ length: 1_999 }, (_, row) => `L-${row}`);
     await rig.warm(...leads);
@@ -113,7 +135,7 @@ describe('newest scores', () => {
     expect(scores.map((known) => known?.score)).to.deep.equal(leads.map((_, row) => (row < 999 ? 10 : 90)));
   });
 
-  it('are kept of a thousand leads of one call', async () => {
+  it('has all leads of a call with 1,000 records', async () => {
     const [call = ''] = callIds(1);
     const leads = Array.from({ length: 1_000 }, (_, row) => `L-${row}`);
     await rig.warm(...leads);
@@ -125,7 +147,7 @@ describe('newest scores', () => {
     expect(scores.map((known) => known?.score)).to.deep.equal(leads.map((_, row) => row % 101));
   });
 
-  it('are told by any crm_id, whatever characters it has', async () => {
+  it('knows leads by a crm_id with any characters', async () => {
     const [call = ''] = callIds(1);
     const leads = ['a b', '?', '-', 'line\nfeed', 'quote"', '\\', '🙂', '{x}', '0', ' '];
     await rig.warm(...leads);
@@ -137,7 +159,7 @@ describe('newest scores', () => {
     expect(scores.map((known) => known?.score)).to.deep.equal(leads.map((_, row) => row));
   });
 
-  it('are given up when Redis has restarted, which may have lost the last of them', async () => {
+  it('drops all entries when Redis has restarted, because the newest may be lost', async () => {
     const [call = ''] = callIds(1);
     await rig.warm('L-1');
     await rig.score(call, [['L-1', 70]]);
@@ -147,7 +169,7 @@ describe('newest scores', () => {
     expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${call}.0000`, score: 70 }]);
   });
 
-  it('are not filled with what was looked up before they were given up', async () => {
+  it('does not store a look-up that began before all entries were dropped', async () => {
     const [first = '', second = ''] = callIds(2);
     await rig.score(first, [['L-1', 10]]);
     const { epoch } = await rig.read('L-1');
@@ -159,7 +181,7 @@ describe('newest scores', () => {
     expect((await rig.read('L-1')).scores).to.deep.equal([undefined]);
   });
 
-  it('stay as a call left them when an older look-up comes late', async () => {
+  it('keeps the score of a call when an older look-up is stored late', async () => {
     const [first = '', second = ''] = callIds(2);
     await rig.score(first, [['L-1', 10]]);
     const { epoch } = await rig.read('L-1');
@@ -169,7 +191,42 @@ describe('newest scores', () => {
     expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${second}.0000`, score: 20 }]);
   });
 
-  it('of an erased lead are not known, also when a call from before is settled afterwards; later ones are', async () => {
+  it('does not store a look-up from before a call that was settled under another epoch', async () => {
+    const [call = ''] = callIds(1);
+    await rig.begin(call);
+    await rig.forget();
+    const { epoch } = await rig.read('L-1');
+    const lookedUp = rig.lookUp(['L-1']);
+    await rig.record(call, [['L-1', 70]]);
+    await rig.settle(call);
+    await rig.fill(epoch, ['L-1'], lookedUp);
+    expect((await rig.read('L-1')).scores).to.deep.equal([undefined]);
+    await rig.warm('L-1');
+    expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${call}.0000`, score: 70 }]);
+  });
+
+  it('does not store a look-up from before a call that found the hash full', async () => {
+    const [call = ''] = callIds(1);
+    await rig.warm('L-1');
+    await rig.record(call, [['L-2', 70]]);
+    const { epoch } = await rig.read('L-2');
+    await settleWithRoom(call, epoch, { maxLeads: 2, crmIds: ['L-2'], scores: [70] });
+    await rig.fill(epoch, ['L-2'], []);
+    expect((await rig.read('L-1', 'L-2')).scores).to.deep.equal([null, undefined]);
+  });
+
+  it('stores calls again after a call under another epoch', async () => {
+    const [before = '', after = ''] = callIds(2);
+    await rig.begin(before);
+    await rig.forget();
+    await rig.warm('L-1');
+    await rig.begin(after);
+    await rig.score(before, [['L-1', 10]]);
+    await rig.score(after, [['L-1', 20]]);
+    expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${after}.0000`, score: 20 }]);
+  });
+
+  it('has no scores of an erased lead from calls in flight at the erasure, but those of later calls', async () => {
     const [before = ''] = callIds(1);
     await rig.record(before, [
       ['L-1', 70],
@@ -187,7 +244,7 @@ describe('newest scores', () => {
     expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${after}.0000`, score: 5 }]);
   });
 
-  it('are noted of no more leads than there is room for; those that are there go on', async () => {
+  it('fills no more leads than the maximum, and still updates those it has', async () => {
     const [call = ''] = callIds(1);
     const { epoch } = await rig.read('L-1');
     const fill = luaCommand(rig.redis, {
@@ -201,7 +258,7 @@ describe('newest scores', () => {
     expect(scores).to.deep.equal([{ id: `${call}.0000`, score: 70 }, undefined]);
   });
 
-  it('are noted, of the leads that a call has scored, as far as there is room', async () => {
+  it('stores the leads of a call up to the maximum', async () => {
     const [call = ''] = callIds(1);
     await rig.warm('L-1');
     await rig.record(call, [
@@ -210,20 +267,13 @@ describe('newest scores', () => {
       ['L-3', 70],
     ]);
     const { epoch } = await rig.read('L-1');
-    const settle = luaCommand(rig.redis, { file: 'shared/quota/lua/settle.lua', reply: integersReply });
-    const { organisationId, counter } = rig;
-    await settle({
-      keys: [
-        ...[usageKey(counter), leasesKey(counter), endedCallsKey(counter)],
-        ...[callKey(organisationId, call), rig.key],
-      ],
-      args: [1, 60_000, 60_000, 3, call, epoch, '[1,3]', '["L-1","L-2","L-3"]', '[70,70,70]'],
-    });
-    const { scores } = await rig.read('L-1', 'L-2', 'L-3');
+    const crmIds = ['L-1', 'L-2', 'L-3'];
+    await settleWithRoom(call, epoch, { maxLeads: 3, crmIds, scores: [70, 70, 70] });
+    const { scores } = await rig.read(...crmIds);
     expect(scores.map((known) => known?.score)).to.deep.equal([70, 70, undefined]);
   });
 
-  it('are one organisation’s and one model’s', async () => {
+  it('keeps the leads of organisations and models apart', async () => {
     const [call = ''] = callIds(1);
     await rig.warm('L-1');
     await rig.score(call, [['L-1', 70]]);
@@ -233,7 +283,7 @@ describe('newest scores', () => {
     expect(await read(rig.organisationId, 'mdl_B')).to.have.nested.property('[0].scores').that.is.empty;
   });
 
-  it('go away when nothing was settled for a week', async () => {
+  it('expires a week after the last settled call', async () => {
     const [call = ''] = callIds(1);
     const weekMs = 7 * 24 * 60 * 60 * 1_000;
     await rig.warm('L-1');

@@ -15,11 +15,11 @@ const numberFeature = (field: string, aliases?: readonly string[]): Feature => (
 const oneField = (aliases: readonly string[] = ['source', 'Origin of lead']) =>
   compileKnownFields({ features: [numberFeature('Lead Source', aliases)] });
 
-/** What a caller's JSON becomes, own `__proto__` keys included. */
+/** Parses JSON, which makes `__proto__` an own key. */
 const parsed = (json: string): Record<string, unknown> => JSON.parse(json);
 
 describe('compileKnownFields', () => {
-  it('gives a slot to each distinct pair of field and aliases, in order of first appearance', () => {
+  it('gives each distinct pair of field and aliases a slot, in the order of first appearance', () => {
     const fields = compileKnownFields({
       features: [
         numberFeature('pdays', ['days since', 'gap']),
@@ -35,7 +35,7 @@ describe('compileKnownFields', () => {
     expect(fields.recencySlot).to.equal(undefined);
   });
 
-  it('gives the recency field a slot of its own only when no feature reads it', () => {
+  it('gives the recency field its own slot only when no feature reads it', () => {
     const recency = { field: 'touched', max_age_days: 10 };
     const alone = compileKnownFields({ features: [numberFeature('age')], recency });
     expect([alone.slotNames, alone.scoredSlotCount, alone.recencySlot]).to.deep.equal([
@@ -74,13 +74,13 @@ describe('foldFieldName', () => {
     'lead\u00a0source',
     'Ｌead source',
   ])
-    it(`takes ${JSON.stringify(name)} for leadsource`, () =>
+    it(`folds ${JSON.stringify(name)} to leadsource`, () =>
       expect(foldFieldName(name)).to.equal('leadsource'));
-  it('keeps other signs', () => expect(foldFieldName('a.b')).to.equal('a.b'));
+  it('keeps other characters', () => expect(foldFieldName('a.b')).to.equal('a.b'));
 });
 
 describe('pack', () => {
-  it('matches exactly, else folded, else through an alias', () => {
+  it('matches a key exactly, else folded, else through an alias', () => {
     expect(oneField().pack({ 'Lead Source': 1 })).to.deep.equal([1]);
     expect(oneField().pack({ lead_source: 2 })).to.deep.equal([2]);
     expect(oneField().pack({ SOURCE: 3 })).to.deep.equal([3]);
@@ -88,7 +88,7 @@ describe('pack', () => {
     expect(oneField().pack({ 'lead.source': 5 })).to.deep.equal([undefined]);
   });
 
-  it('prefers exact to folded to alias wherever they stand, and the first among equals', () => {
+  it('prefers exact to folded to alias in any order of keys, and the first among equals', () => {
     expect(oneField().pack({ source: 1, lead_source: 2, 'Lead Source': 3 })).to.deep.equal([3]);
     expect(oneField().pack({ 'Lead Source': 3, lead_source: 2, source: 1 })).to.deep.equal([3]);
     expect(oneField().pack({ source: 1, 'LEAD SOURCE': 4, lead_source: 2 })).to.deep.equal([4]);
@@ -96,7 +96,7 @@ describe('pack', () => {
     expect(oneField().pack({ 'Lead Source': null, lead_source: 2 })).to.deep.equal([[]]);
   });
 
-  it('tells which key that is', () => {
+  it('takes the key that keyOf names', () => {
     const keyOf = (record: Record<string, unknown>) => oneField().keyOf(record, 'Lead Source');
     expect(keyOf({ 'Lead Source': 1, lead_source: 2, source: 3 })).to.equal('Lead Source');
     expect(keyOf({ SOURCE: 3, lead_source: 2, 'LEAD SOURCE': 4 })).to.equal('lead_source');
@@ -132,13 +132,13 @@ describe('pack', () => {
     ['["a",1e999]', { overflow: true }],
   ];
   for (const [json, cell] of packings)
-    it(`packs ${json} as ${JSON.stringify(cell)}, unchanged by JSON`, () => {
+    it(`packs ${json} as ${JSON.stringify(cell)}, which survives JSON`, () => {
       const cells = oneField().pack(parsed(`{"Lead Source":${json}}`));
       expect(cells).to.deep.equal([cell]);
       expect(JSON.parse(JSON.stringify(cells))).to.deep.equal([cell]);
     });
 
-  it('takes keys of Object.prototype for ordinary names', () => {
+  it('treats keys of Object.prototype as ordinary names', () => {
     const names = ['__proto__', 'constructor', 'toString', 'toJSON', 'hasOwnProperty'];
     const fields = compileKnownFields({ features: names.map((name) => numberFeature(name)) });
     const record = parsed('{"__proto__":1,"constructor":2,"toString":3,"toJSON":4,"hasOwnProperty":5}');
@@ -149,7 +149,7 @@ describe('pack', () => {
     ]);
   });
 
-  it('is right after endlessly many keys of callers', () => {
+  it('matches correctly after more distinct keys than its cache holds', () => {
     const fields = oneField();
     for (let key = 0; key < 25_000; key += 1) fields.pack({ [`unknown ${key}`]: 1 });
     expect(fields.pack({ [`Lead${' '.repeat(300)}Source`]: 1, unknown: 2 })).to.deep.equal([1]);
@@ -157,7 +157,7 @@ describe('pack', () => {
     expect(fields.pack({ lead_source: 2, 'Lead Source': 3 })).to.deep.equal([3]);
   });
 
-  it('agrees with matching by the book, whatever the keys and their order', () => {
+  it('agrees with a naive implementation of the rule for any keys in any order', () => {
     const keys = [
       'Lead Source',
       'lead source',
@@ -180,14 +180,14 @@ describe('pack', () => {
       fc.property(fc.shuffledSubarray(keys), (sent) => {
         const entries = sent.map((key, index) => `${JSON.stringify(key)}:${index}`);
         const record = parsed(`{${entries.join(',')}}`);
-        expect(fields.pack(record)).to.deep.equal(features.map((feature) => byTheBook(feature, record)));
+        expect(fields.pack(record)).to.deep.equal(features.map((feature) => naiveMatch(feature, record)));
       }),
     );
   });
 });
 
-/** The rule as it is written, one sweep for each rank. */
-function byTheBook({ field, aliases = [] }: Feature, record: Record<string, unknown>): unknown {
+/** The rule, with one pass for each rank. */
+function naiveMatch({ field, aliases = [] }: Feature, record: Record<string, unknown>): unknown {
   const fold = (name: string) => name.toLowerCase().replace(/[ _-]/g, '');
   const keys = Object.keys(record);
   const key =
@@ -201,13 +201,13 @@ describe('mergeStored', () => {
   const features = [numberFeature('Lead Source', ['source']), numberFeature('age'), numberFeature('City')];
   const fields = compileKnownFields({ features, recency: { field: 'touched', max_age_days: 1 } });
 
-  it('fills what was not sent, by slot; a sent null stays', () => {
+  it('fills slots that were not sent, and keeps a sent null', () => {
     const cells = fields.pack({ age: null, City: 'Rome' });
     expect(fields.mergeStored({ cells, stored: { slots: ['Web', 5, 'Oslo', '2026-01-01'] } })).to.equal(true);
     expect(cells).to.deep.equal(['Web', [], 'Rome', '2026-01-01']);
   });
 
-  it('takes cells that went through JSON', () => {
+  it('accepts cells that went through JSON', () => {
     const cells = JSON.parse(JSON.stringify(fields.pack({ age: 3 })));
     expect(fields.mergeStored({ cells, stored: { slots: [null, 5, null, null] } })).to.equal(false);
     expect(cells).to.deep.equal([null, 3, null, null]);
@@ -215,20 +215,20 @@ describe('mergeStored', () => {
     expect(cells).to.deep.equal([[], 3, null, null]);
   });
 
-  it('matches names of another model as if they had been sent', () => {
+  it('matches names of another model as if a caller had sent them', () => {
     const cells = fields.pack({ city: 'Rome' });
     const stored = { names: ['source', 'AGE', 'Age', 'City', 'lead-source'], cells: [1, null, 7, 'Oslo', 2] };
     expect(fields.mergeStored({ cells, stored })).to.equal(true);
     expect(cells).to.deep.equal([2, 7, 'Rome', undefined]);
   });
 
-  it('says that nothing was filled when all stored fields are unknown or were sent', () => {
+  it('returns false when every stored field is unknown or was sent', () => {
     const cells = fields.pack({ age: 1 });
     expect(fields.mergeStored({ cells, stored: { names: ['age', 'other'], cells: [2, 3] } })).to.equal(false);
     expect(cells).to.deep.equal([undefined, 1, undefined, undefined]);
   });
 
-  it('fills from names exactly what sending them would have given', () => {
+  it('fills the same cells from names as packing those names would', () => {
     const key = fc.constantFrom(
       'Lead Source',
       'lead source',

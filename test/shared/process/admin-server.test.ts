@@ -4,11 +4,11 @@ import { Gauge, Registry } from 'prom-client';
 import { listen, startAdminServer } from '../../../shared/process/admin-server.js';
 import { failureOf } from '../../support/failure-of.js';
 
-describe('the port for operators', () => {
+describe('admin server', () => {
   const started = (registry: Registry, readiness: () => Promise<string | undefined>) =>
     startAdminServer({ host: '127.0.0.1', port: 0, registry, readiness });
 
-  it('answers 500 when a metric cannot be collected or readiness cannot be told, and goes on', async () => {
+  it('answers 500 when a collector or the readiness check throws, and keeps serving', async () => {
     const registry = new Registry();
     let isBroken = true;
     const breakWhen = () => {
@@ -39,7 +39,7 @@ describe('the port for operators', () => {
     }
   });
 
-  it('asks whether something else runs there only when it may', async () => {
+  it('names the likely cause when it cannot listen: another process, or a wrong HOST', async () => {
     const server = await started(new Registry(), async () => undefined);
     try {
       const taken = await failureOf(listen(createServer(), '127.0.0.1', server.port));

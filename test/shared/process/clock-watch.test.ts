@@ -5,21 +5,21 @@ import { ClockWatch, observeClock } from '../../../shared/process/clock-watch.js
 import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
-describe("a watch of this machine's clock", () => {
+describe('ClockWatch', () => {
   let redis: Redis;
-  let said: string[];
-  /** By how much this machine's clock is put forward. */
+  let logged: string[];
+  /** Added to this machine's clock. */
   let movedMs: number;
   let watch: ClockWatch;
 
   beforeEach(async () => {
     const { redisUrl } = await freshDatabases();
     redis = new Redis(redisUrl);
-    said = [];
+    logged = [];
     movedMs = 0;
     const logger = {
-      warn: (_: unknown, text?: string) => said.push(`warn: ${text}`),
-      info: (_: unknown, text?: string) => said.push(`info: ${text}`),
+      warn: (_: unknown, text?: string) => logged.push(`warn: ${text}`),
+      info: (_: unknown, text?: string) => logged.push(`info: ${text}`),
     };
     watch = new ClockWatch(redis, logger, () => Date.now() + movedMs);
   });
@@ -29,22 +29,22 @@ describe("a watch of this machine's clock", () => {
     redis.disconnect();
   });
 
-  /** Looks until an answer came quickly enough to tell. */
+  /** Measures until a reply came fast enough to be used. */
   const measured = async (aboutMs: number): Promise<void> =>
     eventually(async () => {
-      await watch.look();
+      await watch.measure();
       expect(watch.aheadMs).to.be.closeTo(aboutMs, 500);
     });
 
-  it('looks at once, and says nothing while it is in step with that of Redis', async () => {
+  it('measures at once, and logs nothing while the difference is below two seconds', async () => {
     await eventually(() => expect(watch.aheadMs).to.be.a('number'));
     await measured(0);
     movedMs = 1_200;
     await measured(1_200);
-    expect(said).to.deep.equal([]);
+    expect(logged).to.deep.equal([]);
   });
 
-  it('says once that it is ahead or behind, and when it is in step again', async () => {
+  it('logs once when the clock is ahead or behind, and once when it agrees again', async () => {
     movedMs = 5_000;
     await measured(5_000);
     await measured(5_000);
@@ -52,19 +52,19 @@ describe("a watch of this machine's clock", () => {
     await measured(0);
     movedMs = -3_600_000;
     await measured(-3_600_000);
-    expect(said).to.have.length(3);
-    expect(said[0]).to.match(
+    expect(logged).to.have.length(3);
+    expect(logged[0]).to.match(
       /^warn: this machine's clock is [45]\.\d s ahead of Redis's: keep both in step, with NTP$/,
     );
-    expect(said[1]).to.equal("info: this machine's clock is in step with Redis's again");
-    expect(said[2]).to.match(/^warn: this machine's clock is 3(599|600)\.\d s behind Redis's: /);
+    expect(logged[1]).to.equal("info: this machine's clock is in step with Redis's again");
+    expect(logged[2]).to.match(/^warn: this machine's clock is 3(599|600)\.\d s behind Redis's: /);
   });
 
-  it('keeps what it measured while Redis does not answer, and gives it to Prometheus', async () => {
+  it('keeps the last measurement while Redis does not answer, and exports it to Prometheus', async () => {
     movedMs = 5_000;
     await measured(5_000);
     redis.disconnect();
-    await watch.look();
+    await watch.measure();
     expect(watch.aheadMs).to.be.closeTo(5_000, 500);
     const registry = new Registry();
     observeClock(registry, watch);

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { errorLog, logConnection } from '../../../shared/process/error-log.js';
 import type { Logger } from '../../../shared/process/logger.js';
 
-describe('the log of errors that come again and again', () => {
+describe('errorLog', () => {
   const lines: unknown[] = [];
   const write = (fields: unknown, message: unknown): void => void lines.push([message, fields]);
   const logger = { warn: write, info: write } as unknown as Logger;
@@ -20,7 +20,7 @@ describe('the log of errors that come again and again', () => {
     performance.now = clock;
   });
 
-  it('has the first, and then every half a minute one, with how many there were', () => {
+  it('logs the first error at once, then one line in 30 s with the count since the last', () => {
     const note = errorLog(logger, 'lane error', { lane: 'singles' });
     for (let count = 0; count < 100; count += 1) note(new Error('refused'));
     expect(lines).to.deep.equal([['lane error', { lane: 'singles', error: 'refused', times: 1 }]]);
@@ -30,7 +30,7 @@ describe('the log of errors that come again and again', () => {
     expect(lines).to.have.length(2);
   });
 
-  it('says when a connection is back, and of what comes after that at once', () => {
+  it('logs when a connection is back, and the next error after that at once', () => {
     const redis = new EventEmitter();
     logConnection(redis as unknown as Redis, 'commands', logger);
     redis.emit('ready');

@@ -12,7 +12,7 @@ const moduleOf = (name: string): string =>
 
 const limit = { timeout: 15_000, killSignal: 'SIGKILL' } as const;
 
-/** Its second part takes so long to stop, and says when it begins to. */
+/** A program whose second part takes `stopMs` to stop, and prints when it begins to. */
 const programWith = (logLevel: string, stopMs = 500): string => `
     import { Lifecycle } from ${moduleOf('lifecycle')};
     import { createLogger } from ${moduleOf('logger')};
@@ -27,7 +27,7 @@ const programWith = (logLevel: string, stopMs = 500): string => `
     setInterval(() => undefined, 1_000);
     console.log('ready');`;
 
-/** Has a process on a terminal of its own and closes it; standard output is how it ended. */
+/** Runs a process on its own terminal, closes the terminal, and prints the exit code. */
 const closedTerminal = `
 import os, pty, signal, sys, time
 child, terminal = pty.fork()
@@ -42,7 +42,7 @@ for _ in range(100):
 else: os.kill(child, signal.SIGKILL)
 print(os.waitstatus_to_exitcode(status) if ended else 'it goes on')`;
 
-/** How a process ends that is sent these signals, the second when it has begun to stop, and what it said. */
+/** The exit of a process and its output. The second signal is sent when the process has begun to stop. */
 async function endOf(signals: readonly NodeJS.Signals[], stopMs?: number) {
   const program = programWith('silent', stopMs);
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], limit);
@@ -56,23 +56,23 @@ async function endOf(signals: readonly NodeJS.Signals[], stopMs?: number) {
   return { how: exitCode ?? signal, said };
 }
 
-describe('a process that is told to end', () => {
+describe('Lifecycle', () => {
   const all = ['ready', 'stopping', 'second stopped', 'first stopped'];
   const longMs = 60_000;
 
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
-    it(`stops what it has started, the last first, on ${signal}; at once when it comes again`, async () => {
+    it(`stops its parts in reverse order on ${signal}, and ends at once when the signal comes again`, async () => {
       expect(await endOf([signal])).to.deep.equal({ how: 0, said: all });
       expect(await endOf([signal, signal], longMs)).to.deep.equal({ how: 1, said: ['ready', 'stopping'] });
     });
 
-  it('stops in order when another of these signals comes meanwhile', async () => {
+  it('still stops in order when a different signal arrives meanwhile', async () => {
     expect(await endOf(['SIGHUP', 'SIGTERM'])).to.deep.equal({ how: 0, said: all });
   });
 
-  it('stops in order when its terminal is closed, and what it logs is lost', async function () {
-    const isThere = ['-c', 'import os, pty; os.waitstatus_to_exitcode'];
-    if ((await runProgram('python3', isThere, { limitMs: 5_000 })).exitCode !== 0)
+  it('stops in order when its terminal is closed, although its log lines are lost', async function () {
+    const checkPty = ['-c', 'import os, pty; os.waitstatus_to_exitcode'];
+    if ((await runProgram('python3', checkPty, { limitMs: 5_000 })).exitCode !== 0)
       leaveOut(this, 'there is no python3 that can open a terminal', 'install Python 3.9 or later');
     const node = [process.execPath, '--input-type=module', '--eval', programWith('info')];
     const { output } = await runProgram('python3', ['-c', closedTerminal, ...node], { limitMs: 15_000 });

@@ -18,7 +18,7 @@ const program = `
     process.exit(3);
   }, 100);`;
 
-/** How a process ends whose standard output goes to a shell's redirection, and what it said on standard error. */
+/** Runs the program with its standard output redirected by a shell; gives its exit code and standard error. */
 const ended = (redirection: string) =>
   runProgram(
     'sh',
@@ -26,19 +26,19 @@ const ended = (redirection: string) =>
     { limitMs: 15_000 },
   );
 
-describe('a process that logs', () => {
+describe('createLogger', () => {
   it('writes each line to standard output', async () => {
     const { exitCode, output } = await ended('');
     expect(exitCode).to.equal(3);
     expect(output).to.match(/"msg":"one"\}\n.*"msg":"two"\}\nwent on$/);
   });
 
-  it('goes on, and ends when it is to, while the disk that its log is on is full', async function () {
+  it('neither ends nor blocks the process while the disk of its log is full', async function () {
     if (!existsSync(full)) leaveOut(this, `there is no ${full}`, 'run it on Linux');
     expect(await ended(`>${full}`)).to.deep.equal({ exitCode: 3, output: 'went on' });
   });
 
-  it('goes on when whoever read its log has gone, or there never was anybody', async () => {
+  it('does not end the process when the reader of its log has closed the pipe, or standard output is closed', async () => {
     for (const redirection of ['| true', '>&-'])
       expect((await ended(`${redirection}`)).output, redirection).to.equal('went on');
   });

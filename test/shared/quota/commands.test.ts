@@ -17,7 +17,7 @@ const leaseMs = 30_000;
 const keepMs = 70 * 24 * 3_600_000;
 const lockToken = 'a token';
 
-describe('quota scripts', () => {
+describe('quotaCommands', () => {
   let redis: Redis;
   let commands: QuotaCommands;
   let counter: UsageCounter;
@@ -48,7 +48,7 @@ describe('quota scripts', () => {
   const forgetCounter = () => redis.del(usageKey(counter));
 
   describe('reserve', () => {
-    it('1: holds the records under a lease, without expiry of the call', async () => {
+    it('1: holds the records under a lease, and the call without a TTL', async () => {
       const beforeMs = await redisNowMs(redis);
       expect(await reserve('call', 400)).to.deep.equal({ code: 1, used: 0, leased: 400 });
       const expiresAtMs = Number(await redis.zscore(leasesKey(counter), 'call'));
@@ -57,12 +57,12 @@ describe('quota scripts', () => {
       expect(await stateTtlMs('call')).to.equal(-1);
     });
 
-    it('2: the same call again is the same reservation', async () => {
+    it('2: finds the reservation of the same call', async () => {
       await reserve('call', 400);
       expect(await reserve('call', 400)).to.deep.equal({ code: 2, used: 0, leased: 400 });
     });
 
-    it('-1: refuses what would cross the stop, and fills it exactly', async () => {
+    it('-1: refuses a call that would cross the stop, and accepts one that reaches it exactly', async () => {
       await reserve('used', 500);
       await settle('used');
       await reserve('held', 300);
@@ -71,18 +71,18 @@ describe('quota scripts', () => {
       expect(await reserve('just enough', 200)).to.deep.equal({ code: 1, used: 500, leased: 500 });
     });
 
-    it('-2: fails closed while the counter is unknown', async () => {
+    it('-2: holds no records while the counter is unknown', async () => {
       await forgetCounter();
       expect(await reserve('call', 1)).to.deep.equal({ code: -2, used: 0, leased: 0 });
       expect(await redis.exists(usageKey(counter), leasesKey(counter))).to.equal(0);
     });
 
-    it('-3: holds nothing after its deadline', async () => {
+    it('-3: holds no records after the deadline', async () => {
       expect(await reserve('call', 1, { inMs: -1 })).to.deep.equal({ code: -3, used: 0, leased: 0 });
       expect(await state('call')).to.equal(null);
     });
 
-    it('-4: a call that was settled or released holds nothing again', async () => {
+    it('-4: refuses a call that was settled or released', async () => {
       await reserve('settled', 10);
       await settle('settled');
       await reserve('released', 20);
@@ -93,7 +93,7 @@ describe('quota scripts', () => {
   });
 
   describe('settle', () => {
-    it('1: turns the lease into usage, and remembers that for two leases', async () => {
+    it('1: turns the lease into usage, and keeps the state of the call for two leases', async () => {
       await reserve('call', 400);
       expect(await settle('call')).to.deep.equal({ code: 1, used: 400, leased: 0 });
       expect(await redis.exists(leasesKey(counter))).to.equal(0);
@@ -101,13 +101,13 @@ describe('quota scripts', () => {
       expect(await stateTtlMs('call')).to.be.within(2 * leaseMs - 1_000, 2 * leaseMs);
     });
 
-    it('2: counts once, however often it is sent', async () => {
+    it('2: counts a call once that is settled twice', async () => {
       await reserve('call', 400);
       await settle('call');
       expect(await settle('call')).to.deep.equal({ code: 2, used: 400, leased: 0 });
     });
 
-    it('-2: changes nothing while the counter is unknown', async () => {
+    it('-2: changes no key while the counter is unknown', async () => {
       await reserve('call', 400);
       await forgetCounter();
       expect(await settle('call')).to.deep.equal({ code: -2, used: 0, leased: 0 });
@@ -115,7 +115,7 @@ describe('quota scripts', () => {
       expect(await redis.exists(usageKey(counter))).to.equal(0);
     });
 
-    it('-5: a released call is not counted, and asks for a recount a lease later', async () => {
+    it('-5: does not count a released call, and requests a recount a lease later', async () => {
       await reserve('call', 400);
       await release('call');
       await redis.hdel(usageKey(counter), 'recount_at');
@@ -124,7 +124,7 @@ describe('quota scripts', () => {
       expect(Number(await recountAt())).to.be.within(nowMs + leaseMs, nowMs + leaseMs + 1_000);
     });
 
-    it('-6: a call without a lease is not counted, and asks for a recount a lease later', async () => {
+    it('-6: does not count a call without a lease, and requests a recount a lease later', async () => {
       await redis.hdel(usageKey(counter), 'recount_at');
       const nowMs = await redisNowMs(redis);
       expect(await settle('call')).to.deep.equal({ code: -6, used: 0, leased: 0 });
@@ -132,7 +132,7 @@ describe('quota scripts', () => {
       expect(Number(await recountAt())).to.be.within(nowMs + leaseMs, nowMs + leaseMs + 1_000);
     });
 
-    it('-6: ends a lease of which nothing else is known, so that no sweep finds it again', async () => {
+    it('-6: removes a lease whose call is unknown, so that no sweep finds it again', async () => {
       await reserve('call', 400);
       await redis.del(callKey(counter.organisationId, 'call'));
       expect(await settle('call')).to.include({ code: -6 });
@@ -141,7 +141,7 @@ describe('quota scripts', () => {
   });
 
   describe('release', () => {
-    it('1: gives the records back, and remembers that for two leases', async () => {
+    it('1: frees the records, and keeps the state of the call for two leases', async () => {
       await reserve('call', 400);
       expect(await release('call')).to.deep.equal({ code: 1, used: 0, leased: 0 });
       expect(await redis.exists(leasesKey(counter))).to.equal(0);
@@ -149,20 +149,20 @@ describe('quota scripts', () => {
       expect(await stateTtlMs('call')).to.be.within(2 * leaseMs - 1_000, 2 * leaseMs);
     });
 
-    it('2: gives back once, however often it is sent', async () => {
+    it('2: frees the records once of a call that is released twice', async () => {
       await reserve('other', 100);
       await reserve('call', 400);
       await release('call');
       expect(await release('call')).to.deep.equal({ code: 2, used: 0, leased: 100 });
     });
 
-    it('-6: releasing what was never held is harmless, and bars a reserve that comes late', async () => {
+    it('-6: changes no counter for a call that was never held, and refuses a reserve of it later', async () => {
       await reserve('other', 100);
       expect(await release('call')).to.deep.equal({ code: -6, used: 0, leased: 100 });
       expect(await reserve('call', 400)).to.deep.equal({ code: -4, used: 0, leased: 100 });
     });
 
-    it('-7: a settled call stays counted, and asks for a recount', async () => {
+    it('-7: keeps a settled call counted, and requests a recount', async () => {
       await reserve('call', 400);
       await settle('call');
       await redis.hdel(usageKey(counter), 'recount_at');
@@ -171,7 +171,7 @@ describe('quota scripts', () => {
       expect(await recountAt()).to.be.a('string');
     });
 
-    it('makes no counter where there is none', async () => {
+    it('-6: does not create an unknown counter', async () => {
       await reserve('call', 400);
       await forgetCounter();
       expect(await release('call')).to.deep.equal({ code: -6, used: 0, leased: 0 });
@@ -187,7 +187,7 @@ describe('quota scripts', () => {
       await redis.del(usageKey(counter), rebuildLockKey(counter));
     });
 
-    it('1: marks recent calls as settled in batches, then sets the counter and ends the lock', async () => {
+    it('1: sets recent calls to settled in batches, then sets the counter and drops the lock', async () => {
       expect(await restore({ calls: [{ callId: 'a', records: 7 }] })).to.deep.equal({
         code: 1,
         used: 0,
@@ -216,7 +216,7 @@ describe('quota scripts', () => {
       expect(await recountAt()).to.be.a('string');
     });
 
-    it('2: never touches a counter that is there', async () => {
+    it('2: never changes an existing counter', async () => {
       await restore({ records: 100 });
       await reserve('call', 50);
       expect(await restore({ records: 7, calls: [{ callId: 'call', records: 50 }] })).to.deep.equal({
@@ -227,7 +227,7 @@ describe('quota scripts', () => {
       expect(await state('call')).to.equal('held:50');
     });
 
-    it('-8: restores nothing for whoever has lost the lock', async () => {
+    it('-8: restores nothing for a holder that has lost the lock', async () => {
       const calls = [{ callId: 'call', records: 50 }];
       expect(await restore({ records: 7, calls, token: 'another token' })).to.deep.equal({
         code: -8,
@@ -238,7 +238,7 @@ describe('quota scripts', () => {
       expect(await state('call')).to.equal(null);
     });
 
-    it('drops leases that outlived their counter', async () => {
+    it('1: drops leases that outlived their counter', async () => {
       await restore({ records: 0 });
       await reserve('recorded', 50);
       await reserve('under way', 30);
@@ -248,7 +248,7 @@ describe('quota scripts', () => {
       expect(await redis.exists(leasesKey(counter))).to.equal(0);
       expect(await settle('recorded')).to.deep.equal({ code: 2, used: 50, leased: 0 });
       expect(await settle('under way')).to.deep.equal({ code: -6, used: 50, leased: 0 });
-      expect(await release('failing'), 'nothing of it is held').to.deep.equal({
+      expect(await release('failing'), 'no records held').to.deep.equal({
         code: -6,
         used: 50,
         leased: 0,
@@ -256,7 +256,7 @@ describe('quota scripts', () => {
     });
   });
 
-  it('all run again after SCRIPT FLUSH', async () => {
+  it('runs every script again after SCRIPT FLUSH', async () => {
     const flush = () => redis.script('FLUSH');
     await flush();
     expect((await reserve('call', 5)).code).to.equal(1);

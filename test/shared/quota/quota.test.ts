@@ -8,14 +8,7 @@ import {
   QuotaWouldCrossStop,
 } from '../../../shared/quota/codes.js';
 import { redisNowMs } from '../../../shared/redis/info.js';
-import {
-  activeCountersKey,
-  callKey,
-  leasesKey,
-  rebuildLockKey,
-  type UsageCounter,
-  usageKey,
-} from '../../../shared/redis/keys.js';
+import { callKey, rebuildLockKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import { eventually } from '../../support/eventually.js';
 import { failureOf } from '../../support/failure-of.js';
 import { freshDatabases } from '../../support/service/servers.js';
@@ -24,7 +17,7 @@ import { freshCounter, QuotaRig } from './rig/quota-rig.js';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-describe('quota', () => {
+describe('Quota', () => {
   let rig: QuotaRig;
   let other: QuotaRig;
   let counter: UsageCounter;
@@ -46,7 +39,7 @@ describe('quota', () => {
     rig.ledger.afterRead = async () => undefined;
   });
 
-  it('counts a call: held, then used', async () => {
+  it('counts a call as leased after reserve, and as used after settle', async () => {
     expect(await rig.reserve(counter, 'call', 400)).to.deep.equal({
       counter,
       callId: 'call',
@@ -58,20 +51,20 @@ describe('quota', () => {
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 400, leased: 0 });
   });
 
-  it('gives back what is released', async () => {
+  it('frees the records of a released call', async () => {
     await rig.reserve(counter, 'call', 400);
     expect(await rig.quota.release(counter, 'call')).to.equal(true);
     expect(await rig.quota.release(counter, 'call')).to.equal(true);
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 0 });
   });
 
-  it('says so when a released call had been settled', async () => {
+  it('returns false from release when the call had been settled', async () => {
     await rig.reserve(counter, 'call', 400);
     await rig.quota.settle(counter, 'call');
     expect(await rig.quota.release(counter, 'call')).to.equal(false);
   });
 
-  it('takes one round trip for a reserve, and for a settle', async () => {
+  it('sends one command for a reserve, and one for a settle', async () => {
     await rig.reserve(counter, 'first', 1);
     const commandsOf = async (work: () => Promise<unknown>) => {
       const sent: string[] = [];
@@ -94,7 +87,7 @@ describe('quota', () => {
     expect(await commandsOf(() => rig.quota.settle(counter, 'second'))).to.deep.equal(['evalsha']);
   });
 
-  it('grants exactly nine of a hundred calls at once when nine fit', async () => {
+  it('grants exactly nine of a hundred concurrent calls when nine fit', async () => {
     await rig.reserve(counter, 'earlier', 100);
     await rig.quota.settle(counter, 'earlier');
     const calls = Array.from({ length: 100 }, (_, index) =>
@@ -111,7 +104,7 @@ describe('quota', () => {
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 100, leased: 900 });
   });
 
-  it('never passes the stop, whatever sizes are asked for at once', async () => {
+  it('never exceeds the stop with concurrent calls of any size', async () => {
     const sizes = Array.from({ length: 200 }, (_, index) => 1 + ((index * 7919) % 97));
     const granted = await Promise.all(
       sizes.map((records, index) =>
@@ -129,7 +122,7 @@ describe('quota', () => {
     expect(held).to.be.within(1_000 - 97, 1_000);
   });
 
-  it('takes the same call, sent many times at once, as one', async () => {
+  it('counts a call once that is sent many times at once', async () => {
     const times = Array.from({ length: 20 });
     await Promise.all(times.map((_, index) => (index % 2 ? rig : other).reserve(counter, 'call', 100)));
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 100 });
@@ -137,7 +130,7 @@ describe('quota', () => {
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 100, leased: 0 });
   });
 
-  it('refuses a reserve after its deadline, and one for a call that has ended', async () => {
+  it('refuses a reserve after its deadline, and one of an ended call', async () => {
     await rig.reserve(counter, 'call', 1);
     const late = {
       counter,
@@ -148,20 +141,20 @@ describe('quota', () => {
     };
     expect(await failureOf(rig.quota.reserve(late))).to.be.instanceOf(QuotaTooLate);
     const stateOfLate = () => rig.redis.get(callKey(counter.organisationId, late.callId));
-    await eventually(async () => expect(await stateOfLate(), 'spent').to.equal('released:0'));
+    await eventually(async () => expect(await stateOfLate(), 'state').to.equal('released:0'));
     await rig.quota.settle(counter, 'call');
     expect(await failureOf(rig.reserve(counter, 'call', 1))).to.be.instanceOf(QuotaCallEnded);
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 1, leased: 0 });
   });
 
-  it('cannot settle what was released', async () => {
+  it('refuses to settle a released call', async () => {
     await rig.reserve(counter, 'call', 1);
     await rig.quota.release(counter, 'call');
     expect(await failureOf(rig.quota.settle(counter, 'call'))).to.be.instanceOf(QuotaLeaseLost);
   });
 
   for (const enableAutoPipelining of [false, true])
-    it(`counts a command once when its reply is lost and it is sent again (pipelined: ${enableAutoPipelining})`, async () => {
+    it(`counts a command once that is sent again after a lost reply (pipelined: ${enableAutoPipelining})`, async () => {
       const proxy = await LossyProxy.start(Number(new URL(rig.redisUrl).port));
       const redis = new Redis(proxy.port, '127.0.0.1', { enableAutoPipelining, retryStrategy: () => 1 });
       redis.on('error', () => undefined); // the cut connections
@@ -190,8 +183,8 @@ describe('quota', () => {
       }
     });
 
-  describe('with a counter that Redis does not know', () => {
-    it('restores it from the ledger once, for all who ask at once', async () => {
+  describe('with an unknown counter', () => {
+    it('restores it from the ledger once for concurrent calls', async () => {
       rig.ledger.record(counter, 'earlier', 300);
       await Promise.all(
         Array.from({ length: 10 }, (_, index) =>
@@ -200,10 +193,10 @@ describe('quota', () => {
       );
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 300, leased: 100 });
       expect(rig.ledger.snapshots).to.equal(1);
-      expect(await rig.redis.pttl(usageKey(counter)), 'longer than its month').to.be.above(62 * dayMs);
+      expect(await rig.redis.pttl(usageKey(counter)), 'TTL beyond its month').to.be.above(62 * dayMs);
     });
 
-    it('fails closed while the ledger cannot be read, and recovers with it', async () => {
+    it('throws QuotaUnavailable while the ledger cannot be read, and recovers with it', async () => {
       rig.ledger.beforeRead = async () => {
         throw new Error('no primary');
       };
@@ -215,25 +208,35 @@ describe('quota', () => {
       expect(await rig.reserve(counter, 'next call', 1)).to.include({ used: 0, leased: 1 });
     });
 
-    it('gives up waiting for another holder at the deadline', async () => {
+    it('throws QuotaTooLate when another process has the lock until the deadline', async () => {
       await rig.redis.set(rebuildLockKey(counter), 'another process', 'PX', 60_000);
       const deadlineRedisMs = (await redisNowMs(rig.redis)) + 60;
       const call = { counter, callId: 'call', records: 1, stop: 10, deadlineRedisMs };
       expect(await failureOf(rig.quota.reserve(call))).to.be.instanceOf(QuotaTooLate);
-      await rig.redis.del(rebuildLockKey(counter)); // lets the rebuild, which goes on, end
+      await rig.redis.del(rebuildLockKey(counter)); // ends the rebuild, which is still waiting
     });
 
-    it('takes over from a holder that died, once its lock has run out', async () => {
+    it('throws QuotaUnavailable when a rebuild takes longer than its limit', async () => {
+      await rig.redis.set(rebuildLockKey(counter), 'another process', 'PX', 60_000);
+      const impatient = new QuotaRig(rig.redisUrl, { ledger: rig.ledger, maxRebuildMs: 60 });
+      try {
+        expect(await failureOf(impatient.quota.usage(counter))).to.be.instanceOf(QuotaUnavailable);
+      } finally {
+        impatient.close();
+      }
+    });
+
+    it('takes over from a dead process when its lock has expired', async () => {
       await rig.redis.set(rebuildLockKey(counter), 'a dead process', 'PX', 100);
       expect(await rig.reserve(counter, 'call', 1)).to.include({ used: 0, leased: 1 });
     });
 
-    it('restores nothing from a sum that was read before Redis was emptied again', async () => {
+    it('does not restore a sum that was read before Redis was emptied again', async () => {
       let reads = 0;
       rig.ledger.afterRead = async () => {
         reads += 1;
         if (reads > 1) return;
-        // Another process restores the counter, a call is counted, and Redis is emptied: all behind the first reader.
+        // After the first read, another process restores the counter and counts a call. Then Redis is emptied again.
         await rig.redis.flushall();
         await other.reserve(counter, 'between', 50);
         await other.finish(counter, 'between', 50);
@@ -242,7 +245,7 @@ describe('quota', () => {
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 50, leased: 0 });
     });
 
-    it('is put on the list of busy counters again, though it was noted just before', async () => {
+    it('marks it as active again, although it was marked just before', async () => {
       await rig.reserve(counter, 'call', 1);
       await rig.redis.flushall();
       await rig.reserve(counter, 'next call', 1);
@@ -250,49 +253,11 @@ describe('quota', () => {
       expect(activeCounters).to.deep.equal([counter]);
     });
 
-    it('restores from as many recent calls as there are', async () => {
+    it('restores more recent calls than one batch has', async () => {
       for (let index = 0; index < 2_500; index += 1) rig.ledger.record(counter, `call ${index}`, 2);
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 5_000, leased: 0 });
       for (const index of [0, 999, 1_000, 2_499])
         expect(await rig.quota.settle(counter, `call ${index}`)).to.deep.equal({ used: 5_000, leased: 0 });
-    });
-  });
-
-  describe('the list of busy counters', () => {
-    const scoreOf = () =>
-      rig.redis.zscore(activeCountersKey, `${counter.organisationId} ${counter.bucket} ${counter.month}`);
-
-    it('has a counter before anything is held, and is written to once a minute', async () => {
-      const nowMs = await redisNowMs(rig.redis);
-      const reserveAt = (callId: string, deadlineRedisMs: number) =>
-        rig.quota.reserve({ counter, callId, records: 1, stop: 10, deadlineRedisMs });
-      await rig.quota.usage(counter);
-      await reserveAt('a', nowMs + 100_000);
-      expect(await scoreOf()).to.equal(String(nowMs + 100_000));
-      await reserveAt('b', nowMs + 159_999);
-      expect(await scoreOf()).to.equal(String(nowMs + 100_000));
-      await reserveAt('c', nowMs + 160_000);
-      expect(await scoreOf()).to.equal(String(nowMs + 160_000));
-    });
-
-    it('never makes a counter look older than another process has noted it', async () => {
-      const nowMs = await redisNowMs(rig.redis);
-      await other.quota.activeCounters.note(counter, nowMs + 5_000);
-      await rig.quota.activeCounters.note(counter, nowMs);
-      expect(await scoreOf()).to.equal(String(nowMs + 5_000));
-    });
-
-    it('holds nothing for a call whose counter could not be noted', async () => {
-      await rig.quota.usage(counter);
-      await rig.redis.set(activeCountersKey, 'not a sorted set');
-      const deadlineRedisMs = (await redisNowMs(rig.redis)) + 100_000;
-      const call = { counter, callId: 'call', records: 1, stop: 10, deadlineRedisMs };
-      expect(await failureOf(rig.quota.reserve(call))).to.be.instanceOf(QuotaUnavailable);
-      await rig.redis.del(activeCountersKey);
-      expect(await rig.redis.exists(leasesKey(counter))).to.equal(0);
-      expect(await rig.redis.hget(usageKey(counter), 'leased')).to.equal('0');
-      await rig.quota.reserve({ ...call, callId: 'next' });
-      expect(await scoreOf(), 'noted with the next call').to.equal(String(deadlineRedisMs));
     });
   });
 });

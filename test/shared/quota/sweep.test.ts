@@ -1,6 +1,12 @@
 import { expect } from 'chai';
 import { redisNowMs } from '../../../shared/redis/info.js';
-import { leasesKey, redisRunKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
+import {
+  activeCountersKey,
+  leasesKey,
+  redisRunKey,
+  type UsageCounter,
+  usageKey,
+} from '../../../shared/redis/keys.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/service/servers.js';
 import { freshCounter, leaseMs, QuotaRig } from './rig/quota-rig.js';
@@ -8,10 +14,10 @@ import { freshCounter, leaseMs, QuotaRig } from './rig/quota-rig.js';
 const nothing = { settled: 0, released: 0, recounted: 0, failed: 0 };
 const minuteMs = 60_000;
 
-describe('sweep of leases', () => {
+describe('sweepLeases', () => {
   let rig: QuotaRig;
   let counter: UsageCounter;
-  const stopRecounts = () => rig.redis.hdel(usageKey(counter), 'recount_at');
+  const cancelRecount = () => rig.redis.hdel(usageKey(counter), 'recount_at');
 
   before(async () => {
     rig = new QuotaRig((await freshDatabases()).redisUrl);
@@ -23,7 +29,7 @@ describe('sweep of leases', () => {
     rig.ledger.beforeRead = async () => undefined;
     rig.ledger.afterRead = async () => undefined;
     counter = freshCounter();
-    await rig.sweep(); // remembers this run of Redis
+    await rig.sweep(); // stores this run of Redis
   });
 
   it('leaves open leases alone', async () => {
@@ -32,22 +38,22 @@ describe('sweep of leases', () => {
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 10 });
   });
 
-  it('settles an expired lease whose call was recorded, and releases one whose call was not', async () => {
+  it('settles an expired lease whose call is in the ledger, and releases the others', async () => {
     await rig.reserve(counter, 'recorded', 10);
     await rig.reserve(counter, 'lost', 20);
     rig.ledger.record(counter, 'recorded', 10);
     await rig.age(counter, leaseMs);
     await rig.reserve(counter, 'open', 40);
-    await stopRecounts();
+    await cancelRecount();
     expect(await rig.sweep()).to.include({ settled: 1, released: 1, failed: 0 });
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 40 });
     expect(await rig.sweep()).to.include({ settled: 0, released: 0 });
   });
 
-  it('settles a lease whose call was recorded after it was looked for', async () => {
+  it('settles a call that was recorded between the read of the ledger and the fence', async () => {
     await rig.reserve(counter, 'call', 10);
     await rig.age(counter, leaseMs);
-    await stopRecounts();
+    await cancelRecount();
     rig.ledger.afterRead = async () => {
       rig.ledger.afterRead = async () => undefined;
       rig.ledger.record(counter, 'call', 10);
@@ -56,7 +62,7 @@ describe('sweep of leases', () => {
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });
   });
 
-  it('goes by real time and by Redis clock', async () => {
+  it("ends leases by Redis's clock", async () => {
     const brief = new QuotaRig(rig.redisUrl, { leaseMs: 30, ledger: rig.ledger });
     try {
       await brief.reserve(counter, 'call', 10);
@@ -70,7 +76,7 @@ describe('sweep of leases', () => {
     }
   });
 
-  it('does each thing once when several sweep at once', async () => {
+  it('ends each lease once when several sweeps run at once', async () => {
     const others = [0, 1].map(() => new QuotaRig(rig.redisUrl, { ledger: rig.ledger }));
     try {
       for (let index = 0; index < 40; index += 1) {
@@ -87,7 +93,7 @@ describe('sweep of leases', () => {
     }
   });
 
-  it('goes over more leases than one batch holds', async () => {
+  it('ends more leases than one batch has', async () => {
     const callIds = Array.from({ length: 1_200 }, (_, index) => `call ${index}`);
     await rig.quota.usage(counter);
     await Promise.all(callIds.map((callId) => rig.reserve(counter, callId, 1, 10_000)));
@@ -96,7 +102,7 @@ describe('sweep of leases', () => {
     expect(await rig.sweep()).to.include({ settled: 700, released: 500 });
   });
 
-  it('takes the leases that ran out first, first', async () => {
+  it('lists expired leases in the order of their expiry', async () => {
     for (const [index, callId] of ['a', 'b', 'c', 'open'].entries()) {
       await rig.reserve(counter, callId, 1);
       if (callId !== 'open') await rig.redis.zadd(leasesKey(counter), 1_000 + index, callId);
@@ -105,7 +111,7 @@ describe('sweep of leases', () => {
     expect(await rig.quota.commands.expiredLeases(counter, 2)).to.deep.equal(['a', 'b']);
   });
 
-  it('keeps leases while the ledger cannot be read, and sweeps other counters all the same', async () => {
+  it('keeps the leases of a counter whose ledger cannot be read, and sweeps the others', async () => {
     const readable = freshCounter();
     for (const one of [counter, readable]) {
       await rig.reserve(one, `call of ${one.organisationId}`, 10);
@@ -126,7 +132,7 @@ describe('sweep of leases', () => {
     expect(await rig.sweep()).to.include({ released: 1, failed: 0 });
   });
 
-  it('is not held up by a counter whose ledger takes its time', async () => {
+  it('sweeps the other counters while the ledger of one is slow', async () => {
     const others = Array.from({ length: 9 }, freshCounter);
     for (const one of [counter, ...others]) {
       await rig.reserve(one, `call of ${one.organisationId}`, 10);
@@ -134,9 +140,9 @@ describe('sweep of leases', () => {
       await rig.redis.hdel(usageKey(one), 'recount_at');
     }
     const fence = rig.ledger.fenceCalls.bind(rig.ledger);
-    let goOn = (): void => undefined;
+    let unblock = (): void => undefined;
     const slow = new Promise<void>((resolve) => {
-      goOn = resolve;
+      unblock = resolve;
     });
     rig.ledger.fenceCalls = async (callIds) => {
       if (callIds.includes(`call of ${counter.organisationId}`)) await slow;
@@ -149,14 +155,14 @@ describe('sweep of leases', () => {
       });
       expect((await rig.quota.usage(counter)).leased).to.equal(10);
     } finally {
-      goOn();
+      unblock();
       await swept;
       rig.ledger.fenceCalls = fence;
     }
     expect(await swept).to.include({ released: 10, failed: 0 });
   });
 
-  it('keeps a call that was slower than its lease from being recorded', async () => {
+  it('fences a released call, so that it cannot be recorded after its lease', async () => {
     await rig.reserve(counter, 'call', 10);
     await rig.age(counter, leaseMs);
     expect(await rig.sweep()).to.include({ released: 1 });
@@ -165,8 +171,8 @@ describe('sweep of leases', () => {
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 0 });
   });
 
-  describe('takes a counter from the ledger again', () => {
-    it('when a call was recorded after the counter was restored, by a gateway that then died', async () => {
+  describe('recounts a counter', () => {
+    it('when a gateway recorded a call after the counter was restored, and then died', async () => {
       await rig.reserve(counter, 'call', 10);
       await rig.redis.flushall();
       await rig.quota.usage(counter);
@@ -179,9 +185,9 @@ describe('sweep of leases', () => {
       expect(await rig.sweep()).to.deep.equal(nothing);
     });
 
-    it('when a call was recorded after its lease was released, by a transaction that was in the way of the fence', async () => {
+    it('when an open transaction got around the fence and recorded a released call', async () => {
       await rig.reserve(counter, 'call', 10);
-      await stopRecounts();
+      await cancelRecount();
       await rig.age(counter, leaseMs);
       expect(await rig.sweep()).to.include({ released: 1, recounted: 0 });
       rig.ledger.fenced.clear();
@@ -191,7 +197,7 @@ describe('sweep of leases', () => {
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });
     });
 
-    it('also when an operator asks for it and nobody has swept for long', async () => {
+    it('and settles its expired leases, when an operator requests it', async () => {
       await rig.reserve(counter, 'call', 10);
       rig.ledger.record(counter, 'call', 10);
       await rig.age(counter, 10 * leaseMs);
@@ -200,22 +206,22 @@ describe('sweep of leases', () => {
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });
     });
 
-    it('when a call that had been settled was taken back', async () => {
+    it('when a settled call was voided', async () => {
       await rig.reserve(counter, 'call', 10);
       await rig.finish(counter, 'call', 10);
-      await stopRecounts();
-      rig.ledger.takeBack('call');
+      await cancelRecount();
+      rig.ledger.voidCall('call');
       expect(await rig.quota.release(counter, 'call')).to.equal(false);
       await rig.age(counter, leaseMs);
       await rig.sweep();
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 0 });
     });
 
-    it('when Redis was restarted, at once and a lease later, in case its last commands were lost', async () => {
+    it('when Redis was restarted, at once and a lease later', async () => {
       await rig.reserve(counter, 'counted', 10);
       await rig.finish(counter, 'counted', 10);
-      await stopRecounts();
-      await rig.redis.hset(usageKey(counter), 'used', 0); // as a Redis that came back without its last second
+      await cancelRecount();
+      await rig.redis.hset(usageKey(counter), 'used', 0); // as after a restart without the last second of writes
       await rig.age(counter, minuteMs);
       expect(await rig.sweep()).to.deep.equal(nothing);
       await rig.redis.set(redisRunKey, `another-run ${(await redisNowMs(rig.redis)) - minuteMs}`);
@@ -226,5 +232,64 @@ describe('sweep of leases', () => {
       expect(await rig.sweep()).to.include({ recounted: 1 });
       expect(await rig.sweep()).to.deep.equal(nothing);
     });
+  });
+});
+
+describe('sweepLeases and idle counters', () => {
+  let rig: QuotaRig;
+  let counter: UsageCounter;
+
+  before(async () => {
+    rig = new QuotaRig((await freshDatabases()).redisUrl);
+  });
+  after(() => rig.close());
+
+  const memberOf = ({ organisationId, bucket, month }: UsageCounter) =>
+    `${organisationId} ${bucket} ${month}`;
+  const isActive = async () => (await rig.redis.zscore(activeCountersKey, memberOf(counter))) !== null;
+  const markedBefore = async (agoMs: number) =>
+    rig.redis.zadd(activeCountersKey, (await redisNowMs(rig.redis)) - agoMs, memberOf(counter));
+
+  beforeEach(async () => {
+    await rig.redis.flushall();
+    rig.ledger.clear();
+    counter = freshCounter();
+    await rig.sweep(); // stores this run of Redis
+    await rig.quota.usage(counter);
+    await rig.redis.hdel(usageKey(counter), 'recount_at');
+  });
+
+  it('takes a counter off the list that was idle for ten minutes', async () => {
+    await markedBefore(9 * minuteMs);
+    await rig.sweep();
+    expect(await isActive()).to.equal(true);
+    await markedBefore(10 * minuteMs);
+    await rig.sweep();
+    expect(await isActive()).to.equal(false);
+  });
+
+  it('keeps an idle counter that has leases', async () => {
+    await rig.reserve(counter, 'call', 1);
+    await markedBefore(11 * minuteMs);
+    await rig.sweep();
+    expect(await isActive()).to.equal(true);
+  });
+
+  it('keeps an idle counter that waits for a recount', async () => {
+    await rig.redis.hset(usageKey(counter), 'recount_at', (await redisNowMs(rig.redis)) + minuteMs);
+    await markedBefore(11 * minuteMs);
+    await rig.sweep();
+    expect(await isActive()).to.equal(true);
+  });
+
+  it('keeps a counter that was marked again since the list was read', async () => {
+    await markedBefore(11 * minuteMs);
+    const [active] = await rig.quota.activeCounters.list();
+    await markedBefore(0);
+    if (active) await rig.quota.activeCounters.drop(active);
+    expect(await isActive()).to.equal(true);
+    const [again] = await rig.quota.activeCounters.list();
+    if (again) await rig.quota.activeCounters.drop(again);
+    expect(await isActive()).to.equal(false);
   });
 });

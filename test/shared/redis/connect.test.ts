@@ -9,15 +9,17 @@ import { RedisHealth } from '../../../shared/redis/health.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
-/** A connection is given up after four seconds, or four longer than it may block. */
-const patienceMs = 4_000;
+/** A tenth or so of the production times. */
+const patienceMs = 400;
+const commandTimeoutMs = 200;
+const pings = { pingEveryMs: 100, maxSilenceMs: 300 };
 const marginMs = 1_500;
 const password = 'hunter2';
 
-describe('connections to Redis', () => {
+describe('connectRedis', () => {
   let proxy: FaultProxy;
   const connections: Redis[] = [];
-  /** How often one of them was closed. */
+  /** How many times any of the connections was closed. */
   let closed: number;
 
   beforeEach(async () => {
@@ -36,6 +38,8 @@ describe('connections to Redis', () => {
       name: 'test',
       kind: 'commands',
       logger: createLogger('silent', 'test'),
+      commandTimeoutMs,
+      minPatienceMs: patienceMs,
       ...options,
     });
     connections.push(redis);
@@ -46,14 +50,13 @@ describe('connections to Redis', () => {
     return redis;
   }
 
-  it('are left alone while nothing is asked, or as long as a command may block', async function () {
-    this.timeout(30_000);
+  it('keeps a connection that is idle, or blocked for as long as its commands may block', async () => {
     const idle = await connected({});
-    const blocking = await connected({ kind: 'blocking', maxBlockMs: 2 * patienceMs });
+    const blocking = await connected({ kind: 'blocking', maxBlockMs: 3 * patienceMs });
     const subscriber = await connected({ kind: 'blocking', maxBlockMs: 0 });
     await subscriber.subscribe('changes');
-    expect(await blocking.blpop('nothing', (2 * patienceMs) / 1_000)).to.equal(null);
-    await Promise.all([pause(patienceMs + marginMs), blocking.xread('BLOCK', 100, 'STREAMS', 'none', '0')]);
+    expect(await blocking.blpop('nothing', (3 * patienceMs) / 1_000)).to.equal(null);
+    await Promise.all([pause(3 * patienceMs), blocking.xread('BLOCK', 100, 'STREAMS', 'none', '0')]);
     expect([idle, blocking, subscriber].map(({ status }) => status)).to.deep.equal([
       'ready',
       'ready',
@@ -62,40 +65,53 @@ describe('connections to Redis', () => {
     expect(closed).to.equal(0);
   });
 
-  it('that were lost without a sign are given up for new ones, and a pulse tells of them meanwhile', async function () {
-    this.timeout(30_000);
+  it('replaces half-open connections, which RedisHealth reports meanwhile', async function () {
+    this.timeout(15_000);
     const commands = await connected({});
     const blocking = await connected({ kind: 'blocking', maxBlockMs: 1_000 });
     const subscriber = await connected({ kind: 'blocking', maxBlockMs: 0 });
-    const heard: string[] = [];
-    subscriber.on('message', (_channel, text) => heard.push(text));
+    const received: string[] = [];
+    subscriber.on('message', (_channel, text) => received.push(text));
     await subscriber.subscribe('changes');
-    const pulses = [new RedisHealth(commands), new RedisHealth(subscriber)];
-    const [pulse] = pulses;
-    await pause(1_100);
-    expect(pulse?.problem).to.equal(undefined);
-    proxy.loseAll();
-    const blocked = blocking.blpop('list', 1);
-    const failed = await commands.ping().catch((error: Error) => error.message);
-    expect(failed).to.equal('Command timed out');
-    await eventually(() => expect(pulse?.problem).to.equal('Redis does not answer'), patienceMs);
-    await eventually(() => expect(pulse?.problem).to.equal(undefined), patienceMs);
-    expect(await commands.ping()).to.equal('PONG');
-    expect(await blocked).to.equal(null);
-    await eventually(async () => {
-      await commands.publish('changes', 'one');
-      expect(heard).to.include('one');
-    }, patienceMs + marginMs);
-    await Promise.all(pulses.map((each) => each.stop()));
+    const health = new RedisHealth(commands, pings);
+    const healthOfSubscriber = new RedisHealth(subscriber, pings);
+    try {
+      await pause(2 * pings.pingEveryMs);
+      expect(health.problem).to.equal(undefined);
+      proxy.loseAll();
+      const blocked = blocking.blpop('list', 1);
+      const failed = await commands.ping().catch((error: Error) => error.message);
+      expect(failed).to.equal('Command timed out');
+      await eventually(() => expect(health.problem).to.equal('Redis does not answer'), marginMs);
+      await eventually(() => expect(health.problem).to.equal(undefined), marginMs);
+      expect(await commands.ping()).to.equal('PONG');
+      expect(await blocked).to.equal(null);
+      await eventually(async () => {
+        await commands.publish('changes', 'one');
+        expect(received).to.include('one');
+      }, marginMs);
+    } finally {
+      await Promise.all([health.stop(), healthOfSubscriber.stop()]);
+    }
   });
 
-  it('that do not come about say why, and what to check', async function () {
-    this.timeout(30_000);
+  it('waits for an overdue reply for four seconds by default', () => {
+    const url = `redis://127.0.0.1:${proxy.port}`;
+    const logger = createLogger('silent', 'test');
+    const commands = connectRedis({ url, name: 'test', kind: 'commands', logger });
+    const blocking = connectRedis({ url, name: 'test', kind: 'blocking', logger });
+    connections.push(commands, blocking);
+    expect(commands.options).to.include({ commandTimeout: 2_000, socketTimeout: 4_000 });
+    expect(blocking.options.socketTimeout).to.equal(14_000);
+  });
+
+  it('fails connectionReady with the reason and the setting to check', async function () {
+    this.timeout(15_000);
     const { redisUrl } = await freshDatabases();
     const host = new URL(redisUrl).host;
     const control = await connected({});
     await control.call('ACL', 'SETUSER', 'guest', 'on', `>${password}`);
-    /** What is said in the end. */
+    /** The message of the error, or `connected`. */
     const refusal = async (url: string): Promise<string> => {
       const redis = connectRedis({
         url,
@@ -104,30 +120,29 @@ describe('connections to Redis', () => {
         logger: createLogger('silent', 'test'),
       });
       connections.push(redis);
-      return connectionReady(redis, 1_500).then(
-        () => 'nothing: it is used',
+      return connectionReady(redis, 500).then(
+        () => 'connected',
         (error: Error) => error.message,
       );
     };
-    const notLetIn =
-      /^Redis did not let this process in: check the user and the password in REDIS_URL \(WRONGPASS /;
+    const accessDenied = /^Redis denied access: check the user and the password in REDIS_URL \(WRONGPASS /;
     expect(await refusal(`redis://guest:not-${password}@${host}`))
-      .to.match(notLetIn)
+      .to.match(accessDenied)
       .and.not.include(password);
     await control.call('ACL', 'DELUSER', 'guest');
     expect(await refusal(`redis://127.0.0.1:${await freePort()}`)).to.match(
       /^Redis did not answer: .*ECONNREFUSED/,
     );
-    // Of a cluster, what its nodes say.
+    // The error of a node inside the error of the cluster.
     expect(await refusal(`redis-cluster://${host}`)).to.include('cluster support disabled');
   });
 
-  it('a pulse says when there is none', async () => {
+  it('has a connection without a server reported by RedisHealth', async () => {
     const redis = await connected({});
-    const pulse = new RedisHealth(redis);
-    expect(pulse.problem).to.equal(undefined);
+    const health = new RedisHealth(redis);
+    expect(health.problem).to.equal(undefined);
     redis.disconnect();
-    await eventually(() => expect(pulse.problem).to.equal('no connection to Redis'));
-    await pulse.stop();
+    await eventually(() => expect(health.problem).to.equal('no connection to Redis'));
+    await health.stop();
   });
 });

@@ -9,12 +9,13 @@ import { createLogger } from '../../../shared/process/logger.js';
 import { connectionReady, connectRedis, type Redis } from '../../../shared/redis/connect.js';
 import { eventually } from '../../support/eventually.js';
 
+const readOnlyRetryMs = 500;
 const foundWithinMs = 10_000;
 
-describe('a Redis that gives its place to a replica, and lives on', () => {
+describe('connectRedis after a failover whose old master lives on', () => {
   let directory: string;
   let servers: LocalServer[];
-  /** The address that follows the master. */
+  /** An address that follows the master. */
   let proxy: FaultProxy;
   let masterPort: number;
   const connections: Redis[] = [];
@@ -35,13 +36,14 @@ describe('a Redis that gives its place to a replica, and lives on', () => {
 
   async function connected(port: number, kind: 'commands' | 'blocking', pipelined = false): Promise<Redis> {
     const logger = createLogger('silent', 'test');
-    const redis = connectRedis({ url: `redis://127.0.0.1:${port}`, name: 'test', kind, logger, pipelined });
+    const url = `redis://127.0.0.1:${port}`;
+    const redis = connectRedis({ url, name: 'test', kind, logger, pipelined, readOnlyRetryMs });
     connections.push(redis);
     await connectionReady(redis);
     return redis;
   }
 
-  it('is left for the one that has taken its place', async function () {
+  it('reconnects every kind of connection to the new master', async function () {
     this.timeout(30_000);
     const commands = await connected(proxy.port, 'commands');
     const pipelined = await connected(proxy.port, 'commands', true);

@@ -5,12 +5,12 @@ import { expect } from 'chai';
 import { startRedis } from '../../../scripts/servers/redis-server.js';
 import type { LocalServer } from '../../../scripts/servers/server-process.js';
 import { createLogger } from '../../../shared/process/logger.js';
-import { UnusableServer } from '../../../shared/process/start-step.js';
+import { UnusableServer } from '../../../shared/process/retry-at-start.js';
 import { connectionReady, connectRedis, type Redis } from '../../../shared/redis/connect.js';
 import { checkRedis } from '../../../shared/redis/health.js';
 import { failureOf } from '../../support/failure-of.js';
 
-describe('a Redis at start', () => {
+describe('checkRedis', () => {
   let directory: string;
   let server: LocalServer;
   const connections: Redis[] = [];
@@ -43,12 +43,12 @@ describe('a Redis at start', () => {
       warn: (fields: unknown, message?: string) => void warnings.push({ fields, message: message ?? '' }),
     });
 
-  it('is taken as it is when it keeps what it is given', async () => {
+  it('accepts a master with the policy noeviction without a warning', async () => {
     await check(await connected(server.url));
     expect(warnings).to.deep.equal([]);
   });
 
-  it('that throws away what it holds is warned of, also where CONFIG is forbidden', async () => {
+  it('warns of a policy that evicts keys, also where CONFIG is forbidden', async () => {
     const redis = await connected(server.url);
     await redis.config('SET', 'maxmemory-policy', 'volatile-lru');
     await redis.call('ACL', 'SETUSER', 'tenant', 'on', '>password', '~*', '&*', '+@all', '-config');
@@ -59,14 +59,14 @@ describe('a Redis at start', () => {
     await redis.config('SET', 'maxmemory-policy', 'noeviction');
   });
 
-  it('that does not tell is taken as it is', async () => {
+  it('accepts a Redis that forbids INFO', async () => {
     const redis = await connected(server.url);
     await redis.call('ACL', 'SETUSER', 'silent', 'on', '>password', '~*', '&*', '+@all', '-info');
     await check(await connected(server.url.replace('://', '://silent:password@')));
     expect(warnings).to.deep.equal([]);
   });
 
-  it('that cannot be asked is not taken for one that does not tell, nor for one without the database', async () => {
+  it('throws the error of a broken connection, and not UnusableServer', async () => {
     for (const url of [server.url, `${server.url}/3`]) {
       const redis = await connected(url);
       redis.disconnect();
@@ -76,13 +76,13 @@ describe('a Redis at start', () => {
     }
   });
 
-  it('that does not have the database that is named is refused', async () => {
+  it('refuses a Redis without the named database', async () => {
     await check(await connected(`${server.url}/3`));
     const refusal = await check(await connected(`${server.url}/99`)).catch(String);
     expect(refusal).to.include('REDIS_URL names database 99').and.include('out of range');
   });
 
-  it('that is a read-only replica is refused, and its master is named', async () => {
+  it('refuses a read-only replica and names its master', async () => {
     const replica = await startRedis({
       directory: join(directory, 'replica'),
       appendOnly: false,

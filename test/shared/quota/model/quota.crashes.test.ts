@@ -6,7 +6,7 @@ import type { UsageCounter } from '../../../../shared/redis/keys.js';
 import { freshDatabases } from '../../../support/service/servers.js';
 import { freshCounter, QuotaRig } from '../rig/quota-rig.js';
 
-/** What becomes of one call, and of Redis meanwhile. `pauses` are round trips that the gateway takes before each step. */
+/** The course of one call, and a fault meanwhile. `pauses`: round trips of the gateway before each step. */
 interface CallPlan {
   readonly records: number;
   readonly gateway: number;
@@ -38,7 +38,7 @@ const plan = fc.record<CallPlan>({
 const stop = 3_000;
 const gatewayNames = ['quota-gateway-0', 'quota-gateway-1'];
 
-describe('quota under crashes', () => {
+describe('Quota under crashes', () => {
   let gateways: QuotaRig[];
   let rig: QuotaRig;
 
@@ -46,7 +46,7 @@ describe('quota under crashes', () => {
     const { redisUrl } = await freshDatabases();
     rig = new QuotaRig(redisUrl);
     gateways = gatewayNames.map((connectionName) => {
-      // One of them writes the commands of a turn together, as the product's gateways may.
+      // One of the two pipelines automatically, as the product's gateways do.
       const enableAutoPipelining = connectionName === gatewayNames[0];
       const redis = new Redis(redisUrl, { connectionName, enableAutoPipelining, retryStrategy: () => 1 });
       redis.on('error', () => undefined); // the cut connections
@@ -83,7 +83,7 @@ describe('quota under crashes', () => {
         : cause(fault, gateway),
     ]);
     if (reserved instanceof QuotaError) {
-      await rig.quota.release(counter, callId); // the twin of a refused command may have been let in later
+      await rig.quota.release(counter, callId); // the second of two commands may have been granted later
       return 0;
     }
     await pings(pauses[1] ?? 0);
@@ -104,7 +104,7 @@ describe('quota under crashes', () => {
     return outcome === 'answered' ? records : 0;
   }
 
-  it('settled usage equals the ledger and never passes the stop, whoever dies and whatever is sent twice', async function () {
+  it('uses what the ledger says and never exceeds the stop, with dead gateways and repeated commands', async function () {
     this.timeout(60_000);
     await fc.assert(
       fc.asyncProperty(fc.array(plan, { minLength: 20, maxLength: 60 }), async (plans) => {
@@ -113,9 +113,9 @@ describe('quota under crashes', () => {
         const calls = plans.map((call, index) =>
           makeCall(counter, `${counter.organisationId} ${index}`, call),
         );
-        let watching = true;
+        let isWatching = true;
         const watch = async () => {
-          while (watching) {
+          while (isWatching) {
             const { used, leased } = await rig.quota.usage(counter);
             expect(used + leased).to.be.at.most(stop);
             expect(rig.ledger.sum(counter)).to.be.at.most(stop);
@@ -123,7 +123,7 @@ describe('quota under crashes', () => {
         };
         const watched = watch();
         const answered = (await Promise.all(calls)).reduce((sum, records) => sum + records, 0);
-        watching = false;
+        isWatching = false;
         await watched;
         await rig.settleDown(counter);
         expect(await rig.quota.usage(counter)).to.deep.equal({ used: rig.ledger.sum(counter), leased: 0 });
@@ -133,7 +133,7 @@ describe('quota under crashes', () => {
     );
   });
 
-  it('settled usage equals the ledger after Redis was emptied under load, again and again', async function () {
+  it('uses what the ledger says after Redis was emptied several times under load', async function () {
     this.timeout(60_000);
     const flushes = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 4 });
     await fc.assert(

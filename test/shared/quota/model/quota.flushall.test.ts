@@ -5,29 +5,29 @@ import type { UsageCounter } from '../../../../shared/redis/keys.js';
 import { freshDatabases } from '../../../support/service/servers.js';
 import { freshCounter, leaseMs, QuotaRig } from '../rig/quota-rig.js';
 
-/** Empties Redis once, at one point of what is sent over this connection. */
+/** A connection that empties Redis once, before or after one of its commands. */
 class FlushingRedis extends Redis {
   sent = 0;
   flushed = false;
   flushAt = Number.POSITIVE_INFINITY;
   when: 'before' | 'after' = 'before';
-  private counting = false;
+  private isCounting = false;
 
   start(flushAt: number, when: 'before' | 'after'): void {
     Object.assign(this, { sent: 0, flushed: false, flushAt, when });
-    this.counting = true;
+    this.isCounting = true;
   }
 
   resume(): void {
-    this.counting = true;
+    this.isCounting = true;
   }
 
   stop(): void {
-    this.counting = false;
+    this.isCounting = false;
   }
 
   override sendCommand(...parameters: Parameters<Redis['sendCommand']>): unknown {
-    if (!this.counting) return super.sendCommand(...parameters);
+    if (!this.isCounting) return super.sendCommand(...parameters);
     this.sent += 1;
     const isDue = this.sent === this.flushAt;
     if (isDue && this.when === 'before') this.flush();
@@ -42,10 +42,10 @@ class FlushingRedis extends Redis {
   }
 }
 
-/** Longer than the longest protocol; a run that was not interrupted any more ends the enumeration. */
+/** More commands than any story sends. The enumeration ends with the first run that was not interrupted. */
 const maxCommands = 60;
 
-describe('quota when Redis is emptied', () => {
+describe('Quota when Redis is emptied', () => {
   let redis: FlushingRedis;
   let rig: QuotaRig;
 
@@ -56,7 +56,7 @@ describe('quota when Redis is emptied', () => {
   });
   after(() => rig.close());
 
-  /** Runs the story once for every command in it, with Redis emptied just before or just after that command. */
+  /** Runs a story once for each of its commands, with Redis emptied just before or just after that command. */
   async function atEveryPoint(story: (counter: UsageCounter) => Promise<void>): Promise<number> {
     for (const when of ['before', 'after'] as const) {
       for (let point = 1; ; point += 1) {
@@ -87,7 +87,7 @@ describe('quota when Redis is emptied', () => {
     return 0;
   }
 
-  it('counts an answered call once and a refused one never, wherever it strikes in one call', async () => {
+  it('counts an answered call once and a refused one never, at every point of a call', async () => {
     const points = await atEveryPoint(async (counter) => {
       await rig.reserve(counter, 'call', 10);
       const outcome = await rig.finish(counter, 'call', 10);
@@ -96,7 +96,7 @@ describe('quota when Redis is emptied', () => {
     expect(points).to.be.at.least(9);
   });
 
-  it('and with another call in flight', async () => {
+  it('counts both calls at every point, with another call in flight', async () => {
     await atEveryPoint(async (counter) => {
       await rig.reserve(counter, 'in flight', 20);
       await rig.reserve(counter, 'call', 10);
@@ -106,17 +106,17 @@ describe('quota when Redis is emptied', () => {
     });
   });
 
-  it('and with a gateway that dies after it has recorded its call', async () => {
+  it('counts a recorded call of a dead gateway at every point', async () => {
     await atEveryPoint(async (counter) => {
-      await rig.reserve(counter, 'of the dead', 20);
+      await rig.reserve(counter, 'of a dead gateway', 20);
       await rig.reserve(counter, 'call', 10);
-      rig.ledger.record(counter, 'of the dead', 20);
+      rig.ledger.record(counter, 'of a dead gateway', 20);
       await rig.finish(counter, 'call', 10);
       await rig.quota.usage(counter);
     });
   });
 
-  it('and during a sweep, which settles and releases', async () => {
+  it('counts each call once at every point of a sweep that settles and releases', async () => {
     await atEveryPoint(async (counter) => {
       for (const callId of ['recorded', 'not recorded']) await rig.reserve(counter, callId, 10);
       rig.ledger.record(counter, 'recorded', 10);
@@ -128,7 +128,7 @@ describe('quota when Redis is emptied', () => {
     });
   });
 
-  it('twice while a call runs gives its room to another, and then the call is not counted', async () => {
+  it('does not count a call whose records went to another when Redis was emptied twice', async () => {
     const counter = freshCounter();
     const stop = 120;
     rig.ledger.record(counter, `earlier call ${counter.organisationId}`, 110);
@@ -141,13 +141,13 @@ describe('quota when Redis is emptied', () => {
     await rig.quota.usage(counter);
     const settled = rig.quota.settle(counter, 'slow', { stop }).catch((error: unknown) => error);
     expect(await settled).to.be.instanceOf(QuotaLeaseLost);
-    rig.ledger.takeBack('slow');
+    rig.ledger.voidCall('slow');
     expect(await rig.quota.release(counter, 'slow')).to.equal(false);
     await rig.settleDown(counter);
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: stop, leased: 0 });
   });
 
-  it('settles what is held, whatever the stop is, and what was counted before, up to it', async () => {
+  it('settles a held call at any stop, and a counted one only up to the stop', async () => {
     const counter = freshCounter();
     await rig.reserve(counter, 'call', 10);
     for (const stop of [5, 10])
@@ -156,7 +156,7 @@ describe('quota when Redis is emptied', () => {
     expect(await past).to.be.instanceOf(QuotaLeaseLost);
   });
 
-  it('never lets answered calls pass the stop', async () => {
+  it('never answers calls beyond the stop, at every point', async () => {
     await atEveryPoint(async (counter) => {
       let answered = 100;
       const held: string[] = [];

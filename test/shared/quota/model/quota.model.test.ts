@@ -12,7 +12,7 @@ interface Real {
   readonly counter: UsageCounter;
 }
 
-/** One step of the model and of the real thing; what both say must be equal afterwards. */
+/** One step of the model and of the real quota. Both must agree afterwards. */
 class Step implements fc.AsyncCommand<QuotaModel, Real> {
   constructor(
     readonly name: string,
@@ -44,7 +44,7 @@ const outcomeNames: Readonly<Record<string, string>> = {
   QuotaLeaseLost: 'lost',
 };
 
-/** The outcome of a quota method, in the model's words. */
+/** The outcome of a quota method, in the words of the model. */
 async function outcomeOf(work: Promise<unknown>, done: string): Promise<string> {
   try {
     await work;
@@ -74,31 +74,31 @@ const reserveTooLate = (callId: string) =>
       const deadlineRedisMs = (await redisNowMs(rig.redis)) - 1;
       const work = rig.quota.reserve({ counter, callId, records: 1, stop: modelStop, deadlineRedisMs });
       expect(await outcomeOf(work, 'held')).to.equal('QuotaTooLate');
-      await giveBackLate(callId, model, { rig, counter });
+      await releaseLate(callId, model, { rig, counter });
     },
   );
 
-/** The late command may be the second of two, so what the first held is given back. */
-async function giveBackLate(callId: string, model: QuotaModel, { rig, counter }: Real): Promise<void> {
-  await rig.quota.release(counter, callId); // after the release that the quota sends by itself
+/** A late command may be the second of two, so the records that the first holds are released. */
+async function releaseLate(callId: string, model: QuotaModel, { rig, counter }: Real): Promise<void> {
+  await rig.quota.release(counter, callId); // after the release that the quota itself sends
   model.release(callId);
   model.call(callId).alive = false;
 }
 
-/** One of several calls that are sent in the same turn. */
+/** One of several calls sent in the same turn. */
 interface AtOnce {
   readonly callId: string;
   readonly records: number;
   /** Whether its deadline has passed. */
   readonly late: boolean;
-  /** Whether a call with the same id and size is sent beside it, on a counter that nobody else uses. */
+  /** Whether a call with the same id and size is sent too, on a new counter. */
   readonly elsewhere: boolean;
 }
 
-/** Reserves in one turn; the ids of late calls are not those of others, for a late call gives back what its id holds. */
-const reserveTogether = (asked: readonly AtOnce[]) => {
-  const inTime = new Set(asked.flatMap(({ callId, late }) => (late ? [] : [callId])));
-  const distinct = asked.filter(({ callId, late }) => !late || !inTime.has(callId));
+/** Reserves in one turn. Late calls have ids of their own: a late call releases the records of its id. */
+const reserveTogether = (sent: readonly AtOnce[]) => {
+  const inTime = new Set(sent.flatMap(({ callId, late }) => (late ? [] : [callId])));
+  const distinct = sent.filter(({ callId, late }) => !late || !inTime.has(callId));
   const may = (model: QuotaModel, { callId }: AtOnce) => model.call(callId).recordedAge === undefined;
   const names = distinct.map(({ callId, records, late }) => `${callId} ${late ? 'late' : records}`);
   return new Step(
@@ -122,12 +122,12 @@ const reserveTogether = (asked: readonly AtOnce[]) => {
         expect(outcome).to.equal(late ? 'QuotaTooLate' : model.reserve(callId, records));
         if (beside) expect(beside).to.equal(late ? 'QuotaTooLate' : 'would cross the stop');
       }
-      for (const { callId, late } of calls) if (late) await giveBackLate(callId, model, { rig, counter });
+      for (const { callId, late } of calls) if (late) await releaseLate(callId, model, { rig, counter });
     },
   );
 };
 
-/** Settles, in one turn, those calls that have a row. */
+/** Settles the calls that have a row, in one turn. */
 const settleTogether = (ids: readonly string[]) => {
   const may = (model: QuotaModel) => (callId: string) => {
     const { alive, recordedAge } = model.call(callId);
@@ -143,7 +143,7 @@ const settleTogether = (ids: readonly string[]) => {
       );
       expect(outcomes).to.deep.equal(calls.map((callId) => model.settle(callId)));
       for (const [index, callId] of calls.entries())
-        if (outcomes[index] !== 'settled') takeBack(callId, model, rig);
+        if (outcomes[index] !== 'settled') voidCall(callId, model, rig);
     },
   );
 };
@@ -165,12 +165,12 @@ const settle = (callId: string) =>
     async (model, { rig, counter }) => {
       const outcome = model.settle(callId);
       expect(await outcomeOf(rig.quota.settle(counter, callId), 'settled')).to.equal(outcome);
-      if (outcome !== 'settled') takeBack(callId, model, rig);
+      if (outcome !== 'settled') voidCall(callId, model, rig);
     },
   );
 
-function takeBack(callId: string, model: QuotaModel, { ledger }: QuotaRig): void {
-  ledger.takeBack(callId);
+function voidCall(callId: string, model: QuotaModel, { ledger }: QuotaRig): void {
+  ledger.voidCall(callId);
   Object.assign(model.call(callId), { recordedAge: undefined, alive: false });
 }
 
@@ -243,7 +243,7 @@ const steps = [
   ),
 ];
 
-describe('quota against its model', () => {
+describe('Quota against its model', () => {
   let rig: QuotaRig;
 
   before(async () => {
@@ -251,7 +251,7 @@ describe('quota against its model', () => {
   });
   after(() => rig.close());
 
-  it('agrees after every command, keeps below the stop, and ends up with what the ledger says', async function () {
+  it('agrees after every command, never exceeds the stop, and ends with the sum of the ledger', async function () {
     this.timeout(60_000);
     await fc.assert(
       fc.asyncProperty(fc.commands(steps, { maxCommands: 120, size: 'max' }), async (commands) => {

@@ -17,7 +17,7 @@ import { freshCounter, leaseMs, QuotaRig } from '../rig/quota-rig.js';
 
 const commandTimeoutMs = 150;
 
-describe('quota when Redis fails', () => {
+describe('Quota when Redis fails', () => {
   let directory: string;
   let server: LocalServer;
   let rig: QuotaRig;
@@ -25,7 +25,7 @@ describe('quota when Redis fails', () => {
 
   const open = (ledger?: MemoryLedger) => {
     const redis = new Redis(server.url, { commandTimeout: commandTimeoutMs, retryStrategy: () => 5 });
-    redis.on('error', () => undefined); // what the tests cause
+    redis.on('error', () => undefined); // the tests cause errors
     rig = new QuotaRig(server.url, { redis, ...(ledger === undefined ? {} : { ledger }) });
   };
   before(async () => {
@@ -45,11 +45,11 @@ describe('quota when Redis fails', () => {
     await rig.reserve(counter, 'held', 10);
   });
 
-  describe('because its memory is full', () => {
+  describe('with full memory', () => {
     beforeEach(() => rig.redis.config('SET', 'maxmemory', '1'));
     afterEach(() => rig.redis.config('SET', 'maxmemory', '0'));
 
-    it('reserve is refused and holds nothing', async () => {
+    it('refuses a reserve and holds no records', async () => {
       const failure = await failureOf(rig.reserve(counter, 'call', 1));
       expect(failure).to.be.instanceOf(QuotaUnavailable);
       expect(failure)
@@ -58,18 +58,18 @@ describe('quota when Redis fails', () => {
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 10 });
     });
 
-    it('settle works', async () => {
+    it('settles a call', async () => {
       expect(await rig.quota.settle(counter, 'held')).to.deep.equal({ used: 10, leased: 0 });
       expect(await rig.quota.settle(counter, 'held')).to.deep.equal({ used: 10, leased: 0 });
     });
 
-    it('release works, also of what is not held', async () => {
+    it('releases a call, also one that was never held', async () => {
       expect(await rig.quota.release(counter, 'held')).to.equal(true);
       expect(await rig.quota.release(counter, 'never held')).to.equal(true);
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 0 });
     });
 
-    it('the sweep ends leases', async () => {
+    it('sweeps expired leases', async () => {
       rig.ledger.record(counter, 'held', 10);
       await rig.redis.config('SET', 'maxmemory', '0');
       await rig.age(counter, leaseMs);
@@ -78,7 +78,7 @@ describe('quota when Redis fails', () => {
       expect((await rig.quota.usage(counter)).used).to.equal(10);
     });
 
-    it('the rate limit fails, and uses no slot', async () => {
+    it('fails the rate limit without using a slot', async () => {
       const rateLimit = new RateLimit(rig.redis);
       const take = (slotId: string) =>
         rateLimit.take({ organisationId: 'org', keyId: 'key', window: 'scoring', rate: 1, slotId });
@@ -88,8 +88,8 @@ describe('quota when Redis fails', () => {
     });
   });
 
-  describe('because it is frozen', () => {
-    /** Freezes Redis until the work has failed, and gives what it failed with. */
+  describe('while it is frozen', () => {
+    /** Freezes Redis until `work` has failed; gives its error. */
     const whileFrozen = async (work: () => Promise<unknown>) => {
       await freeze(server.pid);
       try {
@@ -101,26 +101,26 @@ describe('quota when Redis fails', () => {
     const reserve = (deadlineRedisMs: number) =>
       rig.quota.reserve({ counter, callId: 'call', records: 1, stop: 1_000, deadlineRedisMs });
 
-    it('a reserve that it gets to after the deadline holds nothing', async () => {
+    it('holds no records for a reserve that Redis runs after the deadline', async () => {
       const deadlineRedisMs = (await redisNowMs(rig.redis)) + commandTimeoutMs / 2;
       expect(await whileFrozen(() => reserve(deadlineRedisMs))).to.be.instanceOf(QuotaUnavailable);
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 10 });
     });
 
-    it('a reserve that it gets to before the deadline is given back', async () => {
+    it('releases the records of a reserve that Redis runs before the deadline', async () => {
       const deadlineRedisMs = await rig.deadline();
       expect(await whileFrozen(() => reserve(deadlineRedisMs))).to.be.instanceOf(QuotaUnavailable);
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 10 });
       expect(await failureOf(reserve(deadlineRedisMs))).to.have.property('name', 'QuotaCallEnded');
     });
 
-    it('a settle that timed out has happened once it is asked for again', async () => {
+    it('counts a call once whose settle timed out and is sent again', async () => {
       expect(await whileFrozen(() => rig.quota.settle(counter, 'held'))).to.be.instanceOf(QuotaUnavailable);
       expect(await rig.quota.settle(counter, 'held')).to.deep.equal({ used: 10, leased: 0 });
     });
   });
 
-  it('keeps counters and leases when it is killed and started again on its data', async () => {
+  it('keeps counters and leases when Redis is killed and restarted with its data', async () => {
     await rig.reserve(counter, 'counted', 5);
     await rig.finish(counter, 'counted', 5);
     const ended = once(server.process, 'exit');
@@ -135,7 +135,7 @@ describe('quota when Redis fails', () => {
     expect(await rig.quota.settle(counter, 'held')).to.deep.equal({ used: 15, leased: 0 });
   });
 
-  it('takes a counter from the ledger before it reserves, when it comes back with what it knew a while ago', async () => {
+  it('recounts a counter before it reserves when Redis restarts with older data', async () => {
     await rig.reserve(counter, 'counted', 5);
     const copy = `${directory}-copy`;
     await cp(directory, copy, { recursive: true });
@@ -152,7 +152,7 @@ describe('quota when Redis fails', () => {
     rig.close();
     server = await startRedis({ directory, extraArguments: ['--appendfsync', 'always'] });
     open(ledger);
-    // Two calls hold again what the ledger has: together with `used`, nothing is counted twice or forgotten.
+    // Two calls of the ledger have leases again. `used` and `leased` together still count every call once.
     expect(await failureOf(rig.reserve(counter, 'beyond', 3, 20))).to.include({
       name: 'QuotaWouldCrossStop',
       used: 3,

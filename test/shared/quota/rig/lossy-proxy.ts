@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A TCP proxy in front of a server that can lose a reply: the server has done the command, the client never hears. */
+/** A TCP proxy that can lose a reply: the server has run the command, but the client gets no reply. */
 export class LossyProxy {
   lost = 0;
   private loseNext = false;
@@ -26,7 +26,7 @@ export class LossyProxy {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Cuts the connection in place of giving the next reply. */
+  /** Cuts the connection instead of forwarding the next reply. */
   loseNextReply(): void {
     this.loseNext = true;
   }

@@ -8,31 +8,31 @@ interface Row {
   readonly atMs: number;
 }
 
-/** A ledger in memory. Each read and write is one instant, as a committed transaction is; `pause` runs before reads. */
+/** A ledger in memory. Each read and each write is atomic, like a committed transaction. */
 export class MemoryLedger implements LedgerView {
   readonly rows = new Map<string, Row>();
   readonly fenced = new Set<string>();
-  /** Awaited before a read looks at the rows. */
+  /** Runs before a read of the rows. */
   beforeRead: () => Promise<void> = async () => undefined;
-  /** Awaited after a read has looked at the rows, before it gives them. */
+  /** Runs after a read of the rows, before its result is returned. */
   afterRead: () => Promise<void> = async () => undefined;
   snapshots = 0;
 
   constructor(private readonly clock: Clock) {}
 
-  /** Forgets every row and fence. */
+  /** Removes all rows and fences. */
   clear(): void {
     this.rows.clear();
     this.fenced.clear();
   }
 
   record(counter: UsageCounter, callId: string, records: number): void {
-    if (this.rows.has(callId)) throw new Error(`call ${callId} is recorded already`);
+    if (this.rows.has(callId)) throw new Error(`call ${callId} has already been recorded`);
     if (this.fenced.has(callId)) throw new Error(`call ${callId} is fenced`);
     this.rows.set(callId, { counter: usageKey(counter), records, atMs: this.clock.now() });
   }
 
-  takeBack(callId: string): void {
+  voidCall(callId: string): void {
     this.rows.delete(callId);
   }
 

@@ -1,10 +1,10 @@
 /**
- * The quota as plain arithmetic, one command at a time: what the Lua scripts, the rebuild and the sweep must do together.
- * Time is counted in leases.
+ * The quota as plain arithmetic, one command at a time. The Lua scripts, the rebuild and the sweep together must agree with
+ * it. Time is counted in leases.
  */
 export const modelStop = 1_000;
 
-/** One call: what Redis says of it, what the ledger says, and whether its gateway still works on it. */
+/** One call: its state in Redis, its row in the ledger, and whether its gateway still runs it. */
 interface ModelCall {
   records: number;
   state: 'none' | 'held' | 'settled' | 'released';
@@ -15,18 +15,18 @@ interface ModelCall {
   alive: boolean;
   /** Leases since it was reserved. */
   reservedAge: number;
-  /** Whether what it recorded, or may record, was held when it was last looked at: the stop then allows for it. */
+  /** Whether its records, recorded or not yet, were held or counted at the last change: the stop then includes them. */
   covered: boolean;
-  /** Whether the sweep has found no row of it: it can never be recorded from then on. */
+  /** Whether the sweep has found no row of it. It can then never be recorded. */
   fenced: boolean;
 }
 
 export class QuotaModel {
   known = false;
   used = 0;
-  /** Leases until the counter is taken from the ledger again. */
+  /** Leases until the counter is recounted. */
   recountIn: number | undefined;
-  /** Whether a call was counted that nothing allowed for any more: its gateway was slower than its lease, or died. */
+  /** Whether a call was counted that was not covered: its gateway was slower than its lease, or died. */
   excess = false;
   private readonly calls = new Map<string, ModelCall>();
 
@@ -67,8 +67,8 @@ export class QuotaModel {
   }
 
   /**
-   * Whether a gateway may record the call now: within a lease, of which its deadline is a third; or later, as long as the
-   * counter will still be taken from the ledger, so that it may die before it settles.
+   * Whether a gateway may record the call now. It may within a lease, of which its deadline is a third. It may later while
+   * a recount is due: the gateway may then die before it settles.
    */
   mayRecord(callId: string): boolean {
     const { alive, recordedAge, reservedAge, fenced } = this.call(callId);
@@ -124,7 +124,7 @@ export class QuotaModel {
     this.noteExcess();
   }
 
-  /** As the rig's: a recount at the end may count what died before it was settled. */
+  /** As `settleDown` of the rig. A recount at the end may count calls whose gateway died before it settled them. */
   settleDown(): void {
     this.restore();
     for (let round = 0; round < 3; round += 1) {

@@ -7,17 +7,17 @@ import { redisNowMs } from '../../../../shared/redis/info.js';
 import { leasesKey, redisRunKey, type UsageCounter, usageKey } from '../../../../shared/redis/keys.js';
 import { MemoryLedger } from './memory-ledger.js';
 
-/** A lease so long that it only runs out where a test says so, with `age`. */
+/** A lease so long that it only expires when a test ages it. */
 export const leaseMs = 3_600_000;
 
-/** A counter of an organisation that nobody has used. */
+/** A counter of a new organisation. */
 export const freshCounter = (): UsageCounter => ({
   organisationId: `org_${randomUUID()}`,
   bucket: 'live',
   month: '2026-02',
 });
 
-/** A quota on a real Redis with a ledger in memory, and what tests do to them. */
+/** A quota on a real Redis with a ledger in memory. */
 export class QuotaRig {
   readonly redis: Redis;
   readonly ledger: MemoryLedger;
@@ -26,7 +26,12 @@ export class QuotaRig {
 
   constructor(
     readonly redisUrl: string,
-    options: { readonly redis?: Redis; readonly leaseMs?: number; readonly ledger?: MemoryLedger } = {},
+    options: {
+      readonly redis?: Redis;
+      readonly leaseMs?: number;
+      readonly ledger?: MemoryLedger;
+      readonly maxRebuildMs?: number;
+    } = {},
   ) {
     const clock = { now: () => Date.UTC(2026, 1, 10) + this.ageMs };
     this.redis = options.redis ?? new Redis(redisUrl);
@@ -36,6 +41,7 @@ export class QuotaRig {
       ledger: this.ledger,
       leaseMs: options.leaseMs ?? leaseMs,
       clock,
+      ...(options.maxRebuildMs === undefined ? {} : { maxRebuildMs: options.maxRebuildMs }),
     });
   }
 
@@ -43,7 +49,7 @@ export class QuotaRig {
     this.redis.disconnect();
   }
 
-  /** A deadline that is well ahead, in Redis ms. */
+  /** A deadline in 10 s, in Redis ms. */
   async deadline(): Promise<number> {
     return (await redisNowMs(this.redis)) + 10_000;
   }
@@ -56,7 +62,7 @@ export class QuotaRig {
     return sweepLeases({ redis: this.redis, quota: this.quota, ledger: this.ledger });
   }
 
-  /** What a gateway does after a reserve: records the call, settles it, and takes the row back when the lease is lost. */
+  /** Records and settles a call as a gateway does after a reserve, and voids its row when the lease is lost. */
   async finish(counter: UsageCounter, callId: string, records: number): Promise<'answered' | 'refused'> {
     this.ledger.record(counter, callId, records);
     try {
@@ -64,12 +70,12 @@ export class QuotaRig {
       return 'answered';
     } catch (error) {
       if (!(error instanceof QuotaLeaseLost)) throw error;
-      this.ledger.takeBack(callId);
+      this.ledger.voidCall(callId);
       return 'refused';
     }
   }
 
-  /** Makes everything of a counter older, as if time had passed: leases, marks of calls, recounts, rows. */
+  /** Makes a counter's leases, call states, recounts and rows older, as if time had passed. */
   async age(counter: UsageCounter, byMs: number): Promise<void> {
     const { redis } = this;
     this.ageMs += byMs;
@@ -85,7 +91,7 @@ export class QuotaRig {
     if (run && Number(beganMs) > 0) await redis.set(redisRunKey, `${run} ${Number(beganMs) - byMs}`);
   }
 
-  /** Sweeps until every lease of a counter and everything that could make it wrong has ended. */
+  /** Ages and sweeps a counter until all its leases and recounts are done. */
   async settleDown(counter: UsageCounter): Promise<void> {
     await this.quota.usage(counter);
     for (let round = 0; round < 3; round += 1) {

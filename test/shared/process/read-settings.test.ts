@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { runProgram } from '../../support/run-program.js';
 
-describe('a main process with a setting that cannot be used', () => {
+describe('readSettings', () => {
   for (const [name, entry] of [
     ['gateway', 'dist/api/main.js'],
     ['pool', 'dist/worker/main.js'],
     ['start', 'dist/scripts/start.js'],
   ] as const) {
-    it(`${name} names it in one line of its log and ends with 1`, async function () {
+    it(`names an unusable setting of ${name} in one log line and ends the process with 1`, async function () {
       this.timeout(30_000);
       const { exitCode, output } = await runProgram(process.execPath, [projectFile(entry)], {
         environment: { PORT: '99999' },

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
-import { maxList, maxValue } from '../../../shared/contract/text-limits.js';
 import type { Cell } from '../../../shared/messages/cells.js';
+import { maxList, maxValue } from '../../../shared/messages/cells.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
 
@@ -25,7 +25,7 @@ const date = (field: string): Feature => ({
 });
 const width = 10;
 
-/** What features read from cells: the row, what was refused, and how much could not be read. */
+/** Reads cells with features: the row, the problems and the count of unreadable values. */
 function readingOf(features: readonly Feature[]) {
   const fields = compileKnownFields({ features });
   const featureRow = compileFeatureRow({ features, width }, fields);
@@ -51,31 +51,31 @@ const texts = fc
   )
   .map((parts) => parts.map(([text, times]) => text.repeat(times)).join(''));
 
-describe('texts that nothing can be read from for their length', () => {
+describe('cutting of texts that are too long for a feature', () => {
   const combinations = [[category], [number], [multi], [date], [category, multi], [number, date]];
   for (const features of combinations) {
     const ofOneField = features.map((feature) => feature('field'));
     const name = ofOneField.map(({ type }) => type).join(' and ');
     const { fields, read } = readingOf(ofOneField);
 
-    it(`are kept no longer than needed to be read the same, by ${name}`, () => {
-      const longest = name.includes('multi') ? maxList : maxValue;
+    it(`cuts a text without changing its reading by ${name}`, () => {
+      const maxLength = name.includes('multi') ? maxList : maxValue;
       fc.assert(
         fc.property(texts, (text) => {
           const [cell] = fields.pack({ field: text });
           expect(cell)
             .to.be.a('string')
-            .with.length.at.most(longest + 1);
+            .with.length.at.most(maxLength + 1);
           if (text.length <= maxValue) expect(cell).to.equal(text);
           expect(read(JSON.parse(JSON.stringify([cell])))).to.deep.equal(read([text]));
-          expect(fields.pack({ field: cell }), 'what is cut stays').to.deep.equal([cell]);
+          expect(fields.pack({ field: cell }), 'packed twice').to.deep.equal([cell]);
         }),
         { numRuns: 150 },
       );
     });
   }
 
-  it('are cut in arrays as well, and when stored fields are filled in', () => {
+  it('cuts texts in arrays and in stored fields as well', () => {
     const { fields, read } = readingOf([multi('tags'), category('source')]);
     const tags = ['a', 'x'.repeat(9_000_000), null, `b;${'y'.repeat(5_000)}`];
     const source = 'z'.repeat(9_000_000);
@@ -89,7 +89,7 @@ describe('texts that nothing can be read from for their length', () => {
     }
   });
 
-  it('are no lists either for another model, when only their beginning was kept as a single value', () => {
+  it('does not read a text that was cut as a single value as a list under another model', () => {
     const [asValue, asList] = [readingOf([category('tags')]), readingOf([multi('tags')])];
     const stored = { names: ['tags'], cells: asValue.fields.pack({ tags: 'a;b;x;'.repeat(1_000) }) };
     const cells: Cell[] = [undefined];

@@ -1,14 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import type { RecordedCall } from '../../../shared/quota/ledger-view.js';
+import { CounterLocks } from '../../../shared/quota/reconcile.js';
 import { redisNowMs } from '../../../shared/redis/info.js';
 import { endedCallsKey, rebuildLockKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
+import { integerReply, luaCommand } from '../../../shared/redis/lua-command.js';
+import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/service/servers.js';
 import { freshCounter, leaseMs, QuotaRig } from './rig/quota-rig.js';
 
 const lockToken = 'a token';
 
-describe('recount of a counter that is in use', () => {
+describe('recountCounter', () => {
   let rig: QuotaRig;
   let counter: UsageCounter;
 
@@ -27,7 +31,7 @@ describe('recount of a counter that is in use', () => {
   const release = (callId: string) => rig.quota.release(counter, callId);
   const usage = () => rig.quota.usage(counter);
 
-  describe('by its scripts', () => {
+  describe('scripts', () => {
     const settle = (callId: string) => rig.quota.commands.settle({ counter, callId, leaseMs });
     const begin = async (token = lockToken) => {
       await rig.redis.set(rebuildLockKey(counter), lockToken, 'NX');
@@ -45,7 +49,7 @@ describe('recount of a counter that is in use', () => {
     const ended = async () => (await rig.redis.lrange(endedCallsKey(counter), 0, '-1')).slice(1);
     const recountAt = () => rig.redis.hget(usageKey(counter), 'recount_at');
 
-    it('1: sets used to the sum without the calls whose lease is open', async () => {
+    it('1: sets used to the sum without the calls that have an open lease', async () => {
       await reserve('open', 50);
       await reserve('ended', 30);
       await settle('ended');
@@ -56,7 +60,7 @@ describe('recount of a counter that is in use', () => {
       expect(await rig.redis.exists(rebuildLockKey(counter), endedCallsKey(counter))).to.equal(0);
     });
 
-    it('1: allows for what has ended since it was read, whether it is in the sum or not', async () => {
+    it('1: corrects the sum by calls that ended since the list was read, in the sum or not', async () => {
       const inSum = { 'in, settled': 1, 'in, released': 2, 'in, held': 4 };
       const notInSum = { 'out, settled': 8, 'out, released': 16 };
       for (const [callId, records] of Object.entries({ ...inSum, ...notInSum }))
@@ -72,7 +76,7 @@ describe('recount of a counter that is in use', () => {
       });
     });
 
-    it('1: leaves to whoever recounts what had ended when that was read', async () => {
+    it('1: does not correct the sum again by entries that were read', async () => {
       await begin();
       for (const callId of ['read', 'since']) {
         await reserve(callId, 3);
@@ -86,7 +90,7 @@ describe('recount of a counter that is in use', () => {
       });
     });
 
-    it('notes what ends only while a recount is under way, each call once, and not for ever', async () => {
+    it('lists ended calls only during a recount, each once, and with a TTL', async () => {
       await reserve('before', 1);
       await settle('before');
       await begin();
@@ -94,18 +98,18 @@ describe('recount of a counter that is in use', () => {
       await settle('since');
       await settle('since');
       await release('since');
-      expect(await settle('nobody')).to.include({ code: -6 });
+      expect(await settle('never held')).to.include({ code: -6 });
       expect(await ended()).to.deep.equal(['+2 since']);
       expect(await rig.redis.pttl(endedCallsKey(counter))).to.be.within(1, 60_000);
       await finish({ records: 3 });
       await reserve('after', 4);
       await settle('after');
-      await reserve('given back', 5);
-      await release('given back');
+      await reserve('released after', 5);
+      await release('released after');
       expect(await rig.redis.exists(endedCallsKey(counter))).to.equal(0);
     });
 
-    it('1: begins anew where whoever began before has died', async () => {
+    it('1: begins again with an empty list after another holder has died', async () => {
       await begin();
       await rig.redis.set(rebuildLockKey(counter), 'another token', 'PX', 60_000);
       await reserve('call', 3);
@@ -115,7 +119,7 @@ describe('recount of a counter that is in use', () => {
       expect(await finish({ records: 3 }, 'another token')).to.include({ code: 1, used: 3 });
     });
 
-    it('1: clears a recount that is due, and keeps one that is asked for later', async () => {
+    it('1: clears recount_at when it is due, and keeps it when it is in the future', async () => {
       const nowMs = await redisNowMs(rig.redis);
       await rig.redis.hset(usageKey(counter), 'recount_at', nowMs);
       await begin();
@@ -127,14 +131,14 @@ describe('recount of a counter that is in use', () => {
       expect(await recountAt()).to.equal(String(nowMs + 10_000));
     });
 
-    it('-2: makes no counter where there is none', async () => {
+    it('-2: does not create an unknown counter', async () => {
       await rig.redis.del(usageKey(counter));
       expect(await begin()).to.deep.equal({ code: -2, used: 0, leased: 0 });
       expect(await finish({ records: 5 })).to.deep.equal({ code: -2, used: 0, leased: 0 });
       expect(await rig.redis.exists(usageKey(counter), endedCallsKey(counter))).to.equal(0);
     });
 
-    it('-8: begins and sets nothing for whoever has lost the lock', async () => {
+    it('-8: neither begins nor sets anything for a holder that has lost the lock', async () => {
       await begin();
       await reserve('call', 30);
       await settle('call');
@@ -144,7 +148,7 @@ describe('recount of a counter that is in use', () => {
       expect(await finish({ records: 5 }, 'another token')).to.deep.equal(lost);
     });
 
-    it('-9: sets nothing when it is not known what has ended, not whole, or of another run of Redis', async () => {
+    it('-9: sets nothing when the list is missing, incomplete or from another run of Redis', async () => {
       const unknown = { code: -9, used: 0, leased: 0 };
       await begin();
       await rig.redis.lset(endedCallsKey(counter), 0, `${lockToken} another-run 0`);
@@ -153,13 +157,13 @@ describe('recount of a counter that is in use', () => {
       await rig.redis.del(endedCallsKey(counter));
       expect(await finish({ records: 5 })).to.deep.equal(unknown);
       await begin();
-      await rig.redis.hincrby(usageKey(counter), 'used', 7); // as a gateway of an earlier release, which notes nothing
+      await rig.redis.hincrby(usageKey(counter), 'used', 7); // as a gateway of a release that writes no list
       expect(await finish({ records: 5 })).to.deep.equal({ ...unknown, used: 7 });
     });
   });
 
-  it('loses nothing that ends while the ledger is read, while the leases are, or afterwards', async () => {
-    const recorded = { settled: 1, 'taken back': 2, 'settled last': 4, open: 8 };
+  it('counts calls that end while the ledger or the leases are read, or after that', async () => {
+    const recorded = { settled: 1, voided: 2, 'settled last': 4, open: 8 };
     const others = { 'settled first': 16, 'then one': 32, 'and one more': 64, released: 128 };
     for (const [callId, records] of Object.entries({ ...recorded, ...others }))
       await reserve(callId, records);
@@ -169,8 +173,8 @@ describe('recount of a counter that is in use', () => {
     rig.ledger.afterRead = async () => {
       reads += 1;
       await rig.finish(counter, 'settled first', others['settled first']);
-      rig.ledger.takeBack('taken back');
-      for (const callId of ['taken back', 'released']) await release(callId);
+      rig.ledger.voidCall('voided');
+      for (const callId of ['voided', 'released']) await release(callId);
     };
     const restore = [
       afterCommand('zrange', () => rig.finish(counter, 'then one', others['then one'])),
@@ -189,7 +193,7 @@ describe('recount of a counter that is in use', () => {
     expect(await rig.quota.settle(counter, 'open')).to.include({ used: rig.ledger.sum(counter) });
   });
 
-  it('is right while calls begin and end all the time', async () => {
+  it('sets the right sum while calls begin and end all the time', async () => {
     let calls = 0;
     let isOver = false;
     const caller = async (): Promise<void> => {
@@ -206,7 +210,7 @@ describe('recount of a counter that is in use', () => {
     rig.ledger.afterRead = () => wait(20);
     try {
       for (let recount = 0; recount < 10; recount += 1) {
-        await rig.redis.hincrby(usageKey(counter), 'used', 500); // what the recount puts right
+        await rig.redis.hincrby(usageKey(counter), 'used', 500); // the recount corrects this
         expect(await rig.quota.recount(counter)).to.equal(true);
       }
     } finally {
@@ -217,7 +221,7 @@ describe('recount of a counter that is in use', () => {
     expect(await usage()).to.deep.equal({ used: rig.ledger.sum(counter), leased: 0 });
   });
 
-  it('begins again when Redis no longer knows what has ended, and gives up in the end', async () => {
+  it('begins again when the list of ended calls was lost, and gives up after three attempts', async () => {
     await reserve('call', 1);
     await rig.finish(counter, 'call', 1);
     let reads = 0;
@@ -233,7 +237,7 @@ describe('recount of a counter that is in use', () => {
     expect(await usage()).to.deep.equal({ used: 1, leased: 0 });
   });
 
-  /** Has `work` done after each command of a name, before whoever sent it goes on; what is given back ends that. */
+  /** Runs `work` after each reply to a command, before the caller gets it. @returns a function that ends this */
   function afterCommand(name: 'zrange' | 'lrange', work: () => Promise<unknown>): () => void {
     const send = rig.redis[name].bind(rig.redis) as (...args: readonly unknown[]) => Promise<unknown>;
     const sendAndWork = async (...args: readonly unknown[]) => {
@@ -244,4 +248,49 @@ describe('recount of a counter that is in use', () => {
     Object.assign(rig.redis, { [name]: sendAndWork });
     return () => Reflect.deleteProperty(rig.redis, name);
   }
+});
+
+describe('CounterLocks', () => {
+  const counter = freshCounter();
+  const key = rebuildLockKey(counter);
+  let redis: Redis;
+
+  beforeEach(async () => {
+    redis = new Redis((await freshDatabases()).redisUrl);
+  });
+  afterEach(() => redis.disconnect());
+
+  it('gives a lock to one holder at a time, and again when it is dropped', async () => {
+    const locks = new CounterLocks(redis);
+    const lock = await locks.take(counter);
+    expect(await redis.get(key)).to.equal(lock?.token);
+    expect(await redis.pttl(key), 'the default').to.be.within(2_000, 3_000);
+    expect(await locks.take(counter)).to.equal(undefined);
+    await lock?.drop();
+    const next = await locks.take(counter);
+    expect(next?.token).to.be.a('string').and.not.equal(lock?.token);
+    await next?.drop();
+  });
+
+  it('renews a lock until it is dropped', async () => {
+    const lock = await new CounterLocks(redis, 600).take(counter); // renewed every 200 ms
+    for (let time = 0; time < 2; time += 1) {
+      await redis.pexpire(key, 60_000);
+      await eventually(async () => expect(await redis.pttl(key)).to.be.within(1, 600));
+    }
+    await lock?.drop();
+    expect(await redis.exists(key)).to.equal(0);
+  });
+
+  it('neither drops nor renews a lock that another holder has now', async () => {
+    const lost = await new CounterLocks(redis).take(counter);
+    await redis.set(key, 'another holder', 'PX', 60_000);
+    const extend = luaCommand(redis, { file: 'shared/quota/lua/extend-lock.lua', reply: integerReply });
+    expect(await extend({ keys: [key], args: [lost?.token ?? '', 120_000] })).to.equal(0);
+    await lost?.drop();
+    expect(await redis.get(key)).to.equal('another holder');
+    expect(await redis.pttl(key)).to.be.within(1, 60_000);
+    expect(await extend({ keys: [key], args: ['another holder', 120_000] })).to.equal(1);
+    expect(await redis.pttl(key)).to.be.within(60_001, 120_000);
+  });
 });

@@ -12,28 +12,28 @@ import { freshCounter, leaseMs, QuotaRig } from './rig/quota-rig.js';
 
 const stop = 1_000;
 
-/** One command for a call; `counter` is which of three, `late` that its deadline has passed. */
-interface Asked {
+/** One command of a call on one of three counters. `late`: its deadline has passed. */
+interface Sent {
   readonly counter: 0 | 1 | 2;
   readonly callId: string;
   readonly records: number;
   readonly late: boolean;
 }
 
-const asked = fc.record<Asked>({
+const sent = fc.record<Sent>({
   counter: fc.constantFrom(0, 1, 2),
   callId: fc.nat({ max: 12 }).map((number) => `call-${number}`),
   records: fc.integer({ min: 1, max: 400 }),
   late: fc.nat({ max: 5 }).map((dice) => dice === 0),
 });
-/** What is sent in one turn; `forget` is that Redis has lost the first counter before. */
+/** The commands of one turn. `forget`: Redis loses the first counter before them. */
 const turn = fc.record({
   what: fc.constantFrom<'reserve' | 'settle' | 'release'>('reserve', 'reserve', 'settle', 'release'),
-  calls: fc.array(asked, { minLength: 1, maxLength: 25 }),
+  calls: fc.array(sent, { minLength: 1, maxLength: 25 }),
   forget: fc.nat({ max: 19 }).map((dice) => dice === 0),
 });
 
-describe('quota commands of one turn', () => {
+describe('quotaCommands in batches', () => {
   let redis: Redis;
   let rig: QuotaRig;
   let commands: QuotaCommands;
@@ -46,7 +46,7 @@ describe('quota commands of one turn', () => {
   });
   after(() => rig.close());
 
-  /** Runs `work`, and gives what it sent, except from within scripts. */
+  /** The commands that `work` sends, without those from within scripts. */
   async function commandsOf(work: () => Promise<unknown>): Promise<string[][]> {
     const sent: string[][] = [];
     const monitor = await redis.monitor();
@@ -63,21 +63,21 @@ describe('quota commands of one turn', () => {
     return sent;
   }
 
-  /** How many calls each call of a script was for that `work` sent. */
-  async function groupsOf(script: 'reserve' | 'settle', work: () => Promise<unknown>): Promise<number[]> {
+  /** The number of calls in each batch of a script that `work` sends. */
+  async function batchesOf(script: 'reserve' | 'settle', work: () => Promise<unknown>): Promise<number[]> {
     const digest = scriptDigest(`shared/quota/lua/${script}.lua`);
     const ofScript = (await commandsOf(work)).filter(([, sent]) => sent === digest);
     const keysOfCounter = { reserve: 2, settle: 3 }[script];
     return ofScript.map(([, , keys]) => Number(keys) - keysOfCounter);
   }
 
-  /** Everything that Redis has of a counter, without the times of leases and marks. */
+  /** All of a counter's state in Redis, without the times of leases and recounts. */
   async function stateOf(counter: UsageCounter) {
     const { organisationId } = counter;
     const callIds = Array.from({ length: 13 }, (_, number) => `call-${number}`);
     return {
       usage: await redis.hmget(usageKey(counter), 'used', 'leased'),
-      asksForRecount: await redis.hexists(usageKey(counter), 'recount_at'),
+      hasRecount: await redis.hexists(usageKey(counter), 'recount_at'),
       leases: (await redis.zrange(leasesKey(counter), 0, '-1')).sort(),
       states: await redis.mget(callIds.map((callId) => callKey(organisationId, callId))),
       expires: await Promise.all(
@@ -86,7 +86,7 @@ describe('quota commands of one turn', () => {
     };
   }
 
-  it('are one script call for each counter', async () => {
+  it('sends one script call for each counter in a turn', async () => {
     const counters = [freshCounter(), freshCounter()];
     for (const counter of counters) await rig.reserve(counter, 'earlier', 1);
     const deadlineRedisMs = await rig.deadline();
@@ -96,27 +96,27 @@ describe('quota commands of one turn', () => {
     const reserve = ofAll((counter, callId) =>
       rig.quota.reserve({ counter, callId, records: 1, stop, deadlineRedisMs }),
     );
-    expect(await groupsOf('reserve', reserve)).to.deep.equal([10, 10]);
+    expect(await batchesOf('reserve', reserve)).to.deep.equal([10, 10]);
     const settle = ofAll((counter, callId) => rig.quota.settle(counter, callId));
-    expect(await groupsOf('settle', settle)).to.deep.equal([10, 10]);
+    expect(await batchesOf('settle', settle)).to.deep.equal([10, 10]);
     for (const counter of counters)
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 1 });
   });
 
-  it('come after the note that their counter is busy, also while the connection holds other commands back', async () => {
+  it('sends reserves after the mark of their counter, also while auto-pipelining holds commands back', async () => {
     const counter = freshCounter();
     await rig.reserve(counter, 'earlier', 1); // the script is loaded
     const call = { counter, callId: 'call', records: 1, stop, deadlineRedisMs: await rig.deadline() };
-    const { quota } = new QuotaRig(rig.redisUrl, { redis }); // has noted nothing yet
+    const { quota } = new QuotaRig(rig.redisUrl, { redis }); // has marked no counter yet
     const names = await commandsOf(async () => {
       const slow = redis.eval(busyScript, 0);
-      await nextTurn(); // it is under way, and what is written together waits for its reply
+      await nextTurn(); // now it is in flight, and the next automatic pipeline waits for its reply
       await Promise.all([slow, quota.reserve(call)]);
     });
     expect(names.map(([name]) => name)).to.deep.equal(['eval', 'zadd', 'evalsha']);
   });
 
-  it('are bounded: hundreds are several script calls', async () => {
+  it('cuts batches at 128 calls', async () => {
     const counter = freshCounter();
     await rig.reserve(counter, 'earlier', 1);
     const deadlineRedisMs = await rig.deadline();
@@ -126,12 +126,12 @@ describe('quota commands of one turn', () => {
           rig.quota.reserve({ counter, callId: `call ${index}`, records: 2, stop, deadlineRedisMs }),
         ),
       );
-    expect(await groupsOf('reserve', reserve)).to.deep.equal([128, 128, 44]);
+    expect(await batchesOf('reserve', reserve)).to.deep.equal([128, 128, 44]);
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 601 });
   });
 
   for (const script of ['reserve', 'settle'] as const)
-    it(`rebuild an unknown counter once, and are then all sent again together (${script})`, async () => {
+    it(`rebuilds an unknown counter once, and sends the batch again (${script})`, async () => {
       const counter = freshCounter();
       rig.ledger.clear();
       const { snapshots } = rig.ledger;
@@ -146,13 +146,13 @@ describe('quota commands of one turn', () => {
               : rig.quota.reserve({ counter, callId, records: 2, stop, deadlineRedisMs }),
           ),
         );
-      expect(await groupsOf(script, work)).to.deep.equal([5, 5]);
+      expect(await batchesOf(script, work)).to.deep.equal([5, 5]);
       expect(rig.ledger.snapshots).to.equal(snapshots + 1);
       const used = script === 'settle' ? 10 : 0;
       expect(await rig.quota.usage(counter)).to.deep.equal({ used, leased: 10 - used });
     });
 
-  it('fail together when their command fails, and each can be asked for again', async () => {
+  it('rejects all calls of a batch whose script fails, and accepts each call again', async () => {
     const counter = freshCounter();
     await rig.reserve(counter, 'earlier', 1);
     const deadlineRedisMs = await rig.deadline();
@@ -175,7 +175,7 @@ describe('quota commands of one turn', () => {
     expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 4 });
   });
 
-  it('answer and leave behind exactly what they would one after the other, and never pass the stop', async function () {
+  it('replies and changes Redis as single commands would, and never exceeds the stop', async function () {
     this.timeout(60_000);
     await fc.assert(
       fc.asyncProperty(fc.array(turn, { minLength: 2, maxLength: 12 }), async (turns) => {
@@ -183,14 +183,14 @@ describe('quota commands of one turn', () => {
         const alone = [freshCounter(), freshCounter(), freshCounter()] as const;
         const nowMs = await redisNowMs(redis);
         for (const counter of [...together, ...alone]) await rig.quota.usage(counter);
-        const send = (what: 'reserve' | 'settle' | 'release', counter: UsageCounter, call: Asked) => {
+        const send = (what: 'reserve' | 'settle' | 'release', counter: UsageCounter, call: Sent) => {
           const { callId, records, late } = call;
           const deadlineRedisMs = late ? nowMs - 1 : nowMs + 60_000;
           if (what === 'release') return commands.release({ counter, callId, leaseMs });
           if (what === 'settle') return commands.settle({ counter, callId, leaseMs });
           return commands.reserve({ counter, callId, records, stop, leaseMs, deadlineRedisMs });
         };
-        const of = (counters: typeof together, { counter }: Asked) => counters[counter];
+        const of = (counters: typeof together, { counter }: Sent) => counters[counter];
         for (const { what, calls, forget } of turns) {
           if (forget) await redis.del([together, alone].map(([first]) => usageKey(first)));
           const replies = await Promise.all(calls.map((call) => send(what, of(together, call), call)));

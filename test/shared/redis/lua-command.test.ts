@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { sendAtOnce } from '../../../shared/redis/send-at-once.js';
+import { sendAtOnce } from '../../../shared/redis/lua-command.js';
 import { busyScript } from '../../support/faults/stall.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
-describe('commands that are sent at once', () => {
+describe('sendAtOnce', () => {
   let redisUrl: string;
   let redis: Redis;
 
@@ -18,9 +18,9 @@ describe('commands that are sent at once', () => {
   });
   afterEach(() => redis.disconnect());
 
-  it('arrive in order, and before what the connection holds back', async () => {
+  it('sends commands in order, and before those that auto-pipelining holds back', async () => {
     const slow = redis.eval(busyScript, 0);
-    await new Promise(setImmediate); // it is under way, and what is written together waits for its reply
+    await new Promise(setImmediate); // now it is in flight, and the next automatic pipeline waits for its reply
     await Promise.all([
       slow,
       redis.rpush('order', 'held back'),
@@ -29,7 +29,7 @@ describe('commands that are sent at once', () => {
     expect(await redis.lrange('order', 0, '-1')).to.deep.equal(['first', 'second', 'third', 'held back']);
   });
 
-  it('are one write, which leaves the connection as it was', async () => {
+  it('sends the commands of one tick in one write, and uncorks the connection', async () => {
     const writes: number[] = [];
     const { stream } = redis;
     const { _writev: writeTogether } = stream;
@@ -45,7 +45,7 @@ describe('commands that are sent at once', () => {
     expect(await redis.echo('afterwards')).to.equal('afterwards');
   });
 
-  it('give what Redis refuses them with, each its own', async () => {
+  it('rejects each command with its own error', async () => {
     const [bad, good] = await Promise.allSettled([
       sendAtOnce(redis, 'incrby', ['number', 'x']),
       sendAtOnce(redis, 'incrby', ['number', 2]),
@@ -56,7 +56,7 @@ describe('commands that are sent at once', () => {
     expect(good).to.deep.equal({ status: 'fulfilled', value: 2 });
   });
 
-  it('fail on a connection that was never made or has ended', async () => {
+  it('rejects on a connection that was never made or has ended', async () => {
     const never = new Redis(redisUrl, { lazyConnect: true, enableOfflineQueue: false });
     redis.disconnect();
     await once(redis, 'end');

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { retryAtStart, UnusableServer } from '../../../shared/process/start-step.js';
+import { retryAtStart, UnusableServer } from '../../../shared/process/retry-at-start.js';
 import { failureOf } from '../../support/failure-of.js';
 
-describe('a step of a start', () => {
-  /** A step that fails with each of these in turn, and is done after that. */
+describe('retryAtStart', () => {
+  /** A step that fails with each of these errors in turn, and then succeeds. */
   function failing(...errors: readonly Error[]) {
     let times = 0;
     const step = async () => {
@@ -15,13 +15,13 @@ describe('a step of a start', () => {
     return { step, times: () => times };
   }
 
-  it('is tried again until it is done', async () => {
+  it('repeats a failing step until it succeeds', async () => {
     const { step, times } = failing(new Error('Redis is away'), new Error('Redis is full'));
     expect(await retryAtStart(step)).to.equal('done');
     expect(times()).to.equal(3);
   });
 
-  it('is not tried again where waiting mends nothing', async () => {
+  it('throws UnusableServer and final errors at once', async () => {
     const { step, times } = failing(new Error('Redis is away'), new UnusableServer('another Redis'));
     expect((await failureOf(retryAtStart(step))).message).to.equal('another Redis');
     expect(times()).to.equal(2);
@@ -31,9 +31,9 @@ describe('a step of a start', () => {
     expect(locked.times()).to.equal(1);
   });
 
-  it('fails with what it failed with last when its time is over', async () => {
-    const { step, times } = failing(...['first', 'second', 'third', 'fourth'].map((text) => new Error(text)));
-    expect((await failureOf(retryAtStart(step, { maxWaitMs: 400 }))).message).to.equal('second');
+  it('throws the last error of the step when its time is over', async () => {
+    const { step, times } = failing(...['first', 'second', 'third'].map((text) => new Error(text)));
+    expect((await failureOf(retryAtStart(step, { maxWaitMs: 150 }))).message).to.equal('second');
     expect(times()).to.equal(2);
   });
 });

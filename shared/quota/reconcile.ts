@@ -1,0 +1,234 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '../process/clock.js';
+import type { Redis } from '../redis/connect.js';
+import { redisNowMs } from '../redis/info.js';
+import { endedCallsKey, leasesKey, rebuildLockKey, type UsageCounter, usageKey } from '../redis/keys.js';
+import { integerReply, type LuaCommand, luaCommand } from '../redis/lua-command.js';
+import { QuotaUnavailable, quotaCode } from './codes.js';
+import type { QuotaCommands } from './commands.js';
+import { type ActiveCounters, endExpiredLeases, recentMs } from './leases.js';
+import type { CounterSnapshot, LedgerView, RecordedCall } from './ledger-view.js';
+
+/*
+ * Sets counters from the ledger. `CounterRebuild` is for counters that Redis does not know or trust; calls wait for it.
+ * `recountCounter` is for counters in use that may be wrong.
+ */
+
+/** The exclusive right to set one counter from the ledger. Lost when Redis is emptied, or when its TTL expires. */
+interface CounterLock {
+  readonly token: string;
+  /** Drops the lock if this holder still has it. Never rejects: the TTL ends a lock that cannot be dropped. */
+  drop(): Promise<void>;
+}
+
+/** Locks counters for one process at a time. Scripts check the token, because a lock may be lost at any time. */
+export class CounterLocks {
+  private readonly extend: LuaCommand<number>;
+  private readonly drop: LuaCommand<number>;
+
+  /** @param lockMs TTL of a lock, which its holder renews three times as often */
+  constructor(
+    private readonly redis: Redis,
+    private readonly lockMs = 3_000,
+  ) {
+    this.extend = luaCommand(redis, { file: 'shared/quota/lua/extend-lock.lua', reply: integerReply });
+    this.drop = luaCommand(redis, { file: 'shared/quota/lua/drop-lock.lua', reply: integerReply });
+  }
+
+  /**
+   * Takes the lock of a counter; undefined while another holder has it.
+   * @throws the error of Redis
+   */
+  async take(counter: UsageCounter): Promise<CounterLock | undefined> {
+    const token = randomUUID();
+    const keys = [rebuildLockKey(counter)];
+    const taken = await this.redis.set(rebuildLockKey(counter), token, 'PX', this.lockMs, 'NX');
+    if (taken !== 'OK') return undefined;
+    const extending = setInterval(() => {
+      this.extend({ keys, args: [token, this.lockMs] }).then(
+        (held) => held || clearInterval(extending),
+        () => undefined, // the next renewal may succeed; scripts notice an expired lock
+      );
+    }, this.lockMs / 3);
+    extending.unref();
+    return {
+      token,
+      drop: async () => {
+        clearInterval(extending);
+        await this.drop({ keys, args: [token] }).catch(() => undefined);
+      },
+    };
+  }
+}
+
+interface RecountDeps {
+  readonly redis: Redis;
+  readonly commands: QuotaCommands;
+  readonly ledger: LedgerView;
+  readonly locks: CounterLocks;
+  readonly clock: Clock;
+  readonly leaseMs: number;
+}
+
+interface RebuildDeps extends RecountDeps {
+  readonly activeCounters: ActiveCounters;
+  /** Ms after which a rebuild fails that another process holds up. */
+  readonly maxRebuildMs?: number;
+}
+
+const defaultMaxRebuildMs = 15_000;
+const pollMs = 20;
+const callsPerBatch = 1_000;
+/** TTL of a counter: its month, and late reads of it. */
+const counterTtlMs = 70 * 24 * 60 * 60 * 1_000;
+
+/**
+ * Rebuilds counters from the ledger that Redis does not know (a new month, or Redis was emptied) or does not trust. It does
+ * not trust those of an earlier run: a restart or a failover may have lost the newest writes.
+ *
+ * 1. Takes the counter's lock. Without it, waits until the counter is known.
+ * 2. Marks the counter as active for the sweep: that list was lost with the counter.
+ * 3. Reads the ledger's sum and its recent calls.
+ * 4. Marks these calls as settled, then sets the counter. Each script checks the lock. A counter from an earlier run is
+ *    recounted instead, which keeps its leases: see `recountCounter`.
+ */
+export class CounterRebuild {
+  private readonly inFlight = new Map<string, Promise<void>>();
+
+  constructor(private readonly deps: RebuildDeps) {}
+
+  /**
+   * Resolves when Redis knows the counter. Concurrent calls for one counter share a rebuild.
+   * @throws QuotaUnavailable after `maxRebuildMs`; the error of Redis or of the ledger
+   */
+  rebuild(counter: UsageCounter): Promise<void> {
+    const name = usageKey(counter);
+    const inFlight = this.inFlight.get(name);
+    if (inFlight) return inFlight;
+    const rebuild = this.untilKnown(counter).finally(() => this.inFlight.delete(name));
+    this.inFlight.set(name, rebuild);
+    return rebuild;
+  }
+
+  private async untilKnown(counter: UsageCounter): Promise<void> {
+    const { locks, maxRebuildMs = defaultMaxRebuildMs } = this.deps;
+    const endMs = performance.now() + maxRebuildMs;
+    while (performance.now() < endMs) {
+      const lock = await locks.take(counter);
+      if (lock === undefined) {
+        await pause(pollMs);
+        if (await this.isKnown(counter)) return;
+        continue;
+      }
+      try {
+        if (await this.restore(counter, lock)) return;
+      } finally {
+        await lock.drop();
+      }
+    }
+    throw new QuotaUnavailable('the usage counter could not be restored in time');
+  }
+
+  /** Whether the counter is known now. False when the lock, or the list of ended calls, was lost meanwhile. */
+  private async restore(counter: UsageCounter, lock: CounterLock): Promise<boolean> {
+    const { redis, commands, ledger, activeCounters, clock, leaseMs } = this.deps;
+    const found = await commands.read(counter);
+    if (found.code === quotaCode.done) return true;
+    await activeCounters.markActive(counter, await redisNowMs(redis));
+    if (found.code === quotaCode.earlierRun) return await recountUnderLock(counter, lock, this.deps);
+    const { records, recent } = await ledger.snapshot(counter, {
+      recentMs: recentMs(leaseMs),
+      nowMs: clock.now(),
+    });
+    const common = { counter, token: lock.token, leaseMs, keepMs: counterTtlMs };
+    for (const calls of batches(recent)) {
+      const { code } = await commands.restore({ ...common, calls });
+      if (code !== quotaCode.done) return code === quotaCode.alreadyDone;
+    }
+    const { code } = await commands.restore({ ...common, calls: [], records });
+    return code === quotaCode.done || code === quotaCode.alreadyDone;
+  }
+
+  private async isKnown(counter: UsageCounter): Promise<boolean> {
+    return (await this.deps.commands.read(counter)).code === quotaCode.done;
+  }
+}
+
+function* batches(calls: readonly RecordedCall[]): Generator<readonly RecordedCall[]> {
+  for (let start = 0; start < calls.length; start += callsPerBatch)
+    yield calls.slice(start, start + callsPerBatch);
+}
+
+/** Attempts of a recount while the list of ended calls is lost again and again. */
+const maxRecounts = 3;
+/** TTL of the list of ended calls: reading the ledger takes half a minute at most. */
+const maxRecountMs = 60_000;
+
+/**
+ * Sets a counter in use from the ledger, while calls go on. Ends expired leases first. Redis lists the calls that end while
+ * the ledger is read, and the recount takes them into account.
+ * @returns false when another process has the lock, when the counter is unknown, and when the list of ended calls is
+ * incomplete. It is incomplete after a restart of Redis, and while a gateway of a release runs that does not write to it.
+ * @throws the error of Redis or of the ledger
+ */
+export async function recountCounter(counter: UsageCounter, deps: RecountDeps): Promise<boolean> {
+  const lock = await deps.locks.take(counter);
+  if (lock === undefined) return false;
+  try {
+    return await recountUnderLock(counter, lock, deps);
+  } finally {
+    await lock.drop();
+  }
+}
+
+async function recountUnderLock(
+  counter: UsageCounter,
+  lock: CounterLock,
+  deps: RecountDeps,
+): Promise<boolean> {
+  await endExpiredLeases(counter, deps);
+  for (let attempt = 0; attempt < maxRecounts; attempt += 1) {
+    const code = await recountOnce(counter, lock, deps);
+    if (code !== quotaCode.beginAgain) return code === quotaCode.done;
+  }
+  return false;
+}
+
+async function recountOnce(
+  counter: UsageCounter,
+  { token }: CounterLock,
+  { redis, commands, ledger, clock, leaseMs }: RecountDeps,
+): Promise<number> {
+  const begun = await commands.beginRecount({ counter, token, keepMs: maxRecountMs });
+  if (begun.code !== quotaCode.done) return begun.code;
+  const snapshot = await ledger.snapshot(counter, { recentMs: recentMs(leaseMs), nowMs: clock.now() });
+  // Leases before ended calls: a call without a lease now that ends after the second read began after the snapshot.
+  const held = new Set(await redis.zrange(leasesKey(counter), 0, '-1'));
+  const [, ...ended] = await redis.lrange(endedCallsKey(counter), 0, '-1');
+  const { code } = await commands.recount({
+    counter,
+    token,
+    entries: 1 + ended.length,
+    mayBeHeld: snapshot.recent.filter((call) => held.has(call.callId)),
+    ...withEnded(snapshot, ended),
+  });
+  return code;
+}
+
+/**
+ * Corrects the ledger's sum by the ended calls. Adds settled ones that are not in it, and subtracts released ones that are.
+ * A call whose lease has not expired is a recent one, if it is in the ledger at all.
+ */
+function withEnded({ records, recent }: CounterSnapshot, ended: readonly string[]) {
+  const inSum = new Set(recent.map(({ callId }) => callId));
+  const counts = { records, settledRecords: 0 };
+  for (const entry of ended) {
+    const space = entry.indexOf(' ');
+    const change = Number(entry.slice(0, space));
+    const isSettled = entry.startsWith('+');
+    if (isSettled) counts.settledRecords += change;
+    if (isSettled !== inSum.has(entry.slice(space + 1))) counts.records += change;
+  }
+  return counts;
+}
