@@ -7,31 +7,25 @@ import { connectionReady, connectRedis } from '../shared/redis/connect.js';
 import { PredictionStore } from '../shared/store/calls/predictions.js';
 import { connectMongo } from '../shared/store/connection/connect.js';
 import { loadBundle, loadManifest } from '../shared/store/models/model-versions.js';
-import { closeWorker, startLaneWorker } from './lanes/lane-worker.js';
+import { closeWorker, laneTimings, startLaneWorker } from './lanes/lane-worker.js';
 import { ModelRegistry } from './models/model-registry.js';
 import { CrashNoteWriter, noteDescriptor } from './pool/crash-note.js';
-import { aliveIntervalMs, type ChildMessage } from './pool/pool-child.js';
+import { type ChildMessage, heartbeatIntervalMs } from './pool/pool-child.js';
 import { beginChunk } from './scoring/score-chunk.js';
 
 /*
- * One worker process: connections, models, a BullMQ worker a lane. It reads from MongoDB and never writes to it, so a
- * job that stalls or runs twice can harm nothing.
+ * One worker process: connections, models, a BullMQ worker for each lane. It only reads from MongoDB, so a job that
+ * stalls or runs twice does no harm.
  */
 
 const loadedModels = 50;
-/** ONNX keeps some memory of every model that was loaded and released; a process ends after this many. */
-const loadsOfALife = 1_000;
+const maxLoads = 1_000; // ONNX leaks some memory with every model; the process is replaced after this many
 const lookupTimeoutMs = 5_000;
-/** Singles are short; two batches overlap one's look-ups with the other's run. */
-const laneConcurrency = {
-  singles: { concurrency: 4, oneAtATime: true },
-  batches: { concurrency: 2, oneAtATime: false },
-} as const;
 
 async function start(config: ChildConfig, logger: Logger): Promise<void> {
   const { redisUrl, mongoUrl } = config;
   if (redisUrl === undefined || mongoUrl === undefined)
-    throw new Error('a worker needs REDIS_URL and MONGODB_URL');
+    throw new Error('a worker needs REDIS_URL and MONGODB_URL; its pool sets both');
   const lifecycle = new Lifecycle(logger);
   const connect = (name: string, kind: 'commands' | 'blocking') => {
     const redis = connectRedis({ url: redisUrl, name: `leadscore-worker-${name}`, kind, logger });
@@ -64,10 +58,10 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
     const connection = connect(lane, 'blocking');
     const worker = startLaneWorker({
       lane,
-      ...laneConcurrency[lane],
       connection,
       commands,
       begin: (chunk) => beginChunk(chunk, scoring),
+      timings: laneTimings,
       logger,
     });
     await worker.waitUntilReady();
@@ -79,18 +73,18 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
   reportToPool(registry);
 }
 
-/** Says `ready` once, `alive` from then on, and `worn` when it is time for a fresh process. */
+/** Sends `ready` once, then heartbeats, which are `worn` when this process should be replaced. */
 function reportToPool(registry: ModelRegistry): void {
   if (process.send === undefined) return;
-  let told = 0;
-  const tell = (kind: ChildMessage['kind']) => {
+  let reported = 0;
+  const send = (kind: ChildMessage['kind']) => {
     const { unreadableCount } = registry;
-    const message: ChildMessage = { kind, unreadable: unreadableCount - told };
-    told = unreadableCount;
+    const message: ChildMessage = { kind, unreadable: unreadableCount - reported };
+    reported = unreadableCount;
     process.send?.(message);
   };
-  tell('ready');
-  setInterval(() => tell(registry.loadCount >= loadsOfALife ? 'worn' : 'alive'), aliveIntervalMs).unref();
+  send('ready');
+  setInterval(() => send(registry.loadCount >= maxLoads ? 'worn' : 'heartbeat'), heartbeatIntervalMs).unref();
 }
 
 const config: ChildConfig = readWorkerConfig();

@@ -8,14 +8,11 @@ import { createLogger, type Logger } from '../shared/process/logger.js';
 import { connectRedis } from '../shared/redis/connect.js';
 import { RedisHealth } from '../shared/redis/health.js';
 import { observePool, sweepCounter } from './pool/metrics.js';
-import { WorkerPool } from './pool/pool.js';
-import { endSuspension, strikeCommand, strikesToQuarantine, suspend } from './pool/quarantine.js';
-import { startScheduler } from './upkeep/scheduler.js';
+import { poolTimings, WorkerPool } from './pool/pool.js';
+import { type DeathCause, strikeCommand } from './pool/quarantine.js';
+import { startScheduler, upkeepTimings } from './upkeep/scheduler.js';
 
-/** Until a worker that is stuck has been killed, and a little longer: others may be stuck in the same version. */
-const maxSuspensionMs = 8_000;
-
-/* The worker pool: processes that score, the scheduler of upkeep, and a port for operators. */
+/* The worker pool: the processes that score, the upkeep scheduler, and the admin port. */
 
 async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   if (config.redisUrl === undefined || config.mongoUrl === undefined) {
@@ -28,37 +25,32 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   lifecycle.followParent();
   const metrics = createMetrics();
   const { redisUrl, mongoUrl } = config;
-  lifecycle.add(await startScheduler({ ...config, redisUrl, mongoUrl }, logger, sweepCounter(metrics)));
+  const upkeep = { timings: upkeepTimings, logger, onSwept: sweepCounter(metrics) };
+  lifecycle.add(await startScheduler({ ...config, redisUrl, mongoUrl }, upkeep));
   const redis = connectRedis({ url: redisUrl, name: 'leadscore-pool', kind: 'commands', logger });
   lifecycle.onStop('redis', async () => redis.disconnect());
-  const pulse = lifecycle.add(new RedisHealth(redis));
+  const health = lifecycle.add(new RedisHealth(redis));
   observeClock(metrics, lifecycle.add(new ClockWatch(redis, logger)));
   const strike = strikeCommand(redis);
-  const onDeathOf = (modelKey: string) => {
-    strike(modelKey, Date.now()).then(
-      (count) =>
-        logger.error({ model: modelKey, count, strikesToQuarantine }, 'a worker died while it ran a model'),
-      (error: unknown) => logger.error({ model: modelKey, error }, 'a death could not be noted'),
+  const onModelDeath = (model: string, cause: DeathCause) => {
+    strike(model, cause, Date.now()).then(
+      (count) => logger.error({ model, cause, count }, 'a worker died while it ran a model'),
+      (error: unknown) => logger.error({ model, cause, error }, 'could not record worker death'),
     );
   };
-  const onSuspension = (modelKey: string, isSuspended: boolean) => {
-    const told = isSuspended
-      ? suspend(redis, modelKey, Date.now() + maxSuspensionMs)
-      : endSuspension(redis, modelKey);
-    told.catch((error: unknown) => logger.warn({ model: modelKey, error }, 'a suspicion could not be told'));
-  };
-  const pool = lifecycle.add(new WorkerPool({ workers: config.workers, logger, onDeathOf, onSuspension }));
-  lifecycle.add(observePool(metrics, { pool, workers: config.workers, redis }));
+  const { workers } = config;
+  const pool = lifecycle.add(new WorkerPool({ workers, timings: poolTimings, logger, onModelDeath }));
+  lifecycle.add(observePool(metrics, { pool, workers, redis }));
   lifecycle.add(
     await startAdminServer({
       host: config.host,
       port: config.workerAdminPort,
       registry: metrics,
-      readiness: async () => (pool.readyCount > 0 ? pulse.problem : 'no worker process is ready'),
+      readiness: async () => (pool.readyCount > 0 ? health.problem : 'no worker process is ready'),
     }),
   );
   await pool.start();
-  logger.info({ workers: config.workers }, 'worker pool ready');
+  logger.info({ workers }, 'worker pool ready');
   process.send?.({ kind: 'ready' });
 }
 

@@ -10,15 +10,12 @@ import { startTimeoutMs } from '../support/service/service.js';
 import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 120 };
-/** The product's own: a worker's lock, the time until one counts as stuck and the deadline are made for each other. */
-const deadlineMs = 10_000;
+const deadlineMs = 10_000; // of production: it exceeds the hang limit and the lock of a job
 const testTimeoutMs = 120_000;
-/** More than there are workers. */
-const callsAtOnce = 4;
-/** Answered by a worker that has looked, without running the model. */
-const atOnceMs = 2_000;
+const concurrentCalls = 4; // more than there are workers
+const quarantinedMs = 2_000; // a worker refuses a quarantined version within this time, without running it
 
-describe('a model that ends or holds the process that runs it', () => {
+describe('a model that crashes or hangs its worker', () => {
   let service: FaultService;
   let healthy: TestWorkspace;
 
@@ -33,13 +30,19 @@ describe('a model that ends or holds the process that runs it', () => {
     await service?.stop();
   });
 
-  /** Calls the model until it is quarantined, while calls to another model go on. */
-  async function callUntilQuarantined(poisonous: TestWorkspace, fault: string): Promise<void> {
+  /** Calls the model until it is quarantined after so many worker deaths, while calls to another model go on. */
+  async function callUntilQuarantined(
+    poisonous: TestWorkspace,
+    { fault, deathCount }: { readonly fault: string; readonly deathCount: number },
+  ): Promise<void> {
     const beganMs = performance.now();
     const poisoned: CallOutcome[] = [];
     const callPoisonous = async () => {
       do poisoned.push(await timed(() => poisonous.score([lead])));
-      while ((poisoned.at(-1)?.tookMs ?? 0) > atOnceMs || (await workerDeaths(service)).length < 2);
+      while (
+        (poisoned.at(-1)?.tookMs ?? 0) > quarantinedMs ||
+        (await workerDeaths(service)).length < deathCount
+      );
     };
     const [clock, outcomes] = await AnswerClock.during(service, deadlineMs, () =>
       underLoad(() => healthy.score([lead]), callPoisonous, { everyMs: 200 }),
@@ -55,33 +58,33 @@ describe('a model that ends or holds the process that runs it', () => {
     clock.expectInTime([...outcomes, ...poisoned]);
     for (const { reply } of poisoned) if (reply !== undefined) refused(reply, '500 internal_error');
     expect(statuses(outcomes)).to.have.all.keys('200');
-    expect(deaths, 'workers that died').to.have.length(2);
+    expect(deaths, 'workers that died').to.have.length(deathCount);
     expect(await expectExact(poisonous, 5_000)).to.equal(0);
     expect(await expectExact(healthy, 5_000)).to.equal(1 + outcomes.length);
   }
 
-  it('crashes it: is quarantined after two deaths, and other models are unharmed', async function () {
+  it('crashes a worker: is quarantined after two deaths, and other models answer 200', async function () {
     this.timeout(testTimeoutMs);
     const poisonous = await workspace(service, { bundle: crashingBundle() });
-    await callUntilQuarantined(poisonous, 'a model that crashes its worker');
+    await callUntilQuarantined(poisonous, { fault: 'a model that crashes its worker', deathCount: 2 });
   });
 
-  it('hangs it: is quarantined after two deaths, and other models are unharmed', async function () {
+  it('hangs a worker: is quarantined after one death, and other models answer 200', async function () {
     this.timeout(testTimeoutMs);
     const poisonous = await workspace(service, { bundle: hangingBundle() });
-    await callUntilQuarantined(poisonous, 'a model that never gives an answer');
+    await callUntilQuarantined(poisonous, { fault: 'a model that hangs its worker', deathCount: 1 });
   });
 
   for (const [does, bundle] of [
     ['crashes', crashingBundle],
     ['hangs', hangingBundle],
   ] as const) {
-    it(`${does} all workers at once: is quarantined, and calls to other models are answered in time`, async function () {
+    it(`${does} all workers at once: is quarantined, and other models answer 200 in time`, async function () {
       this.timeout(testTimeoutMs);
       const poisonous = await workspace(service, { bundle: bundle() });
       const [clock, [outcomes, poisoned]] = await AnswerClock.during(service, deadlineMs, async () => {
         const callPoisonous = () => timed(() => poisonous.score([lead, lead]));
-        const calls = Promise.all(Array.from({ length: callsAtOnce }, callPoisonous));
+        const calls = Promise.all(Array.from({ length: concurrentCalls }, callPoisonous));
         const beside = await underLoad(
           () => healthy.score([lead]),
           () => calls,
@@ -100,7 +103,7 @@ describe('a model that ends or holds the process that runs it', () => {
         worker_deaths: deaths.length,
       });
       expect(statuses(outcomes)).to.have.all.keys('200');
-      expect(last.tookMs, 'ms until a quarantined model is refused').to.be.below(atOnceMs);
+      expect(last.tookMs, 'ms until a quarantined version is refused').to.be.below(quarantinedMs);
       expect(deaths.length, 'workers that died').to.be.within(2, 4);
       expect(await expectExact(healthy, 5_000)).to.equal(1 + outcomes.length);
       expect(await expectExact(poisonous, 5_000)).to.equal(0);

@@ -35,7 +35,7 @@ describe('SIGTERM', () => {
     await service?.stop();
   });
 
-  it('to a gateway: it says that it is not ready, answers whoever comes all the same, and ends', async function () {
+  it('makes a gateway answer 503 on /readyz, still answer calls, and exit with 0', async function () {
     this.timeout(startTimeoutMs);
     const slot = await service.cluster.addGateway('direct', {});
     const { url } = slot;
@@ -52,7 +52,7 @@ describe('SIGTERM', () => {
     expect(await expectExact(own)).to.equal(countedBefore + 4);
   });
 
-  it('to a gateway with slow calls in hand: it answers them before it ends', async function () {
+  it('lets a gateway answer the slow calls in flight before it exits', async function () {
     this.timeout(startTimeoutMs);
     const slow = await workspace(service, { bundle: slowBundle() });
     scored(await slow.score(leads(1)));
@@ -63,12 +63,12 @@ describe('SIGTERM', () => {
     await Promise.race(calls);
     expect(await slot.terminate()).to.equal('exit code 0');
     const outcomes = await Promise.all(calls);
-    printFigures({ fault: 'a gateway stopped with SIGTERM, calls in hand', answers: statuses(outcomes) });
+    printFigures({ fault: 'a gateway stopped with SIGTERM, calls in flight', answers: statuses(outcomes) });
     expect(statuses(outcomes)).to.deep.equal({ 200: calls.length });
     expect(await expectExact(slow, 5_000)).to.equal(1 + 2 * calls.length);
   });
 
-  it('to a gateway whose callers neither send on nor read: it cuts them off when every call has been answered', async function () {
+  it('lets a gateway cut off callers that neither send on nor read, and exit within 10 s', async function () {
     this.timeout(startTimeoutMs);
     const slot = await service.cluster.addGateway('direct', {
       REQUEST_TIMEOUT_MS: '1000',
@@ -95,7 +95,7 @@ describe('SIGTERM', () => {
     expect(tookMs).to.be.below(10_000);
   });
 
-  /** Ends a part while Redis is away, which comes back whatever becomes of that. */
+  /** Ends a process while Redis is away, and starts Redis again. */
   async function endedWithoutRedis(end: () => Promise<string | undefined>) {
     await service.cluster.kill('redis');
     const beganMs = performance.now();
@@ -106,7 +106,7 @@ describe('SIGTERM', () => {
     }
   }
 
-  it('to a gateway while Redis is away: it ends in good order all the same', async function () {
+  it('lets a gateway exit with 0 while Redis is away', async function () {
     this.timeout(startTimeoutMs);
     const slot = await service.cluster.addGateway('direct', {});
     scored(await own.score(leads(2), { url: slot.url }));
@@ -117,7 +117,7 @@ describe('SIGTERM', () => {
     await eventually(async () => scored(await own.score(leads(1))), 10_000);
   });
 
-  it('to a pool while Redis is away: it ends in good order all the same', async function () {
+  it('lets a pool exit with 0 while Redis is away', async function () {
     this.timeout(startTimeoutMs);
     const { cluster } = service;
     const pool = await cluster.startPool();

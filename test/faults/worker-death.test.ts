@@ -12,10 +12,9 @@ import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const lead = { company_size: 120 };
 const leads = (count: number) => Array.from({ length: count }, () => lead);
-/** A killed worker's job is with another worker after its lock (5 s) and a look for stalled ones (2 s). */
-const recoveryMs = 8_000;
+const recoveryMs = 8_000; // a job's lock lasts 5.5 s, its check for stalled jobs comes within 2 s
 
-describe('a worker that dies in the middle of its work', () => {
+describe('a worker that dies while it runs a model', () => {
   let service: FaultService;
   let own: TestWorkspace;
   const killed: number[] = [];
@@ -35,25 +34,25 @@ describe('a worker that dies in the middle of its work', () => {
     await expectNoOtherDeath(service, killed);
   });
 
-  /** Sends calls, and harms one of the workers that run them. Gives how long each call took from then on. */
-  async function harmWhileRunning(signal: NodeJS.Signals): Promise<number[]> {
+  /** Sends calls, and a signal to one of the workers that run them. Returns how long each call took from then on, ms. */
+  async function signalWhileRunning(signal: NodeJS.Signals): Promise<number[]> {
     const calls = [own.score(leads(2)), own.score(leads(300)), own.score(leads(1)), own.score(leads(20))];
     const pid = await eventually(() => busyWorker(service));
     process.kill(pid, signal);
     killed.push(pid);
-    const harmedMs = performance.now();
+    const signalledMs = performance.now();
     const tookMs = calls.map(async (call) => {
       scored(await call);
-      return performance.now() - harmedMs;
+      return performance.now() - signalledMs;
     });
     return Promise.all(tookMs);
   }
 
-  it('killed: its calls are answered with 200 within 8 s, and it is replaced', async function () {
+  it('is replaced when it is killed, and its calls are answered 200 within 8 s', async function () {
     this.timeout(startTimeoutMs);
-    const slowestMs = Math.max(...(await harmWhileRunning('SIGKILL')));
+    const slowestMs = Math.max(...(await signalWhileRunning('SIGKILL')));
     printFigures({
-      fault: 'a worker killed in the middle of a job',
+      fault: 'a worker killed while it runs a model',
       recovered_ms: slowestMs,
       within_ms: recoveryMs,
     });
@@ -63,11 +62,11 @@ describe('a worker that dies in the middle of its work', () => {
     scored(await own.score(leads(3)));
   });
 
-  it('stopped: the same, and the pool kills it', async function () {
+  it('is killed and replaced when it is stopped, and its calls are answered 200 within 8 s', async function () {
     this.timeout(startTimeoutMs);
-    const slowestMs = Math.max(...(await harmWhileRunning('SIGSTOP')));
+    const slowestMs = Math.max(...(await signalWhileRunning('SIGSTOP')));
     printFigures({
-      fault: 'a worker stopped in the middle of a job',
+      fault: 'a worker stopped while it runs a model',
       recovered_ms: slowestMs,
       within_ms: recoveryMs,
     });
@@ -82,14 +81,14 @@ describe('a worker that dies in the middle of its work', () => {
   });
 });
 
-/** The process id of a worker that is running a model at this moment. */
+/** The process id of a worker that is running a model now. */
 function busyWorker({ cluster }: FaultService): number {
   const pid = cluster.workerPids().find((each) => crashNoteOf(each) !== '');
   if (pid === undefined) throw new Error('no worker is running a model');
   return pid;
 }
 
-/** What a worker has noted that it runs. */
+/** The model that a worker is running; empty when it runs none, or has exited. */
 function crashNoteOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/fd/${noteDescriptor}`, 'utf8').trim();

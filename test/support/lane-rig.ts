@@ -9,27 +9,30 @@ import {
 import { createLogger, type Logger } from '../../shared/process/logger.js';
 import { payloadKey, queuePrefix } from '../../shared/redis/keys.js';
 import type { ChunkDeps } from '../../worker/lanes/handle-chunk.js';
-import { startLaneWorker } from '../../worker/lanes/lane-worker.js';
+import { laneTimings, startLaneWorker } from '../../worker/lanes/lane-worker.js';
 import { freshDatabases } from './service/servers.js';
 
 const lane = 'singles';
 
-/** Id of the gateway that waits for all chunks. */
+/** Id of the gateway that awaits all chunks. */
 export const gateway = 'the-gateway-that-waits';
+
+/** The timings of the rig's worker. */
+export const rigTimings = { ...laneTimings, stalledCheckMs: 100, abandonedCheckMs: 100 };
 
 export interface SentChunk {
   /** Whether the job holds the payload. */
   readonly inJob?: boolean;
-  /** Whether somebody waits for it. */
+  /** Whether the gateway awaits it. */
   readonly isAwaited?: boolean;
 }
 
-/** A lane worker on a Redis of nothing else, and its queue. */
+/** A lane worker on a Redis of its own, and its queue. */
 export interface LaneRig {
   readonly redis: Redis;
   readonly queue: Queue<ChunkJob>;
   readonly worker: Worker<ChunkJob>;
-  /** The worker's own, and what it asks over. */
+  /** The worker's own connection, and the one for its reads. */
   readonly connection: Redis;
   readonly commands: Redis;
   /** A further connection, closed with the rest. */
@@ -39,7 +42,7 @@ export interface LaneRig {
   close(): Promise<void>;
 }
 
-/** For a rig whose chunks are scored by their names alone. */
+/** For a rig whose chunks are scored by their ids alone. */
 export const scoredBy =
   (score: (chunk: string) => Promise<ChunkReply>) =>
   (): ChunkDeps['begin'] =>
@@ -47,13 +50,10 @@ export const scoredBy =
   () =>
     score(chunk);
 
-/** Starts a worker that takes one chunk at a time, and up to `most` while one takes long. */
+/** Starts a lane worker on fresh databases. */
 export async function laneRig(
   begin: (rig: { readonly commands: Redis }) => ChunkDeps['begin'],
-  {
-    most = 4,
-    logger = createLogger('silent', 'test'),
-  }: { readonly most?: number; readonly logger?: Logger } = {},
+  { logger = createLogger('silent', 'test') }: { readonly logger?: Logger } = {},
 ): Promise<LaneRig> {
   const { redisUrl } = await freshDatabases();
   const connections: Redis[] = [];
@@ -64,8 +64,14 @@ export async function laneRig(
   };
   const [redis, connection, commands] = [connect(), connect(), connect()];
   const queue = new Queue<ChunkJob>(laneQueueName(lane), { connection: connect(), prefix: queuePrefix });
-  const own = { lane, concurrency: most, oneAtATime: true, connection, commands, logger } as const;
-  const worker = startLaneWorker({ ...own, begin: begin({ commands }) });
+  const worker = startLaneWorker({
+    lane,
+    connection,
+    commands,
+    begin: begin({ commands }),
+    timings: rigTimings,
+    logger,
+  });
   await worker.waitUntilReady();
   void worker.run();
   return {

@@ -4,34 +4,32 @@ import type { Redis } from '../../shared/redis/connect.js';
 import { modelStrikesKey, payloadKey, replyStreamKey } from '../../shared/redis/keys.js';
 import { inOneWrite } from '../../shared/redis/lua-command.js';
 
-/** A stream that nobody reads any more goes away after this long. */
-const replyStreamMs = 60_000;
-/** A gateway trims what it has read; this bounds the stream of one that has stopped reading. */
-const maxStream = 2_000;
+const replyStreamTtlMs = 60_000; // a reply stream that is no longer read expires
+const maxStreamEntries = 2_000; // gateways trim entries that they have read; this bounds the stream of a stuck one
 
-/** A chunk that somebody waits for. */
+/** A chunk that a gateway awaits. */
 export interface AwaitedChunk {
   /** The payload as JSON; empty when the job holds it. */
   readonly text: string;
-  /** What is known against all models: see `quarantine.ts`. */
+  /** The strikes of all models, see `quarantine.ts`. */
   readonly strikes: Readonly<Record<string, string>>;
 }
 
 export interface ChunkReplyConnections {
-  /** For what is asked of Redis. */
+  /** For reads. */
   readonly commands: Redis;
-  /** For the reply: the BullMQ worker's own, so that the end of the job comes after it, in the same write. */
+  /** For replies: the BullMQ worker's own connection, so that the job ends after the reply, in the same write. */
   readonly replies: Redis;
   readonly logger: Logger;
 }
 
-/** Reads what concerns chunks, and writes replies to the stream of the gateway that waits. */
+/** Reads awaited chunks, and writes replies to the stream of the gateway that awaits them. */
 export class ChunkReplies {
-  constructor(private readonly options: ChunkReplyConnections) {}
+  constructor(private readonly connections: ChunkReplyConnections) {}
 
-  /** What is under a chunk's key, in two commands; undefined when it was cancelled, answered already, or is past its deadline. */
+  /** Reads a chunk; undefined when its gateway has cancelled it or been answered, or its deadline is over. */
   async read(chunkId: string): Promise<AwaitedChunk | undefined> {
-    const { commands } = this.options;
+    const { commands } = this.connections;
     const [text, strikes] = await Promise.all([
       commands.get(payloadKey(chunkId)),
       commands.hgetall(modelStrikesKey),
@@ -39,23 +37,23 @@ export class ChunkReplies {
     return text === null ? undefined : { text, strikes };
   }
 
-  /** Whether somebody waits for a chunk still. */
+  /** Whether a gateway still awaits a chunk. */
   async isAwaited(chunkId: string): Promise<boolean> {
-    return (await this.options.commands.exists(payloadKey(chunkId))) === 1;
+    return (await this.connections.commands.exists(payloadKey(chunkId))) === 1;
   }
 
   /**
-   * Sends the reply and drops what is under the chunk's key, so that it is never scored again. Does not wait for Redis:
-   * what the connection sends afterwards arrives later. A reply that Redis refuses is logged; nobody gets it.
+   * Sends the reply and deletes the chunk's key, so that the chunk is never scored again. Does not wait for Redis, which
+   * executes later commands of the connection after these. A reply that Redis refuses is lost, and logged.
    */
-  reply({ gateway, chunk }: ChunkPayload, reply: ChunkReply): void {
-    const { replies, logger } = this.options;
+  send({ gateway, chunk }: ChunkPayload, reply: ChunkReply): void {
+    const { replies, logger } = this.connections;
     const stream = replyStreamKey(gateway);
     inOneWrite(replies);
     Promise.all([
-      replies.xadd(stream, 'MAXLEN', '~', maxStream, '*', 'r', JSON.stringify(reply)),
-      replies.pexpire(stream, replyStreamMs),
+      replies.xadd(stream, 'MAXLEN', '~', maxStreamEntries, '*', 'r', JSON.stringify(reply)),
+      replies.pexpire(stream, replyStreamTtlMs),
       replies.del(payloadKey(chunk)),
-    ]).catch((error: unknown) => logger.warn({ chunk, error }, 'a reply could not be sent'));
+    ]).catch((error: unknown) => logger.warn({ chunk, error }, 'chunk reply failed'));
   }
 }

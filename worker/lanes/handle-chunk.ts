@@ -1,65 +1,58 @@
-import { DelayedError, type Job } from 'bullmq';
 import type { ChunkJob, ChunkPayload, ChunkReply } from '../../shared/messages/score-job.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import { inOneWrite } from '../../shared/redis/lua-command.js';
-import { isQuarantined, isSuspended } from '../pool/quarantine.js';
-import { ChunkAbandoned, untilAbandoned } from './abandoned-chunk.js';
+import { isQuarantined } from '../pool/quarantine.js';
 import type { AwaitedChunk, ChunkReplies } from './chunk-replies.js';
 
 export interface ChunkDeps {
-  readonly mailbox: ChunkReplies;
-  /** Over which both the mailbox and `begin` ask Redis. */
+  readonly replies: ChunkReplies;
+  /** The connection over which both `replies` and `begin` send commands. */
   readonly commands: Redis;
   /**
-   * Begins with a chunk, without waiting for anything; what it gives scores the chunk, and throws the reason of its signal
-   * where that is aborted before it is done.
+   * Begins with a chunk, without waiting for anything. The function that it returns scores the chunk; it throws the
+   * reason of its signal when that is aborted.
    */
   readonly begin: (chunk: ChunkPayload) => (signal: AbortSignal) => Promise<ChunkReply>;
+  /** How often a chunk that is being scored is checked for a gateway that still awaits it. */
+  readonly abandonedCheckMs: number;
   readonly logger: Logger;
 }
 
-/** A job whose model holds up another worker is put back for this long: it is not known yet whether that will come back. */
-const putBackMs = 100;
-
-/**
- * Scores the chunk of a job, when somebody waits for it, and replies. It returns as soon as the reply is on its way, so that
- * BullMQ ends the job in the same write.
- * @throws DelayedError when the job was put back; what Redis fails with
- */
-export async function handleChunk(
-  job: Job<ChunkJob>,
-  token: string | undefined,
-  deps: ChunkDeps,
-): Promise<void> {
-  const { mailbox } = deps;
-  const chunk = await awaitedChunk(job.data, deps);
-  if (chunk === undefined) return;
-  const { payload, strikes } = chunk;
-  const modelKey = `${payload.model}:${payload.version}`;
-  const nowMs = Date.now();
-  if (isQuarantined(strikes, modelKey, nowMs)) return mailbox.reply(payload, quarantined(payload));
-  if (isSuspended(strikes, modelKey, nowMs)) {
-    await job.moveToDelayed(nowMs + putBackMs, token);
-    throw new DelayedError();
-  }
-  const reply = await scoreOrFail(chunk, deps);
-  if (reply !== undefined) mailbox.reply(payload, reply);
+/** No gateway awaits the chunk any more: its calls were answered otherwise, or their callers have hung up. */
+export class ChunkAbandoned extends Error {
+  override name = 'ChunkAbandoned';
 }
 
-/** A chunk that somebody waits for, and what scores it. */
+/**
+ * Scores the chunk of a job, if a gateway awaits it, and replies. It returns as soon as the reply is sent, so that BullMQ
+ * ends the job in the same write.
+ * @throws errors of Redis
+ */
+export async function handleChunk(job: ChunkJob, deps: ChunkDeps): Promise<void> {
+  const { replies } = deps;
+  const chunk = await awaitedChunk(job, deps);
+  if (chunk === undefined) return;
+  const { payload, strikes } = chunk;
+  if (isQuarantined(strikes, `${payload.model}:${payload.version}`, Date.now()))
+    return replies.send(payload, quarantined(payload));
+  const reply = await scoreOrFail(chunk, deps);
+  if (reply !== undefined) replies.send(payload, reply);
+}
+
+/** An awaited chunk, and the function that scores it. */
 interface BegunChunk {
   readonly payload: ChunkPayload;
   readonly score: (signal: AbortSignal) => Promise<ChunkReply>;
 }
 
 /**
- * The chunk of a job, when somebody waits for it. What its job holds is begun with in the same write in which that is asked;
- * it is scored only afterwards.
+ * Reads the chunk of a job; undefined if no gateway awaits it. A payload in the job is begun with before that is known,
+ * so that both are asked of Redis in one write.
  */
 async function awaitedChunk(
   { chunk, payload }: ChunkJob,
-  { mailbox, begin, commands }: ChunkDeps,
+  { replies, begin, commands }: ChunkDeps,
 ): Promise<(BegunChunk & Pick<AwaitedChunk, 'strikes'>) | undefined> {
   const begun = (text: string): BegunChunk => {
     const read = JSON.parse(text) as ChunkPayload;
@@ -67,7 +60,7 @@ async function awaitedChunk(
   };
   inOneWrite(commands);
   const early = payload === undefined ? undefined : begun(payload);
-  const awaited = await mailbox.read(chunk);
+  const awaited = await replies.read(chunk);
   return awaited && { ...(early ?? begun(awaited.text)), strikes: awaited.strikes };
 }
 
@@ -76,19 +69,23 @@ const quarantined = ({ chunk, model, version }: ChunkPayload): ChunkReply => ({
   parts: [],
   failure: {
     code: 'model_unavailable',
-    message: `version ${version} of ${model} is quarantined: it stopped two workers`,
+    message: `version ${version} of ${model} is quarantined: it crashed or hung its worker`,
   },
 });
 
-/**
- * What cannot be scored is answered at once, not left to the caller's deadline. Gives undefined when nobody waits any more.
- */
+/** Replies with a failure where scoring throws, so that the call need not wait for its deadline. Undefined if abandoned. */
 async function scoreOrFail(
   { payload, score }: BegunChunk,
-  { logger, mailbox }: ChunkDeps,
+  { abandonedCheckMs, logger, replies }: ChunkDeps,
 ): Promise<ChunkReply | undefined> {
+  const abandoned = new AbortController();
+  const check = async (): Promise<void> => {
+    const isAwaited = await replies.isAwaited(payload.chunk).catch(() => true);
+    if (!isAwaited) abandoned.abort(new ChunkAbandoned('no gateway awaits the chunk'));
+  };
+  const timer = setInterval(() => void check(), abandonedCheckMs);
   try {
-    return await untilAbandoned(() => mailbox.isAwaited(payload.chunk), score);
+    return await score(abandoned.signal);
   } catch (error) {
     if (error instanceof ChunkAbandoned) return undefined;
     logger.error({ chunk: payload.chunk, model: payload.model, error }, 'chunk could not be scored');
@@ -97,5 +94,7 @@ async function scoreOrFail(
       parts: [],
       failure: { code: 'scoring_failed', message: 'the records could not be scored' },
     };
+  } finally {
+    clearInterval(timer);
   }
 }

@@ -7,71 +7,69 @@ import { isRedisRefusal } from '../../shared/redis/info.js';
 import { queuePrefix } from '../../shared/redis/keys.js';
 import { ChunkReplies } from './chunk-replies.js';
 import { type ChunkDeps, handleChunk } from './handle-chunk.js';
-import { patchMarker } from './marker-patch.js';
-import { OneAtATime } from './one-at-a-time.js';
-import { lookForStalledMs } from './stalled-jobs.js';
 
-export interface LaneWorkerOptions extends Omit<ChunkDeps, 'mailbox'> {
+/** The timings of production. Another worker retries a killed worker's job within 7.5 s. */
+export const laneTimings = {
+  lockMs: 5_500, // longer than the hang limit: a hung worker's model is quarantined before its job is retried
+  stalledCheckMs: 1_000, // one worker checks in each interval; when that one has died, an interval is lost
+  abandonedCheckMs: 1_000, // most chunks take a fraction of it and are never checked
+};
+
+export interface LaneWorkerOptions extends Pick<ChunkDeps, 'commands' | 'begin' | 'logger'> {
   readonly lane: Lane;
-  /** Chunks in hand at once: while one waits for MongoDB, the next can be run. */
-  readonly concurrency: number;
-  /** Whether so many are taken only while one takes long: see OneAtATime. */
-  readonly oneAtATime: boolean;
-  /** This lane's own: BullMQ's commands and the replies go over it. */
+  /** For BullMQ's commands and the replies of this lane. */
   readonly connection: Redis;
+  readonly timings: Readonly<typeof laneTimings>;
 }
 
-const lockMs = 5_000;
+/** Chunks in flight in one worker: one runs its model while the other waits for Redis or MongoDB. */
+export const laneConcurrency = 2;
+
 /**
- * A BullMQ worker of one lane: takes a job, scores its chunk, replies. Jobs return nothing and are removed.
- * A killed worker's job is given to another within seven seconds, once.
+ * A BullMQ worker of one lane: takes a job, scores its chunk, replies. Jobs have no result and are removed. The job of a
+ * killed worker is retried by another one, once.
  */
 export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
-  const { commands, connection, logger } = options;
-  const deps = { ...options, mailbox: new ChunkReplies({ commands, replies: connection, logger }) };
-  patchMarker(connection);
-  const oneAtATime = new OneAtATime(options.concurrency);
-  const worker = new Worker<ChunkJob>(
-    laneQueueName(options.lane),
-    (job, token) => oneAtATime.during(() => handleChunk(job, token, deps)),
-    {
-      connection,
-      prefix: queuePrefix,
-      concurrency: options.concurrency,
-      removeOnComplete: { count: 0 },
-      removeOnFail: { count: 0 },
-      lockDuration: lockMs,
-      stalledInterval: lookForStalledMs,
-      maxStalledCount: 1,
-      runRetryDelay: 250,
-      autorun: false,
-    },
-  );
-  worker.on('error', errorLog(logger, 'lane error', { lane: options.lane }));
+  const { lane, commands, connection, logger, begin, timings } = options;
+  const { abandonedCheckMs, lockMs, stalledCheckMs } = timings;
+  const replies = new ChunkReplies({ commands, replies: connection, logger });
+  const deps: ChunkDeps = { replies, commands, begin, abandonedCheckMs, logger };
+  const worker = new Worker<ChunkJob>(laneQueueName(lane), (job) => handleChunk(job.data, deps), {
+    connection,
+    prefix: queuePrefix,
+    concurrency: laneConcurrency,
+    removeOnComplete: { count: 0 },
+    removeOnFail: { count: 0 },
+    lockDuration: lockMs,
+    stalledInterval: stalledCheckMs,
+    maxStalledCount: 1,
+    runRetryDelay: 250,
+    autorun: false,
+  });
+  worker.on('error', errorLog(logger, 'lane error', { lane }));
   backOffOnOom(worker);
-  if (options.oneAtATime) oneAtATime.govern(worker);
   return worker;
 }
 
 /**
- * Lets a BullMQ worker take no more jobs, and end those that it has in hand. Without Redis there is nothing to wait for: they
- * are done again elsewhere.
+ * Stops a BullMQ worker from taking jobs, and waits for those in flight. Without Redis it closes at once: another worker
+ * retries the stalled jobs.
  * @param connection the worker's own
  */
 export async function closeWorker(worker: Worker, connection: Redis): Promise<void> {
   if (connection.status !== 'ready') return await worker.close(true);
   const closed = new AbortController();
-  // Redis may go meanwhile, or have gone unnoticed.
+  // The connection may be lost meanwhile, or its loss may be noticed only now.
   const lost = once(connection, 'close', { signal: closed.signal }).catch(() => undefined);
   await Promise.race([worker.close(), lost]);
   closed.abort();
 }
 
-const restMs = 250;
+const backOffMs = 250;
 
 /**
- * Lets a BullMQ worker rest for a moment when Redis refuses a command, as a full one does. By itself it would ask for its
- * next job again at once, thousands of times a second, and say so in the log each time.
+ * Pauses a BullMQ worker for a moment when Redis refuses a command, as it does when it is out of memory. BullMQ would
+ * otherwise retry and log thousands of times a second.
  */
 export function backOffOnOom<Data>(worker: Worker<Data>): void {
   worker.on('error', (error) => {
@@ -79,6 +77,6 @@ export function backOffOnOom<Data>(worker: Worker<Data>): void {
     void worker.pause(true);
     setTimeout(() => {
       if (worker.closing === undefined) void worker.resume();
-    }, restMs);
+    }, backOffMs);
   });
 }

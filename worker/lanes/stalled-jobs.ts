@@ -3,25 +3,20 @@ import type { Redis } from '../../shared/redis/connect.js';
 import { queuePrefix } from '../../shared/redis/keys.js';
 
 /**
- * How often stalled jobs are looked for. Of all workers one looks in each interval, and when that one has died the next
- * may come just too early to take its place: a job waits for up to twice this long after its lock has run out.
+ * Clears BullMQ's locks on the check for stalled jobs where they are stuck.
+ * @param stalledCheckMs TTL with which BullMQ sets them
+ * @throws errors of Redis
  */
-export const lookForStalledMs = 1_000;
-
-/**
- * Has the workers go on looking for stalled jobs where Redis's clock was set back: BullMQ's turns at that do not end then.
- * @throws what Redis fails with
- */
-export async function keepLookingForStalled(redis: Redis): Promise<void> {
+export async function clearStuckStalledChecks(redis: Redis, stalledCheckMs: number): Promise<void> {
   for (const lane of lanes)
-    await clearStuckLock(redis, `${queuePrefix}:${laneQueueName(lane)}:stalled-check`, lookForStalledMs);
+    await clearStuckLock(redis, `${queuePrefix}:${laneQueueName(lane)}:stalled-check`, stalledCheckMs);
 }
 
 /**
- * Ends a turn that Redis would keep for longer than it was taken for: its clock was set back since. Nobody would have the
- * next one before that clock has caught up.
- * @param maxMs what the turn was taken for
- * @throws what Redis fails with
+ * Deletes a lock whose TTL exceeds the TTL that it was set with. This happens when Redis's clock is set back; the lock
+ * would not expire before that clock has caught up.
+ * @param maxMs the TTL that it was set with
+ * @throws errors of Redis
  */
 export async function clearStuckLock(redis: Redis, key: string, maxMs: number): Promise<void> {
   if ((await redis.pttl(key)) > maxMs) await redis.del(key);

@@ -2,7 +2,7 @@ import { InferenceSession as OnnxSession, Tensor } from 'onnxruntime-node';
 import type { OnnxReference } from '../../shared/bundle/manifest/manifest.js';
 import { silenceOnnxRuntime } from '../../shared/config/config.js';
 
-/** Everything native goes through this: it may crash the process, or never come back. */
+/** Wraps native code, which may crash the process or never return. */
 export type RunGuard = <Result>(run: () => Promise<Result>) => Promise<Result>;
 
 export interface SessionOptions {
@@ -13,8 +13,8 @@ export interface SessionOptions {
 }
 
 /**
- * One ONNX model ready to run; the only importer of onnxruntime. One thread, no spinning: a pool has a process for each
- * core, and a thread that spins takes the core from the next process.
+ * One ONNX model ready to run; the only importer of onnxruntime. It uses one thread without spinning: a pool has a process
+ * for each core, and a spinning thread takes the core from the next process.
  */
 export class InferenceSession {
   private readonly reference: OnnxReference;
@@ -33,7 +33,7 @@ export class InferenceSession {
   /**
    * Loads a model and runs one row of zeros through it.
    * @param onnx the file's bytes
-   * @throws Error when ONNX cannot load or run it, or when its output has not the form that the manifest says
+   * @throws Error when ONNX cannot load or run it, or when its output is not of the form in the manifest
    */
   static async load(onnx: Uint8Array, options: SessionOptions): Promise<InferenceSession> {
     silenceOnnxRuntime();
@@ -53,9 +53,8 @@ export class InferenceSession {
   }
 
   /**
-   * The model's raw probability of the positive class, in float64 (the sigmoid of it where the model gives a logit).
-   * The thread is busy until the answer is there.
-   * @param rows `count` rows of `width` columns, one after the other
+   * Computes the raw probability of the positive class, in float64 (the sigmoid of a model's logit). Blocks the thread.
+   * @param rows `count` rows of `width` columns, row-major
    */
   async run(rows: Float32Array, count: number): Promise<Float64Array> {
     const input = new Tensor('float32', rows, [count, this.width]);
@@ -69,7 +68,7 @@ export class InferenceSession {
     return this.positive(output.data, count);
   }
 
-  /** Gives the native memory back; the session cannot run after that. */
+  /** Frees the native memory; the session cannot run afterwards. */
   async release(): Promise<void> {
     await this.session.release();
   }
@@ -84,7 +83,7 @@ export class InferenceSession {
     const isLogit = this.reference.kind === 'logit';
     for (let row = 0; row < count; row += 1) {
       const value = values[row * classes + column] ?? Number.NaN;
-      // The shares of a forest add up to 1.0000001 in float32.
+      // The leaf weights of a forest may add up to 1.0000001 in float32.
       raw[row] = isLogit ? 1 / (1 + Math.exp(-value)) : Math.min(Math.max(value, 0), 1);
     }
     return raw;

@@ -7,31 +7,31 @@ import { compilePercentileScore } from '../scoring/percentile-score.js';
 import { compileRecencyGuard, type RecencyGuard } from '../scoring/recency-guard.js';
 import { InferenceSession, type RunGuard } from './inference-session.js';
 
-/** One version of a model, compiled: everything that scoring a record needs. */
+/** One version of a model, compiled for scoring. */
 export interface LoadedModel {
   readonly manifest: Manifest;
   readonly knownFields: KnownFields;
   readonly featureRow: FeatureRow;
   readonly session: InferenceSession;
-  /** From the raw probability to 0-100. */
+  /** Maps the raw probability to 0-100. */
   readonly percentileScore: (raw: number) => number;
-  /** From the raw probability to ten-thousandths. */
+  /** Maps the raw probability to ten-thousandths. */
   readonly likelihood: (raw: number) => number;
   readonly recencyGuard: RecencyGuard;
-  /** How to explain it; worked out when it is first asked for. */
+  /** Compiled at the first call. */
   readonly explanation: () => Promise<Explanation>;
 }
 
-/** No such version is stored, or it cannot be run. */
+/** The version is not stored, or ONNX cannot run it. */
 export class ModelUnavailable extends Error {
   override name = 'ModelUnavailable';
 }
 
 export interface CompileOptions {
   readonly guard?: RunGuard;
-  /** Reads the members that explaining needs; the ONNX file alone when absent. */
+  /** Reads the members that explaining needs; by default the ONNX file alone. */
   readonly explainFiles?: () => Promise<ExplainFiles>;
-  /** Told why the model cannot be explained exactly, if its author did not say so. */
+  /** Called with the reason when the model cannot be explained exactly, unless its manifest asks for occlusion. */
   readonly onFallback?: (reason: string) => void;
 }
 
@@ -56,7 +56,7 @@ export async function compileModel(
   return {
     ...runnable,
     explanation: once(async () => {
-      // With a row of its own: cells of golden records are nobody's.
+      // A feature row of its own: unreadable cells of golden records must not count as those of calls.
       const explained = { ...runnable, featureRow: newFeatureRow() };
       const explanation = await compileExplanation(explained, await explainFiles());
       const { fallbackReason } = explanation;
@@ -69,7 +69,7 @@ export async function compileModel(
   };
 }
 
-/** Does something when it is first asked for, and again only after it has failed. */
+/** Does the work at the first call, and again only after a failure. */
 function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let done: Promise<Result> | undefined;
   return () => {

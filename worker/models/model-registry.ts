@@ -1,10 +1,11 @@
+import { LRUCache } from 'lru-cache';
 import type { Manifest } from '../../shared/bundle/manifest/manifest.js';
 import { compileKnownFields, type KnownFields } from '../../shared/messages/field-slots.js';
 import type { ExplainFiles } from '../drivers/explainer.js';
 import type { FeatureRow } from '../feature-row/feature-row.js';
 import { compileModel, type LoadedModel, ModelUnavailable } from './loaded-model.js';
 
-/** Where versions come from; in production `shared/store/models/model-versions.ts`. */
+/** The store of versions; in production `shared/store/model-versions.ts`. */
 export interface VersionSource {
   loadManifest(modelId: string, version: string): Promise<Manifest | undefined>;
   loadBundle(modelId: string, version: string): Promise<StoredMembers | undefined>;
@@ -16,62 +17,76 @@ interface StoredMembers extends ExplainFiles {
 
 interface Entry {
   readonly loading: Promise<LoadedModel>;
+  /** The cache counts as a user until it evicts the entry. */
   users: number;
-  evicted: boolean;
 }
 
-/** Runs native code that may never come back, under the `<model>:<version>` that it is of. */
+interface VersionId {
+  readonly modelId: string;
+  readonly version: string;
+}
+
+/** Runs native code of a `<model>:<version>`, which may crash or never return. */
 export type GuardedRun = <Result>(modelKey: string, run: () => Promise<Result>) => Promise<Result>;
 
 /**
- * 1. Loads versions of models when they are first needed, each once.
- * 2. Keeps the `capacity` versions used last, and gives back the memory of the others when nobody uses them any more.
- * 3. Keeps the field names of older versions, to read what was stored with them.
+ * 1. Loads each version when it is first used, once for all concurrent users.
+ * 2. Keeps the `capacity` versions used last. Releases an evicted one when its last user is done.
+ * 3. Keeps the field names of older versions, which the fields stored with them need.
  */
 export class ModelRegistry {
-  private readonly entries = new Map<string, Entry>();
-  private readonly fieldsByVersion = new Map<string, Promise<KnownFields | undefined>>();
-
+  private readonly entries: LRUCache<string, Entry>;
+  private readonly fields: LRUCache<string, KnownFields, VersionId>;
   private loads = 0;
   private unreadable = 0;
   private readonly unreadableBefore = new WeakMap<FeatureRow, number>();
 
   /**
-   * @param guarded what every load and run of a version goes through: one at a time, noted for when it never ends
-   * @param onFallback told when a version cannot be explained exactly, and why
+   * @param guarded wraps every load and run of a version
+   * @param onFallback called with the reason when a version cannot be explained exactly
    */
   constructor(
     private readonly source: VersionSource,
-    private readonly capacity: number,
+    capacity: number,
     private readonly guarded: GuardedRun = (_modelKey, run) => run(),
     private readonly onFallback: (modelKey: string, reason: string) => void = () => undefined,
-  ) {}
+  ) {
+    this.entries = new LRUCache({ max: capacity, dispose: leave });
+    this.fields = new LRUCache({
+      max: 4 * capacity,
+      ignoreFetchAbort: true, // a version that is evicted while it is being read is still returned
+      fetchMethod: async (_key, _stale, { context: { modelId, version } }) => {
+        const manifest = await source.loadManifest(modelId, version);
+        return manifest && compileKnownFields(manifest);
+      },
+    });
+  }
 
-  /** How many versions have been loaded so far; ONNX leaks a little with each. */
+  /** Loads so far; ONNX leaks some memory with each. */
   get loadCount(): number {
     return this.loads;
   }
 
-  /** How many cells of records could not be read so far, and count as missing, by any version. */
+  /** Unreadable cells of records so far, of all versions; they count as missing. */
   get unreadableCount(): number {
     return this.unreadable;
   }
 
-  /** How many versions are loaded, or being loaded. */
+  /** Versions that are loaded or being loaded. */
   get size(): number {
     return this.entries.size;
   }
 
   /**
-   * Runs `work` with a loaded version; it stays loaded for as long as `work` takes.
-   * @throws ModelUnavailable when there is no such version or it does not load
+   * Runs `work` with a loaded version, which is not released before `work` is done.
+   * @throws ModelUnavailable when the version is not stored or does not load
    */
   async use<Result>(
     modelId: string,
     version: string,
     work: (model: LoadedModel) => Promise<Result>,
   ): Promise<Result> {
-    const entry = this.entry(`${modelId}:${version}`, () => this.load(modelId, version));
+    const entry = this.entry(modelId, version);
     entry.users += 1;
     try {
       const model = await entry.loading;
@@ -79,31 +94,21 @@ export class ModelRegistry {
       this.countUnreadable(model);
       return result;
     } finally {
-      entry.users -= 1;
-      if (entry.evicted && entry.users === 0) release(entry);
+      leave(entry);
     }
   }
 
-  /** The fields of a version, without loading its ONNX; undefined when it is not stored any more. */
+  /** The fields of a version, without loading its ONNX file; undefined when the version is not stored. */
   async fieldsOf(modelId: string, version: string): Promise<KnownFields | undefined> {
     const key = `${modelId}:${version}`;
-    const loaded = this.entries.get(key);
+    const loaded = this.entries.peek(key);
     if (loaded !== undefined) return (await loaded.loading).knownFields;
-    let fields = this.fieldsByVersion.get(key);
-    if (fields === undefined) {
-      fields = this.source
-        .loadManifest(modelId, version)
-        .then((manifest) => manifest && compileKnownFields(manifest));
-      fields.catch(() => this.fieldsByVersion.delete(key));
-      this.fieldsByVersion.set(key, fields);
-      evictOldest(this.fieldsByVersion, 4 * this.capacity);
-    }
-    return fields;
+    return this.fields.fetch(key, { context: { modelId, version } });
   }
 
-  /** Gives everything back. */
+  /** Evicts all versions. */
   async close(): Promise<void> {
-    for (const key of [...this.entries.keys()]) this.evict(key);
+    this.entries.clear();
   }
 
   private countUnreadable({ featureRow }: LoadedModel): void {
@@ -112,42 +117,28 @@ export class ModelRegistry {
     this.unreadableBefore.set(featureRow, unreadableCount);
   }
 
-  private entry(key: string, load: () => Promise<LoadedModel>): Entry {
+  /**
+   * The entry of a version, loaded if need be. It is not loaded by `fetchMethod`, which would never release a model
+   * whose entry is evicted during the load.
+   */
+  private entry(modelId: string, version: string): Entry {
+    const key = `${modelId}:${version}`;
     const known = this.entries.get(key);
-    if (known !== undefined) {
-      // Last in the map's order is used last.
-      this.entries.delete(key);
-      this.entries.set(key, known);
-      return known;
-    }
-    const entry: Entry = { loading: load(), users: 0, evicted: false };
+    if (known !== undefined) return known;
+    const entry: Entry = { loading: this.load(key, modelId, version), users: 1 };
     entry.loading.catch(() => {
-      if (this.entries.get(key) === entry) this.entries.delete(key);
+      if (this.entries.peek(key) === entry) this.entries.delete(key);
     });
     this.entries.set(key, entry);
-    while (this.entries.size > this.capacity) {
-      const [oldest] = this.entries.keys();
-      if (oldest === undefined) break;
-      this.evict(oldest);
-    }
     return entry;
   }
 
-  private evict(key: string): void {
-    const entry = this.entries.get(key);
-    if (entry === undefined) return;
-    this.entries.delete(key);
-    entry.evicted = true;
-    if (entry.users === 0) release(entry);
-  }
-
-  private async load(modelId: string, version: string): Promise<LoadedModel> {
+  private async load(key: string, modelId: string, version: string): Promise<LoadedModel> {
     const bundle = await this.bundle(modelId, version);
     this.loads += 1;
-    const key = `${modelId}:${version}`;
     return compileModel(bundle.manifest, bundle.onnx, {
       guard: (run) => this.guarded(key, run),
-      // Read again when it is needed: few versions are ever explained, and ONNX holds a copy of its own.
+      // Read again for the first explanation: few versions are ever explained, and ONNX holds a copy of its own.
       explainFiles: async () => await this.bundle(modelId, version),
       onFallback: (reason) => this.onFallback(key, reason),
     });
@@ -160,14 +151,8 @@ export class ModelRegistry {
   }
 }
 
-function release(entry: Entry): void {
-  entry.loading.then((model) => model.session.release()).catch(() => undefined);
-}
-
-function evictOldest(map: Map<string, unknown>, capacity: number): void {
-  while (map.size > capacity) {
-    const [oldest] = map.keys();
-    if (oldest === undefined) return;
-    map.delete(oldest);
-  }
+/** Counts a user out; the last one releases the model. */
+function leave(entry: Entry): void {
+  entry.users -= 1;
+  if (entry.users === 0) entry.loading.then((model) => model.session.release()).catch(() => undefined);
 }

@@ -2,23 +2,24 @@ import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Longer than any `<model>:<version>`: each write covers the one before. */
+/** Longer than any `<model>:<version>`, so that each write covers the whole of the one before. */
 const recordBytes = 512;
-const nothing = Buffer.alloc(recordBytes, ' ');
+const emptyRecord = Buffer.alloc(recordBytes, ' ');
 
-/** Where a worker process finds its note: after its three outputs and inputs and the channel to the pool. */
+/** The worker process's descriptor of its note: follows stdin, stdout, stderr and the IPC channel. */
 export const noteDescriptor = 4;
 
 /**
- * What a worker process notes, on the pool's side: it can be read when the process has died, however it died. The file has
- * no name any more: whoever ends how, nothing of it is left, and nobody can put another in its place.
+ * The pool's end of a crash note: the file in which a worker process writes the model that it is running. A file
+ * survives a crash and a SIGKILL of the writer. The file is unlinked after opening: it disappears with the last process
+ * and cannot be replaced by another user.
  */
 export class CrashNote {
-  /** To be handed to the process as its `noteDescriptor`. */
+  /** Passed to the worker process as its `noteDescriptor`. */
   readonly descriptor: number;
 
   constructor() {
-    const directory = mkdtempSync(join(tmpdir(), 'leadscore-in-hand-'));
+    const directory = mkdtempSync(join(tmpdir(), 'leadscore-crash-note-'));
     try {
       this.descriptor = openSync(join(directory, 'note'), 'wx+', 0o600);
     } finally {
@@ -26,7 +27,7 @@ export class CrashNote {
     }
   }
 
-  /** The `<model>:<version>` that the process has in hand, if any. */
+  /** The `<model>:<version>` that the worker process is running, if any. */
   read(): string | undefined {
     const bytes = Buffer.alloc(recordBytes);
     const modelKey = bytes.toString('utf8', 0, readSync(this.descriptor, bytes, 0, recordBytes, 0)).trim();
@@ -38,20 +39,17 @@ export class CrashNote {
   }
 }
 
-/**
- * Notes which model a worker process is running at this moment, where the pool can read it when the process has died: a
- * file outlives a crash and a kill, and a write to it takes microseconds.
- */
+/** The worker's end of a crash note. One write takes microseconds. */
 export class CrashNoteWriter {
   private last: Promise<unknown> = Promise.resolve();
   private readonly record = Buffer.alloc(recordBytes, ' ');
 
-  /** @param file the descriptor of the note */
+  /** @param file descriptor of the note */
   constructor(private readonly file: number) {}
 
   /**
-   * Notes a model while `run` runs; the thread may never come back from it. One at a time: native code takes the whole
-   * thread anyway, and a death is then never blamed on the wrong model.
+   * Writes the model into the note while `run` runs. Runs are serialized: native code blocks the thread in any case, and
+   * a crash is then never blamed on another model.
    */
   during<Result>(modelKey: string, run: () => Promise<Result>): Promise<Result> {
     const result = this.last.then(() => this.noted(modelKey, run));
@@ -66,7 +64,7 @@ export class CrashNoteWriter {
     try {
       return await run();
     } finally {
-      writeSync(this.file, nothing, 0, recordBytes, 0);
+      writeSync(this.file, emptyRecord, 0, recordBytes, 0);
     }
   }
 }

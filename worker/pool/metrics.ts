@@ -10,21 +10,21 @@ import { quarantinedVersions } from './quarantine.js';
 
 export interface PoolMetricsOptions {
   readonly pool: Pick<WorkerPool, 'readyCount' | 'deathCount' | 'unreadableCount'>;
-  /** Processes that there should be. */
+  /** Configured number of processes. */
   readonly workers: number;
   /** A connection for commands. */
   readonly redis: Redis;
 }
 
 /**
- * What a pool is doing, and how much waits for it and its like, for Prometheus. What Redis cannot say now is left out.
- * @returns what is to be stopped before the connection is
+ * Registers the metrics of a pool and its lanes. A metric that Redis cannot answer is left out of a scrape.
+ * @returns to be stopped before the connection
  */
 export function observePool(registry: Registry, { pool, workers, redis }: PoolMetricsOptions): Stoppable {
   const registers = [registry];
   new Gauge({
     name: 'leadscore_worker_processes',
-    help: 'Worker processes of this pool: wanted, and ready to take jobs.',
+    help: 'Worker processes of this pool: configured (wanted), and ready to take jobs.',
     labelNames: ['state'],
     registers,
     collect() {
@@ -43,7 +43,7 @@ export function observePool(registry: Registry, { pool, workers, redis }: PoolMe
   });
   new Counter({
     name: 'leadscore_unreadable_cells_total',
-    help: 'Cells of records that could not be read as what the model expects, and count as missing.',
+    help: 'Cells of records that were unreadable for the model and count as missing.',
     registers,
     collect() {
       this.reset();
@@ -53,7 +53,7 @@ export function observePool(registry: Registry, { pool, workers, redis }: PoolMe
   const queues = lanes.map((lane) => ({ lane, queue: laneQueue(laneQueueName(lane), redis) }));
   new Gauge({
     name: 'leadscore_lane_depth',
-    help: 'Chunks that wait in a lane for a worker of any pool: what to scale pools by.',
+    help: 'Chunks that wait in a lane for a worker of any pool. Scale pools by it.',
     labelNames: ['lane'],
     registers,
     async collect() {
@@ -66,7 +66,7 @@ export function observePool(registry: Registry, { pool, workers, redis }: PoolMe
   });
   new Gauge({
     name: 'leadscore_quarantined_versions',
-    help: 'Versions of models that are not run because they stopped two workers.',
+    help: 'Quarantined versions of models, which crashed or hung their workers and are not run.',
     registers,
     async collect() {
       this.reset();
@@ -82,14 +82,11 @@ export function observePool(registry: Registry, { pool, workers, redis }: PoolMe
   };
 }
 
-/**
- * Counts what the sweep does.
- * @returns to be told of each sweep
- */
+/** Registers the counter of the sweep. Returns the function that counts a sweep. */
 export function sweepCounter(registry: Registry): (swept: SweepCounts) => void {
   const ended = new Counter({
     name: 'leadscore_swept_total',
-    help: 'Leases that nobody ended: settled or released. Counters: recounted from the ledger, or failed to be swept.',
+    help: 'Expired leases that the sweep settled or released; counters that it recounted or failed to sweep.',
     labelNames: ['outcome'],
     registers: [registry],
   });
@@ -100,6 +97,6 @@ export function sweepCounter(registry: Registry): (swept: SweepCounts) => void {
 
 function laneQueue(name: string, redis: Redis): Queue {
   const queue = new Queue(name, { connection: redis, prefix: queuePrefix });
-  queue.on('error', () => undefined); // the connection tells of its own
+  queue.on('error', () => undefined); // the connection logs its own errors
   return queue;
 }

@@ -10,17 +10,16 @@ import type { LoadedModel } from '../models/loaded-model.js';
 import { type KnownLead, leadOf } from './lead-lookup.js';
 import type { FillIn } from './stored-fields.js';
 
-/** A part whose records have been turned into feature rows. */
+/** A part whose records have feature rows. */
 export interface FeaturizedPart {
   readonly part: ChunkPart;
-  /** Where its rows begin. */
+  /** Index of its first row among the rows of the chunk. */
   readonly firstRow: number;
-  /** Of the records that something was filled into, their cells as JSON. */
+  /** The cells, as JSON, of each record into which stored fields were filled. */
   readonly filled: [row: number, fields: string][];
 }
 
-/** What a part is featurized with. */
-export interface FeaturizeWith {
+export interface FeaturizeDeps {
   readonly model: LoadedModel;
   readonly leads: ReadonlyMap<string, KnownLead>;
   readonly fillIn: FillIn;
@@ -28,15 +27,15 @@ export interface FeaturizeWith {
   readonly firstRow: number;
 }
 
-/** Fills in the records of a part and turns them into feature rows; else says why not. */
+/** Fills in the records of a part and writes their feature rows; or refuses the part, with the problems found. */
 export function featurize(
   part: ChunkPart,
-  by: FeaturizeWith,
+  by: FeaturizeDeps,
 ): FeaturizedPart | { readonly refused: PartReply } {
   const { featureRow } = by.model;
   const problems = new Problems(part.firstRow);
   const filled = fillPart(part, by, problems);
-  // What is refused already is not worth the time that long fields take to read.
+  // Reading long fields takes time: skip it for a part that is refused already.
   if (problems.count > 0) return { refused: problems.reply };
   let offset = by.firstRow * featureRow.width;
   for (const [index, cells] of part.rows.entries()) {
@@ -47,17 +46,17 @@ export function featurize(
   return problems.count > 0 ? { refused: problems.reply } : { part, firstRow: by.firstRow, filled };
 }
 
-/** Fills in the records of a part, in place; tells those that something was filled into. */
+/** Fills in the records of a part, in place. Returns the cells of those that changed, as JSON. */
 function fillPart(
   part: ChunkPart,
-  { model, leads, fillIn }: FeaturizeWith,
+  { model, leads, fillIn }: FeaturizeDeps,
   problems: Problems,
 ): [row: number, fields: string][] {
   const filled: [number, string][] = [];
   for (const [index, sent] of part.rows.entries()) {
     const cells = sent as Cell[];
     const stored = leadOf(part, index, leads)?.stored;
-    // Most records of a chunk lack nothing, even where some do: what is stored of them need not be parsed.
+    // Most records lack no field: skip parsing the stored fields of those.
     if (stored === undefined || !lacksFields(cells, model.knownFields.slotCount)) continue;
     const { text, problem } = fillIn.fill(cells, stored);
     if (text !== undefined) filled.push([index, text]);
@@ -66,7 +65,7 @@ function fillPart(
   return filled;
 }
 
-/** Collects why records of a part are refused. */
+/** Collects the problems of a part's records: counts all, names the first few. */
 class Problems {
   count = 0;
   private readonly named: RecordProblem[] = [];
@@ -83,7 +82,7 @@ class Problems {
   }
 }
 
-/** Whether a record leaves a known field out. */
+/** Whether a record lacks a known field. */
 export function lacksFields(cells: readonly Cell[], slotCount: number): boolean {
   for (let slot = 0; slot < slotCount; slot += 1) if (isAbsent(cells[slot])) return true;
   return false;

@@ -4,21 +4,21 @@ import type { ChunkPart, ChunkPayload } from '../../shared/messages/score-job.js
 import type { StoredRecord } from '../../shared/store/calls/lead-lookup.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 
-/** What the organisation already knows of one lead. */
+/** A lead that the organisation has scored before. */
 export interface KnownLead {
-  /** The newest score under the model that is asked for; null when that model has not scored it. */
+  /** The latest score under the chunk's model; null when that model has not scored the lead. */
   readonly previousScore: number | null;
-  /** Id of the newest prediction under any model. */
+  /** Id of the latest prediction under any model. */
   readonly latestId: string;
-  /** The fields of that prediction; undefined when nobody asked for them or they cannot be read any more. */
+  /** The fields of that prediction; undefined when they were not requested or are no longer readable. */
   readonly stored: StoredLead | undefined;
 }
 
 /** The stored fields of a lead. */
 export interface StoredLead {
-  /** Characters of their text; infinite when that is too long to be read with those of so many others. */
+  /** Characters of their text; infinite when the text is too long to be read together with the chunk's others. */
   readonly length: number;
-  /** Parses the text, once; undefined when it holds no fields. */
+  /** Parses the text, once; undefined when the text holds no fields. */
   readonly read: () => StoredFields | undefined;
 }
 
@@ -27,31 +27,31 @@ export interface LookupDeps {
   readonly predictions: Pick<PredictionStore, 'latest' | 'storedRecords'>;
   readonly fieldsOf: (modelId: string, version: string) => Promise<KnownFields | undefined>;
   readonly timeoutMs: number;
-  /** Predictions with smaller ids are too old to be kept, removed already or not. */
+  /** Predictions with smaller ids are past retention, whether removed yet or not. */
   readonly keptFromId: string;
 }
 
-/** The newest prediction of a lead, and under which model it is. */
+/** The latest prediction of a lead, and its model. */
 interface Latest {
   readonly modelId: string;
   readonly id: string;
 }
 
-/** What is known of the leads of a chunk. */
+/** The known leads of a chunk. */
 export interface KnownLeads {
   readonly byCrmId: ReadonlyMap<string, KnownLead>;
-  /** Of the newest scores under the chunk's model; empty when Redis did not say, undefined when there are no leads. */
+  /** Epoch of the latest scores under the chunk's model; empty when Redis did not answer, undefined without leads. */
   readonly epoch: string | undefined;
 }
 
-/** The leads of a chunk, and what Redis knows of them. */
+/** The leads of a chunk, and the scores that Redis has of them. */
 export interface RequestedLeads {
   readonly crmIds: readonly string[];
-  /** Of the chunk's model, then of the organisation's others. Nothing, when Redis does not answer; it never rejects. */
+  /** The chunk's model comes first. Never rejects: when Redis does not answer, all scores are missing. */
   readonly noted: Promise<readonly LatestUnderModel[]>;
 }
 
-/** Asks Redis what it knows of the leads of a chunk, at once. */
+/** Requests the latest scores of a chunk's leads from Redis, without waiting for them. */
 export function requestLatestScores(chunk: ChunkPayload, latest: Pick<LatestScores, 'read'>): RequestedLeads {
   const crmIds = distinctCrmIds(chunk);
   const noted = crmIds.length === 0 ? Promise.resolve([]) : readLatest(chunk, crmIds, latest);
@@ -59,19 +59,19 @@ export function requestLatestScores(chunk: ChunkPayload, latest: Pick<LatestScor
 }
 
 /**
- * Looks up what is known of the leads of a chunk, under its model and under the organisation's others: in Redis, and in
- * MongoDB where Redis does not know.
- * @param needsFields whether the fields of a lead's newest prediction are wanted: some record of it lacks a known field
+ * Looks up the leads of a chunk, under its model and under the organisation's others: in Redis, and in MongoDB where
+ * Redis has no entry.
+ * @param needsFields the leads whose stored fields are wanted, because some record of theirs lacks a known field
  */
 export async function findKnownLeads(
   chunk: ChunkPayload,
-  asked: RequestedLeads,
+  requested: RequestedLeads,
   needsFields: ReadonlySet<string>,
   deps: LookupDeps,
 ): Promise<KnownLeads> {
-  const { crmIds } = asked;
+  const { crmIds } = requested;
   if (crmIds.length === 0) return { byCrmId: new Map(), epoch: undefined };
-  const noted = await asked.noted;
+  const noted = await requested.noted;
   const scores = await Promise.all(
     noted.map((known) => completed(known, { organisationId: chunk.organisation, crmIds }, deps)),
   );
@@ -104,7 +104,7 @@ function distinctCrmIds(chunk: ChunkPayload): string[] {
   return [...ids];
 }
 
-/** What Redis knows; nothing, when it does not answer: MongoDB then does. */
+/** Reads the scores from Redis; all missing when it does not answer, so that MongoDB is asked. */
 async function readLatest(
   { organisation, model, otherModels }: ChunkPayload,
   crmIds: readonly string[],
@@ -118,7 +118,7 @@ async function readLatest(
   }
 }
 
-/** The newest scores of all leads under one model: those that Redis did not know are asked for, and noted there. */
+/** The latest scores of all leads under one model: reads the missing ones from MongoDB, and fills them into Redis. */
 async function completed(
   { modelId, epoch, scores }: LatestUnderModel,
   { organisationId, crmIds }: { readonly organisationId: string; readonly crmIds: readonly string[] },
@@ -128,13 +128,13 @@ async function completed(
   if (unknown.length === 0) return scores;
   const found = await predictions.latest({ organisationId, modelId, crmIds: unknown, timeoutMs });
   const filled = { organisationId, modelId, epoch, crmIds: unknown, latest: found };
-  // Should this fail, MongoDB is asked again.
+  // If this fails, the next chunk asks MongoDB again.
   if (epoch !== '') latest.fill(filled).catch(() => undefined);
   const byCrmId = new Map(found.map((each) => [each.crmId, each]));
   return crmIds.map((crmId, place) => scores[place] ?? byCrmId.get(crmId) ?? null);
 }
 
-/** The fields of each newest prediction that is wanted, by its id. */
+/** The stored fields of each wanted lead, by the id of its latest prediction. */
 async function readFields(
   chunk: ChunkPayload,
   of: { readonly latest: ReadonlyMap<string, Latest>; readonly needsFields: ReadonlySet<string> },
@@ -181,7 +181,7 @@ function parsedFields(fields: string, names: readonly string[] | undefined): Sto
   return names === undefined ? { slots: cells } : { names, cells };
 }
 
-/** What is known of the lead of a record; undefined where it names none. */
+/** The known lead of a record; undefined when the record names none, or an unknown one. */
 export function leadOf(
   part: ChunkPart,
   index: number,

@@ -1,7 +1,6 @@
 import type { Calibration, Manifest } from '../../shared/bundle/manifest/manifest.js';
 
-/** Platt scaling keeps raw so far from 0 and 1, where the logit is infinite. */
-const edge = 1e-7;
+const edge = 1e-7; // Platt scaling keeps raw this far from 0 and 1, where the logit is infinite
 const tenThousandths = 10_000;
 
 const sigmoid = (logit: number): number => {
@@ -10,7 +9,7 @@ const sigmoid = (logit: number): number => {
 };
 
 /**
- * The conversion likelihood of a raw probability under a model's calibration.
+ * Compiles a model's calibration.
  * @param manifest a checked manifest
  * @returns a function from a raw probability to ten-thousandths, an integer 0..10000, half up; NaN for NaN
  */
@@ -35,7 +34,7 @@ function compileCalibration(calibration: Calibration): (raw: number) => number {
   }
 }
 
-/** Linear between the points, constant beyond both ends; of points that share an x the last counts. */
+/** Linear between the points, constant beyond both ends. The last of several points with one x counts. */
 function compilePiecewiseLinear(points: { readonly x: readonly number[]; readonly y: readonly number[] }) {
   const x = Float64Array.from(points.x);
   const y = Float64Array.from(points.y);

@@ -1,17 +1,17 @@
 const hundredths = 100;
 
 /**
- * The fit score of a raw probability: 100 times its interpolated mid-rank among a model's quantiles, half up.
- * Between two quantiles the position is linear; where raw equals a run of equal quantiles it is the middle of the
- * run; below the first 0, above the last 100. The position is used as it is, in float64: dividing it by 100 and
- * multiplying again would push halves to either side. Source: docs/models.md, "From raw to what a caller reads".
+ * Compiles the fit score of a raw probability: 100 times its interpolated mid-rank among a model's quantiles, half up.
+ * The position is linear between two quantiles, and the middle of a run of equal ones. It is 0 below the first quantile
+ * and 100 above the last. It stays in float64: dividing by 100 and multiplying again would push halves to either side.
+ * Source: docs/models.md, "From raw to what a caller reads".
  * @param quantiles 101 ascending raw probabilities, percentiles 0 to 100
  * @returns a function from a raw probability to an integer 0..100, NaN for NaN
  * @throws RangeError when there are not 101 quantiles
  */
 export function compilePercentileScore(quantiles: readonly number[]): (raw: number) => number {
   if (quantiles.length !== hundredths + 1)
-    throw new RangeError(`Expected 101 quantiles, got ${quantiles.length}`);
+    throw new RangeError(`expected 101 quantiles, got ${quantiles.length}`);
   const ascending = Float64Array.from(quantiles);
   return (raw) => Math.floor(position(ascending, raw) + 0.5);
 }
@@ -28,7 +28,7 @@ function position(ascending: Float64Array, raw: number): number {
   return below - 1 + (raw - lower) / (upper - lower);
 }
 
-/** How many leading values hold; binary search. */
+/** Counts the leading values for which `holds` is true; binary search. */
 function countWhere(ascending: Float64Array, holds: (value: number) => boolean): number {
   let low = 0;
   let high = ascending.length;

@@ -6,12 +6,12 @@ import { compileDateReader, dayMs } from '../feature-row/date-value.js';
 
 const defaultToleranceDays = 1;
 
-/** Cells by slot and the Unix ms of the request, to a warning or undefined. */
+/** Returns a warning, or undefined. The cells are by slot. */
 export type RecencyGuard = (cells: readonly Cell[], nowMs: number) => string | undefined;
 
 /**
- * The guard that warns of records older than those a model was trained on, or dated in the future.
- * It never changes a score, and says nothing of a date that is missing or cannot be read.
+ * Compiles the guard that warns of records older than those the model was trained on, or dated in the future.
+ * It never changes a score, and does not warn of a date that is missing or unreadable.
  * @param manifest a checked manifest
  * @param knownFields compiled from the same manifest
  */
@@ -48,7 +48,7 @@ export function compileRecencyGuard(
   };
 }
 
-/** Whole days, rounded down unless that would seem to be within the limit. */
+/** Whole days, rounded down unless the result would be within the limit. */
 function inDays(actual: number, limit: number): string {
   const whole = Math.floor(actual);
   return days(whole > limit ? whole : Math.ceil(actual));

@@ -6,49 +6,51 @@ import { explainPart } from '../drivers/explainer.js';
 import { type LoadedModel, ModelUnavailable } from '../models/loaded-model.js';
 import type { ModelRegistry } from '../models/model-registry.js';
 import { type FeaturizedPart, featurize, lacksFields } from './featurize-part.js';
-import { findKnownLeads, type RequestedLeads, requestLatestScores } from './lead-lookup.js';
-import { scoredPart } from './scored-part.js';
+import {
+  findKnownLeads,
+  type KnownLead,
+  leadOf,
+  type RequestedLeads,
+  requestLatestScores,
+} from './lead-lookup.js';
 import { FillIn } from './stored-fields.js';
 
-export interface ScoringParts {
+export interface ScoringDeps {
   readonly registry: ModelRegistry;
   readonly latest: LatestScores;
   readonly predictions: PredictionStore;
   readonly lookupTimeoutMs: number;
-  /** Predictions of older days are forgotten. */
+  /** Predictions of older days are ignored. */
   readonly retentionDays: number;
 }
 
-/** Explaining takes seconds with some models: it ends when the signal is aborted. */
-interface AbortableScoring extends ScoringParts {
+/** Explaining some models takes seconds: it ends when the signal is aborted. */
+interface AbortableScoring extends ScoringDeps {
   readonly signal: AbortSignal | undefined;
 }
 
-/**
- * Begins with a chunk: Redis is asked what it knows of its leads. What this gives does the rest, when it is called: it scores
- * the chunk.
- */
+/** Requests the latest scores of a chunk's leads from Redis. The function that it returns scores the chunk. */
 export function beginChunk(
   chunk: ChunkPayload,
-  parts: ScoringParts,
+  deps: ScoringDeps,
 ): (signal?: AbortSignal) => Promise<ChunkReply> {
-  const asked = requestLatestScores(chunk, parts.latest);
-  return (signal) => scoreChunk(chunk, asked, { ...parts, signal });
+  const requested = requestLatestScores(chunk, deps.latest);
+  return (signal) => scoreChunk(chunk, requested, { ...deps, signal });
 }
 
 /**
- * Scores one chunk: what is known of its leads, feature rows, one run of the model, scores, and what moved them.
- * Failures that concern the whole chunk are part of the reply.
- * @throws whatever MongoDB throws when it does not answer; the reason of the signal, when that is aborted
+ * Scores one chunk: looks its leads up, writes feature rows, runs the model once, and computes scores and explanations.
+ * A reply holds failures that concern the whole chunk.
+ * @throws errors of MongoDB; the reason of the signal when that is aborted
  */
 async function scoreChunk(
   chunk: ChunkPayload,
-  asked: RequestedLeads,
-  parts: AbortableScoring,
+  requested: RequestedLeads,
+  scoring: AbortableScoring,
 ): Promise<ChunkReply> {
   try {
-    return await parts.registry.use(chunk.model, chunk.version, (model) =>
-      scoreWith(model, chunk, asked, parts),
+    return await scoring.registry.use(chunk.model, chunk.version, (model) =>
+      scoreWith(model, chunk, requested, scoring),
     );
   } catch (error) {
     if (!(error instanceof ModelUnavailable)) throw error;
@@ -59,12 +61,12 @@ async function scoreChunk(
 async function scoreWith(
   model: LoadedModel,
   chunk: ChunkPayload,
-  asked: RequestedLeads,
+  requested: RequestedLeads,
   scoring: AbortableScoring,
 ): Promise<ChunkReply> {
   const { byCrmId: leads, epoch } = await findKnownLeads(
     chunk,
-    asked,
+    requested,
     leadsLackingFields(chunk, model.knownFields.slotCount),
     {
       latest: scoring.latest,
@@ -74,8 +76,9 @@ async function scoreWith(
       keptFromId: firstKeptId(chunk.parts[0]?.now ?? 0, scoring.retentionDays),
     },
   );
+  const { width } = model.manifest;
   const recordCount = chunk.parts.reduce((count, part) => count + part.rows.length, 0);
-  const rows = new Float32Array(recordCount * model.manifest.width);
+  const rows = new Float32Array(recordCount * width);
   const featurized: ReturnType<typeof featurize>[] = [];
   const fillIn = new FillIn(model.knownFields);
   let row = 0;
@@ -84,10 +87,7 @@ async function scoreWith(
     featurized.push(done);
     if ('part' in done) row += part.rows.length;
   }
-  const raw =
-    row === 0
-      ? new Float64Array(0)
-      : await model.session.run(rows.subarray(0, row * model.manifest.width), row);
+  const raw = row === 0 ? new Float64Array(0) : await model.session.run(rows.subarray(0, row * width), row);
   const parts: PartReply[] = [];
   for (const part of featurized) {
     const reply = 'refused' in part ? part.refused : scoredPart(part, { model, leads, raw, epoch });
@@ -100,28 +100,63 @@ async function scoreWith(
   return { chunk: chunk.chunk, parts };
 }
 
-/** The reply to a part, with what moved its scores when that is asked for. */
+/** Computes the reply to a part from the raw probabilities of its rows. */
+function scoredPart(
+  { part, firstRow, filled }: FeaturizedPart,
+  by: {
+    readonly model: LoadedModel;
+    readonly leads: ReadonlyMap<string, KnownLead>;
+    readonly raw: Float64Array;
+    readonly epoch: string | undefined;
+  },
+): PartReply {
+  const { model, leads, raw, epoch } = by;
+  const scores: number[] = [];
+  const likelihoods: number[] = [];
+  const matched: (0 | 1)[] = [];
+  const previous: (number | null)[] = [];
+  const warnings: [number, string][] = [];
+  for (const [index, cells] of part.rows.entries()) {
+    const probability = raw[firstRow + index] ?? Number.NaN;
+    if (Number.isNaN(probability)) return notComputable(part.firstRow + index);
+    scores.push(model.percentileScore(probability));
+    likelihoods.push(model.likelihood(probability));
+    const lead = leadOf(part, index, leads);
+    matched.push(lead === undefined ? 0 : 1);
+    previous.push(lead?.previousScore ?? null);
+    const warning = model.recencyGuard(cells, part.now);
+    if (warning !== undefined) warnings.push([index, warning]);
+  }
+  return { scores, likelihoods, matched, previous, ...(epoch !== undefined && { epoch }), warnings, filled };
+}
+
+/** Refuses a record: a model without a rule for missing values (a linear one without `impute`) returns NaN. */
+const notComputable = (record: number): PartReply => ({
+  problemCount: 1,
+  problems: [
+    { record, field: '', expected: 'fields from which the model can compute a probability', came: 'NaN' },
+  ],
+});
+
+/** Adds the explanation to the reply of a part that asks for one. */
 async function explained(
   { part, firstRow }: FeaturizedPart,
   reply: ScoredPart,
-  {
-    model,
-    rows,
-    signal,
-  }: {
+  by: {
     readonly model: LoadedModel;
     readonly rows: Float32Array;
     readonly signal: AbortSignal | undefined;
   },
 ): Promise<ScoredPart> {
   if (!part.explain) return reply;
+  const { model, rows, signal } = by;
   const { width } = model.manifest;
   const own = rows.subarray(firstRow * width, (firstRow + part.rows.length) * width);
   const records = { cells: part.rows, rows: own, nowMs: part.now, signal };
   return { ...reply, explained: await explainPart(await model.explanation(), records) };
 }
 
-/** The leads of which some record leaves a known field out, so that stored fields may fill it in. */
+/** The leads of which some record lacks a known field, so that stored fields may fill it in. */
 function leadsLackingFields({ parts }: ChunkPayload, slotCount: number): ReadonlySet<string> {
   const leads = new Set<string>();
   for (const { crmIds, rows } of parts) {

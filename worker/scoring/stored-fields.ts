@@ -4,13 +4,13 @@ import { maxChunkRecords, maxProblemsNamed } from '../../shared/messages/score-j
 import type { FieldProblem } from '../feature-row/feature-row.js';
 import type { StoredLead } from './lead-lookup.js';
 
-/** Half of what a body may be: what comes back of a chunk, and is recorded, stays about as much as what callers send. */
+/** Half of a body's limit, so that replies and recorded calls are not much larger than the bodies of callers. */
 const maxFilledBytes = 4 * 1024 * 1024;
-/** A lead of which no more is stored, and so much for each field, is always filled in, whatever else is in the chunk. */
+/** A lead with stored fields of up to this length, plus the length for each field, is filled in without a limit. */
 const usualLength = maxFilledBytes / maxChunkRecords;
 const usualFieldLength = 16;
 
-/** A record after stored fields were filled in: its cells as JSON, or why they were not; neither when nothing was missing. */
+/** The cells of a filled record as JSON, or why it is refused; neither when no stored field was missing in it. */
 export interface FilledRecord {
   readonly text?: string;
   readonly problem?: FieldProblem;
@@ -18,20 +18,20 @@ export interface FilledRecord {
 
 const nothingFilled: FilledRecord = {};
 
-/** How much would be filled into a record, and the slot that most of it is for. */
+/** The bytes that would be filled into a record, and the slot with most of them. */
 interface Amount {
   readonly bytes: number;
   readonly maxSlot: number;
 }
 
 /**
- * Fills the records of one chunk in with what is stored of their leads. A small call may ask for long fields many times
- * over, so there is a limit for the leads of which much is stored: those beyond it are refused.
+ * Fills the stored fields of leads into the records of one chunk. Leads with long stored fields share a limit, and
+ * records beyond it are refused. A small call could otherwise request the same long fields many times over.
  */
 export class FillIn {
   private leftBytes = maxFilledBytes;
   private refusedCount = 0;
-  /** Of each lead of which much is stored, the bytes of what it would fill into each slot. */
+  /** The bytes that each lead with long stored fields would fill into each slot. */
   private readonly sizes = new Map<StoredLead, Map<number, number>>();
 
   private readonly alwaysFilledLength: number;
@@ -42,14 +42,14 @@ export class FillIn {
 
   /** @param cells changed in place */
   fill(cells: Cell[], lead: StoredLead): FilledRecord {
-    if (lead.length > this.alwaysFilledLength) return this.fillMuch(cells, lead);
+    if (lead.length > this.alwaysFilledLength) return this.fillLimited(cells, lead);
     const stored = lead.read();
     if (stored === undefined || !this.knownFields.mergeStored({ cells, stored })) return nothingFilled;
     return { text: JSON.stringify(cells) };
   }
 
-  private fillMuch(cells: Cell[], lead: StoredLead): FilledRecord {
-    // Nobody reads the names of those beyond, so that what is stored of them need not be parsed.
+  private fillLimited(cells: Cell[], lead: StoredLead): FilledRecord {
+    // Only the first few problems are named: skip parsing for the rest.
     if (this.refusedCount >= maxProblemsNamed) return { problem: problemOf('') };
     if (lead.length === Number.POSITIVE_INFINITY) {
       this.refusedCount += 1;
@@ -87,11 +87,11 @@ export class FillIn {
 const problemOf = (field: string): FieldProblem => ({
   field,
   expected: 'the field to be sent, or fewer records at once',
-  came: `nothing: the stored fields to be filled in are more than ${maxFilledBytes / 1024 / 1024} MiB together`,
+  came: `nothing: the stored values of these records exceed ${maxFilledBytes / 1024 / 1024} MiB together`,
 });
 
 const unreadProblem: FieldProblem = {
   field: '',
   expected: 'all fields to be sent, or fewer records at once',
-  came: 'not all: more is stored of this lead than is read for so many',
+  came: 'some: the stored values of this lead are too long to be read for so many records',
 };

@@ -7,7 +7,13 @@ import type { Logger } from '../../shared/process/logger.js';
 import { queuePrefix } from '../../shared/redis/keys.js';
 import { backOffOnOom, closeWorker } from '../lanes/lane-worker.js';
 
-/** A job of upkeep: done again and again, once however many pools there are. */
+/** A schedule of BullMQ: a job that runs repeatedly. */
+export interface Schedule {
+  readonly name: string;
+  readonly when: { readonly every: number }; // ms
+}
+
+/** A repeated job of upkeep. It runs once per interval, however many pools there are. */
 export interface UpkeepJob extends Schedule {
   readonly run: () => Promise<void>;
 }
@@ -16,16 +22,18 @@ export interface UpkeepOptions {
   /** A connection that waits for Redis to come back. */
   readonly redis: Redis;
   readonly jobs: readonly UpkeepJob[];
+  readonly scheduleCheckMs: number;
   readonly logger: Logger;
 }
 
 const queueName = 'upkeep';
 
-/** Runs the jobs of upkeep on a BullMQ lane of their own, and puts their schedules back when Redis has lost them. */
-export async function startUpkeep({ redis, jobs, logger }: UpkeepOptions): Promise<Stoppable> {
+/** Runs the jobs of upkeep on a BullMQ queue of their own, and keeps their schedules. */
+export async function startUpkeep(options: UpkeepOptions): Promise<Stoppable> {
+  const { redis, jobs, scheduleCheckMs, logger } = options;
   const queue = new Queue(queueName, { connection: redis, prefix: queuePrefix });
   queue.on('error', errorLog(logger, 'upkeep queue error'));
-  const endSchedules = await ensureSchedules(queue, jobs, { redis, logger });
+  const endSchedules = await ensureSchedules(queue, jobs, { redis, logger, checkEveryMs: scheduleCheckMs });
   const worker = new Worker(
     queueName,
     async (job) => {
@@ -35,7 +43,7 @@ export async function startUpkeep({ redis, jobs, logger }: UpkeepOptions): Promi
   );
   worker.on('error', errorLog(logger, 'upkeep error'));
   backOffOnOom(worker);
-  worker.on('failed', (job, error) => logger.warn({ job: job?.name, error }, 'upkeep failed'));
+  worker.on('failed', (job, error) => logger.warn({ job: job?.name, error }, 'upkeep job failed'));
   return {
     name: 'upkeep',
     stop: async () => {
@@ -46,45 +54,38 @@ export async function startUpkeep({ redis, jobs, logger }: UpkeepOptions): Promi
   };
 }
 
-/** A job that is to be done again and again. */
-export interface Schedule {
-  readonly name: string;
-  /** Every so many ms. */
-  readonly when: { readonly every: number };
-}
+const jobOptions = { removeOnComplete: true, removeOnFail: true };
 
-/** An emptied Redis has lost the schedules: each pool looks for them this often. */
-const checkEveryMs = 5_000;
-const kept = { removeOnComplete: true, removeOnFail: true };
-
-/** A release may have changed when a job is done; one with a cron pattern has no `every`. */
+/** Whether a known schedule has the interval of this release; a schedule with a cron pattern has no `every`. */
 const isSame = (known: Pick<RepeatOptions, 'every'>, { every }: Schedule['when']): boolean =>
   Number(known.every ?? 0) === every;
 
 /**
- * Puts schedules into a queue, now and whenever Redis has lost them, or has those of another release. A Redis that takes
- * nothing at the moment, because it is full, is asked again later: whoever starts meanwhile starts all the same.
- * @param rooms `redis` is the queue's connection
- * @returns what ends it
+ * Puts schedules into a queue, now and whenever Redis has lost them or holds those of another release. When Redis refuses
+ * them, as it does when it is out of memory, they are put there at a later check.
+ * @param deps `redis` is the queue's connection; `checkEveryMs` is the interval in which an emptied Redis is noticed
+ * @returns ends the checks
  */
 export async function ensureSchedules(
   queue: Queue,
   schedules: readonly Schedule[],
-  { redis, logger }: { readonly redis: Redis; readonly logger: Logger },
+  deps: { readonly redis: Redis; readonly logger: Logger; readonly checkEveryMs?: number },
 ): Promise<() => void> {
+  const { redis, logger, checkEveryMs = 5_000 } = deps;
   const schedule = async () => {
     try {
       for (const { name, when } of schedules) {
         const known: Pick<RepeatOptions, 'every'> = (await queue.getJobScheduler(name)) ?? {};
-        if (!isSame(known, when)) await queue.upsertJobScheduler(name, when, { name, data: {}, opts: kept });
+        if (!isSame(known, when))
+          await queue.upsertJobScheduler(name, when, { name, data: {}, opts: jobOptions });
       }
     } catch (error) {
-      logger.warn({ queue: queue.name, error: messageOf(error) }, 'repeated jobs are not scheduled yet');
+      logger.warn({ queue: queue.name, error: messageOf(error) }, 'schedules not stored; retrying');
     }
   };
   await schedule();
-  const checking = setInterval(() => {
+  const timer = setInterval(() => {
     if (redis.status === 'ready') void schedule();
   }, checkEveryMs);
-  return () => clearInterval(checking);
+  return () => clearInterval(timer);
 }

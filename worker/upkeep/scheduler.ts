@@ -22,35 +22,45 @@ import { ModelStore } from '../../shared/store/models/models.js';
 import { OutcomeStore } from '../../shared/store/validation/outcomes.js';
 import { ValidationDailyStore } from '../../shared/store/validation/validation-daily.js';
 import { startGradingLane } from '../grading/job/grading-lane.js';
-import { keepLookingForStalled } from '../lanes/stalled-jobs.js';
+import { laneTimings } from '../lanes/lane-worker.js';
+import { clearStuckStalledChecks } from '../lanes/stalled-jobs.js';
 import { startUpkeep, type UpkeepJob } from './jobs.js';
-import { removeOldPredictions } from './retention.js';
+import { removeOldPredictions, retentionTimings } from './retention.js';
 import { eraseAgain } from './second-erasure.js';
 import { startSweeper } from './sweeper.js';
 import { rollUpUsage } from './usage-rollup.js';
 
-/** What a lease held is free again five seconds after its end: a sweep takes some time itself. */
-const sweepEveryMs = 4_000;
-const removeOldEveryMs = 60_000;
-const eraseAgainEveryMs = 60_000;
-const rollUpEveryMs = 10 * 60_000;
+/** The timings of production. */
+export const upkeepTimings = {
+  sweepEveryMs: 4_000, // a sweep takes time itself: an expired lease is released within 5 s
+  retentionEveryMs: 60_000,
+  secondErasureEveryMs: 60_000,
+  rollUpEveryMs: 10 * 60_000,
+  scheduleCheckMs: 5_000,
+};
 
-/** A Redis that is full cannot be claimed; it is asked again with every sweep. */
+/** Passes over the refusal of a Redis that is out of memory: each sweep claims it again. */
 function unlessOther(error: unknown): void {
   if (error instanceof OtherInstallation) throw error;
 }
 
 type SchedulerConfig = WorkerConfig & { readonly redisUrl: string; readonly mongoUrl: string };
 
+export interface SchedulerOptions {
+  readonly timings: Readonly<typeof upkeepTimings>;
+  readonly logger: Logger;
+  readonly onSwept: (swept: SweepCounts) => void;
+}
+
 /**
- * Upkeep, done once however many pools there are: the sweep of expired leases, and room where Redis is short of it, every
- * four seconds; as repeated BullMQ jobs, the removal of old predictions and what erased leads have left, every minute, and the
- * sums of older calls, every ten; on a lane of its own, the grading of models.
+ * Starts upkeep, which one pool at a time does:
+ * - every four seconds, the sweep of expired leases, and eviction when Redis is short of memory;
+ * - as repeated BullMQ jobs: retention and the second erasure of leads every minute, the usage roll-up every ten;
+ * - in a queue of its own, the grading of models.
  */
 export async function startScheduler(
   config: SchedulerConfig,
-  logger: Logger,
-  onSwept: (swept: SweepCounts) => void,
+  { timings, logger, onSwept }: SchedulerOptions,
 ): Promise<Stoppable> {
   const connect = (name: string, kind: 'commands' | 'blocking') =>
     connectRedis({ url: config.redisUrl, name: `leadscore-upkeep-${name}`, kind, logger });
@@ -65,7 +75,7 @@ export async function startScheduler(
   const ledger = new UsageLedger(mongo.database, clock);
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
   const latest = new LatestScores(commands);
-  const erasing = {
+  const erasureDeps = {
     erasures: new ErasureStore(mongo.database),
     models: new ModelStore(mongo.database),
     latest,
@@ -79,12 +89,12 @@ export async function startScheduler(
 
   const sweeper = startSweeper({
     redis: commands,
-    everyMs: sweepEveryMs,
+    everyMs: timings.sweepEveryMs,
     sweep: async () => {
       await claimRedis(commands, installation).catch(unlessOther);
-      await keepLookingForStalled(commands);
-      const dropped = await evictUnderPressure(commands);
-      if (dropped > 0) logger.warn({ models: dropped }, 'newest scores given up: Redis is short of memory');
+      await clearStuckStalledChecks(commands, laneTimings.stalledCheckMs);
+      const evicted = await evictUnderPressure(commands);
+      if (evicted > 0) logger.warn({ models: evicted }, 'latest scores evicted: Redis is short of memory');
       const swept = await sweepLeases({ redis: commands, quota, ledger, beforeSettling });
       onSwept(swept);
       if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
@@ -95,7 +105,7 @@ export async function startScheduler(
   const jobs: UpkeepJob[] = [
     {
       name: 'retention',
-      when: { every: removeOldEveryMs },
+      when: { every: timings.retentionEveryMs },
       run: async () => {
         const { retentionDays } = config;
         const removed = await removeOldPredictions({
@@ -103,6 +113,7 @@ export async function startScheduler(
           redis: commands,
           nowMs: clock.now(),
           retentionDays,
+          timings: retentionTimings,
           signal: stopping.signal,
         });
         if (removed > 0) logger.info({ removed, retentionDays }, 'old predictions removed');
@@ -110,18 +121,23 @@ export async function startScheduler(
     },
     {
       name: 'erasures',
-      when: { every: eraseAgainEveryMs },
+      when: { every: timings.secondErasureEveryMs },
       run: async () => {
-        await eraseAgain(erasing, { nowMs: clock.now(), leaseMs: leaseMsOf(config) });
+        await eraseAgain(erasureDeps, { nowMs: clock.now(), leaseMs: leaseMsOf(config) });
       },
     },
     {
-      name: 'usage-sums',
-      when: { every: rollUpEveryMs },
+      name: 'usage-rollup',
+      when: { every: timings.rollUpEveryMs },
       run: () => rollUpUsage({ activeCounters: quota.activeCounters, ledger, logger }),
     },
   ];
-  const upkeep = await startUpkeep({ redis: blocking, jobs, logger });
+  const upkeep = await startUpkeep({
+    redis: blocking,
+    jobs,
+    scheduleCheckMs: timings.scheduleCheckMs,
+    logger,
+  });
   const { database } = mongo;
   const grading = await startGradingLane({ database, clock, redis: commands, blocking, logger });
   return {

@@ -4,7 +4,6 @@ import type { Logger } from '../../shared/process/logger.js';
 import { type ErasingStores, type ErasureStore, eraseLead } from '../../shared/store/calls/erasures.js';
 import type { ModelStore } from '../../shared/store/models/models.js';
 
-/** What erasing again needs. */
 export interface SecondErasureDeps extends ErasingStores {
   readonly erasures: ErasureStore;
   readonly models: Pick<ModelStore, 'listWithDeleted'>;
@@ -13,11 +12,12 @@ export interface SecondErasureDeps extends ErasingStores {
 }
 
 /**
- * Erases leads once more from what calls have recorded that were under way when that was asked for, and from Redis, which had
- * to know until then. One that fails is passed over, so that the others do not wait for it; it is tried again the next time.
- * @param options.leaseMs how long a call may take
- * @returns how many leads were erased
- * @throws what MongoDB fails with when the list of leads cannot be read
+ * Erases leads a second time, one lease after the request. Calls that were in flight then may have recorded the lead
+ * since, and the latest scores in Redis held a mark until then. A lead that cannot be erased does not stop the others; the
+ * next run retries it.
+ * @param options.leaseMs maximum duration of a call
+ * @returns erased leads
+ * @throws errors of MongoDB when the list of leads cannot be read
  */
 export async function eraseAgain(
   { logger, ...deps }: SecondErasureDeps,
@@ -39,10 +39,7 @@ export async function eraseAgain(
   }
   if (failures.length > 0) {
     const [error] = failures;
-    logger.warn(
-      { leads: failures.length, error },
-      'leads could not be erased once more; tried again in a minute',
-    );
+    logger.warn({ leads: failures.length, error }, 'second erasure of leads failed; retrying in a minute');
   }
   return due.length - failures.length;
 }

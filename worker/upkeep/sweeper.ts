@@ -10,39 +10,38 @@ export interface SweeperOptions {
   /** A connection for commands. */
   readonly redis: Redis;
   readonly everyMs: number;
-  /** Ends what nobody ended; any number may run at once. */
+  /** Safe to run concurrently. */
   readonly sweep: () => Promise<void>;
   readonly logger: Logger;
 }
 
-/** A turn is over a little before the next one is due: timers do not come to the millisecond. */
-const turnShare = 7 / 8;
+const lockShare = 7 / 8; // of the interval: timers are late, and the lock must have expired before the next sweep
 const maxStopMs = 1_000;
 
 /**
- * Sweeps at once and every `everyMs`, by a timer of this process; of several pools one at a time as a rule. It is not a
- * job of a queue, as the rest of upkeep is: a Redis that was full or emptied leaves a queue with a job that nobody ends for
- * up to a minute, and the sweep is what mends the rest.
+ * Sweeps now and every `everyMs`, by a timer. A lock in Redis lets one pool sweep per interval. The sweep is not a BullMQ
+ * job like the rest of upkeep, because it repairs the rest. A Redis that was out of memory or emptied may leave a queue
+ * stuck for up to a minute.
  */
 export function startSweeper({ redis, everyMs, sweep, logger }: SweeperOptions): Stoppable {
-  /** Without an answer, as while Redis is full, every pool sweeps. */
-  const isOurTurn = async (): Promise<boolean> => {
-    const turnMs = Math.ceil(turnShare * everyMs);
-    await clearStuckLock(redis, sweepTurnKey, turnMs).catch(() => undefined);
-    const taken = redis.set(sweepTurnKey, process.pid, 'PX', turnMs, 'NX');
+  /** True also when Redis does not answer, as while it is out of memory: then every pool sweeps. */
+  const takeLock = async (): Promise<boolean> => {
+    const lockMs = Math.ceil(lockShare * everyMs);
+    await clearStuckLock(redis, sweepTurnKey, lockMs).catch(() => undefined);
+    const taken = redis.set(sweepTurnKey, process.pid, 'PX', lockMs, 'NX');
     return (await taken.catch(() => 'OK')) === 'OK';
   };
   const sweepInTurn = async (): Promise<void> => {
     try {
-      if (await isOurTurn()) await sweep();
+      if (await takeLock()) await sweep();
     } catch (error) {
-      logger.warn({ error: messageOf(error) }, 'leases could not be swept');
+      logger.warn({ error: messageOf(error) }, 'sweep failed; retrying');
     }
   };
-  let underWay: Promise<void> | undefined;
+  let inFlight: Promise<void> | undefined;
   const begin = () => {
-    underWay ??= sweepInTurn().finally(() => {
-      underWay = undefined;
+    inFlight ??= sweepInTurn().finally(() => {
+      inFlight = undefined;
     });
   };
   begin();
@@ -51,8 +50,8 @@ export function startSweeper({ redis, everyMs, sweep, logger }: SweeperOptions):
     name: 'sweeper',
     stop: async () => {
       clearInterval(timer);
-      // A sweep may be broken off anywhere.
-      await withTimeout(maxStopMs, underWay ?? Promise.resolve()).catch(() => undefined);
+      // A sweep may be interrupted anywhere.
+      await withTimeout(maxStopMs, inFlight ?? Promise.resolve()).catch(() => undefined);
     },
   };
 }

@@ -2,7 +2,6 @@ import type { Logger } from '../../shared/process/logger.js';
 import type { ActiveCounters } from '../../shared/quota/leases.js';
 import type { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
 
-/** What adding up needs. */
 export interface RollUpDeps {
   readonly activeCounters: Pick<ActiveCounters, 'list'>;
   readonly ledger: Pick<UsageLedger, 'advanceRollup'>;
@@ -10,14 +9,14 @@ export interface RollUpDeps {
 }
 
 /**
- * Adds up the older calls of the counters that are in use, so that to restore one only the younger are read. One that fails
- * is passed over: it is tried again the next time.
- * @throws what Redis fails with when the list of counters cannot be read
+ * Rolls up the older calls of all active counters, so that only the newer ones are read when a counter is restored. A
+ * counter that fails does not stop the others; the next run retries it.
+ * @throws errors of Redis when the list of counters cannot be read
  */
 export async function rollUpUsage({ activeCounters, ledger, logger }: RollUpDeps): Promise<void> {
   for (const { counter } of await activeCounters.list()) {
     await ledger.advanceRollup(counter).catch((error: unknown) => {
-      logger.warn({ counter, error }, 'the older calls of a counter are not added up');
+      logger.warn({ counter, error }, 'usage roll-up failed; retrying');
     });
   }
 }

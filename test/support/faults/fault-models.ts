@@ -11,23 +11,22 @@ import {
   treeModel,
 } from '../models/sample-onnx.js';
 
-/* Models that pass every check of a bundle and harm the process that runs them. */
+/* Models that pass every check of a bundle and slow down, hang or crash the process that runs them. */
 
-const FLOAT = 1;
-const INT64 = 7;
-/** Rows and columns of the matrices that keep a slow model busy: one product takes some 40 ms, of the large ones 2.5 s. */
-const matrixSize = 1024;
-const largeMatrixSize = 4096;
-/** So many levels of a tree need more stack than a thread has. */
-const tooDeep = 30_000;
+const float32Type = 1;
+const int64Type = 7;
+/** Rows and columns of the matrices that a slow model multiplies. */
+const matrixSize = 1024; // one product takes some 40 ms
+const largeMatrixSize = 4096; // one product takes some 2.5 s
+const tooDeep = 30_000; // levels of a tree that need more stack than a thread has
 
-/** A model each of whose runs takes some 80 ms of a free core, however many rows it is given. */
+/** A model whose run takes some 80 ms of a free core, for any number of rows. */
 export const slowBundle = (): BundleFiles => packed(slowModel(2, matrixSize), 'Slow score');
 
-/** A model whose run does not end within minutes: ONNX holds the thread for as long. */
+/** A model whose run blocks the thread for minutes. */
 export const hangingBundle = (): BundleFiles => packed(slowModel(200, largeMatrixSize), 'Hanging score');
 
-/** A model that ends the process by a segmentation fault: ONNX walks down its one tree by recursion. */
+/** A model that ends the process with a segmentation fault: ONNX descends its one tree recursively. */
 export const crashingBundle = (): BundleFiles => packed(deepTree(), 'Crashing score');
 
 function packed(model: SampleModel, name: string): BundleFiles {
@@ -37,7 +36,7 @@ function packed(model: SampleModel, name: string): BundleFiles {
   return packSample(parts);
 }
 
-/** Multiplies matrices, made from the input so that nothing can be computed beforehand, before it gives an answer. */
+/** Multiplies matrices made from the input, so that ONNX cannot compute them when it loads the model. */
 function slowModel(products: number, size: number): SampleModel {
   const multiply = Array.from({ length: products }, (_, index) =>
     node('MatMul', [`m${index}`, 'm0'], `m${index + 1}`),
@@ -56,14 +55,14 @@ function slowModel(products: number, size: number): SampleModel {
         node('Mul', ['sums', 'last'], 'raw'),
         node('Sigmoid', ['raw'], 'probabilities'),
       ],
-      input: [tensorValue('input', FLOAT, [undefined, 6])],
-      output: [tensorValue('probabilities', FLOAT, [undefined, 1])],
+      input: [tensorValue('input', float32Type, [undefined, 6])],
+      output: [tensorValue('probabilities', float32Type, [undefined, 1])],
       initializer: [wholeNumbers('axes', [1]), wholeNumbers('shape', [size, size])],
     },
   };
 }
 
-/** One tree that goes down by one level a node: x0 <= -i ? a leaf : the next level. */
+/** One tree with one node per level: x0 <= -i ? a leaf : the next level. */
 function deepTree(): SampleModel {
   const model = treeModel(6);
   const all = Array.from({ length: 2 * tooDeep + 1 }, (_, index) => index);
@@ -121,6 +120,5 @@ const node = (
 ): SampleNode => ({ opType, input, output: [output], attribute });
 
 function wholeNumbers(name: string, values: number[]): SampleTensor {
-  const tensor = { name, dims: [values.length], dataType: INT64, int64Data: values };
-  return tensor;
+  return { name, dims: [values.length], dataType: int64Type, int64Data: values };
 }

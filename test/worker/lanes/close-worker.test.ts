@@ -21,7 +21,7 @@ describe('a BullMQ worker that is closed', () => {
     await rig.close();
   });
 
-  it('ends what it has in hand', async () => {
+  it('ends the job in flight', async () => {
     let ended = 0;
     rig.worker.on('completed', () => {
       ended += 1;
@@ -32,13 +32,13 @@ describe('a BullMQ worker that is closed', () => {
     expect(ended).to.equal(1);
   });
 
-  it('waits for nothing once Redis has gone, also when that is noticed only now', async () => {
+  it('does not wait for its job when the connection to Redis is lost meanwhile', async () => {
     const closing = closeWorker(rig.worker, rig.connection);
     rig.connection.disconnect(true);
     await closing;
   });
 
-  it('waits for nothing while Redis is away', async () => {
+  it('does not wait for its job while Redis is away', async () => {
     rig.connection.disconnect();
     await closeWorker(rig.worker, rig.connection);
   });

@@ -4,8 +4,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { modelStrikesKey, payloadKey, replyStreamKey } from '../../../shared/redis/keys.js';
-import { ChunkAbandoned } from '../../../worker/lanes/abandoned-chunk.js';
-import { endSuspension, suspend } from '../../../worker/pool/quarantine.js';
+import { ChunkAbandoned } from '../../../worker/lanes/handle-chunk.js';
 import { eventually } from '../../support/eventually.js';
 import { gateway, type LaneRig, laneRig } from '../../support/lane-rig.js';
 
@@ -14,7 +13,7 @@ describe('the chunk of a job', () => {
   let begun: string[];
   let scored: string[];
   let logged: string;
-  /** What a chunk is scored with, beside what is noted of it. */
+  /** Runs while a chunk is scored. */
   let work: (signal: AbortSignal) => Promise<unknown>;
 
   beforeEach(async () => {
@@ -61,21 +60,21 @@ describe('the chunk of a job', () => {
     ['under its own key', false],
   ] as const) {
     describe(`with its payload ${where}`, () => {
-      it('is scored, and is answered once', async () => {
+      it('is scored and answered once', async () => {
         await ended('one', { inJob });
         expect(scored).to.deep.equal(['one']);
         expect(await replies()).to.equal(1);
         expect(await rig.redis.exists(payloadKey('one'))).to.equal(0);
       });
 
-      it('is not scored when nobody waits for it', async () => {
+      it('is neither scored nor answered when no gateway awaits it', async () => {
         await ended('one', { inJob, isAwaited: false });
         expect(scored).to.deep.equal([]);
         expect(await replies()).to.equal(0);
       });
 
-      it('is not scored when its model is quarantined, and is answered', async () => {
-        await rig.redis.hset(modelStrikesKey, 'mdl:1', `2@${Date.now()}`);
+      it('is answered with model_unavailable, unscored, when its version is quarantined', async () => {
+        await rig.redis.hset(modelStrikesKey, 'mdl:1', `2@${Date.now()}@${Date.now() + 60_000}`);
         await ended('one', { inJob });
         expect(scored).to.deep.equal([]);
         const [[, [, reply]]] = (await rig.redis.xrange(replyStreamKey(gateway), '-', '+')) as [
@@ -86,19 +85,7 @@ describe('the chunk of a job', () => {
     });
   }
 
-  it('is put back while another worker may be stuck in its model, and is scored when that has come back', async () => {
-    await suspend(rig.redis, 'mdl:1', Date.now() + 60_000);
-    await rig.send('one');
-    await eventually(async () => expect(await rig.queue.getDelayedCount()).to.equal(1));
-    expect([scored, await replies()]).to.deep.equal([[], 0]);
-    const completed = once(rig.worker, 'completed');
-    await endSuspension(rig.redis, 'mdl:1');
-    await completed;
-    expect(scored).to.deep.equal(['one']);
-    expect(await replies()).to.equal(1);
-  });
-
-  it('is given up when nobody waits for it any more, and not answered', async () => {
+  it('is abandoned, and not answered, when its gateway no longer awaits it', async () => {
     let reason: unknown;
     work = async (signal) => {
       await rig.redis.del(payloadKey('one'));
@@ -112,31 +99,31 @@ describe('the chunk of a job', () => {
     expect(logged).not.to.include('could not be scored');
   });
 
-  it('is begun with in the write that asks whether somebody waits', async () => {
+  it('is begun with in the write that asks whether a gateway awaits it', async () => {
     const writes = await writesOf(rig.commands, () => ended('one'));
     expect(begun).to.deep.equal(['one']);
     expect(writes).to.deep.equal([['echo', 'get', 'hgetall']]);
   });
 
   it('is answered in the write that ends its job', async () => {
-    await ended('one'); // Redis knows BullMQ's scripts from now on
+    await ended('one'); // Redis has BullMQ's scripts cached from now on
     const writes = await writesOf(rig.connection, () => ended('another'));
     expect(writes).to.deep.include(['xadd', 'pexpire', 'del', 'evalsha']);
     expect(writes.flat().filter((command) => command === 'xadd')).to.have.length(1);
   });
 
-  it('ends its job when Redis refuses the reply, and that is logged', async () => {
+  it('ends its job and logs a warning when Redis refuses the reply', async () => {
     await rig.redis.set(replyStreamKey(gateway), 'no stream');
     await ended('one');
     expect(scored).to.deep.equal(['one']);
-    await eventually(() => expect(logged).to.match(/a reply could not be sent/));
+    await eventually(() => expect(logged).to.match(/chunk reply failed/));
     await rig.redis.del(replyStreamKey(gateway));
     await ended('another');
     expect(await replies()).to.equal(1);
   });
 });
 
-/** What a connection writes during some work: the names of the commands of each write. */
+/** The names of the commands in each write of a connection while `work` runs. */
 async function writesOf({ stream }: Redis, work: () => Promise<void>): Promise<string[][]> {
   const writes: string[][] = [];
   const commandOf = (chunk: unknown): string => String(chunk).split('\r\n')[2] ?? '';

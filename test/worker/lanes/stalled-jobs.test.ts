@@ -1,9 +1,11 @@
 import { expect } from 'chai';
-import { keepLookingForStalled, lookForStalledMs } from '../../../worker/lanes/stalled-jobs.js';
+import { clearStuckStalledChecks } from '../../../worker/lanes/stalled-jobs.js';
 import { eventually } from '../../support/eventually.js';
-import { type LaneRig, laneRig, scoredBy } from '../../support/lane-rig.js';
+import { type LaneRig, laneRig, rigTimings, scoredBy } from '../../support/lane-rig.js';
 
-describe('the look for stalled jobs', () => {
+const { stalledCheckMs } = rigTimings;
+
+describe('the check for stalled jobs', () => {
   let rig: LaneRig;
 
   beforeEach(async () => {
@@ -11,13 +13,13 @@ describe('the look for stalled jobs', () => {
   });
   afterEach(() => rig.close());
 
-  it("goes on when Redis's clock is set back, and would keep a turn for as long", async () => {
-    const turn = rig.queue.toKey('stalled-check');
-    const nextTurn = () => eventually(async () => expect(await rig.redis.pttl(turn)).to.be.above(0), 5_000);
-    await nextTurn();
-    await rig.redis.set(turn, 'a worker', 'PX', 60 * 60 * 1_000);
-    await keepLookingForStalled(rig.redis);
-    await nextTurn();
-    expect(await rig.redis.pttl(turn)).to.be.at.most(lookForStalledMs);
+  it("goes on after Redis's clock was set back, which makes its lock last for an hour", async () => {
+    const lock = rig.queue.toKey('stalled-check');
+    const nextCheck = () => eventually(async () => expect(await rig.redis.pttl(lock)).to.be.above(0), 5_000);
+    await nextCheck();
+    await rig.redis.set(lock, 'a worker', 'PX', 60 * 60 * 1_000);
+    await clearStuckStalledChecks(rig.redis, stalledCheckMs);
+    await nextCheck();
+    expect(await rig.redis.pttl(lock)).to.be.at.most(stalledCheckMs);
   });
 });

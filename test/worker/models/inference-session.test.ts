@@ -4,10 +4,9 @@ import { InferenceSession } from '../../../worker/models/inference-session.js';
 import { packSample, sampleParts } from '../../support/models/sample-bundle.js';
 import { linearModel } from '../../support/models/sample-onnx.js';
 
-/** Of the sample bundle. */
-const width = 6;
+const width = 6; // of the sample bundle
 
-/** What a model gives that adds up to a number, without a sigmoid, for a row of ones and for one of NaN. */
+/** The raw probabilities of a model that adds up to `sum`, without a sigmoid, for a row of ones and one of NaN. */
 async function rawOf(sum: number): Promise<Float64Array> {
   const parts = sampleParts();
   const model = linearModel(new Array<number>(width).fill(0), sum);
@@ -27,7 +26,7 @@ describe('a raw probability', () => {
     [-1e-7, 0],
     [0.25, 0.25],
   ] as const)
-    it(`that adds up to ${sum} in float32 is ${probability}, and NaN stays NaN`, async () => {
+    it(`is ${probability} when a model adds up to ${sum} in float32, and NaN stays NaN`, async () => {
       expect([...(await rawOf(sum))]).to.deep.equal([probability, Number.NaN]);
     });
 });

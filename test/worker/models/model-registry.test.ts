@@ -4,19 +4,22 @@ import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { type LoadedModel, ModelUnavailable } from '../../../worker/models/loaded-model.js';
 import { ModelRegistry } from '../../../worker/models/model-registry.js';
+import { eventually } from '../../support/eventually.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 
 const megabyte = 1_000_000;
 const version = '1.0.0';
 const modelIds = (count: number) => Array.from({ length: count }, (_, index) => `mdl_${index}`);
 
-describe('the models that a worker keeps', () => {
+describe('the model registry of a worker', () => {
   const { manifest, onnx } = checkBundle(sampleBundle());
   let loaded: string[];
   let isStored: (modelId: string) => boolean;
+  let manifestsRead: number;
 
   beforeEach(() => {
     loaded = [];
+    manifestsRead = 0;
     isStored = () => true;
   });
 
@@ -27,14 +30,17 @@ describe('the models that a worker keeps', () => {
           loaded.push(modelId);
           return isStored(modelId) ? { manifest, onnx } : undefined;
         },
-        loadManifest: async () => manifest,
+        loadManifest: async (modelId) => {
+          manifestsRead += 1;
+          return isStored(modelId) ? manifest : undefined;
+        },
       },
       capacity,
     );
 
   const run = (model: LoadedModel) => model.session.run(new Float32Array(model.manifest.width), 1);
 
-  it('are loaded when they are first used, once for all who ask at the same time', async () => {
+  it('loads a version when it is first used, once for all concurrent users', async () => {
     const registry = registryOf(3);
     await Promise.all(['a', 'a', 'b', 'a'].map((modelId) => registry.use(modelId, version, run)));
     await registry.use('a', version, run);
@@ -42,7 +48,7 @@ describe('the models that a worker keeps', () => {
     await registry.close();
   });
 
-  it('are those used last, and no more than there is room for, also of two hundred', async () => {
+  it('keeps the fifty versions used last out of two hundred', async () => {
     const registry = registryOf(50);
     for (const modelId of modelIds(200)) {
       await registry.use(modelId, version, run);
@@ -52,13 +58,13 @@ describe('the models that a worker keeps', () => {
     expect(loaded).to.have.length(200);
     await registry.use('mdl_0', version, run);
     await registry.use('mdl_199', version, run);
-    expect(loaded, 'those used last are still there').to.have.length(200);
+    expect(loaded, 'recently used versions are kept').to.have.length(200);
     await registry.use('mdl_1', version, run);
-    expect(loaded, 'one used long ago is not').to.have.length(201);
+    expect(loaded, 'a version used long ago is loaded again').to.have.length(201);
     await registry.close();
   });
 
-  it('are let go of only when nobody uses them any more', async () => {
+  it('keeps an evicted version runnable until its user is done', async () => {
     const registry = registryOf(1);
     await registry.use('a', version, async (model) => {
       await registry.use('b', version, run);
@@ -70,7 +76,7 @@ describe('the models that a worker keeps', () => {
     await registry.close();
   });
 
-  it('are asked for again when they could not be loaded', async () => {
+  it('loads a version again after a failed load', async () => {
     const registry = registryOf(2);
     isStored = () => false;
     const refused = await registry.use('a', version, run).catch((error: unknown) => error);
@@ -81,7 +87,41 @@ describe('the models that a worker keeps', () => {
     await registry.close();
   });
 
-  it('give back the memory of those that are let go of, again and again', async function () {
+  it('releases an evicted version only when all its users are done', async () => {
+    const registry = registryOf(1);
+    let released = 0;
+    const countReleases = ({ session }: LoadedModel) => {
+      const release = session.release.bind(session);
+      session.release = async () => {
+        released += 1;
+        await release();
+      };
+    };
+    await registry.use('a', version, async (model) => {
+      countReleases(model);
+      await registry.use('a', version, async () => {
+        await registry.use('b', version, run);
+      });
+      expect(released).to.equal(0);
+    });
+    await eventually(() => expect(released).to.equal(1));
+    await registry.close();
+    expect(released).to.equal(1);
+  });
+
+  it('reads the fields of a version once for all concurrent users, and again only if it was not stored', async () => {
+    const registry = registryOf(2);
+    isStored = () => false;
+    expect(await registry.fieldsOf('a', version)).to.equal(undefined);
+    isStored = () => true;
+    const fields = await Promise.all([registry.fieldsOf('a', version), registry.fieldsOf('a', version)]);
+    expect(fields[0]?.slotNames).to.include('company_size');
+    expect(fields[1]).to.equal(fields[0]);
+    expect(await registry.fieldsOf('a', version)).to.equal(fields[0]);
+    expect(manifestsRead).to.equal(2);
+  });
+
+  it('frees the memory of evicted versions: 800 loads cost less than 30 MB', async function () {
     this.timeout(120_000);
     const large = checkBundle(await readBundle(projectFile('scripts/demo/bundle')));
     const source = { loadBundle: async () => large, loadManifest: async () => large.manifest };

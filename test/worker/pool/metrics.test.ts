@@ -5,10 +5,10 @@ import { freePort } from '../../../scripts/servers/server-process.js';
 import { observePool } from '../../../worker/pool/metrics.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
-/** What ioredis tells those who use a connection; a use that has ended listens to none of it. */
+/** The events of a connection; a user that has ended listens to none of them. */
 const eventNames = ['error', 'close', 'end', 'ready'] as const;
 
-describe('metrics of a pool', () => {
+describe('the metrics of a pool', () => {
   let redis: Redis;
 
   before(async () => {
@@ -19,7 +19,7 @@ describe('metrics of a pool', () => {
 
   const listeners = () => eventNames.map((name) => `${name}: ${redis.listenerCount(name)}`);
 
-  it('let go of the connection when they are stopped, and leave it open', async () => {
+  it('remove their listeners from the connection when they are stopped, and leave it open', async () => {
     const before = listeners();
     const registry = new Registry();
     const pool = { readyCount: 1, deathCount: 0, unreadableCount: 0 };

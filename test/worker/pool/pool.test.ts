@@ -16,18 +16,18 @@ describe('a pool', () => {
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  /** Runs a pool of one worker that cannot start, until that has died; `after` is the rest of the program. */
-  async function run(after: string, settings: Readonly<Record<string, string>> = {}) {
+  /** Runs a program with a pool of one worker that cannot start; `rest` is the rest of the program. */
+  async function run(rest: string, settings: Readonly<Record<string, string>> = {}) {
     const program = `
       import { setTimeout as pause } from 'node:timers/promises';
       import { createLogger } from ${moduleOf('shared/process/logger.js')};
-      import { WorkerPool } from ${moduleOf('worker/pool/pool.js')};
+      import { poolTimings, WorkerPool } from ${moduleOf('worker/pool/pool.js')};
       const blamed = [];
-      const onDeathOf = (modelKey) => blamed.push(modelKey);
+      const onModelDeath = (modelKey) => blamed.push(modelKey);
       const logger = createLogger('error', 'pool');
-      const pool = new WorkerPool({ workers: 1, logger, onDeathOf, onSuspicion: () => undefined });
+      const pool = new WorkerPool({ workers: 1, timings: poolTimings, logger, onModelDeath });
       void pool.start();
-      ${after}`;
+      ${rest}`;
     const environment = {
       REDIS_URL: '',
       MONGODB_URL: '',
@@ -51,16 +51,16 @@ describe('a pool', () => {
       .and.include('a worker died and is replaced');
   });
 
-  it('leaves nothing behind when it is killed', async () => {
+  it('leaves no files behind when it is killed', async () => {
     const ended = await run(`${untilDeath} process.kill(process.pid, 'SIGKILL');`);
     expect(ended.exitCode).to.equal(undefined);
     expect(await readdir(directory)).to.deep.equal(['run-pool.mjs']);
   });
 
-  it('waits where there is no place for what workers note, and says so', async () => {
+  it('logs why it cannot create a crash note, and can still be stopped', async () => {
     const TMPDIR = join(directory, 'missing');
     const ended = await run('await pool.stop(); process.exit();', { TMPDIR });
     expect(ended.exitCode).to.equal(0);
-    expect(ended.output).to.include('no place in TMPDIR').and.include('ENOENT');
+    expect(ended.output).to.include('cannot create crash note in TMPDIR').and.include('ENOENT');
   });
 });

@@ -1,17 +1,11 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { modelStrikesKey } from '../../../shared/redis/keys.js';
-import {
-  endSuspension,
-  isQuarantined,
-  isSuspended,
-  quarantinedVersions,
-  strikeCommand,
-  suspend,
-} from '../../../worker/pool/quarantine.js';
+import { isQuarantined, quarantinedVersions, strikeCommand } from '../../../worker/pool/quarantine.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
-const hourMs = 60 * 60 * 1_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
 
 describe('the quarantine of a version', () => {
   let redis: Redis;
@@ -23,51 +17,58 @@ describe('the quarantine of a version', () => {
   });
   afterEach(() => redis.disconnect());
 
-  const strikes = () => redis.hgetall(modelStrikesKey);
-  const isRefusedAt = async (atMs: number) => isQuarantined(await strikes(), 'mdl:1', atMs);
+  const isRefusedAt = async (atMs: number, modelKey = 'mdl:1') =>
+    isQuarantined(await redis.hgetall(modelStrikesKey), modelKey, atMs);
+  /** The quarantine ends exactly then. */
+  const expectEndsAt = async (endMs: number) =>
+    expect([await isRefusedAt(endMs - 1), await isRefusedAt(endMs)]).to.deep.equal([true, false]);
 
-  it('begins with the second death within a minute, and is of that version alone', async () => {
+  it('begins with the second crash within a minute and lasts an hour, for that version alone', async () => {
     const strike = strikeCommand(redis);
-    expect(await strike('mdl:1', nowMs - 59_999)).to.equal(1);
+    expect(await strike('mdl:1', 'crash', nowMs - minuteMs + 1)).to.equal(1);
     expect(await isRefusedAt(nowMs)).to.equal(false);
-    expect(await strike('mdl:2', nowMs)).to.equal(1);
-    expect(await strike('mdl:1', nowMs)).to.equal(2);
+    expect(await strike('mdl:2', 'crash', nowMs)).to.equal(1);
+    expect(await strike('mdl:1', 'crash', nowMs)).to.equal(2);
     expect(await isRefusedAt(nowMs)).to.equal(true);
+    await expectEndsAt(nowMs + hourMs);
     expect(await quarantinedVersions(redis)).to.deep.equal(['mdl:1']);
-    expect(isQuarantined(await strikes(), 'mdl:2', nowMs)).to.equal(false);
+    expect(await isRefusedAt(nowMs, 'mdl:2')).to.equal(false);
   });
 
-  it('does not begin with deaths that are a minute apart', async () => {
+  it('does not begin with crashes that are a minute apart', async () => {
     const strike = strikeCommand(redis);
-    for (const ageMs of [120_000, 60_000, 0]) expect(await strike('mdl:1', nowMs - ageMs)).to.equal(1);
+    for (const ageMs of [2 * minuteMs, minuteMs, 0])
+      expect(await strike('mdl:1', 'crash', nowMs - ageMs)).to.equal(1);
     expect(await isRefusedAt(nowMs)).to.equal(false);
   });
 
-  it('ends an hour after the last death, whatever is said of other versions meanwhile', async () => {
+  it('lasts a minute after the first hang and an hour after the next one within an hour', async () => {
     const strike = strikeCommand(redis);
-    await strike('mdl:1', nowMs);
-    await strike('mdl:1', nowMs);
-    await strike('mdl:2', nowMs + hourMs / 2);
-    await suspend(redis, 'mdl:3', nowMs + hourMs);
-    expect(await isRefusedAt(nowMs + hourMs - 1)).to.equal(true);
-    expect(await isRefusedAt(nowMs + hourMs)).to.equal(false);
-    expect(await strike('mdl:1', nowMs + hourMs), 'it begins anew').to.equal(1);
+    expect(await strike('mdl:1', 'hang', nowMs)).to.equal(1);
+    await expectEndsAt(nowMs + minuteMs);
+    const laterMs = nowMs + hourMs - 1;
+    expect(await strike('mdl:1', 'hang', laterMs)).to.equal(2);
+    await expectEndsAt(laterMs + hourMs);
   });
 
-  it('leaves nothing in Redis an hour after the last death', async () => {
-    await strikeCommand(redis)('mdl:1', nowMs);
+  it('lasts a minute again when the hangs are an hour apart', async () => {
+    const strike = strikeCommand(redis);
+    await strike('mdl:1', 'hang', nowMs);
+    expect(await strike('mdl:1', 'hang', nowMs + hourMs)).to.equal(1);
+    await expectEndsAt(nowMs + hourMs + minuteMs);
+  });
+
+  it('ends after its hour although other versions get strikes meanwhile, and counts from one again', async () => {
+    const strike = strikeCommand(redis);
+    await strike('mdl:1', 'crash', nowMs);
+    await strike('mdl:1', 'crash', nowMs);
+    await strike('mdl:2', 'crash', nowMs + hourMs / 2);
+    await expectEndsAt(nowMs + hourMs);
+    expect(await strike('mdl:1', 'crash', nowMs + hourMs)).to.equal(1);
+  });
+
+  it('leaves nothing in Redis an hour after the last strike', async () => {
+    await strikeCommand(redis)('mdl:1', 'crash', nowMs);
     expect(await redis.pttl(modelStrikesKey)).to.be.within(hourMs - 10_000, hourMs);
-  });
-
-  it('is not begun by a suspicion, which ends when the worker has come back or with its time', async () => {
-    await suspend(redis, 'mdl:1', nowMs + 8_000);
-    const told = await strikes();
-    expect(
-      [nowMs, nowMs + 7_999, nowMs + 8_000].map((atMs) => isSuspended(told, 'mdl:1', atMs)),
-    ).to.deep.equal([true, true, false]);
-    expect(isSuspended(told, 'mdl:2', nowMs)).to.equal(false);
-    expect(await isRefusedAt(nowMs)).to.equal(false);
-    await endSuspension(redis, 'mdl:1');
-    expect(isSuspended(await strikes(), 'mdl:1', nowMs)).to.equal(false);
   });
 });

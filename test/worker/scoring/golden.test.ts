@@ -40,7 +40,7 @@ function provesGolden(bundle: GoldenBundle): void {
     expect(records.some((golden) => golden.dirty)).to.equal(true);
   });
 
-  it('gives every input row bit for bit as float32, through the wire', () => {
+  it('gives every input row bit for bit as float32 after a round trip through JSON', () => {
     const rows = inputRows(bundle);
     for (const [index, golden] of records.entries()) {
       const row = rows.subarray(index * manifest.width, (index + 1) * manifest.width);
@@ -49,14 +49,14 @@ function provesGolden(bundle: GoldenBundle): void {
     }
   });
 
-  it('gives every score and likelihood from the golden raw', () => {
+  it('gives every score and likelihood for the golden raw', () => {
     expectAnswers(
       bundle,
       records.map((golden) => golden.raw),
     );
   });
 
-  it('gives every raw, score and likelihood through ONNX', async () => {
+  it('gives every raw, score and likelihood with ONNX', async () => {
     const raws = await inferRaws(bundle);
     for (const [index, golden] of records.entries()) expect(raws[index]).to.be.closeTo(golden.raw, 1e-6);
     expectAnswers(bundle, raws);

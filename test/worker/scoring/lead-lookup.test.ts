@@ -14,15 +14,15 @@ const chunk = {
 } as unknown as ChunkPayload;
 
 interface World {
-  /** What Redis says under each model of L-1 and L-2; it does not answer when left out. */
+  /** The scores of L-1 and L-2 in Redis, under each model; Redis does not answer when left out. */
   readonly noted?: readonly LatestUnderModel[];
-  /** What MongoDB says, by model. */
+  /** The predictions in MongoDB, by model. */
   readonly latest?: Readonly<Record<string, readonly LatestPrediction[]>>;
   readonly stored?: Readonly<Record<string, StoredRecord>>;
   readonly keptFromId?: string;
 }
 
-/** Looks the leads of the chunk up, with all of their fields. */
+/** Looks the leads of the chunk up, with all their fields. */
 async function lookedUp({ noted, latest = {}, stored = {}, keptFromId = '' }: World) {
   const asked: string[] = [];
   const filled: string[] = [];
@@ -62,12 +62,12 @@ async function lookedUp({ noted, latest = {}, stored = {}, keptFromId = '' }: Wo
 
 const noted = (modelId: string, scores: LatestUnderModel['scores']): LatestUnderModel => ({
   modelId,
-  epoch: `generation of ${modelId}`,
+  epoch: `epoch of ${modelId}`,
   scores,
 });
 
-describe('what is known of the leads of a chunk', () => {
-  it('is what Redis says, and MongoDB is asked only of what that does not know', async () => {
+describe('the lookup of the leads of a chunk', () => {
+  it('asks MongoDB only for the scores that Redis does not have', async () => {
     const { byCrmId, epoch, asked, filled } = await lookedUp({
       noted: [
         noted('own', [{ id: 'call-3.0000', score: 70 }, undefined]),
@@ -77,12 +77,12 @@ describe('what is known of the leads of a chunk', () => {
     });
     expect(asked).to.deep.equal(['own: L-2']);
     expect(filled).to.deep.equal(['own']);
-    expect(epoch).to.equal('generation of own');
+    expect(epoch).to.equal('epoch of own');
     expect(byCrmId.get('L-1')).to.deep.include({ previousScore: 70, latestId: 'call-3.0000' });
     expect(byCrmId.get('L-2')).to.deep.include({ previousScore: 20, latestId: 'call-2.0000' });
   });
 
-  it('is what MongoDB says where Redis does not answer, and is then not noted', async () => {
+  it('asks MongoDB when Redis does not answer, and does not fill Redis then', async () => {
     const { byCrmId, epoch, filled } = await lookedUp({
       latest: { other: [{ crmId: 'L-1', id: 'call-1.0000', score: 10 }] },
     });
@@ -91,7 +91,7 @@ describe('what is known of the leads of a chunk', () => {
     expect([epoch, filled]).to.deep.equal(['', []]);
   });
 
-  it('has the fields of the newest prediction, by slot where this version made it, else by the names of the one that did', async () => {
+  it('returns the fields of the latest prediction, by slot for the same version and by name for another', async () => {
     const latest = (id: string) => ({ id, score: 50 });
     const { byCrmId } = await lookedUp({
       noted: [
@@ -118,7 +118,7 @@ describe('what is known of the leads of a chunk', () => {
     expect(own.byCrmId.get('L-1')?.stored?.read()).to.deep.equal({ slots: ['z', 7] });
   });
 
-  it('is nothing of predictions that are too old to be kept', async () => {
+  it('ignores predictions past retention', async () => {
     const { byCrmId } = await lookedUp({
       noted: [
         noted('own', [

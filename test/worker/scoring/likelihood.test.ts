@@ -6,8 +6,8 @@ import { compileLikelihood } from '../../../worker/scoring/likelihood.js';
 const likelihoods = (calibration: Calibration, raws: readonly number[]) =>
   raws.map(compileLikelihood({ calibration }));
 
-describe('compileLikelihood', () => {
-  it('rounds the raw probability to ten-thousandths, half up, and keeps it within 0 and 1', () => {
+describe('the conversion likelihood', () => {
+  it('is the raw probability in ten-thousandths, half up, within 0 and 1', () => {
     const raws = [0, 0.00005, 0.123449, 0.5, 0.99996, 1, 1.0000001, -1e-9];
     expect(likelihoods({ kind: 'identity' }, raws)).to.deep.equal([
       0, 1, 1234, 5000, 10_000, 10_000, 10_000, 0,
@@ -32,7 +32,7 @@ describe('compileLikelihood', () => {
     ]);
   });
 
-  it('never falls when raw rises under any calibration that does not', () => {
+  it('never falls when raw rises, under any calibration that never falls', () => {
     const ascending = fc
       .array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 4, maxLength: 4 })
       .map((values) => values.sort((left, right) => left - right));
@@ -57,7 +57,7 @@ describe('compileLikelihood', () => {
     );
   });
 
-  it('gives NaN for NaN', () => {
+  it('is NaN for NaN', () => {
     const kinds: readonly Calibration[] = [
       { kind: 'identity' },
       { kind: 'platt', a: 1, b: 0 },

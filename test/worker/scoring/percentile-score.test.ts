@@ -17,7 +17,7 @@ const raw = fc.oneof(
   fc.double({ min: 0, max: 1, noNaN: true }),
 );
 
-/** The definition read aloud: a scan instead of a search, ranks averaged one by one. */
+/** The definition, word for word: a scan instead of a search, ranks averaged one by one. */
 function naiveScore(ascending: readonly number[], value: number): number {
   const equal = [...ascending.keys()].filter((index) => ascending[index] === value);
   if (equal.length > 0) return Math.round(equal.reduce((sum, index) => sum + index, 0) / equal.length);
@@ -28,28 +28,28 @@ function naiveScore(ascending: readonly number[], value: number): number {
   return Math.round(above - 1 + (value - left) / (right - left));
 }
 
-describe('compilePercentileScore', () => {
+describe('the percentile score', () => {
   const percentiles = Array.from({ length: 101 }, (_, index) => index / 100);
 
-  it('gives the percentile, between quantiles by interpolation, half up', () => {
+  it('is interpolated between quantiles, and rounded half up', () => {
     const score = compilePercentileScore(Array.from({ length: 101 }, (_, index) => index));
     expect([0, 1, 57, 100].map(score)).to.deep.equal([0, 1, 57, 100]);
     expect([0.49, 0.5, 56.5, 57.5, 98.499].map(score)).to.deep.equal([0, 1, 57, 58, 98]);
   });
 
-  it('gives 0 below the first quantile and 100 above the last', () => {
+  it('is 0 below the first quantile and 100 above the last', () => {
     const score = compilePercentileScore(percentiles.map((quantile) => 0.2 + quantile / 2));
     expect([0, 0.19, 0.71, 1].map(score)).to.deep.equal([0, 0, 100, 100]);
   });
 
-  it('gives the middle of a run of equal quantiles, also at the ends', () => {
+  it('is the middle of a run of equal quantiles, also at the ends', () => {
     const run = percentiles.map((_, index) => (index <= 40 ? 0.1 : index >= 91 ? 0.9 : 0.1 + index / 200));
     const score = compilePercentileScore(run);
     expect([0.1, 0.9, 0.09, 0.91].map(score)).to.deep.equal([20, 96, 0, 100]);
     expect(compilePercentileScore(percentiles.map(() => 0.5))(0.5)).to.equal(50);
   });
 
-  it('agrees with the definition', () => {
+  it('agrees with a scan that averages ranks', () => {
     fc.assert(
       fc.property(quantiles, raw, (ascending, value) => {
         expect(compilePercentileScore(ascending)(value)).to.equal(naiveScore(ascending, value));
@@ -70,7 +70,7 @@ describe('compilePercentileScore', () => {
     );
   });
 
-  it('gives NaN for NaN and refuses another number of quantiles', () => {
+  it('is NaN for NaN, and refuses another number of quantiles than 101', () => {
     expect(compilePercentileScore(percentiles)(Number.NaN)).to.be.NaN;
     expect(() => compilePercentileScore([0, 1])).to.throw(RangeError, /101/);
   });

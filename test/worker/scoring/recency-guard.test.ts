@@ -3,7 +3,7 @@ import type { Feature, Recency } from '../../../shared/bundle/manifest/manifest.
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import { compileRecencyGuard } from '../../../worker/scoring/recency-guard.js';
 
-const NOW = Date.parse('2026-03-02T12:00:00Z');
+const nowMs = Date.parse('2026-03-02T12:00:00Z');
 const age: Feature = { type: 'number', field: 'age', label: 'Age', columns: [0] };
 const field = 'Last Activity Date';
 
@@ -14,17 +14,17 @@ function warning(value: unknown, recency: Partial<Recency> = {}, features: reado
     missing_tokens: ['1990-01-01'],
   };
   const fields = compileKnownFields(manifest);
-  return compileRecencyGuard(manifest, fields)(fields.pack({ age: 1, last_activity_date: value }), NOW);
+  return compileRecencyGuard(manifest, fields)(fields.pack({ age: 1, last_activity_date: value }), nowMs);
 }
 
-describe('compileRecencyGuard', () => {
-  it('warns of a record older than the model was trained on', () => {
+describe('the recency guard', () => {
+  it('warns of a record older than those the model was trained on', () => {
     expect(warning('2025-01-14')).to.equal(
       'Last Activity Date is 412 days old; this model was trained on records at most 365 days old',
     );
   });
 
-  it('counts to the instant and never names an age within the limit', () => {
+  it('compares to the second, and never names an age within the limit', () => {
     expect(warning('2025-03-02T12:00:00Z')).to.equal(undefined);
     expect(warning('2025-03-02T11:59:59Z')).to.match(/is 366 days old/);
     expect(warning('2026-03-01T00:00:00Z', { max_age_days: 1 })).to.match(
@@ -32,7 +32,7 @@ describe('compileRecencyGuard', () => {
     );
   });
 
-  it('warns of the future beyond a tolerance, of one day unless told', () => {
+  it('warns of a date in the future beyond its tolerance, which defaults to one day', () => {
     expect(warning('2026-03-03T12:00:00Z')).to.equal(undefined);
     expect(warning('2026-03-05T13:00:00Z')).to.equal(
       'Last Activity Date is 3 days in the future; this model expects at most 1 day',
@@ -55,21 +55,21 @@ describe('compileRecencyGuard', () => {
     [['2001-01-01']],
     '2025-02-30',
   ])
-    it(`says nothing of ${JSON.stringify(value)}`, () => expect(warning(value)).to.equal(undefined));
+    it(`does not warn of ${JSON.stringify(value)}`, () => expect(warning(value)).to.equal(undefined));
 
   it('reads Unix time and one-element arrays', () => {
     expect(warning([1_700_000_000])).to.match(/is 838 days old/);
   });
 
-  it('reads slashes as the date feature of the field does', () => {
+  it("reads dates with slashes in the order of the field's date feature", () => {
     const date: Feature = { type: 'date', field, label: 'Seen', columns: [1], date_order: 'dmy' };
     expect(warning('14/01/2025')).to.equal(undefined);
     expect(warning('14/01/2025', {}, [age, date])).to.match(/is 412 days old/);
   });
 
-  it('says nothing for a model without a guard', () => {
+  it('does not warn for a model without a recency rule', () => {
     const fields = compileKnownFields({ features: [age] });
-    expect(compileRecencyGuard({ features: [age] }, fields)(fields.pack({ age: 1 }), NOW)).to.equal(
+    expect(compileRecencyGuard({ features: [age] }, fields)(fields.pack({ age: 1 }), nowMs)).to.equal(
       undefined,
     );
   });

@@ -4,10 +4,10 @@ import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
 import type { Cell } from '../../../shared/messages/cells.js';
 import type { ChunkPart, ChunkPayload } from '../../../shared/messages/score-job.js';
 import { ModelRegistry } from '../../../worker/models/model-registry.js';
-import { beginChunk, type ScoringParts } from '../../../worker/scoring/score-chunk.js';
+import { beginChunk, type ScoringDeps } from '../../../worker/scoring/score-chunk.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 
-/** Neither says what a missing value counts as: a linear model then knows no probability. */
+/** Neither has a rule for missing values: a linear model then returns NaN. */
 const features: readonly Feature[] = [
   { field: 'company_size', label: 'Company size', type: 'number', columns: [0] },
   { field: 'visits', label: 'Visits', type: 'number', columns: [1] },
@@ -32,10 +32,10 @@ describe('scoring a chunk', () => {
   const score = (parts: readonly ChunkPart[]) => {
     const head = { chunk: 'chunk', gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
     const chunk: ChunkPayload = { ...head, otherModels: [], parts };
-    return beginChunk(chunk, { registry } as unknown as ScoringParts)();
+    return beginChunk(chunk, { registry } as unknown as ScoringDeps)();
   };
 
-  it('refuses a record of which the model computes no probability, by its place in the call, and no other call', async () => {
+  it('refuses only the call with a record for which the model returns NaN, and names its index in the call', async () => {
     const { parts } = await score([
       part(0, [
         [120, 1],
@@ -55,7 +55,7 @@ describe('scoring a chunk', () => {
     );
   });
 
-  it('names records that cannot be read by their place in the call, five of them, and counts all', async () => {
+  it('names five unreadable records by their index in the call, and counts all of them', async () => {
     const nested: Cell = {};
     const rows: readonly (readonly Cell[])[] = [[1, 1], ...Array.from({ length: 7 }, () => [nested, 1])];
     const { parts } = await score([part(500, rows), part(0, [[5, 0]])]);

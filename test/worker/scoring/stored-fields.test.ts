@@ -11,7 +11,7 @@ const features: readonly Feature[] = [
 ];
 const mebibyte = 1024 * 1024;
 
-/** A lead of which tags of so many characters are stored, and how often they were read. */
+/** A lead with stored tags of so many characters, which counts how often they are read. */
 function leadWith(length: number): StoredLead & { readonly reads: () => number } {
   const tags = Array.from({ length: Math.ceil(length / 10) }, () => 'x'.repeat(7));
   const text = JSON.stringify([5, tags]);
@@ -23,63 +23,63 @@ function leadWith(length: number): StoredLead & { readonly reads: () => number }
   return { length: text.length, read, reads: () => reads };
 }
 
-describe('FillIn', () => {
+describe('the fill-in of stored fields', () => {
   const newFillIn = () => new FillIn(compileKnownFields({ features }));
-  const asked = (): Cell[] => [undefined, undefined];
+  const empty = (): Cell[] => [undefined, undefined];
 
-  it('gives the text of a record that something was filled into', () => {
+  it('returns the cells of a record that lacked a stored field, as JSON', () => {
     const fillIn = newFillIn();
     expect(fillIn.fill([7, null], leadWith(20))).to.deep.equal({ text: '[7,["xxxxxxx","xxxxxxx"]]' });
     expect(fillIn.fill([7, 'a'], leadWith(20))).to.deep.equal({});
   });
 
-  it('refuses what goes beyond 4 MiB in a chunk, and says what it would have been', () => {
+  it('refuses records beyond 4 MiB of stored values, and names the longest field', () => {
     const fillIn = newFillIn();
     const lead = leadWith(mebibyte);
-    const outcomes = Array.from({ length: 250 }, () => fillIn.fill(asked(), lead));
+    const outcomes = Array.from({ length: 250 }, () => fillIn.fill(empty(), lead));
     expect(outcomes.filter(({ text }) => text !== undefined)).to.have.length(3);
     expect(outcomes[3]?.problem).to.deep.equal({
       field: 'tags',
       expected: 'the field to be sent, or fewer records at once',
-      came: 'nothing: the stored fields to be filled in are more than 4 MiB together',
+      came: 'nothing: the stored values of these records exceed 4 MiB together',
     });
     expect(outcomes.slice(3).every(({ problem }) => problem !== undefined)).to.equal(true);
   });
 
-  it('does not look at what is stored once five are refused', () => {
+  it('does not read stored fields once five records are refused', () => {
     const fillIn = newFillIn();
     const leads = Array.from({ length: 250 }, () => leadWith(50_000));
-    for (let round = 0; round < 3; round += 1) for (const lead of leads) fillIn.fill(asked(), lead);
+    for (let round = 0; round < 3; round += 1) for (const lead of leads) fillIn.fill(empty(), lead);
     const reads = leads.reduce((sum, lead) => sum + lead.reads(), 0);
     expect(reads).to.be.within(5, 4 * 20 + 10);
   });
 
-  it('counts only what is filled in', () => {
+  it('counts only the fields that a record lacks', () => {
     const fillIn = newFillIn();
     const lead = leadWith(mebibyte);
     for (let record = 0; record < 250; record += 1)
       expect(fillIn.fill([undefined, 'a'], lead)).to.deep.equal({ text: '[5,"a"]' });
   });
 
-  it('refuses a lead of which too much is stored to be read', () => {
+  it('refuses a lead whose stored fields are too long to be read', () => {
     const fillIn = newFillIn();
     const unread: StoredLead = { length: Number.POSITIVE_INFINITY, read: () => undefined };
     const problem = {
       field: '',
       expected: 'all fields to be sent, or fewer records at once',
-      came: 'not all: more is stored of this lead than is read for so many',
+      came: 'some: the stored values of this lead are too long to be read for so many records',
     };
-    expect(fillIn.fill(asked(), unread)).to.deep.equal({ problem });
-    expect(fillIn.fill(asked(), leadWith(15_000))).to.have.all.keys('text');
+    expect(fillIn.fill(empty(), unread)).to.deep.equal({ problem });
+    expect(fillIn.fill(empty(), leadWith(15_000))).to.have.all.keys('text');
   });
 
-  it('fills in a lead of which little is stored, whatever its neighbours are', () => {
+  it('fills in a lead with short stored fields even when others are refused', () => {
     const fillIn = newFillIn();
     const small = leadWith(15_000);
     const large = leadWith(5 * mebibyte);
     for (let record = 0; record < 125; record += 1) {
-      expect(fillIn.fill(asked(), large)).to.have.all.keys('problem');
-      expect(fillIn.fill(asked(), small)).to.have.all.keys('text');
+      expect(fillIn.fill(empty(), large)).to.have.all.keys('problem');
+      expect(fillIn.fill(empty(), small)).to.have.all.keys('text');
     }
   });
 });

@@ -8,6 +8,7 @@ import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
 const minuteMs = 60_000;
+const checkEveryMs = 200;
 const logger = createLogger('silent', 'test');
 
 describe('the schedules of a queue', () => {
@@ -27,11 +28,11 @@ describe('the schedules of a queue', () => {
   });
 
   const keep = async (name: string, every: number) => {
-    end = await ensureSchedules(queue, [{ name, when: { every } }], { redis, logger });
+    end = await ensureSchedules(queue, [{ name, when: { every } }], { redis, logger, checkEveryMs });
   };
   const everyOf = async (name: string) => (await queue.getJobScheduler(name))?.every;
 
-  it('are those of the release that started last, also where one was by a pattern', async () => {
+  it('have the interval of the release that started last, also after one with a cron pattern', async () => {
     await queue.upsertJobScheduler('often', { every: 2 * minuteMs });
     await keep('often', minuteMs);
     expect(await everyOf('often')).to.equal(minuteMs);
@@ -41,9 +42,9 @@ describe('the schedules of a queue', () => {
     expect(await everyOf('nightly')).to.equal(minuteMs);
   });
 
-  it('are put back when Redis has lost them', async () => {
+  it('are stored again after Redis has lost them', async () => {
     await keep('often', minuteMs);
     await redis.flushall();
-    await eventually(async () => expect(await everyOf('often')).to.equal(minuteMs), 15_000);
+    await eventually(async () => expect(await everyOf('often')).to.equal(minuteMs), 5_000);
   });
 });

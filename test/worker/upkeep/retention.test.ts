@@ -13,7 +13,7 @@ import {
 } from '../../../shared/store/calls/prediction-slice.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
-import { type RetentionOptions, removeOldPredictions } from '../../../worker/upkeep/retention.js';
+import { removeOldPredictions, retentionTimings } from '../../../worker/upkeep/retention.js';
 import { freeze } from '../../support/faults/stall.js';
 import { freshDatabases } from '../../support/service/servers.js';
 import { gradesIn, newIds } from '../grading/grade-at.js';
@@ -44,8 +44,15 @@ describe('retention', () => {
     await mongo.client.close();
   });
 
-  const remove = (options: Partial<RetentionOptions> = {}) =>
-    removeOldPredictions({ database: mongo.database, redis, nowMs, retentionDays, ...options });
+  const remove = ({
+    runMs = retentionTimings.runMs,
+    timeoutMs = retentionTimings.timeoutMs,
+    database = mongo.database,
+    signal = new AbortController().signal,
+  } = {}) => {
+    const timings = { ...retentionTimings, runMs, timeoutMs, pauseMs: 50 };
+    return removeOldPredictions({ database, redis, nowMs, retentionDays, timings, signal });
+  };
   const left = async () =>
     (
       await mongo.database
@@ -58,7 +65,7 @@ describe('retention', () => {
   const score = (crmId: string, atMs: number, arrivalMs = 0) =>
     world.call(atMs, [{ crmId, score: 90 }], arrivalMs);
 
-  it('removes predictions of days before the last ones to be kept, and no others', async () => {
+  it('removes the predictions of days past retention, and no others', async () => {
     await score('older', startOfDay(retentionDays) - 12 * minuteMs);
     await score('on the first kept day', startOfDay(retentionDays));
     await score(
@@ -76,7 +83,7 @@ describe('retention', () => {
     expect(await remove()).to.equal(0);
   });
 
-  it('removes what Redis knows of them, too', async () => {
+  it('removes their latest scores from Redis, too', async () => {
     const key = latestScoresKey('org', 'mdl_A');
     const kept = { '': 'run token', kept: `${firstKeptId(nowMs, retentionDays)}0.0000 90` };
     await redis.hset(key, { ...kept, older: `${firstKeptId(nowMs - 1, retentionDays + 1)}0.0000 90` });
@@ -90,21 +97,21 @@ describe('retention', () => {
     for (let call = 0; call < 11; call += 1) await world.call(startOfDay(90) + call, rows);
   };
 
-  it('removes as many as there are, some thousand at a time', async () => {
+  it('removes eleven thousand predictions in one run', async () => {
     await scoreElevenThousand();
     await score('new', nowMs);
     expect(await remove(), 'documents').to.equal(110);
     expect(await left()).to.deep.equal(['new']);
   });
 
-  it('goes on after a rest while there is more than it could remove without one', async () => {
+  it('goes on after a pause when there are more than one run removes', async () => {
     await scoreElevenThousand();
     await score('new', nowMs);
     expect(await remove({ runMs: 0 }), 'documents').to.equal(110);
     expect(await left()).to.deep.equal(['new']);
   });
 
-  it('ends early when it is told to, and goes on from there the next time', async () => {
+  it('ends early when its signal is aborted, and the next job removes the rest', async () => {
     await scoreElevenThousand();
     const stopping = new AbortController();
     const removal = remove({ runMs: 0, signal: stopping.signal });
@@ -113,19 +120,13 @@ describe('retention', () => {
     expect(await remove()).to.equal(60);
   });
 
-  it('gives up when MongoDB says nothing', async () => {
+  it('throws MongoSilent when MongoDB does not answer in time', async () => {
     const { directory, server } = await ownMongo();
     const own = await connectMongo(server.url, { name: 'test' });
     try {
       await freeze(server.pid);
-      const removal = removeOldPredictions({
-        database: own.database,
-        redis,
-        nowMs,
-        retentionDays,
-        timeoutMs: 300,
-      });
-      expect(await removal.catch((error: Error) => error.name)).to.equal('MongoTimeout');
+      const removal = remove({ database: own.database, timeoutMs: 300 });
+      expect(await removal.catch((error: Error) => error.name)).to.equal('MongoSilent');
     } finally {
       process.kill(server.pid, 'SIGCONT');
       await own.client.close();
@@ -134,7 +135,7 @@ describe('retention', () => {
     }
   });
 
-  it('leaves grades that go by the days that are kept, and reconcile', async () => {
+  it('leaves grades that count the kept days only, and reconcile', async () => {
     await score('removed', startOfDay(60));
     await score('half a day', startOfDay(retentionDays + 1) + dayMs - minuteMs);
     await score('kept', startOfDay(10));
@@ -148,7 +149,7 @@ describe('retention', () => {
   });
 });
 
-/** A MongoDB that may be frozen. */
+/** A MongoDB that a test may freeze. */
 async function ownMongo() {
   const directory = await mkdtemp(join(tmpdir(), 'leadscore-retention-'));
   return { directory, server: await startMongo({ directory }) };

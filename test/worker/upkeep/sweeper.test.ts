@@ -30,7 +30,7 @@ describe('the sweeper of a pool', () => {
   const expectSweeps = (sweptAtMs: readonly number[], count: number) =>
     eventually(() => expect(sweptAtMs).to.have.length.above(count - 1), 5_000);
 
-  it('takes turns with those of other pools', async () => {
+  it('takes turns with the sweepers of other pools', async () => {
     const sweptAtMs: number[] = [];
     const sweep = async () => {
       sweptAtMs.push(performance.now());
@@ -41,7 +41,7 @@ describe('the sweeper of a pool', () => {
     expect(sweptAtMs.length).to.be.at.most(1 + (performance.now() - beganMs) / (everyMs / 2));
   });
 
-  it('goes on when another stops, and after a sweep that failed', async () => {
+  it('goes on after another sweeper has stopped, and after a failed sweep', async () => {
     const first = start(async () => undefined);
     const sweptAtMs: number[] = [];
     start(async () => {
@@ -52,7 +52,7 @@ describe('the sweeper of a pool', () => {
     await expectSweeps(sweptAtMs, 3);
   });
 
-  it('sweeps also when Redis gives no turns', async () => {
+  it('sweeps also when Redis does not answer', async () => {
     const away = connectRedis({ url: 'redis://127.0.0.1:1', name: 'test', kind: 'commands', logger });
     stops.push(async () => away.disconnect());
     const sweptAtMs: number[] = [];
@@ -62,7 +62,7 @@ describe('the sweeper of a pool', () => {
     await expectSweeps(sweptAtMs, 3);
   });
 
-  it("goes on when Redis's clock is set back, and would keep a turn for as long", async () => {
+  it("goes on after Redis's clock was set back, which makes its lock last for an hour", async () => {
     await redis.set(sweepTurnKey, 'a pool', 'PX', 60 * 60 * 1_000);
     const sweptAtMs: number[] = [];
     start(async () => {
@@ -71,25 +71,25 @@ describe('the sweeper of a pool', () => {
     await expectSweeps(sweptAtMs, 3);
   });
 
-  it('begins no sweep before the last one has ended', async () => {
-    let [underWay, maxUnderWay, sweeps] = [0, 0, 0];
+  it('begins no sweep before the one before has ended', async () => {
+    let [inFlight, maxInFlight, sweeps] = [0, 0, 0];
     let end = (): void => undefined;
     start(async () => {
-      underWay += 1;
-      maxUnderWay = Math.max(maxUnderWay, underWay);
+      inFlight += 1;
+      maxInFlight = Math.max(maxInFlight, inFlight);
       sweeps += 1;
       if (sweeps === 1)
         await new Promise<void>((resolve) => {
           end = resolve;
           setTimeout(resolve, 5 * everyMs);
         });
-      underWay -= 1;
+      inFlight -= 1;
     });
     try {
       await eventually(() => expect(sweeps).to.be.above(2), 5_000);
     } finally {
       end();
     }
-    expect(maxUnderWay).to.equal(1);
+    expect(maxInFlight).to.equal(1);
   });
 });
