@@ -26,7 +26,7 @@ import { UsageLedger } from '../shared/store/calls/usage-ledger.js';
 import { connectMongo, type Mongo } from '../shared/store/connection/connect.js';
 import { installationId } from '../shared/store/connection/installation-id.js';
 import { prepareDatabase } from '../shared/store/connection/prepare-database.js';
-import { loadManifest } from '../shared/store/models/model-versions.js';
+import { loadStoredManifest } from '../shared/store/models/model-versions.js';
 import { ModelStore } from '../shared/store/models/models.js';
 import { ValidationStore } from '../shared/store/validation/model-validation.js';
 import { OutcomeStore } from '../shared/store/validation/outcomes.js';
@@ -174,7 +174,7 @@ async function startCaches({ config, logger, clock, minDeadlineMs }: Gateway, co
   const workspaces = new WorkspaceCache({
     organisations: new OrganisationStore(database),
     models,
-    loadManifest: (modelId, version) => loadManifest(database, modelId, version),
+    loadManifest: (modelId, version) => loadStoredManifest(database, modelId, version),
   });
   const verdicts = new ModelVerdicts({ validation: new ValidationStore(database), clock, logger });
   await subscribeToChanges(connections.subscriber, {

@@ -4,7 +4,6 @@ import { Batcher } from '../../shared/async/batcher.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import {
   type ChunkReply,
-  type ExplainMethod,
   type Lane,
   maxChunkRecords,
   type OutgoingPart,
@@ -41,7 +40,7 @@ const maxSinglesPerChunk = 32;
 const maxHoldMs = 100;
 
 /** Where a chunk is scored, and with what. */
-export interface ChunkTarget {
+interface ChunkTarget {
   readonly organisationId: string;
   readonly model: AdmittedModel;
 }
@@ -114,18 +113,6 @@ export class Dispatcher {
   /** Chunks that wait in this gateway for a place in a lane. */
   waiting(lane: Lane): number {
     return this.queuesOf[lane].depth;
-  }
-
-  /**
-   * Asks a worker how it explains a model.
-   * @throws ApiError internalError when none answers in time
-   */
-  async explainMethod(target: ChunkTarget, timeoutMs: number): Promise<ExplainMethod> {
-    const noRecords = { now: 0, explain: true, firstRow: 0, crmIds: [], rows: [] };
-    const [reply] = await this.sendChunk({ target, lane: 'singles', parts: [noRecords], timeoutMs });
-    const explained = reply !== undefined && 'scores' in reply ? reply.explained : undefined;
-    if (explained === undefined) throw unanswered('a chunk came back without an explanation');
-    return explained.method;
   }
 
   private async scorePart(

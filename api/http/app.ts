@@ -17,7 +17,6 @@ import { type ScoreRouteDeps, scoreRoute } from '../routes/score.js';
 import { eraseScoresRoute, scoreHistoryRoute } from '../routes/scores.js';
 import { usageRoute } from '../routes/usage.js';
 import { webhookScoreRoute } from '../routes/webhook-score.js';
-import { ExplainMethods } from '../scoring/explain-methods.js';
 import type { ModelVerdicts } from '../scoring/model-verdicts.js';
 import { scoreReplyWriter } from '../scoring/score-reply.js';
 import type { CallMetrics } from './metrics.js';
@@ -67,10 +66,7 @@ export function createApp(options: AppOptions): Koa {
   const { reading } = options;
   router.get('/v1/usage', usageRoute(reading, options.score.scoring.metering));
   router.get('/v1/models', modelsRoute(reading, options.verdicts));
-  router.get(
-    '/v1/models/:model_id',
-    modelRoute(reading, options.verdicts, new ExplainMethods(options.score.scoring.dispatcher)),
-  );
+  router.get('/v1/models/:model_id', modelRoute(reading, options.verdicts));
   router.get('/v1/scores/:crm_id', scoreHistoryRoute(reading, options.predictions));
   router.delete('/v1/scores/:crm_id', eraseScoresRoute(reading, options));
   router.post(

@@ -2,7 +2,7 @@ import { type MongoClient, MongoServerError } from 'mongodb';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { CallDocuments } from '../../shared/store/calls/call-documents.js';
 import type { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
-import type { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
+import { CallIsFinal, type UsageLedger } from '../../shared/store/calls/usage-ledger.js';
 import { IdempotencyConflict } from '../idempotency/idempotency.js';
 import { RecordedButUnanswered } from '../metering/call-reservation.js';
 import { type CallEntry, documentsOf, entryOf, maxTimeoutMs, type ScoredCall } from './documents.js';
@@ -63,7 +63,8 @@ export class Recorder {
 
   /**
    * Voids a call: it counts nowhere, now or later. Removes its predictions and its stored reply. Idempotent.
-   * @returns false when the stored reply was already replayed to a caller. The call then stays counted, unchanged
+   * @returns false when the stored reply was already replayed to a caller, or the call is older than 13 h. The call then
+   * stays counted, unchanged
    * @throws MongoDB's error
    */
   async voidCall(callId: string): Promise<boolean> {
@@ -77,7 +78,10 @@ export class Recorder {
         await ledger.voidCall(callId, options);
       },
       { timeoutMs: voidTimeoutMs },
-    );
+    ).catch((error: unknown) => {
+      if (!(error instanceof CallIsFinal)) throw error;
+      isVoid = false;
+    });
     return isVoid;
   }
 

@@ -3,7 +3,6 @@ import type { Feature } from '../../shared/bundle/manifest/manifest.js';
 import type { Verdict } from '../../shared/contract/verdict.js';
 import type { Model } from '../../shared/store/models/models.js';
 import { findModel } from '../scoring/admission.js';
-import type { ExplainMethods } from '../scoring/explain-methods.js';
 import type { ModelVerdicts } from '../scoring/model-verdicts.js';
 import { pathParameter, type ReadingDeps, readingRoute } from './reading.js';
 
@@ -19,24 +18,19 @@ export function modelsRoute(deps: ReadingDeps, verdicts: ModelVerdicts): Middlew
 }
 
 /** `GET /v1/models/{model_id}`: one model with its fields, and its verdict with the gates. */
-export function modelRoute(
-  deps: ReadingDeps,
-  verdicts: ModelVerdicts,
-  explainMethods: ExplainMethods,
-): Middleware {
+export function modelRoute(deps: ReadingDeps, verdicts: ModelVerdicts): Middleware {
   return readingRoute(deps, async (context, reader) => {
     const modelId = pathParameter(context, 'model_id');
     const workspace = await deps.workspaces.workspaceFor(reader.organisation._id, modelId);
     const model = findModel(workspace ?? reader, modelId);
     const compiled = await deps.workspaces.manifest(model._id, model.version);
     if (compiled === undefined) throw new Error(`version ${model.version} of ${model._id} is not stored`);
-    const { manifest, knownFields } = compiled;
-    const scored = { id: model._id, version: model.version, knownFields, otherModelIds: [] };
+    const { manifest, explainMethod } = compiled;
     return {
       ...summary(model, await verdicts.detailOf(model)),
       fields: manifest.features.map(fieldOf),
       ...(manifest.recency === undefined ? {} : { recency: manifest.recency }),
-      explain: { method: await explainMethods.of(model.organisation_id, scored, manifest) },
+      explain: { method: explainMethod },
     };
   });
 }

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { Manifest } from '../../shared/bundle/manifest/manifest.js';
 import { compileKnownFields, type KnownFields } from '../../shared/messages/field-slots.js';
 import type { Organisation, OrganisationStore } from '../../shared/store/accounts/organisations.js';
 import { withMongoTimeout } from '../../shared/store/connection/mongo-errors.js';
+import type { StoredManifest } from '../../shared/store/models/model-versions.js';
 import type { Model, ModelStore } from '../../shared/store/models/models.js';
 
 /** A change that is announced invalidates at once; this bounds the effect of a lost announcement. */
@@ -19,15 +19,14 @@ export interface Workspace {
 }
 
 /** A version's manifest with its compiled fields. */
-export interface CompiledManifest {
-  readonly manifest: Manifest;
+export interface CompiledManifest extends StoredManifest {
   readonly knownFields: KnownFields;
 }
 
 export interface WorkspaceCacheOptions {
   readonly organisations: Pick<OrganisationStore, 'find'>;
   readonly models: Pick<ModelStore, 'listWithDeleted'>;
-  readonly loadManifest: (modelId: string, version: string) => Promise<Manifest | undefined>;
+  readonly loadManifest: (modelId: string, version: string) => Promise<StoredManifest | undefined>;
 }
 
 /** The organisations, models and manifests that a gateway has read from MongoDB. A failed or empty read is not cached. */
@@ -78,7 +77,7 @@ export class WorkspaceCache {
 
   private async loadCompiled(key: string): Promise<CompiledManifest | undefined> {
     const colon = key.indexOf(':');
-    const manifest = await this.options.loadManifest(key.slice(0, colon), key.slice(colon + 1));
-    return manifest && { manifest, knownFields: compileKnownFields(manifest) };
+    const stored = await this.options.loadManifest(key.slice(0, colon), key.slice(colon + 1));
+    return stored && { ...stored, knownFields: compileKnownFields(stored.manifest) };
   }
 }

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { runBundle } from '../../scripts/cli/commands/models/golden-check.js';
+import { checkBundle } from '../../shared/bundle/check-bundle.js';
 import { eventually } from '../support/eventually.js';
 import type { HttpReply } from '../support/http/http-call.js';
 import { scored } from '../support/http/score-reply.js';
@@ -189,10 +191,11 @@ describe('explain: true', () => {
 
   it('falls back to occlusion where the weights of the trees cannot be believed, and says so', async () => {
     const parts = sampleParts({ model: 'tree' });
-    const { explain: _explain, ...manifest } = parts.manifest;
+    const manifest = { ...parts.manifest, explain: { kind: 'linear', means: [0, 0, 0, 0, 0, 0] } };
     parts.model.graph.node[0]?.attribute.push(floats('nodes_hitrates', [1, 1, 1, 1, 1]));
     const bundle = packSample({ ...parts, manifest, covers: undefined });
-    const model = await own.addModel({ bundle });
+    const { explainMethod } = await runBundle(checkBundle(bundle), { nowMs: 0 });
+    const model = await own.addModel({ bundle, explainMethod });
     const reply = await own.call(`/v1/models/${model._id}`);
     expect(JSON.parse(reply.text).explain).to.deep.equal({ method: 'occlusion' });
     const options = { explain: true, modelId: model._id };

@@ -12,6 +12,7 @@ import {
   listVersions,
   loadBundle,
   loadManifest,
+  loadStoredManifest,
 } from '../../shared/store/models/model-versions.js';
 import { storeVersion, VersionTaken } from '../../shared/store/models/store-version.js';
 import { failureOf } from '../support/failure-of.js';
@@ -78,6 +79,25 @@ describe('model versions', () => {
       organisation_id: organisationId,
     });
     expect(document).to.deep.include({ imported_at: now });
+  });
+
+  it('have the explain method that was stored, else what the manifest promises', async () => {
+    const linear = { kind: 'linear', means: [0, 0, 0, 0, 0, 0] } as const;
+    const baseline = { kind: 'baseline', values: linear.means } as const;
+    const methodOf = async (version: string) =>
+      (await loadStoredManifest(database, modelId, version))?.explainMethod;
+    const ids = { database, organisationId, modelId, now };
+    for (const explainMethod of ['tree', 'linear', 'occlusion'] as const) {
+      await storeVersion({ ...ids, bundle: sample({ version: explainMethod }), explainMethod });
+      expect(await methodOf(explainMethod)).to.equal(explainMethod);
+    }
+    await store(sample({ version: '1', model: 'tree' }));
+    await store(sample({ version: '2', manifest: { explain: linear } }));
+    await store(sample({ version: '3', manifest: { explain: baseline } }));
+    const { explain: _explain, ...manifest } = sampleParts({ version: '4' }).manifest;
+    await store(checkBundle(packSample({ ...sampleParts(), manifest })));
+    const promised = await Promise.all(['1', '2', '3', '4', '5'].map(methodOf));
+    expect(promised).to.deep.equal(['tree', 'linear', 'occlusion', 'occlusion', undefined]);
   });
 
   it('are undefined when they are not there', async () => {

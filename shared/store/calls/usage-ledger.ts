@@ -5,7 +5,7 @@ import type { UsageBucket, UsageCounter } from '../../redis/keys.js';
 import type { WriteOptions } from '../connection/connect.js';
 import { duplicateKey, maxTimeExpired, withMongoTimeout } from '../connection/mongo-errors.js';
 import { callsCollection, furtherSlicesOf, sliceColumns } from './prediction-slice.js';
-import { UsageRollups } from './usage-rollups.js';
+import { maxVoidAgeMs, UsageRollups } from './usage-rollups.js';
 
 /**
  * The ledger row of one call that was answered with 200: the source of truth of metering. Append only. Its
@@ -46,6 +46,11 @@ const readTimeoutMs = 10_000;
 const snapshotTimeoutMs = 30_000; // MongoDB reads 0.5 to 1 million calls of a month a second
 const maxFenceMs = 300;
 
+/** The call is too old to be voided, because a roll-up may soon hold it. It stays counted. */
+export class CallIsFinal extends Error {
+  override name = 'CallIsFinal';
+}
+
 export class UsageLedger implements LedgerView {
   private readonly collection: Collection<LedgerRow>;
   private readonly rollups: UsageRollups;
@@ -74,23 +79,19 @@ export class UsageLedger implements LedgerView {
    * Voids a call, so that it is not counted now or later. An existing row becomes void and loses its
    * predictions. Without a row, a void one is inserted as a fence, so that a commit of the call still in
    * flight fails. Void rows expire after an hour.
+   * @param options its transaction must be aborted if this throws
+   * @throws CallIsFinal when the call is older than 13 h. A compensation gives up after an hour, so only a
+   *   machine that slept since tries to void such a call
    */
   async voidCall(callId: string, options: WriteOptions): Promise<void> {
     const row = await this.collection.findOneAndUpdate(
       { _id: callId },
       { $set: { voided_at: new Date() }, $unset: allMembers },
-      {
-        ...options,
-        upsert: true,
-        returnDocument: 'before',
-        projection: { org: 1, bucket: 1, month: 1, at: 1 },
-      },
+      { ...options, upsert: true, returnDocument: 'before', projection: { at: 1 } },
     );
     // A row that was void already has only its id.
-    if (row?.at !== undefined) {
-      const counter = { organisationId: row.org, bucket: row.bucket, month: row.month };
-      await this.rollups.noteVoid(counter, { atMs: row.at.getTime(), nowMs: this.clock.now() }, options);
-    }
+    if (row?.at !== undefined && this.clock.now() - row.at.getTime() > maxVoidAgeMs)
+      throw new CallIsFinal(`call ${callId} is older than 13 h`);
     await this.collection.deleteMany({ _id: furtherSlicesOf(callId) }, options);
   }
 
@@ -108,14 +109,14 @@ export class UsageLedger implements LedgerView {
     return total?.records ?? 0;
   }
 
-  /** Adds older calls to the roll-up of a counter, so that `snapshot` need not read them. */
+  /** Rolls up the older days of a counter, so that `snapshot` need not read their calls. */
   async advanceRollup(counter: UsageCounter): Promise<void> {
-    await this.rollups.advance(counter, { nowMs: this.clock.now() });
+    await this.rollups.advance(counter, this.clock.now());
   }
 
   /**
    * The sum of a counter and its calls of the last `recentMs` before `nowMs`. Both come from one aggregation,
-   * so that they agree about each call that is newer than the roll-up.
+   * so that they agree about each call that is not rolled up.
    */
   async snapshot(
     counter: UsageCounter,
@@ -123,13 +124,13 @@ export class UsageLedger implements LedgerView {
   ): Promise<CounterSnapshot> {
     const { organisationId, bucket, month } = counter;
     const recent = { $gte: ['$at', new Date(nowMs - recentMs)] };
-    const rollup = await withMongoTimeout(readTimeoutMs, (signal) => this.rollups.read(counter, signal));
+    const rolledUp = await this.rollups.read(counter);
     // One result document a recent call: a single array of them could exceed 16 MiB for a busy organisation.
     const sums = await withMongoTimeout(snapshotTimeoutMs, (signal) =>
       this.collection
         .aggregate<{ readonly _id: string | null; readonly records: number }>(
           [
-            { $match: { org: organisationId, bucket, month, at: { $gte: rollup.before } } },
+            { $match: { org: organisationId, bucket, month, at: { $gte: rolledUp.before } } },
             { $group: { _id: { $cond: [recent, '$_id', null] }, records: { $sum: '$records' } } },
           ],
           { readConcern: 'majority', signal },
@@ -137,7 +138,7 @@ export class UsageLedger implements LedgerView {
         .toArray(),
     );
     return {
-      records: sums.reduce((total, { records }) => total + records, rollup.records),
+      records: sums.reduce((total, { records }) => total + records, rolledUp.records),
       recent: sums.flatMap(({ _id, records }) => (_id === null ? [] : { callId: _id, records })),
     };
   }

@@ -1,128 +1,104 @@
 import { type Collection, type Db, MongoServerError } from 'mongodb';
-import { dayMs } from '../../contract/dates.js';
-import { monthStartMs } from '../../process/clock.js';
+import { dayMs, dayNumber, dayStartMs, dayText } from '../../contract/dates.js';
+import { monthOf, monthStartMs } from '../../process/clock.js';
 import type { UsageBucket, UsageCounter } from '../../redis/keys.js';
-import type { WriteOptions } from '../connection/connect.js';
 import { duplicateKey, withMongoTimeout } from '../connection/mongo-errors.js';
 import { callsCollection } from './prediction-slice.js';
 
-/** The members of a ledger row that a roll-up reads. */
-interface CountedCall {
+/** One document of `usage_daily`: the records of a counter's calls of one UTC day. Immutable. */
+interface DailyUsage {
+  /** `<organisation>:<bucket>:<day>`. */
+  readonly _id: string;
   readonly org: string;
   readonly bucket: UsageBucket;
+  /** `YYYY-MM`. */
   readonly month: string;
-  readonly at: Date;
+  /** `YYYY-MM-DD`. */
+  readonly day: string;
   readonly records: number;
 }
 
-/** One document of `usage_sums`: the sum of a counter's older calls, which need not be read again. */
-interface UsageRollup {
-  /** `<organisation> <bucket> <month>`. */
-  readonly _id: string;
+/** The rolled-up days of a counter: those from the first of the month up to the first day without a roll-up. */
+interface RolledUpDays {
+  /** Sum of the days. */
   readonly records: number;
-  /** The roll-up holds all calls dated before this. */
+  /** Number of the first UTC day that is not rolled up. */
+  readonly nextDay: number;
+  /** The days hold all calls of the counter that are dated before this, and no other. */
   readonly before: Date;
-  /** Incremented by each late void; an advance that read another value discards its result. */
-  readonly voids: number;
-}
-
-export interface AdvanceOptions {
-  readonly nowMs: number;
-  /** Fewer calls make no roll-up: MongoDB reads them in milliseconds. 10,000 by default. */
-  readonly minCalls?: number;
 }
 
 /**
- * Older calls have been recorded or never will be. An hour would do, but clocks of machines that slept may be
- * behind.
+ * Age of the calls of a day when it is rolled up. A call is recorded within seconds, or never; the rest is for
+ * clocks of machines that slept.
  */
 const settledAfterMs = 26 * 60 * 60 * 1000;
-/** Younger calls are in no roll-up, not even in one that is being written. */
-const youngMs = settledAfterMs / 2;
-const readTimeoutMs = 30_000; // MongoDB reads 0.5 to 1 million calls a second
-const defaultMinCalls = 10_000;
-const never = new Date(0);
+/** Older calls cannot be voided. The other 13 h to the roll-up are for clocks that differ. */
+export const maxVoidAgeMs = settledAfterMs / 2;
+const timeoutMs = 10_000;
+const sumTimeoutMs = 30_000; // MongoDB reads 0.5 to 1 million calls a second
 
 /**
- * Roll-ups of the ledger, one for each counter with many calls. To be exact, a roll-up holds only calls that
- * are not expected to change. If one of them is voided after all, the roll-up is reset.
+ * Roll-ups of the ledger by UTC day, so that a snapshot of a counter reads only the calls of its latest days.
+ * They are derived from the calls: deleted ones are made again.
  */
 export class UsageRollups {
-  private readonly rollups: Collection<UsageRollup>;
-  private readonly calls: Collection<CountedCall>;
+  private readonly days: Collection<DailyUsage>;
+  private readonly calls: Collection;
 
   constructor(database: Db) {
-    this.rollups = database.collection<UsageRollup>('usage_sums');
-    this.calls = database.collection<CountedCall>(callsCollection);
-  }
-
-  /** The roll-up of a counter; without one, 0 records before 1970. */
-  async read(counter: UsageCounter, signal: AbortSignal): Promise<Pick<UsageRollup, 'records' | 'before'>> {
-    const known = await this.find(counter, signal);
-    return known ?? { records: 0, before: never };
+    this.days = database.collection<DailyUsage>('usage_daily');
+    this.calls = database.collection(callsCollection);
   }
 
   /**
-   * Adds the calls that have become old enough to the roll-up of a counter, one day at a time, unless they
-   * are few.
-   * @throws the driver's error or MongoTimeout; days added before it stay
+   * Reads the rolled-up days of a counter. Read the calls dated from `before` on after this, not earlier: a day
+   * that is rolled up in between is then among these calls, and none is counted twice or missed.
    */
-  async advance(counter: UsageCounter, { nowMs, minCalls = defaultMinCalls }: AdvanceOptions): Promise<void> {
-    const endMs = nowMs - settledAfterMs;
-    const known = await withMongoTimeout(readTimeoutMs, (signal) => this.find(counter, signal));
-    let rollup: UsageRollup = known ?? { _id: idOf(counter), records: 0, before: never, voids: 0 };
-    if (!(await this.hasCalls(counter, { fromMs: rollup.before.getTime(), toMs: endMs, atLeast: minCalls })))
-      return;
-    while (rollup.before.getTime() < endMs) {
-      const fromMs = rollup.before.getTime();
-      const toMs = Math.min(Math.max(fromMs, monthStartMs(counter.month)) + dayMs, endMs);
-      const added = await this.sumBetween(counter, fromMs, toMs);
-      const next = { ...rollup, records: rollup.records + added, before: new Date(toMs) };
-      if (!(await this.replace(rollup, next))) return;
-      rollup = next;
+  async read(counter: UsageCounter): Promise<RolledUpDays> {
+    const { month } = counter;
+    const ids = { $gte: idOf(counter, `${month}-01`), $lte: idOf(counter, `${month}-31`) };
+    const rows = await withMongoTimeout(timeoutMs, (signal) =>
+      this.days.find({ _id: ids }, { sort: { _id: 1 }, readConcern: 'majority', signal }).toArray(),
+    );
+    const firstDay = dayNumber(monthStartMs(month));
+    let [nextDay, records] = [firstDay, 0];
+    for (const row of rows) {
+      if (row.day !== dayText(nextDay)) break;
+      nextDay += 1;
+      records += row.records;
+    }
+    // A call that began before midnight can be counted in the month that began while it waited.
+    return { records, nextDay, before: new Date(nextDay === firstDay ? 0 : dayStartMs(nextDay)) };
+  }
+
+  /**
+   * Rolls up the days of a counter whose calls are all at least 26 h old, in order. Any number of processes may
+   * do so at once: they write the same.
+   * @throws the driver's error or MongoTimeout; days rolled up before it stay
+   */
+  async advance(counter: UsageCounter, nowMs: number): Promise<void> {
+    const { organisationId: org, bucket, month } = counter;
+    let { nextDay, before: from } = await this.read(counter);
+    for (; monthOf(dayStartMs(nextDay)) === month; nextDay += 1) {
+      const endMs = dayStartMs(nextDay) + dayMs;
+      if (nowMs - endMs < settledAfterMs) return;
+      const before = new Date(endMs);
+      const day = dayText(nextDay);
+      const records = await this.sumBetween(counter, from, before);
+      await this.insert({ _id: idOf(counter, day), org, bucket, month, day, records });
+      from = before;
     }
   }
 
-  /**
-   * Registers a void, in its transaction: resets the roll-up that holds the call, and invalidates one that is
-   * being written. Does nothing for a call that is too young for any roll-up.
-   */
-  async noteVoid(
-    counter: UsageCounter,
-    { atMs, nowMs }: { readonly atMs: number; readonly nowMs: number },
-    options: WriteOptions,
-  ): Promise<void> {
-    if (nowMs - atMs < youngMs) return;
-    const isIncluded = { $gt: ['$before', new Date(atMs)] };
-    const change = {
-      voids: { $add: [{ $ifNull: ['$voids', 0] }, 1] },
-      records: { $cond: [isIncluded, 0, { $ifNull: ['$records', 0] }] },
-      before: { $cond: [isIncluded, never, { $ifNull: ['$before', never] }] },
-    };
-    await this.rollups.updateOne({ _id: idOf(counter) }, [{ $set: change }], { ...options, upsert: true });
-  }
-
-  private async find(counter: UsageCounter, signal: AbortSignal): Promise<UsageRollup | undefined> {
-    const options = { readConcern: 'majority', signal } as const;
-    return (await this.rollups.findOne({ _id: idOf(counter) }, options)) ?? undefined;
-  }
-
-  private async hasCalls(
-    counter: UsageCounter,
-    { fromMs, toMs, atLeast }: { readonly fromMs: number; readonly toMs: number; readonly atLeast: number },
-  ): Promise<boolean> {
-    const count = await withMongoTimeout(readTimeoutMs, (signal) =>
-      this.calls.countDocuments(callsBetween(counter, fromMs, toMs), { limit: atLeast, signal }),
-    );
-    return count >= atLeast;
-  }
-
-  private async sumBetween(counter: UsageCounter, fromMs: number, toMs: number): Promise<number> {
-    const [total] = await withMongoTimeout(readTimeoutMs, (signal) =>
+  /** Reads the index of the ledger alone, no documents. */
+  private async sumBetween(counter: UsageCounter, from: Date, before: Date): Promise<number> {
+    const { organisationId: org, bucket, month } = counter;
+    const [total] = await withMongoTimeout(sumTimeoutMs, (signal) =>
       this.calls
         .aggregate<{ readonly records: number }>(
           [
-            { $match: callsBetween(counter, fromMs, toMs) },
+            { $match: { org, bucket, month, at: { $gte: from, $lt: before } } },
             { $group: { _id: null, records: { $sum: '$records' } } },
           ],
           { readConcern: 'majority', signal },
@@ -132,23 +108,14 @@ export class UsageRollups {
     return total?.records ?? 0;
   }
 
-  /** Compare and set; false if the roll-up has changed since it was read. */
-  private async replace(before: UsageRollup, after: UsageRollup): Promise<boolean> {
-    const options = { upsert: before.before === never, writeConcern: { w: 'majority' } } as const;
-    try {
-      const { modifiedCount, upsertedCount } = await this.rollups.replaceOne({ ...before }, after, options);
-      return modifiedCount + upsertedCount > 0;
-    } catch (error) {
-      if (error instanceof MongoServerError && error.code === duplicateKey) return false;
-      throw error;
-    }
+  /** Inserts a day unless another process has: its calls no longer change, so that both have the same sum. */
+  private async insert(day: DailyUsage): Promise<void> {
+    const options = { writeConcern: { w: 'majority' } } as const;
+    await withMongoTimeout(timeoutMs, () => this.days.insertOne(day, options)).catch((error: unknown) => {
+      if (!(error instanceof MongoServerError) || error.code !== duplicateKey) throw error;
+    });
   }
 }
 
-const idOf = ({ organisationId, bucket, month }: UsageCounter): string =>
-  `${organisationId} ${bucket} ${month}`;
-
-const callsBetween = ({ organisationId, bucket, month }: UsageCounter, fromMs: number, toMs: number) => ({
-  ...{ org: organisationId, bucket, month },
-  at: { $gte: new Date(fromMs), $lt: new Date(toMs) },
-});
+const idOf = ({ organisationId, bucket }: UsageCounter, day: string): string =>
+  `${organisationId}:${bucket}:${day}`;

@@ -1,6 +1,7 @@
 import type { Abortable, Collection, Db, DeleteOptions, ObjectId } from 'mongodb';
 import { bundleDigest, goldenFile, manifestFile, parseJson } from '../../bundle/bundle-files.js';
-import type { Manifest } from '../../bundle/manifest/manifest.js';
+import type { Explain, Manifest } from '../../bundle/manifest/manifest.js';
+import type { ExplainMethod } from '../../messages/score-job.js';
 import { withMongoTimeout } from '../connection/mongo-errors.js';
 import { BundleStorage } from './bundle-storage.js';
 
@@ -15,9 +16,18 @@ export interface ModelVersion {
   readonly manifest: string;
   /** See `bundleDigest`. */
   readonly digest: string;
+  /** How workers explain the version. `model import` finds out; absent in versions of earlier releases. */
+  readonly explain_method?: ExplainMethod;
   /** Ids in the GridFS bucket `bundles`. */
   readonly files: { readonly onnx: ObjectId; readonly covers?: ObjectId; readonly golden?: ObjectId };
   readonly imported_at: Date;
+}
+
+/** A manifest read from the store. */
+export interface StoredManifest {
+  readonly manifest: Manifest;
+  /** The stored method; for a version without one, the method that the manifest promises. */
+  readonly explainMethod: ExplainMethod;
 }
 
 /** A bundle read from the store. */
@@ -33,18 +43,30 @@ export interface StoredBundle {
 export const versionTimeoutMs = 30_000;
 
 /**
- * Reads the manifest of a version; undefined if the version does not exist.
+ * Reads the manifest of a version and how workers explain it; undefined if the version does not exist.
  * @throws the driver's error, or MongoTimeout
  */
+export async function loadStoredManifest(
+  database: Db,
+  modelId: string,
+  version: string,
+): Promise<StoredManifest | undefined> {
+  const projection = { manifest: 1, explain_method: 1 };
+  const document = await withMongoTimeout(versionTimeoutMs, (signal) =>
+    versions(database).findOne({ _id: versionId(modelId, version) }, { projection, signal }),
+  );
+  if (document === null) return undefined;
+  const manifest = manifestOf(document);
+  return { manifest, explainMethod: document.explain_method ?? promisedMethod(manifest.explain) };
+}
+
+/** As `loadStoredManifest`, the manifest alone. */
 export async function loadManifest(
   database: Db,
   modelId: string,
   version: string,
 ): Promise<Manifest | undefined> {
-  const document = await withMongoTimeout(versionTimeoutMs, (signal) =>
-    versions(database).findOne({ _id: versionId(modelId, version) }, { projection: { manifest: 1 }, signal }),
-  );
-  return document === null ? undefined : manifestOf(document);
+  return (await loadStoredManifest(database, modelId, version))?.manifest;
 }
 
 /**
@@ -118,6 +140,9 @@ export async function deleteVersions(database: Db, modelId: string): Promise<num
   await storage.remove(await storage.idsWithPrefix(`${modelId}:`));
   return deletedCount;
 }
+
+const promisedMethod = (explain: Explain | undefined): ExplainMethod =>
+  explain === undefined || explain.kind === 'baseline' ? 'occlusion' : explain.kind;
 
 /** The cast is safe: only checked manifests are stored. */
 function manifestOf(document: Pick<ModelVersion, 'manifest'>): Manifest {

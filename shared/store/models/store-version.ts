@@ -10,6 +10,7 @@ import {
 import { goldenFile } from '../../bundle/bundle-files.js';
 import type { CheckedBundle } from '../../bundle/check-bundle.js';
 import { newId } from '../../contract/identifiers.js';
+import type { ExplainMethod } from '../../messages/score-job.js';
 import { duplicateKey, withMongoTimeout } from '../connection/mongo-errors.js';
 import type { BundleStorage, FileToStore } from './bundle-storage.js';
 import {
@@ -33,6 +34,7 @@ const maxImportMs = 60 * 60 * 1000; // far more than the timeouts of all files t
  * Stores a version of a model: first its files, then the document that makes the version exist. A failed
  * import removes its files; the files of a killed process are removed by a later import.
  * @param options.bundle its manifest gives the version
+ * @param options.explainMethod how workers explain it; without it, readers go by the manifest
  * @returns `stored: false` if the version exists with the same content
  * @throws VersionTaken if the version exists with other content; the driver's error, or MongoTimeout
  */
@@ -41,6 +43,7 @@ export async function storeVersion(options: {
   readonly organisationId: string;
   readonly modelId: string;
   readonly bundle: CheckedBundle;
+  readonly explainMethod?: ExplainMethod;
   readonly now: Date;
 }): Promise<{ stored: boolean }> {
   const { database, modelId, bundle } = options;
@@ -113,7 +116,7 @@ function filesToStore(
 }
 
 function versionDocument(
-  { organisationId, modelId, bundle, now }: Parameters<typeof storeVersion>[0],
+  { organisationId, modelId, bundle, explainMethod, now }: Parameters<typeof storeVersion>[0],
   files: ModelVersion['files'],
 ): ModelVersion {
   const { version } = bundle.manifest;
@@ -124,6 +127,7 @@ function versionDocument(
     organisation_id: organisationId,
     manifest: bundle.manifestBytes.toString('utf8'),
     digest: bundle.digest,
+    ...(explainMethod === undefined ? {} : { explain_method: explainMethod }),
     files,
     imported_at: now,
   };
@@ -151,6 +155,8 @@ export interface NewModel {
   readonly organisationId: string;
   /** Its manifest gives name, family and version. */
   readonly bundle: CheckedBundle;
+  /** See `storeVersion`. */
+  readonly explainMethod?: ExplainMethod;
   readonly now: Date;
   /** `mdl_…`; a new id by default. */
   readonly modelId?: string;
@@ -164,20 +170,21 @@ export interface NewModel {
  */
 export async function createModel(
   database: Db,
-  { organisationId, bundle, now, modelId = newId('mdl'), liveApi = true }: NewModel,
+  { modelId = newId('mdl'), liveApi = true, ...version }: NewModel,
 ): Promise<Model> {
-  const { name, family, version } = bundle.manifest;
+  const { organisationId, bundle, now } = version;
+  const { name, family } = bundle.manifest;
   const model: Model = {
     _id: modelId,
     organisation_id: organisationId,
     name,
     family,
     live_api: liveApi,
-    version,
+    version: bundle.manifest.version,
     created_at: now,
   };
   // The version first, so that an existing model always has its version.
-  await storeVersion({ database, organisationId, modelId, bundle, now });
+  await storeVersion({ ...version, database, modelId });
   try {
     await new ModelStore(database).create(model);
   } catch (error) {

@@ -5,6 +5,7 @@ import { RecordedButUnanswered } from '../../../api/metering/call-reservation.js
 import type { ScoredCall } from '../../../api/record/documents.js';
 import { Recorder, type RecorderOptions } from '../../../api/record/recorder.js';
 import { ApiError } from '../../../shared/contract/errors.js';
+import { CallIsFinal } from '../../../shared/store/calls/usage-ledger.js';
 import { failureOf } from '../../support/failure-of.js';
 
 /** A call of a test key under an Idempotency-Key, which is recorded in a transaction. */
@@ -31,21 +32,32 @@ function recorderWith(
   how: {
     readonly insert?: () => Promise<void>;
     readonly commit?: () => Promise<void>;
-    isGiven?: boolean;
+    readonly isGiven?: boolean;
+    readonly isFinal?: boolean;
   } = {},
 ) {
-  const { insert = async () => undefined, commit = async () => undefined, isGiven = false } = how;
+  const {
+    insert = async () => undefined,
+    commit = async () => undefined,
+    isGiven = false,
+    isFinal = false,
+  } = how;
   const done: string[] = [];
   const session = {
     startTransaction: () => void done.push('begin'),
     commitTransaction: commit,
-    abortTransaction: async () => undefined,
+    abortTransaction: async () => void done.push('abort'),
     endSession: async () => undefined,
   };
   const options = {
     client: { startSession: () => session },
     calls: { insert: async () => undefined },
-    ledger: { voidCall: async (callId: string) => void done.push(`void ${callId}`) },
+    ledger: {
+      voidCall: async (callId: string) => {
+        if (isFinal) throw new CallIsFinal(callId);
+        done.push(`void ${callId}`);
+      },
+    },
     idempotency: { insert, removeCall: async () => !isGiven },
   };
   return { done, recorder: new Recorder(options as unknown as RecorderOptions) };
@@ -91,5 +103,11 @@ describe('a call under an Idempotency-Key', () => {
     const stays = recorderWith({ isGiven: true });
     expect(await stays.recorder.voidCall('one')).to.equal(false);
     expect(stays.done).to.deep.equal(['begin']);
+  });
+
+  it('stays counted with its reply when it is too old to be voided', async () => {
+    const { done, recorder } = recorderWith({ isFinal: true });
+    expect(await recorder.voidCall('one')).to.equal(false);
+    expect(done).to.deep.equal(['begin', 'abort']);
   });
 });

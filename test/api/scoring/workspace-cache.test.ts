@@ -1,24 +1,25 @@
 import { expect } from 'chai';
 import { WorkspaceCache, type WorkspaceCacheOptions } from '../../../api/scoring/workspace-cache.js';
 import type { Manifest } from '../../../shared/bundle/manifest/manifest.js';
+import type { StoredManifest } from '../../../shared/store/models/model-versions.js';
 
-describe('Directory', () => {
-  it('remembers a manifest for good, and never that one was not stored', async () => {
+describe('WorkspaceCache', () => {
+  it('reads a stored manifest and its explain method once, and looks for a missing one again', async () => {
     let loads = 0;
-    let stored: Manifest | undefined;
+    let stored: StoredManifest | undefined;
     const workspaces = new WorkspaceCache({
       loadManifest: async () => {
         loads += 1;
         return stored;
       },
-      // Neither is asked for a manifest.
+      // Neither is read for a manifest.
       organisations: {} as WorkspaceCacheOptions['organisations'],
       models: {} as WorkspaceCacheOptions['models'],
     });
     expect(await workspaces.manifest('model', '1')).to.equal(undefined);
-    stored = { features: [] } as unknown as Manifest;
+    stored = { manifest: { features: [] } as unknown as Manifest, explainMethod: 'tree' };
     const found = await workspaces.manifest('model', '1');
-    expect(found?.manifest).to.equal(stored);
+    expect(found).to.include(stored);
     expect(await workspaces.manifest('model', '1')).to.equal(found);
     expect(loads).to.equal(2);
   });

@@ -1,12 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { compareWithGolden } from '../../../scripts/cli/commands/models/golden-check.js';
 import { operatorName } from '../../../scripts/cli/context/operator.js';
-import { goldenFile } from '../../../shared/bundle/bundle-files.js';
-import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { requireReferenceBundles } from '../../support/models/golden-records.js';
-import { sampleBundle, sampleFeatures } from '../../support/models/sample-bundle.js';
+import { sampleFeatures } from '../../support/models/sample-bundle.js';
 import { callCli } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
@@ -61,6 +58,24 @@ describe('leadscore model', () => {
     });
     const { models } = await desk.document('model', 'list', organisation);
     expect(models).to.have.length(1);
+  });
+
+  it('model import stores the explain method that the bundle has, whatever its manifest promises', async () => {
+    const organisation = await desk.newOrganisation();
+    const zeros = [0, 0, 0, 0, 0, 0];
+    for (const [method, options] of [
+      ['linear', {}],
+      ['linear', { manifest: { explain: { kind: 'baseline', values: zeros } } }],
+      ['tree', { model: 'tree' }],
+      // Its trees have no covers, because the manifest names none.
+      ['occlusion', { model: 'tree', manifest: { explain: { kind: 'linear', means: zeros } } }],
+    ] as const) {
+      const path = await desk.writeBundle(options);
+      const { model_id: id } = await desk.document('model', 'import', path, '--org', organisation);
+      expect(await desk.stores.database.collection('model_versions').findOne({ model_id: id })).to.include({
+        explain_method: method,
+      });
+    }
   });
 
   it('model import stores nothing when the bundle is invalid or differs from its golden records', async () => {
@@ -252,39 +267,5 @@ describe('leadscore model', () => {
       expect(golden).to.include({ records: 200, score_mismatches: 0, likelihood_mismatches: 0 });
       expect(golden.largest_raw_difference).to.be.at.most(1e-6);
     }
-  });
-});
-
-const record = { company_size: 120, demo_requested: 'yes', lead_source: 'web seminar' };
-
-/** Checks the sample bundle against one golden record with these contributions. */
-async function compared(contributions: Readonly<Record<string, number>> | undefined) {
-  const files = sampleBundle();
-  files.set(goldenFile, Buffer.from(JSON.stringify({ record, contributions })));
-  const comparison = await compareWithGolden(checkBundle(files), { nowMs: 0 });
-  if (comparison === undefined) throw new Error('the golden record was not read');
-  return comparison;
-}
-
-describe('contributions of golden records', () => {
-  it('pass when each contribution is within 1e-4, and the result has the largest difference', async () => {
-    const comparison = await compared({ company_size: 1.20005, demo_requested: 1, lead_source: 0.25 });
-    expect(comparison.passed).to.equal(true);
-    expect(comparison.maxContributionDifference).to.be.closeTo(5e-5, 1e-6);
-  });
-
-  it('fail when a contribution differs by more than 1e-4, and the result names the record', async () => {
-    const comparison = await compared({ company_size: 1.2002, demo_requested: 1 });
-    expect(comparison.passed).to.equal(false);
-    expect(comparison.differences[0]).to.match(/^record 1: a contribution differs by 0\.000[12]/);
-  });
-
-  it('fail for a field unknown to the model, unless its expected contribution is 0', async () => {
-    expect((await compared({ region: 0.5 })).passed).to.equal(false);
-    expect((await compared({ region: 0 })).passed).to.equal(true);
-  });
-
-  it('are not compared when the golden record has none', async () => {
-    expect(await compared(undefined)).to.include({ passed: true, maxContributionDifference: undefined });
   });
 });

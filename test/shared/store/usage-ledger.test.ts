@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
 import type { UsageCounter } from '../../../shared/redis/keys.js';
+import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { documentsOfCall } from '../../support/service/prediction-rows.js';
@@ -12,6 +13,7 @@ const minuteMs = 60_000;
 
 describe('UsageLedger.snapshot', () => {
   let mongo: Mongo;
+  let ledger: UsageLedger;
   let stores: Stores;
   let counter: UsageCounter;
   const newCallId = callIdGenerator();
@@ -20,6 +22,7 @@ describe('UsageLedger.snapshot', () => {
     mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
     await prepareDatabase(mongo.database);
     stores = storesOn(mongo.database);
+    ledger = new UsageLedger(mongo.database, { now: () => nowMs });
   });
   after(() => mongo.client.close());
   beforeEach(() => {
@@ -35,7 +38,7 @@ describe('UsageLedger.snapshot', () => {
     await stores.calls.insertMany(documentsOfCall({ _id, org, bucket, month, records, at }));
     return _id;
   }
-  const snapshot = () => stores.ledger.snapshot(counter, { recentMs: minuteMs, nowMs });
+  const snapshot = () => ledger.snapshot(counter, { recentMs: minuteMs, nowMs });
 
   it('is empty for an unused counter', async () => {
     expect(await snapshot()).to.deep.equal({ records: 0, recent: [] });
@@ -54,16 +57,14 @@ describe('UsageLedger.snapshot', () => {
       { callId: atTheEdge, records: 4 },
       { callId: recent, records: 120 },
     ]);
-    expect(await stores.ledger.sum(counter)).to.equal(found.records);
+    expect(await ledger.sum(counter)).to.equal(found.records);
   });
 
   it('leaves out a voided call', async () => {
     const kept = await record({ records: 2, ageMs: 0 });
     const callId = await record({ records: 150, ageMs: 0 });
     await mongo.client.withSession((session) =>
-      session.withTransaction(() =>
-        stores.ledger.voidCall(callId, { session, signal: AbortSignal.timeout(5_000) }),
-      ),
+      session.withTransaction(() => ledger.voidCall(callId, { session, signal: AbortSignal.timeout(5_000) })),
     );
     expect(await snapshot()).to.deep.equal({ records: 2, recent: [{ callId: kept, records: 2 }] });
   });

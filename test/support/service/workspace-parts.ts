@@ -1,5 +1,6 @@
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { newId } from '../../../shared/contract/identifiers.js';
+import type { ExplainMethod } from '../../../shared/messages/score-job.js';
 import type { UsageBucket } from '../../../shared/redis/keys.js';
 import type { ApiKey } from '../../../shared/store/accounts/api-keys.js';
 import type { Model } from '../../../shared/store/models/models.js';
@@ -16,6 +17,8 @@ export interface ModelOptions {
   /** The members of its bundle; `sampleBundle()` by default. */
   readonly bundle?: ReadonlyMap<string, Buffer>;
   readonly liveApi?: boolean;
+  /** As `model import` found out; by default it is not stored, and the manifest's promise counts. */
+  readonly explainMethod?: ExplainMethod;
   readonly verdict?: GivenVerdict;
 }
 
@@ -46,7 +49,7 @@ export async function createKey(
 export async function createModel(
   service: RunningService,
   organisationId: string,
-  { bundle: files = sampleBundle(), liveApi = true, verdict }: ModelOptions,
+  { bundle: files = sampleBundle(), liveApi = true, verdict, explainMethod }: ModelOptions,
 ): Promise<Model> {
   const { stores, clock } = service;
   const bundle = checkBundle(files);
@@ -56,7 +59,8 @@ export async function createModel(
   if (verdict !== undefined)
     await storeVerdict(service, { _id: modelId, organisation_id: organisationId, version }, verdict);
   const now = new Date(clock.now());
-  return await storeModel(stores.database, { organisationId, bundle, now, modelId, liveApi });
+  const explained = explainMethod === undefined ? {} : { explainMethod };
+  return await storeModel(stores.database, { organisationId, bundle, now, modelId, liveApi, ...explained });
 }
 
 /** Stores a verdict on a model's current version. */

@@ -6,7 +6,7 @@ import { messageOf } from '../../../../shared/contract/errors.js';
 import { ModelUnavailable } from '../../../../worker/models/loaded-model.js';
 import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../../context/cli-context.js';
 import { renderTable } from '../../output/table.js';
-import { checkCompiles, compareWithGolden, type GoldenComparison } from './golden-check.js';
+import { type GoldenComparison, runBundle } from './golden-check.js';
 
 /** Result of checking one bundle. */
 interface Finding {
@@ -39,8 +39,7 @@ async function check(path: string, nowMs: number): Promise<Finding> {
   try {
     const checked = checkBundle(await readBundle(path));
     const { name, version, features } = checked.manifest;
-    const golden = await compareWithGolden(checked, { nowMs });
-    if (golden === undefined) await checkCompiles(checked);
+    const { golden } = await runBundle(checked, { nowMs });
     return { bundle, name, version, features: features.length, ...(golden === undefined ? {} : { golden }) };
   } catch (error) {
     return { bundle, problem: problemOf(error) };

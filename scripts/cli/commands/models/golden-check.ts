@@ -2,6 +2,7 @@ import { BundleError } from '../../../../shared/bundle/bundle-error.js';
 import { goldenFile } from '../../../../shared/bundle/bundle-files.js';
 import type { CheckedBundle } from '../../../../shared/bundle/check-bundle.js';
 import { type GoldenRecord, parseGolden } from '../../../../shared/bundle/golden.js';
+import type { ExplainMethod } from '../../../../shared/messages/score-job.js';
 import { compileModel, type LoadedModel } from '../../../../worker/models/loaded-model.js';
 
 /** Tolerance of `raw`: the last bits of ONNX results depend on the batch size and the machine. */
@@ -24,31 +25,46 @@ export interface GoldenComparison {
   readonly passed: boolean;
 }
 
+/** Result of running a bundle with the code of the service. */
+export interface BundleRun {
+  /** Undefined when the bundle has no golden records. */
+  readonly golden: GoldenComparison | undefined;
+  readonly explainMethod: ExplainMethod;
+}
+
 /**
- * Scores a bundle's golden records with the code of the service and compares the results.
+ * Compiles a bundle's model and its explanation like a worker, and scores its golden records.
  * @param nowMs request time for records without `now` (ISO 8601), in ms
- * @returns undefined when the bundle has no golden records
- * @throws BundleError when a record cannot be featurized; ModelUnavailable when ONNX cannot run the model
+ * @throws BundleError when a golden record cannot be featurized; ModelUnavailable when ONNX cannot run the model
  */
-export async function compareWithGolden(
+export async function runBundle(
   bundle: CheckedBundle,
   { nowMs }: { readonly nowMs: number },
-): Promise<GoldenComparison | undefined> {
-  if (bundle.golden === undefined) return undefined;
-  const records = parseGolden(bundle.golden);
+): Promise<BundleRun> {
+  const records = bundle.golden && parseGolden(bundle.golden);
   const model = await compileModel(bundle.manifest, bundle.onnx, { explainFiles: async () => bundle });
   try {
-    const comparison = new Comparison(model);
-    for (let start = 0; start < records.length; start += batchRecords) {
-      const batch = records.slice(start, start + batchRecords);
-      const rows = inputRows(model, batch, { start, nowMs });
-      const raw = await model.session.run(rows, batch.length);
-      comparison.add(batch, { raw, explained: await contributionDifferences(model, batch, rows) }, start);
-    }
-    return comparison.result(records.length);
+    const golden = records && (await compareWithGolden(model, records, nowMs));
+    const { explainer } = await model.explanation();
+    return { golden, explainMethod: explainer.method };
   } finally {
     await model.session.release();
   }
+}
+
+async function compareWithGolden(
+  model: LoadedModel,
+  records: readonly GoldenRecord[],
+  nowMs: number,
+): Promise<GoldenComparison> {
+  const comparison = new Comparison(model);
+  for (let start = 0; start < records.length; start += batchRecords) {
+    const batch = records.slice(start, start + batchRecords);
+    const rows = inputRows(model, batch, { start, nowMs });
+    const raw = await model.session.run(rows, batch.length);
+    comparison.add(batch, { raw, explained: await contributionDifferences(model, batch, rows) }, start);
+  }
+  return comparison.result(records.length);
 }
 
 function inputRows(
@@ -151,15 +167,6 @@ class Comparison {
     }
     return found;
   }
-}
-
-/**
- * Compiles a model and runs one row through it, like a worker.
- * @throws ModelUnavailable when ONNX cannot run the model
- */
-export async function checkCompiles({ manifest, onnx }: CheckedBundle): Promise<void> {
-  const model = await compileModel(manifest, onnx);
-  await model.session.release();
 }
 
 /** Tolerance of a field's contribution. */

@@ -1,6 +1,7 @@
 import { basename, resolve } from 'node:path';
 import { readBundle } from '../../../../shared/bundle/archive/read-bundle.js';
 import { type CheckedBundle, checkBundle } from '../../../../shared/bundle/check-bundle.js';
+import type { ExplainMethod } from '../../../../shared/messages/score-job.js';
 import { OrganisationStore } from '../../../../shared/store/accounts/organisations.js';
 import type { Db } from '../../../../shared/store/connection/connect.js';
 import { type Model, ModelStore } from '../../../../shared/store/models/models.js';
@@ -10,7 +11,7 @@ import { CliError, notFound } from '../../context/cli-error.js';
 import { announceChange } from '../../context/connections.js';
 import { renderFields } from '../../output/table.js';
 import { requireOrganisation } from '../organisations.js';
-import { checkCompiles, compareWithGolden, type GoldenComparison } from './golden-check.js';
+import { type BundleRun, runBundle } from './golden-check.js';
 
 /** Parsed options of `model import`. */
 export interface ImportOptions {
@@ -37,12 +38,12 @@ export async function importModel(
   const files = await readBundle(path);
   const bundle = checkBundle(files);
   checkFamily(bundle, known);
-  const golden = await requireGoldenResults(bundle, { path, nowMs: context.clock.now() });
+  const { golden, explainMethod } = await requireGoldenResults(bundle, { path, nowMs: context.clock.now() });
 
   const stored =
     known === undefined
-      ? await storeNew(context, { database, bundle, options })
-      : await storeVersionOf(context, { database, bundle, options, known });
+      ? await storeNew(context, { database, bundle, explainMethod, options })
+      : await storeVersionOf(context, { database, bundle, explainMethod, options, known });
   const { model } = stored;
   const notes = bundle.unknownKeys.map(
     (key) => `Note: the manifest key "${key}" is unknown to this version of Leadscore and was ignored.`,
@@ -75,27 +76,30 @@ export async function importModel(
 interface Import {
   readonly database: Db;
   readonly bundle: CheckedBundle;
+  readonly explainMethod: ExplainMethod;
   readonly options: ImportOptions;
 }
 
-async function storeNew(context: CliContext, { database, bundle, options }: Import) {
+async function storeNew(context: CliContext, { database, bundle, explainMethod, options }: Import) {
   const { org: organisationId, liveApi = true } = options;
   const now = new Date(context.clock.now());
-  const model = await createModel(database, { organisationId, bundle, now, liveApi });
+  const model = await createModel(database, { organisationId, bundle, explainMethod, now, liveApi });
   await announceChange(context, { kind: 'model', id: model._id });
   return { model, isNew: true };
 }
 
 async function storeVersionOf(
   context: CliContext,
-  { database, bundle, options, known }: Import & { readonly known: Model },
+  { database, bundle, explainMethod, options, known }: Import & { readonly known: Model },
 ) {
   const { name, version } = bundle.manifest;
   const now = new Date(context.clock.now());
   const ids = { organisationId: options.org, modelId: known._id };
-  const { stored } = await storeVersion({ database, ...ids, bundle, now }).catch((error: unknown) => {
-    throw error instanceof VersionTaken ? new CliError(error.message, { code: 'version_taken' }) : error;
-  });
+  const { stored } = await storeVersion({ database, ...ids, bundle, explainMethod, now }).catch(
+    (error: unknown) => {
+      throw error instanceof VersionTaken ? new CliError(error.message, { code: 'version_taken' }) : error;
+    },
+  );
   const liveApi = options.liveApi === undefined ? {} : { live_api: options.liveApi };
   const model = await new ModelStore(database).update(known._id, { name, version, ...liveApi });
   if (model === undefined) throw notFound(`model ${known._id} anymore`, `model list ${options.org}`);
@@ -118,17 +122,16 @@ function checkFamily({ manifest }: CheckedBundle, known: Model | undefined): voi
   );
 }
 
-/** Compiles the model with ONNX and scores its golden records. */
+/** Runs the bundle. Throws a CliError when its results differ from its golden records. */
 async function requireGoldenResults(
   bundle: CheckedBundle,
   { path, nowMs }: { readonly path: string; readonly nowMs: number },
-): Promise<GoldenComparison | undefined> {
-  const golden = await compareWithGolden(bundle, { nowMs });
-  if (golden === undefined) await checkCompiles(bundle);
-  if (golden?.passed === false)
+): Promise<BundleRun> {
+  const run = await runBundle(bundle, { nowMs });
+  if (run.golden?.passed === false)
     throw new CliError(
-      `${basename(resolve(path))} was not imported, because its results differ from its golden records: ${golden.differences[0] ?? ''}. See: npx leadscore model check ${path}`,
+      `${basename(resolve(path))} was not imported, because its results differ from its golden records: ${run.golden.differences[0] ?? ''}. See: npx leadscore model check ${path}`,
       { code: 'bad_bundle' },
     );
-  return golden;
+  return run;
 }
