@@ -34,7 +34,6 @@ import { ValidationDailyStore } from '../shared/store/validation/validation-dail
 import { AuthAttempts } from './auth/auth-attempts.js';
 import { Authenticator } from './auth/authenticate.js';
 import { callerAddressBehind } from './auth/client-ip.js';
-import { noteKeySettings } from './auth/key-settings.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
 import { LaneQueues } from './dispatch/lane-queues.js';
 import { blockMs, ReplyStream } from './dispatch/reply-stream.js';
@@ -235,10 +234,20 @@ async function serve(gateway: Gateway, connections: Connections, services: Servi
   drain = lifecycle.add(new Drain(server, Math.max(config.requestTimeoutMs, config.webhookTimeoutMs)));
   lifecycle.listenForSignals();
   lifecycle.followParent();
-  const keySettings = { brand: config.keyBrand, pepper: config.keyPepper };
-  await noteKeySettings(new KeySettingsStore(mongo.database), keySettings, logger);
+  await storeKeySettings(gateway, mongo.database);
   logger.info({ url }, 'gateway ready');
   process.send?.({ kind: 'ready', url });
+}
+
+/**
+ * Stores what this gateway identifies keys by, for `leadscore key create` to compare. Called after the gateway listens,
+ * because one that fails to start must not change the stored settings.
+ */
+async function storeKeySettings({ config, logger }: Gateway, database: Mongo['database']): Promise<void> {
+  const settings = { brand: config.keyBrand, pepper: config.keyPepper };
+  await new KeySettingsStore(database)
+    .replace(settings)
+    .catch((error: unknown) => logger.warn({ error }, 'could not store key settings'));
 }
 
 /** The services in the form in which the routes take them. */

@@ -1,108 +1,74 @@
+import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../shared/contract/errors.js';
 import { FairQueue } from '../dispatch/fair-queue.js';
 import { type Addressed, type CallerAddress, networkOf } from './client-ip.js';
 
-/** Different unknown keys that an address may try at once, and after that in a minute. */
+/** Unknown keys that a network may try at once; one more every `refillMs`. */
 export const unknownKeysAllowed = 30;
-const refillMs = 60_000 / unknownKeysAllowed;
-/** Addresses that are remembered; some 300 bytes each. */
-const rememberedAddresses = 10_000;
-/** Look-ups for addresses over their limit: so many at once, and so many that wait for their turn. */
-const lookUpsAtOnce = 4;
-const lookUpsWaiting = 256;
+const refillMs = 2_000;
+/** How long a hash is remembered as unknown. */
+const unknownTtlMs = 5_000;
+const maxEntries = 10_000; // of each cache, some 300 bytes each
+/** Concurrent look-ups for all networks over their limit together. */
+const maxLookUps = 4;
 const maxWaitMs = 3_000;
 
-export interface AuthAttemptsOptions {
-  readonly addressOf: CallerAddress;
-  /** Monotonic ms. */
-  readonly nowMs?: () => number;
-}
-
-/** What an address may still try: a bucket that fills again by one every two seconds. */
-interface Bucket {
-  readonly left: number;
-  readonly atMs: number;
-  /** Hash of the unknown key that came last: whoever goes on sending the same one is no guesser. */
-  readonly lastHash: string;
-}
-
 /**
- * Limits how many keys that nobody has an address may try. A key that is known passes whatever else comes from its
- * address, as behind a NAT with one bad caller in it:
- * 1. an address over its limit is told so, with when to come back, in place of what was wrong with its key;
- * 2. its keys are still looked up, but few at once, in turn with other such addresses: the database is not its to flood;
- * 3. the unknown key that came last from an address, sent again, counts nothing and is told what is wrong with it, as a
- *    service that was set up badly must be; it too is looked up in turn.
- * It holds for one gateway, in its memory, which is bounded.
+ * Limits how many unknown keys a network may try at this gateway:
+ *
+ * 1. A key that was unknown less than five seconds ago is rejected without a look-up. It does not count, because a
+ *    misconfigured service repeats one key.
+ * 2. Every other unknown key takes a token from the bucket of its network.
+ * 3. While the bucket is empty, keys of this network are looked up a few at a time, in round robin with other networks.
+ *    A known key passes, also behind a NAT with a bad caller. An unknown key gets 429.
  */
 export class AuthAttempts {
-  private readonly buckets = new Map<string, Bucket>();
-  private readonly lookUps = new FairQueue({ size: () => lookUpsAtOnce, maxWaiting: lookUpsWaiting });
-  private readonly nowMs: () => number;
+  private readonly unknown = new LRUCache<string, true>({ max: maxEntries, ttl: unknownTtlMs });
+  /** When the bucket of each network is full again, in monotonic ms. */
+  private readonly fullAtMs = new LRUCache<string, number>({ max: maxEntries });
+  private readonly queue = new FairQueue({ size: () => maxLookUps, maxWaiting: 512 });
 
-  constructor(private readonly options: AuthAttemptsOptions) {
-    this.nowMs = options.nowMs ?? (() => performance.now());
-  }
-
-  /** Addresses that are remembered. */
-  get size(): number {
-    return this.buckets.size;
-  }
+  constructor(private readonly options: { addressOf: CallerAddress; nowMs?: () => number }) {}
 
   /**
-   * Looks a key up, behind others if its address is over its limit, or if it was unknown when it last came from there.
-   * @param hash of the key
-   * @throws ApiError rateLimited when too many wait already; what `lookUp` throws
+   * Looks up a key. `lookUp` gives undefined for an unknown one.
+   * @throws ApiError rateLimited over the limit; what `lookUp` throws
    */
-  async inTurn<Result>(request: Addressed, hash: string, lookUp: () => Promise<Result>): Promise<Result> {
-    const address = networkOf(this.options.addressOf(request));
-    if (this.leftOf(address) >= 1 && !this.isLast(address, hash)) return await lookUp();
-    let hasBegun = false;
-    try {
-      return await this.lookUps.run(address, maxWaitMs, () => {
-        hasBegun = true;
-        return lookUp();
-      });
-    } catch (error) {
-      throw hasBegun ? error : this.tooMany(address);
-    }
+  async find<Key>(request: Addressed, hash: string, lookUp: () => Promise<Key | undefined>) {
+    if (this.unknown.has(hash)) return undefined;
+    const network = networkOf(this.options.addressOf(request));
+    const key = await (this.waitMs(network) > 0 ? this.lookUpInTurn(network, lookUp) : lookUp());
+    // Concurrent calls with one unknown key count once.
+    if (key !== undefined || this.unknown.has(hash)) return key;
+    this.unknown.set(hash, true);
+    if (this.waitMs(network) > 0) throw this.tooMany(network);
+    this.fullAtMs.set(network, this.nowMs() + this.untilFullMs(network) + refillMs);
+    return undefined;
   }
 
-  /**
-   * Notes that a request came with an unknown key. Gives what to refuse it with: `otherwise`, unless it is another one than
-   * came last from its address and that is over the limit.
-   */
-  refusalOf(request: Addressed, hash: string, otherwise: ApiError): ApiError {
-    const address = networkOf(this.options.addressOf(request));
-    const left = this.leftOf(address);
-    const isAgain = this.isLast(address, hash);
-    this.buckets.delete(address);
-    const stays = isAgain ? left : Math.max(0, left - 1);
-    this.buckets.set(address, { left: stays, atMs: this.nowMs(), lastHash: hash });
-    if (this.buckets.size > rememberedAddresses) this.forgetOldest();
-    return isAgain || left >= 1 ? otherwise : this.tooMany(address);
-  }
-
-  private isLast(address: string, hash: string): boolean {
-    return this.buckets.get(address)?.lastHash === hash;
-  }
-
-  private leftOf(address: string): number {
-    const bucket = this.buckets.get(address);
-    if (bucket === undefined) return unknownKeysAllowed;
-    return Math.min(unknownKeysAllowed, bucket.left + (this.nowMs() - bucket.atMs) / refillMs);
-  }
-
-  private tooMany(address: string): ApiError {
-    const waitMs = (1 - this.leftOf(address)) * refillMs;
-    return new ApiError('rateLimited', 'Too many calls with unknown API keys came from this address.', {
-      retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+  private async lookUpInTurn<Key>(network: string, lookUp: () => Promise<Key>): Promise<Key> {
+    return await this.queue.run(network, maxWaitMs, lookUp).catch((error: unknown) => {
+      // Only the queue throws an ApiError: it is full or too slow.
+      throw error instanceof ApiError ? this.tooMany(network) : error;
     });
   }
 
-  /** The one that tried longest ago: its bucket is the fullest, as a rule. */
-  private forgetOldest(): void {
-    const [oldest] = this.buckets.keys();
-    if (oldest !== undefined) this.buckets.delete(oldest);
+  private nowMs(): number {
+    return this.options.nowMs?.() ?? performance.now();
+  }
+
+  private untilFullMs(network: string): number {
+    return Math.max(0, (this.fullAtMs.get(network) ?? 0) - this.nowMs());
+  }
+
+  /** Time until the bucket of a network holds a token; 0 or less if it holds one. */
+  private waitMs(network: string): number {
+    return this.untilFullMs(network) - (unknownKeysAllowed - 1) * refillMs;
+  }
+
+  private tooMany(network: string): ApiError {
+    return new ApiError('rateLimited', 'Too many calls with unknown API keys came from this address.', {
+      retryAfterSeconds: Math.max(1, Math.ceil(this.waitMs(network) / 1000)),
+    });
   }
 }

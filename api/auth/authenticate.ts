@@ -26,7 +26,7 @@ interface HashedSecret {
   readonly hash: string;
 }
 
-/** Nobody has this key. It is not remembered: whoever tries keys must not push out those that are in use. */
+/** Thrown, because LRUCache would keep the stale entry of a key for which a read gives undefined. */
 class UnknownKey extends Error {}
 
 /**
@@ -43,6 +43,8 @@ export class Authenticator {
     this.cache = new LRUCache({
       max: maxKeys,
       ttl: ttlMs,
+      // A key that is forgotten while it is read is not cached. Without this, the calls that wait for it would fail.
+      ignoreFetchAbort: true,
       fetchMethod: async (hash) => {
         const key = await withMongoTimeout(timeoutMs, () => options.keys.findByHash(hash));
         if (key === undefined || !isSameText(key.hash, hash)) throw new UnknownKey();
@@ -74,20 +76,15 @@ export class Authenticator {
    */
   async find(secret: string, request: Addressed): Promise<ApiKey> {
     const hash = this.hashOf(secret, request);
-    const { unknownKeys } = this.options;
-    const lookUp = async () => {
-      const key = await this.cache.fetch(hash);
-      if (key === undefined) throw new UnknownKey();
-      return key;
-    };
-    try {
-      // A key that was in use of late is never held up by what else comes from its address.
-      const key = await (this.isRecent(hash) ? lookUp() : unknownKeys.inTurn(request, hash, lookUp));
-      if (key.revoked_at === undefined) return key;
-    } catch (error) {
-      if (!(error instanceof UnknownKey)) throw error;
-      throw unknownKeys.refusalOf(request, hash, invalid('The API key is unknown.'));
-    }
+    const lookUp = () =>
+      this.cache.fetch(hash).catch((error: unknown) => {
+        if (!(error instanceof UnknownKey)) throw error;
+        return undefined;
+      });
+    // A key in use never waits for other calls from its address.
+    const key = await (this.isInUse(hash) ? lookUp() : this.options.unknownKeys.find(request, hash, lookUp));
+    if (key === undefined) throw invalid('The API key is unknown.');
+    if (key.revoked_at === undefined) return key;
     throw invalid('The API key has been revoked.');
   }
 
@@ -100,8 +97,8 @@ export class Authenticator {
     this.cache.clear();
   }
 
-  /** Whether a key was in use a moment ago; its TTL may be over. */
-  private isRecent(hash: string): boolean {
+  /** Whether a key is cached. Its TTL may be over. */
+  private isInUse(hash: string): boolean {
     return this.cache.peek(hash, { allowStale: true }) !== undefined;
   }
 

@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import proxyAddr from 'proxy-addr';
 
-/** What tells a caller's address. */
+/** The parts of a request that tell the address of its caller. */
 export type Addressed = Pick<IncomingMessage, 'headers'> & {
   readonly socket: { readonly remoteAddress?: string | undefined };
 };
@@ -10,59 +12,36 @@ export type Addressed = Pick<IncomingMessage, 'headers'> & {
 export type CallerAddress = (request: Addressed) => string;
 
 /**
- * Tells where a request comes from: the other end of the connection. Only where that is a balancer which is trusted does
- * X-Forwarded-For count, read from its end, where the trusted ones have written: up to the first address that is not
- * theirs. Whatever a caller puts into the header stands before that and is never read.
+ * Gives the address of a caller, which is the other end of the connection. If that is a trusted proxy, X-Forwarded-For
+ * is read from its end: the first address that is not a trusted proxy is the caller. Proxies append to the header, so
+ * whatever the caller wrote stands before that and is never read.
  * @param trustedProxies addresses and ranges, as `10.0.0.0/8`
  */
 export function callerAddressBehind(trustedProxies: readonly string[]): CallerAddress {
-  const trusted = blockListOf(trustedProxies);
-  const isTrusted = (address: string) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
-  return ({ socket, headers }) => {
-    let address = plainAddress(socket.remoteAddress ?? '');
-    if (address === undefined) return 'unknown';
-    const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
-    for (const entry of forwarded.reverse()) {
-      if (!isTrusted(address)) return address;
-      const before = plainAddress(entry.trim());
-      if (before === undefined) return address;
-      address = before;
-    }
-    return address;
+  const isTrusted = proxyAddr.compile([...trustedProxies]);
+  return (request) => {
+    const entries = proxyAddr.all(request as IncomingMessage, (entry, index) =>
+      isTrusted(plainAddress(entry), index),
+    );
+    // The last entry is the first one that is not trusted. Where it is no address, the proxy that wrote it counts.
+    return entries.map(plainAddress).findLast((entry) => entry !== '') ?? 'unknown';
   };
 }
 
-function blockListOf(entries: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const entry of entries) {
-    const [address = '', bits] = entry.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
-  }
-  return list;
+/** An IP address without port, brackets and zone, and as IPv4 where an IPv6 socket has one; '' if it is none. */
+function plainAddress(entry: string | undefined): string {
+  const [, bracketed] = /^\[([^\]]+)\](?::\d+)?$/.exec(entry ?? '') ?? [];
+  const [, withPort] = /^([\d.]+):\d+$/.exec(entry ?? '') ?? [];
+  const address = (bracketed ?? withPort ?? entry ?? '').replace(/%.*$/, '');
+  return isIP(address) === 0 ? '' : ipaddr.process(address).toString();
 }
 
-/** An IP address without port, brackets, zone and the form in which IPv6 sockets write IPv4; undefined if it is none. */
-function plainAddress(text: string): string | undefined {
-  const [, bracketed] = /^\[([^\]]+)\](?::\d+)?$/.exec(text) ?? [];
-  const [, withPort] = /^([\d.]+):\d+$/.exec(text) ?? [];
-  const address = (bracketed ?? withPort ?? text).replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '');
-  return isIP(address) === 0 ? undefined : address;
-}
-
-const networkGroups = 4;
-
-/** What calls of one caller share: an IPv4 address, or the /64 of an IPv6 address, which one caller has for itself. */
+/** An IPv4 address, or the /64 of an IPv6 address: usually one caller has all of it. */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address;
-  const [head = '', tail] = address.split('::');
-  const groupsOf = (text: string) => text.split(':').filter((group) => group !== '');
-  const [before, after] = [groupsOf(head), groupsOf(tail ?? '')];
-  const zeros =
-    tail === undefined
-      ? []
-      : Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0');
-  const groups = [...before, ...zeros, ...after].slice(0, networkGroups);
-  return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':');
+  const { parts } = ipaddr.IPv6.parse(address);
+  return parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':');
 }

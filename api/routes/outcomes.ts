@@ -3,9 +3,8 @@ import { firstYear, isoInstant, isTooFarAhead, lastYear, maxDaysAhead } from '..
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Outcome, OutcomeStore } from '../../shared/store/validation/outcomes.js';
 import type { BodyMemory } from '../request/body-memory.js';
-import { boundValues, maxValues } from '../request/body-values.js';
 import type { LargeBodies } from '../request/large-bodies.js';
-import { parseJson } from '../request/parse-json.js';
+import { boundValues, maxValues, parseJson } from '../request/parse-json.js';
 import { type BodyLimits, bodyText, readBody, requireJson } from '../request/read-body.js';
 import { type OutcomesRequest, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { compileCheck } from '../schemas/validator.js';
@@ -43,7 +42,7 @@ export function outcomesRoute(
       };
       return await largeBodies.inTurn(call, async ({ yieldToEventLoop }) => {
         const text = bodyText(body);
-        boundValues(body, { most: maxValues.ofOutcomes, advice: 'send only what became of each lead' });
+        boundValues(body, { max: maxValues.ofOutcomes, advice: 'send only what became of each lead' });
         const parsed = parseJson(text);
         await yieldToEventLoop();
         return outcomesOf(check(parsed), deps.clock.now());

@@ -1,9 +1,8 @@
 import type { Middleware } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Authenticator } from '../auth/authenticate.js';
-import { boundValues, maxValues } from '../request/body-values.js';
 import type { LargeBodies } from '../request/large-bodies.js';
-import { parseJson } from '../request/parse-json.js';
+import { boundValues, maxValues, parseJson } from '../request/parse-json.js';
 import { bodyText, requireJson } from '../request/read-body.js';
 import { type ReceivedCall, type ReceivingDeps, receiveCall } from '../request/receive-call.js';
 import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.js';
@@ -37,7 +36,7 @@ export function scoreRoute(deps: ScoreRouteDeps, writeReply: WriteReply): Middle
     const reply = await deps.largeBodies.inTurn(received, async ({ yieldToEventLoop }) => {
       const text = bodyText(received.body);
       boundValues(received.body, {
-        most: maxValues.ofBatch,
+        max: maxValues.ofBatch,
         advice: 'send fewer records in each call, or fewer fields of each',
         refuse: ({ maxList }) => checkRecordCount(maxList),
       });

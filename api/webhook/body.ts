@@ -1,7 +1,6 @@
 import type { Context } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
-import { boundValues, maxValues } from '../request/body-values.js';
-import { parseJson } from '../request/parse-json.js';
+import { boundValues, maxValues, parseJson } from '../request/parse-json.js';
 import { bodyText } from '../request/read-body.js';
 
 /** Far above any tool's form. Parsing a field costs about 100 times as much as sending it. */
@@ -34,7 +33,7 @@ export function parseWebhookBody(context: Context, body: Buffer): unknown {
   }
   const text = bodyText(body);
   if (type === 'application/x-www-form-urlencoded' && !isJson.test(text)) return parseForm(text);
-  boundValues(body, { most: maxValues.ofRecord, advice: 'send the fields of one record' });
+  boundValues(body, { max: maxValues.ofRecord, advice: 'send the fields of one record' });
   return parseJson(text);
 }
 

@@ -1,4 +1,4 @@
-import { maxValues } from '../../request/body-values.js';
+import { maxValues } from '../../request/parse-json.js';
 import { outcomesReplySchema, outcomesRequestSchema } from '../../schemas/outcomes.js';
 import { scoreHistorySchema } from '../../schemas/score-history.js';
 import { type ErrorResponseOptions, errorResponses } from '../error-responses.js';

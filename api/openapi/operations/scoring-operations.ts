@@ -1,5 +1,5 @@
 import type { ErrorName } from '../../../shared/contract/errors.js';
-import { maxValues } from '../../request/body-values.js';
+import { maxValues } from '../../request/parse-json.js';
 import { scoreRequestSchema } from '../../schemas/score-request.js';
 import { legacyScoreResponseSchema, scoreResponseSchema } from '../../schemas/score-response.js';
 import { legacyWebhookReplySchema, webhookReplySchema } from '../../schemas/webhook-reply.js';

@@ -1,120 +1,126 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { AuthAttempts, unknownKeysAllowed } from '../../../api/auth/auth-attempts.js';
 import { ApiError } from '../../../shared/contract/errors.js';
+import { failureOf } from '../../support/failure-of.js';
 
-const otherwise = new ApiError('invalidApiKey', 'The API key is unknown.');
 const from = (remoteAddress: string) => ({ socket: { remoteAddress }, headers: {} });
+const caller = '203.0.113.7';
 const minuteMs = 60_000;
 
-describe('unknown keys', () => {
+describe('AuthAttempts', () => {
   let nowMs: number;
-  let unknownKeys: AuthAttempts;
+  let attempts: AuthAttempts;
 
   beforeEach(() => {
-    nowMs = 0;
-    unknownKeys = new AuthAttempts({
+    nowMs = 1;
+    attempts = new AuthAttempts({
       addressOf: ({ socket }) => socket.remoteAddress ?? '',
       nowMs: () => nowMs,
     });
   });
 
-  /** Tries so many keys, each another one. */
-  const tryOften = (address: string, times: number): ApiError[] =>
-    Array.from({ length: times }, () => again(address, randomUUID()));
-  const again = (address: string, hash: string): ApiError =>
-    unknownKeys.refusalOf(from(address), hash, otherwise);
+  /** Tries an unknown key. */
+  const guess = async (address: string, hash: string = randomUUID()): Promise<'401' | ApiError> => {
+    try {
+      expect(await attempts.find(from(address), hash, async () => undefined)).to.equal(undefined);
+      return '401';
+    } catch (error) {
+      if (error instanceof ApiError) return error;
+      throw error;
+    }
+  };
+  const statusOf = (outcome: '401' | ApiError): string =>
+    outcome === '401' ? outcome : `${outcome.entry.status}`;
+  /** Tries different unknown keys one after the other. */
+  const guesses = async (address: string, count: number): Promise<string[]> => {
+    const statuses: string[] = [];
+    for (let index = 0; index < count; index += 1) statuses.push(statusOf(await guess(address)));
+    return statuses;
+  };
+  const within = Array.from({ length: unknownKeysAllowed }, () => '401');
 
-  it('are refused as such up to the limit, and then with when to come back', () => {
-    for (const error of tryOften('203.0.113.7', unknownKeysAllowed)) expect(error).to.equal(otherwise);
-    const [over] = tryOften('203.0.113.7', 1);
-    expect(over?.entry).to.include({ status: 429, code: 'rate_limited' });
-    expect(over?.options.retryAfterSeconds).to.equal(2);
+  it('refuses the 31st unknown key of an address with 429, and allows one more every two seconds', async () => {
+    expect(await guesses(caller, unknownKeysAllowed)).to.deep.equal(within);
+    const over = await guess(caller);
+    expect(over).to.have.nested.property('entry.code', 'rate_limited');
+    expect(over).to.have.nested.property('options.retryAfterSeconds', 2);
     nowMs += 2_000;
-    expect(tryOften('203.0.113.7', 2).map(({ errorName }) => errorName)).to.deep.equal([
-      'invalidApiKey',
-      'rateLimited',
-    ]);
+    expect(await guesses(caller, 2)).to.deep.equal(['401', '429']);
     nowMs += minuteMs;
-    const names = tryOften('203.0.113.7', unknownKeysAllowed + 1).map(({ errorName }) => errorName);
-    expect(names.indexOf('rateLimited')).to.equal(unknownKeysAllowed);
+    expect(await guesses(caller, unknownKeysAllowed + 1)).to.deep.equal([...within, '429']);
   });
 
-  it('count once when the same one comes again and again, and twice when another came in between', () => {
-    for (let time = 0; time < 3 * unknownKeysAllowed; time += 1)
-      expect(again('203.0.113.7', 'same')).to.equal(otherwise);
-    for (const error of tryOften('203.0.113.7', unknownKeysAllowed - 1)) expect(error).to.equal(otherwise);
-    expect(again('203.0.113.7', 'same').errorName).to.equal('rateLimited');
-    expect(again('203.0.113.7', 'same')).to.equal(otherwise);
-    expect(tryOften('203.0.113.7', 1)[0]?.errorName).to.equal('rateLimited');
+  it('counts an unknown key once when it is repeated, also concurrently, and looks it up once', async () => {
+    let lookUps = 0;
+    const repeat = () =>
+      attempts.find(from(caller), 'same', async () => {
+        lookUps += 1;
+        await nextTurn();
+        return undefined;
+      });
+    await Promise.all([repeat(), repeat()]);
+    expect(lookUps).to.equal(2);
+    for (let time = 0; time < 3 * unknownKeysAllowed; time += 1) expect(await repeat()).to.equal(undefined);
+    expect(lookUps).to.equal(2);
+    expect(await guesses(caller, unknownKeysAllowed)).to.deep.equal([...within.slice(1), '429']);
+    expect(await repeat()).to.equal(undefined);
   });
 
-  it('that come again are looked up four at a time, as often as they come', async () => {
-    again('203.0.113.7', 'same');
-    let atOnce = 0;
-    let most = 0;
-    const lookUp = async () => {
-      atOnce += 1;
-      most = Math.max(most, atOnce);
-      await new Promise((resolve) => setImmediate(resolve));
-      atOnce -= 1;
-    };
-    await Promise.all(
-      Array.from({ length: 100 }, () => unknownKeys.inTurn(from('203.0.113.7'), 'same', lookUp)),
-    );
-    expect(most).to.equal(4);
+  it('counts each address on its own, and all addresses of an IPv6 /64 together', async () => {
+    await guesses(caller, 2 * unknownKeysAllowed);
+    expect(await guesses('203.0.113.8', 1)).to.deep.equal(['401']);
+    await guesses('2001:db8::1', 2 * unknownKeysAllowed);
+    expect(await guesses('2001:db8::2', 1)).to.deep.equal(['429']);
+    expect(await guesses('2001:db8:0:1::2', 1)).to.deep.equal(['401']);
   });
 
-  it('of one address are not held against another, but are against its neighbours in an IPv6 network', () => {
-    tryOften('203.0.113.7', 2 * unknownKeysAllowed);
-    expect(tryOften('203.0.113.8', 1)).to.deep.equal([otherwise]);
-    tryOften('2001:db8::1', 2 * unknownKeysAllowed);
-    expect(tryOften('2001:db8::2', 1)[0]?.errorName).to.equal('rateLimited');
-    expect(tryOften('2001:db8:1::2', 1)).to.deep.equal([otherwise]);
+  it('remembers ten thousand addresses and ten thousand keys at most', async () => {
+    await guesses(caller, unknownKeysAllowed);
+    await guess('192.0.2.1', 'first');
+    for (let index = 0; index < 10_000; index += 1) await guess(`10.0.${index >> 8}.${index & 255}`);
+    expect(await guesses(caller, 1), 'the oldest address is forgotten').to.deep.equal(['401']);
+    let lookUps = 0;
+    await attempts.find(from(caller), 'first', async () => {
+      lookUps += 1;
+      return undefined;
+    });
+    expect(lookUps, 'the oldest key is forgotten').to.equal(1);
   });
 
-  it('of very many addresses take no more room than those of ten thousand', () => {
-    for (let index = 0; index < 30_000; index += 1)
-      tryOften(`10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`, 1);
-    expect(unknownKeys.size).to.equal(10_000);
-  });
-
-  it('of an address over its limit are looked up four at a time, after all others', async () => {
-    tryOften('203.0.113.7', unknownKeysAllowed);
-    let atOnce = 0;
-    let most = 0;
+  it('looks up the keys of addresses over the limit four at a time, and finds known keys among them', async () => {
+    await guesses(caller, unknownKeysAllowed);
+    let inFlight = 0;
+    let maxInFlight = 0;
     const ends: (() => void)[] = [];
-    const lookUp = async () => {
-      atOnce += 1;
-      most = Math.max(most, atOnce);
-      await new Promise<void>((resolve) => ends.push(resolve));
-      atOnce -= 1;
-      return 'key';
-    };
-    const flood = Array.from({ length: 4 + 256 }, () =>
-      unknownKeys.inTurn(from('203.0.113.7'), 'hash', lookUp),
-    );
-    const tooMany = await unknownKeys
-      .inTurn(from('203.0.113.7'), 'hash', lookUp)
-      .catch((error: unknown) => error);
-    expect(tooMany).to.be.instanceOf(ApiError).and.to.include({ errorName: 'rateLimited' });
-    expect(most).to.equal(4);
-    expect(await unknownKeys.inTurn(from('203.0.113.8'), 'hash', async () => 'at once')).to.equal('at once');
+    const find = (address: string) =>
+      attempts.find(from(address), randomUUID(), async () => {
+        inFlight += 1;
+        maxInFlight = Math.max(maxInFlight, inFlight);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        inFlight -= 1;
+        return 'key';
+      });
+    // Four run and 256 wait: the queue allows one owner half of its places.
+    const flood = Array.from({ length: 4 + 256 }, () => find(caller));
+    const refused = await failureOf(find(caller));
+    expect(refused).to.be.instanceOf(ApiError).and.to.include({ errorName: 'rateLimited' });
+    expect(await attempts.find(from('203.0.113.8'), 'hash', async () => 'at once')).to.equal('at once');
     const all = Promise.all(flood);
     while (ends.length > 0) {
       for (const end of ends.splice(0)) end();
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
     }
     expect(new Set(await all)).to.deep.equal(new Set(['key']));
-    expect(most).to.equal(4);
+    expect(maxInFlight).to.equal(4);
   });
 
-  it('keep what a look-up fails with', async () => {
-    tryOften('203.0.113.7', unknownKeysAllowed);
+  it('throws the error of a failed look-up, and does not count it', async () => {
     const failure = new Error('no primary');
-    const error = await unknownKeys
-      .inTurn(from('203.0.113.7'), 'hash', () => Promise.reject(failure))
-      .catch((thrown: unknown) => thrown);
-    expect(error).to.equal(failure);
+    const failed = () => failureOf(attempts.find(from(caller), 'hash', () => Promise.reject(failure)));
+    expect(await failed()).to.equal(failure);
+    expect(await guesses(caller, unknownKeysAllowed)).to.deep.equal(within);
+    expect(await failed(), 'over the limit').to.equal(failure);
   });
 });

@@ -8,7 +8,7 @@ import { freshDatabases } from '../../support/service/servers.js';
 
 const settings = { brand: 'leadscore', pepper: 'pepper-of-the-tests' };
 
-describe('key store', () => {
+describe('Authenticator', () => {
   let mongo: Mongo;
   let stored: ApiKeyStore;
   let keys: Authenticator;
@@ -39,7 +39,7 @@ describe('key store', () => {
       (error: Error) => error.message,
     );
 
-  it('finds the key of each call, whichever was sent on the same connection before', async () => {
+  it('finds the key of each call, also after another key on the same connection', async () => {
     const { secret: one } = await create('one');
     const { secret: other } = await create('other');
     const connection = {};
@@ -57,7 +57,7 @@ describe('key store', () => {
     ]);
   });
 
-  it('asks again for a key that was forgotten, also on a connection that has sent it before', async () => {
+  it('serves a key from its cache until the key is forgotten, also on a connection that sent it before', async () => {
     const { key, secret } = await create('revoked later');
     const connection = {};
     expect(await on(connection, secret)).to.equal('revoked later');
@@ -65,5 +65,14 @@ describe('key store', () => {
     expect(await on(connection, secret)).to.equal('revoked later');
     keys.forget(key.hash);
     expect(await on(connection, secret)).to.equal('The API key has been revoked.');
+  });
+
+  it('answers calls whose key is being read when all keys are forgotten', async () => {
+    const { secret } = await create('being read');
+    const found = [on({}, secret), on({}, secret)];
+    const unknown = on({}, newSecret(settings.brand, 'live'));
+    keys.invalidateAll();
+    expect(await Promise.all(found)).to.deep.equal(['being read', 'being read']);
+    expect(await unknown).to.equal('The API key is unknown.');
   });
 });

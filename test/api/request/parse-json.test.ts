@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { parseJson } from '../../../api/request/parse-json.js';
+import { boundValues, parseJson, valuesIn } from '../../../api/request/parse-json.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 
 const arrays = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 const objects = (levels: number): string => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`;
 
-describe('parse JSON', () => {
-  it('gives what JSON.parse gives, for everything that is not too deep', () => {
+describe('parseJson', () => {
+  it('gives the value that JSON.parse gives, unless it is too deep', () => {
     fc.assert(
       fc.property(fc.jsonValue({ depthSize: 'small', maxDepth: 30 }), (value) => {
         const text = JSON.stringify(value);
@@ -17,7 +17,7 @@ describe('parse JSON', () => {
     );
   });
 
-  it('throws nothing but a refusal with 422, whatever the text', () => {
+  it('gives a value or throws 422 for any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json(), spoiltJson()), (text) => {
         try {
@@ -30,46 +30,46 @@ describe('parse JSON', () => {
     );
   });
 
-  it('keeps keys that are on every object’s prototype as the caller’s own', () => {
+  it('keeps keys such as __proto__ as own members', () => {
     const value = parseJson('{"__proto__":{"admin":true},"constructor":1,"toString":null}') as object;
     expect(Object.keys(value)).to.deep.equal(['__proto__', 'constructor', 'toString']);
     expect(value).to.not.have.property('admin');
     expect({}).to.not.have.property('admin');
   });
 
-  it('takes the last of duplicate keys', () => {
+  it('takes the value of the last of duplicate keys', () => {
     expect(parseJson('{"a":1,"b":2,"a":3}')).to.deep.equal({ b: 2, a: 3 });
   });
 
   for (const [kind, of] of Object.entries({ arrays, objects })) {
-    it(`reads ${kind} of depth 32, and refuses 33 and 100,000`, () => {
+    it(`parses ${kind} of depth 32, and refuses depths 33 and 100,000`, () => {
       expect(parseJson(of(32))).to.be.an(kind.slice(0, -1));
       for (const levels of [33, 100_000])
         expect(refusalBy(() => parseJson(of(levels))).message).to.match(/deeper than 32/);
     });
   }
 
-  it('counts depth along each branch, not over all of them', () => {
+  it('counts depth along each branch, not over all branches', () => {
     const branches = Array.from({ length: 100 }, () => arrays(31)).join();
     expect(parseJson(`[${branches}]`)).to.have.length(100);
     expect(refusalBy(() => parseJson(`[${branches},{"a":[${arrays(30)}]}]`)).message).to.match(/deeper/);
   });
 
-  it('refuses NUL in a key wherever it stands, and leaves it in values', () => {
+  it('refuses NUL in a key at any depth, and keeps it in values', () => {
     for (const text of ['{"\\u0000":1}', '[{"a":[{"b\\u0000c":1}]}]'])
       expect(refusalBy(() => parseJson(text)).message).to.match(/NUL/);
     expect(parseJson('{"a":"\\u0000","\\\\u0000":1}')).to.deep.equal({ a: '\0', '\\u0000': 1 });
   });
 
-  it('says that an empty body is empty', () => {
+  it('refuses an empty or blank body with a message of its own', () => {
     for (const text of ['', ' ', '\r\n\t'])
       expect(refusalBy(() => parseJson(text)).message).to.equal('The body is empty: send a JSON object.');
   });
 
-  it('says that a text ends too early, wherever it is broken off', () => {
+  it('says that a text ends too early, at every place where it can be cut off', () => {
     const text = '{"model_id":"mdl_1","records":[{"City":"K\\u00f6ln","visits":12,"known":true}]}';
     const parts = [...text].map((_, index) => text.slice(0, index + 1)).slice(0, -1);
-    // A number or a word that is broken off may be another one, and so may the digits of an escape.
+    // A number or a word that is cut off may be another one, and so may the digits of an escape.
     for (const part of [...parts.filter((begun) => !/[a-z0-9]$/.test(begun)), '{"a": [1,\n', '[\n ']) {
       const { message } = refusalBy(() => parseJson(part));
       expect(message, part).to.equal('The body is not valid JSON: it ends too early.');
@@ -90,15 +90,32 @@ describe('parse JSON', () => {
     ['{"a":1}\u00a0', 'at position 7'],
   ];
   for (const [text, says] of wrong) {
-    it(`says where ${JSON.stringify(text)} is wrong, and how, where that can be told`, () => {
+    it(`names position and fault of ${JSON.stringify(text)}`, () => {
       const { message } = refusalBy(() => parseJson(text));
-      // Newer engines tell the line as well.
+      // Newer engines state the line too.
       const withoutLine = message.replace(/ \(line \d+ column \d+\)/, '');
       expect(withoutLine).to.equal(`The body is not valid JSON: unexpected text ${says}.`);
     });
   }
 
-  it('says where the text is wrong without repeating it', () => {
+  it('ignores a position that newer engines quote from the text', () => {
+    expect(refusalBy(() => parseJson('end of JSON')).message).to.include('unexpected text');
+    expect(refusalBy(() => parseJson('["x", no at position 9]')).message).to.include('at position 6');
+  });
+
+  it('finds a fault at the end of 8 MB within a second', () => {
+    const filler = 8_000_000;
+    for (const text of [
+      `${' '.repeat(filler)}NaN`,
+      `{"a":"${'\\n'.repeat(filler / 2)}","b":NaN}`,
+    ]) {
+      const startMs = performance.now();
+      expect(refusalBy(() => parseJson(text)).message).to.include('NaN is not JSON');
+      expect(performance.now() - startMs).to.be.below(1_000);
+    }
+  });
+
+  it('never repeats the text in its message', () => {
     for (const text of ['{"secret":"x",}', 'secret', '{"a":secret}', '{"secret', '[1,2,secret]']) {
       const { message } = refusalBy(() => parseJson(text));
       expect(message).to.match(/^The body is not valid JSON: (unexpected text|it ends too early)/);
@@ -107,7 +124,58 @@ describe('parse JSON', () => {
   });
 });
 
-/** JSON with one character taken out or put in. */
+describe('boundValues', () => {
+  it('counts the values of any JSON without parsing it', () => {
+    const json = fc.jsonValue({ stringUnit: 'binary' });
+    const odd = fc.dictionary(fc.constantFrom('"', '\\', '\\"', ',', '{', ']', 'a'), json);
+    fc.assert(
+      fc.property(fc.oneof(json, odd), fc.constantFrom(undefined, 1), (value, indent) => {
+        expect(valuesIn(Buffer.from(JSON.stringify(value, undefined, indent))).count).to.equal(
+          countOf(value),
+        );
+      }),
+    );
+  });
+
+  it('finds the length of the longest array directly in the body', () => {
+    const body = `{"a":${list(3)},"records":${list(5)},"b":[${list(9)}],"c":{"d":${list(9)},"e":1,"f":1,"g":1,"h":1,"i":1}}`;
+    expect(valuesIn(Buffer.from(body)).maxList).to.equal(5);
+  });
+
+  it('counts a body that is not JSON without an error', () => {
+    for (const text of ['', '"', '\\', ']]]', '{"a\\', '[[[[', ',,,,'])
+      expect(valuesIn(Buffer.from(text)).count).to.be.within(0, 4);
+  });
+
+  it('finds the depth of a body, and whether it is cut off', () => {
+    for (const [text, levels, isWhole] of [
+      ['{"a":[1,{}],"b":[[]]}', 3, true],
+      ['1', 0, true],
+      ['[[1],', 2, false],
+      ['["]', 1, false],
+    ] as const)
+      expect(valuesIn(Buffer.from(text))).to.include({ levels, isWhole });
+  });
+
+  it('refuses a body with more than the maximum with 400, or with 422 if it is cut off or too deep', () => {
+    const bound = (length: number) =>
+      boundValues(Buffer.from(list(length)), { max: 10, advice: 'send less' });
+    bound(10);
+    expect(() => bound(11))
+      .to.throw(ApiError, /^The body has more than 10 values: send less\.$/)
+      .with.nested.property('entry.status', 400);
+    for (const [text, says] of [
+      [list(20).slice(1, -1).padStart(50, '['), /ends too early/],
+      ['['.repeat(33) + ']'.repeat(33), /deeper than 32/],
+    ] as const) {
+      expect(() => boundValues(Buffer.from(text), { max: 10, advice: '' }))
+        .to.throw(ApiError, says)
+        .with.nested.property('entry.status', 422);
+    }
+  });
+});
+
+/** JSON with one character replaced by up to two others. */
 const spoiltJson = () =>
   fc
     .tuple(fc.json(), fc.nat(), fc.string({ maxLength: 2 }))
@@ -126,3 +194,12 @@ function refusalBy(work: () => unknown): { status: number; message: string } {
   }
   throw new Error('it was not refused');
 }
+
+/** Counts the values of a parsed body. */
+function countOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const inside = Object.values(value);
+  return Math.max(1, inside.length) + inside.reduce<number>((sum, one) => sum + countOf(one), 0);
+}
+
+const list = (length: number): string => `[${Array.from({ length }, () => '1').join()}]`;
