@@ -11,23 +11,21 @@ import {
   treeModel,
 } from '../models/sample-onnx.js';
 
-/* Models that pass every check of a bundle and harm the process that runs them. */
+/* Models that pass all checks of a bundle and harm the process that runs them. */
 
 const FLOAT = 1;
 const INT64 = 7;
-/** Rows and columns of the matrices that keep a slow model busy: one product takes some 40 ms, of the large ones 2.5 s. */
-const matrixSize = 1024;
-const largeMatrixSize = 4096;
-/** So many levels of a tree need more stack than a thread has. */
-const tooDeep = 30_000;
+const matrixSize = 1024; // one product takes some 40 ms
+const largeMatrixSize = 4096; // one product takes some 2.5 s
+const tooDeep = 30_000; // recursion over as many levels of a tree overflows the stack
 
-/** A model each of whose runs takes some 80 ms of a free core, however many rows it is given. */
+/** A model whose run takes some 80 ms of an idle core, with any number of rows. */
 export const slowBundle = (): BundleFiles => packed(slowModel(2, matrixSize), 'Slow score');
 
-/** A model whose run does not end within minutes: ONNX holds the thread for as long. */
+/** A model whose run blocks its thread inside ONNX for minutes. */
 export const hangingBundle = (): BundleFiles => packed(slowModel(200, largeMatrixSize), 'Hanging score');
 
-/** A model that ends the process by a segmentation fault: ONNX walks down its one tree by recursion. */
+/** A model that causes a segmentation fault: ONNX walks its one deep tree by recursion. */
 export const crashingBundle = (): BundleFiles => packed(deepTree(), 'Crashing score');
 
 function packed(model: SampleModel, name: string): BundleFiles {
@@ -37,7 +35,7 @@ function packed(model: SampleModel, name: string): BundleFiles {
   return packSample(parts);
 }
 
-/** Multiplies matrices, made from the input so that nothing can be computed beforehand, before it gives an answer. */
+/** Multiplies matrices that depend on the input, so that ONNX cannot compute them in advance. */
 function slowModel(products: number, size: number): SampleModel {
   const multiply = Array.from({ length: products }, (_, index) =>
     node('MatMul', [`m${index}`, 'm0'], `m${index + 1}`),
@@ -63,7 +61,7 @@ function slowModel(products: number, size: number): SampleModel {
   };
 }
 
-/** One tree that goes down by one level a node: x0 <= -i ? a leaf : the next level. */
+/** One tree with one node per level: x0 <= -i ? leaf : next level. */
 function deepTree(): SampleModel {
   const model = treeModel(6);
   const all = Array.from({ length: 2 * tooDeep + 1 }, (_, index) => index);
