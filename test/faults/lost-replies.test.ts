@@ -28,7 +28,7 @@ const redisRequests = {
 const mongoRequests = { call: 'request_id' };
 /** A call with an Idempotency-Key is recorded in a transaction. */
 const transactionRequests = {
-  'stored reply': 'body_hash',
+  'idempotency record': 'body_hash',
   'call in a transaction': 'request_id',
   commit: 'commitTransaction',
 };

@@ -1,5 +1,5 @@
 /**
- * Skips a test, or from a `before` hook all tests of its block, and prints why, so that a skip is not taken for a pass.
+ * Skips a test, or from a `before` hook all tests of its block. Prints why: a skip must not be taken for a pass.
  * @param reason why it cannot run here
  * @param toRun how to make it run
  */

@@ -13,8 +13,8 @@ export interface WorkerDeath {
 }
 
 /**
- * Asserts the state after a fault: usage in Redis equals the sum of the ledger, no lease is open, and each counted record
- * has its prediction. Waits for the sweep and for voids.
+ * Asserts the state after a fault: usage in Redis equals the ledger's sum, and no lease is open. Each counted record has
+ * its prediction. Waits for the sweep and for voids.
  * @param within ms
  * @param counted expected number of records; undefined accepts any
  * @returns the number of counted records

@@ -51,8 +51,8 @@ export async function underLoad(
 const graceMs = 500; // an answer may arrive this long after the deadline
 
 /**
- * Asserts that each call was answered by its deadline plus half a second. Two delays are deducted up to a limit
- * (`forgivenMs`): blocked time of this process's event loop, and time in which the gateway was runnable without a CPU.
+ * Asserts that each call was answered by its deadline plus half a second. Two delays are deducted, up to a limit
+ * (`forgivenMs`): blocked time of this event loop, and time in which the gateway was runnable without a CPU.
  */
 export class AnswerClock {
   private constructor(
