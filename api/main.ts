@@ -231,7 +231,8 @@ async function serve(gateway: Gateway, connections: Connections, services: Servi
   );
   const { server, url } = await startServer(app.callback(), { ...config, docsUrl });
   ownUrl = url;
-  drain = lifecycle.add(new Drain(server, Math.max(config.requestTimeoutMs, config.webhookTimeoutMs)));
+  const maxCallMs = Math.max(config.requestTimeoutMs, config.webhookTimeoutMs);
+  drain = lifecycle.add(new Drain(server, { ...config.timings.drain, maxCallMs }));
   lifecycle.listenForSignals();
   lifecycle.followParent();
   await storeKeySettings(gateway, mongo.database);

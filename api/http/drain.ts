@@ -1,51 +1,57 @@
 import type { Server } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { withTimeout } from '../../shared/async/timeouts.js';
+import type { Timings } from '../../shared/config/timings.js';
 
-/** How long callers are given to move to another gateway. */
-const graceMs = 2_000;
-/** Balancers ask whether it is ready once a second, some of them over a connection of its own each time. */
-const maxQuietMs = 10_000;
-/** So that the process ends in good order, and not by force 30 s after its signal. */
-const maxWaitMs = 25_000;
-/** For a reply to be written and read. */
-const replyMs = 1_000;
+const maxWaitMs = 25_000; // the process is ended by force 30 s after its signal
+const replyMs = 1_000; // for a reply to be written and read
+
+type DrainTimings = Timings['drain'];
+
+export interface DrainOptions extends DrainTimings {
+  /** Every call whose body has arrived is answered within this time. */
+  readonly maxCallMs: number;
+}
 
 /** A server that can be stopped without failing a call. */
 export class Drain {
   readonly name = 'http';
   private draining = false;
-  /** When somebody connected last, in the terms of `performance.now()`. */
+  /** Time of the latest connection, by `performance.now()`. */
   private connectedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param maxCallMs within which every call is answered whose body has arrived */
   constructor(
     private readonly server: Server,
-    private readonly maxCallMs: number,
+    private readonly options: DrainOptions,
   ) {
     server.on('connection', () => {
       this.connectedMs = performance.now();
     });
   }
 
-  /** Whether it is about to stop: it is not ready then, and every reply ends its connection. */
+  /** While draining, the gateway is not ready, and every reply closes its connection. */
   get isDraining(): boolean {
     return this.draining;
   }
 
   /**
-   * Stops in three steps: says that it is not ready and asks each caller, with its next reply, to close the connection;
-   * then takes no more connections; then waits for the calls that it has, and gives up callers who still send their body or
-   * do not read their reply. A server that nobody is connected to, nor was of late, stops at once.
+   * Stops in three steps:
+   * 1. For the grace time the gateway is not ready, and each reply asks its caller to close the connection.
+   * 2. It accepts no more connections.
+   * 3. It waits for the calls in flight, then drops callers that still send a body or do not read their reply.
+   *
+   * A server without connections, and without a recent one, skips the grace time.
    */
   async stop(): Promise<void> {
     this.draining = true;
-    const wasQuiet = performance.now() - this.connectedMs > maxQuietMs;
+    const { graceMs, quietMs, maxCallMs } = this.options;
+    // Some balancers open a connection for each check.
+    const wasQuiet = performance.now() - this.connectedMs > quietMs;
     if (!wasQuiet || (await this.connectionCount()) > 0) await wait(graceMs);
     const closed = new Promise<void>((resolve) => {
       this.server.close(() => resolve());
     });
-    const limitMs = Math.min(this.maxCallMs + replyMs, maxWaitMs);
+    const limitMs = Math.min(maxCallMs + replyMs, maxWaitMs);
     await withTimeout(limitMs, closed).catch(() => this.server.closeAllConnections());
     await closed;
   }

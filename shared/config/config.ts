@@ -6,6 +6,7 @@ import {
   redisAddresses,
   webAddresses,
 } from './addresses.js';
+import { type Timings, timingsAt } from './timings.js';
 
 /**
  * The one place that reads the environment. Every variable is checked once, at start; the error names the variable.
@@ -41,6 +42,8 @@ export interface WorkerConfig {
   readonly legacyAliases: 'serve' | 'gone';
   readonly logLevel: string;
   readonly retentionDays: number;
+  /** Production values, except in tests. */
+  readonly timings: Timings;
   /** Added to the machine's clock. Only for rehearsals and tests. */
   readonly clockOffsetMs: number;
 }
@@ -100,6 +103,7 @@ export function readWorkerConfig(environment: Environment = process.env, cores =
       'trace',
     ] as const),
     retentionDays: read.integer('RETENTION_DAYS', 760, 1, 36_500),
+    timings: timingsAt(read.integer('TEST_TIMINGS_PERCENT', 100, 5, 100)),
     clockOffsetMs: read.integer('CLOCK_OFFSET_MS', 0, -3_200_000_000_000, 3_200_000_000_000),
   });
 }
@@ -120,6 +124,7 @@ const variablesOfChild = {
   mongoUrl: 'MONGODB_URL',
   logLevel: 'LOG_LEVEL',
   retentionDays: 'RETENTION_DAYS',
+  timings: 'TEST_TIMINGS_PERCENT',
 } as const satisfies Partial<Record<keyof WorkerConfig, string>>;
 
 /** The variables of a worker process: its own settings, and those that Node and the system need. */

@@ -18,14 +18,13 @@ import { serviceRedisOn } from '../support/service/redis-of-service.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
 import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
-/** A lease that nobody ended, and a counter that is to be taken from the ledger again one lease later. */
+/** An abandoned lease, and a recount one lease later. */
 const exactWithinMs = 2 * (sharedLeaseMs + 6_000);
-/** A node is taken for gone after two seconds, and its replica is then elected. */
-const recoveredWithinMs = 15_000;
+const recoveredWithinMs = 15_000; // node timeout of two seconds, then an election
 const beforeMs = 500;
 const afterwardsMs = 2_000;
 
-describe('a Redis Cluster with TLS and replicas, as it is rented', function () {
+describe('a Redis Cluster with TLS and replicas, like a managed one', function () {
   this.timeout(120_000);
   let directory: string;
   let cluster: RedisCluster;
@@ -36,7 +35,7 @@ describe('a Redis Cluster with TLS and replicas, as it is rented', function () {
     directory = await mkdtemp(join(tmpdir(), 'leadscore-failover-'));
     const certificate = await makeCertificate(directory);
     if (certificate === undefined)
-      leaveOut(this, 'it takes a certificate to talk with TLS', 'install openssl (1.1.1 or later)');
+      leaveOut(this, 'TLS needs a certificate', 'install openssl (1.1.1 or later)');
     service = await runningService({
       environment: {
         NODE_EXTRA_CA_CERTS: certificate.certFile,
@@ -55,7 +54,7 @@ describe('a Redis Cluster with TLS and replicas, as it is rented', function () {
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** Kills a node under twenty calls a second; all is normal again, and counted right, when its replica has its place. */
+  /** Kills a node under twenty calls a second. Asserts that calls recover with its replica, and that counts are exact. */
   async function failOver(fault: string, own: TestWorkspace, node: LocalServer): Promise<void> {
     let killedMs = 0;
     const outcomes = await underLoad(
@@ -74,19 +73,19 @@ describe('a Redis Cluster with TLS and replicas, as it is rented', function () {
     await expectExact(own, exactWithinMs, recordsAnswered(outcomes) + 1);
   }
 
-  it('is talked to with TLS alone', async () => {
+  it('gets only TLS connections from the service', async () => {
     const own = await workspace(service);
     scored(await own.score([{ company_size: 120 }]));
     expect(await own.redisUsage()).to.deep.equal({ used: 1, leased: 0 });
     for (const [index, { port }] of cluster.nodes.entries()) {
       const clients = String(await service.redisNodes[index]?.client('LIST')).split('\n');
       const ofService = clients.filter((client) => / name=leadscore-(?!tests)/.test(client));
-      expect(ofService.length, 'its connections').to.be.above(0);
+      expect(ofService.length, 'connections of the service').to.be.above(0);
       expect(ofService.filter((client) => client.includes(`laddr=127.0.0.1:${port} `))).to.deep.equal([]);
     }
   });
 
-  it('loses the node of all queues: its replica takes its place', async () => {
+  it('loses the node with the queues: calls recover with its replica', async () => {
     const own = await workspace(service);
     await failOver(
       "A Redis Cluster's node with the queues is killed",
@@ -95,7 +94,7 @@ describe('a Redis Cluster with TLS and replicas, as it is rented', function () {
     );
   });
 
-  it('loses the node of an organisation’s counters: the same', async () => {
+  it('loses the node with an organisation’s counters: calls recover with its replica', async () => {
     const ofQueues = await nodeOfKey(cluster, service.redis, queuePrefix);
     for (;;) {
       const own = await workspace(service);

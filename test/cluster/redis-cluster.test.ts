@@ -53,7 +53,7 @@ describe('the address of a Redis Cluster', () => {
     expect(clusterAddressOf('redis://a:6379')).to.equal(undefined);
   });
 
-  it('is refused where a node has no name or no port that can be', () => {
+  it('is refused if a node has no name or an impossible port', () => {
     for (const url of [
       'redis-cluster://',
       'redis-cluster://a,,b',
@@ -87,7 +87,7 @@ describe('the quota on a Redis Cluster', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('counts on every node, in the same turn of the event loop too', async () => {
+  it('counts on every node, also within one turn of the event loop', async () => {
     await Promise.all(counters.map((counter, index) => rig.reserve(counter, `call ${index}`, 10)));
     await Promise.all(counters.map((counter, index) => rig.finish(counter, `call ${index}`, 10)));
     for (const counter of counters)
@@ -96,11 +96,11 @@ describe('the quota on a Redis Cluster', () => {
     expect(masters).to.have.length(3);
     for (const master of masters) {
       const kept = await master.keys(usageKey({ ...(counters[0] as UsageCounter), organisationId: '*' }));
-      expect(kept.length, 'counters on a node').to.be.above(0);
+      expect(kept.length, 'counters on the node').to.be.above(0);
     }
   });
 
-  it('is warned of when one of its nodes throws away what it holds; one node alone is no address', async () => {
+  it('gets a warning if one of its nodes evicts keys, and is refused under the address of one node', async () => {
     const warnings: unknown[] = [];
     const logger = { warn: (fields: unknown) => void warnings.push(fields) };
     await checkRedis(redis, logger);
@@ -117,7 +117,7 @@ describe('the quota on a Redis Cluster', () => {
     expect(refusal).to.include('write it as redis-cluster://');
   });
 
-  it('sweeps all of it, and takes no counter for wrong while no node has restarted', async () => {
+  it('is swept on all nodes, without a recount while no node has restarted', async () => {
     const lost = counters.slice(0, 6);
     for (const counter of lost) await rig.reserve(counter, 'lost', 5);
     for (const counter of counters) await redis.hdel(usageKey(counter), 'recount_at');
@@ -129,7 +129,7 @@ describe('the quota on a Redis Cluster', () => {
     for (let time = 0; time < 3; time += 1) expect(await rig.sweep()).to.include({ recounted: 0, failed: 0 });
   });
 
-  it('takes counters from the ledger again when a node has restarted with nothing', async function () {
+  it('rebuilds counters from the ledger after a node has restarted empty', async function () {
     this.timeout(startTimeoutMs);
     await cluster.restart(0);
     await eventually(async () => {
@@ -138,7 +138,7 @@ describe('the quota on a Redis Cluster', () => {
     }, 20_000);
     const { recounted, failed } = await rig.sweep();
     expect(failed).to.equal(0);
-    expect(recounted, 'those on the nodes that have not restarted').to.be.within(1, counters.length - 1);
+    expect(recounted, 'counters on the other nodes').to.be.within(1, counters.length - 1);
     expect(await rig.sweep()).to.include({ recounted: 0 });
   });
 });

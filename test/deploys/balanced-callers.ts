@@ -1,32 +1,30 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** What came of one call: its status, or what became of its connection. */
+/** Outcome of one call. */
 export interface BalancedOutcome {
   readonly records: number;
-  /** 0 when there was no answer. */
+  /** 0 without an answer. */
   readonly status: number;
   readonly tookMs: number;
-  /** The answer, or the error of the connection. */
+  /** Body of the answer, or the connection error. */
   readonly text: string;
 }
 
 export interface CallersOptions {
   readonly callers: number;
   readonly secret: string;
-  /** The body of the next call, and how many records it has. */
+  /** Body of the next call and its number of records. */
   readonly nextCall: () => { readonly body: string; readonly records: number };
 }
 
-/** A balancer asks this often whether a gateway is ready. */
-const healthEveryMs = 250;
-/** Between a caller's answer and its next call: a machine that has nothing left starts no process in time. */
-const pauseMs = 15;
+const healthEveryMs = 250; // readiness check of the balancer
+const pauseMs = 15; // between two calls of a caller, so that new processes get CPU time to start
 
 /**
- * Callers behind a balancer: they keep their connections and call again and again, each time the next gateway in rotation.
- * The balancer asks `/readyz` of each gateway four times a second and takes one that is not ready out of rotation. It
- * tries nothing again: every call that fails is an outcome.
+ * Callers behind a balancer, with kept connections. Each call goes to the next gateway in rotation. The balancer checks
+ * `/readyz` of each gateway four times a second and removes an unready one from the rotation. It retries nothing: every
+ * failed call is an outcome.
  */
 export class BalancedCallers {
   readonly outcomes: BalancedOutcome[] = [];
@@ -42,29 +40,29 @@ export class BalancedCallers {
     private readonly options: CallersOptions,
   ) {
     for (const url of urls) this.add(url);
-    this.running = Array.from({ length: options.callers }, () => this.callOnAndOn());
+    this.running = Array.from({ length: options.callers }, () => this.callRepeatedly());
     this.running.push(this.watch());
   }
 
-  /** Tells the balancer of a gateway that is ready. */
+  /** Adds a ready gateway. */
   add(url: string): void {
     this.gateways.add(url);
     this.rotation.add(url);
   }
 
-  /** Tells the balancer that a gateway has gone. */
+  /** Removes a gateway that has ended. */
   remove(url: string): void {
     this.gateways.delete(url);
     this.rotation.delete(url);
   }
 
-  /** Resolves when so many more calls have come to an end. */
+  /** Resolves when `count` more calls have ended. */
   async afterCalls(count: number): Promise<void> {
     const until = this.outcomes.length + count;
     while (this.outcomes.length < until) await pause(5);
   }
 
-  /** Lets the calls that are under way come to an end, and makes no more. */
+  /** Makes no more calls, and waits for those in flight. */
   async stop(): Promise<readonly BalancedOutcome[]> {
     this.isOver = true;
     await Promise.all(this.running);
@@ -72,7 +70,7 @@ export class BalancedCallers {
     return this.outcomes;
   }
 
-  private async callOnAndOn(): Promise<void> {
+  private async callRepeatedly(): Promise<void> {
     while (!this.isOver) {
       const { body, records } = this.options.nextCall();
       const sentMs = performance.now();

@@ -5,7 +5,7 @@ import { payloadKey, queuePrefix, replyStreamKey } from '../../shared/redis/keys
 import { eventually } from '../support/eventually.js';
 import { gateway, type LaneRig, laneRig, scoredBy } from '../support/lane-rig.js';
 
-describe('a job of another version', () => {
+describe('a job of a later message version', () => {
   let rig: LaneRig;
   let scored: string[];
   let ofTomorrow: Queue<ChunkJob>;
@@ -27,7 +27,7 @@ describe('a job of another version', () => {
     await rig.close();
   });
 
-  it('is left to a worker that knows it, and keeps nobody else waiting', async () => {
+  it('waits for a worker of its version and does not delay other jobs', async () => {
     await rig.redis.set(payloadKey('of-tomorrow'), '', 'PX', 60_000);
     await ofTomorrow.add('chunk', { chunk: 'of-tomorrow' }, { jobId: 'of-tomorrow', removeOnComplete: true });
     await rig.send('of-today', {});

@@ -8,11 +8,9 @@ import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 import { BalancedCallers } from './balanced-callers.js';
 
 const callers = 6;
-/** Calls between two steps of a deploy. */
-const between = 30;
+const between = 30; // calls between two steps of a deploy
 const maxCall = 20;
-/** The product's own deadline, and half a second. */
-const maxAnswerMs = 10_500;
+const maxAnswerMs = 10_500; // the default deadline plus 0.5 s
 
 describe('a deploy under load', () => {
   let service: FaultService;
@@ -28,7 +26,7 @@ describe('a deploy under load', () => {
     await service?.stop();
   });
 
-  /** Runs `deploy` under load and asserts that not one call failed and each was counted, once. Tells how many there were. */
+  /** Runs `deploy` under load. Asserts that no call failed and that each was counted once. */
   async function withoutALostCall(
     title: string,
     deploy: (callers: BalancedCallers) => Promise<void>,

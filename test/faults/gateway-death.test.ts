@@ -13,53 +13,53 @@ import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
 const proxied = 0;
-/** What nobody ended is ended when its lease has run out, by a sweep every four seconds. */
+/** An abandoned call ends with its lease and a sweep, which runs every four seconds. */
 const sweptWithinMs = sharedLeaseMs + 5_000;
 
 interface Moment {
   readonly title: string;
   readonly server: 'redis' | 'mongo';
-  /** The request at which the gateway is killed. */
+  /** Text of the request at which the gateway is killed. */
   readonly request: string;
-  /** Whether the request still arrives and is carried out. */
+  /** Whether the server executes the request. */
   readonly fate: Extract<RequestFate, 'held' | 'reply-lost'>;
   readonly isCounted: boolean;
 }
 
-/** A member of what is written of a call, and of nothing else. */
+/** A member that only documents of calls have. */
 const recording = 'request_id';
 const settling = scriptDigest('shared/quota/lua/settle.lua');
 const moments: readonly Moment[] = [
   {
-    title: 'after its call was reserved',
+    title: 'after it reserved a call',
     server: 'redis',
     request: '}:payload:',
     fate: 'held',
     isCounted: false,
   },
   {
-    title: 'before what it recorded arrived',
+    title: 'before its write of a call arrived',
     server: 'mongo',
     request: recording,
     fate: 'held',
     isCounted: false,
   },
   {
-    title: 'after its call was recorded, before it heard of it',
+    title: 'after its write of a call, before the confirmation',
     server: 'mongo',
     request: recording,
     fate: 'reply-lost',
     isCounted: true,
   },
   {
-    title: 'before the settling arrived',
+    title: 'before its settle arrived',
     server: 'redis',
     request: settling,
     fate: 'held',
     isCounted: true,
   },
   {
-    title: 'after its call was settled, before the answer',
+    title: 'after its settle, before the answer',
     server: 'redis',
     request: settling,
     fate: 'reply-lost',
@@ -67,7 +67,7 @@ const moments: readonly Moment[] = [
   },
 ];
 
-describe('a gateway that is killed in the middle of calls', () => {
+describe('a gateway that is killed during calls', () => {
   let service: FaultService;
   let slot: GatewaySlot;
   let proxies: { readonly redis: FaultProxy; readonly mongo: FaultProxy };
@@ -76,7 +76,7 @@ describe('a gateway that is killed in the middle of calls', () => {
     this.timeout(startTimeoutMs);
     service = await sharedFaultService();
     const [first] = service.cluster.gateways;
-    if (first?.proxies === undefined) throw new Error('the service has no gateway behind proxies');
+    if (first?.proxies === undefined) throw new Error('the service has no proxied gateway');
     slot = first;
     proxies = first.proxies;
   });
@@ -91,8 +91,8 @@ describe('a gateway that is killed in the middle of calls', () => {
   });
 
   /**
-   * Kills the gateway when it sends a request for a call, and starts another. What is counted must be right in time.
-   * @returns resolves when that is so; awaited by the caller, who goes on killing meanwhile
+   * Kills the gateway when it sends a request for a call, and starts another.
+   * @returns a promise of exact usage; the test awaits it after the other kills
    */
   async function killAt(moment: Moment, own: TestWorkspace): Promise<{ readonly exact: Promise<void> }> {
     const sent = proxies[moment.server].next(moment.request, moment.fate);
@@ -100,7 +100,7 @@ describe('a gateway that is killed in the middle of calls', () => {
     await sent;
     await slot.kill();
     const exact = exactAfter(moment, own);
-    exact.catch(() => undefined); // awaited later
+    exact.catch(() => undefined); // the test awaits it later
     expect((await call).reply, 'an answer').to.equal(undefined);
     await slot.start();
     return { exact };
@@ -125,7 +125,7 @@ describe('a gateway that is killed in the middle of calls', () => {
     });
   }
 
-  it('at each step of a call: what it held ends with lease and sweep, usage is what the ledger says', async function () {
+  it('at each step of a call, its lease expires and usage equals the ledger', async function () {
     this.timeout(startTimeoutMs);
     const killings: { readonly own: TestWorkspace; readonly exact: Promise<void> }[] = [];
     for (const moment of moments) {
@@ -141,7 +141,7 @@ describe('a gateway that is killed in the middle of calls', () => {
     }
   });
 
-  it('under load: each call through the other is answered with 200, and each 200 is counted', async function () {
+  it('under load, each call through the other gateway gets 200, and each 200 is counted', async function () {
     this.timeout(startTimeoutMs);
     const own = await workspace(service);
     scored(await own.score(leads(1)));

@@ -20,7 +20,7 @@ describe('a caller that hangs up', () => {
     service = await sharedFaultService();
   });
 
-  it('is counted once or not at all, and what the call held is given back', async function () {
+  it('gets its call counted once or not at all, and its lease released', async function () {
     this.timeout(startTimeoutMs);
     const own = await workspace(service, { bundle: slowBundle() });
     await expectExact(own);

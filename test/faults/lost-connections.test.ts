@@ -27,11 +27,11 @@ import { startTimeoutMs } from '../support/service/service.js';
 import { workspace } from '../support/service/workspace.js';
 
 const leads = [{ company_size: 120 }, { company_size: 3 }];
-/** Replies are waited for inside Redis for two seconds; four seconds later their connection is given up. */
+/** A reply stream blocks for two seconds, and its connection is replaced at most four seconds later. */
 const recoveredWithinMs = 8_000;
 const exactWithinMs = 2 * (sharedLeaseMs + 6_000);
 
-describe('connections of a gateway to Redis', () => {
+describe('half-open connections of a gateway to Redis', () => {
   let service: FaultService;
   let proxy: FaultProxy;
   let gateway: ServiceProcess;
@@ -60,10 +60,10 @@ describe('connections of a gateway to Redis', () => {
   });
   afterEach(() => expectNoOtherDeath(service));
 
-  it('are lost without a sign: they are given up for new ones, and it is not ready meanwhile', async function () {
+  it('are replaced, and the gateway is not ready meanwhile', async function () {
     this.timeout(startTimeoutMs);
     const { url } = gateway;
-    if (url === undefined) throw new Error('a gateway has an address');
+    if (url === undefined) throw new Error('the gateway has no address');
     const own = await workspace(service);
     const score = () => own.score(leads, { url });
     const single = async (): Promise<CallOutcome> => {
@@ -90,7 +90,7 @@ describe('connections of a gateway to Redis', () => {
     const recovered = recoveryMs(outcomes, lostMs);
     const withoutProcessorMs = processors.maxWaitMs(lostMs, lostMs + recovered);
     printFigures({
-      fault: 'connections to Redis lost without a sign',
+      fault: 'half-open connections to Redis',
       answers: statuses(outcomes),
       slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),
       recovered_ms: recovered,
@@ -100,7 +100,7 @@ describe('connections of a gateway to Redis', () => {
     clock.expectInTime(outcomes);
     expect([...reasons]).to.include('Redis does not answer');
     expect((await fetch(`${url}/readyz`)).status).to.equal(200);
-    expect(recovered, 'ms until all was normal again').to.be.below(
+    expect(recovered, 'ms until all calls succeeded again').to.be.below(
       recoveredWithinMs + toleranceMs(withoutProcessorMs, recoveredWithinMs),
     );
     await expectExact(own, exactWithinMs, counted + recordsAnswered(outcomes, leads.length));

@@ -15,25 +15,25 @@ import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
 const newCallId = callIdGenerator();
-/** The product's own deadline: on a busy machine a call that is sent again can take longer than the shared service gives it. */
+/** Default deadline of the service: with a retry, a call on a busy machine exceeds the deadline of the shared service. */
 const deadlineMs = 10_000;
 
 const redisRequests = {
-  'the rate limit': scriptDigest('api/request/sliding-window.lua'),
-  'the reservation': scriptDigest('shared/quota/lua/reserve.lua'),
-  'the payload': '}:payload:',
-  'the job': `}:${laneQueueName('batches')}:`,
-  'the settling': scriptDigest('shared/quota/lua/settle.lua'),
+  'rate limit': scriptDigest('api/request/sliding-window.lua'),
+  reservation: scriptDigest('shared/quota/lua/reserve.lua'),
+  payload: '}:payload:',
+  job: `}:${laneQueueName('batches')}:`,
+  settle: scriptDigest('shared/quota/lua/settle.lua'),
 };
-const mongoRequests = { 'the call': 'request_id' };
-/** Those of a call with an Idempotency-Key, which is recorded in a transaction. */
+const mongoRequests = { call: 'request_id' };
+/** A call with an Idempotency-Key is recorded in a transaction. */
 const transactionRequests = {
-  'the reply to replay': 'body_hash',
-  'the call in a transaction': 'request_id',
-  'the commit': 'commitTransaction',
+  'idempotency record': 'body_hash',
+  'call in a transaction': 'request_id',
+  commit: 'commitTransaction',
 };
 
-describe('a connection of a gateway that breaks in the middle of a call', () => {
+describe('a gateway whose connection breaks during a call', () => {
   let service: FaultService;
   let own: TestWorkspace;
   let slot: GatewaySlot;
@@ -62,14 +62,14 @@ describe('a connection of a gateway that breaks in the middle of a call', () => 
   const callWithKey = () =>
     own.score(leads(3), { url: slot.url, headers: { 'Idempotency-Key': newCallId(Date.now()) } });
 
-  /** Breaks the connection at a request of a call of three records. The call is answered in time, and counted if with 200. */
+  /** Breaks the connection at one request of a call of three records. Asserts a timely answer and an exact count. */
   async function breakAt(
     proxy: FaultProxy,
     { request, fate, make }: { request: string; fate: RequestFate; make: typeof call },
   ): Promise<number | undefined> {
-    // Both connections have been cut, and are back, from what the test before did to them.
+    // The connections have recovered from the previous test.
     await eventually(async () => {
-      for (const { isWhole } of Object.values(proxies)) expect(isWhole, 'a proxy is whole').to.equal(true);
+      for (const { isWhole } of Object.values(proxies)) expect(isWhole, 'the proxy forwards').to.equal(true);
       scored(await make());
     }, deadlineMs);
     const before = await expectExact(own);
@@ -89,10 +89,10 @@ describe('a connection of a gateway that breaks in the middle of a call', () => 
   ] as const) {
     for (const [what, request] of Object.entries(requests)) {
       for (const [fate, how] of [
-        ['lost', 'does not arrive'],
-        ['reply-lost', 'is carried out and not answered'],
+        ['lost', 'request is lost'],
+        ['reply-lost', 'reply is lost'],
       ] as const) {
-        it(`${what} (${server}) ${how}: the call is answered with 200 and counted once`, async function () {
+        it(`answers with 200 and counts once when the ${what} ${how} (${server})`, async function () {
           this.timeout(startTimeoutMs);
           const proxy = server === 'redis' ? proxies.redis : proxies.mongo;
           const status = await breakAt(proxy, { request, fate, make });
@@ -103,14 +103,14 @@ describe('a connection of a gateway that breaks in the middle of a call', () => 
   }
 });
 
-/** What the service has logged last of calls that failed. */
+/** The last two errors in the log of the service. */
 async function lastErrors(service: FaultService): Promise<string> {
   const lines = (await service.log()).split('\n').filter((line) => line.startsWith('{"level":"error"'));
   return lines.slice(-2).join('\n');
 }
 
-/** A request comes before its call is answered, if it comes. */
+/** Fails soon: the request must precede the answer of its call. */
 async function neverCame(what: string): Promise<never> {
   await pause(100);
-  throw new Error(`no request held ${what}`);
+  throw new Error(`no request contained ${what}`);
 }

@@ -15,7 +15,7 @@ const lead = { crm_id: 'L-1', company_size: 120 };
 const recoveredWithinMs = 15_000;
 const stepDownSeconds = 2;
 
-describe('MongoDB under load', () => {
+describe('a service under load whose MongoDB fails', () => {
   let service: FaultService;
   let own: TestWorkspace;
 
@@ -31,7 +31,7 @@ describe('MongoDB under load', () => {
     await expectNoOtherDeath(service);
   });
 
-  it('is frozen for longer than a deadline', async function () {
+  it('answers calls by their deadline and recovers when MongoDB is frozen for longer', async function () {
     this.timeout(startTimeoutMs);
     await duringFault(service, own, {
       fault: 'MongoDB frozen for longer than a deadline',
@@ -45,13 +45,13 @@ describe('MongoDB under load', () => {
     });
   });
 
-  it('is frozen: calls that read, or tell outcomes, are answered by the deadline as well', async function () {
+  it('answers reads and outcomes by their deadline while MongoDB is frozen', async function () {
     this.timeout(startTimeoutMs);
     await own.call('/v1/usage');
     const unknown = await workspace(service);
     const read = (path: string) => timed(() => own.call(path));
     const outcome = { crm_id: 'L-1', converted: true, at: '2026-01-02' };
-    const tell = (to: TestWorkspace) =>
+    const report = (to: TestWorkspace) =>
       timed(() => to.call('/v1/outcomes', { body: { outcomes: [outcome] } }));
     const [clock, outcomes] = await AnswerClock.during(service, sharedDeadlineMs, () => {
       service.cluster.freeze('mongo');
@@ -61,22 +61,22 @@ describe('MongoDB under load', () => {
         read('/v1/models'),
         read(`/v1/models/${own.model._id}`),
         timed(() => own.call('/v1/scores/unknown', { method: 'DELETE' })),
-        tell(own),
-        tell(unknown),
+        report(own),
+        report(unknown),
       ]).finally(() => service.cluster.thaw('mongo'));
     });
     clock.expectInTime(outcomes);
     for (const { reply } of outcomes)
       if (reply !== undefined && reply.status !== 200) refused(reply, '500 internal_error');
     printFigures({
-      fault: 'MongoDB frozen: calls that read or tell outcomes',
+      fault: 'MongoDB frozen: reads and outcomes',
       answers: statuses(outcomes),
       slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),
     });
     await eventually(async () => expect((await own.call('/v1/scores/L-1')).status).to.equal(200), 5_000);
   });
 
-  it('steps down', async function () {
+  it('recovers when MongoDB steps down', async function () {
     this.timeout(startTimeoutMs);
     await duringFault(service, own, {
       fault: `MongoDB steps down for ${stepDownSeconds} s`,
@@ -91,10 +91,10 @@ describe('MongoDB under load', () => {
     });
   });
 
-  it('is killed and started again on its data', async function () {
+  it('recovers when MongoDB is killed and started on its data', async function () {
     this.timeout(startTimeoutMs);
     await duringFault(service, own, {
-      fault: 'MongoDB killed, started again on its data',
+      fault: 'MongoDB killed and started on its data',
       cause: async () => {
         await service.cluster.kill('mongo');
         await service.cluster.revive('mongo');

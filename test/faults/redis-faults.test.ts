@@ -19,18 +19,19 @@ import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
 const recoveredWithinMs = 3_000;
-/** A counter that Redis has lost is known again after this long. */
-const rebuiltWithinMs = 5_000;
+const rebuiltWithinMs = 5_000; // a lost counter is rebuilt from the ledger
 const exactWithinMs = 2 * (sharedLeaseMs + 6_000);
-/** A sweep every four seconds. */
-const sweptWithinMs = 5_000;
-/** What the service logs. */
+const sweptWithinMs = 5_000; // a sweep runs every four seconds
+/** A log line of a refused command. */
 const refusedToPool = /"process":"(pool|worker)".*OOM command not allowed/;
 const fullMs = 6_000;
-/** Two pools of two workers on two lanes, and two lanes of upkeep: each asks four times a second, and looks for stalled jobs once. */
+/**
+ * Each pool has six lane workers: two workers on two lanes, and two lanes of upkeep. Each lane worker polls four times a
+ * second and checks for stalled jobs once.
+ */
 const maxRefusalsASecond = 2 * 6 * 5;
 
-describe('Redis under load', () => {
+describe('a service under load whose Redis fails', () => {
   let service: FaultService;
   let own: TestWorkspace;
 
@@ -46,7 +47,7 @@ describe('Redis under load', () => {
     await expectNoOtherDeath(service);
   });
 
-  it('is frozen for longer than a deadline', async function () {
+  it('answers calls by their deadline and recovers when Redis is frozen for longer', async function () {
     this.timeout(startTimeoutMs);
     await duringFault(service, own, {
       fault: 'Redis frozen for longer than a deadline',
@@ -60,10 +61,10 @@ describe('Redis under load', () => {
     });
   });
 
-  it('is killed and started again on its data', async function () {
+  it('recovers when Redis is killed and started on its data', async function () {
     this.timeout(startTimeoutMs);
     await duringFault(service, own, {
-      fault: 'Redis killed, started again on its data',
+      fault: 'Redis killed and started on its data',
       cause: async () => {
         await service.cluster.kill('redis');
         await service.cluster.revive('redis');
@@ -73,10 +74,10 @@ describe('Redis under load', () => {
     });
   });
 
-  it('is killed and started again with nothing', async function () {
+  it('rebuilds counters when Redis is killed and started with nothing', async function () {
     this.timeout(startTimeoutMs);
     await duringFault(service, own, {
-      fault: 'Redis killed, started again with nothing',
+      fault: 'Redis killed and started with nothing',
       cause: async () => {
         await service.cluster.kill('redis');
         await service.cluster.loseData('redis');
@@ -87,7 +88,7 @@ describe('Redis under load', () => {
     });
   });
 
-  it('is emptied', async function () {
+  it('rebuilds counters when Redis is emptied', async function () {
     this.timeout(startTimeoutMs);
     await duringFault(service, own, {
       fault: 'Redis emptied (FLUSHALL)',
@@ -97,7 +98,7 @@ describe('Redis under load', () => {
     });
   });
 
-  it('is emptied again and again near the hard stop, which is reached and not passed', async function () {
+  it('reaches the hard stop and never passes it when Redis is emptied twelve times', async function () {
     this.timeout(startTimeoutMs);
     const limit = 60;
     const near = await workspace(service, { limit });
@@ -118,7 +119,7 @@ describe('Redis under load', () => {
     const answers = statuses(outcomes);
     expect(Object.keys(answers).filter((status) => !['200', '429', '500'].includes(status))).to.be.empty;
     const answered = 3 * (answers[200] ?? 0);
-    expect(answered, 'records of calls that were answered with 200').to.be.at.most(2 * limit);
+    expect(answered, 'records in calls answered with 200').to.be.at.most(2 * limit);
     const counted = await expectExact(near, exactWithinMs, answered);
     for (let used = counted; used < 2 * limit; used += 3) scored(await near.score(leads(3)));
     refused(await near.score(leads(1)), '429 quota_exceeded');
@@ -130,7 +131,7 @@ describe('Redis under load', () => {
     });
   });
 
-  it('comes back with what it knew a while ago: the hard stop that was reached since holds', async function () {
+  it('enforces a hard stop that was reached before Redis started on old data', async function () {
     this.timeout(startTimeoutMs);
     const limit = 30;
     const near = await workspace(service, { limit });
@@ -149,7 +150,7 @@ describe('Redis under load', () => {
     expect(await near.ledgerSum()).to.equal(2 * limit);
     expect(await expectExact(near, exactWithinMs)).to.equal(2 * limit);
     printFigures({
-      fault: 'Redis started again on data from before the hard stop was reached',
+      fault: 'Redis started on data from before the hard stop was reached',
       answers: statuses(outcomes),
       recovered_ms: refusedAfterMs,
       hard_stop: 2 * limit,
@@ -157,10 +158,10 @@ describe('Redis under load', () => {
     });
   });
 
-  it('forgets its scripts, which nobody notices', async function () {
+  it('answers every call with 200 when Redis loses its scripts', async function () {
     this.timeout(startTimeoutMs);
     const outcomes = await duringFault(service, own, {
-      fault: 'Redis forgets its scripts (SCRIPT FLUSH)',
+      fault: 'Redis loses its scripts (SCRIPT FLUSH)',
       cause: () => service.redis.script('FLUSH'),
       recoveredWithinMs,
       from: 'beginning',
@@ -168,14 +169,14 @@ describe('Redis under load', () => {
     expect(statuses(outcomes)).to.have.all.keys('200');
   });
 
-  it('is full: calls are refused at once with Retry-After, and none of them is counted', async function () {
+  it('answers with 500 and Retry-After at once and counts nothing while Redis is full', async function () {
     this.timeout(startTimeoutMs);
     const outcomes = await duringFault(service, own, {
       fault: 'Redis full (maxmemory, noeviction)',
       cause: async () => {
         await service.redis.config('SET', 'maxmemory', '1');
         try {
-          // Whoever starts meanwhile starts all the same.
+          // A pool can start on a full Redis.
           await service.cluster.stopPool(await service.cluster.startPool());
         } finally {
           await service.redis.config('SET', 'maxmemory', '0');
@@ -194,7 +195,7 @@ describe('Redis under load', () => {
     }
   });
 
-  it('is full for seconds: what nobody ended is swept meanwhile and afterwards, and nobody asks in circles', async function () {
+  it('sweeps expired leases while Redis is full for seconds and afterwards, and workers back off', async function () {
     this.timeout(startTimeoutMs);
     const counted = await expectExact(own);
     const expectSwept = () =>
@@ -207,7 +208,7 @@ describe('Redis under load', () => {
     const sinceMs = performance.now();
     await service.redis.config('SET', 'maxmemory', '1');
     try {
-      // A pool that starts meanwhile asks for what was due before.
+      // A pool that starts meanwhile polls for overdue jobs.
       const started = service.cluster.startPool();
       try {
         await Promise.all([started, expectSwept(), pause(fullMs)]);
@@ -219,15 +220,15 @@ describe('Redis under load', () => {
     }
     const seconds = (performance.now() - sinceMs) / 1_000;
     const refusals = (await countInLog(service, refusedToPool)) - before;
-    printFigures({ fault: 'Redis full for seconds: lines in the log of the pool', seconds, lines: refusals });
-    expect(refusals, 'commands refused, by the log').to.be.above(0);
-    expect(refusals, 'commands refused').to.be.below(maxRefusalsASecond * (1 + seconds));
+    printFigures({ fault: 'Redis full for seconds: log lines of the pool', seconds, lines: refusals });
+    expect(refusals, 'refused commands in the log').to.be.above(0);
+    expect(refusals, 'refused commands').to.be.below(maxRefusalsASecond * (1 + seconds));
     await holdAndDie(own, 11);
     await expectSwept();
   });
 });
 
-/** How many lines the service has logged that look like this. */
+/** Number of matching lines in the log of the service. */
 async function countInLog(service: FaultService, pattern: RegExp): Promise<number> {
   return (await service.log()).split('\n').filter((line) => pattern.test(line)).length;
 }

@@ -14,7 +14,7 @@ const proxied = 0;
 const silentMs = sharedDeadlineMs / 2;
 const exactWithinMs = 5_000;
 
-describe('a gateway whose servers are silent for half a deadline', () => {
+describe('a gateway whose server is silent for half a deadline', () => {
   let service: FaultService;
   let slot: GatewaySlot;
 
@@ -22,7 +22,7 @@ describe('a gateway whose servers are silent for half a deadline', () => {
     this.timeout(startTimeoutMs);
     service = await sharedFaultService();
     const [first] = service.cluster.gateways;
-    if (first?.proxies === undefined) throw new Error('the service has no gateway behind proxies');
+    if (first?.proxies === undefined) throw new Error('the service has no proxied gateway');
     slot = first;
   });
   afterEach(async () => {
@@ -30,7 +30,7 @@ describe('a gateway whose servers are silent for half a deadline', () => {
   });
 
   for (const server of ['redis', 'mongo'] as const) {
-    it(`answers with 200 what it had in hand, and what came meanwhile: ${server}`, async function () {
+    it(`answers calls in flight and new calls with 200: ${server}`, async function () {
       this.timeout(startTimeoutMs);
       const own = await workspace(service);
       scored(await own.score(leads(1), { gateway: proxied }));

@@ -10,18 +10,17 @@ import { startTimeoutMs } from '../support/service/service.js';
 import { workspace } from '../support/service/workspace.js';
 
 const proxied = 0;
-/** Longer than the two seconds that Redis has for a command: one that is asked meanwhile fails, however it is retried. */
-const awayForMs = 3_000;
+const awayForMs = 3_000; // longer than the command timeout of two seconds, so that a command fails with its retry
 
-/** What a gateway asks before it is ready, as it stands in the request. */
+/** Requests of a gateway before it is ready, and text that only they contain. */
 const steps = [
-  { server: 'redis', name: 'whose usage Redis counts', text: installationKey },
-  { server: 'mongo', name: 'whether it may read', text: 'projection' },
-  { server: 'mongo', name: 'an index', text: 'createIndexes' },
-  { server: 'mongo', name: 'the id of the database', text: 'findAndModify' },
+  { server: 'redis', name: 'owner of Redis', text: installationKey },
+  { server: 'mongo', name: 'right to read', text: 'projection' },
+  { server: 'mongo', name: 'index', text: 'createIndexes' },
+  { server: 'mongo', name: 'id of the database', text: 'findAndModify' },
 ] as const;
 
-describe('a gateway that starts', () => {
+describe('a starting gateway', () => {
   let service: FaultService;
   let slot: GatewaySlot;
 
@@ -40,7 +39,7 @@ describe('a gateway that starts', () => {
     expect(await own.ledgerSum()).to.equal(1);
   }
 
-  /** What each connection of a gateway for commands asked Redis last: a claim is a SET, which a full one refuses. */
+  /** The last command on each command connection of a gateway. Claiming Redis is a SET, which a full Redis refuses. */
   async function lastCommandsOfGateways(): Promise<string[]> {
     const clients = String(await service.redis.client('LIST'));
     return [...clients.matchAll(/ name=leadscore-gateway-commands .* cmd=(\S+)/g)].map(
@@ -50,7 +49,7 @@ describe('a gateway that starts', () => {
 
   for (const { server, name, text } of steps)
     for (const fate of ['lost', 'reply-lost'] as const)
-      it(`comes up all the same when a connection to ${server} breaks: ${name}, ${fate}`, async function () {
+      it(`becomes ready when its connection to ${server} breaks: ${name}, ${fate}`, async function () {
         this.timeout(startTimeoutMs);
         const proxy = slot.proxies?.[server];
         if (proxy === undefined) throw new Error('the gateway has no proxies');
@@ -61,12 +60,12 @@ describe('a gateway that starts', () => {
         await expectItServes();
       });
 
-  it('comes up when Redis restarts as it is asked whose usage it counts', async function () {
+  it('becomes ready when Redis restarts while it checks the owner', async function () {
     this.timeout(startTimeoutMs);
     const proxy = slot.proxies?.redis;
     if (proxy === undefined) throw new Error('the gateway has no proxies');
     await slot.kill();
-    // Held until Redis has gone: what is lost is asked again at once.
+    // Held until Redis has ended: the gateway would retry a lost request at once.
     const asked = proxy.next(installationKey, 'held');
     const starting = slot.start();
     await asked;
@@ -78,11 +77,11 @@ describe('a gateway that starts', () => {
     await expectItServes();
   });
 
-  it('comes up when Redis, which was emptied, takes writes again', async function () {
+  it('becomes ready when an emptied, full Redis accepts writes again', async function () {
     this.timeout(startTimeoutMs);
     await slot.kill();
     await service.redis.config('SET', 'maxmemory', '1');
-    // Not FLUSHALL: the gateway beside it has calls of other tests to settle.
+    // Not FLUSHALL: the other gateway still settles calls of other tests.
     await service.redis.del(installationKey);
     const starting = slot.start();
     try {

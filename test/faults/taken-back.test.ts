@@ -10,14 +10,13 @@ import { startTimeoutMs } from '../support/service/service.js';
 import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const deadlineMs = 1_000;
-/** A gateway whose connections are whole. */
-const direct = 1;
+const direct = 1; // index of the gateway without proxies
 const records = Array.from({ length: 3 }, () => ({ company_size: 120 }));
 const settling = scriptDigest('shared/quota/lua/settle.lua');
-/** A sweep every four seconds, a lease of the pool at most before a counter is taken from the ledger again. */
+/** A sweep, which runs every four seconds, and a recount at most one lease later. */
 const sweptWithinMs = sharedLeaseMs + 6_000;
 
-describe('a call whose recording could not be confirmed to its caller', () => {
+describe('a call whose record or settle is not confirmed by the deadline', () => {
   let service: FaultService;
   let own: TestWorkspace;
   let slot: GatewaySlot;
@@ -51,14 +50,14 @@ describe('a call whose recording could not be confirmed to its caller', () => {
       headers,
     });
 
-  /** Makes a call whose recording is carried out while the gateway hears nothing of MongoDB any more. */
-  async function recordUnheard(headers?: Readonly<Record<string, string>>): Promise<void> {
+  /** Makes a call that MongoDB records while the gateway gets no more replies from MongoDB. */
+  async function recordUnconfirmed(headers?: Readonly<Record<string, string>>): Promise<void> {
     const { mongo } = proxiesOf(slot);
     // A call with an Idempotency-Key is recorded in a transaction, others by one insert.
     const recording = headers === undefined ? 'request_id' : 'commitTransaction';
     let isHeld = false;
-    // On a machine that is busy with other things, a call may not get as far as that in its second. It is then taken
-    // back: the next try waits until nothing is under way any more.
+    // On a busy machine a call may reach its deadline before its write. It is then voided, and the next try waits for
+    // that.
     for (;;) {
       mongo.next(recording, 'reply-lost').then(
         () => {
@@ -72,12 +71,12 @@ describe('a call whose recording could not be confirmed to its caller', () => {
       mongo.forget();
       expect(await expectExact(own, sweptWithinMs)).to.equal(counted);
     }
-    expect(await own.ledgerSum(), 'recorded all the same').to.equal(counted + records.length);
+    expect(await own.ledgerSum(), 'recorded although answered with 500').to.equal(counted + records.length);
   }
 
-  it('is taken back, also after the sweep has settled it, and before its gateway stops', async function () {
+  it('is voided before its gateway stops, even if the sweep has settled it', async function () {
     this.timeout(startTimeoutMs);
-    await recordUnheard();
+    await recordUnconfirmed();
     await eventually(
       async () => expect((await own.redisUsage()).used).to.equal(counted + records.length),
       sweptWithinMs,
@@ -89,10 +88,10 @@ describe('a call whose recording could not be confirmed to its caller', () => {
     expect(await expectExact(own, sweptWithinMs)).to.equal(counted);
   });
 
-  it('stays counted when its reply was given to a retry under the same Idempotency-Key', async function () {
+  it('stays counted if a retry under the same Idempotency-Key got its reply', async function () {
     this.timeout(startTimeoutMs);
     const headers = { 'idempotency-key': 'the same' };
-    await recordUnheard(headers);
+    await recordUnconfirmed(headers);
     const retry = await own.score(records, { headers, gateway: direct });
     expect(retry.headers.get('idempotent-replayed')).to.equal('true');
     expect(scored(retry).scores).to.have.length(records.length);
@@ -102,7 +101,7 @@ describe('a call whose recording could not be confirmed to its caller', () => {
     expect(scored(await own.score(records, { headers, gateway: direct }))).to.deep.equal(scored(retry));
   });
 
-  it('is answered with 200 by its deadline when it is Redis that does not confirm', async function () {
+  it('is answered with 200 by its deadline when only Redis does not confirm', async function () {
     this.timeout(startTimeoutMs);
     const held = proxiesOf(slot).redis.next(settling, 'held');
     const reply = scored(await call());

@@ -5,8 +5,7 @@ import { type RunningService, runningService, startTimeoutMs } from '../support/
 import { workspace } from '../support/service/workspace.js';
 
 const models = 200;
-/** Each model once, and then on and on; `scripts/chaos/soak.ts` makes ten thousand. */
-const calls = 600;
+const calls = 600; // three per model; `scripts/chaos/soak.ts` makes ten thousand
 const sampleEvery = 50;
 
 describe('two hundred models, four times as many as a worker keeps', () => {
@@ -21,7 +20,7 @@ describe('two hundred models, four times as many as a worker keeps', () => {
     await service?.stop();
   });
 
-  it('called in turn are all answered, in memory that does not grow', async function () {
+  it('are all answered when called in turn, and worker memory does not grow', async function () {
     this.timeout(180_000);
     const own = await workspace(service, { plan: 'enterprise', limit: 1e6 });
     const modelIds = [own.model._id];

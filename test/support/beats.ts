@@ -1,8 +1,6 @@
 /**
- * Counts the beats of a timer while `work` runs. Each beat is set when the one before has come, so that a process that was
- * held up by the machine counts one for all that time: what is compared with a count of beats does not depend on how much
- * of the machine the process gets.
- * @returns how many there were
+ * Measures a duration in beats of a timer while `work` runs. A process without a CPU counts at most one beat in that time.
+ * A limit in beats therefore does not depend on the load of the machine.
  */
 export async function beatsDuring(work: () => Promise<unknown>, everyMs = 50): Promise<number> {
   let beats = 0;

@@ -1,12 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * Waits for what comes about without an event that a test could await, such as a message on its way between processes:
- * tries `check` again and again until it passes.
- * @param check throws (or rejects) for as long as it is not so
- * @param withinMs after how long what `check` throws is thrown here
- * @param pollMs between two tries
- * @returns what `check` gives
+ * Polls until `check` passes, for results without an event, such as a message between processes.
+ * @returns the result of `check`
+ * @throws the last error of `check` after `withinMs`
  */
 export async function eventually<Result>(
   check: () => Result | Promise<Result>,

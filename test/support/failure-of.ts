@@ -1,12 +1,12 @@
 /**
- * What some work fails with.
- * @throws Error when it does not fail, or with what is no Error
+ * Returns the error with which `work` rejects.
+ * @throws TypeError when it resolves, or rejects with something else
  */
 export async function failureOf(work: Promise<unknown>): Promise<Error> {
   const outcome = await work.then(
-    () => 'it did not fail',
+    () => 'the work succeeded',
     (error: unknown) => error,
   );
   if (outcome instanceof Error) return outcome;
-  throw new TypeError(`an Error was expected: ${String(outcome)}`);
+  throw new TypeError(`expected an Error, but got: ${String(outcome)}`);
 }

@@ -1,9 +1,9 @@
 /**
- * Leaves a test out, or from a `before` hook all tests of its block, and says so: nobody is to take it for passed.
- * @param reason why it cannot be run here
- * @param toRun what to do to have it run
+ * Skips a test, or from a `before` hook all tests of its block. Prints why: a skip must not be taken for a pass.
+ * @param reason why it cannot run here
+ * @param toRun how to make it run
  */
 export function leaveOut(context: Mocha.Context, reason: string, toRun: string): never {
-  console.log(`      left out: ${reason}. To have it run: ${toRun}`);
+  console.log(`      skipped: ${reason}. To run it: ${toRun}`);
   return context.skip();
 }

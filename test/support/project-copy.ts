@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { projectFile } from '../../shared/process/project-root.js';
 
-/** A copy of the project, for tests of what keeps its data in the project's own folder. */
+/** A copy of the project, for tests of programs that keep data in the project's folder. */
 export interface ProjectCopy {
   readonly directory: string;
   remove(): Promise<void>;
@@ -12,7 +12,7 @@ export interface ProjectCopy {
 const copied = ['package.json', 'api', 'worker', 'shared', 'scripts', 'dist'];
 const linked = ['node_modules', '.local/bin'];
 
-/** Copies the sources and what they were compiled to, with their times; packages and servers are those of the project. */
+/** Copies sources and compiled files with their times. Packages and servers are links to those of the project. */
 export async function projectCopy(): Promise<ProjectCopy> {
   const directory = await mkdtemp(join(tmpdir(), 'leadscore-copy-'));
   const filter = (path: string): boolean => path !== projectFile('dist/test');

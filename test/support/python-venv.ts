@@ -4,35 +4,35 @@ import { join } from 'node:path';
 import { projectFile } from '../../shared/process/project-root.js';
 import { runProgram } from './run-program.js';
 
-/** What a virtual environment is made of. */
+/** Contents of a virtual environment. */
 export interface VenvPlan {
   /** Its folder under `.local/venvs/`. */
   readonly name: string;
-  /** In the form of pip, from the project's root. */
+  /** In pip's format; path from the project's root. */
   readonly requirementsFile: string;
-  /** The oldest Python that will do: 10 means 3.10. */
+  /** The oldest suitable Python: 10 means 3.10. */
   readonly minMinor: number;
   /** Further options for `pip install`. */
   readonly pipOptions?: readonly string[];
   readonly installLimitMs: number;
 }
 
-/** Programs of a virtual environment by name; or why there is none, and what to do about that. */
+/** Programs of a virtual environment by name; or the reason why it cannot be made, with its remedy. */
 export type Venv =
   | { readonly program: (name: string) => string }
   | { readonly reason: string; readonly remedy: string };
 
 /**
- * A virtual environment, made at the first call and kept under `.local/` for the next. It is made again when the
- * requirements or the Python change.
+ * Makes a virtual environment, or returns the one that an earlier run has left under `.local/`. It is made again when the
+ * requirements or Python change.
  */
 export async function pythonVenv(plan: VenvPlan): Promise<Venv> {
   const python = await runProgram('python3', ['--version'], { limitMs: 10_000 });
   const minor = Number(/^Python 3\.(\d+)/.exec(python.output)?.[1]);
   if (python.exitCode !== 0 || !(minor >= plan.minMinor))
     return {
-      reason: `python3 (3.${plan.minMinor} or later) is not there: ${python.output.trim()}`,
-      remedy: `install Python 3.${plan.minMinor} or later, as python3`,
+      reason: `python3 (3.${plan.minMinor} or later) was not found: ${python.output.trim()}`,
+      remedy: `install Python 3.${plan.minMinor} or later as python3`,
     };
 
   const requirements = await readFile(projectFile(plan.requirementsFile), 'utf8');
@@ -46,7 +46,7 @@ export async function pythonVenv(plan: VenvPlan): Promise<Venv> {
   if (reason !== undefined)
     return {
       reason,
-      remedy: `have pip install ${plan.requirementsFile}, with a network or an index of its own`,
+      remedy: `give pip a network or an index, so that it can install ${plan.requirementsFile}`,
     };
   await writeFile(complete, digest);
   return venv;

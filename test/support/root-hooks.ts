@@ -2,9 +2,9 @@ import { stopSharedFaultService } from './faults/fault-service.js';
 import { stopTestServers } from './service/servers.js';
 import { stopSharedService } from './service/service.js';
 
-/** Mocha runs these around the whole suite (`require` in .mocharc.json). */
+/** Mocha runs these hooks around the tests of one process: see .mocharc.json and scripts/test/group/main.ts. */
 export const mochaHooks = {
-  /** A rejection that nobody handles fails the test that is running; Mocha by itself passes over it. */
+  /** An unhandled rejection fails the running test; Mocha alone ignores it. */
   async beforeAll(): Promise<void> {
     process.on('unhandledRejection', (reason) => {
       throw reason;

@@ -3,15 +3,15 @@ import { childEnvironment } from '../../shared/config/config.js';
 
 /** How a program ended. */
 export interface ProgramEnd {
-  /** Undefined when it could not be started, or was ended because of its time. */
+  /** Undefined when the program did not start, or was killed after its limit. */
   readonly exitCode: number | undefined;
-  /** What it printed on both outputs. */
+  /** Standard output, then standard error. */
   readonly output: string;
 }
 
 /**
- * Runs a program to its end, whatever that is.
- * @param options.environment is added to this process's own; past `limitMs` the program is killed
+ * Runs a program to its end. Kills it after `limitMs`. Never rejects.
+ * @param options.environment is added to this process's environment
  */
 export function runProgram(
   program: string,

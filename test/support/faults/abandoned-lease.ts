@@ -6,7 +6,7 @@ import type { TestWorkspace } from '../service/workspace.js';
 const leaseMs = 50;
 
 /**
- * Reserves as a gateway does that dies right after. The lease runs out at once.
+ * Reserves records and never settles, like a gateway that dies. The lease expires after 50 ms.
  * @returns the call's id
  */
 export async function holdAndDie(own: TestWorkspace, records: number): Promise<string> {

@@ -3,10 +3,9 @@ import { eventually } from '../eventually.js';
 import type { TestWorkspace } from '../service/workspace.js';
 import type { FaultService } from './fault-service.js';
 
-/** Each look is three queries. */
-const pollMs = 20;
+const pollMs = 20; // each check makes three queries
 
-/** A worker that died or a stuck one that was killed, by the pool's log. */
+/** The end of a worker process, as logged by its pool. */
 export interface WorkerDeath {
   readonly pid: number;
   readonly signal: string | null;
@@ -14,11 +13,11 @@ export interface WorkerDeath {
 }
 
 /**
- * Asserts what must hold once a fault is over: what Redis counts is what the ledger adds up to, nothing is held, and each
- * counted record has its prediction. Waits for the sweep, where it has something to do.
+ * Asserts the state after a fault: usage in Redis equals the ledger's sum, and no lease is open. Each counted record has
+ * its prediction. Waits for the sweep and for voids.
  * @param within ms
- * @param counted the records that must be counted: what was recorded in vain may be in the ledger until it is taken back
- * @returns the records that are counted
+ * @param counted expected number of records; undefined accepts any
+ * @returns the number of counted records
  */
 export async function expectExact(own: TestWorkspace, within = 2_000, counted?: number): Promise<number> {
   return await eventually(
@@ -28,8 +27,8 @@ export async function expectExact(own: TestWorkspace, within = 2_000, counted?: 
         own.redisUsage(),
         own.predictions(),
       ]);
-      expect(redis, 'what Redis counts, and the ledger').to.deep.equal({ used, leased: 0 });
-      expect(predictions.length, 'predictions, and counted records').to.equal(used);
+      expect(redis, 'usage in Redis against the ledger').to.deep.equal({ used, leased: 0 });
+      expect(predictions.length, 'predictions against counted records').to.equal(used);
       if (counted !== undefined) expect(used, 'records counted').to.equal(counted);
       return used;
     },
@@ -38,14 +37,14 @@ export async function expectExact(own: TestWorkspace, within = 2_000, counted?: 
   );
 }
 
-/** The workers that have died so far. */
+/** The worker processes that have ended so far. */
 export async function workerDeaths({ cluster }: FaultService): Promise<WorkerDeath[]> {
   return (await entriesOf(cluster)).flatMap((entry) =>
     entry.msg === 'a worker died and is replaced' ? (entry as unknown as WorkerDeath) : [],
   );
 }
 
-/** Asserts that no process has gone but those that were killed, and that no error went unnoticed. */
+/** Asserts that only killed processes have ended, and that no rejection was unhandled. */
 export async function expectNoOtherDeath(
   service: FaultService,
   killed: readonly number[] = [],
@@ -56,8 +55,8 @@ export async function expectNoOtherDeath(
     if (gateway !== undefined) expect(gateway.process.exitCode ?? gateway.process.signalCode).to.equal(null);
   const { process: pool } = service.cluster.pool;
   expect(pool.exitCode ?? pool.signalCode).to.equal(null);
-  const unnoticed = (await entriesOf(service.cluster)).filter(({ msg }) => msg === 'unhandled rejection');
-  expect(unnoticed).to.deep.equal([]);
+  const unhandled = (await entriesOf(service.cluster)).filter(({ msg }) => msg === 'unhandled rejection');
+  expect(unhandled).to.deep.equal([]);
 }
 
 type LogEntry = Readonly<Record<string, unknown>>;

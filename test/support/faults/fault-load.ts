@@ -6,16 +6,16 @@ import type { HttpReply } from '../http/http-call.js';
 import type { FaultService } from './fault-service.js';
 import { ProcessorWatch } from './processor-watch.js';
 
-/** What came of a call. */
+/** Outcome of one call. */
 export interface CallOutcome {
-  /** When it was sent, in the terms of `performance.now()`. */
+  /** By `performance.now()`. */
   readonly sentMs: number;
   readonly tookMs: number;
-  /** Undefined when the connection was lost before an answer came. */
+  /** Undefined when the connection broke before an answer. */
   readonly reply: HttpReply | undefined;
 }
 
-/** Makes one call and notes how long it takes. */
+/** Makes one call and measures its time. */
 export async function timed(call: () => Promise<HttpReply>): Promise<CallOutcome> {
   const sentMs = performance.now();
   const reply = await call().catch(() => undefined);
@@ -23,8 +23,8 @@ export async function timed(call: () => Promise<HttpReply>): Promise<CallOutcome
 }
 
 /**
- * Makes calls at fixed times, whether those before have been answered or not, while `work` runs.
- * @returns what came of them, in the order in which they were sent, once all have ended
+ * Makes calls at fixed times while `work` runs, without waiting for earlier answers.
+ * @returns the outcomes of all calls, in the order of sending
  */
 export async function underLoad(
   call: () => Promise<HttpReply>,
@@ -48,13 +48,11 @@ export async function underLoad(
   return Promise.all(calls);
 }
 
-/** Half a second: what an answer may come after the deadline. */
-const graceMs = 500;
+const graceMs = 500; // an answer may arrive this long after the deadline
 
 /**
- * Asserts that each call was answered by its deadline and half a second, by what this process can tell: for as long as its
- * own event loop stood still, an answer may have lain there. The time in which the machine gave a gateway no processor
- * during a call is not held against it, within reason (`toleranceMs`).
+ * Asserts that each call was answered by its deadline plus half a second. Two delays are deducted, up to a limit
+ * (`toleranceMs`): blocked time of this event loop, and time in which the gateway was runnable without a CPU.
  */
 export class AnswerClock {
   private constructor(
@@ -65,7 +63,7 @@ export class AnswerClock {
 
   /**
    * Watches this process and the gateways while `work` runs.
-   * @returns the clock, for calls that were made meanwhile, and what the work gave
+   * @returns the clock, for calls made during the work, and the result of the work
    */
   static async during<Result>(
     service: FaultService,
@@ -87,19 +85,19 @@ export class AnswerClock {
     for (const { reply, sentMs, tookMs } of outcomes) {
       expect(reply, 'an answer').to.not.equal(undefined);
       const stoodStillMs = this.standstillMs + this.processors.maxWaitMs(sentMs, sentMs + tookMs);
-      const limit = `ms until an answer, while processes stood still for ${Math.round(stoodStillMs)} ms`;
+      const limit = `ms until an answer, with processes delayed by ${Math.round(stoodStillMs)} ms`;
       expect(tookMs, limit).to.be.below(limitMs + toleranceMs(stoodStillMs, limitMs));
     }
   }
 }
 
-/** How long after a fault's end calls still failed, in ms: 0 when none that was sent after it did. */
+/** Ms from `endMs` to the send time of the last failed call; 0 without a failed call after `endMs`. */
 export function recoveryMs(outcomes: readonly CallOutcome[], endMs: number): number {
   const failed = outcomes.filter(({ sentMs, reply }) => sentMs > endMs && reply?.status !== 200);
   return Math.max(0, ...failed.map(({ sentMs }) => sentMs - endMs));
 }
 
-/** How many calls had each status; `lost` counts those that had none. */
+/** Number of calls by status; `lost` counts calls without an answer. */
 export function statuses(outcomes: readonly CallOutcome[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { reply } of outcomes) {
@@ -109,6 +107,6 @@ export function statuses(outcomes: readonly CallOutcome[]): Readonly<Record<stri
   return counts;
 }
 
-/** Records of the calls that were answered with 200, when each call has so many. */
+/** Number of records in calls that were answered with 200. */
 export const recordsAnswered = (outcomes: readonly CallOutcome[], recordsPerCall = 1): number =>
   recordsPerCall * outcomes.filter(({ reply }) => reply?.status === 200).length;

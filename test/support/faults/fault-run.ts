@@ -19,32 +19,34 @@ import { type FaultService, sharedDeadlineMs, sharedLeaseMs } from './fault-serv
 import { ProcessorWatch } from './processor-watch.js';
 
 export interface FaultRun {
-  /** What it is called in the table of docs/reliability.md. */
+  /** Name of the fault in the measurements. */
   readonly fault: string;
-  /** Causes the fault and, unless it is over by itself, ends it. */
+  /** Causes the fault and ends it, unless it ends by itself. */
   readonly cause: () => Promise<unknown>;
-  /** So many ms later, every call that is made is answered with 200; later while the machine gave no processor (`toleranceMs`). */
+  /** Ms after which all calls are answered with 200; time without a CPU is deducted (`toleranceMs`). */
   readonly recoveredWithinMs: number;
-  /** Whether this counts from when the fault began (a restart), or from when it was over (a freeze). */
+  /** Start of that time: the beginning of the fault (a restart) or its end (a freeze). */
   readonly from: 'beginning' | 'end';
 }
 
 const recordsPerCall = 3;
 const leads = Array.from({ length: recordsPerCall }, () => ({ crm_id: 'L-1', company_size: 120 }));
-/** What the fault before this one did to a gateway is over. */
-const startWithinMs = 10_000;
-/** When it is given up to wait for the first answer; what is promised is asserted of all calls in the end. */
-const maxWaitMs = 20_000;
+const startWithinMs = 10_000; // gateways have recovered from the previous fault
+const maxWaitMs = 20_000; // for the first answer; the promised limit is asserted at the end
 const beforeMs = 300;
-const afterwardsMs = 3_500;
-/** A lease that nobody ended, and a counter that is to be taken from the ledger again one lease later. */
+const afterwardsMs = 1_500; // calls must go on to succeed
+/** An abandoned lease, and a recount one lease later. */
 const exactWithinMs = 2 * (sharedLeaseMs + 6_000);
 
 /**
- * Makes twenty calls a second before, during and after a fault of the shared service. Asserts that each is answered by its
- * deadline; that all is normal again in time; and that what is counted in the end, by the ledger and by Redis, is what was
- * answered with 200. Tells the figures: `exact_ms` is how long after the last call Redis and the ledger agreed.
- * @returns what came of the calls
+ * Makes twenty calls a second before, during and after a fault of the shared service. Asserts three promises:
+ *
+ * 1. Each call is answered by its deadline.
+ * 2. All calls succeed again in time.
+ * 3. Redis and the ledger count exactly the calls that were answered with 200.
+ *
+ * Prints measurements; `exact_ms` is the time from the last call until Redis and the ledger agreed.
+ * @returns the outcomes of the calls
  */
 export async function duringFault(
   service: FaultService,
@@ -90,7 +92,7 @@ export async function duringFault(
     exact_ms: performance.now() - quietMs,
   });
   clock.expectInTime([...outcomes, ...singles]);
-  expect(recovered, 'ms until all was normal again').to.be.below(
+  expect(recovered, 'ms until all calls succeeded again').to.be.below(
     recoveredWithinMs + toleranceMs(withoutProcessorMs, recoveredWithinMs),
   );
   return outcomes;

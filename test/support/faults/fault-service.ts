@@ -7,21 +7,21 @@ import type { RunningService, Settings } from '../service/service.js';
 import { storesOn } from '../service/stores.js';
 
 export interface FaultServiceOptions {
-  /** How each gateway reaches its servers; two, both directly, by default. */
+  /** Path of each gateway to its servers; two direct gateways by default. */
   readonly gateways?: readonly Link[];
-  /** The deadline of every call, in ms; the product's own when left out. A lease is three of them. */
+  /** Deadline of every call, ms; the default of the service when omitted. A lease lasts three deadlines. */
   readonly deadlineMs?: number;
   readonly settings?: Settings;
 }
 
-/** A service of a test's own that may be harmed in every way: also its MongoDB is nobody else's. */
+/** A service with its own Redis and MongoDB, which tests may harm in any way. */
 export interface FaultService extends RunningService {
   readonly cluster: Cluster;
 }
 
 const keyPepper = 'pepper-of-the-fault-tests';
 const hourMs = 60 * 60 * 1000;
-/** What is set where the tests run does not reach the service. */
+/** Settings of the test's environment that the service must not inherit. */
 const notSet = [
   'HOST',
   'BASE_URL',
@@ -33,38 +33,46 @@ const notSet = [
   'TRUSTED_PROXIES',
 ];
 
-/** The deadline of calls to the shared service, and how long what they hold is held, in ms. */
+/**
+ * Deadline of calls to the shared service, ms. A busy machine needs most of it: with three test processes on two cores, a
+ * call takes up to a second.
+ */
 export const sharedDeadlineMs = 2_000;
 export const sharedLeaseMs = 3 * sharedDeadlineMs;
+const timingsPercent = '10';
 
 let shared: Promise<FaultService> | undefined;
 
 /**
- * A service that the tests of several faults share, one after the other: whoever harms it makes it whole again. Its first
- * gateway reaches its servers through proxies, its second directly; calls have short deadlines.
+ * The service that fault tests share, one after another. Each test repairs its damage. The first gateway reaches its
+ * servers through proxies, the second directly. Deadlines and background times are short.
  */
 export function sharedFaultService(): Promise<FaultService> {
-  shared ??= faultService({ gateways: ['proxied', 'direct'], deadlineMs: sharedDeadlineMs });
+  shared ??= faultService({
+    gateways: ['proxied', 'direct'],
+    deadlineMs: sharedDeadlineMs,
+    settings: { TEST_TIMINGS_PERCENT: timingsPercent },
+  });
   return shared;
 }
 
-/** Stops the shared service, if a test has started it. For the root hooks. */
+/** Stops the shared service if a test has started it. The root hooks call this. */
 export async function stopSharedFaultService(): Promise<void> {
   const starting = shared;
   shared = undefined;
   await starting?.then(
     (service) => service.stop(),
-    () => undefined, // the tests that asked for it have said why it did not start
+    () => undefined, // it did not start, and the tests that need it have failed
   );
 }
 
-/** Starts a service with servers of its own. It is up after a few seconds, and stopped by the test that started it. */
+/** Starts a service with its own servers, in a few seconds. The test that starts it stops it. */
 export async function faultService(options: FaultServiceOptions = {}): Promise<FaultService> {
   const { gateways = ['direct', 'direct'] } = options;
   const offsetMs = monthEndMs(Date.now()) - Date.now() < hourMs ? hourMs : 0;
   const cluster = await Cluster.start({ gateways, settings: settingsOf(options, offsetMs) });
   const redis = new Redis(cluster.redisUrl, { retryStrategy: () => 50, maxRetriesPerRequest: null });
-  redis.on('error', () => undefined); // what the tests cause
+  redis.on('error', () => undefined); // tests cause errors
   const mongo = await connectMongo(cluster.mongoUrl, { name: 'leadscore-fault-tests' });
   const running = () => cluster.gateways.flatMap((slot) => slot.gateway ?? []);
   let turn = 0;
@@ -89,7 +97,7 @@ export async function faultService(options: FaultServiceOptions = {}): Promise<F
       if (url === undefined) throw new Error(`the service has no gateway ${gateway ?? ''}`);
       return url;
     },
-    startGateway: () => Promise.reject(new Error('the gateways of this service are in its cluster')),
+    startGateway: () => Promise.reject(new Error('use cluster.addGateway for this service')),
     log: () => cluster.readLog(),
     stop: async () => {
       redis.disconnect();

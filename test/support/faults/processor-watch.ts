@@ -3,19 +3,18 @@ import type { FaultService } from './fault-service.js';
 
 interface Reading {
   readonly atMs: number;
-  /** By process id: for how long it has waited since it began, ms. */
+  /** Ms that each process has been runnable without a CPU since its start, by process id. */
   readonly waitedMs: ReadonlyMap<number, number>;
 }
 
-/** `gateways`: whose calls are timed; `all`: with this process, Redis, and the workers that there are when it begins. */
+/** `all` adds this process, Redis, and the workers that run at the beginning. */
 type Watched = 'gateways' | 'all';
 
 const everyMs = 100;
 
 /**
- * Watches for how long processes of a service were ready to run and the machine gave them no processor: what
- * other work on the machine costs is not the service's doing. Only Linux tells; elsewhere nobody ever waits. MongoDB is left
- * out, whose threads wait each for itself.
+ * Measures how long processes of a service were runnable without a CPU, because other work on the machine must not fail a
+ * test. Only Linux reports this time; elsewhere it is 0. MongoDB is not watched: its threads wait independently.
  */
 export class ProcessorWatch {
   private readonly readings: Reading[] = [];
@@ -34,7 +33,7 @@ export class ProcessorWatch {
 
   /**
    * Watches while `work` runs.
-   * @returns what was seen, and what the work gave
+   * @returns the measurements and the result of the work
    */
   static async during<Result>(
     service: FaultService,
@@ -49,7 +48,7 @@ export class ProcessorWatch {
     }
   }
 
-  /** How long the one that waited most has waited between two moments, in the terms of `performance.now()`. */
+  /** The longest wait of one process between two times by `performance.now()`, ms. */
   maxWaitMs(fromMs: number, toMs: number): number {
     const before = this.readings.findLastIndex(({ atMs }) => atMs <= fromMs);
     const after = this.readings.findIndex(({ atMs }) => atMs >= toMs);

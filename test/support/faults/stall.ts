@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import { eventually } from '../eventually.js';
 
 /**
- * Stops a process in its tracks, until it gets SIGCONT. Waits until each of its threads has stopped: on a busy machine the
- * signal takes its time, and a server goes on answering. Only Linux tells; elsewhere it is taken to have stopped at once.
+ * Freezes a process until SIGCONT. On Linux it waits until each thread has stopped: on a busy machine a server still
+ * answers for a while after the signal.
  */
 export async function freeze(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
@@ -15,7 +15,7 @@ export async function freeze(pid: number): Promise<void> {
   });
 }
 
-/** A Lua script that keeps Redis busy for twenty milliseconds. KEYS and ARGV: none; returns nothing. */
+/** A Lua script that blocks Redis for 20 ms. No KEYS, no ARGV, returns nothing. */
 export const busyScript = `
   local function now() local time = redis.call('TIME') return time[1] * 1000000 + time[2] end
   local began = now()

@@ -148,7 +148,15 @@ async function startParts(stops: StopList, options: ServiceOptions): Promise<Run
 function settingsOfTests(): Settings {
   const nowMs = Date.now();
   const offset = monthEndMs(nowMs) - nowMs < hourMs ? { CLOCK_OFFSET_MS: String(hourMs) } : {};
-  return { ...notSet, ...anyPort, KEY_PEPPER: keyPepper, WORKERS: '2', LOG_LEVEL: 'warn', ...offset };
+  return {
+    ...notSet,
+    ...anyPort,
+    KEY_PEPPER: keyPepper,
+    WORKERS: '2',
+    LOG_LEVEL: 'warn',
+    TEST_TIMINGS_PERCENT: '10',
+    ...offset,
+  };
 }
 
 function turnsOf(gateways: readonly ServiceProcess[]): (gateway?: number) => string {

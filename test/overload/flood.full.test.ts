@@ -14,14 +14,13 @@ const floodCallers = 8;
 const recordsOfABatch = 1_000;
 const singlesPerSecond = 25;
 const stretchMs = 2_000;
-/** Five hundred calls with and without a flood: of fewer, the slowest hundredth would be one or two. */
-const stretches = 10;
-/** Whoever else uses the machine disturbs a stretch: more are made, for so long, until there are enough that were not. */
+const stretches = 10; // 500 single calls each with and without a flood, so that the p99 is the fifth slowest
+/** Other work on the machine disturbs a stretch. The test measures until enough were undisturbed, at most this long. */
 const maxMs = 5 * 60_000;
 const undisturbedShare = 0.15;
 const maxTimes = 3;
 
-/** A lead of the size that CRMs send, of which the model knows little. */
+/** A lead of the usual size of a CRM; the model uses few of its fields. */
 const lead = (index: number) => ({
   crm_id: `L-${index}`,
   company_size: index % 500,
@@ -34,12 +33,12 @@ interface Answer {
   readonly tookMs: number;
 }
 
-/** Single calls over two seconds. */
+/** Single calls of two seconds. */
 interface Stretch {
   readonly answers: readonly Answer[];
-  /** Batches of a flood meanwhile by their status; none without a flood. */
+  /** Batches of the flood by status; empty without a flood. */
   readonly batches: Readonly<Record<number, number>>;
-  /** What other work took of the machine meanwhile, 0 to 1. */
+  /** Share of the machine used by other work, 0 to 1. */
   readonly othersShare: number;
 }
 
@@ -112,7 +111,7 @@ describe('a flood of batches of one organisation', () => {
       }
     });
     try {
-      await pause(300); // until the flood is there
+      await pause(300); // the flood has begun
       return { ...(await measure()), batches };
     } finally {
       isOver = true;
@@ -127,7 +126,7 @@ describe('a flood of batches of one organisation', () => {
     return { answers, batches: {}, othersShare: Math.max(0, (await othersCpuMs()) - before) / cpuMs };
   }
 
-  /** CPU time that was used by processes that have nothing to do with this test, since the machine was started. */
+  /** CPU time of processes that do not belong to this test since the machine started, ms. */
   async function othersCpuMs(): Promise<number> {
     const { stack, redisServer } = service;
     const { mongo } = await testServers();
@@ -136,11 +135,11 @@ describe('a flood of batches of one organisation', () => {
     return machineBusyMs() - readUsage({ own }).own.cpuMs;
   }
 
-  it('leaves the p99 of another’s single calls under three times its quiet value, and goes on itself', async function () {
+  it('keeps the p99 of another organisation’s single calls below three times the quiet value, and continues', async function () {
     this.timeout(maxMs + startTimeoutMs);
     await singles();
     const all = { quiet: [] as Stretch[], flooded: [] as Stretch[] };
-    // By what others did, and not by what came of it.
+    // Selected by the load of other work, not by the result.
     const undisturbed = (which: keyof typeof all) =>
       all[which].filter(({ othersShare }) => othersShare < undisturbedShare);
     const fewest = () => Math.min(undisturbed('quiet').length, undisturbed('flooded').length);
@@ -151,12 +150,12 @@ describe('a flood of batches of one organisation', () => {
     }
     if (fewest() < stretches) {
       const shares = [...all.quiet, ...all.flooded].map(({ othersShare }) => Math.round(100 * othersShare));
-      const reason = `other work took too much of the machine for ${maxMs / 60_000} minutes (percent: ${shares.join(', ')})`;
+      const reason = `other work used too much of the machine for ${maxMs / 60_000} minutes (percent: ${shares.join(', ')})`;
       leaveOut(this, reason, 'run it while nothing else runs');
     }
-    // On a machine that others take, calls may be refused for want of time.
+    // On a busy machine, calls may be refused at their deadline.
     for (const { answers } of [...undisturbed('quiet'), ...undisturbed('flooded')]) {
-      for (const { status } of answers) expect(status, 'of a single call').to.equal(200);
+      for (const { status } of answers) expect(status, 'status of a single call').to.equal(200);
     }
     for (const { batches } of undisturbed('flooded')) {
       expect(batches, 'batches by status').to.have.all.keys('200');

@@ -1,0 +1,77 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { projectFile } from '../../shared/process/project-root.js';
+import type { TestGroup } from './test-files.js';
+
+/** Messages of a Mocha process to the runner. */
+export type GroupEvent =
+  | { readonly kind: 'passed' | 'skipped' }
+  | { readonly kind: 'failed'; readonly title: string }
+  | { readonly kind: 'file'; readonly file: string; readonly tookMs: number }
+  /** The last message: Mocha has printed its report. */
+  | { readonly kind: 'reported' };
+
+/** One Mocha process, and what it has reported so far. */
+export class GroupProcess {
+  readonly name: string;
+  passed = 0;
+  failed = 0;
+  skipped = 0;
+  /** All that the process printed. */
+  output = '';
+  /** Mocha's numbered list of failures. */
+  failures = '';
+  /** Duration of each finished file, ms. */
+  readonly fileMs = new Map<string, number>();
+  isRunning = true;
+  /** Resolves when the process has ended and its output is complete. */
+  readonly ended: Promise<void>;
+  private isReported = false;
+  private readonly child: ChildProcess;
+
+  /** @param onFailure called with the title of each test that fails */
+  constructor(group: TestGroup, onFailure: (title: string) => void) {
+    this.name = group.name;
+    this.child = fork(projectFile('dist/scripts/test/group/main.js'), [...group.files], {
+      cwd: projectFile('.'),
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      execArgv: ['--enable-source-maps'],
+    });
+    for (const stream of [this.child.stdout, this.child.stderr])
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.output += text;
+      });
+    this.child.on('message', (event) => this.note(event as GroupEvent, onFailure));
+    this.ended = new Promise((resolve) => {
+      this.child.once('close', (code, signal) => {
+        this.isRunning = false;
+        if (this.isReported) this.failures = failuresIn(this.output);
+        else this.noteCrash(signal ?? `exit code ${code}`);
+        resolve();
+      });
+    });
+  }
+
+  private note(event: GroupEvent, onFailure: (title: string) => void): void {
+    if (event.kind === 'passed') this.passed += 1;
+    else if (event.kind === 'skipped') this.skipped += 1;
+    else if (event.kind === 'failed') {
+      this.failed += 1;
+      onFailure(`failed in ${this.name}: ${event.title}`);
+    } else if (event.kind === 'file') {
+      this.fileMs.set(event.file, (this.fileMs.get(event.file) ?? 0) + event.tookMs);
+    } else if (event.kind === 'reported') this.isReported = true;
+  }
+
+  /** Mocha ended before its report: one more failure, and the end of the output tells why. */
+  private noteCrash(how: string): void {
+    this.failed += 1;
+    const lines = this.output.trimEnd().split('\n').slice(-20).join('\n');
+    this.failures = `  The process of the ${this.name} tests ended before its report (${how}):\n${lines}\n`;
+  }
+}
+
+/** Mocha's report ends with its numbered list of failures. */
+function failuresIn(output: string): string {
+  const heading = [...output.matchAll(/^ +\d+ failing$/gm)].at(-1);
+  return heading === undefined ? '' : output.slice(heading.index + heading[0].length).replace(/^\n+/, '');
+}

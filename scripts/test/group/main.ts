@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises';
+import Mocha from 'mocha';
+import { projectFile } from '../../../shared/process/project-root.js';
+import { mochaHooks } from '../../../test/support/root-hooks.js';
+import type { GroupEvent } from '../group-process.js';
+
+/*
+ * One of the Mocha processes of `npm test`. Runs the test files of its command line with the timeout and the root hooks of
+ * .mocharc.json, and reports to the process that started it.
+ */
+
+const send = (event: GroupEvent): void => {
+  process.send?.(event);
+};
+
+/** Sends each result, and how long each file took with its hooks: from the start to the end of its outermost suites. */
+function report(runner: Mocha.Runner): void {
+  let beganMs = performance.now();
+  runner.on('suite', (suite) => {
+    if (suite.parent?.root) beganMs = performance.now();
+  });
+  runner.on('suite end', ({ parent, file = '' }) => {
+    if (parent?.root)
+      send({ kind: 'file', file: file.replace(projectFile(''), ''), tookMs: performance.now() - beganMs });
+  });
+  runner.on('pass', () => send({ kind: 'passed' }));
+  runner.on('pending', () => send({ kind: 'skipped' }));
+  runner.on('fail', (test) => send({ kind: 'failed', title: test.fullTitle() }));
+  runner.on('end', () => send({ kind: 'reported' }));
+}
+
+// The runner has ended without stopping this process: no test may go on.
+process.once('disconnect', () => process.exit(1));
+
+const { timeout } = JSON.parse(await readFile(projectFile('.mocharc.json'), 'utf8')) as { timeout: number };
+const mocha = new Mocha({ timeout, rootHooks: mochaHooks, reporter: 'spec' });
+for (const file of process.argv.slice(2)) mocha.addFile(projectFile(file));
+await mocha.loadFilesAsync();
+report(mocha.run((failures) => process.exit(failures > 0 ? 1 : 0)));

@@ -1,0 +1,72 @@
+/**
+ * Times in ms that decide how soon the service notices a fault, repairs it or stops. They are in one place so that tests
+ * can shorten all of them. `test/shared/config/timings.test.ts` checks how they relate to each other and to deadlines.
+ */
+export interface Timings {
+  readonly drain: {
+    /** A stopping gateway accepts calls for this long: balancers check readiness once a second. */
+    readonly graceMs: number;
+    /** Without a connection for this long, a gateway has no balancer and stops without the grace. */
+    readonly quietMs: number;
+  };
+  readonly redis: {
+    readonly pingEveryMs: number;
+    /** Without a reply for this long, Redis counts as away and `/readyz` fails. */
+    readonly maxSilenceMs: number;
+    /** A reply that is overdue by this much is no longer awaited on the same connection. */
+    readonly minPatienceMs: number;
+  };
+  readonly worker: {
+    /** A worker process reports to its pool this often. */
+    readonly heartbeatMs: number;
+    /** The pool checks the heartbeats this often. */
+    readonly poolWatchMs: number;
+    /** A worker without a heartbeat for this long is killed. The slowest legitimate load of a model takes 3.5 s. */
+    readonly hangLimitMs: number;
+    /** A lease is freed within five seconds of its end; a sweep takes some of that. */
+    readonly sweepEveryMs: number;
+    /** The pool restores schedules that Redis has lost this often. */
+    readonly scheduleCheckMs: number;
+  };
+}
+
+export const productionTimings: Timings = {
+  drain: { graceMs: 2_000, quietMs: 10_000 },
+  redis: { pingEveryMs: 1_000, maxSilenceMs: 3_000, minPatienceMs: 4_000 },
+  worker: {
+    heartbeatMs: 500,
+    poolWatchMs: 250,
+    hangLimitMs: 5_000,
+    sweepEveryMs: 4_000,
+    scheduleCheckMs: 5_000,
+  },
+};
+
+/** The shortest times of tests. On a busy machine a healthy process may be without a CPU for more than a second. */
+const minTimings: Timings = {
+  drain: { graceMs: 100, quietMs: 500 },
+  redis: { pingEveryMs: 100, maxSilenceMs: 1_500, minPatienceMs: 2_000 },
+  worker: { heartbeatMs: 250, poolWatchMs: 100, hangLimitMs: 3_000, sweepEveryMs: 400, scheduleCheckMs: 500 },
+};
+
+/** The production times for 100, otherwise this percentage of them, but never less than the shortest times of tests. */
+export function timingsAt(percent: number): Timings {
+  if (percent === 100) return productionTimings;
+  return {
+    drain: scaled(productionTimings.drain, minTimings.drain, percent),
+    redis: scaled(productionTimings.redis, minTimings.redis, percent),
+    worker: scaled(productionTimings.worker, minTimings.worker, percent),
+  };
+}
+
+function scaled<Times extends { readonly [name in keyof Times]: number }>(
+  production: Times,
+  min: Times,
+  percent: number,
+): Times {
+  const entries = Object.entries<number>(production).map(([name, ms]): [string, number] => [
+    name,
+    Math.max(min[name as keyof Times], (ms * percent) / 100),
+  ]);
+  return Object.fromEntries(entries) as Times;
+}

@@ -1,0 +1,75 @@
+import { expect } from 'chai';
+import { failuresText, timesText, totalsOf, totalsText } from '../../scripts/test/report.js';
+import { isFull, matchingTests, testFiles, testGroups } from '../../scripts/test/test-files.js';
+
+const compiled = (...names: string[]) => names.map((name) => `dist/test/${name}.test.js`);
+
+describe('the runner of npm test', () => {
+  it('runs every test file in exactly one process', async () => {
+    const files = await testFiles();
+    expect(files).to.include('dist/test/scripts/test-runner.test.js');
+    const grouped = testGroups(files).flatMap((stage) => stage.flatMap((group) => group.files));
+    expect(grouped.toSorted()).to.deep.equal(files);
+  });
+
+  it('groups files by folder, puts unknown folders first and measurements of the machine last', () => {
+    const files = compiled(
+      'rooms',
+      'api/a',
+      'new/b',
+      'http/c',
+      'faults/d',
+      'faults/chaos.full',
+      'overload/flood.full',
+    );
+    expect(testGroups(files)).to.deep.equal([
+      [
+        { name: 'units', files: compiled('rooms', 'api/a', 'new/b') },
+        { name: 'service', files: compiled('http/c') },
+        { name: 'faults', files: compiled('faults/d') },
+      ],
+      [{ name: 'alone', files: compiled('faults/chaos.full', 'overload/flood.full') }],
+    ]);
+  });
+
+  it('makes no process without files', () => {
+    expect(testGroups(compiled('faults/a'))).to.deep.equal([
+      [{ name: 'faults', files: compiled('faults/a') }],
+    ]);
+  });
+
+  it('finds a test file by its source, by its compiled file and by a part of its path', () => {
+    const files = compiled('api/a', 'api/http/ab', 'faults/chaos.full');
+    for (const pattern of ['test/api/a.test.ts', './test/api/a.test.ts', 'dist/test/api/a.test.js'])
+      expect(matchingTests(files, [pattern])).to.deep.equal(compiled('api/a'));
+    expect(matchingTests(files, ['http/', 'chaos'])).to.deep.equal(
+      compiled('api/http/ab', 'faults/chaos.full'),
+    );
+    expect(matchingTests(files, ['no such test'])).to.deep.equal([]);
+  });
+
+  it('leaves only *.full.test.ts files to test:full', () => {
+    expect(compiled('a', 'b.full', 'full').filter(isFull)).to.deep.equal(compiled('b.full'));
+  });
+
+  it('adds up the totals, repeats the failures and lists the slowest files first', () => {
+    const report = { failures: '', fileMs: new Map<string, number>() };
+    const groups = [
+      {
+        ...report,
+        name: 'units',
+        passed: 3,
+        failed: 0,
+        skipped: 1,
+        fileMs: new Map([
+          ['a', 40],
+          ['b', 1_500],
+        ]),
+      },
+      { ...report, name: 'faults', passed: 2, failed: 1, skipped: 0, failures: '  1) it fails\n' },
+    ];
+    expect(totalsText(totalsOf(groups))).to.equal('5 passed, 1 failed, 1 skipped');
+    expect(failuresText(groups)).to.equal('\n== Failures: faults\n  1) it fails\n');
+    expect(timesText(groups)).to.equal('    1.5 units\n    1.5   b\n    0.0   a\n\n    0.0 faults\n');
+  });
+});

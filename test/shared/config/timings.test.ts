@@ -1,0 +1,58 @@
+import { expect } from 'chai';
+import { readWorkerConfig, workerEnvironment } from '../../../shared/config/config.js';
+import { productionTimings, type Timings, timingsAt } from '../../../shared/config/timings.js';
+import { leaseMsOf } from '../../../shared/quota/leases.js';
+
+/** Asserts the relations that production and tests have in common. */
+function expectSound({ drain, redis, worker }: Timings): void {
+  expect(drain.quietMs, 'quiet').to.be.above(drain.graceMs);
+  expect(redis.maxSilenceMs, 'one lost ping is no silence').to.be.at.least(2 * redis.pingEveryMs);
+  expect(redis.minPatienceMs, 'not ready before the connection is replaced').to.be.above(redis.maxSilenceMs);
+  expect(worker.heartbeatMs, 'one lost heartbeat is no hang').to.be.below(worker.hangLimitMs / 2);
+  expect(worker.poolWatchMs, 'watch').to.be.below(worker.hangLimitMs / 2);
+}
+
+describe('the timings', () => {
+  const { requestTimeoutMs, webhookTimeoutMs, timings } = readWorkerConfig({});
+  const deadlineMs = Math.max(requestTimeoutMs, webhookTimeoutMs);
+  const leaseMs = leaseMsOf({ requestTimeoutMs, webhookTimeoutMs });
+
+  it('are those of production unless TEST_TIMINGS_PERCENT is set, also in a worker process', () => {
+    expect(timings).to.equal(productionTimings);
+    const environment = workerEnvironment({ TEST_TIMINGS_PERCENT: '10' });
+    expect(readWorkerConfig(environment).timings).to.deep.equal(timingsAt(10));
+  });
+
+  it('are sound at every percentage', () => {
+    for (const percent of [5, 10, 25, 50, 99, 100]) expectSound(timingsAt(percent));
+  });
+
+  it('are never longer in tests than in production, and never below the shortest times', () => {
+    expect(timingsAt(5).worker.hangLimitMs).to.equal(3_000);
+    expect(timingsAt(50).drain.graceMs).to.equal(1_000);
+    const all = (each: Timings) => Object.values({ ...each.drain, ...each.redis, ...each.worker });
+    for (const [index, ms] of all(timingsAt(10)).entries())
+      expect(ms).to.be.at.most(all(productionTimings)[index] ?? 0);
+  });
+
+  it('hold a lease for three deadlines and sweep at least twice in a lease', () => {
+    expect(leaseMs).to.be.at.least(3 * deadlineMs);
+    expect(productionTimings.worker.sweepEveryMs).to.be.below(leaseMs / 2);
+  });
+
+  it('free an abandoned lease within 5 s of its end, as docs/reliability.md promises', () => {
+    expect(productionTimings.worker.sweepEveryMs).to.be.below(5_000);
+  });
+
+  it('kill a hung worker, and replace a half-open connection to Redis, before a call’s deadline', () => {
+    expect(productionTimings.worker.hangLimitMs + productionTimings.worker.poolWatchMs).to.be.below(
+      webhookTimeoutMs,
+    );
+    expect(productionTimings.redis.minPatienceMs).to.be.below(webhookTimeoutMs);
+  });
+
+  it('give a draining gateway two readiness checks of a balancer that checks once a second', () => {
+    expect(productionTimings.drain.graceMs).to.be.at.least(2_000);
+    expect(productionTimings.drain.quietMs).to.be.at.least(2_000);
+  });
+});
