@@ -1,3 +1,5 @@
+import { eventually } from '../eventually.js';
+
 /** The reply to a call. */
 export interface HttpReply {
   readonly status: number;
@@ -29,4 +31,12 @@ export async function httpCall(url: string, call: HttpCall): Promise<HttpReply> 
     body: isText ? (body ?? null) : JSON.stringify(body),
   });
   return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** Gateway caches expire after 5 s, so a change that is seen within 2 s was seen through its message. */
+const changeSeenWithinMs = 2_000;
+
+/** Runs a check on gateway 0 and then on gateway 1, each until it passes, but at most 2 s. */
+export async function onEachGateway(check: (gateway: number) => Promise<unknown>): Promise<void> {
+  for (const gateway of [0, 1]) await eventually(() => check(gateway), changeSeenWithinMs);
 }

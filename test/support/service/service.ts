@@ -140,7 +140,7 @@ async function startParts(stops: StopList, options: ServiceOptions): Promise<Run
     },
   );
   stops.add(() => stack.stop());
-  for (const part of [...stack.gateways, stack.pool]) stops.add(endedWithThisProcess(part));
+  for (const part of [...stack.gateways, stack.pool]) endWithThisProcess(part);
 
   const mongo = await connectMongo(urls.mongoUrl, { name: 'leadscore-tests' });
   stops.add(() => mongo.client.close());
@@ -157,7 +157,7 @@ async function startParts(stops: StopList, options: ServiceOptions): Promise<Run
       const own = { ...settings, ...environment, REDIS_URL: urls.redisUrl, MONGODB_URL: urls.mongoUrl };
       const gateway = await startService({ kind: 'gateway', environment: own, log });
       stops.add(() => gateway.stop());
-      stops.add(endedWithThisProcess(gateway));
+      endWithThisProcess(gateway);
       return gateway;
     },
     log: () => readFile(logFile, 'utf8'),
@@ -181,13 +181,13 @@ function turnsOf(gateways: readonly ServiceProcess[]): (gateway?: number) => str
   };
 }
 
-/** Kills a part if this process exits first. Returns a function that removes the exit handler. */
-function endedWithThisProcess(part: ServiceProcess): () => void {
+/** Kills a part if this process exits before it. */
+function endWithThisProcess(part: ServiceProcess): void {
   const kill = (): void => {
     part.process.kill('SIGKILL');
   };
   process.on('exit', kill);
-  return () => process.off('exit', kill);
+  void part.ended.then(() => process.off('exit', kill));
 }
 
 /** Runs its functions once, the last added first. */

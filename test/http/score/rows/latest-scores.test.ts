@@ -1,25 +1,25 @@
 import { expect } from 'chai';
-import { callIdGenerator } from '../../shared/contract/identifiers.js';
-import { invalidateSettled } from '../../shared/latest-scores/eviction.js';
-import { LatestScores } from '../../shared/latest-scores/latest-scores.js';
-import { monthOf } from '../../shared/process/clock.js';
-import { Quota } from '../../shared/quota/quota.js';
-import { sweepLeases } from '../../shared/quota/sweep.js';
-import { redisNowMs } from '../../shared/redis/info.js';
-import { latestScoresKey } from '../../shared/redis/keys.js';
-import { callDocuments } from '../../shared/store/calls/call-documents.js';
-import { slicesOf } from '../../shared/store/calls/prediction-slice.js';
-import { eventually } from '../support/eventually.js';
-import { scored, scoredRow } from '../support/http/score-reply.js';
-import { sampleAnswer } from '../support/models/sample-answer.js';
-import { sampleBundle } from '../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { callIdGenerator } from '../../../../shared/contract/identifiers.js';
+import { invalidateSettled } from '../../../../shared/latest-scores/eviction.js';
+import { LatestScores } from '../../../../shared/latest-scores/latest-scores.js';
+import { monthOf } from '../../../../shared/process/clock.js';
+import { Quota } from '../../../../shared/quota/quota.js';
+import { sweepLeases } from '../../../../shared/quota/sweep.js';
+import { redisNowMs } from '../../../../shared/redis/info.js';
+import { latestScoresKey } from '../../../../shared/redis/keys.js';
+import { callDocuments } from '../../../../shared/store/calls/call-documents.js';
+import { slicesOf } from '../../../../shared/store/calls/prediction-slice.js';
+import { eventually } from '../../../support/eventually.js';
+import { scored, scoredRow } from '../../../support/http/score-reply.js';
+import { sampleAnswer } from '../../../support/models/sample-answer.js';
+import { sampleBundle } from '../../../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
 
 const large = { company_size: 150, demo_requested: true, lead_source: 'Referral' };
 const small = { company_size: 5, demo_requested: false, lead_source: 'Fair' };
 
-describe('the newest score of a lead', () => {
+describe('latest scores of a lead', () => {
   let service: RunningService;
   let own: TestWorkspace;
   const key = (modelId = own.model._id) => latestScoresKey(own.id, modelId);
@@ -32,13 +32,13 @@ describe('the newest score of a lead', () => {
     own = await workspace(service);
   });
 
-  it('is known to Redis once a call is answered', async () => {
+  it('stores the latest score in Redis before the reply', async () => {
     const { score } = scoredRow(await own.score([{ ...large, crm_id: 'L-1' }]));
     const [prediction] = await own.predictions();
     expect(await service.redis.hget(key(), 'L-1')).to.equal(`${prediction?._id} ${score}`);
   });
 
-  it('is taken from MongoDB where Redis has lost it, for leads new and old in one call', async () => {
+  it('reads the latest scores from MongoDB after Redis lost them, for known and unknown leads in one call', async () => {
     const records = Array.from({ length: 300 }, (_, row) => ({ ...large, crm_id: `L-${row}` }));
     scored(await own.score(records));
     await service.redis.unlink(key());
@@ -53,7 +53,7 @@ describe('the newest score of a lead', () => {
     }
   });
 
-  it('is taken from MongoDB while Redis knows another model only', async () => {
+  it('reads the latest score from MongoDB when Redis has only another model’s scores', async () => {
     const other = await own.addModel({ bundle: sampleBundle({ name: 'Another score' }) });
     await own.score([{ ...large, crm_id: 'L-1' }]);
     await own.score([{ ...small, crm_id: 'L-1' }], { modelId: other._id });
@@ -62,7 +62,7 @@ describe('the newest score of a lead', () => {
     expect(row).to.include({ ...sampleAnswer(small), previous_score: sampleAnswer(large).score });
   });
 
-  it('brings the fields of its own record, wherever in its call that was', async () => {
+  it('fills in the fields of the right record from any position of its call', async () => {
     const records = Array.from({ length: 260 }, (_, row) => ({
       ...large,
       company_size: row,
@@ -76,7 +76,7 @@ describe('the newest score of a lead', () => {
     );
   });
 
-  it('is not an old one after the sweep has settled a call whose gateway was gone', async () => {
+  it('returns the score of a call that the sweep settled as previous_score', async () => {
     await own.score([{ ...small, crm_id: 'L-1' }]);
     const nowMs = service.clock.now();
     const callId = callIdGenerator()(nowMs);
@@ -92,12 +92,12 @@ describe('the newest score of a lead', () => {
     const latest = new LatestScores(service.redis);
     const beforeSettling = invalidateSettled({ ledger, latest });
     await sweepLeases({ redis: service.redis, quota, ledger, beforeSettling });
-    // The pool's own sweep may have come first.
+    // The pool's own sweep may have run first.
     await eventually(async () => expect((await quota.usage(own.counter())).used).to.equal(2));
     expect(scoredRow(await own.score([{ ...small, crm_id: 'L-1' }])).previous_score).to.equal(77);
   });
 
-  it('is none once the lead was erased, and one again when it is scored again', async () => {
+  it('returns no previous_score after an erasure, and one after the next score', async () => {
     await own.score([
       { ...large, crm_id: 'L-1' },
       { ...large, crm_id: 'L-2' },

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import { readBundle } from '../../shared/bundle/archive/read-bundle.js';
-import { type ScoreRow, scored } from '../support/http/score-reply.js';
-import { readGoldenBundle, requireReferenceBundles } from '../support/models/golden-records.js';
-import { sampleAnswer } from '../support/models/sample-answer.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { workspace } from '../support/service/workspace.js';
+import { readBundle } from '../../../../shared/bundle/archive/read-bundle.js';
+import { type ScoreRow, scored } from '../../../support/http/score-reply.js';
+import { readGoldenBundle, requireReferenceBundles } from '../../../support/models/golden-records.js';
+import { sampleAnswer } from '../../../support/models/sample-answer.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
+import { workspace } from '../../../support/service/workspace.js';
 
 const answerOf = ({ score, conversion_likelihood }: ScoreRow) => ({ score, conversion_likelihood });
 
-describe('POST /v1/score: a batch', () => {
+describe('batches of POST /v1/score', () => {
   let service: RunningService;
 
   before(async function () {
@@ -16,9 +16,9 @@ describe('POST /v1/score: a batch', () => {
     service = await runningService();
   });
 
-  it('of 1000 records has a row for each, in the order sent, although it travels in four chunks', async () => {
+  it('returns 1000 rows in request order, although they travel in four chunks', async () => {
     const own = await workspace(service);
-    // neighbours far apart, so that two rows that changed places cannot look alike
+    // Neighbouring sizes differ widely, so that swapped rows cannot have the same score.
     const sizes = Array.from({ length: 1000 }, (_, row) => (row * 379) % 500);
     const records = sizes.map((company_size, row) => ({ company_size, crm_id: `L-${row}` }));
     const { scores, records_scored } = scored(await own.score(records));
@@ -34,7 +34,7 @@ describe('POST /v1/score: a batch', () => {
     );
   });
 
-  it('of a real model gives the golden scores at 1000 records, cold and enriched', async function () {
+  it('returns the golden scores of a real model for 1000 records, cold and enriched', async function () {
     this.timeout(60_000);
     for (const directory of requireReferenceBundles(this)) {
       const golden = readGoldenBundle(directory);
@@ -53,7 +53,7 @@ describe('POST /v1/score: a batch', () => {
     }
   });
 
-  it('of one record and of two give a lead the same answer, alone or among many calls at once', async () => {
+  it('returns the same answer in batches of one and two, alone and concurrently', async () => {
     const own = await workspace(service);
     const leads = Array.from({ length: 40 }, (_, index) => ({
       company_size: 7 * index,
@@ -69,7 +69,7 @@ describe('POST /v1/score: a batch', () => {
     );
   });
 
-  it('is recorded row by row, with band, likelihood and the fields that it was scored from', async () => {
+  it('stores each row with its band, likelihood and scored fields', async () => {
     const own = await workspace(service);
     scored(
       await own.score([

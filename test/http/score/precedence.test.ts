@@ -1,16 +1,16 @@
 import { expect } from 'chai';
-import { newId } from '../../shared/contract/identifiers.js';
-import { eventually } from '../support/eventually.js';
-import { refused, scored } from '../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type SentRecord, type WorkspaceOptions, workspace } from '../support/service/workspace.js';
+import { newId } from '../../../shared/contract/identifiers.js';
+import { eventually } from '../../support/eventually.js';
+import { refused, scored } from '../../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type SentRecord, type WorkspaceOptions, workspace } from '../../support/service/workspace.js';
 
 const lead = { company_size: 120 };
 const badRecord = { company_size: {} };
 const many: readonly SentRecord[] = Array.from({ length: 1001 }, () => lead);
 const noModel = newId('mdl');
 
-describe('POST /v1/score: of two reasons to refuse a call the first in order is told', () => {
+describe('precedence of the errors of POST /v1/score', () => {
   let service: RunningService;
 
   before(async function () {
@@ -20,7 +20,7 @@ describe('POST /v1/score: of two reasons to refuse a call the first in order is 
 
   const expired = (): WorkspaceOptions => ({ plan: 'trial', trialEndsAt: new Date(service.clock.now() - 1) });
 
-  it('401 invalid_api_key before 429 rate_limited', async () => {
+  it('returns 401 invalid_api_key before 429 rate_limited', async () => {
     const own = await workspace(service);
     const key = await own.addKey('live', { rate: 1 });
     const calls = () => Promise.all(Array.from({ length: 10 }, () => own.post('{', { key, gateway: 0 })));
@@ -32,13 +32,13 @@ describe('POST /v1/score: of two reasons to refuse a call the first in order is 
     for (const reply of await calls()) refused(reply, '401 invalid_api_key');
   });
 
-  it('401 invalid_api_key before 422 for the body', async () => {
+  it('returns 401 invalid_api_key before 422 for the body', async () => {
     const own = await workspace(service);
     const headers = { authorization: 'Bearer leadscore_sk_wrong' };
     refused(await own.post('{', { headers }), '401 invalid_api_key');
   });
 
-  it('429 rate_limited before 422 for the body', async () => {
+  it('returns 429 rate_limited before 422 for the body', async () => {
     const own = await workspace(service);
     const key = await own.addKey('live', { rate: 1 });
     const replies = await Promise.all(Array.from({ length: 10 }, () => own.post('{', { key })));
@@ -46,71 +46,71 @@ describe('POST /v1/score: of two reasons to refuse a call the first in order is 
     expect(new Set(codes)).to.deep.equal(new Set(['422 bad_request', '429 rate_limited']));
   });
 
-  it('422 for the syntax before 422 for the schema', async () => {
+  it('returns 422 for the syntax before 422 for the schema', async () => {
     const own = await workspace(service);
     const { message } = refused(await own.post('{"records":null'), '422 bad_request').error;
     expect(message).to.include('not valid JSON');
   });
 
-  it('422 for the Content-Type before 400 for no records', async () => {
+  it('returns 422 for the Content-Type before 400 for an empty batch', async () => {
     const own = await workspace(service);
     const body = JSON.stringify({ model_id: own.model._id, records: [] });
     const headers = { 'content-type': 'text/plain' };
     refused(await own.post(body, { headers }), '422 bad_request');
   });
 
-  it('422 for the schema before 400 for no records', async () => {
+  it('returns 422 for the schema before 400 for an empty batch', async () => {
     const own = await workspace(service);
     refused(await own.post({ records: [] }), '422 bad_request');
     refused(await own.post({ model_id: own.model._id, records: [], explain: 'true' }), '422 bad_request');
   });
 
-  it('422 for the schema before 400 record_limit_exceeded', async () => {
+  it('returns 422 for the schema before 400 record_limit_exceeded', async () => {
     const own = await workspace(service);
     refused(await own.score([...many.slice(1), { crm_id: 7 }, lead]), '422 bad_request');
   });
 
-  it('400 for no records, and 400 record_limit_exceeded, before 402 expired_read_only', async () => {
+  it('returns 400 for an empty batch and 400 record_limit_exceeded before 402 expired_read_only', async () => {
     const own = await workspace(service, expired());
     refused(await own.score([]), '400 bad_request');
     refused(await own.score(many), '400 record_limit_exceeded');
   });
 
-  it('400 record_limit_exceeded before 429 quota_exceeded, of the plan and of the month', async () => {
+  it('returns 400 record_limit_exceeded before 429 quota_exceeded of plan and month', async () => {
     const free = await workspace(service, { plan: 'free' });
     refused(await free.score(many), '400 record_limit_exceeded');
     const spent = await workspace(service, { limit: 0 });
     refused(await spent.score(many), '400 record_limit_exceeded');
   });
 
-  it('402 expired_read_only before 404 model_not_found', async () => {
+  it('returns 402 expired_read_only before 404 model_not_found', async () => {
     const own = await workspace(service, expired());
     refused(await own.score([lead], { modelId: noModel }), '402 expired_read_only');
   });
 
-  it('429 quota_exceeded of the Free plan before 404 model_not_found, but not for a test key', async () => {
+  it('returns 429 quota_exceeded of the Free plan before 404 model_not_found, except to a test key', async () => {
     const own = await workspace(service, { plan: 'free' });
     refused(await own.score([lead], { modelId: noModel }), '429 quota_exceeded');
     refused(await own.score([lead], { modelId: noModel, key: own.test }), '404 model_not_found');
   });
 
-  it('404 model_not_found before 403 api_disabled', async () => {
+  it('returns 404 model_not_found before 403 api_disabled', async () => {
     const own = await workspace(service);
     const other = await workspace(service, { liveApi: false });
     refused(await own.score([lead], { modelId: other.model._id }), '404 model_not_found');
   });
 
-  it('403 api_disabled before 409 deploy_blocked', async () => {
+  it('returns 403 api_disabled before 409 deploy_blocked', async () => {
     const own = await workspace(service, { liveApi: false, policy: 'block' });
     refused(await own.score([lead]), '403 api_disabled');
   });
 
-  it('409 deploy_blocked before 429 quota_exceeded', async () => {
+  it('returns 409 deploy_blocked before 429 quota_exceeded', async () => {
     const own = await workspace(service, { policy: 'block', limit: 0 });
     refused(await own.score([lead]), '409 deploy_blocked');
   });
 
-  it('429 quota_exceeded before 400 for a record that cannot be featurized', async () => {
+  it('returns 429 quota_exceeded before 400 for a record that cannot be featurized', async () => {
     const own = await workspace(service, { limit: 1 });
     refused(await own.score([badRecord, lead, lead]), '429 quota_exceeded');
     refused(await own.score([badRecord, lead]), '400 bad_request');

@@ -1,15 +1,15 @@
 import { expect } from 'chai';
-import type { HttpReply } from '../support/http/http-call.js';
-import { refused, scored, scoredRow } from '../support/http/score-reply.js';
-import { sampleAnswer } from '../support/models/sample-answer.js';
-import { sampleBundle } from '../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import type { HttpReply } from '../../support/http/http-call.js';
+import { refused, scored, scoredRow } from '../../support/http/score-reply.js';
+import { sampleAnswer } from '../../support/models/sample-answer.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const large = { company_size: 150, demo_requested: true, lead_source: 'Referral' };
 const small = { company_size: 5, demo_requested: false, lead_source: 'Fair' };
 
-describe('two organisations', () => {
+describe('isolation of organisations', () => {
   let service: RunningService;
   let ada: TestWorkspace;
   let bob: TestWorkspace;
@@ -22,7 +22,7 @@ describe('two organisations', () => {
     [ada, bob] = await Promise.all([workspace(service, { limit: 10 }), workspace(service, { limit: 10 })]);
   });
 
-  it('with a lead of the same crm_id never see each other’s scores and fields', async () => {
+  it('never returns scores or fields of another organisation’s lead with the same crm_id', async () => {
     scored(await ada.score([{ ...large, crm_id: 'L-1' }]));
     const cold = scoredRow(await bob.score([{ company_size: 1, crm_id: 'L-1' }]));
     expect(cold).to.deep.equal({ ...sampleAnswer({ company_size: 1 }), enriched: false, crm_id: 'L-1' });
@@ -32,10 +32,10 @@ describe('two organisations', () => {
     expect(refused(unknown, '400 bad_request').error.message).to.include('records[0]');
   });
 
-  it('with the same lead in the same moment each get their own previous score', async () => {
+  it('returns each organisation’s own previous_score when both score one crm_id concurrently', async () => {
     scored(await ada.score([{ ...large, crm_id: 'L-1' }]));
     scored(await bob.score([{ ...small, crm_id: 'L-1' }]));
-    // nothing is sent but the crm_id, so a mix-up anywhere would show in every field of the row
+    // Only the crm_id is sent, so a mix-up would show in every member of the row.
     const calls = Array.from({ length: 8 }, (_, call) => (call % 2 === 0 ? ada : bob));
     const replies = await Promise.all(calls.map((own) => own.score([{ crm_id: 'L-1' }])));
     for (const [call, reply] of replies.entries()) {
@@ -44,7 +44,7 @@ describe('two organisations', () => {
     }
   });
 
-  it('cannot score with each other’s models, by any key, nor see that they exist', async () => {
+  it('returns the same 404 for another organisation’s model as for an unknown one, to both keys', async () => {
     for (const key of [bob.live, bob.test]) {
       const there = await bob.score([large], { key, modelId: ada.model._id, gateway: 0 });
       const nowhere = await bob.score([large], { key, modelId: 'mdl_nowhere', gateway: 0 });
@@ -54,7 +54,7 @@ describe('two organisations', () => {
     expect(await ada.ledgerRows()).to.deep.equal([]);
   });
 
-  it('cannot see each other’s models by switching one off, blocking or deleting it', async () => {
+  it('returns 404 for another organisation’s disabled, blocked, expired or deleted model', async () => {
     const now = new Date(service.clock.now());
     const hidden = await Promise.all([
       workspace(service, { liveApi: false }),
@@ -67,7 +67,7 @@ describe('two organisations', () => {
       refused(await bob.score([large], { modelId: model._id }), '404 model_not_found');
   });
 
-  it('with models of the same name and version score each with its own', async () => {
+  it('scores with the organisation’s own model when another has the same name and version', async () => {
     const reversed = sampleBundle({ weights: [-0.01, -1, -0.25, -0.75, 0.25, 0.5], intercept: 0.5 });
     const carol = await workspace(service, { bundle: reversed });
     const { score } = sampleAnswer(large);
@@ -77,7 +77,7 @@ describe('two organisations', () => {
     expect(rows.map((row) => row.score)).to.deep.equal([score, 100 - score, score, 100 - score]);
   });
 
-  it('may use the same Idempotency-Key, each for its own call', async () => {
+  it('keeps the same Idempotency-Key of two organisations apart', async () => {
     const headers = { 'idempotency-key': 'nightly-import-1' };
     const replies: HttpReply[] = [];
     for (const own of [ada, bob, ada, bob]) replies.push(await own.score([large], { headers }));
@@ -96,7 +96,7 @@ describe('two organisations', () => {
     expect([await ada.ledgerSum(), await bob.ledgerSum()]).to.deep.equal([1, 1]);
   });
 
-  it('count each for itself, down to the backstop, in both buckets', async () => {
+  it('counts each organisation on its own, up to the backstop, in both buckets', async () => {
     const leads = Array.from({ length: 20 }, () => large);
     expect(scored(await ada.score(leads)).usage).to.include({ current: 20, in_grace: true });
     refused(await ada.score([large]), '429 quota_exceeded');
@@ -105,7 +105,7 @@ describe('two organisations', () => {
     expect(scored(await bob.score([large], { key: bob.test })).usage.current).to.equal(1);
   });
 
-  it('have each their own verdict, policy and override on models of the same name', async () => {
+  it('applies verdict and policy to the models of their own organisation only', async () => {
     const verdict = {
       state: 'failed',
       failing_gate: 'top_band_lift',
@@ -116,7 +116,7 @@ describe('two organisations', () => {
     expect(scored(await bob.score([large])).validation.state).to.equal('too_early_to_grade');
   });
 
-  it('leave data that names them and nobody else', async () => {
+  it('stores calls and predictions with the ids of their own organisation only', async () => {
     await Promise.all([ada.score([{ ...large, crm_id: 'L-1' }]), bob.score([{ ...small, crm_id: 'L-1' }])]);
     for (const own of [ada, bob]) {
       const [row, ...otherRows] = await own.ledgerRows();

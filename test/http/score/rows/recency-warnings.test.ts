@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import { scored } from '../support/http/score-reply.js';
-import { sampleAnswer } from '../support/models/sample-answer.js';
-import { sampleBundle } from '../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { scored } from '../../../support/http/score-reply.js';
+import { sampleAnswer } from '../../../support/models/sample-answer.js';
+import { sampleBundle } from '../../../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
 
 const lead = { company_size: 120 };
 const dayMs = 24 * 60 * 60 * 1000;
 
-describe('POST /v1/score: the recency guard', () => {
+describe('recency warnings of POST /v1/score', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
@@ -21,7 +21,7 @@ describe('POST /v1/score: the recency guard', () => {
 
   const daysAgo = (days: number): string => new Date(service.clock.now() - days * dayMs).toISOString();
 
-  it('warns of a record that is too old or in the future, and of no other; the scores stay the same', async () => {
+  it('warns only of dates that are too old or in the future, without changing scores', async () => {
     const dates = [
       daysAgo(89.9),
       daysAgo(90.1),
@@ -46,7 +46,7 @@ describe('POST /v1/score: the recency guard', () => {
     expect(scores[4]?.warnings?.[0]).to.match(/^last_activity is 2 days in the future; /);
   });
 
-  it('goes by the stored date when none is sent', async () => {
+  it('warns of the stored date when no date is sent', async () => {
     await own.score([{ ...lead, last_activity: daysAgo(100), crm_id: 'L-1' }]);
     const { scores } = scored(
       await own.score([{ crm_id: 'L-1' }, { crm_id: 'L-1', last_activity: daysAgo(2) }]),
@@ -54,7 +54,7 @@ describe('POST /v1/score: the recency guard', () => {
     expect(scores.map((row) => row.warnings?.length)).to.deep.equal([1, undefined]);
   });
 
-  it('says nothing for a model without one', async () => {
+  it('returns no warnings for a model without a recency guard', async () => {
     const plain = await workspace(service);
     const { scores } = scored(await plain.score([{ ...lead, last_activity: daysAgo(400) }]));
     expect(scores).to.deep.equal([{ ...sampleAnswer(lead), enriched: false }]);

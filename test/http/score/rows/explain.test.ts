@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http/http-call.js';
-import { scored } from '../support/http/score-reply.js';
-import { packSample, sampleBundle, sampleParts } from '../support/models/sample-bundle.js';
-import { floats } from '../support/models/sample-onnx.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { eventually } from '../../../support/eventually.js';
+import type { HttpReply } from '../../../support/http/http-call.js';
+import { scored } from '../../../support/http/score-reply.js';
+import { packSample, sampleBundle, sampleParts } from '../../../support/models/sample-bundle.js';
+import { floats } from '../../../support/models/sample-onnx.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
 
-/** What explains a row, as callers read it. */
+/** The explanation of a row. */
 interface Explained {
   readonly drivers: readonly Readonly<Record<string, string>>[];
   readonly top_reason_1: string | null;
@@ -15,7 +15,7 @@ interface Explained {
   readonly top_reason_3: string | null;
 }
 
-/** Members of what explains `lead` under the sample model, whose weights are 0.01, 1, and 0.25 for Webinar. */
+/** The sample model has the weights 0.01, 1, and 0.25 for Webinar. */
 const lead = { company_size: 120, demo_requested: true, lead_source: 'Webinar' };
 const explainsLead: Explained = {
   drivers: [
@@ -61,7 +61,7 @@ const flat = (reply: HttpReply): Explained & Record<string, unknown> => {
   return JSON.parse(reply.text);
 };
 
-describe('explain: true', () => {
+describe('explain: true of POST /v1/score', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
@@ -73,7 +73,7 @@ describe('explain: true', () => {
     own = await workspace(service);
   });
 
-  it('adds drivers and reasons to each row of a batch, in request order', async () => {
+  it('returns drivers and reasons of each row, in request order', async () => {
     const rows = explainedRows(await own.score([lead, { company_size: 0 }, lead], { explain: true }));
     expect(rows).to.have.length(3);
     expect(rows[0]).to.deep.include(explainsLead);
@@ -81,13 +81,13 @@ describe('explain: true', () => {
     expect(rows[2]).to.deep.include(explainsLead);
   });
 
-  it('adds nothing when it is false or absent', async () => {
+  it('returns no drivers when explain is false or absent', async () => {
     for (const options of [{}, { explain: false }])
       for (const row of scored(await own.score([lead], options)).scores)
         expect(row).to.not.have.any.keys(...members);
   });
 
-  it('changes neither scores nor usage', async () => {
+  it('changes neither scores nor usage with explain: true', async () => {
     const plain = scored(await own.score([lead, { company_size: 5 }]));
     const explained = scored(await own.score([lead, { company_size: 5 }], { explain: true }));
     const score = (row: { score: number; conversion_likelihood: number }) => [
@@ -98,7 +98,7 @@ describe('explain: true', () => {
     expect(explained.usage.current).to.equal(plain.usage.current + 2);
   });
 
-  it('explains a thousand records, each by its own values', async () => {
+  it('explains each of a thousand records by its own values', async () => {
     const records = Array.from({ length: 1000 }, (_, index) => ({
       company_size: index,
       demo_requested: true,
@@ -112,7 +112,7 @@ describe('explain: true', () => {
     }
   });
 
-  it('explains values that were filled in from what was scored before, as they were sent then', async () => {
+  it('explains stored values as they were sent originally', async () => {
     await own.score([{ ...lead, lead_source: 'web seminar', crm_id: 'L-1' }]);
     const [row] = explainedRows(await own.score([{ crm_id: 'L-1', company_size: 0 }], { explain: true }));
     expect(row?.drivers.map(({ field, value }) => [field, value])).to.deep.equal([
@@ -121,7 +121,7 @@ describe('explain: true', () => {
     ]);
   });
 
-  it('adds them flat to the answer of a webhook, by the body or the address, and to outputFields the reasons', async () => {
+  it('returns drivers flat from a webhook with explain in body or query, and reasons in outputFields', async () => {
     const body = { model_id: own.model._id, explain: true, ...lead };
     expect(flat(await own.call('/v1/webhooks/score', { body }))).to.deep.include(explainsLead);
     const inAddress = await own.call('/v1/webhooks/score?explain=1', {
@@ -148,14 +148,14 @@ describe('explain: true', () => {
     expect(plain).to.not.have.any.keys(...members);
   });
 
-  it('works under both aliases', async () => {
+  it('returns drivers from both deprecated aliases', async () => {
     const batch = { model_id: own.model._id, records: [lead], explain: true };
     expect(explainedRows(await own.call('/score', { body: batch }))[0]).to.deep.include(explainsLead);
     const single = { model_id: own.model._id, explain: true, ...lead };
     expect(flat(await own.call('/webhooks/score', { body: single }))).to.deep.include(explainsLead);
   });
 
-  it('is replayed under an Idempotency-Key as it was answered', async () => {
+  it('replays the drivers under an Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'explained-1' };
     const first = await own.score([lead], { explain: true, headers });
     const again = await own.score([lead], { explain: true, headers });
@@ -164,7 +164,7 @@ describe('explain: true', () => {
     expect(again.headers.get('idempotent-replayed')).to.equal('true');
   });
 
-  it('explains trees', async () => {
+  it('explains a tree model by its splits', async () => {
     const model = await own.addModel({ bundle: sampleBundle({ model: 'tree' }) });
     const options = { explain: true, modelId: model._id };
     const [row] = explainedRows(await own.score([{ company_size: 20, demo_requested: false }], options));
@@ -187,7 +187,7 @@ describe('explain: true', () => {
     ]);
   });
 
-  it('falls back to occlusion where the weights of the trees cannot be believed, and says so', async () => {
+  it('explains a tree model by occlusion when its cover weights are implausible, and logs why', async () => {
     const parts = sampleParts({ model: 'tree' });
     const { explain: _explain, ...manifest } = parts.manifest;
     parts.model.graph.node[0]?.attribute.push(floats('nodes_hitrates', [1, 1, 1, 1, 1]));
@@ -197,7 +197,7 @@ describe('explain: true', () => {
     expect(JSON.parse(reply.text).explain).to.deep.equal({ method: 'occlusion' });
     const options = { explain: true, modelId: model._id };
     const [row] = explainedRows(await own.score([{ company_size: 20, demo_requested: false }], options));
-    // Against a record of missing values: 1.5 - (-1) by the size, whatever else.
+    // The baseline is a record of missing values: 1.5 - (-1) for company_size alone.
     expect(row?.drivers.map(({ field, contribution }) => [field, contribution])).to.deep.equal([
       ['company_size', '2.5000'],
     ]);

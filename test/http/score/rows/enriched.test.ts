@@ -1,15 +1,15 @@
 import { expect } from 'chai';
-import { eventually } from '../support/eventually.js';
-import { refused, scored, scoredRow } from '../support/http/score-reply.js';
-import { sampleAnswer } from '../support/models/sample-answer.js';
-import { sampleBundle } from '../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { eventually } from '../../../support/eventually.js';
+import { refused, scored, scoredRow } from '../../../support/http/score-reply.js';
+import { sampleAnswer } from '../../../support/models/sample-answer.js';
+import { sampleBundle } from '../../../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
 
 const large = { company_size: 150, demo_requested: true, lead_source: 'Referral' };
 const small = { company_size: 5, demo_requested: false, lead_source: 'Fair' };
 
-describe('POST /v1/score: a record that is known', () => {
+describe('enriched rows of POST /v1/score', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
@@ -21,7 +21,7 @@ describe('POST /v1/score: a record that is known', () => {
     own = await workspace(service);
   });
 
-  it('is matched by its crm_id alone, and scored from the stored fields', async () => {
+  it('scores a record with only a crm_id from the stored fields', async () => {
     await own.score([{ ...large, crm_id: 'L-1' }]);
     expect(scoredRow(await own.score([{ crm_id: 'L-1' }]))).to.deep.equal({
       ...sampleAnswer(large),
@@ -32,20 +32,20 @@ describe('POST /v1/score: a record that is known', () => {
     });
   });
 
-  it('keeps what was filled in: fields sent once hold through later calls that leave them out', async () => {
+  it('keeps a field through later calls that leave it out', async () => {
     await own.score([{ company_size: 150, crm_id: 'L-1' }]);
     await own.score([{ demo_requested: true, crm_id: 'L-1' }]);
     const row = scoredRow(await own.score([{ lead_source: 'Referral', crm_id: 'L-1' }]));
     expect(row).to.include(sampleAnswer(large));
   });
 
-  it('takes a field that is sent over the stored one', async () => {
+  it('prefers a sent field to the stored one', async () => {
     await own.score([{ ...large, crm_id: 'L-1' }]);
     const row = scoredRow(await own.score([{ company_size: 20, crm_id: 'L-1' }]));
     expect(row).to.include(sampleAnswer({ ...large, company_size: 20 }));
   });
 
-  it('is filled in where it lacks something, beside records of the same call that lack nothing', async () => {
+  it('fills in missing fields of one record beside complete records of the same call', async () => {
     await own.score([
       { ...large, crm_id: 'L-1' },
       { ...large, crm_id: 'L-2' },
@@ -60,7 +60,7 @@ describe('POST /v1/score: a record that is known', () => {
     expect(scores[1]).to.include({ enriched: true, ...sampleAnswer({ ...large, company_size: 20 }) });
   });
 
-  it('is not filled in where null is sent: that counts as sent, then and later', async () => {
+  it('treats null as sent, in this call and later', async () => {
     await own.score([{ ...large, crm_id: 'L-1' }]);
     const { lead_source: _, ...rest } = large;
     const row = scoredRow(await own.score([{ lead_source: null, crm_id: 'L-1' }]));
@@ -68,7 +68,7 @@ describe('POST /v1/score: a record that is known', () => {
     expect(scoredRow(await own.score([{ crm_id: 'L-1' }]))).to.include(sampleAnswer(rest));
   });
 
-  it('goes by its newest prediction: previous_score and stored fields', async () => {
+  it('takes previous_score and stored fields from the latest prediction', async () => {
     await own.score([{ ...large, crm_id: 'L-1' }]);
     await own.score([{ ...small, crm_id: 'L-1' }]);
     const row = scoredRow(await own.score([{ company_size: 300, crm_id: 'L-1' }]));
@@ -76,7 +76,7 @@ describe('POST /v1/score: a record that is known', () => {
     expect(row).to.include(sampleAnswer({ ...small, company_size: 300 }));
   });
 
-  it('twice in a call is scored twice against the same previous score, and its last row is the newest', async () => {
+  it('scores a lead twice in a call against one previous_score, and keeps the last row', async () => {
     await own.score([{ ...small, crm_id: 'L-1' }]);
     const before = sampleAnswer(small).score;
     const { scores, cache_hits } = scored(
@@ -92,7 +92,7 @@ describe('POST /v1/score: a record that is known', () => {
     expect(next.delta).to.equal(0);
   });
 
-  it('twice in a call that knows nothing of it is cold both times', async () => {
+  it('scores an unknown lead twice in a call without enrichment', async () => {
     const { scores } = scored(
       await own.score([
         { ...large, crm_id: 'L-1' },
@@ -103,7 +103,7 @@ describe('POST /v1/score: a record that is known', () => {
     expect(scores[1]).to.include(sampleAnswer({ company_size: 1 }));
   });
 
-  it('under another model is enriched and filled in, without previous_score and delta', async () => {
+  it('enriches from another model’s score, without previous_score and delta', async () => {
     const other = await own.addModel({ bundle: sampleBundle({ name: 'Another score', version: '7' }) });
     await own.score([{ ...large, crm_id: 'L-1' }]);
     const { scores, cache_hits } = scored(await own.score([{ crm_id: 'L-1' }], { modelId: other._id }));
@@ -111,7 +111,7 @@ describe('POST /v1/score: a record that is known', () => {
     expect(cache_hits).to.equal(1);
   });
 
-  it('under two models has each model’s own previous score, and the newest fields of either', async () => {
+  it('returns the model’s own previous_score with the latest fields of any model', async () => {
     const other = await own.addModel({ bundle: sampleBundle({ name: 'Another score' }) });
     await own.score([{ ...large, crm_id: 'L-1' }]);
     await own.score([{ ...small, crm_id: 'L-1' }], { modelId: other._id });
@@ -119,7 +119,7 @@ describe('POST /v1/score: a record that is known', () => {
     expect(row).to.include({ ...sampleAnswer(small), previous_score: sampleAnswer(large).score });
   });
 
-  it('stays known when the model that scored it has been deleted', async () => {
+  it('enriches from a score whose model was deleted', async () => {
     const other = await own.addModel({ bundle: sampleBundle({ name: 'Another score' }) });
     await own.score([{ ...large, crm_id: 'L-1' }], { modelId: other._id });
     await own.changeModel(other._id, { deleted_at: new Date(service.clock.now()) });
@@ -130,14 +130,14 @@ describe('POST /v1/score: a record that is known', () => {
     expect(row).to.deep.equal({ ...sampleAnswer(large), enriched: true, crm_id: 'L-1' });
   });
 
-  it('is told by the crm_id exactly: no trimming, no folding of case', async () => {
+  it('compares crm_ids exactly, without trimming or case folding', async () => {
     await own.score([{ ...large, crm_id: 'Lead-1' }]);
     const near = ['lead-1', 'Lead-1 ', ' Lead-1', 'Lead-１'];
     const { scores } = scored(await own.score(near.map((crm_id) => ({ ...small, crm_id }))));
     expect(scores.map((row) => row.enriched)).to.deep.equal([false, false, false, false]);
   });
 
-  it('is never one without a crm_id, and an empty crm_id counts as not sent', async () => {
+  it('never enriches a record without a crm_id or with an empty one', async () => {
     for (const _call of ['first', 'second']) {
       const { scores, cache_hits } = scored(await own.score([large, { ...large, crm_id: '' }]));
       expect(scores).to.deep.equal([
@@ -148,7 +148,7 @@ describe('POST /v1/score: a record that is known', () => {
     }
   });
 
-  it('is known to a test key by live data, and a test key leaves no data behind', async () => {
+  it('enriches calls of a test key from live data, and stores nothing of them', async () => {
     await own.score([{ ...large, crm_id: 'L-1' }]);
     const known = scoredRow(await own.score([{ crm_id: 'L-1' }], { key: own.test }));
     expect(known).to.deep.include({
@@ -170,7 +170,7 @@ describe('POST /v1/score: a record that is known', () => {
     expect(scores.map((row) => row.previous_score)).to.deep.equal([sampleAnswer(large).score, undefined]);
   });
 
-  it('is scored by the model’s new version from the fields stored under the old one', async () => {
+  it('scores with the new version from the fields stored under the old one', async () => {
     await own.score([{ ...large, crm_id: 'L-1' }]);
     await own.addVersion(sampleBundle({ version: '2.0.0' }));
     await eventually(async () => {

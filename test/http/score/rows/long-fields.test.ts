@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import type { Feature } from '../../shared/bundle/manifest/manifest.js';
-import { refused, scored, scoredRow } from '../support/http/score-reply.js';
-import { sampleAnswer } from '../support/models/sample-answer.js';
-import { sampleBundle, sampleFeatures } from '../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import type { Feature } from '../../../../shared/bundle/manifest/manifest.js';
+import { refused, scored, scoredRow } from '../../../support/http/score-reply.js';
+import { sampleAnswer } from '../../../support/models/sample-answer.js';
+import { sampleBundle, sampleFeatures } from '../../../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
 
 const lead = { company_size: 150, demo_requested: true };
 const tagsFeature: Feature = {
@@ -12,7 +12,7 @@ const tagsFeature: Feature = {
 };
 const times = (count: number) => Array.from({ length: count }, () => ({ crm_id: 'L-1' }));
 
-describe('POST /v1/score: fields that are very long', () => {
+describe('very long fields of POST /v1/score', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
@@ -26,7 +26,7 @@ describe('POST /v1/score: fields that are very long', () => {
   const storedLengths = async (): Promise<number[]> =>
     (await own.predictions()).map(({ fields }) => fields?.length ?? 0);
 
-  it('are kept no longer than they are read, and change nothing in any score', async () => {
+  it('shortens a long stored text without changing any score', async () => {
     const long = { ...lead, lead_source: 'x'.repeat(1_000_000) };
     const first = scoredRow(await own.score([{ ...long, crm_id: 'L-1' }]));
     expect(first.score).to.equal(sampleAnswer({ ...lead, lead_source: 'Fair' }).score);
@@ -35,7 +35,7 @@ describe('POST /v1/score: fields that are very long', () => {
     expect(Math.max(...(await storedLengths()))).to.be.below(4_200);
   });
 
-  it('are filled in up to 4 MiB; beyond, the records and their field are named', async () => {
+  it('fills in at most 4 MiB of stored fields, and returns 400 that names records and fields beyond', async () => {
     const tags = Array.from({ length: 200 }, (_, index) => `${index}${'x'.repeat(9_000)}`);
     const first = scoredRow(await own.score([{ ...lead, tags, crm_id: 'L-1' }]));
     const { scores } = scored(await own.score(times(2)));
@@ -48,7 +48,7 @@ describe('POST /v1/score: fields that are very long', () => {
   });
 });
 
-describe('POST /v1/score: bodies of more than MongoDB takes in a document', function () {
+describe('bodies of POST /v1/score beyond the size of a MongoDB document', function () {
   this.timeout(60_000);
   let service: RunningService;
   let own: TestWorkspace;
@@ -65,19 +65,19 @@ describe('POST /v1/score: bodies of more than MongoDB takes in a document', func
     tags: Array.from({ length: count }, () => 'x'.repeat(60_000)),
   });
 
-  it('are recorded where each document has room', async () => {
+  it('stores a large batch when each hundred records fit into a document', async () => {
     const records = Array.from({ length: 300 }, (_, index) => long(index, index % 100 === 0 ? 20 : 1));
     scored(await own.score(records));
     expect(await own.predictions()).to.have.length(300);
   });
 
-  it('are refused where one has not, and the calls beside them are answered', async () => {
+  it('returns 400 when a hundred records exceed a document, and 200 to concurrent calls', async () => {
     const records = Array.from({ length: 150 }, (_, index) => long(index, index < 100 ? 0 : 6));
     const small = Array.from({ length: 10 }, () => own.score([lead]));
     const { error } = refused(await own.score(records), '400 bad_request');
     expect(error.message).to.equal(
-      'records[100] to records[149]: the fields that the model knows, with what is stored of them, come to 17.17 MiB; ' +
-        'of up to a hundred records at most 15.94 MiB can be recorded. Send shorter fields. Nothing of the call was counted.',
+      'records[100] to records[149]: the fields that the model knows have 17.17 MiB with the stored fields filled in; ' +
+        'a hundred records may have 15.94 MiB. Send shorter fields. Nothing of the call was counted.',
     );
     for (const reply of await Promise.all(small)) scored(reply);
     expect(await own.predictions()).to.have.length(10);
