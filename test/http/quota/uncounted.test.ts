@@ -1,24 +1,23 @@
 import { expect } from 'chai';
-import type { UsageBucket } from '../../shared/redis/keys.js';
-import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http/http-call.js';
-import { refused, scored } from '../support/http/score-reply.js';
-import { sampleBundle } from '../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, type WorkspaceOptions, workspace } from '../support/service/workspace.js';
-import type { UsableKey } from '../support/service/workspace-parts.js';
+import { eventually } from '../../support/eventually.js';
+import type { HttpReply } from '../../support/http/http-call.js';
+import { refused, scored } from '../../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, type WorkspaceOptions, workspace } from '../../support/service/workspace.js';
+import type { UsableKey } from '../../support/service/workspace-parts.js';
+import { countedAtRest, nothingCounted } from './counted.js';
 
 const lead = { company_size: 120 };
 const leads = (count: number) => Array.from({ length: count }, () => lead);
 const gateways = [0, 1];
 
-/** A way to fail: how the workspace becomes such that a call fails, and the call. */
+/** A failing call, and the state of the workspace that makes it fail. */
 interface Failure {
   readonly as: `${number} ${string}`;
   readonly what: string;
-  /** Of the workspace, from its making on. */
+  /** Options of the workspace. */
   readonly options?: WorkspaceOptions;
-  /** After some calls have been counted. */
+  /** Runs after some calls were counted. */
   readonly prepare?: (own: TestWorkspace) => Promise<void>;
   readonly call: (own: TestWorkspace, by: { key: UsableKey; gateway: number }) => Promise<HttpReply>;
 }
@@ -35,12 +34,12 @@ const failures: readonly Failure[] = [
   },
   {
     as: '422 bad_request',
-    what: 'a body that is no JSON',
+    what: 'a body that is not JSON',
     call: (own, by) => own.post('{"model_id":', by),
   },
   {
     as: '422 bad_request',
-    what: 'a body that does not fit the schema',
+    what: 'a body that breaks the schema',
     call: (own, by) => own.score([{ ...lead, crm_id: null }], by),
   },
   {
@@ -48,7 +47,7 @@ const failures: readonly Failure[] = [
     what: 'an Idempotency-Key that is too long',
     call: (own, by) => own.score([lead], { ...by, headers: { 'idempotency-key': 'k'.repeat(256) } }),
   },
-  { as: '400 bad_request', what: 'no records', call: (own, by) => own.score([], by) },
+  { as: '400 bad_request', what: 'an empty batch', call: (own, by) => own.score([], by) },
   {
     as: '400 record_limit_exceeded',
     what: '1001 records',
@@ -56,7 +55,7 @@ const failures: readonly Failure[] = [
   },
   {
     as: '402 expired_read_only',
-    what: 'a trial that has ended',
+    what: 'an ended trial',
     prepare: changed({ plan: 'trial', trial_ends_at: new Date(0) }),
     call: (own, by) => own.score([lead], by),
   },
@@ -73,13 +72,13 @@ const failures: readonly Failure[] = [
   },
   {
     as: '409 deploy_blocked',
-    what: 'a model that the policy blocks',
+    what: 'a model under policy block',
     prepare: changed({ policy: 'block' }),
     call: (own, by) => own.score([lead], by),
   },
   {
     as: '429 quota_exceeded',
-    what: 'a batch that would cross the stop',
+    what: 'a batch that would pass the stop',
     options: { limit: 5 },
     call: (own, by) => own.score(leads(by.key === own.test ? 998 : 8), by),
   },
@@ -90,12 +89,12 @@ const failures: readonly Failure[] = [
   },
   {
     as: '400 bad_request',
-    what: 'one such record among 299 good ones',
+    what: 'one invalid record among 299 valid ones',
     call: (own, by) => own.score([...leads(299), { company_size: {} }], by),
   },
 ];
 
-describe('POST /v1/score: a call that fails is not counted', () => {
+describe('failed calls of POST /v1/score', () => {
   let service: RunningService;
 
   before(async function () {
@@ -104,7 +103,7 @@ describe('POST /v1/score: a call that fails is not counted', () => {
   });
 
   for (const { as, what, options, prepare, call } of failures) {
-    it(`by either key: ${as}, ${what}`, async () => {
+    it(`counts nothing of a call with either key that returns ${as}: ${what}`, async () => {
       const own = await workspace(service, options);
       for (const key of [own.live, own.test])
         scored(await own.score([lead, lead, { ...lead, crm_id: 'L-1' }], { key }));
@@ -119,13 +118,13 @@ describe('POST /v1/score: a call that fails is not counted', () => {
     });
   }
 
-  it('by a live key on the Free plan', async () => {
+  it('counts nothing of a call with a live key on the Free plan', async () => {
     const own = await workspace(service, { plan: 'free' });
     refused(await own.score([lead]), '429 quota_exceeded');
-    expect(await countedAtRest(own)).to.deep.equal(nothing);
+    expect(await countedAtRest(own)).to.deep.equal(nothingCounted);
   });
 
-  it('with 429 rate_limited, however many are refused', async () => {
+  it('counts nothing of calls that return 429 rate_limited', async () => {
     const own = await workspace(service);
     const key = await own.addKey('live', { rate: 2 });
     const replies = await Promise.all(Array.from({ length: 30 }, () => own.score([lead], { key })));
@@ -140,54 +139,10 @@ describe('POST /v1/score: a call that fails is not counted', () => {
     });
   });
 
-  it('with 500 internal_error, when the model’s version is not stored', async () => {
-    const own = await workspace(service);
-    await service.stores.models.update(own.model._id, { version: 'never imported' });
-    const reply = await own.score([lead]);
-    refused(reply, '500 internal_error');
-    expect(reply.headers.get('retry-after')).to.match(/^[1-9]\d*$/);
-    expect(await countedAtRest(own)).to.deep.equal(nothing);
-  });
-
-  it('with 500 internal_error, when the model’s file has gone, after its records were held', async () => {
-    const own = await workspace(service, { bundle: sampleBundle({ name: 'A score without a file' }) });
-    await service.stores.database.collection('bundles.chunks').deleteMany({
-      files_id: { $in: await fileIdsOf(own) },
-    });
-    refused(await own.score([lead]), '500 internal_error');
-    refused(await own.score([lead, lead]), '500 internal_error');
-    expect(await countedAtRest(own)).to.deep.equal(nothing);
-  });
-
-  it('and what it held is free at once for the next call', async () => {
+  it('releases the reservation of a failed call before the next call', async () => {
     const own = await workspace(service, { limit: 50 });
     refused(await own.score([...leads(99), { company_size: {} }]), '400 bad_request');
-    expect(await countedAtRest(own)).to.deep.equal(nothing);
+    expect(await countedAtRest(own)).to.deep.equal(nothingCounted);
     expect(scored(await own.score(leads(100))).usage.current).to.equal(100);
   });
 });
-
-const nothing = { live: 0, test: 0, calls: 0, predictions: 0 };
-
-/** What is counted, in which ledger and Redis must agree, once what failed calls held has been given back. */
-async function countedAtRest(own: TestWorkspace) {
-  const [live, test] = await Promise.all([countedIn(own, 'live'), countedIn(own, 'test')]);
-  const [calls, predictions] = await Promise.all([own.ledgerRows(), own.predictions()]);
-  return { live, test, calls: calls.length, predictions: predictions.length };
-}
-
-async function countedIn(own: TestWorkspace, bucket: UsageBucket): Promise<number> {
-  const used = await own.ledgerSum(bucket);
-  await eventually(async () => {
-    expect(await own.redisUsage(bucket), `${bucket} records in Redis`).to.deep.equal({ used, leased: 0 });
-  });
-  return used;
-}
-
-async function fileIdsOf(own: TestWorkspace): Promise<unknown[]> {
-  const versions = own.service.stores.database.collection<{ files: Record<string, unknown> }>(
-    'model_versions',
-  );
-  const found = await versions.find({ model_id: own.model._id }).toArray();
-  return found.flatMap((version) => Object.values(version.files));
-}

@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http/http-call.js';
-import { refused, scored } from '../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type ScoreOptions, type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { eventually } from '../../support/eventually.js';
+import type { HttpReply } from '../../support/http/http-call.js';
+import { refused, scored } from '../../support/http/score-reply.js';
+import {
+  type RunningService,
+  runningService,
+  sharedService,
+  startTimeoutMs,
+} from '../../support/service/service.js';
+import { type ScoreOptions, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const lead = { company_size: 120, crm_id: 'L-1' };
 const dayMs = 24 * 60 * 60 * 1000;
@@ -15,7 +20,7 @@ const isReplay = (reply: HttpReply): boolean => {
   return header === 'true';
 };
 
-describe('an Idempotency-Key', () => {
+describe('Idempotency-Key of POST /v1/score', () => {
   let service: RunningService;
   let own: TestWorkspace;
   let idempotencyKey: string;
@@ -34,10 +39,10 @@ describe('an Idempotency-Key', () => {
     headers: { 'idempotency-key': idempotencyKey },
   });
 
-  it('replays the first reply byte for byte, says so, and counts nothing again', async () => {
+  it('replays the first reply byte for byte with Idempotent-Replayed, and counts nothing', async () => {
     const first = await own.score([lead], keyed());
     expect(isReplay(first)).to.equal(false);
-    scored(await own.score([{ ...lead, company_size: 5 }])); // usage and the newest prediction move on
+    scored(await own.score([{ ...lead, company_size: 5 }])); // changes usage and the latest prediction
     for (const gateway of [0, 1]) {
       const again = await own.score([lead], keyed({ gateway }));
       expect(isReplay(again)).to.equal(true);
@@ -51,7 +56,7 @@ describe('an Idempotency-Key', () => {
     expect(await own.predictions()).to.have.length(2);
   });
 
-  it('replays what was sent, also where many calls ran at once and usage moved on while each was recorded', async () => {
+  it('replays the sent usage after many concurrent calls', async () => {
     const keys = Array.from({ length: 30 }, () => randomUUID());
     const send = () =>
       Promise.all(keys.map((key) => own.score([lead], { headers: { 'idempotency-key': key } })));
@@ -64,7 +69,7 @@ describe('an Idempotency-Key', () => {
     expect(await own.ledgerSum()).to.equal(keys.length);
   });
 
-  it('with another body is refused with 422, counts nothing, and leaves the first reply as it was', async () => {
+  it('returns 422 for another body, counts nothing, and keeps the first reply', async () => {
     const first = await own.score([lead], keyed());
     for (const body of [[{ ...lead, company_size: 121 }], [lead, lead]])
       expect(refused(await own.score(body, keyed()), '422 bad_request').error.message).to.include(
@@ -75,7 +80,7 @@ describe('an Idempotency-Key', () => {
     expect(await own.ledgerSum()).to.equal(1);
   });
 
-  it('of a call that failed is free again, whatever it failed with', async () => {
+  it('frees the key after a call that failed with 400, 404 or 422', async () => {
     refused(await own.post('{', keyed()), '422 bad_request');
     refused(await own.score([], keyed()), '400 bad_request');
     refused(await own.score([lead], keyed({ modelId: 'mdl_unknown' })), '404 model_not_found');
@@ -86,7 +91,7 @@ describe('an Idempotency-Key', () => {
     expect(await own.ledgerSum()).to.equal(1);
   });
 
-  it('of a call that was refused for its quota is free again after an upgrade', async () => {
+  it('frees the key after a call that returned 429 quota_exceeded', async () => {
     const small = await workspace(service, { limit: 0 });
     refused(await small.score([lead], keyed({ gateway: 0 })), '429 quota_exceeded');
     await small.change({ limit: 1 });
@@ -98,7 +103,7 @@ describe('an Idempotency-Key', () => {
     expect(isReplay(reply)).to.equal(false);
   });
 
-  it('still replays when the quota is exhausted since', async () => {
+  it('replays a reply after the quota is exhausted', async () => {
     const small = await workspace(service, { limit: 1 });
     const first = await small.score([lead, lead], keyed());
     refused(await small.score([lead]), '429 quota_exceeded');
@@ -106,7 +111,7 @@ describe('an Idempotency-Key', () => {
     expect([isReplay(again), again.text]).to.deep.equal([true, first.text]);
   });
 
-  it('of calls that run at the same time counts one of them, and all get its reply', async () => {
+  it('counts one of ten concurrent calls, and returns its reply to all', async () => {
     const replies = await Promise.all(Array.from({ length: 10 }, () => own.score([lead, lead], keyed())));
     expect(new Set(replies.map((reply) => reply.text)).size).to.equal(1);
     for (const reply of replies) expect(scored(reply).usage.current).to.equal(2);
@@ -115,13 +120,13 @@ describe('an Idempotency-Key', () => {
     expect(await own.redisUsage()).to.deep.equal({ used: 2, leased: 0 });
   });
 
-  it('of two calls at the same time with different bodies scores one and refuses the other', async () => {
+  it('returns 200 and 422 to two concurrent calls with different bodies', async () => {
     const replies = await Promise.all([own.score([lead], keyed()), own.score([lead, lead], keyed())]);
     expect(replies.map((reply) => reply.status)).to.have.members([200, 422]);
     expect(await own.ledgerRows()).to.have.length(1);
   });
 
-  it('of a call that fails while others wait for it lets the next of them run', async () => {
+  it('runs the next waiting call after a call with the same key fails', async () => {
     const small = await workspace(service, { limit: 1 });
     const bad = [{ company_size: {} }];
     const replies = await Promise.all(Array.from({ length: 6 }, () => small.score(bad, keyed())));
@@ -130,11 +135,11 @@ describe('an Idempotency-Key', () => {
   });
 
   for (const bucket of ['live', 'test'] as const) {
-    it(`replays the reply to a ${bucket} key without a lead that was erased meanwhile`, async () => {
+    it(`replays the reply to a ${bucket} key without the crm_id of an erased lead`, async () => {
       const other = { ...lead, crm_id: 'L-"2' };
       const options = keyed({ key: own[bucket] });
       const first = await own.score([lead, other, lead], options);
-      await own.score([lead]); // so that there is something to erase for the test key's lead as well
+      await own.score([lead]); // gives the test key's lead a score to erase
       const erasing = await own.call('/v1/scores/L-1', { method: 'DELETE' });
       expect(erasing.status).to.equal(204);
       const again = await own.score([lead, other, lead], options);
@@ -146,7 +151,7 @@ describe('an Idempotency-Key', () => {
     });
   }
 
-  it('may have 255 characters and no more', async () => {
+  it('returns 422 for a key longer than 255 characters', async () => {
     const headersOf = (length: number) => ({ headers: { 'idempotency-key': 'k'.repeat(length) } });
     const first = await own.score([lead], headersOf(255));
     const again = await own.score([lead], headersOf(255));
@@ -155,7 +160,7 @@ describe('an Idempotency-Key', () => {
     expect(message).to.include('255');
   });
 
-  it('is compared as it is: another case, or one that begins the same, is another key', async () => {
+  it('compares keys exactly, with case and length', async () => {
     for (const key of ['Import-7', 'import-7', 'Import-70', 'Import-7:0', 'Import-7.0', '$ne']) {
       const reply = await own.score([lead], { headers: { 'idempotency-key': key } });
       scored(reply);
@@ -164,7 +169,7 @@ describe('an Idempotency-Key', () => {
     expect(await own.ledgerSum()).to.equal(6);
   });
 
-  it('of live keys and of test keys are two, and keys of one kind share theirs', async () => {
+  it('shares keys among API keys of one kind, and keeps live and test apart', async () => {
     const live = await own.score([lead], keyed());
     const test = await own.score([lead], keyed({ key: own.test }));
     expect([isReplay(live), isReplay(test)]).to.deep.equal([false, false]);
@@ -175,7 +180,7 @@ describe('an Idempotency-Key', () => {
     expect([await own.ledgerSum('live'), await own.ledgerSum('test')]).to.deep.equal([1, 1]);
   });
 
-  it('can be used anew after 24 hours, and not before', async () => {
+  it('frees the key after 24 hours, and not before', async () => {
     const first = await own.score([lead], keyed());
     const scoreIn = async (laterMs: number): Promise<HttpReply> => {
       const offsetMs = Math.ceil(service.clock.now() - Date.now() + laterMs);
@@ -194,20 +199,16 @@ describe('an Idempotency-Key', () => {
     expect(await own.ledgerRows()).to.have.length(2);
   });
 
-  it('is remembered when Redis has been emptied: the reply is replayed, and not counted', async function () {
+  it('replays the reply without counting after Redis was emptied', async function () {
     this.timeout(startTimeoutMs);
-    const emptied = await runningService({ gateways: 1 });
-    try {
-      const there = await workspace(emptied);
-      const first = await there.score([lead], keyed());
-      scored(first);
-      for (const node of emptied.redisNodes) await node.flushall();
-      const again = await there.score([lead], keyed());
-      expect([isReplay(again), again.text]).to.deep.equal([true, first.text]);
-      expect(scored(await there.score([lead])).usage.current).to.equal(2);
-      expect(await there.ledgerSum()).to.equal(2);
-    } finally {
-      await emptied.stop();
-    }
+    const disposable = await sharedService('disposable');
+    const there = await workspace(disposable);
+    const first = await there.score([lead], keyed());
+    scored(first);
+    for (const node of disposable.redisNodes) await node.flushall();
+    const again = await there.score([lead], keyed());
+    expect([isReplay(again), again.text]).to.deep.equal([true, first.text]);
+    expect(scored(await there.score([lead])).usage.current).to.equal(2);
+    expect(await there.ledgerSum()).to.equal(2);
   });
 });

@@ -1,16 +1,20 @@
 import { expect } from 'chai';
-import type { LedgerRow } from '../../shared/store/calls/usage-ledger.js';
-import { eventually } from '../support/eventually.js';
-import { holdAndDie } from '../support/faults/abandoned-lease.js';
-import { scored } from '../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
+import { eventually } from '../../support/eventually.js';
+import { holdAndDie } from '../../support/faults/abandoned-lease.js';
+import { scored } from '../../support/http/score-reply.js';
+import {
+  type RunningService,
+  runningService,
+  sharedService,
+  startTimeoutMs,
+} from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const lead = { company_size: 120 };
-/** The sweep runs every four seconds. */
-const sweptWithinMs = 12_000;
+const sweptWithinMs = 12_000; // three intervals of the sweep
 
-describe('a lease that nobody ends', () => {
+describe('abandoned leases', () => {
   let service: RunningService;
 
   before(async function () {
@@ -18,7 +22,7 @@ describe('a lease that nobody ends', () => {
     service = await runningService();
   });
 
-  it('is swept by the running service: settled when the ledger has the call, released when it has not', async () => {
+  it('settles an abandoned lease whose call is in the ledger, and releases the others', async () => {
     const own = await workspace(service);
     scored(await own.score([lead]));
     const recorded = await holdAndDie(own, 7);
@@ -32,7 +36,7 @@ describe('a lease that nobody ends', () => {
     expect(scored(await own.score([lead])).usage.current).to.equal(9);
   });
 
-  it('is ended for good: a commit that comes later than the sweep fails', async () => {
+  it('rejects a commit after the sweep released the lease', async () => {
     const own = await workspace(service);
     scored(await own.score([lead]));
     const late = await holdAndDie(own, 11);
@@ -42,17 +46,17 @@ describe('a lease that nobody ends', () => {
     );
     const commit = service.stores.ledgerRows.insertOne(rowOf(own, late, 11));
     await commit.then(
-      () => expect.fail('it was recorded'),
+      () => expect.fail('the late commit succeeded'),
       (error) => expect(error).to.include({ code: 11_000 }),
     );
     expect(await own.ledgerSum()).to.equal(1);
   });
 
-  it('waits for a commit that is under way, and is settled when that succeeds', async () => {
+  it('fences calls after a concurrent commit, and returns the committed ones', async () => {
     const own = await workspace(service);
     const { ledger, ledgerRows, database } = service.stores;
     const [committed, aborted] = ['call-committed', 'call-aborted'].map((call) => `${own.id}-${call}`);
-    if (committed === undefined || aborted === undefined) throw new Error('there are two calls');
+    if (committed === undefined || aborted === undefined) throw new Error('two call ids are needed');
     const sessions = await Promise.all(
       [committed, aborted].map(async (callId) => {
         const session = database.client.startSession();
@@ -73,7 +77,7 @@ describe('a lease that nobody ends', () => {
     }
   });
 
-  it('is ended also while a transaction that nobody ends is in the way', async () => {
+  it('fences calls within 5 s while an abandoned transaction holds one of them', async () => {
     const own = await workspace(service);
     const { ledger, ledgerRows, database } = service.stores;
     const callIds = ['first', 'in the way', 'last'].map((call) => `${own.id} ${call}`);
@@ -89,30 +93,26 @@ describe('a lease that nobody ends', () => {
     }
   });
 
-  it('is swept also after Redis has been emptied', async function () {
+  it('sweeps an abandoned lease after Redis was emptied', async function () {
     this.timeout(startTimeoutMs);
-    const emptied = await runningService({ gateways: 1 });
-    try {
-      const own = await workspace(emptied);
-      scored(await own.score([lead]));
-      for (const node of emptied.redisNodes) await node.flushall();
-      scored(await own.score([lead]));
-      await holdAndDie(own, 11);
-      await eventually(
-        async () => expect(await own.redisUsage()).to.deep.equal({ used: 2, leased: 0 }),
-        sweptWithinMs,
-      );
-    } finally {
-      await emptied.stop();
-    }
+    const disposable = await sharedService('disposable');
+    const own = await workspace(disposable);
+    scored(await own.score([lead]));
+    for (const node of disposable.redisNodes) await node.flushall();
+    scored(await own.score([lead]));
+    await holdAndDie(own, 11);
+    await eventually(
+      async () => expect(await own.redisUsage()).to.deep.equal({ used: 2, leased: 0 }),
+      sweptWithinMs,
+    );
   });
 });
 
-/** The ledger row of a call whose gateway died. */
+/** The ledger row of a call whose gateway died before the reply. */
 function rowOf(own: TestWorkspace, callId: string, records: number): LedgerRow {
   return {
     _id: callId,
-    request_id: 'of a gateway that died',
+    request_id: 'a gateway that died',
     org: own.id,
     key: own.live.key._id,
     bucket: 'live',

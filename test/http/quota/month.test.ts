@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import { monthEndMs } from '../../shared/process/clock.js';
-import { refused, scored } from '../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { workspace } from '../support/service/workspace.js';
+import { monthEndMs } from '../../../shared/process/clock.js';
+import { refused, scored } from '../../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { workspace } from '../../support/service/workspace.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
 
-describe('the quota of a month', () => {
+describe('monthly quota', () => {
   let service: RunningService;
 
   before(async function () {
@@ -14,7 +14,7 @@ describe('the quota of a month', () => {
     service = await runningService();
   });
 
-  it('counts records, not calls, cold and enriched ones alike, and usage.current includes the call', async () => {
+  it('counts records instead of calls, and includes the call itself in usage.current', async () => {
     const own = await workspace(service);
     const currents: number[] = [];
     for (const records of [leads(3), [{ company_size: 1, crm_id: 'L-1' }], [{ crm_id: 'L-1' }], leads(10)])
@@ -23,7 +23,7 @@ describe('the quota of a month', () => {
     expect((await own.ledgerRows()).map((row) => row.records)).to.deep.equal([3, 1, 1, 10]);
   });
 
-  it('goes from within the limit through the grace band to the backstop exactly, and not past it', async () => {
+  it('returns 200 up to the backstop exactly, with in_grace above the limit, and 429 beyond', async () => {
     const own = await workspace(service, { limit: 10 });
     const usageAfter = async (records: number) => scored(await own.score(leads(records))).usage;
     const fixed = { limit: 10, backstop: 20 };
@@ -50,7 +50,7 @@ describe('the quota of a month', () => {
     expect(await own.redisUsage()).to.deep.equal({ used: 20, leased: 0 });
   });
 
-  it('refuses a call that would cross the backstop whole, says when to come back, and counts nothing of it', async () => {
+  it('returns 429 with Retry-After until the month’s end for a batch past the backstop, and counts none of it', async () => {
     const own = await workspace(service, { limit: 10 });
     scored(await own.score(leads(15)));
     const reply = await own.score([...leads(5), { company_size: 1, crm_id: 'L-6' }]);
@@ -62,10 +62,10 @@ describe('the quota of a month', () => {
     expect(await own.ledgerSum()).to.equal(15);
     expect(await own.redisUsage()).to.deep.equal({ used: 15, leased: 0 });
     expect(await own.predictions()).to.have.length(15);
-    expect(scored(await own.score(leads(5))).usage.current, 'what fits still passes').to.equal(20);
+    expect(scored(await own.score(leads(5))).usage.current, 'a smaller batch still fits').to.equal(20);
   });
 
-  it('of a test key is 1000 records, hard: 999 + 2 is refused, 999 + 1 passes, and nothing after that', async () => {
+  it('returns 429 to a test key beyond exactly 1000 records', async () => {
     const own = await workspace(service);
     const options = { key: own.test };
     expect(scored(await own.score(leads(999), options)).usage).to.deep.equal({
@@ -82,7 +82,7 @@ describe('the quota of a month', () => {
     expect(await own.ledgerSum('test')).to.equal(1_000);
   });
 
-  it('of test keys and of live keys are two, and every key of a kind shares one', async () => {
+  it('counts live keys and test keys in two buckets that all keys of a kind share', async () => {
     const own = await workspace(service, { limit: 5 });
     scored(await own.score(leads(10)));
     refused(await own.score(leads(1)), '429 quota_exceeded');
@@ -92,7 +92,7 @@ describe('the quota of a month', () => {
     expect([await own.ledgerSum('live'), await own.ledgerSum('test')]).to.deep.equal([10, 8]);
   });
 
-  it('is the ledger’s: a counter that Redis has lost is taken from it again, in both buckets', async () => {
+  it('rebuilds counters that Redis lost from the ledger, in both buckets', async () => {
     const own = await workspace(service, { limit: 10 });
     scored(await own.score(leads(12)));
     scored(await own.score(leads(30), { key: own.test }));
@@ -105,7 +105,7 @@ describe('the quota of a month', () => {
     expect(scored(await own.score(leads(1), { key: own.test })).usage.current).to.equal(31);
   });
 
-  it('starts anew with the next month: a gateway that lives in it counts from zero', async () => {
+  it('counts from zero on a gateway whose clock is in the next month', async () => {
     const own = await workspace(service, { limit: 1 });
     scored(await own.score(leads(2)));
     refused(await own.score(leads(1)), '429 quota_exceeded');

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { UsageBucket } from '../../shared/redis/keys.js';
-import type { HttpReply } from '../support/http/http-call.js';
-import { OpenApiContract } from '../support/http/openapi-contract.js';
-import { scored } from '../support/http/score-reply.js';
-import { sampleBundle } from '../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import type { UsageBucket } from '../../../shared/redis/keys.js';
+import type { HttpReply } from '../../support/http/http-call.js';
+import { OpenApiContract } from '../../support/http/openapi-contract.js';
+import { scored } from '../../support/http/score-reply.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const crmId = 'L-"7"';
-/** Values that are nowhere else in a reply. */
+/** Values that occur nowhere else in a reply. */
 const fields = { company_size: 170.625, lead_source: 'Webinar', last_activity: '2019-03-04' };
 const tellingTexts = [crmId, JSON.stringify(crmId).slice(1, -1), '170.625', 'Webinar'];
 const nothingToSay = { drivers: [], top_reason_1: null, top_reason_2: null, top_reason_3: null };
@@ -21,11 +21,11 @@ const answerOf = (reply: HttpReply): Answer => {
   return JSON.parse(reply.text) as Answer;
 };
 
-/** An answer without what may name a lead or tell of its fields. */
+/** An answer without the members that reveal a lead or its fields. */
 const bare = ({ crm_id, drivers, top_reason_1, top_reason_2, top_reason_3, warnings, ...rest }: Answer) =>
   rest;
 
-describe('a reply that is kept to be replayed, after one of its leads was erased', () => {
+describe('stored replies after a lead was erased', () => {
   let service: RunningService;
   let contract: OpenApiContract;
   let own: TestWorkspace;
@@ -41,13 +41,13 @@ describe('a reply that is kept to be replayed, after one of its leads was erased
   });
 
   const erase = async (): Promise<void> => {
-    // Of a test key's lead nothing else is kept that could be erased.
+    // A test key stores no prediction, so this score gives the lead something to erase.
     scored(await own.score([{ crm_id: crmId, company_size: 1 }]));
     const path = `/v1/scores/${encodeURIComponent(crmId)}`;
     expect((await own.call(path, { method: 'DELETE' })).status).to.equal(204);
   };
 
-  /** Makes a call, erases the lead, and makes the call again. */
+  /** Sends a call, erases the lead, and sends the call again. */
   const beforeAndAfter = async (
     operation: 'scoreRecords' | 'scoreWebhook',
     send: () => Promise<HttpReply>,
@@ -67,7 +67,7 @@ describe('a reply that is kept to be replayed, after one of its leads was erased
   };
 
   for (const bucket of ['live', 'test'] satisfies UsageBucket[]) {
-    describe(`to a ${bucket} key`, () => {
+    describe(`of a ${bucket} key`, () => {
       const webhook = (body: object, headers: Readonly<Record<string, string>> = {}) =>
         own.call(`/v1/webhooks/score?model_id=${own.model._id}&explain=true`, {
           body,
@@ -75,7 +75,7 @@ describe('a reply that is kept to be replayed, after one of its leads was erased
           headers,
         });
 
-      it('of a batch has the scores of its rows, and of the others all that was said', async () => {
+      it('replays only the score for an erased lead of a batch, and the other rows unchanged', async () => {
         const other = { crm_id: 'L-8', company_size: 31.25, last_activity: '2019-03-04' };
         const records = [{ ...fields, crm_id: crmId }, other, { ...fields, crm_id: crmId }];
         const headers = { 'idempotency-key': randomUUID() };
@@ -88,7 +88,7 @@ describe('a reply that is kept to be replayed, after one of its leads was erased
         expect(again).to.deep.equal({ ...first, scores: [erased(one), two, erased(three)] });
       });
 
-      it('of a webhook has the score alone', async () => {
+      it('replays only the score of an erased lead from a webhook', async () => {
         const headers = { 'idempotency-key': randomUUID() };
         const send = () => webhook({ ...fields, crm_id: crmId }, headers);
         const { first, again, text } = await beforeAndAfter('scoreWebhook', send);
@@ -96,7 +96,7 @@ describe('a reply that is kept to be replayed, after one of its leads was erased
         expect(again).to.deep.equal({ ...bare(first), ...nothingToSay });
       });
 
-      it('of a HubSpot action has the score alone, in outputFields too', async () => {
+      it('replays only the score of an erased lead from a HubSpot action, also in outputFields', async () => {
         const action = {
           callbackId: randomUUID(),
           origin: { portalId: 1 },
@@ -112,7 +112,7 @@ describe('a reply that is kept to be replayed, after one of its leads was erased
         expect(outputFields).to.include({ score: first.score, hs_execution_state: 'SUCCESS' });
       });
 
-      it('of a call that did not ask for reasons gets none', async () => {
+      it('replays no reasons when the erased call had none', async () => {
         const headers = { 'idempotency-key': randomUUID() };
         const send = () => own.score([{ ...fields, crm_id: crmId }], { key: own[bucket], headers });
         const [row = {}] = answerOf(await send()).scores as Answer[];
@@ -123,7 +123,7 @@ describe('a reply that is kept to be replayed, after one of its leads was erased
     });
   }
 
-  it('is not written anew by its own call, which knows of newer usage', async () => {
+  it('keeps the erased reply when its own call amends the usage later', async () => {
     const key = randomUUID();
     await own.score([{ ...fields, crm_id: crmId }], { explain: true, headers: { 'idempotency-key': key } });
     await erase();
@@ -133,7 +133,7 @@ describe('a reply that is kept to be replayed, after one of its leads was erased
     expect(await replies.find({ _id: `${own.id}:live:${key}` }).toArray()).to.deep.equal([kept]);
   });
 
-  it('loses every lead that is erased, at the same time too', async () => {
+  it('removes all leads of a reply that are erased concurrently', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `together-${index}`);
     const headers = { 'idempotency-key': randomUUID() };
     const records = names.map((crm_id) => ({ crm_id, company_size: 50 }));

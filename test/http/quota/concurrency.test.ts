@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http/http-call.js';
-import { refused, scored } from '../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { eventually } from '../../support/eventually.js';
+import type { HttpReply } from '../../support/http/http-call.js';
+import { refused, scored } from '../../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
 
-describe('the quota of a month under calls at once, over two gateways', () => {
+describe('monthly quota under concurrent calls to two gateways', () => {
   let service: RunningService;
 
   before(async function () {
@@ -16,7 +16,7 @@ describe('the quota of a month under calls at once, over two gateways', () => {
     service = await runningService();
   });
 
-  it('grants nine of a hundred calls of 100 records when 900 records are left, whatever comes first', async () => {
+  it('returns 200 to exactly nine of a hundred concurrent batches of 100 when 900 records are left', async () => {
     const own = await workspace(service, { limit: 500 });
     scored(await own.score(leads(100)));
     const replies = await Promise.all(Array.from({ length: 100 }, () => own.score(leads(100))));
@@ -30,10 +30,10 @@ describe('the quota of a month under calls at once, over two gateways', () => {
     await expectAtRest(own, 1_000);
   });
 
-  it('never passes the backstop with calls of any size, and refuses none that would have fitted', async () => {
+  it('never passes the backstop with batches of random sizes, and refuses none that would have fitted', async () => {
     const size = fc.integer({ min: 1, max: 60 });
     const property = fc.asyncProperty(fc.array(size, { minLength: 30, maxLength: 80 }), async (sizes) => {
-      const limit = Math.ceil(sum(sizes) / 4); // so that about half of what is asked for is there
+      const limit = Math.ceil(sum(sizes) / 4); // the backstop is about half of the requested records
       const own = await workspace(service, { limit });
       const replies = await Promise.all(sizes.map((records) => own.score(leads(records))));
       const used = sum(sizes.filter((_, call) => replies[call]?.status === 200));
@@ -48,7 +48,7 @@ describe('the quota of a month under calls at once, over two gateways', () => {
     await fc.assert(property, { numRuns: 5, endOnFailure: true });
   });
 
-  it('never passes the hard cap of a test key', async () => {
+  it('never passes the cap of a test key', async () => {
     const own = await workspace(service);
     const replies = await Promise.all(
       Array.from({ length: 30 }, () => own.score(leads(90), { key: own.test })),
@@ -58,7 +58,7 @@ describe('the quota of a month under calls at once, over two gateways', () => {
     expect(await own.ledgerSum('live')).to.equal(0);
   });
 
-  it('gives back what failed calls hold, so that in the end exactly the backstop has been used', async () => {
+  it('releases the reservations of failed calls, so that the backstop can be used up exactly', async () => {
     const own = await workspace(service, { limit: 100 });
     const bad = [...leads(9), { company_size: {} }];
     const calls = Array.from({ length: 60 }, (_, call) => own.score(call % 3 === 0 ? bad : leads(10)));
@@ -70,7 +70,7 @@ describe('the quota of a month under calls at once, over two gateways', () => {
     await expectAtRest(own, 200);
   });
 
-  it('of one organisation is not touched by another that scores at the same time', async () => {
+  it('counts two concurrent organisations apart', async () => {
     const [small, large] = await Promise.all([
       workspace(service, { limit: 50 }),
       workspace(service, { limit: 1_000 }),
@@ -93,7 +93,7 @@ function statuses(replies: readonly HttpReply[]): Record<number, number> {
   return counts;
 }
 
-/** Ledger and Redis agree on what live keys have used, and nothing is held any more. */
+/** Asserts that ledger and Redis agree on the used live records, and that no lease is left. */
 async function expectAtRest(own: TestWorkspace, used: number): Promise<void> {
   expect(await own.ledgerSum(), 'records in the ledger').to.equal(used);
   await eventually(async () => expect(await own.redisUsage()).to.deep.equal({ used, leased: 0 }));

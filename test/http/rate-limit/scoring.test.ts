@@ -1,17 +1,17 @@
 import { expect } from 'chai';
-import { rateWindowKey } from '../../shared/redis/keys.js';
-import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http/http-call.js';
-import { refused, scored } from '../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
-import type { UsableKey } from '../support/service/workspace-parts.js';
+import { rateWindowKey } from '../../../shared/redis/keys.js';
+import { eventually } from '../../support/eventually.js';
+import type { HttpReply } from '../../support/http/http-call.js';
+import { refused, scored } from '../../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { UsableKey } from '../../support/service/workspace-parts.js';
 
 const rate = 10;
 const secondUs = 1_000_000;
 const lead = { company_size: 120 };
 
-describe('the rate of a key, over two gateways', () => {
+describe('rate limit of POST /v1/score over two gateways', () => {
   let service: RunningService;
   let own: TestWorkspace;
   let key: UsableKey;
@@ -25,7 +25,7 @@ describe('the rate of a key, over two gateways', () => {
     key = await own.addKey('live', { rate });
   });
 
-  /** Slots taken in the last second: when each was, by the clock of Redis, in microseconds. */
+  /** The slots of the last second by id, with their times on the clock of Redis in microseconds. */
   const slots = async (of = key): Promise<Map<string, number>> => {
     const window = rateWindowKey(own.id, of.key._id, 'scoring');
     const flat = await service.redis.zrange(window, 0, '-1', 'WITHSCORES');
@@ -35,7 +35,7 @@ describe('the rate of a key, over two gateways', () => {
     Promise.all(Array.from({ length: calls }, () => own.score([lead], { key: of })));
   const passed = (replies: readonly HttpReply[]) => replies.filter((reply) => reply.status === 200);
 
-  it('holds in every sliding second, exactly, and passes as much as it may', async () => {
+  it('accepts at most ten calls in every sliding second, and a new one within 2 s', async () => {
     const accepted = new Map<string, number>();
     let answered = 0;
     const callUntilEnough = async (gateway: number): Promise<void> => {
@@ -43,7 +43,7 @@ describe('the rate of a key, over two gateways', () => {
         const reply = await own.score([lead], { key, gateway });
         if (reply.status === 200) answered += 1;
         else refused(reply, '429 rate_limited');
-        // a slot stays in Redis for a second, far longer than it takes to look again
+        // A slot stays in Redis for a second, much longer than one round of this loop.
         for (const [id, atUs] of await slots()) accepted.set(id, atUs);
       }
     };
@@ -54,14 +54,12 @@ describe('the rate of a key, over two gateways', () => {
       const tenLater = times[index + rate];
       if (tenLater === undefined) break;
       expect(tenLater - atUs, `us from call ${index} to call ${index + rate}`).to.be.above(secondUs);
-      expect(tenLater - atUs, 'no slot stays empty for long while calls are refused').to.be.below(
-        2 * secondUs,
-      );
+      expect(tenLater - atUs, `us until the slot of call ${index} is taken again`).to.be.below(2 * secondUs);
     }
     expect(await own.ledgerRows(), 'calls recorded').to.have.length(accepted.size);
   });
 
-  it('refuses the eleventh call within a second with 429, Retry-After, and headers that say that nothing is left', async () => {
+  it('returns 429 with Retry-After and RateLimit headers without a remainder to the 11th call within a second', async () => {
     const replies = await burst(11 + rate);
     const refusals = replies.filter((reply) => reply.status !== 200);
     expect(refusals).to.not.deep.equal([]);
@@ -73,19 +71,19 @@ describe('the rate of a key, over two gateways', () => {
     }
   });
 
-  it('tells each accepted call what is left: ten calls at once are told nine down to none', async () => {
+  it('returns each remainder from nine to zero once to ten concurrent calls', async () => {
     const left = passed(await burst(rate)).map((reply) => reply.headers.get('ratelimit'));
     expect(left).to.have.members(Array.from({ length: rate }, (_, index) => `"key";r=${index};t=1`));
   });
 
-  it('is not used up by calls that are refused', async () => {
+  it('takes no slot for a call that returns 429', async () => {
     const replies = await burst(5 * rate);
     const taken = await slots();
     expect(taken.size).to.equal(passed(replies).length);
     expect(await own.ledgerRows(), 'calls recorded').to.have.length(taken.size);
   });
 
-  it('is used up by calls that fail later, whatever they fail with', async () => {
+  it('takes a slot for a call that fails with 400, 404 or 422', async () => {
     const failing = [
       () => own.post('{', { key }),
       () => own.score([], { key }),
@@ -99,7 +97,7 @@ describe('the rate of a key, over two gateways', () => {
     expect((await slots()).size).to.equal(rate);
   });
 
-  it('is free again a second after its calls', async () => {
+  it('frees a slot one second after its call', async () => {
     await burst(rate);
     const first = Math.min(...(await slots()).values());
     const reply = await eventually(async () => {
@@ -111,13 +109,13 @@ describe('the rate of a key, over two gateways', () => {
     expect(Math.max(...(await slots()).values()) - first).to.be.above(secondUs);
   });
 
-  it('is each key’s own: another key of the organisation scores on', async () => {
+  it('limits each key of an organisation on its own', async () => {
     const other = await own.addKey('live', { rate });
     await burst(3 * rate);
     expect(passed(await burst(rate, other))).to.have.length(rate);
   });
 
-  it('binds test keys as well', async () => {
+  it('limits test keys', async () => {
     const test = await own.addKey('test', { rate: 2 });
     const replies = await burst(20, test);
     expect((await slots(test)).size).to.be.at.most(2);
