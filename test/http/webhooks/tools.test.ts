@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import type { Manifest } from '../../shared/bundle/manifest/manifest.js';
-import { compileKnownFields } from '../../shared/messages/field-slots.js';
-import type { Model } from '../../shared/store/models/models.js';
-import { rawCall } from '../support/http/raw-connection.js';
-import { refused, scoredRow } from '../support/http/score-reply.js';
+import type { Manifest } from '../../../shared/bundle/manifest/manifest.js';
+import { compileKnownFields } from '../../../shared/messages/field-slots.js';
+import type { Model } from '../../../shared/store/models/models.js';
+import { rawCall } from '../../support/http/raw-connection.js';
+import { refused, scoredRow } from '../../support/http/score-reply.js';
 import {
   callOf,
   demoBundleWith,
@@ -11,13 +11,13 @@ import {
   type FieldAliases,
   readToolFixtures,
   type ToolFixture,
-} from '../support/http/tool-fixture.js';
-import { scoredWebhook } from '../support/http/webhook-answer.js';
-import { demoBundleDirectory, readGoldenBundle } from '../support/models/golden-records.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+} from '../../support/http/tool-fixture.js';
+import { scoredWebhook } from '../../support/http/webhook-answer.js';
+import { demoBundleDirectory, readGoldenBundle } from '../../support/models/golden-records.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
-describe('POST /v1/webhooks/score: requests recorded from tools', () => {
+describe('recorded requests of tools to POST /v1/webhooks/score', () => {
   let service: RunningService;
   let own: TestWorkspace;
   let models: Map<FieldAliases | undefined, Model>;
@@ -40,7 +40,7 @@ describe('POST /v1/webhooks/score: requests recorded from tools', () => {
   };
 
   for (const { name, fixture } of fixtures) {
-    it(`${name}: ${fixture.what}`, async () => {
+    it(`scores or refuses ${name} as expected: ${fixture.what}`, async () => {
       const model = modelOf(fixture);
       const call = callOf(fixture, { modelId: model._id, secret: own.live.secret });
       const before = await own.ledgerSum();
@@ -60,7 +60,7 @@ describe('POST /v1/webhooks/score: requests recorded from tools', () => {
     });
   }
 
-  it('POST /webhooks/score recognises every lead again and returns probability', async () => {
+  it('recognises every lead again under POST /webhooks/score, and returns probability', async () => {
     for (const { fixture } of fixtures) {
       if ('refused' in fixture.expected) continue;
       const call = callOf(fixture, { modelId: modelOf(fixture)._id, secret: own.live.secret });

@@ -1,17 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http/http-call.js';
-import { refused, scored } from '../support/http/score-reply.js';
-import { scoredWebhook } from '../support/http/webhook-answer.js';
-import { sampleAnswer } from '../support/models/sample-answer.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type CallOptions, type TestWorkspace, workspace } from '../support/service/workspace.js';
+import type { HttpReply } from '../../support/http/http-call.js';
+import { refused, scored } from '../../support/http/score-reply.js';
+import { scoredWebhook } from '../../support/http/webhook-answer.js';
+import { sampleAnswer } from '../../support/models/sample-answer.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type CallOptions, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const path = '/v1/webhooks/score';
 const lead = { company_size: 120, lead_source: 'Referral' };
 
-describe('POST /v1/webhooks/score: reply', () => {
+describe('200 of POST /v1/webhooks/score', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
@@ -25,14 +23,7 @@ describe('POST /v1/webhooks/score: reply', () => {
 
   const send = (body: object, options: CallOptions & { query?: string } = {}): Promise<HttpReply> =>
     own.call(path + (options.query ?? ''), { ...options, body: { model_id: own.model._id, ...body } });
-  const action = (callbackId: string, inputFields: object = lead) => ({
-    callbackId,
-    origin: { portalId: 1 },
-    object: { objectId: 77 },
-    inputFields,
-  });
-
-  it('returns a flat object: one row, then model, usage and verdict, repeated as strings', async () => {
+  it('returns a flat object of row, model, usage and verdict, with strings for usage and verdict', async () => {
     const answer = scoredWebhook(await send({ ...lead, crm_id: 'L-1' }));
     const { validation } = answer;
     expect(answer).to.deep.equal({
@@ -102,75 +93,6 @@ describe('POST /v1/webhooks/score: reply', () => {
     expect(score).to.equal(sampleAnswer(lead).score);
   });
 
-  describe('HubSpot custom action', () => {
-    it('repeats every flat member in outputFields for a HubSpot custom action', async () => {
-      await send({ ...lead, crm_id: '77' });
-      const answer = scoredWebhook(await send(action(randomUUID())));
-      const { outputFields, usage, validation, ...flat } = answer;
-      expect(outputFields).to.deep.equal({ ...flat, hs_execution_state: 'SUCCESS' });
-      expect(flat).to.include({ crm_id: '77', delta: 0, usage_remaining: '9998' });
-    });
-
-    it('replays the reply for the same callbackId, and counts the call once', async () => {
-      const body = action(randomUUID());
-      const first = await send(body);
-      const again = await send(body);
-      expect(again.headers.get('idempotent-replayed')).to.equal('true');
-      expect(again.text).to.equal(first.text);
-      scoredWebhook(await send(action(randomUUID())));
-      expect(await own.ledgerSum()).to.equal(2);
-    });
-
-    it('returns one reply to concurrent calls under one callbackId', async () => {
-      const body = action(randomUUID());
-      const replies = await Promise.all(Array.from({ length: 8 }, () => send(body)));
-      expect(new Set(replies.map((reply) => scoredWebhook(reply) && reply.text))).to.have.property('size', 1);
-      expect(replies.filter((reply) => reply.headers.has('idempotent-replayed'))).to.have.length(7);
-      expect(await own.ledgerSum()).to.equal(1);
-    });
-
-    it('returns 422 when a callbackId is repeated with another model or explain in the query', async () => {
-      const [callbackId, other] = [randomUUID(), await own.addModel()];
-      const to = (query: string) => own.call(`${path}?${query}`, { body: action(callbackId) });
-      scoredWebhook(await to(`model_id=${own.model._id}`));
-      refused(await to(`model_id=${other._id}`), '422 bad_request');
-      refused(await to(`model_id=${own.model._id}&explain=1`), '422 bad_request');
-    });
-
-    it('returns 422 when a callbackId is repeated with another body', async () => {
-      const callbackId = randomUUID();
-      scoredWebhook(await send(action(callbackId)));
-      const { error } = refused(await send(action(callbackId, { company_size: 5 })), '422 bad_request');
-      expect(error.message).to.match(/^This callbackId was used for a call with another body/);
-      expect(await own.ledgerSum()).to.equal(1);
-    });
-
-    it('replays by Idempotency-Key instead of callbackId when both are sent', async () => {
-      const body = action(randomUUID());
-      const keyed = (key: string) => send(body, { headers: { 'idempotency-key': key } });
-      const replies = [await keyed('a'), await keyed('b'), await keyed('a')];
-      expect(replies.map((reply) => reply.headers.has('idempotent-replayed'))).to.deep.equal([
-        false,
-        false,
-        true,
-      ]);
-      expect(await own.ledgerSum()).to.equal(2);
-    });
-
-    it('scores a callbackId again after a failed call', async () => {
-      const callbackId = randomUUID();
-      refused(await send(action(callbackId, { company_size: {} })), '400 bad_request');
-      scoredWebhook(await send(action(callbackId)));
-    });
-  });
-
-  it('returns 422 when an Idempotency-Key is repeated with another query', async () => {
-    const headers = { 'idempotency-key': randomUUID() };
-    const first = await send(lead, { headers });
-    refused(await send(lead, { headers, query: '?explain=1' }), '422 bad_request');
-    expect((await send(lead, { headers })).text).to.equal(first.text);
-  });
-
   describe('authentication', () => {
     const basic = (secret: string) => `Basic ${Buffer.from(`${secret}:x`).toString('base64')}`;
     let other: TestWorkspace;
@@ -211,39 +133,5 @@ describe('POST /v1/webhooks/score: reply', () => {
       const header = { authorization: basic(other.live.secret), 'x-api-key': own.live.secret };
       expect(await countedFor(header)).to.equal('own');
     });
-  });
-
-  it('returns an uncounted 500 after WEBHOOK_TIMEOUT_MS when no worker takes the call', async function () {
-    this.timeout(startTimeoutMs);
-    const environment = { WEBHOOK_TIMEOUT_MS: '700', REQUEST_TIMEOUT_MS: '2500' };
-    const alone = await runningService({ gateways: 1, environment });
-    try {
-      const waiting = await workspace(alone);
-      const body = { model_id: waiting.model._id, ...lead };
-      // The first call loads the model, which may exceed the short timeout of this test.
-      await eventually(async () => scoredWebhook(await waiting.call(path, { body })), 15_000);
-      await alone.stack.pool.stop();
-      const startMs = performance.now();
-      const timed = async (reply: Promise<HttpReply>) => ({
-        reply: await reply,
-        ms: performance.now() - startMs,
-      });
-      const [webhook, batch] = await Promise.all([
-        timed(waiting.call(path, { body })),
-        timed(waiting.score([lead, lead])),
-      ]);
-      expect(webhook.ms).to.be.within(650, 1_500);
-      expect(batch.ms).to.be.within(2_450, 3_300);
-      for (const { reply } of [webhook, batch]) {
-        refused(reply, '500 internal_error');
-        expect(reply.headers.get('retry-after')).to.equal('1');
-      }
-      await eventually(async () => {
-        expect(await waiting.redisUsage()).to.deep.equal({ used: 1, leased: 0 });
-      });
-      expect(await waiting.ledgerSum()).to.equal(1);
-    } finally {
-      await alone.stop();
-    }
   });
 });

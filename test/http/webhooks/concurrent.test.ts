@@ -1,19 +1,17 @@
 import { expect } from 'chai';
-import { eventually } from '../support/eventually.js';
-import { refused } from '../support/http/score-reply.js';
-import { scoredWebhook } from '../support/http/webhook-answer.js';
-import { sampleAnswer } from '../support/models/sample-answer.js';
-import { sampleBundle } from '../support/models/sample-bundle.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { eventually } from '../../support/eventually.js';
+import { refused } from '../../support/http/score-reply.js';
+import { scoredWebhook } from '../../support/http/webhook-answer.js';
+import { sampleAnswer } from '../../support/models/sample-answer.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const path = '/v1/webhooks/score';
 const manyCalls = 160;
 
-/**
- * Concurrent single records share a chunk to the worker. Each must get the same reply as if it were alone.
- */
-describe('POST /v1/webhooks/score: concurrent calls', () => {
+/** Concurrent single records share a chunk to the worker. Each must get the same reply as if it were alone. */
+describe('concurrent calls to POST /v1/webhooks/score', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
@@ -70,7 +68,7 @@ describe('POST /v1/webhooks/score: concurrent calls', () => {
     });
   });
 
-  it('scores each call with its own key kind and model', async () => {
+  it('scores each of many concurrent calls with its own key kind and model', async () => {
     const other = await own.addModel({ bundle: sampleBundle({ name: 'Other', intercept: 1, version: '2' }) });
     await own.score([{ company_size: 1 }], { modelId: other._id });
     const kinds = ['live', 'test', 'other model'] as const;
@@ -94,7 +92,7 @@ describe('POST /v1/webhooks/score: concurrent calls', () => {
     expect(await own.ledgerSum('live')).to.equal(2 + 64);
   });
 
-  it('scores each of many calls for one lead, with one of its scores as previous_score', async () => {
+  it('scores each of many concurrent calls for one lead, with one of its scores as previous_score', async () => {
     const scores = [40, 80, 120].map((company_size) => sampleAnswer({ company_size }).score);
     const previous = [...scores, sampleAnswer({ company_size: 1 }).score];
     const replies = await Promise.all(
@@ -110,7 +108,7 @@ describe('POST /v1/webhooks/score: concurrent calls', () => {
     }
   });
 
-  it('refuses calls beyond the quota one by one, and the others fill it exactly', async () => {
+  it('returns 429 only to calls beyond the quota, which the others fill exactly', async () => {
     const small = await workspace(service, { limit: 10 });
     const body = { model_id: small.model._id, company_size: 5 };
     const replies = await Promise.all(

@@ -1,21 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { ServiceProcess } from '../../scripts/servers/service-process.js';
-import { eventually } from '../support/eventually.js';
-import { type HttpReply, httpCall } from '../support/http/http-call.js';
-import { refused, scored } from '../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type CallOptions, type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { eventually } from '../../support/eventually.js';
+import { type HttpReply, httpCall } from '../../support/http/http-call.js';
+import { refused } from '../../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type CallOptions, type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import { type Alias, bodyOf, expectDeprecated, lead, successors } from './aliases.js';
 
-const lead = { company_size: 120, crm_id: 'L-1' };
-const successors = { '/score': '/v1/score', '/webhooks/score': '/v1/webhooks/score' } as const;
-type Alias = keyof typeof successors;
-
-/** An answer with each likelihood under the name that it has in v1. */
+/** The answer with each likelihood under its name in v1. */
 const inV1Names = (reply: HttpReply): unknown =>
   JSON.parse(reply.text.replaceAll('"probability":', '"conversion_likelihood":'));
 
-describe('the aliases of before v1', () => {
+describe('deprecated aliases', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
@@ -27,28 +23,16 @@ describe('the aliases of before v1', () => {
     own = await workspace(service);
   });
 
-  const bodyFor = (path: string, members: object = {}): object => ({
-    model_id: own.model._id,
-    ...(path.includes('webhooks') ? lead : { records: [lead, lead] }),
-    ...members,
-  });
+  const bodyFor = (path: string, members: object = {}): object => bodyOf(own, path, members);
   const send = (path: string, body: unknown = bodyFor(path), options: CallOptions = {}): Promise<HttpReply> =>
     own.call(path, { ...options, body });
-
-  function expectDeprecated(reply: HttpReply, alias: Alias): void {
-    expect(Object.fromEntries(reply.headers)).to.include({
-      deprecation: 'true',
-      sunset: 'Mon, 19 Oct 2026 00:00:00 GMT',
-      link: `<${successors[alias]}>; rel="successor-version"`,
-    });
-  }
 
   for (const alias of Object.keys(successors) as Alias[]) {
     const successor = successors[alias];
 
     describe(`POST ${alias}`, () => {
-      it(`answers as ${successor} does, but calls the likelihood probability`, async () => {
-        await own.score([lead]); // known from here on, so that both answers tell the same
+      it(`returns the reply of ${successor} with conversion_likelihood named probability`, async () => {
+        await own.score([lead]); // makes the lead known to both calls
         const reply = await send(alias);
         const modern = await send(successor);
         expect(reply.text).to.include('"probability":').and.not.include('conversion_likelihood');
@@ -61,7 +45,7 @@ describe('the aliases of before v1', () => {
           expect(modern.headers.has(name)).to.equal(false);
       });
 
-      it('is metered and recorded as its successor', async () => {
+      it(`meters and records ${alias} as ${successor}`, async () => {
         await send(successor);
         const [each] = await own.ledgerRows();
         await send(alias);
@@ -73,7 +57,7 @@ describe('the aliases of before v1', () => {
         });
       });
 
-      it('says that it is deprecated on errors too', async () => {
+      it(`returns deprecation headers with errors of ${alias}`, async () => {
         const slow = await own.addKey('live', { rate: 1 });
         const off = await own.addModel({ liveApi: false });
         const free = await workspace(service, { plan: 'free' });
@@ -104,7 +88,7 @@ describe('the aliases of before v1', () => {
         }
       });
 
-      it('says so where it is called with another method', async () => {
+      it(`returns 405 with deprecation headers to GET ${alias}`, async () => {
         for (const path of [alias, `${alias}/`]) {
           const reply = await httpCall(`${service.url()}${path}`, { method: 'GET' });
           refused(reply, '405 method_not_allowed');
@@ -115,7 +99,7 @@ describe('the aliases of before v1', () => {
         expect(modern.headers.has('deprecation')).to.equal(false);
       });
 
-      it('never replays an answer under its successor, nor the other way round', async () => {
+      it(`returns 422 for an Idempotency-Key used under both ${alias} and ${successor}`, async () => {
         for (const [first, second] of [
           [alias, successor],
           [successor, alias],
@@ -131,50 +115,12 @@ describe('the aliases of before v1', () => {
     });
   }
 
-  it('calls it probability in outputFields too', async () => {
+  it('returns probability in outputFields of /webhooks/score', async () => {
     const body = bodyFor('/webhooks/score', { inputFields: lead, callbackId: randomUUID() });
     const { outputFields } = JSON.parse((await send('/webhooks/score', body)).text) as {
       outputFields: object;
     };
     expect(outputFields).to.have.property('probability').that.is.a('number');
     expect(outputFields).to.not.have.property('conversion_likelihood');
-  });
-
-  describe('when they have been switched off', () => {
-    let gateway: ServiceProcess;
-
-    before(async function () {
-      this.timeout(startTimeoutMs);
-      gateway = await service.startGateway({ LEGACY_ALIASES: 'gone' });
-    });
-    after(() => gateway.stop());
-
-    it('are 410, whoever calls and whatever is sent, and nothing is counted', async () => {
-      for (const alias of Object.keys(successors) as Alias[]) {
-        for (const [body, key] of [
-          [bodyFor(alias), own.live],
-          [bodyFor(alias), null],
-          ['{', own.live],
-        ] as const) {
-          const reply = await send(alias, body, { url: gateway.url, key });
-          expect(refused(reply, '410 gone').error.message).to.include(successors[alias]);
-          expectDeprecated(reply, alias);
-          expect(reply.headers.has('x-request-id')).to.equal(true);
-        }
-      }
-      expect(await own.ledgerSum()).to.equal(0);
-    });
-
-    it('are 410 with another method too', async () => {
-      for (const alias of Object.keys(successors) as Alias[]) {
-        const reply = await httpCall(`${gateway.url}${alias}`, { method: 'GET' });
-        refused(reply, '410 gone');
-        expectDeprecated(reply, alias);
-      }
-    });
-
-    it('leave v1 as it is', async () => {
-      scored(await own.score([lead], { url: gateway.url }));
-    });
   });
 });
