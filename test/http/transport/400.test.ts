@@ -1,36 +1,35 @@
 import { expect } from 'chai';
-import { rateWindowKey } from '../../shared/redis/keys.js';
-import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http/http-call.js';
-import { RawConnection, rawCall, requestBytes } from '../support/http/raw-connection.js';
-import { refused, scored } from '../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
-import { malformed } from './transport/malformed.js';
-import { answersHealth, loggedErrors, transportCalls } from './transport/transport-calls.js';
+import { rateWindowKey } from '../../../shared/redis/keys.js';
+import { eventually } from '../../support/eventually.js';
+import type { HttpReply } from '../../support/http/http-call.js';
+import { RawConnection, rawCall, requestBytes } from '../../support/http/raw-connection.js';
+import { refused, scored } from '../../support/http/score-reply.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import { malformed } from './malformed.js';
+import { answersHealth, loggedErrors, transportCalls } from './transport-calls.js';
 
-const bodyTimeoutMs = 1_500;
+const bodyTimeoutMs = 1_500; // of the service shortTimeouts
 
-describe('transport:', () => {
+describe('transport', () => {
   let service: RunningService;
   let url: string;
   let own: TestWorkspace;
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService({ gateways: 1, environment: { BODY_TIMEOUT_MS: String(bodyTimeoutMs) } });
+    service = await sharedService('shortTimeouts');
     url = service.url();
   });
   beforeEach(async () => {
     own = await workspace(service);
   });
-  after(() => service.stop());
 
   const { call, goodBody, expectCounted } = transportCalls(() => own);
 
-  describe('what is no HTTP is refused with 400 in the envelope, and the connection closed:', () => {
+  describe('400 of malformed HTTP', () => {
     for (const { name, bytes, says, ends } of malformed) {
-      it(name, async () => {
+      it(`returns 400 in the error envelope and closes the connection for ${name}`, async () => {
         const connection = await RawConnection.open(url);
         connection.send(bytes(own.live.secret));
         if (ends === true) connection.socket.end();
@@ -45,11 +44,11 @@ describe('transport:', () => {
       });
     }
 
-    it('and nothing of it is counted', () => expectCounted(0));
+    it('counts nothing of malformed HTTP', () => expectCounted(0));
   });
 
-  describe('slow callers', () => {
-    it('get 400 when headers or bodies do not arrive in time, and others are not held up', async () => {
+  describe('400 of slow clients', () => {
+    it('returns 400 when headers or a body arrive too late, and 200 to other clients meanwhile', async () => {
       const head = requestBytes(call({ 'Content-Length': '400' }, '')).toString('latin1');
       const beginnings = [head.slice(0, 4), head.slice(0, 60), head, `${head}{"model_id":`];
       const slow = await Promise.all(
@@ -78,7 +77,7 @@ describe('transport:', () => {
       await expectCounted(20);
     });
 
-    it('are not given more time for each byte that they send', async () => {
+    it('returns 400 after the same time to a client that sends byte by byte', async () => {
       const drip = async (whole: Buffer, from: number): Promise<HttpReply> => {
         const connection = await RawConnection.open(url);
         connection.send(whole.subarray(0, from));
@@ -95,7 +94,7 @@ describe('transport:', () => {
       for (const reply of replies) refused(reply, '400 bad_request');
     });
 
-    it('who never send anything are closed without a word, and 500 of them hold nobody up', async () => {
+    it('closes 500 silent connections without a reply, and returns 200 to other clients meanwhile', async () => {
       const idle = await Promise.all(Array.from({ length: 500 }, () => RawConnection.open(url)));
       const startMs = performance.now();
       scored(await rawCall(url, call()));
@@ -109,8 +108,8 @@ describe('transport:', () => {
     });
   });
 
-  describe('callers who hang up', () => {
-    it('in the middle of the upload harm nobody and are not counted', async () => {
+  describe('clients that disconnect', () => {
+    it('counts nothing of clients that disconnect during the upload', async () => {
       const whole = requestBytes(call());
       const gzipped = requestBytes(call({ 'Content-Encoding': 'gzip' }));
       const partOf = (bytes: Buffer) => bytes.subarray(0, bytes.length - 20);
@@ -126,7 +125,7 @@ describe('transport:', () => {
       await expectCounted(1);
     });
 
-    it('while they wait are not counted', async () => {
+    it('counts nothing of a client that disconnects before the reply', async () => {
       const { key } = own.live;
       const bytes = requestBytes(call());
       const connection = await RawConnection.open(url);
@@ -135,7 +134,7 @@ describe('transport:', () => {
         const slots = await service.redis.zcard(rateWindowKey(own.id, key._id, 'scoring'));
         expect(slots).to.equal(1);
       });
-      // Nothing is reserved while Redis takes no writes: the call waits.
+      // The call waits for its reservation while Redis pauses writes.
       await service.redis.call('CLIENT', 'PAUSE', '10000', 'WRITE');
       try {
         connection.send(bytes.subarray(-1));
@@ -145,13 +144,13 @@ describe('transport:', () => {
       } finally {
         await service.redis.call('CLIENT', 'UNPAUSE');
       }
-      // Calls that come later go through the same steps behind it.
+      // Later calls pass the same steps after it.
       for (let later = 0; later < 3; later += 1) scored(await rawCall(url, call()));
       await expectCounted(3);
     });
   });
 
-  it('a key behind two thousand other headers is read', async () => {
+  it('reads an Authorization header after two thousand other headers', async () => {
     const { Authorization, ...others } = call().headers as Record<string, string>;
     const many = { A: Array.from({ length: 2_000 }, () => '1'), ...others };
     refused(await rawCall(url, { ...call(), headers: many }), '401 invalid_api_key');
@@ -159,14 +158,14 @@ describe('transport:', () => {
     await expectCounted(1);
   });
 
-  it('chunked in capitals is read as chunked', async () => {
+  it('reads Transfer-Encoding: Chunked as chunked', async () => {
     const body = goodBody();
     const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
     scored(await rawCall(url, call({ 'Transfer-Encoding': 'Chunked' }, chunks)));
   });
 
-  describe('all of this', () => {
-    it('has made the service log no error', async () => {
+  describe('log', () => {
+    it('logs no error during the transport tests', async () => {
       expect(await loggedErrors(service)).to.deep.equal([]);
     });
   });

@@ -1,12 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { type RawCall, requestBytes } from '../../support/http/raw-connection.js';
+import { type RawCall, requestBytes } from '../../../support/http/raw-connection.js';
 import { mutatedJson } from './json-mutations.js';
 
-/** What good calls are made of. */
+/** The parts of valid calls. */
 export interface GoodParts {
   readonly modelId: string;
-  /** Keys that work, live and test. */
+  /** Secrets of live and test keys. */
   readonly secrets: readonly string[];
 }
 
@@ -47,7 +47,7 @@ const headerText = fc.string({
   maxLength: 30,
 });
 
-/** Calls of the scoring endpoints and their aliases, each good in some of its parts and odd in others. */
+/** Calls of the scoring endpoints and their aliases, each with some valid and some odd parts. */
 export function fuzzedCalls(good: GoodParts): fc.Arbitrary<RawCall> {
   const body = (bodies: readonly unknown[]) =>
     fc.oneof(
@@ -95,7 +95,7 @@ export function fuzzedCalls(good: GoodParts): fc.Arbitrary<RawCall> {
   );
 }
 
-/** Requests as bytes, with bytes changed, put in and taken out: the head mostly, the body sometimes. */
+/** The bytes of requests with bytes changed, inserted and removed, mostly in the head. */
 export function fuzzedBytes(good: GoodParts): fc.Arbitrary<Buffer> {
   const change = fc.record({
     at: fc.nat({ max: 400 }),

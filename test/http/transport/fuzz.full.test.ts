@@ -1,14 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { eventually } from '../support/eventually.js';
-import type { HttpReply } from '../support/http/http-call.js';
-import { RawConnection, requestBytes } from '../support/http/raw-connection.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { eventually } from '../../support/eventually.js';
+import type { HttpReply } from '../../support/http/http-call.js';
+import { RawConnection, requestBytes } from '../../support/http/raw-connection.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { fuzzedBytes, fuzzedCalls } from './fuzz/fuzzed-calls.js';
 
-const bodyTimeoutMs = 400;
+const bodyTimeoutMs = 400; // every second batch of requests has a body that never ends
 const deadlineMs = 10_000;
 const atOnce = 8;
 const statuses = [200, 400, 401, 404, 405, 422];
@@ -19,12 +19,12 @@ interface AnyAnswer {
   readonly test?: boolean;
 }
 
-describe('whatever is sent', () => {
+describe('fuzzed calls', () => {
   const seed = randomInt(2 ** 31);
   let service: RunningService;
   let own: TestWorkspace;
-  /** Records that replies with 200 have told of, by bucket. */
-  let told: { live: number; test: number };
+  /** The scored records of the replies with 200, by bucket. */
+  let scored: { live: number; test: number };
   let replies: Map<number, number>;
 
   before(async function () {
@@ -33,7 +33,7 @@ describe('whatever is sent', () => {
   });
   beforeEach(async () => {
     own = await workspace(service, { plan: 'enterprise', limit: 1_000_000 });
-    told = { live: 0, test: 0 };
+    scored = { live: 0, test: 0 };
     replies = new Map();
   });
   after(() => service.stop());
@@ -43,7 +43,7 @@ describe('whatever is sent', () => {
     secrets: [own.live.secret, own.live.secret, own.test.secret],
   });
 
-  /** Asserts that a reply is a clear answer, and takes note of what it says was counted. */
+  /** Asserts that a reply has the contract's form, and adds its scored records. */
   function note(reply: HttpReply): void {
     expect(reply.status, reply.text.slice(0, 300)).to.be.oneOf(statuses);
     replies.set(reply.status, (replies.get(reply.status) ?? 0) + 1);
@@ -53,21 +53,21 @@ describe('whatever is sent', () => {
       expect(answer.error).to.have.all.keys('code', 'message', 'docs_url');
       expect(answer.error?.message).to.be.a('string').and.have.length.within(1, 700);
     } else if (!reply.headers.has('idempotent-replayed')) {
-      told[answer.test === true ? 'test' : 'live'] += answer.records_scored ?? 1;
+      scored[answer.test === true ? 'test' : 'live'] += answer.records_scored ?? 1;
     }
   }
 
-  async function expectCountedAsTold(): Promise<void> {
+  async function expectCountedAsReplied(): Promise<void> {
     for (const bucket of ['live', 'test'] as const) {
-      expect(await own.ledgerSum(bucket), `${bucket} records in the ledger`).to.equal(told[bucket]);
+      expect(await own.ledgerSum(bucket), `${bucket} records in the ledger`).to.equal(scored[bucket]);
       await eventually(async () => {
-        expect(await own.redisUsage(bucket)).to.deep.equal({ used: told[bucket], leased: 0 });
+        expect(await own.redisUsage(bucket)).to.deep.equal({ used: scored[bucket], leased: 0 });
       });
     }
-    expect(await own.predictions()).to.have.length(told.live);
+    expect(await own.predictions()).to.have.length(scored.live);
   }
 
-  it(`gets a clear answer in time, over connections that are kept, and 200 alone is counted (seed ${seed})`, async function () {
+  it(`answers mutated calls over kept-alive connections within 10 s, and counts only those with 200 (seed ${seed})`, async function () {
     this.timeout(120_000);
     const connections = new Map<number, RawConnection>();
     const calls = fc.array(fuzzedCalls(goodParts()), { minLength: atOnce, maxLength: atOnce });
@@ -89,13 +89,13 @@ describe('whatever is sent', () => {
     });
     await fc.assert(property, { seed, numRuns: 150, endOnFailure: true });
     for (const connection of connections.values()) connection.destroy();
-    // Enough of both sorts that the tests tell something.
+    // Enough valid and invalid calls for a meaningful test.
     expect(replies.get(200)).to.be.above(100);
     expect(replies.get(422)).to.be.above(100);
-    await expectCountedAsTold();
+    await expectCountedAsReplied();
   });
 
-  it(`is answered or cut off when it is hardly HTTP any more, and others are served (seed ${seed})`, async function () {
+  it(`answers requests with mutated bytes, and counts only those with 200 (seed ${seed})`, async function () {
     this.timeout(120_000);
     const requests = fc.array(fuzzedBytes(goodParts()), { minLength: 20, maxLength: 20 });
     const property = fc.asyncProperty(requests, async (several) => {
@@ -112,6 +112,6 @@ describe('whatever is sent', () => {
     });
     await fc.assert(property, { seed, numRuns: 25, endOnFailure: true });
     expect(replies.get(400)).to.be.above(50);
-    await expectCountedAsTold();
+    await expectCountedAsReplied();
   });
 });

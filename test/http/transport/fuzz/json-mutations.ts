@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 type Path = readonly (string | number)[];
 
-/** Texts that parsers, databases and languages have stumbled over, as JSON or nearly so. */
+/** JSON and near-JSON texts that are known to break parsers, databases and languages. */
 const oddTexts: readonly string[] = [
   ...['1e999', '-1e999', 'NaN', '-0', '1E400', '9'.repeat(400), '0.1e-400', '1.', '01', '0x10', '1_000'],
   ...['"\\u0000"', '"\\ud800"', '"\\udc00\\ud800"', '"\\u"', '"\u2028"', '"\ufeff"', '"💥"', '"\\""', '"\n"'],
@@ -28,7 +28,7 @@ const oddValue = (): fc.Arbitrary<unknown> =>
     fc.string({ unit: 'binary', maxLength: 20 }),
   );
 
-/** JSON texts made from good bodies: a part replaced, taken out or doubled, or the text itself spoilt. */
+/** JSON texts from valid bodies, with members replaced, removed or renamed, or with the text itself spoilt. */
 export const mutatedJson = (goodBodies: readonly unknown[]): fc.Arbitrary<string> =>
   fc
     .record({
@@ -73,7 +73,7 @@ function changed(
 }
 
 function spliced(text: string, { at, cut, put }: { at: number; cut: number; put: string }): string {
-  // at a place where a value or a member ends, where the text is most easily spoilt
+  // At the end of a value or member, where a change most likely breaks the syntax.
   const ends = [...text.matchAll(/[[\]{},:]/g)].map(({ index }) => index);
   const place = ends[at % ends.length] ?? 0;
   return text.slice(0, place) + put + text.slice(place + cut);

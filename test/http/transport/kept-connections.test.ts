@@ -2,28 +2,27 @@ import { expect } from 'chai';
 import type { HttpReply } from '../../support/http/http-call.js';
 import { type RawCall, RawConnection, requestBytes } from '../../support/http/raw-connection.js';
 import { refused, scored } from '../../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { answersHealth, loggedErrors, transportCalls } from './transport-calls.js';
 
-describe('transport: a connection that is kept', () => {
+describe('kept-alive connections', () => {
   let service: RunningService;
   let url: string;
   let own: TestWorkspace;
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await runningService({ gateways: 1, environment: { BODY_TIMEOUT_MS: '1500' } });
+    service = await sharedService('shortTimeouts');
     url = service.url();
   });
   beforeEach(async () => {
     own = await workspace(service);
   });
-  after(() => service.stop());
 
   const { call, goodBody, expectCounted } = transportCalls(() => own);
 
-  it('serves on after a refusal: 401, 404, 405, 422 and 400 are no reason to close', async () => {
+  it('stays open after 401, 404, 405, 422 and 400', async () => {
     const connection = await RawConnection.open(url);
     const answerTo = async (sent: RawCall): Promise<HttpReply> => {
       connection.send(requestBytes(sent));
@@ -40,7 +39,7 @@ describe('transport: a connection that is kept', () => {
     await expectCounted(1);
   });
 
-  it('answers calls that were sent at once in their order, and what is no HTTP after them last', async () => {
+  it('answers pipelined calls in order, then malformed HTTP with 400', async () => {
     const connection = await RawConnection.open(url);
     const good = requestBytes(call());
     const bad = requestBytes(call({}, '{'));
@@ -53,7 +52,7 @@ describe('transport: a connection that is kept', () => {
     await expectCounted(2);
   });
 
-  it('answers what came before a call whose body is no HTTP, or before CONNECT, and only then refuses that', async () => {
+  it('answers pipelined calls before it refuses a malformed body or CONNECT', async () => {
     const good = requestBytes(call());
     const broken = call({ 'Transfer-Encoding': 'chunked' }, 'no chunk\r\n');
     for (const last of [broken, { ...broken, path: '/nothing' }, { method: 'CONNECT', path: 'test:443' }]) {
@@ -69,7 +68,7 @@ describe('transport: a connection that is kept', () => {
     await expectCounted(6);
   });
 
-  it('has its refusal to be read, also by a caller who goes on sending', async () => {
+  it('delivers the 400 to a client that keeps sending', async () => {
     const connection = await RawConnection.open(url);
     connection.socket.pause();
     connection.send(`GET /v1/usage HTTP/1.1\r\nX: ${'x'.repeat(20_000)}`);
@@ -83,7 +82,7 @@ describe('transport: a connection that is kept', () => {
     connection.destroy();
   });
 
-  it('reads to its end a body over the limit before it answers to what follows', async () => {
+  it('reads a body over the limit to its end, then answers the next calls', async () => {
     const connection = await RawConnection.open(url);
     connection.send(requestBytes(call({}, 'x'.repeat(20 * 1024 * 1024))));
     connection.send(requestBytes(call({}, `${goodBody()}${' '.repeat(9 * 1024 * 1024)}`)));
@@ -97,7 +96,7 @@ describe('transport: a connection that is kept', () => {
     await expectCounted(1);
   });
 
-  it('is cut when a refused body never ends', async () => {
+  it('closes the connection when a refused body never ends', async () => {
     for (const headers of [{ Authorization: 'Bearer no' }, { 'Content-Encoding': 'br' }]) {
       const connection = await RawConnection.open(url);
       connection.send(requestBytes(call({ ...headers, 'Transfer-Encoding': 'chunked' }, '1\r\nx\r\n')));
@@ -109,18 +108,18 @@ describe('transport: a connection that is kept', () => {
     }
   });
 
-  it('is cut when what it asked for is not read', async () => {
+  it('closes the connection when the client does not read its replies', async () => {
     const connection = await RawConnection.open(url);
     connection.socket.pause();
     const asked = requestBytes({ method: 'GET', path: '/openapi.json' });
-    // More than what the buffers between hold.
+    // More than the socket buffers hold.
     for (let count = 0; count < 200; count += 1) connection.send(asked);
     const feeding = setInterval(() => connection.send('GET'), 20);
     await connection.closed.finally(() => clearInterval(feeding));
     connection.destroy();
   });
 
-  it('is closed without a second answer when a refused body breaks off', async () => {
+  it('closes the connection without a second reply when a refused body becomes malformed', async () => {
     const connection = await RawConnection.open(url);
     connection.send(
       requestBytes(call({ Authorization: 'Bearer no', 'Transfer-Encoding': 'chunked' }, '1\r\nx\r\n')),
@@ -132,7 +131,7 @@ describe('transport: a connection that is kept', () => {
     connection.destroy();
   });
 
-  it('has made the service log no error, whatever came over it', async () => {
+  it('logs no error during the tests of kept-alive connections', async () => {
     expect(await loggedErrors(service)).to.deep.equal([]);
   });
 });

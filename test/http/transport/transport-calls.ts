@@ -6,14 +6,14 @@ import type { TestWorkspace } from '../../support/service/workspace.js';
 
 const lead = { company_size: 120 };
 
-/** Calls of one record as they go over the wire, and what becomes of them. */
+/** Raw calls of one record, and a check of what was counted. */
 export interface TransportCalls {
   goodBody(): string;
   call(headers?: RawCall['headers'], body?: string): RawCall;
   expectCounted(records: number): Promise<void>;
 }
 
-/** @param own gives the workspace of the test that runs */
+/** @param own returns the workspace of the current test */
 export function transportCalls(own: () => TestWorkspace): TransportCalls {
   const goodBody = (): string => JSON.stringify({ model_id: own().model._id, records: [lead] });
   const counted = async () => ({ ledger: await own().ledgerSum(), redis: await own().redisUsage() });
@@ -35,13 +35,13 @@ export function transportCalls(own: () => TestWorkspace): TransportCalls {
   };
 }
 
-/** A round trip: what the gateway was sent before has reached it. */
+/** A round trip, after which the gateway has received all that was sent before. */
 export async function answersHealth(url: string): Promise<void> {
   const { status } = await rawCall(url, { method: 'GET', path: '/healthz' });
   expect(status).to.equal(200);
 }
 
-/** The lines that a service has logged as errors. */
+/** The log lines of level error and above. */
 export async function loggedErrors(service: RunningService): Promise<string[]> {
   const lines = (await service.log()).split('\n').filter((line) => line.startsWith('{'));
   return lines.filter((line) => (JSON.parse(line) as { level: number }).level >= 50);
