@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { childEnvironment } from '../../shared/config/config.js';
-import { projectFile } from '../../shared/process/project-root.js';
-import { demoBundleWith } from '../support/http/tool-fixture.js';
-import { leaveOut } from '../support/leave-out.js';
-import { blocksWithResult, jsonForm, type MarkdownBlock } from '../support/markdown-blocks.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { childEnvironment } from '../../../shared/config/config.js';
+import { projectFile } from '../../../shared/process/project-root.js';
+import { demoBundleWith } from '../../support/http/tool-fixture.js';
+import { leaveOut } from '../../support/leave-out.js';
+import { blocksWithResult, jsonForm, type MarkdownBlock } from '../../support/markdown-blocks.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 /** The program that runs each language's snippets from standard input. */
 const runners: Readonly<Record<string, readonly [string, ...string[]]>> = {
@@ -74,7 +74,7 @@ describe('docs/quickstart.md', () => {
     });
   }
 
-  it('has snippets in curl, Python and Node under each heading', () => {
+  it('has snippets in curl, Python and Node under each heading of docs/quickstart.md', () => {
     const languages = new Map<string, string>();
     for (const { block } of blocksWithResult(markdown, Object.keys(runners)))
       languages.set(block.heading, `${languages.get(block.heading) ?? ''} ${block.language}`);

@@ -1,15 +1,10 @@
 import { expect } from 'chai';
-import { httpCall } from '../support/http/http-call.js';
-import { OpenApiContract } from '../support/http/openapi-contract.js';
-import { runningService, startTimeoutMs } from '../support/service/service.js';
-import { type Scene, setScene } from './openapi/provoked-outcomes.js';
-import {
-  historyOutcomes,
-  lookUpOutcomes,
-  makeHistory,
-  outcomesOutcomes,
-} from './openapi/reading-outcomes.js';
-import { batchOutcomes, type Outcomes, webhookOutcomes } from './openapi/scoring-outcomes.js';
+import { httpCall } from '../../support/http/http-call.js';
+import { OpenApiContract } from '../../support/http/openapi-contract.js';
+import { runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type Scene, setScene } from './provoked-outcomes.js';
+import { historyOutcomes, lookUpOutcomes, makeHistory, outcomesOutcomes } from './reading-outcomes.js';
+import { batchOutcomes, type Outcomes, webhookOutcomes } from './scoring-outcomes.js';
 
 const operationIds = [
   ...['scoreRecords', 'scoreRecordsLegacy', 'scoreWebhook', 'scoreWebhookLegacy'],
@@ -17,7 +12,7 @@ const operationIds = [
   'recordOutcomes',
 ];
 
-describe('replies against the OpenAPI document', () => {
+describe('replies and the OpenAPI document', () => {
   let contract: OpenApiContract;
   let outcomes: Readonly<Record<string, Outcomes>>;
   let stopGone: () => Promise<void>;
@@ -34,12 +29,12 @@ describe('replies against the OpenAPI document', () => {
   });
   after(() => stopGone?.());
 
-  it('are tested for every operation of the document', () => {
+  it('covers every operation of the OpenAPI document', () => {
     expect([...contract.operations.keys()]).to.have.members(operationIds);
   });
 
   for (const operationId of operationIds) {
-    it(`${operationId} returns each documented outcome, as documented, and no other`, async () => {
+    it(`returns each documented outcome of ${operationId} as documented, and no other`, async () => {
       const provoked = outcomes[operationId] ?? {};
       expect(documentedOutcomes(contract, operationId)).to.have.members(Object.keys(provoked));
       for (const [outcome, calls] of Object.entries(provoked)) {
@@ -66,7 +61,7 @@ function outcomesOf(scene: Scene): Record<string, Outcomes> {
   };
 }
 
-/** The outcomes of an operation: `<status>`, or `<status> <code>` for errors. */
+/** The documented outcomes of an operation: `<status>`, or `<status> <code>` for errors. */
 function documentedOutcomes(contract: OpenApiContract, operationId: string): string[] {
   const { responses = {} } = contract.operations.get(operationId) ?? {};
   return Object.entries(responses).flatMap(([status, { content }]) => {

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { childProcessIds } from '../../scripts/bench/process-usage.js';
-import { freePort, signal } from '../../scripts/servers/server-process.js';
-import { eventually } from '../support/eventually.js';
-import { httpCall } from '../support/http/http-call.js';
-import { refused, scored } from '../support/http/score-reply.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+import { childProcessIds } from '../../../scripts/bench/process-usage.js';
+import { freePort, signal } from '../../../scripts/servers/server-process.js';
+import { eventually } from '../../support/eventually.js';
+import { httpCall } from '../../support/http/http-call.js';
+import { refused, scored } from '../../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const lead = { company_size: 120, crm_id: 'L-1' };
 
@@ -29,7 +29,7 @@ describe('metrics', () => {
     await service?.stop();
   });
 
-  /** The value of a metric, by its name and labels as they are written. */
+  /** The value of a metric, named with its labels as in the output. */
   const read = async (url: string, metric: string): Promise<number> => {
     const { text } = await httpCall(url, { method: 'GET' });
     const line = text.split('\n').find((candidate) => candidate.startsWith(`${metric} `));
@@ -37,7 +37,7 @@ describe('metrics', () => {
     return Number(line?.slice(metric.length + 1));
   };
 
-  it('of a gateway count calls by path, status and code, and say what it holds up', async () => {
+  it('counts calls by path, status and code on a gateway, without the probes of balancers', async () => {
     scored(await own.score([lead]));
     scored(await own.score([lead]));
     refused(await own.score([{ company_size: {} }]), '400 bad_request');
@@ -53,7 +53,7 @@ describe('metrics', () => {
     expect(text, 'the probes of balancers').to.not.match(/path="\/(readyz|healthz)"/);
   });
 
-  it('of a pool say how many processes there are and how many died, what waits, and what is quarantined', async () => {
+  it('reports processes, deaths, quarantined versions and lane depths of a pool', async () => {
     const wanted = await read(poolUrl, 'leadscore_worker_processes{state="wanted"}');
     expect(wanted).to.be.at.least(1);
     expect(await read(poolUrl, 'leadscore_worker_processes{state="ready"}')).to.equal(wanted);
@@ -63,7 +63,7 @@ describe('metrics', () => {
       expect(await read(poolUrl, `leadscore_lane_depth{lane="${lane}"}`)).to.equal(0);
   });
 
-  it("of both say how this machine's clock goes beside Redis's, once it was compared", async function () {
+  it('reports the clock difference to Redis on a gateway and a pool within 20 s', async function () {
     this.timeout(30_000);
     for (const url of [gatewayUrl, poolUrl])
       await eventually(
@@ -72,14 +72,14 @@ describe('metrics', () => {
       );
   });
 
-  it('of a pool count cells that cannot be read, of records that are scored all the same', async () => {
+  it('counts unreadable cells of scored records on a pool', async () => {
     scored(
       await own.score([{ company_size: 'many' }, lead, { company_size: 'n/a', demo_requested: 'maybe' }]),
     );
     await eventually(async () => expect(await read(poolUrl, 'leadscore_unreadable_cells_total')).to.equal(2));
   });
 
-  it('of a pool count its deaths and what the sweep did', async function () {
+  it('counts a killed worker and the outcomes of the sweep on a pool', async function () {
     this.timeout(30_000);
     const [worker] = childProcessIds(service.stack.pool.pid);
     expect(worker).to.be.a('number');

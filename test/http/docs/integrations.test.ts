@@ -2,19 +2,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import type { CategoryFeature } from '../../shared/bundle/manifest/manifest.js';
-import { projectFile } from '../../shared/process/project-root.js';
-import { type RawCall, rawCall } from '../support/http/raw-connection.js';
-import { demoBundleWith, fillIn } from '../support/http/tool-fixture.js';
-import { scoredWebhook } from '../support/http/webhook-answer.js';
+import type { CategoryFeature } from '../../../shared/bundle/manifest/manifest.js';
+import { projectFile } from '../../../shared/process/project-root.js';
+import { type RawCall, rawCall } from '../../support/http/raw-connection.js';
+import { demoBundleWith, fillIn } from '../../support/http/tool-fixture.js';
+import { scoredWebhook } from '../../support/http/webhook-answer.js';
 import {
   blocksWithResult,
   jsonForm,
   type MarkdownBlock,
   markdownBlocks,
-} from '../support/markdown-blocks.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
-import { type TestWorkspace, workspace } from '../support/service/workspace.js';
+} from '../../support/markdown-blocks.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const maxPictureWidth = 100;
 
@@ -69,7 +69,7 @@ describe('docs/integrations', () => {
     expect(files).to.deep.equal(pages.map((page) => `${page}.md`));
   });
 
-  it('hubspot.md: the function of the custom action sends the call shown below it', async () => {
+  it('hubspot.md has a custom action function that sends the call shown below it', async () => {
     const markdown = markdownOf('hubspot.md');
     const source = markdownBlocks(markdown).find(({ language }) => language === 'js');
     const example = blocksWithResult(markdown, ['http']).find(
@@ -90,7 +90,7 @@ describe('docs/integrations', () => {
     expect(reply.status, reply.text).to.equal(200);
   });
 
-  it('pipedrive.md: an option id counts as the category in the example of the page', async () => {
+  it('pipedrive.md has an example of category_aliases that maps an option id to its category', async () => {
     const block = markdownBlocks(markdownOf('pipedrive.md')).find(({ text }) =>
       text.includes('category_aliases'),
     );
@@ -114,7 +114,7 @@ describe('docs/integrations', () => {
       it(`${file} shows a call`, () => expect(calls).to.not.have.length(0));
 
       for (const { block, result } of calls) {
-        it(`the call in line ${block.line} of ${file} gets the reply shown`, async () => {
+        it(`returns the reply shown for the call in line ${block.line} of ${file}`, async () => {
           const call = callIn(block);
           // A GET reads the score of the first call on the page.
           if (call.method === 'GET' && calls[0]) await rawCall(service.url(), callIn(calls[0].block));

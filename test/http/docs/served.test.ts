@@ -3,10 +3,10 @@ import { request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { type HttpReply, httpCall } from '../support/http/http-call.js';
-import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
+import { type HttpReply, httpCall } from '../../support/http/http-call.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 
-describe('documentation endpoints', () => {
+describe('GET of the documentation endpoints', () => {
   let service: RunningService;
 
   before(async function () {
@@ -21,7 +21,7 @@ describe('documentation endpoints', () => {
     ['/openapi.json', '3.1.0'],
     ['/openapi-3.0.json', '3.0.3'],
   ] as const) {
-    it(`${path} is OpenAPI ${version}, without a key and for any origin`, async () => {
+    it(`returns OpenAPI ${version} from ${path}, without a key and for any origin`, async () => {
       const reply = await get(path);
       expect(reply.status).to.equal(200);
       expect(reply.headers.get('content-type')).to.equal('application/json; charset=utf-8');
@@ -31,7 +31,7 @@ describe('documentation endpoints', () => {
   }
 
   for (const path of ['/docs', '/docs/errors']) {
-    it(`${path} is a page with a Content-Security-Policy`, async () => {
+    it(`returns an HTML page with a Content-Security-Policy from ${path}`, async () => {
       const { status, headers, text } = await get(path);
       expect(status).to.equal(200);
       expect(headers.get('content-type')).to.equal('text/html; charset=utf-8');
@@ -42,7 +42,7 @@ describe('documentation endpoints', () => {
         .and.to.match(/<\/html>\n$/);
     });
 
-    it(`${path}/ redirects to ${path}`, async () => {
+    it(`redirects ${path}/ to ${path}`, async () => {
       const reply = await fetch(`${service.url(0)}${path}/`);
       await reply.text(); // an unread reply would delay the gateway's shutdown
       expect(reply.redirected).to.equal(true);
@@ -55,7 +55,7 @@ describe('documentation endpoints', () => {
     ['/docs/swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
     ['/docs/swagger-ui.css', 'text/css; charset=utf-8'],
   ] as const) {
-    it(`${path} is ${type}`, async () => {
+    it(`returns ${type} from ${path}`, async () => {
       const { status, headers } = await get(path);
       expect(status).to.equal(200);
       expect(headers.get('content-type')).to.equal(type);
@@ -70,7 +70,7 @@ describe('documentation endpoints', () => {
     '/docs/swagger-ui-bundle.js',
     '/docs/swagger-ui.css',
   ]) {
-    it(`${path} returns 304 for a matching If-None-Match, else 200`, async () => {
+    it(`returns 304 from ${path} for a matching If-None-Match, else 200`, async () => {
       const first = await get(path);
       expect(first.headers.get('cache-control')).to.equal('public, max-age=300');
       expect(first.headers.get('x-content-type-options')).to.equal('nosniff');
@@ -83,7 +83,7 @@ describe('documentation endpoints', () => {
       expect([other.status, other.text]).to.deep.equal([200, first.text]);
     });
 
-    it(`${path} is compressed only when the client accepts gzip, with another ETag`, async () => {
+    it(`compresses ${path} only for a client that accepts gzip, with another ETag`, async () => {
       const [plain, gzipped] = [await read(path, 'identity'), await read(path, 'gzip')];
       expect([plain.encoding, gzipped.encoding]).to.deep.equal([undefined, 'gzip']);
       expect(gunzipSync(gzipped.body).equals(plain.body)).to.equal(true);
@@ -92,7 +92,7 @@ describe('documentation endpoints', () => {
       expect([plain.vary, gzipped.vary]).to.deep.equal(['Accept-Encoding', 'Accept-Encoding']);
     });
 
-    it(`HEAD ${path} has a Content-Length and no body`, async () => {
+    it(`returns a Content-Length and no body to HEAD ${path}`, async () => {
       const reply = await fetch(service.url(0) + path, { method: 'HEAD' });
       expect(reply.status).to.equal(200);
       expect(Number(reply.headers.get('content-length'))).to.be.above(1_000);
@@ -113,7 +113,7 @@ describe('documentation endpoints', () => {
     };
   }
 
-  it('the docs_url of an error leads to the section of its code', async () => {
+  it('serves the section of an error code at the docs_url of the error', async () => {
     const refused = await get('/v1/usage');
     const { error } = JSON.parse(refused.text) as { readonly error: { readonly docs_url: string } };
     const { pathname, hash, origin } = new URL(error.docs_url);
@@ -123,7 +123,7 @@ describe('documentation endpoints', () => {
     expect(page.text).to.include(`id="${hash.slice(1)}"`);
   });
 
-  it('BASE_URL and DOCS_URL appear in the document and in the error examples', async () => {
+  it('writes BASE_URL into the document and DOCS_URL into the error examples', async () => {
     const environment = { BASE_URL: 'https://leads.example.com/api/', DOCS_URL: 'https://docs.example.com' };
     const gateway = await service.startGateway(environment);
     try {
