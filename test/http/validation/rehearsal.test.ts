@@ -18,7 +18,7 @@ import { rising } from './state-cases.js';
 
 const one = [{ company_size: 1 }];
 
-describe('a grade as of an instant that has not come yet', () => {
+describe('grades as of a future instant', () => {
   let service: RunningService;
   let own: TestWorkspace;
 
@@ -27,14 +27,14 @@ describe('a grade as of an instant that has not come yet', () => {
     service = await runningService();
   });
 
-  /** Leads that are scored now, whose outcomes are known already. */
+  /** Leads that are scored now, with outcomes in the future. */
   beforeEach(async () => {
     own = await workspace(service);
     await scoreLeads(own, leadsOf(rising), { url: service.url() });
     await sendOutcomes(own, leadsOf(rising), { afterDays: 92 + 30 });
   });
 
-  it('is told to no caller, and lets no blocked model score', async () => {
+  it('neither shows a rehearsed grade to callers nor unblocks the model', async () => {
     await gradeAfter(own, 92);
     const ofNow = await validationOf(own);
     expect(ofNow).to.include({ state: 'too_early_to_grade', failing_gate: 'matured_cohort' });
@@ -44,7 +44,7 @@ describe('a grade as of an instant that has not come yet', () => {
     await gradeAfter(own, 92 + 91);
     for (const gateway of [0, 1]) refused(await own.score(one, { gateway }), '409 deploy_blocked');
     expect(await validationOf(own)).to.deep.equal(ofNow);
-    // Not even a gateway that remembers nothing knows of it.
+    // A gateway with empty caches does not return it either.
     const fresh = await service.startGateway();
     try {
       const { error } = refused(await own.score(one, { url: fresh.url }), '409 deploy_blocked');
@@ -54,11 +54,11 @@ describe('a grade as of an instant that has not come yet', () => {
     }
   });
 
-  it('that a process with a clock moved on has stored claims nothing before its time', async () => {
+  it('returns unresolved for a verdict with a future graded_at until that instant', async () => {
     const { stores, clock, redis } = service;
     const aheadMs = 91 * dayMs;
-    const rooms = { database: stores.database, clock: { now: () => clock.now() + aheadMs }, redis };
-    await gradeAndPublish(rooms, { model: own.model, version: own.model.version });
+    const deps = { database: stores.database, clock: { now: () => clock.now() + aheadMs }, redis };
+    await gradeAndPublish(deps, { model: own.model, version: own.model.version });
     const nothing = { state: 'unresolved', failing_gate: null };
     await eventually(async () => expect(scored(await own.score(one)).validation).to.include(nothing));
     await own.change({ policy: 'block' });
@@ -74,7 +74,7 @@ describe('a grade as of an instant that has not come yet', () => {
     }
   });
 
-  it('is not needed: leads of which the horizon is over pass as of now', async () => {
+  it('passes a model as of now when the horizon of its leads is over', async () => {
     const earlier = await gatewayOfThen(service);
     const matured = await workspace(service);
     await scoreLeads(matured, leadsOf(rising), earlier).finally(() => earlier.stop());

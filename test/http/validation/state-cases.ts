@@ -3,7 +3,7 @@ import { removePredictions } from '../../support/service/prediction-rows.js';
 import type { TestWorkspace, WorkspaceOptions } from '../../support/service/workspace.js';
 import type { LeadPlan, ValidationBody } from './graded-leads.js';
 
-/** Likelihoods far below what the raw scores say: 24 expected conversions of 250 leads. */
+/** Likelihoods far below the raw scores: 24 expected conversions of 250 leads. */
 const cautious = sampleBundle({ manifest: { calibration: { kind: 'platt', a: 1, b: -3 } } });
 
 export const rising: LeadPlan = { perBand: 50, conversions: [5, 15, 25, 35, 45] };
@@ -12,27 +12,28 @@ const dropping: LeadPlan = { perBand: 50, conversions: [5, 40, 15, 30, 45] };
 const barelyBetter: LeadPlan = { perBand: 50, conversions: [10, 20, 25, 25, 25] };
 const few: LeadPlan = { perBand: 50, conversions: [0, 1, 2, 3, 4] };
 
-/** A state, how it is reached, and what is said of it. */
+/** A state, the leads and steps that lead to it, and the expected verdict. */
 export interface StateCase {
+  /** Completes the title "returns ...". */
   readonly title: string;
   readonly plan: LeadPlan;
   readonly options?: WorkspaceOptions;
-  /** Of the leads, those that outcome data names: all by default. */
+  /** The number of leads with an outcome; all by default. */
   readonly named?: number;
-  /** Days until the grade: past the horizon by default. */
+  /** Days until the grade; past the horizon by default. */
   readonly afterDays?: number;
-  /** Done before the grade. */
+  /** Runs before the grade. */
   readonly harm?: (own: TestWorkspace) => Promise<unknown>;
   readonly expected: Pick<ValidationBody, 'state' | 'failing_gate' | 'summary'>;
 }
 
-/** The last of a document's records, out of each column. */
+/** Removes the last row of a document from each column. */
 const oneRow = { crm_ids: 1, scores: 1, likelihoods: 1, fields: 1 } as const;
 
 /** Each state and each failing gate. */
 export const stateCases: readonly StateCase[] = [
   {
-    title: 'passed: every gate cleared',
+    title: 'passed when every gate is cleared',
     plan: rising,
     expected: {
       state: 'passed',
@@ -42,7 +43,7 @@ export const stateCases: readonly StateCase[] = [
     },
   },
   {
-    title: 'too early at predictions_recorded: fewer than 200 leads',
+    title: 'too_early_to_grade at predictions_recorded for fewer than 200 leads',
     plan: { perBand: 39, conversions: rising.conversions },
     expected: {
       state: 'too_early_to_grade',
@@ -52,7 +53,7 @@ export const stateCases: readonly StateCase[] = [
     },
   },
   {
-    title: 'failed at predictions_recorded: calls were counted, and nothing is stored a day later',
+    title: 'failed at predictions_recorded when no prediction of a counted call is stored a day later',
     plan: rising,
     afterDays: 1.01,
     harm: (own) => removePredictions(own.service.stores.database, own.id),
@@ -64,7 +65,7 @@ export const stateCases: readonly StateCase[] = [
     },
   },
   {
-    title: 'too early at predictions_recorded: within that day, nothing is stored yet',
+    title: 'too_early_to_grade at predictions_recorded when no prediction is stored within that day',
     plan: rising,
     afterDays: 0.9,
     harm: (own) => removePredictions(own.service.stores.database, own.id),
@@ -76,7 +77,7 @@ export const stateCases: readonly StateCase[] = [
     },
   },
   {
-    title: 'too early at cohort_reconciles: no outcome data',
+    title: 'too_early_to_grade at cohort_reconciles without outcome data',
     plan: rising,
     named: 0,
     expected: {
@@ -87,7 +88,7 @@ export const stateCases: readonly StateCase[] = [
     },
   },
   {
-    title: 'failed at cohort_reconciles: outcome data names too few',
+    title: 'failed at cohort_reconciles when outcome data names too few leads',
     plan: rising,
     named: 237,
     expected: {
@@ -98,7 +99,7 @@ export const stateCases: readonly StateCase[] = [
     },
   },
   {
-    title: 'failed at cohort_reconciles: a stored row is missing',
+    title: 'failed at cohort_reconciles when a stored row is missing',
     plan: rising,
     harm: (own) =>
       own.service.stores.predictions.updateOne({ org: own.id, scores: { $exists: true } }, { $pop: oneRow }),
@@ -110,7 +111,7 @@ export const stateCases: readonly StateCase[] = [
     },
   },
   {
-    title: 'too early at matured_cohort: the horizon is not over',
+    title: 'too_early_to_grade at matured_cohort before the horizon is over',
     plan: rising,
     afterDays: 89.9,
     expected: {
@@ -121,7 +122,7 @@ export const stateCases: readonly StateCase[] = [
     },
   },
   {
-    title: 'too early at outcomes_observed: too few conversions, and no more were expected',
+    title: 'too_early_to_grade at outcomes_observed for few conversions when few were expected',
     plan: few,
     options: { bundle: cautious },
     expected: {
@@ -131,7 +132,7 @@ export const stateCases: readonly StateCase[] = [
     },
   },
   {
-    title: 'failed at outcomes_observed: far fewer conversions than the likelihoods promise',
+    title: 'failed at outcomes_observed for far fewer conversions than the likelihoods add up to',
     plan: few,
     expected: {
       state: 'failed',
@@ -141,7 +142,7 @@ export const stateCases: readonly StateCase[] = [
     },
   },
   {
-    title: 'failed at rate_rises_with_band: the rate does not rise',
+    title: 'failed at rate_rises_with_band when the rate does not rise',
     plan: flat,
     expected: {
       state: 'failed',
@@ -151,7 +152,7 @@ export const stateCases: readonly StateCase[] = [
     },
   },
   {
-    title: 'failed at rate_rises_with_band: the rate rises as a whole, and drops on the way',
+    title: 'failed at rate_rises_with_band when the rate rises overall but drops between two bands',
     plan: dropping,
     expected: {
       state: 'failed',
@@ -161,7 +162,7 @@ export const stateCases: readonly StateCase[] = [
     },
   },
   {
-    title: 'failed at top_band_lift: the top band is hardly better',
+    title: 'failed at top_band_lift when the top band is hardly better',
     plan: barelyBetter,
     expected: {
       state: 'failed',

@@ -19,9 +19,9 @@ import {
 } from './graded-leads.js';
 import { flat, rising, stateCases } from './state-cases.js';
 
-describe('validation, from scores and outcomes to the verdict', () => {
+describe('validation states, from scores and outcomes to the verdict', () => {
   let service: RunningService;
-  /** The gateway that scores leads, 92 days ago. */
+  /** A gateway whose clock is 92 days behind. */
   let earlier: ServiceProcess;
 
   before(async function () {
@@ -32,7 +32,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
   after(() => earlier?.stop());
 
   for (const { title, plan, options = {}, named, afterDays = 90.01, harm, expected } of stateCases) {
-    it(title, async () => {
+    it(`returns ${title}`, async () => {
       const own = await workspace(service, options);
       const leads = leadsOf(plan);
       await scoreLeads(own, leads, earlier);
@@ -48,7 +48,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
     });
   }
 
-  it('answers a webhook with the same verdict', async () => {
+  it('returns the same verdict from a webhook', async () => {
     const own = await workspace(service);
     await scoreLeads(own, leadsOf(rising), earlier);
     await sendOutcomes(own, leadsOf(rising));
@@ -63,7 +63,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
     expect(body.validation_summary).to.equal(body.validation.summary);
   });
 
-  it('not_applicable: timing models have no gates, whatever became of their leads', async () => {
+  it('returns not_applicable without gates for a timing model', async () => {
     const own = await workspace(service, { bundle: sampleBundle({ family: 'timing' }), policy: 'block' });
     await scoreLeads(own, leadsOf(flat), earlier);
     await sendOutcomes(own, leadsOf(flat));
@@ -76,7 +76,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
   });
 
   describe('under policy block', () => {
-    it('a model is refused until it passes, and the refusal names the gate and the way past it', async () => {
+    it('returns 409 with the failing gate and the override command until the model passes', async () => {
       const own = await workspace(service, { policy: 'warn' });
       const leads = leadsOf(rising);
       await scoreLeads(own, leads, earlier);
@@ -93,7 +93,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
       });
     });
 
-    it('unresolved: a verdict that is older than 72 hours claims nothing, and refuses', async () => {
+    it('returns 409 and unresolved for a verdict older than 72 hours', async () => {
       const own = await workspace(service, { policy: 'warn' });
       await scoreLeads(own, leadsOf(rising), earlier);
       await sendOutcomes(own, leadsOf(rising));
@@ -116,12 +116,12 @@ describe('validation, from scores and outcomes to the verdict', () => {
     });
   });
 
-  it('a passed model fails only at the second failing grade in a row', async () => {
+  it('fails a passed model only at the second failing grade in a row', async () => {
     const own = await workspace(service);
     await scoreLeads(own, leadsOf(rising), earlier);
     await sendOutcomes(own, leadsOf(rising));
     await gradeAfter(own, 91);
-    await sendOutcomes(own, leadsOf(flat)); // corrections: the newest word wins
+    await sendOutcomes(own, leadsOf(flat)); // corrections: the last outcome wins
     await gradeAfter(own, 91);
     const held = await validationOf(own);
     expect(held).to.include({ state: 'passed', failing_gate: null });
@@ -132,7 +132,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
     expect(await validationOf(own)).to.include({ state: 'failed', failing_gate: 'rate_rises_with_band' });
   });
 
-  it('a failed model passes again only with a fifth more conversions', async () => {
+  it('passes a failed model again only with a fifth more conversions', async () => {
     const own = await workspace(service);
     await scoreLeads(own, leadsOf(flat), earlier);
     await sendOutcomes(own, leadsOf(flat));
@@ -148,14 +148,14 @@ describe('validation, from scores and outcomes to the verdict', () => {
     expect(await validationOf(own)).to.include({ state: 'passed', failing_gate: null });
   });
 
-  it('counts who is in the cohort, who is not, and why', async () => {
+  it('reports the size of the cohort, and the number of leads excluded for each reason', async () => {
     const own = await workspace(service);
     const leads = leadsOf(rising);
     await sendOutcomes(own, [{ crmId: 'lead-0-0', band: 0, converts: true }], { afterDays: -1 }); // before it was scored
     await scoreLeads(own, leads, earlier);
     await scoreLeads(own, leads.slice(5, 12), earlier); // seven repeats
     scored(await own.score([{ company_size: 1 }, { company_size: 2 }], { url: earlier.url })); // without crm_id
-    scored(await own.score([{ crm_id: 'tested', company_size: 1 }], { key: own.test, url: earlier.url })); // not at all
+    scored(await own.score([{ crm_id: 'tested', company_size: 1 }], { key: own.test, url: earlier.url })); // test keys do not count
     const erased = await httpCall(`${service.url()}/v1/scores/lead-4-49`, {
       method: 'DELETE',
       secret: own.live.secret,
@@ -187,7 +187,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
     ]);
   });
 
-  it('forgets at the next grade a lead that was erased since, and its outcome', async () => {
+  it('removes an erased lead and its outcome from the next grade', async () => {
     const own = await workspace(service);
     await scoreLeads(own, leadsOf(rising), earlier);
     await sendOutcomes(own, leadsOf(rising));
@@ -202,7 +202,7 @@ describe('validation, from scores and outcomes to the verdict', () => {
   });
 });
 
-/** The gates say the same as the verdict: cleared up to the one that stopped, not reached behind it. */
+/** Asserts that all gates before the failing one are cleared, and that none after it is reached. */
 function expectGatesToAgree({ state, failing_gate, gates = [], as_of, graded_at }: ValidationBody): void {
   expect(as_of).to.be.a('string');
   expect(graded_at).to.be.a('string');

@@ -11,20 +11,20 @@ import type { TestWorkspace } from '../../support/service/workspace.js';
 /** Company sizes that the model of `sampleBundle()` scores 10, 30, 50, 70 and 90: one for each band. */
 const sizeOfBand = [-120, 15, 100, 185, 320] as const;
 
-/** How many leads of each band convert, of how many in each. */
+/** The number of leads per band, and of conversions in each band. */
 export interface LeadPlan {
   readonly perBand: number;
   readonly conversions: readonly number[];
 }
 
-/** A lead that was scored, and what will become of it. */
+/** A lead with its planned outcome. */
 export interface PlannedLead {
   readonly crmId: string;
   readonly band: number;
   readonly converts: boolean;
 }
 
-/** The leads of a plan, in an order that mixes the bands. */
+/** The leads of a plan, with the bands interleaved. */
 export function leadsOf({ perBand, conversions }: LeadPlan): PlannedLead[] {
   return Array.from({ length: perBand * 5 }, (_, index) => {
     const [band, number] = [index % 5, Math.floor(index / 5)];
@@ -32,19 +32,18 @@ export function leadsOf({ perBand, conversions }: LeadPlan): PlannedLead[] {
   });
 }
 
-/** How long ago the leads of these tests are scored: their horizon is over. */
-const scoredDaysAgo = 92;
+const scoredDaysAgo = 92; // longer than the horizon of 90 days
 
-/** When the leads are scored. */
+/** The instant at which the leads are scored, in ms. */
 export const thenMs = ({ clock }: RunningService): number => clock.now() - scoredDaysAgo * dayMs;
 
-/** Starts a gateway whose clock is that of then: what it scores has matured. */
+/** Starts a gateway whose clock is at `thenMs`, so that its scores have matured. */
 export const gatewayOfThen = (service: RunningService): Promise<ServiceProcess> =>
   service.startGateway({ CLOCK_OFFSET_MS: String(Math.round(thenMs(service) - Date.now())) });
 
 /**
  * Scores leads in one call.
- * @param url of the gateway that does: one of then, unless they are not to mature
+ * @param url of a `gatewayOfThen` if the scores are to have matured
  */
 export async function scoreLeads(
   own: TestWorkspace,
@@ -56,7 +55,7 @@ export async function scoreLeads(
   expect(scores.map(({ score }) => Math.floor(score / 20))).to.deep.equal(leads.map(({ band }) => band));
 }
 
-/** Sends what became of leads, as of so many days after then. */
+/** Reports the outcomes of leads, dated `afterDays` after `thenMs`. */
 export async function sendOutcomes(
   own: TestWorkspace,
   leads: readonly PlannedLead[],
@@ -77,8 +76,8 @@ export async function sendOutcomes(
 }
 
 /**
- * Grades the workspace's model as of so many days after then, as `leadscore validation run --as-of` does. More than 92
- * make it a rehearsal.
+ * Grades the workspace's model as of `days` after `thenMs`, as `leadscore validation run --as-of` does. More than 92
+ * days make it a rehearsal.
  */
 export async function gradeAfter(own: TestWorkspace, days: number): Promise<void> {
   const { stores, clock, redis } = own.service;
@@ -90,7 +89,7 @@ export async function gradeAfter(own: TestWorkspace, days: number): Promise<void
   );
 }
 
-/** `GET /v1/models/{id}`: the verdict with its gates, once the gateways have heard of the last grade. */
+/** The verdict with its gates from `GET /v1/models/{id}`, once the gateways have received the last grade. */
 export async function validationOf(own: TestWorkspace): Promise<ValidationBody> {
   const { _id: modelId, version } = own.model;
   const stored = await own.service.stores.validation.find(`${modelId}:${version}`, 5_000);

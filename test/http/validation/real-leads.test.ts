@@ -24,7 +24,7 @@ describe('validation of real leads', () => {
     this.timeout(startTimeoutMs + 60_000);
     for (const path of [leadsFile, bundleDirectory])
       if (!existsSync(path))
-        leaveOut(this, 'real leads and their model are not beside this project', `put them to ${path}`);
+        leaveOut(this, 'real leads and their model are not beside this project', `put them at ${path}`);
     const service = await runningService();
     const bundle = await readBundle(bundleDirectory);
     own = await workspace(service, { bundle, limit: 20_000 });
@@ -32,7 +32,7 @@ describe('validation of real leads', () => {
     leads = await scoreFile(own, earlier.url).finally(() => earlier.stop());
   });
 
-  it('the model that was trained on them passes, with rates that rise from band to band', async function () {
+  it('passes the model that was trained on the real leads, with rates that rise from band to band', async function () {
     this.timeout(60_000);
     const { service } = own;
     const report = await importOutcomes({
@@ -62,7 +62,7 @@ describe('validation of real leads', () => {
       repeats: 0,
       excluded: 0,
     });
-    // The bundle says 2.39 on its holdout; these leads are mostly those that it was trained on.
+    // The lift is 2.39 on the holdout of the bundle; these leads are mostly its training data.
     expect(figuresOf(validation, 'top_band_lift').lift).to.be.within(2.1, 2.6);
     const { conversions, expected_conversions: expected } = figuresOf(validation, 'outcomes_observed');
     expect(conversions).to.equal(3561);
@@ -79,7 +79,7 @@ describe('validation of real leads', () => {
   });
 });
 
-/** Scores the whole file, without what became of the leads; gives how many there are. */
+/** Scores the whole file without the outcomes of the leads. Returns the number of leads. */
 async function scoreFile(own: TestWorkspace, url: string | undefined): Promise<number> {
   let batch: SentRecord[] = [];
   let count = 0;
@@ -89,7 +89,7 @@ async function scoreFile(own: TestWorkspace, url: string | undefined): Promise<n
   };
   for await (const { text } of csvRecords(await openInput(leadsFile), { crmIdField: leadId })) {
     if (text === undefined) continue;
-    const { Converted: _fate, ...record } = JSON.parse(text) as Record<string, unknown>;
+    const { Converted: _outcome, ...record } = JSON.parse(text) as Record<string, unknown>;
     batch.push(record);
     if (batch.length === 1000) await send();
   }
