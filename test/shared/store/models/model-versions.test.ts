@@ -3,26 +3,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Binary, type Db, MongoClient, ObjectId } from 'mongodb';
-import { startMongo } from '../../scripts/servers/mongo-server.js';
-import type { LocalServer } from '../../scripts/servers/server-process.js';
-import { type CheckedBundle, checkBundle } from '../../shared/bundle/check-bundle.js';
-import { BundleStorage } from '../../shared/store/models/bundle-storage.js';
+import { startMongo } from '../../../../scripts/servers/mongo-server.js';
+import type { LocalServer } from '../../../../scripts/servers/server-process.js';
+import { type CheckedBundle, checkBundle } from '../../../../shared/bundle/check-bundle.js';
+import { BundleStorage } from '../../../../shared/store/models/bundle-storage.js';
 import {
   deleteVersions,
   listVersions,
   loadBundle,
   loadManifest,
-} from '../../shared/store/models/model-versions.js';
-import { storeVersion, VersionTaken } from '../../shared/store/models/store-version.js';
-import { failureOf } from '../support/failure-of.js';
-import { freeze } from '../support/faults/stall.js';
+} from '../../../../shared/store/models/model-versions.js';
+import { storeVersion, VersionTaken } from '../../../../shared/store/models/store-version.js';
+import { failureOf } from '../../../support/failure-of.js';
+import { freeze } from '../../../support/faults/stall.js';
 import {
   packSample,
   type SampleOptions,
   sampleBundle,
   sampleParts,
-} from '../support/models/sample-bundle.js';
-import { freshDatabases } from '../support/service/servers.js';
+} from '../../../support/models/sample-bundle.js';
+import { freshDatabases } from '../../../support/service/servers.js';
 
 const organisationId = 'org_1';
 const modelId = 'mdl_1';
@@ -53,10 +53,10 @@ describe('model versions', () => {
     expect(await count('bundles.files'), 'files').to.equal(expected.files);
     const ids = (await database.collection('bundles.files').find().toArray()).map(({ _id }) => _id);
     const orphans = await database.collection('bundles.chunks').countDocuments({ files_id: { $nin: ids } });
-    expect(orphans, 'chunks of no file').to.equal(0);
+    expect(orphans, 'chunks without a file').to.equal(0);
   }
 
-  it('come back as they were stored', async () => {
+  it('loads a version as it was stored', async () => {
     for (const bundle of [sample(), sample({ model: 'tree', version: '2' })]) {
       expect(await store(bundle)).to.deep.equal({ stored: true });
       const { version } = bundle.manifest;
@@ -80,7 +80,7 @@ describe('model versions', () => {
     expect(document).to.deep.include({ imported_at: now });
   });
 
-  it('are undefined when they are not there', async () => {
+  it('returns undefined for a version that is not stored', async () => {
     await store(sample());
     for (const [model, version] of [
       [modelId, '2'],
@@ -92,7 +92,7 @@ describe('model versions', () => {
     }
   });
 
-  it('come back when the model is of many chunks', async () => {
+  it('loads a model of many chunks', async () => {
     const parts = sampleParts();
     const floatData = Array.from({ length: 900_000 }, (_, index) => index % 1000);
     parts.model.graph.initializer.push({ name: 'unused', dims: [floatData.length], dataType: 1, floatData });
@@ -102,7 +102,7 @@ describe('model versions', () => {
     expect((await loadBundle(database, modelId, '1.0.0'))?.onnx.equals(bundle.onnx)).to.equal(true);
   });
 
-  it('keep keys that databases dislike, and a byte order mark', async () => {
+  it('keeps manifest keys with database operators, and a byte order mark', async () => {
     const parts = sampleParts();
     const aliases =
       '{"$where":"Webinar","a.b":"Webinar","__proto__":"Referral","_bsontype":"Webinar","":"Webinar"}';
@@ -116,13 +116,13 @@ describe('model versions', () => {
     expect(await loadManifest(database, modelId, '1.0.0')).to.deep.equal(bundle.manifest);
   });
 
-  it('are stored once, however often they are imported', async () => {
+  it('stores a version once when it is imported twice', async () => {
     await store(sample());
     expect(await store(sample())).to.deep.equal({ stored: false });
     await expectStored({ versions: 1, files: 2 });
   });
 
-  it('cannot be changed, and the error says what to do', async () => {
+  it('rejects another bundle under a stored version, and names the remedy', async () => {
     await store(sample());
     const error = await failureOf(store(sample({ intercept: 0.125 })));
     expect(error).to.be.instanceOf(VersionTaken);
@@ -133,14 +133,14 @@ describe('model versions', () => {
     await expectStored({ versions: 1, files: 2 });
   });
 
-  it('are stored once when the same one is imported five times at once', async () => {
+  it('stores a version once when it is imported five times concurrently', async () => {
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => store(sample())));
     expect(outcomes.filter(({ stored }) => stored)).to.have.length(1);
     await expectStored({ versions: 1, files: 2 });
     expect((await loadBundle(database, modelId, '1.0.0'))?.digest).to.equal(sample().digest);
   });
 
-  it('have one winner when different ones are imported at once', async () => {
+  it('stores one of several bundles that are imported concurrently as one version', async () => {
     const bundles = [0, 1, 2, 3].map((step) => sample({ intercept: step / 8 }));
     const outcomes = await Promise.allSettled(bundles.map((bundle) => store(bundle)));
     const winners = outcomes.flatMap((outcome, index) => (outcome.status === 'fulfilled' ? [index] : []));
@@ -153,14 +153,14 @@ describe('model versions', () => {
     expect((await loadBundle(database, modelId, '1.0.0'))?.digest).to.equal(winner?.digest);
   });
 
-  it('leave nothing behind when a file cannot be stored', async () => {
+  it('leaves no files when one of them cannot be stored', async () => {
     await database.createCollection('bundles.files', { validator: { filename: { $not: /golden/ } } });
     expect((await failureOf(store(sample()))).message).to.match(/failed validation/);
     await expectStored({ versions: 0, files: 0 });
     expect(await count('bundles.chunks')).to.equal(0);
   });
 
-  it('leave nothing behind when the document cannot be stored', async () => {
+  it('leaves no files when the document of the version cannot be stored', async () => {
     await database.createCollection('model_versions', { validator: { never: { $exists: true } } });
     expect((await failureOf(store(sample()))).message).to.match(/failed validation/);
     await expectStored({ versions: 0, files: 0 });
@@ -168,7 +168,7 @@ describe('model versions', () => {
     expect(await loadManifest(database, modelId, '1.0.0')).to.equal(undefined);
   });
 
-  it('are refused when what is stored was changed or lost', async () => {
+  it('rejects a stored bundle whose chunks were changed or lost', async () => {
     await store(sample());
     const chunks = database.collection<{ data: Binary }>('bundles.chunks');
     const chunk = await chunks.findOne({});
@@ -184,7 +184,7 @@ describe('model versions', () => {
     await failureOf(loadBundle(database, modelId, '1.0.0'));
   });
 
-  it('are listed with the last import first', async () => {
+  it('lists versions with the last import first', async () => {
     for (const [index, version] of ['1', '10', '2'].entries()) {
       const imported = new Date(now.getTime() + index);
       await storeVersion({ database, organisationId, modelId, bundle: sample({ version }), now: imported });
@@ -196,7 +196,7 @@ describe('model versions', () => {
     expect(await listVersions(database, 'mdl_2')).to.deep.equal([]);
   });
 
-  it('are not burdened with what killed imports have left: a later import removes it', async () => {
+  it('removes the files of killed imports at a later import', async () => {
     await store(sample());
     const hoursAgo = (hours: number) => ObjectId.createFromTime(Date.now() / 1000 - hours * 3600);
     const storage = new BundleStorage(database, { timeoutMs: 5000 });
@@ -213,7 +213,7 @@ describe('model versions', () => {
       expect(await loadBundle(database, model, '1.0.0')).to.be.an('object');
   });
 
-  it('are deleted with their files, those of imports that were killed too, and no others', async () => {
+  it('deletes the versions of a model with their files and those of killed imports', async () => {
     for (const version of ['1', '2']) await store(sample({ version }));
     await store(sample(), 'mdl_10');
     const killed = { id: new ObjectId(), filename: 'mdl_1:3/model.onnx', bytes: Buffer.from('x') };
@@ -229,7 +229,7 @@ describe('model versions', () => {
   });
 });
 
-describe('the files of a bundle', () => {
+describe('bundle storage', () => {
   let folder: string;
   let server: LocalServer;
   let client: MongoClient;
@@ -246,7 +246,7 @@ describe('the files of a bundle', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('are given up after the timeout when MongoDB is frozen', async () => {
+  it('rejects upload, download and removal after the timeout while MongoDB is frozen', async () => {
     const storage = new BundleStorage(client.db('frozen'), { timeoutMs: 400 });
     const file = { id: new ObjectId(), filename: 'mdl_1:1/model.onnx', bytes: Buffer.alloc(3 * 1024 * 1024) };
     await storage.upload(file);
