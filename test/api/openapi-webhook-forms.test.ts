@@ -56,8 +56,8 @@ describe('webhook schemas', () => {
       accepted += isAccepted ? 1 : 0;
       expect(isAccepted, JSON.stringify(sent)).to.equal(isRead(sent));
     });
-    fc.assert(property, { numRuns: 3000 });
-    expect(accepted, 'accepted bodies of 3000').to.be.within(300, 2700);
+    fc.assert(property, { numRuns: 300 });
+    expect(accepted, 'accepted bodies of 300').to.be.within(30, 270);
   });
 
   it('accept exactly the Pipedrive events that the service can read', () => {

@@ -1,22 +1,23 @@
-/** What a call is answered with. */
+import { eventually } from '../eventually.js';
+
+/** The reply to a call. */
 export interface HttpReply {
   readonly status: number;
   readonly headers: Headers;
-  /** The body as it came. */
   readonly text: string;
 }
 
 export interface HttpCall {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** The key's secret, sent as `Authorization: Bearer`; left out when undefined. */
+  /** The key's secret, sent as `Authorization: Bearer`. */
   readonly secret?: string | undefined;
-  /** A text is sent as it is, anything else as JSON. */
+  /** A string is sent as it is, anything else as JSON. */
   readonly body?: unknown;
-  /** Win over those made from `secret` and `body`. */
+  /** Override the headers from `secret` and `body`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Sends one call and reads the whole answer, whatever its status. */
+/** Sends one call and reads the whole reply, with any status. */
 export async function httpCall(url: string, call: HttpCall): Promise<HttpReply> {
   const { method = 'POST', secret, body, headers } = call;
   const isText = typeof body === 'string' || body === undefined;
@@ -30,4 +31,12 @@ export async function httpCall(url: string, call: HttpCall): Promise<HttpReply> 
     body: isText ? (body ?? null) : JSON.stringify(body),
   });
   return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** Gateway caches expire after 5 s, so a change that is seen within 2 s was seen through its message. */
+const changeSeenWithinMs = 2_000;
+
+/** Runs a check on gateway 0 and then on gateway 1, each until it passes, but at most 2 s. */
+export async function onEachGateway(check: (gateway: number) => Promise<unknown>): Promise<void> {
+  for (const gateway of [0, 1]) await eventually(() => check(gateway), changeSeenWithinMs);
 }

@@ -1,20 +1,20 @@
 import { connect, type Socket } from 'node:net';
 import type { HttpReply } from './http-call.js';
 
-/** A request as it goes over the wire, nothing added but the length of the body. */
+/** A request as it goes over the wire. Only `Host` and the length of the body are added. */
 export interface RawCall {
   readonly method?: string;
   readonly path: string;
-  /** `Host` is sent unless it is among them. A list sends a header several times. */
+  /** A list sends a header several times. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
 }
 
 const replyTimeoutMs = 15_000;
 
-/** A connection on which a test sends bytes as they are, and reads HTTP replies. */
+/** A connection on which a test sends raw bytes and reads HTTP replies. */
 export class RawConnection {
-  /** Resolves when the service has closed the connection, or it was destroyed. */
+  /** Resolves when either side has closed the connection. */
   readonly closed: Promise<void>;
   private received = Buffer.alloc(0);
   private isOpen = true;
@@ -27,7 +27,7 @@ export class RawConnection {
         this.wake();
         resolve();
       };
-      // A reset after the reply has been read is as good as an end.
+      // A reset after the reply has been read counts as an end.
       socket.on('error', end).on('end', end).on('close', end);
     });
     socket.on('data', (bytes) => {
@@ -36,7 +36,6 @@ export class RawConnection {
     });
   }
 
-  /** Connects to the host and port of an address. */
   static async open(url: string): Promise<RawConnection> {
     const { hostname, port } = new URL(url);
     const socket = connect({ host: hostname, port: Number(port), noDelay: true, allowHalfOpen: true });
@@ -46,15 +45,15 @@ export class RawConnection {
     return new RawConnection(socket);
   }
 
-  /** Sends bytes; a text is sent as Latin-1, so that each character is one byte. */
+  /** Sends bytes. A string is sent as Latin-1, one byte per character. */
   send(bytes: string | Buffer): void {
     this.socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
   }
 
   /**
-   * The next reply; interim ones (1xx) are passed over.
-   * @param options.hasBody false for the reply to HEAD, whose Content-Length is that of a body that does not come
-   * @throws Error when none comes in time, or the connection ends first
+   * The next reply, skipping interim replies (1xx).
+   * @param options.hasBody false for the reply to HEAD, which has a Content-Length but no body
+   * @throws Error if no reply arrives within 15 s, or the connection ends first
    */
   async reply({ hasBody = true } = {}): Promise<HttpReply> {
     const endMs = performance.now() + replyTimeoutMs;
@@ -67,7 +66,7 @@ export class RawConnection {
     }
   }
 
-  /** What has come and has not been read as a reply. */
+  /** The received bytes that no reply has consumed. */
   unread(): string {
     return this.text();
   }
@@ -112,7 +111,7 @@ export class RawConnection {
   }
 }
 
-/** The bytes of a request, header texts as Latin-1. */
+/** The bytes of a request, with headers in Latin-1. */
 export function requestBytes({ method = 'POST', path, headers = {}, body }: RawCall): Buffer {
   const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
   const lines = [`${method} ${path} HTTP/1.1`];
@@ -126,7 +125,7 @@ export function requestBytes({ method = 'POST', path, headers = {}, body }: RawC
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), bytes]);
 }
 
-/** Sends one request over a connection of its own and reads the reply. */
+/** Sends one request over a new connection and reads the reply. */
 export async function rawCall(url: string, call: RawCall): Promise<HttpReply> {
   const connection = await RawConnection.open(url);
   try {

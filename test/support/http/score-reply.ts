@@ -3,7 +3,7 @@ import type { UsageReport } from '../../../shared/contract/plans.js';
 import type { Verdict } from '../../../shared/contract/verdict.js';
 import type { HttpReply } from './http-call.js';
 
-/** V1ScoreRow, as callers read it. */
+/** V1ScoreRow of the OpenAPI document. */
 export interface ScoreRow {
   readonly score: number;
   readonly conversion_likelihood: number;
@@ -14,7 +14,7 @@ export interface ScoreRow {
   readonly warnings?: readonly string[];
 }
 
-/** V1ScoreResponse, as callers read it. */
+/** V1ScoreResponse of the OpenAPI document. */
 export interface ScoreAnswer {
   readonly model_id: string;
   readonly scores: readonly ScoreRow[];
@@ -25,30 +25,30 @@ export interface ScoreAnswer {
   readonly test?: boolean;
 }
 
-/** V1Error, as callers read it. */
+/** V1Error of the OpenAPI document. */
 export interface ErrorAnswer {
   readonly error: { readonly code: string; readonly message: string; readonly docs_url: string };
   readonly validation?: Verdict;
 }
 
-/** The answer of a call that must have been scored: asserts 200. */
+/** Asserts 200 and parses the reply. */
 export function scored(reply: HttpReply): ScoreAnswer {
   expect(reply.status, reply.text.slice(0, 500)).to.equal(200);
   return JSON.parse(reply.text) as ScoreAnswer;
 }
 
-/** The row of a call of one record that must have been scored. */
+/** Asserts 200 and a single row, and returns the row. */
 export function scoredRow(reply: HttpReply): ScoreRow {
   const { scores } = scored(reply);
   const [row] = scores;
   expect(scores).to.have.length(1);
-  if (row === undefined) throw new Error('the call has no row');
+  if (row === undefined) throw new Error('the reply has no row');
   return row;
 }
 
 /**
- * The answer of a call that must have been refused: asserts status, code, and the envelope of the contract.
- * @param as status and code, as in `'429 quota_exceeded'`
+ * Asserts status, code and error envelope, and parses the reply.
+ * @param as status and code, such as `'429 quota_exceeded'`
  */
 export function refused(reply: HttpReply, as: `${number} ${string}`): ErrorAnswer {
   const answer = JSON.parse(reply.text) as ErrorAnswer;

@@ -12,49 +12,47 @@ import { startServiceRedis } from './redis-of-service.js';
 import { freshMongoUrl, testServers } from './servers.js';
 import { type Stores, storesOn } from './stores.js';
 
-/** Settings by the names of their environment variables; undefined leaves one out. */
+/** Settings by environment variable; undefined unsets one. */
 export type Settings = Readonly<Record<string, string | undefined>>;
 
 export interface ServiceOptions {
-  /** Gateways in front of the one pool; two by default, so that every test is also one of two gateways. */
+  /** Gateways in front of the one pool. Two by default, so that every test also covers two gateways. */
   readonly gateways?: number;
-  /** Settings that differ from those of the shared service. */
+  /** Settings that differ from those of the default service. */
   readonly environment?: Settings;
-  /** Starts its Redis, where that is to be another than the shared service has. */
+  /** Starts the Redis of the service, instead of a single server or the cluster of `useRedisCluster`. */
   readonly startRedis?: typeof startServiceRedis;
 }
 
 /**
- * The service as it runs in production: gateways and a worker pool as processes of their own, on a Redis of its own
- * (other test files empty the one that they share) and in a database of its own of the MongoDB that all tests share.
+ * The service as it runs in production: gateways and a worker pool as separate processes. It has its own Redis, because
+ * other test files empty the shared one, and its own database in the shared MongoDB.
  */
 export interface RunningService {
-  /** An address of the service: of the gateway with this number (from 0), else of each gateway in turn. */
+  /** The address of the gateway with this number (from 0), or of each gateway in turn. */
   url(gateway?: number): string;
   readonly stack: Stack;
-  /** Its Redis as a server, to be frozen or killed by a test with a private service. */
+  /** The Redis server. Only a test with a private service may freeze or kill it. */
   readonly redisServer: LocalServer;
-  /** A connection to its Redis. */
   readonly redis: Redis;
-  /** Connections to each server of its Redis: one, unless the tests are run on a cluster. */
+  /** A connection to each Redis server: one, or three on a cluster. */
   readonly redisNodes: readonly Redis[];
   readonly stores: Stores;
-  /** The service's idea of now. */
+  /** The clock of the service. */
   readonly clock: Clock;
-  /** What the service hashes API keys with. */
   readonly keyPepper: string;
-  /** Starts one more gateway on the same data; it ends by its own `stop`, or with the service. */
+  /** Starts one more gateway on the same data. It stops with its own `stop`, or with the service. */
   startGateway(environment?: Settings): Promise<ServiceProcess>;
-  /** What its processes have logged so far, as JSON lines. */
+  /** The log of its processes so far, as JSON lines. */
   log(): Promise<string>;
-  /** Stops all of it in good order. Idempotent. */
+  /** Stops gateways, pool and Redis. Idempotent. */
   stop(): Promise<void>;
 }
 
 const keyPepper = 'pepper-of-the-tests';
 const hourMs = 60 * 60 * 1000;
 
-/** Nothing that is set where the tests run reaches the service. */
+/** Settings of the machine that must not reach the service. */
 const notSet: Settings = Object.fromEntries(
   [
     ...['HOST', 'BASE_URL', 'DOCS_URL', 'KEY_BRAND', 'REQUEST_TIMEOUT_MS', 'WEBHOOK_TIMEOUT_MS'],
@@ -64,29 +62,52 @@ const notSet: Settings = Object.fromEntries(
 );
 const anyPort: Settings = { PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0' };
 
-/** For the `before` hook that asks for a service: what else runs on the machine may make its start slow. */
+/** Time limit of a `before` hook that starts a service, on a busy machine. */
 export const startTimeoutMs = 60_000;
 
-let shared: Promise<RunningService> | undefined;
+/** The services that test files share, by name. */
+const sharedServices = {
+  /** For tests that neither harm the service nor change its settings. */
+  default: {},
+  /** One gateway that waits 1.5 s for a request or for a client that reads. */
+  shortTimeouts: { gateways: 1, environment: { BODY_TIMEOUT_MS: '1500' } },
+  /** One gateway whose Redis a test may empty, and beside which a test may start misconfigured processes. */
+  disposable: { gateways: 1 },
+} satisfies Readonly<Record<string, ServiceOptions>>;
+
+export type SharedServiceName = keyof typeof sharedServices;
+
+const shared = new Map<SharedServiceName, Promise<RunningService>>();
 
 /**
- * A running service. Without options it is the one that all test files share, started by the first that asks and
- * stopped by the root hooks: work on it with a `workspace` of your own, do it no harm and do not stop it. With options,
- * even `{}`, it is a private one, up after about two seconds, that the test stops.
+ * A service that the test files of this Mocha process share. The first caller starts it, and the root hooks stop it.
+ * Tests work in their own `workspace` and must not stop the service.
  */
-export function runningService(options?: ServiceOptions): Promise<RunningService> {
-  if (options !== undefined) return startRunningService(options);
-  shared ??= startRunningService({});
-  return shared;
+export function sharedService(name: SharedServiceName): Promise<RunningService> {
+  const started = shared.get(name) ?? startRunningService(sharedServices[name]);
+  shared.set(name, started);
+  return started;
 }
 
-/** Stops the service that test files share, if one of them has started it. For the root hooks. */
+/**
+ * Without options, the default shared service. With options, even `{}`, a private service that starts in about two
+ * seconds and that the test must stop.
+ */
+export function runningService(options?: ServiceOptions): Promise<RunningService> {
+  return options === undefined ? sharedService('default') : startRunningService(options);
+}
+
+/** Stops the services that test files share. For the root hooks. */
 export async function stopSharedService(): Promise<void> {
-  const starting = shared;
-  shared = undefined;
-  await starting?.then(
-    (service) => service.stop(),
-    () => undefined, // the tests that asked for it have said why it did not start
+  const starting = [...shared.values()];
+  shared.clear();
+  await Promise.all(
+    starting.map((start) =>
+      start.then(
+        (service) => service.stop(),
+        () => undefined, // the tests that asked for it have reported why it did not start
+      ),
+    ),
   );
 }
 
@@ -119,7 +140,7 @@ async function startParts(stops: StopList, options: ServiceOptions): Promise<Run
     },
   );
   stops.add(() => stack.stop());
-  for (const part of [...stack.gateways, stack.pool]) stops.add(endedWithThisProcess(part));
+  for (const part of [...stack.gateways, stack.pool]) endWithThisProcess(part);
 
   const mongo = await connectMongo(urls.mongoUrl, { name: 'leadscore-tests' });
   stops.add(() => mongo.client.close());
@@ -136,7 +157,7 @@ async function startParts(stops: StopList, options: ServiceOptions): Promise<Run
       const own = { ...settings, ...environment, REDIS_URL: urls.redisUrl, MONGODB_URL: urls.mongoUrl };
       const gateway = await startService({ kind: 'gateway', environment: own, log });
       stops.add(() => gateway.stop());
-      stops.add(endedWithThisProcess(gateway));
+      endWithThisProcess(gateway);
       return gateway;
     },
     log: () => readFile(logFile, 'utf8'),
@@ -144,7 +165,7 @@ async function startParts(stops: StopList, options: ServiceOptions): Promise<Run
   };
 }
 
-/** Within an hour of a month's end the service already lives in the next: no test runs over the end of a month. */
+/** Within an hour of a month's end, moves the clock into the next month, so that no test runs across the end. */
 function settingsOfTests(): Settings {
   const nowMs = Date.now();
   const offset = monthEndMs(nowMs) - nowMs < hourMs ? { CLOCK_OFFSET_MS: String(hourMs) } : {};
@@ -168,16 +189,16 @@ function turnsOf(gateways: readonly ServiceProcess[]): (gateway?: number) => str
   };
 }
 
-/** Kills a part when this process ends without having stopped it. Gives what ends this care. */
-function endedWithThisProcess(part: ServiceProcess): () => void {
+/** Kills a part if this process exits before it. */
+function endWithThisProcess(part: ServiceProcess): void {
   const kill = (): void => {
     part.process.kill('SIGKILL');
   };
   process.on('exit', kill);
-  return () => process.off('exit', kill);
+  void part.ended.then(() => process.off('exit', kill));
 }
 
-/** What was started and is to be stopped, last first, once. */
+/** Runs its functions once, the last added first. */
 class StopList {
   private readonly stops: (() => unknown)[] = [];
   private running: Promise<void> | undefined;

@@ -9,12 +9,12 @@ import type { StoredVerdict } from '../../../shared/store/validation/model-valid
 import { sampleBundle } from '../models/sample-bundle.js';
 import type { RunningService } from './service.js';
 
-/** A verdict to be stored for a model, graded now unless it says otherwise. */
+/** A verdict to store for a model; graded now by default. */
 export type GivenVerdict = Pick<StoredVerdict, 'state' | 'failing_gate' | 'summary'> &
   Partial<Pick<StoredVerdict, 'graded_at'>>;
 
 export interface ModelOptions {
-  /** The members of its bundle; `sampleBundle()` by default. */
+  /** The files of its bundle; `sampleBundle()` by default. */
   readonly bundle?: ReadonlyMap<string, Buffer>;
   readonly liveApi?: boolean;
   /** As `model import` found out; by default it is not stored, and the manifest's promise counts. */
@@ -22,13 +22,13 @@ export interface ModelOptions {
   readonly verdict?: GivenVerdict;
 }
 
-/** A key with the secret that is shown once. */
+/** A key with its secret. */
 export interface UsableKey {
   readonly key: ApiKey;
   readonly secret: string;
 }
 
-/** Creates a key of an organisation; its secret is in the answer. */
+/** Creates a key of an organisation. */
 export async function createKey(
   { stores, clock, keyPepper }: RunningService,
   organisationId: string,
@@ -45,7 +45,7 @@ export async function createKey(
   });
 }
 
-/** Imports a bundle as a model of an organisation, with a verdict on it if one is given. */
+/** Stores a bundle as a model of an organisation, with its verdict if given. */
 export async function createModel(
   service: RunningService,
   organisationId: string,
@@ -55,7 +55,7 @@ export async function createModel(
   const bundle = checkBundle(files);
   const modelId = newId('mdl');
   const { version } = bundle.manifest;
-  // Before the model is there: no call finds it without.
+  // Stored before the model, so that no call finds the model without its verdict.
   if (verdict !== undefined)
     await storeVerdict(service, { _id: modelId, organisation_id: organisationId, version }, verdict);
   const now = new Date(clock.now());

@@ -26,22 +26,21 @@ import {
 
 export interface WorkspaceOptions extends ModelOptions {
   readonly plan?: PlanName;
-  /** Included records a month; the plan's by default. */
+  /** Included records per month; the plan's limit by default. */
   readonly limit?: number;
   readonly policy?: DeployPolicy;
   readonly trialEndsAt?: Date;
-  /** Calls a second of both keys; so many by default that no test meets the limit without asking for it. */
+  /** Calls per second of each key; practically unlimited by default. */
   readonly rate?: number;
 }
 
-/** How to make a call. */
 export interface CallOptions {
-  /** The live key by default; null sends none. */
+  /** The live key by default; null sends no key. */
   readonly key?: UsableKey | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The gateway to call; each in turn by default. */
+  /** Number of the gateway, from 0; each gateway in turn by default. */
   readonly gateway?: number;
-  /** The address to call instead, of a gateway that was started beside. */
+  /** Address of an additional gateway, instead of `gateway`. */
   readonly url?: string | undefined;
 }
 
@@ -55,10 +54,7 @@ export type SentRecord = Readonly<Record<string, unknown>>;
 
 const unlimitedRate = 1_000_000;
 
-/**
- * Makes a fresh organisation with a live key, a test key and a model; on plan `pro` with policy `warn` unless told
- * otherwise. Nothing of it is shared with another test.
- */
+/** Creates an organisation with a live key, a test key and a model; by default on plan `pro` with policy `warn`. */
 export async function workspace(
   service: RunningService,
   options: WorkspaceOptions = {},
@@ -81,7 +77,7 @@ export async function workspace(
   return new TestWorkspace(service, organisation, { live, test, model });
 }
 
-/** One organisation of a running service: what it can call, what can be done to it, and what is stored of it. */
+/** One organisation of a running service: its calls, its changes, and its stored data. */
 export class TestWorkspace {
   readonly id: string;
   readonly live: UsableKey;
@@ -99,21 +95,20 @@ export class TestWorkspace {
     this.model = has.model;
   }
 
-  /** `POST /v1/score` of some records. */
   score(records: readonly SentRecord[], options: ScoreOptions = {}): Promise<HttpReply> {
     const { modelId = this.model._id, explain } = options;
     return this.post({ model_id: modelId, records, ...(explain === undefined ? {} : { explain }) }, options);
   }
 
-  /** `POST /v1/score` of any body: a text as it is, anything else as JSON. */
+  /** `POST /v1/score`. Sends a string as it is, any other body as JSON. */
   post(body: unknown, options: CallOptions = {}): Promise<HttpReply> {
     return this.call('/v1/score', { ...options, method: 'POST', body });
   }
 
   /**
-   * Any call to the service.
-   * @param path with its query
-   * @param options `method` is POST where there is a body, else GET, unless it says otherwise
+   * Sends any call.
+   * @param path includes the query
+   * @param options `method` defaults to POST with a body, GET without
    */
   call(path: string, options: CallOptions & Pick<HttpCall, 'method' | 'body'> = {}): Promise<HttpReply> {
     const { key = this.live, gateway, url = this.service.url(gateway), body, headers } = options;
@@ -121,7 +116,7 @@ export class TestWorkspace {
     return httpCall(`${url}${path}`, { method, secret: key?.secret, body, headers });
   }
 
-  /** Adds a model. The service knows it from the organisation's first call on, or within seconds. */
+  /** Adds a model. A gateway that has cached the organisation's models knows the new one within seconds. */
   addModel(options: ModelOptions = {}): Promise<Model> {
     return createModel(this.service, this.id, options);
   }
@@ -130,14 +125,14 @@ export class TestWorkspace {
     return createKey(this.service, this.id, { kind, rate });
   }
 
-  /** Changes the organisation and tells the service, as the operator's command does. */
+  /** Changes the organisation and publishes the change, as the operator's command does. */
   async change(fields: Partial<OrganisationFields>): Promise<void> {
     const { stores, redis } = this.service;
     await stores.organisations.update(this.id, fields);
     await publishChange(redis, { kind: 'organisation', id: this.id });
   }
 
-  /** Changes a model and tells the service. */
+  /** Changes a model and publishes the change. */
   async changeModel(
     modelId: string,
     fields: Parameters<RunningService['stores']['models']['update']>[1],
@@ -147,7 +142,7 @@ export class TestWorkspace {
     await publishChange(redis, { kind: 'model', id: modelId });
   }
 
-  /** Adds a version to the workspace's first model, and makes it the one that scores. */
+  /** Adds a version to the workspace's first model and makes it the current one. */
   async addVersion(files: ReadonlyMap<string, Buffer>): Promise<void> {
     const { stores, clock } = this.service;
     const bundle = checkBundle(files);
@@ -162,25 +157,25 @@ export class TestWorkspace {
     await this.changeModel(this.model._id, { version: bundle.manifest.version });
   }
 
-  /** Stores a verdict on a model's current version and tells the service. */
+  /** Stores a verdict on a model's current version and publishes the change. */
   async grade(model: Model, verdict: GivenVerdict): Promise<void> {
     await storeVerdict(this.service, model, verdict);
     await publishChange(this.service.redis, { kind: 'validation', id: model._id });
   }
 
-  /** Revokes a key and tells the service. */
+  /** Revokes a key and publishes the change. */
   async revoke({ key }: UsableKey): Promise<void> {
     const { stores, redis, clock } = this.service;
     await stores.keys.revoke(key._id, new Date(clock.now()));
     await publishChange(redis, { kind: 'key', id: key.hash });
   }
 
-  /** The counter of this month. */
+  /** The usage counter of this month. */
   counter(bucket: UsageBucket = 'live'): UsageCounter {
     return { organisationId: this.id, bucket, month: monthOf(this.service.clock.now()) };
   }
 
-  /** Records of this month by the ledger, the truth of metering. */
+  /** The records of this month in the ledger, the truth of metering. */
   ledgerSum(bucket: UsageBucket = 'live'): Promise<number> {
     return this.service.stores.ledger.sum(this.counter(bucket));
   }
@@ -203,7 +198,7 @@ export class TestWorkspace {
     return slices.flatMap(predictionRows);
   }
 
-  /** What Redis counts this month: records used, and held by calls under way. Zero where it knows nothing yet. */
+  /** This month's records in Redis: used, and leased by calls in flight. Zero without a counter. */
   async redisUsage(bucket: UsageBucket = 'live'): Promise<{ used: number; leased: number }> {
     const [used, leased] = await this.service.redis.hmget(usageKey(this.counter(bucket)), 'used', 'leased');
     return { used: Number(used ?? 0), leased: Number(leased ?? 0) };

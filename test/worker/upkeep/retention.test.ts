@@ -120,13 +120,13 @@ describe('retention', () => {
     expect(await remove()).to.equal(60);
   });
 
-  it('throws MongoSilent when MongoDB does not answer in time', async () => {
+  it('throws MongoTimeout when MongoDB does not answer in time', async () => {
     const { directory, server } = await ownMongo();
     const own = await connectMongo(server.url, { name: 'test' });
     try {
       await freeze(server.pid);
       const removal = remove({ database: own.database, timeoutMs: 300 });
-      expect(await removal.catch((error: Error) => error.name)).to.equal('MongoSilent');
+      expect(await removal.catch((error: Error) => error.name)).to.equal('MongoTimeout');
     } finally {
       process.kill(server.pid, 'SIGCONT');
       await own.client.close();

@@ -1,0 +1,78 @@
+import { type BadInput, goodBody, lead, rowsAs, scoreCall } from './bad-input.js';
+
+/** A valid body with some members changed; undefined removes one. */
+const withMembers =
+  (members: Readonly<Record<string, unknown>>): BadInput['call'] =>
+  (rig) =>
+    scoreCall(rig, { ...goodBody(rig), ...members });
+
+/** A valid body with a crm_id in the second record, given as JSON. */
+const withCrmId =
+  (crmId: string): BadInput['call'] =>
+  (rig) =>
+    scoreCall(
+      rig,
+      `{"model_id":"${rig.own.model._id}","records":[{"company_size":5},{"company_size":5,"crm_id":${crmId}}]}`,
+    );
+
+/** 422 of `POST /v1/score`: JSON that breaks the schema. */
+export const badMembers = rowsAs('422 bad_request', [
+  ['an empty object', (rig) => scoreCall(rig, {}), /model_id is missing/],
+  ['a missing model_id', withMembers({ model_id: undefined }), /model_id is missing/],
+  ['model_id: null', withMembers({ model_id: null }), /model_id must be of type string/],
+  ['a number as model_id', withMembers({ model_id: 5 }), /model_id must be of type string/],
+  [
+    'a MongoDB operator as model_id',
+    withMembers({ model_id: { $ne: null } }),
+    /model_id must be of type string/,
+  ],
+  [
+    'an array as model_id',
+    (rig) => scoreCall(rig, { ...goodBody(rig), model_id: [rig.own.model._id] }),
+    /model_id must be of type string/,
+  ],
+  ['an empty model_id', withMembers({ model_id: '' }), /model_id must not be empty/],
+  [
+    'a model_id of 10 kB',
+    withMembers({ model_id: 'm'.repeat(10_000) }),
+    /model_id must have at most 255 characters/,
+  ],
+  [
+    'model_id only in __proto__',
+    (rig) => scoreCall(rig, `{"__proto__":${JSON.stringify(goodBody(rig))}}`),
+    /model_id is missing/,
+  ],
+  ['missing records', withMembers({ records: undefined }), /records is missing/],
+  ['records: null', withMembers({ records: null }), /records must be of type array/],
+  ['an object as records', withMembers({ records: { 0: lead } }), /records must be of type array/],
+  ['a string as records', withMembers({ records: JSON.stringify([lead]) }), /records must be of type array/],
+  ['null as a record', withMembers({ records: [lead, null] }), /records\[1\] must be of type object/],
+  ['a string as a record', withMembers({ records: ['a'] }), /records\[0\] must be of type object/],
+  ['an array as a record', withMembers({ records: [[]] }), /records\[0\] must be of type object/],
+  ['a number as a record', withMembers({ records: [1] }), /records\[0\] must be of type object/],
+  ['a string as explain', withMembers({ explain: 'true' }), /explain must be of type boolean/],
+  ['explain: null', withMembers({ explain: null }), /explain must be of type boolean/],
+  ['a number as explain', withMembers({ explain: 1 }), /explain must be of type boolean/],
+  ['crm_id: null', withCrmId('null'), /records\[1\]\.crm_id must be of type string/],
+  ['a number as crm_id', withCrmId('17'), /records\[1\]\.crm_id must be of type string/],
+  ['crm_id: true', withCrmId('true'), /records\[1\]\.crm_id must be of type string/],
+  ['an object as crm_id', withCrmId('{"$gt":""}'), /records\[1\]\.crm_id must be of type string/],
+  ['an array as crm_id', withCrmId('["L-1"]'), /records\[1\]\.crm_id must be of type string/],
+  [
+    'a crm_id of 256 characters',
+    withCrmId(JSON.stringify('🦊'.repeat(256))),
+    /records\[1\]\.crm_id must have at most 255 characters/,
+  ],
+  [
+    'a crm_id of 10 kB',
+    withCrmId(JSON.stringify('x'.repeat(10_000))),
+    /records\[1\]\.crm_id must have at most 255 characters/,
+  ],
+  [
+    'a crm_id with a lone high surrogate',
+    withCrmId('"L\\ud83e"'),
+    /records\[1\]\.crm_id contains a character/,
+  ],
+  ['a crm_id with a lone low surrogate', withCrmId('"\\udd8a"'), /records\[1\]\.crm_id contains a character/],
+  ['a crm_id with NUL', withCrmId('"L\\u0000"'), /records\[1\]\.crm_id contains a character/],
+]);

@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import { childProcessIds } from '../../../scripts/servers/process-usage.js';
+import { freePort, signal } from '../../../scripts/servers/server-process.js';
+import { eventually } from '../../support/eventually.js';
+import { httpCall } from '../../support/http/http-call.js';
+import { refused, scored } from '../../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+
+const lead = { company_size: 120, crm_id: 'L-1' };
+
+describe('metrics', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+  let gatewayUrl: string;
+  let poolUrl: string;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    const [adminPort, workerAdminPort] = await Promise.all([freePort(), freePort()]);
+    gatewayUrl = `http://127.0.0.1:${adminPort}/metrics`;
+    poolUrl = `http://127.0.0.1:${workerAdminPort}/metrics`;
+    const environment = { ADMIN_PORT: String(adminPort), WORKER_ADMIN_PORT: String(workerAdminPort) };
+    service = await runningService({ gateways: 1, environment });
+    own = await workspace(service);
+  });
+  after(async function () {
+    this.timeout(startTimeoutMs);
+    await service?.stop();
+  });
+
+  /** The value of a metric, named with its labels as in the output. */
+  const read = async (url: string, metric: string): Promise<number> => {
+    const { text } = await httpCall(url, { method: 'GET' });
+    const line = text.split('\n').find((candidate) => candidate.startsWith(`${metric} `));
+    expect(line, `${metric} in\n${text}`).to.be.a('string');
+    return Number(line?.slice(metric.length + 1));
+  };
+
+  it('counts calls by path, status and code on a gateway, without the probes of balancers', async () => {
+    scored(await own.score([lead]));
+    scored(await own.score([lead]));
+    refused(await own.score([{ company_size: {} }]), '400 bad_request');
+    const calls = 'leadscore_calls_total{path="/v1/score"';
+    expect(await read(gatewayUrl, `${calls},status="200",code="ok"}`)).to.equal(2);
+    expect(await read(gatewayUrl, `${calls},status="400",code="bad_request"}`)).to.equal(1);
+    expect(await read(gatewayUrl, 'leadscore_call_seconds_count{path="/v1/score"}')).to.equal(3);
+    for (const lane of ['singles', 'batches'])
+      expect(await read(gatewayUrl, `leadscore_chunks_waiting{lane="${lane}"}`)).to.equal(0);
+    expect(await read(gatewayUrl, 'leadscore_calls_to_take_back')).to.equal(0);
+    for (const probe of ['/readyz', '/healthz']) expect((await own.call(probe)).status).to.equal(200);
+    const { text } = await httpCall(gatewayUrl, { method: 'GET' });
+    expect(text, 'the probes of balancers').to.not.match(/path="\/(readyz|healthz)"/);
+  });
+
+  it('reports processes, deaths, quarantined versions and lane depths of a pool', async () => {
+    const wanted = await read(poolUrl, 'leadscore_worker_processes{state="wanted"}');
+    expect(wanted).to.be.at.least(1);
+    expect(await read(poolUrl, 'leadscore_worker_processes{state="ready"}')).to.equal(wanted);
+    expect(await read(poolUrl, 'leadscore_worker_deaths_total')).to.equal(0);
+    expect(await read(poolUrl, 'leadscore_quarantined_versions')).to.equal(0);
+    for (const lane of ['singles', 'batches'])
+      expect(await read(poolUrl, `leadscore_lane_depth{lane="${lane}"}`)).to.equal(0);
+  });
+
+  it('reports the clock difference to Redis on a gateway and a pool within 20 s', async function () {
+    this.timeout(30_000);
+    for (const url of [gatewayUrl, poolUrl])
+      await eventually(
+        async () => expect(await read(url, 'leadscore_clock_ahead_seconds')).to.be.closeTo(0, 1),
+        20_000,
+      );
+  });
+
+  it('counts unreadable cells of scored records on a pool', async () => {
+    scored(
+      await own.score([{ company_size: 'many' }, lead, { company_size: 'n/a', demo_requested: 'maybe' }]),
+    );
+    await eventually(async () => expect(await read(poolUrl, 'leadscore_unreadable_cells_total')).to.equal(2));
+  });
+
+  it('counts a killed worker and the outcomes of the sweep on a pool', async function () {
+    this.timeout(30_000);
+    const [worker] = childProcessIds(service.stack.pool.pid);
+    expect(worker).to.be.a('number');
+    signal(worker ?? 0, 'SIGKILL');
+    await eventually(
+      async () => expect(await read(poolUrl, 'leadscore_worker_deaths_total')).to.equal(1),
+      10_000,
+    );
+    await eventually(
+      async () => expect(await read(poolUrl, 'leadscore_swept_total{outcome="settled"}')).to.equal(0),
+      15_000,
+    );
+  });
+});

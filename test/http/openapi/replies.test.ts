@@ -1,0 +1,77 @@
+import { expect } from 'chai';
+import { httpCall } from '../../support/http/http-call.js';
+import { OpenApiContract } from '../../support/http/openapi-contract.js';
+import { runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type Scene, setScene } from './provoked-outcomes.js';
+import { historyOutcomes, lookUpOutcomes, makeHistory, outcomesOutcomes } from './reading-outcomes.js';
+import { batchOutcomes, type Outcomes, webhookOutcomes } from './scoring-outcomes.js';
+
+const operationIds = [
+  ...['scoreRecords', 'scoreRecordsLegacy', 'scoreWebhook', 'scoreWebhookLegacy'],
+  ...['getUsage', 'listModels', 'getModel', 'getScoreHistory', 'eraseScores'],
+  'recordOutcomes',
+];
+
+describe('replies and the OpenAPI document', () => {
+  let contract: OpenApiContract;
+  let outcomes: Readonly<Record<string, Outcomes>>;
+  let stopGone: () => Promise<void>;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    const service = await runningService();
+    const gone = await service.startGateway({ LEGACY_ALIASES: 'gone' });
+    stopGone = () => gone.stop();
+    const scene = await setScene(service, gone.url ?? '');
+    await makeHistory(scene);
+    contract = await OpenApiContract.of(service.url());
+    outcomes = outcomesOf(scene);
+  });
+  after(() => stopGone?.());
+
+  it('covers every operation of the OpenAPI document', () => {
+    expect([...contract.operations.keys()]).to.have.members(operationIds);
+  });
+
+  for (const operationId of operationIds) {
+    it(`returns each documented outcome of ${operationId} as documented, and no other`, async () => {
+      const provoked = outcomes[operationId] ?? {};
+      expect(documentedOutcomes(contract, operationId)).to.have.members(Object.keys(provoked));
+      for (const [outcome, calls] of Object.entries(provoked)) {
+        for (const call of calls) {
+          const reply = await call();
+          expect(outcomeOf(reply), reply.text.slice(0, 300)).to.equal(outcome);
+          contract.expectToMatch(operationId, reply);
+        }
+      }
+    });
+  }
+});
+
+function outcomesOf(scene: Scene): Record<string, Outcomes> {
+  const gone = (path: string): Outcomes => ({ '410 gone': [() => httpCall(scene.goneUrl + path, {})] });
+  return {
+    scoreRecords: batchOutcomes(scene, '/v1/score'),
+    scoreRecordsLegacy: { ...batchOutcomes(scene, '/score'), ...gone('/score') },
+    scoreWebhook: webhookOutcomes(scene, '/v1/webhooks/score'),
+    scoreWebhookLegacy: { ...webhookOutcomes(scene, '/webhooks/score'), ...gone('/webhooks/score') },
+    ...lookUpOutcomes(scene),
+    ...historyOutcomes(scene),
+    recordOutcomes: outcomesOutcomes(scene),
+  };
+}
+
+/** The documented outcomes of an operation: `<status>`, or `<status> <code>` for errors. */
+function documentedOutcomes(contract: OpenApiContract, operationId: string): string[] {
+  const { responses = {} } = contract.operations.get(operationId) ?? {};
+  return Object.entries(responses).flatMap(([status, { content }]) => {
+    if (status.startsWith('2')) return [status];
+    return Object.keys(content?.['application/json']?.examples ?? {}).map((code) => `${status} ${code}`);
+  });
+}
+
+function outcomeOf({ status, text }: { readonly status: number; readonly text: string }): string {
+  if (status < 300) return String(status);
+  const { error } = JSON.parse(text) as { readonly error?: { readonly code?: string } };
+  return `${status} ${error?.code}`;
+}

@@ -1,0 +1,120 @@
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import type { StoredOutcome } from '../../../shared/store/validation/outcomes.js';
+import { type HttpReply, httpCall } from '../../support/http/http-call.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import type { UsableKey } from '../../support/service/workspace-parts.js';
+
+const at = '2026-03-01T12:00:00Z';
+const entry = { crm_id: 'L1', converted: true, at };
+
+describe('200 of POST /v1/outcomes', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+  });
+
+  beforeEach(async () => {
+    own = await workspace(service);
+  });
+
+  const post = (
+    body: unknown,
+    { key = own.live, headers }: { readonly key?: UsableKey; readonly headers?: Record<string, string> } = {},
+  ): Promise<HttpReply> => httpCall(`${service.url()}/v1/outcomes`, { secret: key.secret, body, headers });
+
+  const accepted = async (outcomes: readonly unknown[]): Promise<void> => {
+    const reply = await post({ outcomes });
+    expect(`${reply.status} ${reply.text}`).to.equal(`200 {"accepted":${outcomes.length}}`);
+  };
+
+  const stored = (): Promise<StoredOutcome[]> =>
+    service.stores.database
+      .collection<StoredOutcome>('outcomes')
+      .find({ org: own.id })
+      .sort({ crm_id: 1 })
+      .toArray();
+
+  it('stores outcomes, also of leads without a prediction', async () => {
+    await accepted([entry, { crm_id: 'L2', converted: false, at: '2026-03-02' }]);
+    const found = await stored();
+    expect(
+      found.map(({ crm_id, converted, at: when }) => [crm_id, converted, when.toISOString()]),
+    ).to.deep.equal([
+      ['L1', true, '2026-03-01T12:00:00.000Z'],
+      ['L2', false, '2026-03-02T00:00:00.000Z'],
+    ]);
+  });
+
+  it('keeps the last outcome sent for a lead, with any date, also within a call', async () => {
+    await accepted([entry]);
+    await accepted([{ ...entry, at: '2026-01-15' }]);
+    expect((await stored()).map((outcome) => outcome.at.toISOString())).to.deep.equal([
+      '2026-01-15T00:00:00.000Z',
+    ]);
+    await accepted([entry, { ...entry, converted: false, at: '2025-12-01' }]);
+    expect((await stored()).map(({ converted }) => converted)).to.deep.equal([false]);
+  });
+
+  it('changes nothing when the same outcomes are sent again', async () => {
+    await accepted([entry, { ...entry, crm_id: 'L2', converted: false }]);
+    const before = await stored();
+    await accepted([entry, { ...entry, crm_id: 'L2', converted: false, at: '2026-04-01' }]);
+    expect(await stored()).to.deep.equal(before);
+  });
+
+  it('keeps the outcomes of organisations apart', async () => {
+    const other = await workspace(service);
+    await accepted([entry]);
+    await post({ outcomes: [{ ...entry, converted: false }] }, { key: other.live });
+    expect((await stored()).map(({ converted }) => converted)).to.deep.equal([true]);
+  });
+
+  it('returns test: true to a test key, and stores nothing', async () => {
+    const reply = await post({ outcomes: [entry] }, { key: own.test });
+    expect(`${reply.status} ${reply.text}`).to.equal('200 {"accepted":1,"test":true}');
+    expect(await stored()).to.deep.equal([]);
+  });
+
+  it('counts no records, and returns the rate of reading in its headers', async () => {
+    const slow = await workspace(service, { rate: 7 });
+    const reply = await post({ outcomes: [entry] }, { key: slow.live });
+    expect(reply.headers.get('ratelimit-policy')).to.equal('"key";q=70;w=1');
+    expect(await slow.ledgerRows()).to.deep.equal([]);
+    expect(await slow.redisUsage()).to.deep.equal({ used: 0, leased: 0 });
+  });
+
+  it('returns 200 after a trial, on the Free plan and past the quota', async () => {
+    const past = new Date(service.clock.now() - 1000);
+    for (const options of [{ plan: 'trial', trialEndsAt: past }, { plan: 'free' }, { limit: 0 }] as const) {
+      const poor = await workspace(service, options);
+      expect((await post({ outcomes: [entry] }, { key: poor.live })).status).to.equal(200);
+    }
+  });
+
+  it('accepts a thousand outcomes in a gzip body', async () => {
+    const outcomes = Array.from({ length: 1000 }, (_, index) => ({ ...entry, crm_id: `L${index}` }));
+    const packed = gzipSync(JSON.stringify({ outcomes }));
+    const reply = await fetch(`${service.url()}/v1/outcomes`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${own.live.secret}`,
+        'content-type': 'application/json',
+        'content-encoding': 'gzip',
+      },
+      body: packed,
+    });
+    expect(await reply.json()).to.deep.equal({ accepted: 1000 });
+    expect(await stored()).to.have.length(1000);
+  });
+
+  it('stores odd crm_ids unchanged', async () => {
+    const odd = ['$where', '$$NOW', 'a.b', ' L1 ', '日本', 'x'.repeat(255), '__proto__'];
+    await accepted(odd.map((crm_id) => ({ ...entry, crm_id })));
+    expect((await stored()).map(({ crm_id }) => crm_id)).to.have.members(odd);
+  });
+});

@@ -1,0 +1,112 @@
+import { expect } from 'chai';
+import { dayMs } from '../../../shared/contract/dates.js';
+import type { HttpReply } from '../../support/http/http-call.js';
+import { refused } from '../../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+
+const path = '/v1/outcomes';
+const at = '2026-03-01T12:00:00Z';
+const entry = { crm_id: 'L1', converted: true, at };
+
+describe('4xx of POST /v1/outcomes', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+  });
+  beforeEach(async () => {
+    own = await workspace(service);
+  });
+
+  const post = (body: unknown, headers?: Record<string, string>): Promise<HttpReply> =>
+    own.call(path, { body, ...(headers === undefined ? {} : { headers }) });
+
+  const expectNothingStored = async (): Promise<void> => {
+    const stored = service.stores.database.collection('outcomes').countDocuments({ org: own.id });
+    expect(await stored).to.equal(0);
+  };
+
+  describe('one bad entry', () => {
+    const cases: readonly [name: string, bad: unknown, as: `${number} ${string}`, says: string][] = [
+      ['a missing crm_id', { converted: true, at }, '422 bad_request', 'outcomes[1].crm_id'],
+      ['an empty crm_id', { ...entry, crm_id: '' }, '422 bad_request', 'outcomes[1].crm_id'],
+      ['a crm_id that is a number', { ...entry, crm_id: 7 }, '422 bad_request', 'outcomes[1].crm_id'],
+      ['a long crm_id', { ...entry, crm_id: 'x'.repeat(256) }, '422 bad_request', 'outcomes[1].crm_id'],
+      ['a string as converted', { ...entry, converted: 'yes' }, '422 bad_request', 'outcomes[1].converted'],
+      ['a missing converted', { crm_id: 'L2', at }, '422 bad_request', 'outcomes[1].converted'],
+      ['a missing at', { crm_id: 'L2', converted: false }, '422 bad_request', 'outcomes[1].at'],
+      ['a number as at', { ...entry, at: 1_767_000_000 }, '422 bad_request', 'outcomes[1].at'],
+      ['an at that is not a date', { ...entry, at: 'yesterday' }, '400 bad_request', 'outcomes[1].at'],
+      ['an at on February 30', { ...entry, at: '2026-02-30' }, '400 bad_request', 'outcomes[1].at'],
+      [
+        'an at before 1970',
+        { ...entry, at: '1900-01-01' },
+        '400 bad_request',
+        'outcomes[1].at must be an ISO 8601 date or date and time of the years 1970 to 2100',
+      ],
+      ['an at with a lone surrogate', { ...entry, at: '\ud800' }, '400 bad_request', 'but is "\ufffd"'],
+      ['a string as the entry', 'L2', '422 bad_request', 'outcomes[1]'],
+      ['null as the entry', null, '422 bad_request', 'outcomes[1]'],
+    ];
+    for (const [name, bad, as, says] of cases) {
+      it(`returns ${as} for ${name} in one entry, and stores none of the others`, async () => {
+        const { error } = refused(await post({ outcomes: [entry, bad] }), as);
+        expect(error.message).to.include(says);
+        await expectNothingStored();
+      });
+    }
+  });
+
+  it('returns 400 for a conversion more than 180 days ahead, and 200 for a nearer one', async () => {
+    const inDays = (days: number) => new Date(service.clock.now() + days * dayMs).toISOString();
+    for (const [tooFar, shown] of [
+      [inDays(181), inDays(181).slice(0, 10)],
+      [inDays(366).slice(0, 10), inDays(366).slice(0, 10)],
+    ] as const) {
+      const { error } = refused(
+        await post({ outcomes: [entry, { ...entry, at: tooFar }] }),
+        '400 bad_request',
+      );
+      expect(error.message)
+        .to.include('outcomes[1].at must not be more than 180 days ahead for a lead that has converted')
+        .and.include(shown);
+    }
+    await expectNothingStored();
+    const outcomes = [
+      { ...entry, at: inDays(179) },
+      { crm_id: 'open', converted: false, at: inDays(366) },
+    ];
+    const reply = await post({ outcomes });
+    expect(`${reply.status} ${reply.text}`).to.equal('200 {"accepted":2}');
+  });
+
+  it('returns 400 or 422 for another body', async () => {
+    const cases: readonly [body: unknown, as: `${number} ${string}`][] = [
+      [{ outcomes: [] }, '400 bad_request'],
+      [{ outcomes: Array.from({ length: 1001 }, () => entry) }, '400 bad_request'],
+      [{ outcomes: [{ ...entry, seen: Array.from({ length: 100_000 }, () => 1) }] }, '400 bad_request'],
+      [{}, '422 bad_request'],
+      [{ outcomes: {} }, '422 bad_request'],
+      [[entry], '422 bad_request'],
+      ['', '422 bad_request'],
+      ['{"outcomes":[', '422 bad_request'],
+    ];
+    for (const [body, as] of cases) refused(await post(body), as);
+  });
+
+  it('returns 422 for Content-Type text/plain', async () => {
+    const body = JSON.stringify({ outcomes: [entry] });
+    refused(await post(body, { 'content-type': 'text/plain' }), '422 bad_request');
+  });
+
+  it('returns 401 without a key', async () => {
+    refused(await own.call(path, { key: null, body: { outcomes: [entry] } }), '401 invalid_api_key');
+  });
+
+  it('returns 405 to GET', async () => {
+    refused(await own.call(path), '405 method_not_allowed');
+  });
+});

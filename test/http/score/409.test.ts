@@ -1,0 +1,67 @@
+import { expect } from 'chai';
+import { eventually } from '../../support/eventually.js';
+import { onEachGateway } from '../../support/http/http-call.js';
+import { refused, scored } from '../../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { workspace } from '../../support/service/workspace.js';
+import { failed, passed, tooEarly, unresolved } from '../validation/verdicts.js';
+
+const lead = { company_size: 120 };
+const hourMs = 60 * 60 * 1000;
+
+describe('409 of POST /v1/score', () => {
+  let service: RunningService;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+  });
+
+  for (const verdict of [failed, tooEarly, unresolved]) {
+    it(`returns 409 with the verdict for both keys under policy block: ${verdict.state}`, async () => {
+      const own = await workspace(service, { policy: 'block', verdict });
+      for (const key of [own.live, own.test]) {
+        const reply = await own.score([lead], { key });
+        const { error, validation, ...rest } = refused(reply, '409 deploy_blocked');
+        expect(validation).to.deep.equal(verdict);
+        expect(rest).to.deep.equal({});
+        expect(error.message).to.include(verdict.failing_gate ?? verdict.state);
+        expect(error.message).to.include(`leadscore model set ${own.model._id} --override on --reason`);
+        expect(reply.headers.get('retry-after')).to.equal(null);
+      }
+    });
+  }
+
+  it('returns 409 for an ungraded model, and for a verdict older than 72 hours', async () => {
+    const ungraded = await workspace(service, { policy: 'block' });
+    const { validation, error } = refused(await ungraded.score([lead]), '409 deploy_blocked');
+    expect(validation).to.include({ state: 'too_early_to_grade', failing_gate: 'predictions_recorded' });
+    expect(error.message).to.match(
+      /predictions_recorded\. It clears .*refused calls record none.* must lift the refusal with "leadscore /,
+    );
+    const graded_at = new Date(service.clock.now() - 100 * hourMs);
+    const stale = await workspace(service, { policy: 'block', verdict: { ...passed, graded_at } });
+    expect(refused(await stale.score([lead]), '409 deploy_blocked').validation).to.deep.equal(unresolved);
+  });
+
+  it('returns 409 on both gateways within 2 s of changing the policy to block', async () => {
+    const own = await workspace(service);
+    for (const gateway of [0, 1]) scored(await own.score([lead], { gateway }));
+    await own.change({ policy: 'block' });
+    await onEachGateway(async (gateway) =>
+      refused(await own.score([lead], { gateway }), '409 deploy_blocked'),
+    );
+  });
+
+  it('returns 409 again after the override is removed', async () => {
+    const own = await workspace(service, { policy: 'block', verdict: failed });
+    const override = { by: 'ada', at: new Date(service.clock.now()), reason: 'a pilot' };
+    await service.stores.models.update(own.model._id, { override });
+    scored(await own.score([lead], { gateway: 0 }));
+    await service.stores.models.removeOverride(own.model._id);
+    await own.changeModel(own.model._id, {});
+    await eventually(async () => {
+      refused(await own.score([lead], { gateway: 0 }), '409 deploy_blocked');
+    });
+  });
+});

@@ -1,0 +1,113 @@
+import { expect } from 'chai';
+import { callIdGenerator } from '../../../../shared/contract/identifiers.js';
+import { invalidateSettled } from '../../../../shared/latest-scores/eviction.js';
+import { LatestScores } from '../../../../shared/latest-scores/latest-scores.js';
+import { monthOf } from '../../../../shared/process/clock.js';
+import { Quota } from '../../../../shared/quota/quota.js';
+import { sweepLeases } from '../../../../shared/quota/sweep.js';
+import { redisNowMs } from '../../../../shared/redis/info.js';
+import { latestScoresKey } from '../../../../shared/redis/keys.js';
+import { callDocuments } from '../../../../shared/store/calls/call-documents.js';
+import { slicesOf } from '../../../../shared/store/calls/prediction-slice.js';
+import { eventually } from '../../../support/eventually.js';
+import { scored, scoredRow } from '../../../support/http/score-reply.js';
+import { sampleAnswer } from '../../../support/models/sample-answer.js';
+import { sampleBundle } from '../../../support/models/sample-bundle.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../../support/service/workspace.js';
+
+const large = { company_size: 150, demo_requested: true, lead_source: 'Referral' };
+const small = { company_size: 5, demo_requested: false, lead_source: 'Fair' };
+
+describe('latest scores of a lead', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+  const key = (modelId = own.model._id) => latestScoresKey(own.id, modelId);
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+  });
+  beforeEach(async () => {
+    own = await workspace(service);
+  });
+
+  it('stores the latest score in Redis before the reply', async () => {
+    const { score } = scoredRow(await own.score([{ ...large, crm_id: 'L-1' }]));
+    const [prediction] = await own.predictions();
+    expect(await service.redis.hget(key(), 'L-1')).to.equal(`${prediction?._id} ${score}`);
+  });
+
+  it('reads the latest scores from MongoDB after Redis lost them, for known and unknown leads in one call', async () => {
+    const records = Array.from({ length: 300 }, (_, row) => ({ ...large, crm_id: `L-${row}` }));
+    scored(await own.score(records));
+    await service.redis.unlink(key());
+    const mixed = [...records, { ...small, crm_id: 'new' }];
+    for (const _from of ['MongoDB', 'Redis again']) {
+      const { scores } = scored(await own.score(mixed, { key: own.test }));
+      expect(scores.map((row) => row.previous_score)).to.deep.equal([
+        ...records.map(() => sampleAnswer(large).score),
+        undefined,
+      ]);
+      expect(scores.filter((row) => row.enriched)).to.have.length(300);
+    }
+  });
+
+  it('reads the latest score from MongoDB when Redis has only another model’s scores', async () => {
+    const other = await own.addModel({ bundle: sampleBundle({ name: 'Another score' }) });
+    await own.score([{ ...large, crm_id: 'L-1' }]);
+    await own.score([{ ...small, crm_id: 'L-1' }], { modelId: other._id });
+    await service.redis.unlink(key());
+    const row = scoredRow(await own.score([{ crm_id: 'L-1' }]));
+    expect(row).to.include({ ...sampleAnswer(small), previous_score: sampleAnswer(large).score });
+  });
+
+  it('fills in the fields of the right record from any position of its call', async () => {
+    const records = Array.from({ length: 260 }, (_, row) => ({
+      ...large,
+      company_size: row,
+      crm_id: `L-${row}`,
+    }));
+    await own.score(records);
+    const asked = [0, 99, 100, 107, 249, 250, 259];
+    const { scores } = scored(await own.score(asked.map((row) => ({ crm_id: `L-${row}` }))));
+    expect(scores.map(({ score }) => score)).to.deep.equal(
+      asked.map((row) => sampleAnswer({ ...large, company_size: row }).score),
+    );
+  });
+
+  it('returns the score of a call that the sweep settled as previous_score', async () => {
+    await own.score([{ ...small, crm_id: 'L-1' }]);
+    const nowMs = service.clock.now();
+    const callId = callIdGenerator()(nowMs);
+    const { ledger, calls } = service.stores;
+    const quota = new Quota({ redis: service.redis, ledger, leaseMs: 1, clock: service.clock });
+    const call = { org: own.id, model: own.model._id, version: own.model.version, at: new Date(nowMs) };
+    const counted = { key: own.live.key._id, bucket: 'live', month: monthOf(nowMs), records: 1 } as const;
+    const columns = { crmIds: ['L-1'], scores: [77], likelihoods: [1], fields: ['[]'] };
+    const row = { ...call, ...counted, _id: callId, request_id: callId };
+    await calls.insertMany(callDocuments(row, slicesOf({ ...call, ...columns, callId })));
+    const deadlineRedisMs = (await redisNowMs(service.redis)) + 5_000;
+    await quota.reserve({ counter: own.counter(), callId, records: 1, stop: 1_000, deadlineRedisMs });
+    const latest = new LatestScores(service.redis);
+    const beforeSettling = invalidateSettled({ ledger, latest });
+    await sweepLeases({ redis: service.redis, quota, ledger, beforeSettling });
+    // The pool's own sweep may have run first.
+    await eventually(async () => expect((await quota.usage(own.counter())).used).to.equal(2));
+    expect(scoredRow(await own.score([{ ...small, crm_id: 'L-1' }])).previous_score).to.equal(77);
+  });
+
+  it('returns no previous_score after an erasure, and one after the next score', async () => {
+    await own.score([
+      { ...large, crm_id: 'L-1' },
+      { ...large, crm_id: 'L-2' },
+    ]);
+    expect((await own.call('/v1/scores/L-1', { method: 'DELETE' })).status).to.equal(204);
+    const { scores } = scored(await own.score([{ ...small, crm_id: 'L-1' }, { crm_id: 'L-2' }]));
+    expect(scores.map((row) => row.enriched)).to.deep.equal([false, true]);
+    expect(scoredRow(await own.score([{ crm_id: 'L-1' }]))).to.include({
+      ...sampleAnswer(small),
+      previous_score: sampleAnswer(small).score,
+    });
+  });
+});

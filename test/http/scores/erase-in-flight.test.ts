@@ -1,0 +1,127 @@
+import { expect } from 'chai';
+import { childProcessIds } from '../../../scripts/servers/process-usage.js';
+import { LatestScores } from '../../../shared/latest-scores/latest-scores.js';
+import { createLogger } from '../../../shared/process/logger.js';
+import { rateWindowKey } from '../../../shared/redis/keys.js';
+import { ErasureStore } from '../../../shared/store/calls/erasures.js';
+import { IdempotencyStore } from '../../../shared/store/calls/idempotency.js';
+import { PredictionStore } from '../../../shared/store/calls/predictions.js';
+import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
+import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
+import { eraseAgain } from '../../../worker/upkeep/second-erasure.js';
+import { eventually } from '../../support/eventually.js';
+import { freeze } from '../../support/faults/stall.js';
+import { RawConnection } from '../../support/http/raw-connection.js';
+import { scored, scoredRow } from '../../support/http/score-reply.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+
+const leaseMs = 30_000;
+const scores = '/v1/scores/L-1';
+const lead = { company_size: 120, lead_source: 'Referral', crm_id: 'L-1' };
+
+describe('calls in flight during DELETE /v1/scores/{crm_id}', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService();
+  });
+  beforeEach(async () => {
+    own = await workspace(service);
+  });
+
+  const history = async () => JSON.parse((await own.call(scores)).text).scores as { scored_at: string }[];
+  const erased = async () => (await own.call(scores, { method: 'DELETE' })).status;
+
+  /** Runs `meanwhile` after `call` has a lease, while all workers are frozen. */
+  async function during(call: () => Promise<unknown>, meanwhile: () => Promise<unknown>): Promise<void> {
+    const workers = childProcessIds(service.stack.pool.pid);
+    await Promise.all(workers.map(freeze));
+    try {
+      const inFlight = call();
+      const leases = `*${own.id}*leases*`;
+      await eventually(async () => expect(await service.redis.keys(leases)).to.have.length(1));
+      await meanwhile();
+      for (const pid of workers) process.kill(pid, 'SIGCONT');
+      await inFlight;
+    } finally {
+      for (const pid of workers) process.kill(pid, 'SIGCONT');
+    }
+  }
+
+  /** Runs the second erasure of the pools as if `afterMs` had passed. */
+  function eraseLater(afterMs = leaseMs): Promise<number> {
+    const { database, models } = service.stores;
+    const stores = {
+      models,
+      latest: new LatestScores(service.redis),
+      erasures: new ErasureStore(database),
+      predictions: new PredictionStore(database),
+      outcomes: new OutcomeStore(database),
+      daily: new ValidationDailyStore(database),
+      idempotency: new IdempotencyStore(database),
+      logger: createLogger('silent', 'test'),
+    };
+    return eraseAgain(stores, { nowMs: service.clock.now() + afterMs, leaseMs });
+  }
+
+  it('keeps the score of a call in flight until the second erasure after its lease', async () => {
+    scored(await own.score([lead]));
+    await during(
+      async () => scored(await own.score([lead])),
+      async () => expect(await erased()).to.equal(204),
+    );
+    expect(await history()).to.have.length(1);
+    expect(scoredRow(await own.score([{ ...lead, company_size: 5 }]))).to.include.keys('previous_score');
+    expect(await history()).to.have.length(2);
+
+    await eraseLater(0);
+    expect(await history(), 'other calls may still be in flight').to.have.length(2);
+    expect(await eraseLater()).to.be.at.least(1);
+    expect(await history(), 'the score after the erasure').to.have.length(1);
+    const kept = (await own.predictions()).map(({ fields }) => fields ?? null);
+    expect(kept.filter((fields) => fields !== null)).to.have.length(1);
+    expect(await eraseLater()).to.equal(0);
+  });
+
+  it('keeps the score of a call in flight when the erasure returned 404', async () => {
+    await during(
+      async () => scored(await own.score([lead])),
+      async () => expect(await erased()).to.equal(404),
+    );
+    expect(scoredRow(await own.score([{ crm_id: 'L-1' }]))).to.include({ enriched: true });
+  });
+
+  it('erases the scores of a model that the gateway has not cached yet', async () => {
+    expect((await own.call(scores, { gateway: 0 })).status).to.equal(404);
+    const { _id: modelId } = await own.addModel();
+    for (let call = 0; call < 2; call += 1) scored(await own.score([lead], { modelId, gateway: 1 }));
+    expect((await own.call(scores, { method: 'DELETE', gateway: 0 })).status).to.equal(204);
+    const again = scoredRow(await own.score([lead], { modelId, gateway: 1 }));
+    expect(again).to.include({ enriched: false }).and.not.have.property('previous_score');
+  });
+
+  it('takes the call that was scored last as the latest, even if its body began to arrive first', async () => {
+    const body = JSON.stringify({ model_id: own.model._id, records: [lead] });
+    const connection = await RawConnection.open(service.url());
+    connection.send(
+      `POST /v1/score HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${own.live.secret}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 20)}`,
+    );
+    // The rate-limit slot is taken before the body is read.
+    const slots = rateWindowKey(own.id, own.live.key._id, 'scoring');
+    await eventually(async () => expect(await service.redis.zcard(slots)).to.equal(1));
+    const quick = scoredRow(await own.score([{ ...lead, company_size: 5 }]));
+    connection.send(body.slice(20));
+    const slow = scoredRow(await connection.reply());
+    connection.socket.destroy();
+    expect(slow.previous_score).to.equal(quick.score);
+    expect(scoredRow(await own.score([lead])).previous_score)
+      .to.equal(slow.score)
+      .and.not.equal(quick.score);
+    const dates = (await history()).map(({ scored_at }) => scored_at);
+    expect(dates).to.deep.equal([...dates].sort().reverse());
+  });
+});

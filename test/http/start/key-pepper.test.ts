@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import type { ServiceProcess } from '../../../scripts/servers/service-process.js';
+import { refused, scored } from '../../support/http/score-reply.js';
+import {
+  type RunningService,
+  type Settings,
+  sharedService,
+  startTimeoutMs,
+} from '../../support/service/service.js';
+import { workspace } from '../../support/service/workspace.js';
+
+const lead = { company_size: 120 };
+const warning = 'keys made before are unknown to this gateway';
+
+describe('KEY_PEPPER of a starting gateway', () => {
+  let service: RunningService;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await sharedService('disposable');
+  });
+  /** Stops the gateways that a test has started. */
+  afterEach(async function () {
+    this.timeout(startTimeoutMs);
+    await Promise.all(started.splice(0).map((gateway) => gateway.stop()));
+  });
+
+  const started: ServiceProcess[] = [];
+  const startGateway = async (environment: Settings = {}): Promise<ServiceProcess> => {
+    const gateway = await service.startGateway(environment);
+    started.push(gateway);
+    return gateway;
+  };
+
+  it('ignores the KEY_PEPPER of a gateway that fails to start', async function () {
+    this.timeout(startTimeoutMs);
+    const environment = {
+      KEY_PEPPER: 'the pepper of a gateway that fails',
+      PORT: new URL(service.url()).port,
+    };
+    const failure = await service.startGateway(environment).catch(String);
+    expect(failure).to.include('ended before it was ready');
+    expect(await service.log()).to.include('is something else running there?');
+    await startGateway();
+    expect(await service.log()).to.not.include(warning);
+  });
+
+  it('starts with another KEY_PEPPER, warns once, and returns 401 for earlier keys', async function () {
+    this.timeout(startTimeoutMs);
+    const own = await workspace(service);
+    await startGateway();
+    expect(await service.log()).to.not.include(warning);
+    const changed = await startGateway({ KEY_PEPPER: 'a pepper after the first' });
+    expect(await service.log())
+      .to.include(`KEY_PEPPER changed since a gateway was last started, or keys were made: ${warning}`)
+      .and.not.include('a pepper after the first');
+    scored(await own.score([lead]));
+    refused(await own.score([lead], { url: changed.url }), '401 invalid_api_key');
+  });
+});

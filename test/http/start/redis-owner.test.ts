@@ -1,0 +1,66 @@
+import { mkdtempSync, openSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { startService } from '../../../scripts/servers/service-process.js';
+import { installationKey } from '../../../shared/redis/keys.js';
+import { eventually } from '../../support/eventually.js';
+import { scored } from '../../support/http/score-reply.js';
+import { freshMongoUrl, testServers } from '../../support/service/servers.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
+import { workspace } from '../../support/service/workspace.js';
+
+describe('the owner of a Redis', () => {
+  let service: RunningService;
+  let directory: string;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    directory = mkdtempSync(join(tmpdir(), 'leadscore-installation-'));
+    service = await sharedService('disposable');
+    await ownerId(); // an earlier test may have emptied Redis
+  });
+  after(() => rmSync(directory, { recursive: true, force: true }));
+
+  /** The id of the database that owns this Redis. The sweep of the pool writes it every 4 s if it is missing. */
+  const ownerId = (): Promise<string> =>
+    eventually(async () => {
+      const id = await service.redis.get(installationKey);
+      if (id === null) throw new Error('Redis has no owner');
+      return id;
+    }, 10_000);
+
+  for (const kind of ['gateway', 'worker'] as const)
+    it(`stops a starting ${kind} whose Redis counts for another MongoDB, and keeps the usage`, async function () {
+      this.timeout(startTimeoutMs);
+      const own = await workspace(service);
+      scored(await own.score([{ company_size: 120 }]));
+      const logFile = join(directory, kind);
+      const environment = {
+        REDIS_URL: service.redisServer.url,
+        MONGODB_URL: freshMongoUrl((await testServers()).mongoUrl),
+        KEY_PEPPER: service.keyPepper,
+        ...{ PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', WORKERS: '1', LOG_LEVEL: 'warn' },
+      };
+      const starting = startService({ kind, environment, log: openSync(logFile, 'w') });
+      const outcome = await starting.then(
+        async (started) => {
+          await started.stop();
+          return 'started';
+        },
+        () => 'refused',
+      );
+      expect(outcome).to.equal('refused');
+      expect(await readFile(logFile, 'utf8')).to.include('counts usage for another MongoDB than MONGODB_URL');
+      expect(scored(await own.score([{ company_size: 120 }])).usage).to.include({ current: 2 });
+    });
+
+  it('restores the owner of an emptied Redis with the next sweep', async function () {
+    this.timeout(15_000);
+    const id = await ownerId();
+    expect(id).to.be.a('string');
+    await service.redis.del(installationKey);
+    expect(await ownerId()).to.equal(id);
+  });
+});
