@@ -3,20 +3,26 @@ import { join, relative, sep } from 'node:path';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { SourceFile } from './source-file.js';
 
-const rooms = ['api', 'worker', 'shared', 'scripts', 'test'];
-const written = /\.(ts|mts|mjs|lua|py)$/;
+const folders = ['api', 'worker', 'shared', 'scripts', 'test'];
+const isSource = /\.(ts|mts|mjs|lua|py)$/;
+/** The entries of .gitignore that can lie in these folders. */
+const isIgnored = /(^|\/)(node_modules|__pycache__|\.venv)\/|\.log$/;
 
-/** Every source file of the project, in all rooms. */
-export function projectSources(): SourceFile[] {
+/** The paths of all files in the source folders, relative to the project's root, with forward slashes. */
+export function projectPaths(): string[] {
   const root = projectFile('.');
-  return rooms.flatMap((room) =>
-    readdirSync(join(root, room), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && written.test(entry.name))
-      .map((entry) => join(entry.parentPath, entry.name))
-      .sort()
-      .map((file) => {
-        const path = relative(root, file).replaceAll(sep, '/');
-        return new SourceFile(path, readFileSync(file, 'utf8'));
-      }),
+  return folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll(sep, '/'))
+      .filter((path) => !isIgnored.test(path))
+      .sort(),
   );
+}
+
+/** Every source file of the project, in all languages. */
+export function projectSources(): SourceFile[] {
+  return projectPaths()
+    .filter((path) => isSource.test(path))
+    .map((path) => new SourceFile(path, readFileSync(projectFile(path), 'utf8')));
 }

@@ -1,26 +1,30 @@
 import { expect } from 'chai';
-import { projectSources } from './support/sources/project-sources.js';
+import { projectPaths, projectSources } from './support/sources/project-sources.js';
+import { SourceFile } from './support/sources/source-file.js';
 import {
   environmentIsReadInOnePlace,
-  filesAreSmall,
-  foldersSayWhatTheyHold,
-  importsStayInTheirRooms,
+  filesAreNoCrumbs,
+  filesAreShort,
+  foldersAreSmall,
+  foldersNameTheirSubject,
+  importsKeepTheBorders,
   noDefaultExports,
   noImportCycles,
   noIndexFiles,
   nothingHappensAtImport,
   oneFileImportsOnnx,
-  type RoomRule,
+  type StructureRule,
+  shortSeams,
+  shortSeamsAreShort,
   skipsSayWhy,
-} from './support/sources/room-rules.js';
-import { SourceFile } from './support/sources/source-file.js';
+} from './support/sources/structure-rules.js';
 
 type Files = Readonly<Record<string, string>>;
 
-/** A rule, sources that break it, what must be said of them, and sources that look like it and are fine. */
+/** A rule, sources that break it, the expected findings, and correct sources that resemble a breach. */
 interface RuleCase {
   readonly title: string;
-  readonly rule: RoomRule;
+  readonly rule: StructureRule;
   readonly bad: Files;
   readonly findings: readonly string[];
   readonly good: Files;
@@ -30,8 +34,8 @@ const lines = (...texts: string[]): string => `${texts.join('\n')}\n`;
 
 const cases: readonly RuleCase[] = [
   {
-    title: 'api and worker never import each other, and shared imports neither',
-    rule: importsStayInTheirRooms,
+    title: 'has no imports between api and worker, or from shared to either',
+    rule: importsKeepTheBorders,
     bad: {
       'api/a.ts': lines(
         "import { x } from '../shared/x.js';",
@@ -60,12 +64,12 @@ const cases: readonly RuleCase[] = [
     },
   },
   {
-    title: 'no import cycles, not even of types',
+    title: 'has no import cycles, type imports included',
     rule: noImportCycles,
     bad: {
       'api/a.ts': lines("import { b } from './b.js';", "import { d } from './d.js';"),
       'api/b.ts': "import { c } from './deep/c.js';\n",
-      'api/deep/c.ts': lines('// the way back', "import type { A } from '../a.js';"),
+      'api/deep/c.ts': lines('// back to a.ts', "import type { A } from '../a.js';"),
       'api/d.ts': "import { d } from './d.js';\n",
     },
     findings: [
@@ -79,23 +83,23 @@ const cases: readonly RuleCase[] = [
     },
   },
   {
-    title: 'no index.ts',
+    title: 'has no index.ts',
     rule: noIndexFiles,
     bad: { 'api/routes/index.ts': 'export {};\n' },
-    findings: ['api/routes/index.ts:1 is an index: import from the file that has it'],
+    findings: ['api/routes/index.ts:1 is an index: import from the defining file'],
     good: { 'api/routes/index-models.ts': '' },
   },
   {
-    title: 'no folder called utils, helpers, lib or common',
-    rule: foldersSayWhatTheyHold,
+    title: 'has no folder called utils, helpers, lib or common',
+    rule: foldersNameTheirSubject,
     bad: { 'api/utils/a.ts': '', 'test/helpers/b.ts': '', 'shared/lib/c.ts': '', 'worker/common/d.ts': '' },
     findings: ['api/utils/a.ts', 'test/helpers/b.ts', 'shared/lib/c.ts', 'worker/common/d.ts'].map(
-      (path) => `${path}:1 is in a folder that could hold anything`,
+      (path) => `${path}:1 is in a folder whose name fits any content`,
     ),
     good: { 'api/library/a.ts': '', 'shared/common.ts': '' },
   },
   {
-    title: 'the environment is read in shared/config/config.ts alone',
+    title: 'reads the environment only in shared/config/config.ts',
     rule: environmentIsReadInOnePlace,
     bad: {
       'api/a.ts': lines('const a = 1;', 'const port = process.env.PORT;'),
@@ -117,7 +121,7 @@ const cases: readonly RuleCase[] = [
     },
   },
   {
-    title: 'nothing happens at import time',
+    title: 'runs nothing at import time',
     rule: nothingHappensAtImport,
     bad: {
       'api/a.ts': lines("import { b } from './b.js';", '', '/* now */ start(b).catch(() => undefined);'),
@@ -129,13 +133,13 @@ const cases: readonly RuleCase[] = [
       'scripts/setup/g.mjs': 'new Server().listen();\n',
     },
     findings: [
-      'api/a.ts:3 does something when it is imported: start(b).catch(() => undefined);',
-      'worker/b.ts:4 does something when it is imported: b();',
-      'shared/c.ts:2 does something when it is imported: if (a > 0) {',
-      'shared/d.ts:1 waits for something when it is imported',
-      "scripts/e.ts:4 does something when it is imported: process.on('    ', () => {",
-      "test/support/f.ts:1 does something when it is imported: describe('       ', () => {});",
-      'scripts/setup/g.mjs:1 does something when it is imported: new Server().listen();',
+      'api/a.ts:3 runs code at import time: start(b).catch(() => undefined);',
+      'worker/b.ts:4 runs code at import time: b();',
+      'shared/c.ts:2 runs code at import time: if (a > 0) {',
+      'shared/d.ts:1 awaits at import time',
+      "scripts/e.ts:4 runs code at import time: process.on('    ', () => {",
+      "test/support/f.ts:1 runs code at import time: describe('       ', () => {});",
+      'scripts/setup/g.mjs:1 runs code at import time: new Server().listen();',
     ],
     good: {
       'api/main.ts': 'start();\n',
@@ -168,7 +172,7 @@ const cases: readonly RuleCase[] = [
     },
   },
   {
-    title: 'no default exports',
+    title: 'has no default exports',
     rule: noDefaultExports,
     bad: {
       'api/a.ts': lines('const a = 1;', 'export default a;'),
@@ -183,14 +187,14 @@ const cases: readonly RuleCase[] = [
     },
   },
   {
-    title: 'a test that is left out says why',
+    title: 'skips tests only with a printed reason',
     rule: skipsSayWhy,
     bad: {
       'test/a.test.ts': lines("it('a', function () {", '  if (!b) this.skip();', '});'),
       'test/b.test.ts': lines("it.skip('b', () => {});", "xit('c', () => {});"),
     },
     findings: ['test/a.test.ts:2', 'test/b.test.ts:1', 'test/b.test.ts:2'].map(
-      (place) => `${place} leaves a test out without \`leaveOut\``,
+      (place) => `${place} skips a test without \`leaveOut\``,
     ),
     good: {
       'test/support/leave-out.ts': 'context.skip();\n',
@@ -199,14 +203,51 @@ const cases: readonly RuleCase[] = [
     },
   },
   {
-    title: 'no file above 300 lines',
-    rule: filesAreSmall,
-    bad: { 'api/a.ts': '\n'.repeat(301), 'api/b.lua': `${'\n'.repeat(300)}return 1` },
-    findings: ['api/a.ts', 'api/b.lua'].map((path) => `${path}:301 has 301 lines, more than 300`),
-    good: { 'api/a.ts': '\n'.repeat(300), 'api/b.lua': `${'\n'.repeat(299)}return 1` },
+    title: 'has no product file above 300 lines, and no test file above 600',
+    rule: filesAreShort,
+    bad: {
+      'api/a.ts': '\n'.repeat(301),
+      'api/b.lua': `${'\n'.repeat(300)}return 1`,
+      'test/a.test.ts': '\n'.repeat(601),
+    },
+    findings: [
+      'api/a.ts:301 has 301 lines, more than 300',
+      'api/b.lua:301 has 301 lines, more than 300',
+      'test/a.test.ts:601 has 601 lines, more than 600',
+    ],
+    good: {
+      'api/a.ts': '\n'.repeat(300),
+      'api/b.lua': `${'\n'.repeat(299)}return 1`,
+      'test/a.test.ts': '\n'.repeat(600),
+    },
   },
   {
-    title: 'onnxruntime-node is imported by worker/models/inference-session.ts alone',
+    title: 'has no TypeScript product file under 20 lines, except listed seams',
+    rule: filesAreNoCrumbs,
+    bad: { 'api/a.ts': '\n'.repeat(19), 'scripts/deep/b.mts': '\n' },
+    findings: [
+      'api/a.ts:1 has 19 lines, fewer than 20: merge it into its neighbour',
+      'scripts/deep/b.mts:1 has 1 lines, fewer than 20: merge it into its neighbour',
+    ],
+    good: {
+      'api/a.ts': '\n'.repeat(20),
+      'api/routes/usage.ts': '\n',
+      'shared/b.lua': 'return 1\n',
+      'scripts/setup/c.mjs': '\n',
+      'test/support/d.ts': '\n',
+    },
+  },
+  {
+    title: 'lists as short seams only files that exist and have fewer than 20 lines',
+    rule: shortSeamsAreShort,
+    bad: { 'api/routes/usage.ts': '\n'.repeat(20) },
+    findings: Object.keys(shortSeams).map(
+      (path) => `${path}:1 is listed as a short seam, but is missing or has 20 lines or more`,
+    ),
+    good: Object.fromEntries(Object.keys(shortSeams).map((path) => [path, '\n'.repeat(19)])),
+  },
+  {
+    title: 'imports onnxruntime-node only in worker/models/inference-session.ts',
     rule: oneFileImportsOnnx,
     bad: {
       'worker/a.ts': lines('', "import { Tensor } from 'onnxruntime-node';"),
@@ -227,36 +268,51 @@ const cases: readonly RuleCase[] = [
 const sourcesOf = (files: Files): SourceFile[] =>
   Object.entries(files).map(([path, text]) => new SourceFile(path, text));
 
-describe('the rooms of docs/architecture.md', () => {
+describe('the structure of the project', () => {
   const sources = projectSources();
 
-  it('are all there to be looked through', () => {
+  it('is read completely: all folders, and no import of an unknown file', () => {
     const paths = sources.map((source) => source.path);
     expect(paths).to.include.members([
       'api/main.ts',
       'worker/main.ts',
       'shared/config/config.ts',
-      'test/rooms.test.ts',
+      'test/structure.test.ts',
     ]);
     expect(sources.length).to.be.above(100);
     const imported = sources.flatMap((source) => source.imports);
     const unknown = imported.filter(({ target }) => target?.endsWith('.ts') && !paths.includes(target));
-    expect(unknown, 'imports of files that are not there: imports are misread').to.deep.equal([]);
+    expect(unknown, 'imports of missing files: SourceFile misreads imports').to.deep.equal([]);
   });
 
   for (const { title, rule, bad, findings, good } of cases) {
-    describe(title, () => {
-      it('holds', () => {
-        expect(rule(sources), 'places where it does not').to.deep.equal([]);
-      });
+    it(title, () => {
+      expect(rule(sources), 'breaches').to.deep.equal([]);
+    });
 
-      it('is seen to be broken where it is, by file and line', () => {
-        expect(rule(sourcesOf(bad))).to.have.members(findings);
-      });
+    it(`reports each breach by file and line when it breaks "${title}"`, () => {
+      expect(rule(sourcesOf(bad))).to.have.members(findings);
+    });
 
-      it('is not seen to be broken where it is not', () => {
-        expect(rule(sourcesOf(good))).to.deep.equal([]);
-      });
+    it(`reports no breach when it only seems to break "${title}"`, () => {
+      expect(rule(sourcesOf(good))).to.deep.equal([]);
     });
   }
+
+  it('has at most 12 files of any type in a folder', () => {
+    expect(foldersAreSmall(projectPaths()), 'breaches').to.deep.equal([]);
+  });
+
+  const files = (folder: string, count: number): string[] =>
+    Array.from({ length: count }, (_, index) => `${folder}/${index}.${index % 2 === 0 ? 'ts' : 'json'}`);
+
+  it('reports a folder of 13 files by its name', () => {
+    const paths = [...files('api/deep', 13), ...files('api', 12)];
+    expect(foldersAreSmall(paths)).to.deep.equal(['api/deep has 13 files, more than 12']);
+  });
+
+  it('reports neither a folder of 12 files with subfolders nor fixtures', () => {
+    const paths = [...files('api', 12), ...files('api/deep', 12), ...files('test/fixtures/tool', 13)];
+    expect(foldersAreSmall(paths)).to.deep.equal([]);
+  });
 });

@@ -1,0 +1,189 @@
+import type { SourceFile, SourceImport } from './source-file.js';
+
+/** A breach of a rule, as `path:line description`. */
+export type Finding = string;
+
+/** Finds the breaches of one rule in all sources. */
+export type StructureRule = (sources: readonly SourceFile[]) => Finding[];
+
+const product = /^(api|worker|shared|scripts)\//;
+const isTypeScript = (source: SourceFile): boolean => /\.(ts|mts|mjs)$/.test(source.path);
+const topFolderOf = (path: string): string => path.slice(0, path.indexOf('/'));
+const isProduct = (source: SourceFile): boolean => product.test(source.path);
+const found = (source: SourceFile, line: number, breach: string): Finding =>
+  `${source.path}:${line} ${breach}`;
+
+/** The top-level folders that each may import from. A folder without an entry may import from all. */
+const allowedFolders: Readonly<Record<string, readonly string[]>> = {
+  api: ['api', 'shared'],
+  worker: ['worker', 'shared'],
+  shared: ['shared'],
+};
+
+/** api and worker never import each other, shared imports neither, and none of them imports scripts or tests. */
+export const importsKeepTheBorders: StructureRule = (sources) =>
+  sources.filter(isTypeScript).flatMap((source) => {
+    const allowed = allowedFolders[topFolderOf(source.path)];
+    if (allowed === undefined) return [];
+    return source.imports
+      .filter(({ target }) => target !== undefined && !allowed.includes(topFolderOf(target)))
+      .map(({ line, target }) => found(source, line, `imports ${target}`));
+  });
+
+/** No file imports itself through other files, type imports included. Reports each cycle once. */
+export const noImportCycles: StructureRule = (sources) => {
+  const byPath = new Map(sources.filter(isTypeScript).map((source) => [source.path, source]));
+  const findings: Finding[] = [];
+  const done = new Set<string>();
+  const visit = (source: SourceFile, trail: readonly string[]): void => {
+    for (const { target = '', line } of source.imports) {
+      const next = byPath.get(target);
+      const since = trail.indexOf(target);
+      if (since !== -1) {
+        const cycle = [...trail.slice(since), target].join(' -> ');
+        findings.push(found(source, line, `closes the cycle ${cycle}`));
+      } else if (next !== undefined && !done.has(target)) visit(next, [...trail, target]);
+    }
+    done.add(source.path);
+  };
+  for (const source of byPath.values()) if (!done.has(source.path)) visit(source, [source.path]);
+  return findings;
+};
+
+/** No index files (barrels). */
+export const noIndexFiles: StructureRule = (sources) =>
+  sources
+    .filter((source) => /(^|\/)index\.(ts|mts|mjs)$/.test(source.path))
+    .map((source) => found(source, 1, 'is an index: import from the defining file'));
+
+/** No folder has a name that fits any content. */
+export const foldersNameTheirSubject: StructureRule = (sources) =>
+  sources
+    .filter((source) => /(^|\/)(utils?|helpers?|lib|libs|common|misc)\//i.test(source.path))
+    .map((source) => found(source, 1, 'is in a folder whose name fits any content'));
+
+/**
+ * Only shared/config/config.ts reads the environment. The set-up is exempt: it runs on plain Node before anything is
+ * compiled, so it cannot import the configuration.
+ */
+export const environmentIsReadInOnePlace: StructureRule = (sources) =>
+  sources
+    .filter((source) => isTypeScript(source) && source.path !== 'shared/config/config.ts')
+    .filter((source) => !/^scripts\/setup(\/[^/]+)?\.mjs$/.test(source.path))
+    .flatMap((source) => [
+      ...source
+        .linesWith(/\bprocess\s*\??\.\s*env\b/)
+        .map((line) => found(source, line, 'reads process.env')),
+      ...source
+        .linesWith(/\{[^}]*\benv\b[^}]*\}\s*(=\s*process\b|from\s*['"])/)
+        .map((line) => found(source, line, 'takes env out of process')),
+    ]);
+
+/** Programs, modules that Node preloads, and test files, whose `describe` runs when Mocha imports them. */
+const entryFiles = [
+  /^(api|worker)\/main\.ts$/,
+  /^worker\/child\.ts$/,
+  /^worker\/drivers\/reading-thread\.ts$/,
+  /^scripts\/(.+\/)?main\.ts$/,
+  /^scripts\/chaos\/soak\.ts$/,
+  /^scripts\/(start\.ts|setup\.mjs|setup\/download-mongod\.mjs|demo\/write-leads\.ts)$/,
+  /^scripts\/bench\/(load\/measuring-child|profile\/preload|service\/bare-process)\.ts$/,
+  /^test\/.+\.test\.ts$/,
+];
+const declares =
+  /^(import|export|const|let|type|interface|class|abstract|function|async\s+function|enum|declare|namespace)\b/;
+
+/** Nothing happens at import time: outside entry files, all statements are declarations without `await`. */
+export const nothingHappensAtImport: StructureRule = (sources) =>
+  sources
+    .filter((source) => isTypeScript(source) && !entryFiles.some((entry) => entry.test(source.path)))
+    .flatMap((source) =>
+      source.statements.flatMap(({ code, line }) => {
+        if (!declares.test(code) || /^import\s*\(/.test(code))
+          return [found(source, line, `runs code at import time: ${code.split('\n')[0]?.slice(0, 60)}`)];
+        const awaits = /^(export\s+)?(const|let)\b(?:(?!=>|\b(async|function)\b).)*\bawait\b/s.test(code);
+        return awaits ? [found(source, line, 'awaits at import time')] : [];
+      }),
+    );
+
+/** All exports are named. */
+export const noDefaultExports: StructureRule = (sources) =>
+  sources
+    .filter(isTypeScript)
+    .flatMap((source) =>
+      source
+        .linesWith(/\bexport\s+default\b|\bexport\s*\{[^}]*\bas\s+default\b/)
+        .map((line) => found(source, line, 'has a default export')),
+    );
+
+/** A skipped test prints its reason. */
+export const skipsSayWhy: StructureRule = (sources) =>
+  sources
+    .filter((source) => source.path.startsWith('test/') && source.path !== 'test/support/leave-out.ts')
+    .flatMap((source) =>
+      source
+        .linesWith(/\.\s*skip\s*\(|\b(xit|xdescribe)\s*\(/)
+        .map((line) => found(source, line, 'skips a test without `leaveOut`')),
+    );
+
+const maxProductLines = 300; // a file is read in one sitting
+const maxTestLines = 600; // a test file is looked up by title, not read from top to bottom
+const maxLinesOf = (source: SourceFile): number => (isProduct(source) ? maxProductLines : maxTestLines);
+
+/** No product file is longer than 300 lines, and no test file is longer than 600. */
+export const filesAreShort: StructureRule = (sources) =>
+  sources
+    .filter((source) => source.lineCount > maxLinesOf(source))
+    .map((source) => {
+      const max = maxLinesOf(source);
+      return found(source, max + 1, `has ${source.lineCount} lines, more than ${max}`);
+    });
+
+const minLines = 20; // a shorter file costs its reader more in jumps than it has content
+
+/** The TypeScript product files that may be shorter than 20 lines, each with the reason. */
+export const shortSeams: Readonly<Record<string, string>> = {
+  'api/routes/usage.ts': 'a route: each endpoint has a file',
+  'scripts/bench/main.ts': 'an entry program',
+  'scripts/setup/find-server.d.mts': 'the types of a module in plain JavaScript',
+};
+
+/** No TypeScript product file is shorter than 20 lines, except listed seams. */
+export const filesAreNoCrumbs: StructureRule = (sources) =>
+  sources
+    .filter((source) => isProduct(source) && /\.m?ts$/.test(source.path))
+    .filter((source) => source.lineCount < minLines && !Object.hasOwn(shortSeams, source.path))
+    .map((source) =>
+      found(source, 1, `has ${source.lineCount} lines, fewer than ${minLines}: merge it into its neighbour`),
+    );
+
+/** Every entry in the list of short seams is a product file of fewer than 20 lines. */
+export const shortSeamsAreShort: StructureRule = (sources) =>
+  Object.keys(shortSeams)
+    .filter((path) => !sources.some((source) => source.path === path && source.lineCount < minLines))
+    .map((path) => `${path}:1 is listed as a short seam, but is missing or has ${minLines} lines or more`);
+
+const maxFiles = 12; // one screen of `ls`, without scrolling
+
+/** No folder has more than 12 files of any type beside each other. Fixtures are exempt: they are data. */
+export function foldersAreSmall(paths: readonly string[]): Finding[] {
+  const counts = new Map<string, number>();
+  for (const path of paths) {
+    const folder = path.slice(0, path.lastIndexOf('/'));
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([folder, count]) => count > maxFiles && !/(^|\/)fixtures(\/|$)/.test(folder))
+    .map(([folder, count]) => `${folder} has ${count} files, more than ${maxFiles}`);
+}
+
+/** One product file imports ONNX Runtime. */
+export const oneFileImportsOnnx: StructureRule = (sources) => {
+  const isOnnx = ({ specifier }: SourceImport): boolean => /^onnxruntime-node(\/|$)/.test(specifier);
+  return sources
+    .filter((source) => isTypeScript(source) && isProduct(source))
+    .filter((source) => source.path !== 'worker/models/inference-session.ts')
+    .flatMap((source) =>
+      source.imports.filter(isOnnx).map(({ line }) => found(source, line, 'imports onnxruntime-node')),
+    );
+};
