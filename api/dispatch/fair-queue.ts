@@ -15,8 +15,11 @@ interface Waiting {
   isOver: boolean;
 }
 
-/** The queue of one owner refuses new items when its oldest item has waited for this share of the new one's timeout. */
-const maxOldestShare = 0.5;
+/**
+ * An owner's item is refused when the owner's oldest item has waited for this share of the new one's timeout. A hung worker
+ * delays items by 6 s of 10, which must not refuse any.
+ */
+const maxOldestShare = 0.8;
 
 /**
  * Runs a limited number of items at once. Owners (organisations, networks) take turns in round robin, so an owner that

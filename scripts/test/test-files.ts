@@ -15,11 +15,11 @@ export interface TestGroup {
 const foldersOf = {
   units: [],
   service: ['integration', 'http', 'scripts', 'security'],
-  faults: ['faults', 'cluster', 'deploys', 'overload'],
+  faults: ['faults', 'chaos', 'cluster', 'deploys', 'overload'],
 } as const;
 
 /** Tests that measure the machine: they run after all others, without anything beside them. */
-const runAlone = /^dist\/test\/(overload\/flood|faults\/chaos)\.full\.test\.js$/;
+const runAlone = /^dist\/test\/(overload\/flood|chaos\/chaos)\.full\.test\.js$/;
 
 /** All compiled test files, as paths from the project's root, sorted. */
 export async function testFiles(): Promise<readonly string[]> {

@@ -19,7 +19,7 @@ describe('the runner of npm test', () => {
       'new/b',
       'http/c',
       'faults/d',
-      'faults/chaos.full',
+      'chaos/chaos.full',
       'overload/flood.full',
     );
     expect(testGroups(files)).to.deep.equal([
@@ -28,7 +28,7 @@ describe('the runner of npm test', () => {
         { name: 'service', files: compiled('http/c') },
         { name: 'faults', files: compiled('faults/d') },
       ],
-      [{ name: 'alone', files: compiled('faults/chaos.full', 'overload/flood.full') }],
+      [{ name: 'alone', files: compiled('chaos/chaos.full', 'overload/flood.full') }],
     ]);
   });
 
@@ -39,11 +39,11 @@ describe('the runner of npm test', () => {
   });
 
   it('finds a test file by its source, by its compiled file and by a part of its path', () => {
-    const files = compiled('api/a', 'api/http/ab', 'faults/chaos.full');
+    const files = compiled('api/a', 'api/http/ab', 'chaos/chaos.full');
     for (const pattern of ['test/api/a.test.ts', './test/api/a.test.ts', 'dist/test/api/a.test.js'])
       expect(matchingTests(files, [pattern])).to.deep.equal(compiled('api/a'));
     expect(matchingTests(files, ['http/', 'chaos'])).to.deep.equal(
-      compiled('api/http/ab', 'faults/chaos.full'),
+      compiled('api/http/ab', 'chaos/chaos.full'),
     );
     expect(matchingTests(files, ['no such test'])).to.deep.equal([]);
   });

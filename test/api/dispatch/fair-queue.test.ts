@@ -111,15 +111,15 @@ describe('FairQueue', () => {
     expect(await queue.run('org', 1_000, async () => 'next')).to.equal('next');
   });
 
-  it('refuses an owner whose oldest item has waited for half of the new timeout, and no other owner', async () => {
+  it('refuses an owner whose oldest item has waited for 0.8 of the new timeout, and no other owner', async () => {
     let nowMs = 0;
     const queue = new FairQueue({ size: () => 1, maxWaiting: 100, nowMs: () => nowMs });
     const first = held();
     const work = async () => undefined;
     const running = [queue.run('a', 10_000, () => first.done), queue.run('a', 10_000, work)];
-    nowMs = 5_000;
+    nowMs = 8_000;
     running.push(queue.run('a', 10_000, work));
-    nowMs = 5_001;
+    nowMs = 8_001;
     expect(await failureOf(queue.run('a', 10_000, work))).to.be.instanceOf(ApiError);
     running.push(queue.run('a', 20_000, work), queue.run('b', 10_000, work));
     first.end();

@@ -47,7 +47,7 @@ describe('metrics', () => {
     expect(await read(gatewayUrl, 'leadscore_call_seconds_count{path="/v1/score"}')).to.equal(3);
     for (const lane of ['singles', 'batches'])
       expect(await read(gatewayUrl, `leadscore_chunks_waiting{lane="${lane}"}`)).to.equal(0);
-    expect(await read(gatewayUrl, 'leadscore_calls_to_take_back')).to.equal(0);
+    expect(await read(gatewayUrl, 'leadscore_calls_to_void')).to.equal(0);
     for (const probe of ['/readyz', '/healthz']) expect((await own.call(probe)).status).to.equal(200);
     const { text } = await httpCall(gatewayUrl, { method: 'GET' });
     expect(text, 'the probes of balancers').to.not.match(/path="\/(readyz|healthz)"/);
