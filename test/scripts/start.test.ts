@@ -99,7 +99,7 @@ describe('npm start', () => {
     const first = await started('start:gateway');
     expect((await first.ended).output).to.not.include(line);
     const later = new Date(Date.now() + 60_000);
-    await utimes(join(copy.directory, 'api', 'soak.ts'), later, later);
+    await utimes(join(copy.directory, 'api', 'main.ts'), later, later);
     const again = await started('start:gateway');
     expect((await again.ended).output)
       .to.include(line)

@@ -6,7 +6,7 @@ import { childEnvironment, readConfig } from '../../../shared/config/config.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 
 /**
- * Runs a command in this process, like `soak.ts`, which is many times faster than a child process.
+ * Runs a command in this process, like `main.ts`, which is many times faster than a child process.
  * @param settings the complete environment of the command
  * @param typed terminal input up to its end; without it standard input is not a terminal
  * @param shown the outputs that are terminals, if `typed` is given
