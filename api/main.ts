@@ -92,9 +92,7 @@ async function connect(gateway: Gateway): Promise<Connections> {
   const { config, logger, lifecycle } = gateway;
   const { redisUrl, mongoUrl } = config;
   if (redisUrl === undefined || mongoUrl === undefined) {
-    throw new Error(
-      'REDIS_URL and MONGODB_URL are not set. Set both, or use `npm start`, which runs private servers.',
-    );
+    throw new Error('REDIS_URL and MONGODB_URL must be set. `npm start` runs private servers without them.');
   }
   const connectTo = (name: string, kind: 'commands' | 'blocking', pipelined = false) => {
     const redis = connectRedis({

@@ -16,9 +16,7 @@ import { startScheduler, upkeepTimings } from './upkeep/scheduler.js';
 
 async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   if (config.redisUrl === undefined || config.mongoUrl === undefined) {
-    throw new Error(
-      'REDIS_URL and MONGODB_URL must be set; `npm start` runs private servers when they are not',
-    );
+    throw new Error('REDIS_URL and MONGODB_URL must be set. `npm start` runs private servers without them.');
   }
   const lifecycle = new Lifecycle(logger);
   lifecycle.listenForSignals();
