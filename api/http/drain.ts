@@ -2,23 +2,23 @@ import type { Server } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { withTimeout } from '../../shared/async/timeouts.js';
 
-/** How long callers are given to move to another gateway. */
+/** Time for clients to move to another gateway. */
 const graceMs = 2_000;
-/** Balancers ask whether it is ready once a second, some of them over a connection of its own each time. */
+/** Without a connection for this long, no balancer uses this server. They probe about once a second. */
 const maxQuietMs = 10_000;
-/** So that the process ends in good order, and not by force 30 s after its signal. */
+/** Most supervisors kill a process 30 s after SIGTERM. */
 const maxWaitMs = 25_000;
-/** For a reply to be written and read. */
+/** Time to write and read a reply. */
 const replyMs = 1_000;
 
-/** A server that can be stopped without failing a call. */
+/** Stops an HTTP server without failing a call. */
 export class Drain {
   readonly name = 'http';
   private draining = false;
-  /** When somebody connected last, in the terms of `performance.now()`. */
+  /** Time of the last connection, monotonic ms. */
   private connectedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param maxCallMs within which every call is answered whose body has arrived */
+  /** @param maxCallMs longest time from the last byte of a body to its answer */
   constructor(
     private readonly server: Server,
     private readonly maxCallMs: number,
@@ -28,15 +28,19 @@ export class Drain {
     });
   }
 
-  /** Whether it is about to stop: it is not ready then, and every reply ends its connection. */
+  /** Whether the server is stopping. It is then not ready, and every reply ends its connection. */
   get isDraining(): boolean {
     return this.draining;
   }
 
   /**
-   * Stops in three steps: says that it is not ready and asks each caller, with its next reply, to close the connection;
-   * then takes no more connections; then waits for the calls that it has, and gives up callers who still send their body or
-   * do not read their reply. A server that nobody is connected to, nor was of late, stops at once.
+   * Stops in three steps:
+   *
+   * 1. For two seconds the server is not ready, and closes each connection with its next reply. Without
+   *    recent connections this step is skipped.
+   * 2. It accepts no more connections.
+   * 3. It waits for the calls in flight. Clients that are still sending a body or do not read their reply are
+   *    cut off.
    */
   async stop(): Promise<void> {
     this.draining = true;

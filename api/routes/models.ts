@@ -7,7 +7,7 @@ import type { ExplainMethods } from '../scoring/explain-methods.js';
 import type { ModelVerdicts } from '../scoring/model-verdicts.js';
 import { pathParameter, type ReadingDeps, readingRoute } from './reading.js';
 
-/** `GET /v1/models`: the organisation's models. */
+/** `GET /v1/models`: lists the organisation's models. */
 export function modelsRoute(deps: ReadingDeps, verdicts: ModelVerdicts): Middleware {
   return readingRoute(deps, async (_context, { models }) => ({
     models: await Promise.all(
@@ -18,7 +18,7 @@ export function modelsRoute(deps: ReadingDeps, verdicts: ModelVerdicts): Middlew
   }));
 }
 
-/** `GET /v1/models/{model_id}`: one model with its fields, and its verdict with the gates. */
+/** `GET /v1/models/{model_id}`: describes one model, with its fields, and its verdict with the gates. */
 export function modelRoute(
   deps: ReadingDeps,
   verdicts: ModelVerdicts,
