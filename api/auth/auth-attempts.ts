@@ -16,11 +16,11 @@ const maxWaitMs = 3_000;
 /**
  * Limits how many unknown keys a network may try at this gateway:
  *
- * 1. A key that was unknown less than five seconds ago is rejected without a look-up. It does not count, because a
- *    misconfigured service repeats one key.
+ * 1. A key that was unknown less than five seconds ago is rejected without a look-up. It does not count,
+ *    because a misconfigured service repeats one key.
  * 2. Every other unknown key takes a token from the bucket of its network.
- * 3. While the bucket is empty, keys of this network are looked up a few at a time, in round robin with other networks.
- *    A known key passes, also behind a NAT with a bad caller. An unknown key gets 429.
+ * 3. While the bucket is empty, keys of this network are looked up a few at a time, in round robin with other
+ *    networks. A known key passes, also behind a NAT with a bad caller. An unknown key gets 429.
  */
 export class AuthAttempts {
   private readonly unknown = new LRUCache<string, true>({ max: maxEntries, ttl: unknownTtlMs });

@@ -17,7 +17,7 @@ export interface AuthenticatorOptions {
   readonly brand: string;
   readonly pepper: string;
   readonly unknownKeys: AuthAttempts;
-  /** The longest look-up, in ms; three seconds when left out. */
+  /** Timeout of a look-up, at most and by default 3,000 ms. */
   readonly timeoutMs?: number;
 }
 
@@ -26,16 +26,16 @@ interface HashedSecret {
   readonly hash: string;
 }
 
-/** Thrown, because LRUCache would keep the stale entry of a key for which a read gives undefined. */
+/** Thrown instead of returning undefined, because LRUCache would then keep a stale entry. */
 class UnknownKey extends Error {}
 
 /**
- * Finds the key that a caller holds: its form and checksum first, without a look-up, then its hash, remembered for at
- * most five seconds and forgotten at once when the key is revoked.
+ * Finds the key for a secret. Form and checksum are checked without a look-up. Found keys are cached for five
+ * seconds, or until a revocation is announced.
  */
 export class Authenticator {
   private readonly cache: LRUCache<string, ApiKey>;
-  /** The last key of each connection, for as long as it is open: most send the same one in every call. */
+  /** The last secret of each open connection. Most connections send the same one in every call. */
   private readonly lastOf = new WeakMap<Addressed['socket'], HashedSecret>();
 
   constructor(private readonly options: AuthenticatorOptions) {
@@ -43,7 +43,7 @@ export class Authenticator {
     this.cache = new LRUCache({
       max: maxKeys,
       ttl: ttlMs,
-      // A key that is forgotten while it is read is not cached. Without this, the calls that wait for it would fail.
+      // Without this, `forget` and `invalidateAll` would fail the calls that wait for a look-up.
       ignoreFetchAbort: true,
       fetchMethod: async (hash) => {
         const key = await withMongoTimeout(timeoutMs, () => options.keys.findByHash(hash));
@@ -55,8 +55,8 @@ export class Authenticator {
 
   /**
    * The key in the Authorization header.
-   * @throws ApiError invalidApiKey when it is missing, malformed, revoked or unknown; rateLimited when too many unknown
-   * ones came from the same address
+   * @throws ApiError invalidApiKey for a missing, malformed, revoked or unknown key; rateLimited after too
+   * many unknown keys from the same address
    */
   async authenticate(request: Addressed): Promise<ApiKey> {
     const { authorization, 'x-api-key': elsewhere } = request.headers;
@@ -71,8 +71,7 @@ export class Authenticator {
 
   /**
    * The key with this secret.
-   * @param request that it came with
-   * @throws ApiError invalidApiKey, rateLimited
+   * @throws ApiError invalidApiKey, rateLimited, as `authenticate`
    */
   async find(secret: string, request: Addressed): Promise<ApiKey> {
     const hash = this.hashOf(secret, request);
@@ -88,7 +87,7 @@ export class Authenticator {
     throw invalid('The API key has been revoked.');
   }
 
-  /** Forgets a key, by its hash. */
+  /** Drops a key from the cache. */
   forget(hash: string): void {
     this.cache.delete(hash);
   }
@@ -103,7 +102,7 @@ export class Authenticator {
   }
 
   /**
-   * The hash of a secret, worked out once for a connection that sends the same one in every call.
+   * The hash of a secret. Computed once for a connection that repeats its secret.
    * @throws ApiError invalidApiKey when the secret is malformed
    */
   private hashOf(secret: string, { socket }: Addressed): string {
@@ -114,7 +113,8 @@ export class Authenticator {
       throw invalid(
         secret.startsWith(`${brand}_sk_`)
           ? 'The API key is malformed: check that it was copied whole.'
-          : `The API key is malformed: it does not begin with ${brand}_sk_. Send the key alone, with nothing before it.`,
+          : `The API key is malformed: it does not begin with ${brand}_sk_. Send the key alone, ` +
+              'with nothing before it.',
       );
     }
     const hash = hashSecret(secret, pepper);

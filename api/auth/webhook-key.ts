@@ -6,8 +6,8 @@ import type { Addressed } from './client-ip.js';
 const basic = /^basic +([A-Za-z0-9+/=_-]+) *$/i;
 
 /**
- * The key of a webhook: `Authorization: Bearer`, which wins whenever it is sent, else `X-API-Key`, else the user name of
- * HTTP Basic, which is all that Pipedrive can send.
+ * Finds the key of a webhook in the first of these: `Authorization: Bearer`, `X-API-Key`, the user name of
+ * HTTP Basic. Pipedrive can send only the last.
  * @throws ApiError invalidApiKey, rateLimited
  */
 export async function authenticateWebhook(request: Addressed, keys: Authenticator): Promise<ApiKey> {
@@ -28,10 +28,10 @@ export async function authenticateWebhook(request: Addressed, keys: Authenticato
   return await keys.find(user, request);
 }
 
-/** Whether a text may be meant as an API key, of whatever brand. */
+/** Whether a text looks like an API key of any brand. */
 const isLikeKey = (text: string): boolean => text.includes('_sk_');
 
-/** What is wrong where a webhook came without a key, with all the ways in which it may send one. */
+/** The error for a webhook without a key. Lists all ways to send one. */
 function noKey(authorization: string): ApiError {
   const ways =
     '"Authorization: Bearer <API_KEY>", "X-API-Key: <API_KEY>", or HTTP Basic with the key as the user name';

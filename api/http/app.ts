@@ -39,13 +39,13 @@ export interface AppOptions extends DocumentationOptions {
   readonly legacyAliases: 'serve' | 'gone';
   readonly logger: Logger;
   readonly metrics: CallMetrics;
-  /** Whether the gateway can do its work; a reason when it cannot. */
+  /** Gives the reason why the gateway cannot serve calls, or undefined. */
   readonly readiness: () => Promise<string | undefined>;
-  /** Whether the gateway is about to stop: replies then end their connections. */
+  /** Whether the gateway is stopping. Replies then end their connections. */
   readonly isDraining: () => boolean;
 }
 
-/** The HTTP application: what is served where, read from top to bottom. */
+/** The HTTP application: all routes, then the middleware in the order in which a call passes it. */
 export function createApp(options: AppOptions): Koa {
   const app = new Koa();
   const router = new Router();
@@ -94,20 +94,21 @@ export function createApp(options: AppOptions): Koa {
     await next();
     if (options.isDraining()) context.set('Connection', 'close');
   });
-  // The way of a reply is as long as that of a body.
+  // Clients get as long to read a reply as they get to send a body.
   app.use(boundUnreadReply(options.score.receiving.limits.bodyTimeoutMs));
   app.use(boundUnreadBody(options.score.receiving.limits.bodyTimeoutMs));
   app.use(errorReply(options));
   app.use(checkRequestHead());
   app.use(router.routes());
   app.use(refuseUnknown(router, options.legacyAliases));
-  app.on('error', (error: Error) =>
-    options.logger.debug({ error: error.message }, 'a reply could not be sent'),
-  );
+  app.on('error', (error: Error) => options.logger.debug({ error: error.message }, 'could not send reply'));
   return app;
 }
 
-/** 405 where the path exists with another method, else 404. That of an alias says that it is deprecated, as all of them. */
+/**
+ * Refuses a path with 405 if it exists with another method, else with 404. An alias is marked as deprecated
+ * here too.
+ */
 function refuseUnknown(router: Router, aliases: 'serve' | 'gone'): Koa.Middleware {
   return (context) => {
     const layers = router.match(context.path, context.method).path;

@@ -13,7 +13,7 @@ export interface DrainOptions extends DrainTimings {
   readonly maxCallMs: number;
 }
 
-/** A server that can be stopped without failing a call. */
+/** Stops an HTTP server without failing a call. */
 export class Drain {
   readonly name = 'http';
   private draining = false;

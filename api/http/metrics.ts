@@ -4,10 +4,10 @@ import { lanes } from '../../shared/messages/score-job.js';
 import type { Dispatcher } from '../dispatch/dispatcher.js';
 import type { CallVoider } from '../metering/void-calls.js';
 
-/** What balancers ask all the time is no call. */
+/** Balancers probe these paths all the time, so they do not count as calls. */
 const probes: ReadonlySet<unknown> = new Set(['/healthz', '/readyz']);
 
-/** What the gateway counts of its calls, for Prometheus. No key, body, or field value is ever a label. */
+/** Prometheus metrics of calls. Labels never contain keys, bodies or field values. */
 export class CallMetrics {
   private readonly calls: Counter<'path' | 'status' | 'code'>;
   private readonly durations: Histogram<'path'>;
@@ -15,7 +15,7 @@ export class CallMetrics {
   constructor(registry: Registry) {
     this.calls = new Counter({
       name: 'leadscore_calls_total',
-      help: 'Calls answered, by path, status, and code of the error ("ok" where there is none).',
+      help: 'Calls answered, by path, status and error code ("ok" for success).',
       labelNames: ['path', 'status', 'code'],
       registers: [registry],
     });
@@ -28,7 +28,7 @@ export class CallMetrics {
     });
   }
 
-  /** Counts and times every call but probes. Paths that match no route are counted as one. */
+  /** Counts and times all calls except probes. Paths without a route share the label "other". */
   middleware(): Middleware {
     return async (context, next) => {
       const startMs = performance.now();
@@ -43,7 +43,7 @@ export class CallMetrics {
   }
 }
 
-/** What a gateway holds up at the moment of a scrape, for Prometheus. */
+/** Prometheus gauges of a gateway, read at each scrape. */
 export function observeGateway(
   registry: Registry,
   { dispatcher, callVoider }: { readonly dispatcher: Dispatcher; readonly callVoider: CallVoider },

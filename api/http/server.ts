@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 import { listen } from '../../shared/process/admin-server.js';
 import { answerTransportErrors } from './transport-errors.js';
 
-/** Ms for the headers of a request to arrive; the body timeout when that is shorter. */
+/** Ms for the headers of a request to arrive, unless the body timeout is shorter. */
 const maxHeadersMs = 10_000;
 
 export interface ServerOptions {
@@ -23,7 +23,7 @@ export async function startServer(
     {
       keepAliveTimeout: 65_000,
       headersTimeout: Math.min(maxHeadersMs, bodyTimeoutMs),
-      // The body has a timeout of its own, see read-body.ts.
+      // read-body.ts has a timeout for bodies.
       requestTimeout: 0,
       connectionsCheckingInterval: Math.min(1_000, bodyTimeoutMs),
       // `checkRequestHead` refuses a request without Host, with the error envelope.
@@ -31,7 +31,7 @@ export async function startServer(
     },
     listener,
   );
-  // Node drops every header after the thousandth without an error. Their bytes have a limit already.
+  // Node would drop headers after the thousandth without an error. Their size is limited already.
   server.maxHeadersCount = 0;
   answerTransportErrors(server, docsUrl);
   await listen(server, host, port);
@@ -40,10 +40,10 @@ export async function startServer(
   return { server, url: ownUrlOf(host, boundPort) };
 }
 
-/** A server listens on these, but no client can connect to them. */
+/** A server can listen on these hosts, but clients cannot connect to them. */
 const wildcardHosts: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
-/** The URL of the gateway itself, used where BASE_URL is not set. An IPv6 address stands in brackets. */
+/** The URL of the gateway itself, for when BASE_URL is not set. */
 export function ownUrlOf(host: string, port: number): string {
   if (wildcardHosts.has(host)) return `http://localhost:${port}`;
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;

@@ -20,10 +20,12 @@ interface ParserError extends NodeJS.ErrnoException {
 const lingerMs = 2_000;
 
 /**
- * Answers what never becomes a request with 400 in the error envelope, and closes the connection: input that the HTTP
- * parser refuses, and `CONNECT`, which Node leaves without an answer. The refusal follows the answers to earlier calls on
- * the connection, so that no client takes it for one of those. A connection that never sent anything is closed without
- * an answer. An `Expect` other than `100-continue` is ignored; Node would answer 417 without a body.
+ * Answers input that never becomes a request with 400 in the error envelope, and closes the connection:
+ *
+ * - Input that the HTTP parser refuses, and `CONNECT`, which Node leaves without an answer. The refusal
+ *   follows the answers to earlier calls on the connection, so that no client takes it for one of those.
+ * - A connection that never sent anything is closed without an answer.
+ * - An `Expect` other than `100-continue` is ignored. Node would answer 417 without a body.
  */
 export function answerTransportErrors(server: Server, docsUrl: () => string): void {
   const newest = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();

@@ -1,35 +1,41 @@
 import { ApiError } from '../../shared/contract/errors.js';
 
-/** What of one body has arrived. */
+/** The account of one body that is arriving. */
 export interface BodyAccount {
-  /** @throws ApiError rateLimited when the organisation has too much under way; internalError when the gateway has */
+  /**
+   * @throws ApiError rateLimited if too many bytes of the organisation are arriving; internalError if of the
+   * gateway
+   */
   add(bytes: number): void;
-  /** The body has arrived, or will not. */
+  /** Releases the bytes of this body, which has arrived or was given up. */
   end(): void;
 }
 
-/** Bodies of the largest size that may be under way at once. */
-const maxBodies = { ofOne: 8, ofAll: 32 } as const;
+/**
+ * Limits on bytes that are arriving, in bodies of the maximum size: for one organisation, and for the
+ * gateway.
+ */
+const maxBodies = { perOrganisation: 8, inTotal: 32 } as const;
 
 /**
- * Bounds the memory of bodies that have begun to arrive: a key may begin as many as its rate allows, and each may take half a
- * minute.
+ * Bounds the memory of bodies that are arriving. The rate limit alone does not bound it, because each body
+ * may take half a minute.
  */
 export class BodyMemory {
   private readonly bytesOf = new Map<string, number>();
-  private bytesOfAll = 0;
+  private totalBytes = 0;
 
   constructor(private readonly limits: { readonly maxBodyBytes: number }) {}
 
-  /** Begins to count a body of an organisation. */
+  /** Opens the account of a body. */
   begin(organisationId: string): BodyAccount {
     let arrived = 0;
     const change = (bytes: number): void => {
       arrived += bytes;
-      this.bytesOfAll += bytes;
-      const ofOne = (this.bytesOf.get(organisationId) ?? 0) + bytes;
-      if (ofOne === 0) this.bytesOf.delete(organisationId);
-      else this.bytesOf.set(organisationId, ofOne);
+      this.totalBytes += bytes;
+      const bytesOfOne = (this.bytesOf.get(organisationId) ?? 0) + bytes;
+      if (bytesOfOne === 0) this.bytesOf.delete(organisationId);
+      else this.bytesOf.set(organisationId, bytesOfOne);
     };
     return {
       add: (bytes) => {
@@ -42,15 +48,16 @@ export class BodyMemory {
 
   private check(organisationId: string): void {
     const { maxBodyBytes } = this.limits;
-    if ((this.bytesOf.get(organisationId) ?? 0) > maxBodies.ofOne * maxBodyBytes) {
+    if ((this.bytesOf.get(organisationId) ?? 0) > maxBodies.perOrganisation * maxBodyBytes) {
       throw new ApiError(
         'rateLimited',
-        `More than ${maxBodies.ofOne * maxBodyBytes} bytes of your calls are arriving at once: send fewer at the same time.`,
+        `More than ${maxBodies.perOrganisation * maxBodyBytes} bytes of your calls are arriving at once: ` +
+          'send fewer calls at the same time.',
         { retryAfterSeconds: 1 },
       );
     }
-    if (this.bytesOfAll > maxBodies.ofAll * maxBodyBytes) {
-      const message = 'The gateway is receiving too much at once: retry shortly.';
+    if (this.totalBytes > maxBodies.inTotal * maxBodyBytes) {
+      const message = 'The gateway is receiving too many bytes at once: retry shortly.';
       throw new ApiError('internalError', message, { retryAfterSeconds: 1 });
     }
   }

@@ -6,7 +6,7 @@ import { integersReply, luaCommand } from '../../shared/redis/lua-command.js';
 
 const windowUs = 1_000_000;
 const maxWaitMs = 2_000;
-const numbersOfDecision = 5;
+const numbersPerCall = 5;
 
 /** One call that asks for a slot. */
 export interface RateRequest {
@@ -15,7 +15,7 @@ export interface RateRequest {
   readonly window: 'scoring' | 'reading';
   /** Calls that the key may make in any second. */
   readonly rate: number;
-  /** Unique: the same id again is the same slot. */
+  /** Unique. The same id again takes the same slot. */
   readonly slotId: string;
 }
 
@@ -23,13 +23,13 @@ export interface RateDecision {
   readonly accepted: boolean;
   /** Slots that are free after this call. */
   readonly remaining: number;
-  /** When refused, after how many ms a call would pass; else 0. */
+  /** Ms after which a call would be accepted, when this one was refused; else 0. */
   readonly retryAfterMs: number;
-  /** After how many ms the whole rate is free again. */
+  /** Ms after which all slots are free. */
   readonly resetMs: number;
   /** The Redis time in microseconds at which the call was accepted; 0 when it was refused. */
   readonly acceptedAtRedisUs: number;
-  /** What Redis's clock says, to compute the call's deadline in Redis time. */
+  /** Redis's clock, ms. The call's deadline in Redis time is computed from it. */
   readonly redisNowMs: number;
 }
 
@@ -38,8 +38,8 @@ export class RateLimit {
   private readonly calls: Batcher<RateRequest, RateDecision>;
 
   /**
-   * @param timeoutMs the longest wait for an answer, from when a slot was asked for; the connection's own limit begins
-   * with each command that is sent
+   * @param timeoutMs longest wait from `take` to the answer. The connection's own timeout starts later, when
+   * the command is sent
    */
   constructor(
     redis: Redis,
@@ -60,10 +60,10 @@ export class RateLimit {
   }
 
   /**
-   * Takes a slot, if one is free. A refused call uses none; the same call id twice is one slot. A key's calls of one turn
-   * of the event loop are sent together, and decided in their order.
-   * @param leftMs the longest wait, where that is less than the limit's own
-   * @throws what Redis or the connection fails with; TimedOut where neither says anything
+   * Takes a slot if one is free. A refused call takes none. A key's calls of one turn of the event loop share
+   * one command, which decides them in order.
+   * @param leftMs longest wait, if shorter than the timeout of this limit
+   * @throws the error of Redis or the connection; TimedOut
    */
   take(call: RateRequest, leftMs = this.timeoutMs): Promise<RateDecision> {
     return withTimeout(
@@ -77,14 +77,16 @@ export class RateLimit {
 const windowKey = ({ organisationId, keyId, window }: RateRequest): string =>
   rateWindowKey(organisationId, keyId, window);
 
-/** Reads Redis's time in ms, then five numbers of each call, in turn. */
+/** Parses the reply of the script: Redis's time in ms, then five numbers per call. */
 function decisions(raw: unknown): RateDecision[] {
   const [redisNowMs = 0, ...numbers] = integersReply(raw);
-  const ofAll: RateDecision[] = [];
-  for (let start = 0; start < numbers.length; start += numbersOfDecision) {
-    const ofOne = numbers.slice(start, start + numbersOfDecision);
-    const [accepted, remaining = 0, retryAfterUs = 0, resetUs = 0, acceptedAtRedisUs = 0] = ofOne;
-    ofAll.push({
+  const perCall: RateDecision[] = [];
+  for (let start = 0; start < numbers.length; start += numbersPerCall) {
+    const [accepted, remaining = 0, retryAfterUs = 0, resetUs = 0, acceptedAtRedisUs = 0] = numbers.slice(
+      start,
+      start + numbersPerCall,
+    );
+    perCall.push({
       accepted: accepted === 1,
       remaining,
       retryAfterMs: Math.ceil(retryAfterUs / 1_000),
@@ -93,5 +95,5 @@ function decisions(raw: unknown): RateDecision[] {
       redisNowMs,
     });
   }
-  return ofAll;
+  return perCall;
 }

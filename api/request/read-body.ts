@@ -7,18 +7,18 @@ import { ApiError } from '../../shared/contract/errors.js';
 import type { BodyAccount } from './body-memory.js';
 
 /*
- * The body of a request, read here and not by koa-bodyparser: that one turns a corrupt gzip body into a 500, never ends
- * when a compressed upload is broken off, and parses forms where JSON is required.
+ * Reads the body of a request. koa-bodyparser is not used. It answers a corrupt gzip body with 500, hangs
+ * when a compressed upload breaks off, and parses forms where JSON is required.
  */
 
 export interface BodyLimits {
-  /** Bytes, as sent and inflated. */
+  /** Applies to the body as sent and as inflated. */
   readonly maxBodyBytes: number;
-  /** For the last byte to arrive, in ms. */
+  /** Time until the last byte has arrived, ms. */
   readonly bodyTimeoutMs: number;
 }
 
-/** The caller hung up before the body was complete: there is nobody to answer. */
+/** The caller hung up before the body was complete. No answer is possible. */
 export class CallerGone extends Error {
   override name = 'CallerGone';
 }
@@ -26,10 +26,10 @@ export class CallerGone extends Error {
 const inflate = promisify(gunzip);
 
 /**
- * Reads a whole body, inflated.
- * @param account is told what arrives, and refuses what is too much
- * @throws ApiError refusedRequest when it is too large or too slow, unreadableRequest when its encoding is unknown or it
- * does not inflate; CallerGone
+ * Reads and inflates a body.
+ * @param account counts the bytes that arrive, and may refuse them
+ * @throws ApiError refusedRequest for a body that is too large or too slow; unreadableRequest for an unknown
+ * encoding or corrupt gzip; the account's errors; CallerGone
  */
 export async function readBody(
   request: IncomingMessage,
@@ -47,8 +47,8 @@ export async function readBody(
 }
 
 /**
- * The text of a body, without a byte order mark.
- * @throws ApiError unreadableRequest when it is not UTF-8
+ * Decodes a body, without its byte order mark.
+ * @throws ApiError unreadableRequest if the body is not UTF-8
  */
 export function bodyText(body: Buffer): string {
   if (!isUtf8(body)) throw unreadable('The body must be UTF-8.');
@@ -58,7 +58,7 @@ export function bodyText(body: Buffer): string {
 
 function collect(request: IncomingMessage, limits: BodyLimits, account: BodyAccount): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // Hung up while the key was looked up: neither 'end' nor 'close' will come any more.
+    // The caller hung up during the key look-up. Neither 'end' nor 'close' will follow.
     if (request.destroyed) {
       reject(new CallerGone('the caller hung up'));
       return;
@@ -97,7 +97,7 @@ async function inflated(sent: Buffer, limits: BodyLimits): Promise<Buffer> {
     return await inflate(sent, { maxOutputLength: limits.maxBodyBytes });
   } catch (error) {
     if (error instanceof RangeError) throw tooLarge(limits);
-    throw unreadable('The body is not what its Content-Encoding says: it does not inflate as gzip.');
+    throw unreadable('The Content-Encoding is gzip, but the body does not inflate as gzip.');
   }
 }
 
@@ -115,8 +115,8 @@ const tooSlow = ({ bodyTimeoutMs }: BodyLimits): ApiError =>
   });
 
 /**
- * Makes sure that a body is sent as JSON.
- * @throws ApiError unreadableRequest for any other content type or charset, and where there is no body
+ * Checks that a body is declared as JSON.
+ * @throws ApiError unreadableRequest for another content type or charset, or without a body
  */
 export function requireJson(context: Context): void {
   const type = context.is('application/json');

@@ -8,7 +8,7 @@ import type { BodyMemory } from './body-memory.js';
 import type { RateDecision, RateLimit } from './rate-limit.js';
 import { type BodyLimits, readBody } from './read-body.js';
 
-/** The rooms that every authenticated call passes before its body is understood. */
+/** Dependencies of `receiveCall`. */
 export interface ReceivingDeps {
   readonly rateLimit: RateLimit;
   readonly clock: Clock;
@@ -17,7 +17,7 @@ export interface ReceivingDeps {
   readonly bodies: BodyMemory;
 }
 
-/** A call whose key and rate were checked and whose body has arrived. */
+/** A call that passed authentication and rate limit, and whose body has arrived. */
 export interface ReceivedCall {
   readonly callId: string;
   readonly apiKey: ApiKey;
@@ -31,9 +31,8 @@ export interface ReceivedCall {
 const maxIdempotencyKey = 255;
 
 /**
- * Checks the key and the rate, in this order, then reads the body. Sets the RateLimit headers.
- * @param options.authenticate finds the key that was sent; @param options.timeoutMs from the last byte of the body to
- * the answer
+ * Checks the key, then the rate, then reads the body. Sets the RateLimit headers.
+ * @param options.timeoutMs longest time from the last byte of the body to the answer
  * @throws ApiError invalidApiKey, rateLimited, unreadableRequest, refusedRequest
  */
 export async function receiveCall(
@@ -47,16 +46,16 @@ export async function receiveCall(
 ): Promise<ReceivedCall> {
   const arrivedMs = performance.now();
   const apiKey = await options.authenticate();
-  // Of its own: the call's id is made with its date, so that the order of ids is that of what was scored when.
+  // The slot needs an id before the body arrives. The call's own id is made after it, so that ids sort by
+  // scoring time.
   const slotId = deps.newCallId(deps.clock.now());
-  // To find the key may have taken a while.
-  const askedMs = performance.now();
-  const leftMs = Math.max(1, arrivedMs + options.timeoutMs - askedMs);
+  const requestedMs = performance.now();
+  const leftMs = Math.max(1, arrivedMs + options.timeoutMs - requestedMs);
   const slot = { apiKey, slotId, window: 'scoring', timeoutMs: leftMs } as const;
   const decision = await takeSlot(context, deps.rateLimit, slot);
   const decidedMs = performance.now();
   const body = await readBody(context.req, deps.limits, deps.bodies.begin(apiKey.organisation_id));
-  // The body's last byte may have come while key and rate were checked: what that took is part of the time.
+  // The last byte may have arrived during the checks of key and rate, so their duration counts.
   const endMs = performance.now() + options.timeoutMs - (decidedMs - arrivedMs);
   const { socket } = context.req;
   const atMs = deps.clock.now();
@@ -65,18 +64,18 @@ export async function receiveCall(
     apiKey,
     body,
     atMs,
-    // From when Redis was asked: an answer that was late in coming has taken its time of the call already.
-    deadline: { monotonicMs: endMs, redisMs: decision.redisNowMs + (endMs - askedMs) },
+    // Measured from the request to Redis: a slow answer must not extend the deadline.
+    deadline: { monotonicMs: endMs, redisMs: decision.redisNowMs + (endMs - requestedMs) },
     idempotency: idempotencyOf(context, options.route, body),
-    // Node ends its side of a connection as soon as the caller has closed theirs.
+    // Node ends its side of a connection when the caller closes theirs.
     hasHungUp: () => socket.destroyed || socket.writableEnded,
   };
 }
 
 /**
- * Takes a slot of the key's rate and says so in headers.
- * @param slot.timeoutMs the longest wait for it, where there is less time than the rate limit takes itself
- * @throws ApiError rateLimited; internalError when Redis does not answer
+ * Takes a slot of the key's rate, and sets the RateLimit headers.
+ * @param slot.timeoutMs longest wait, if shorter than the timeout of the rate limit
+ * @throws ApiError rateLimited; internalError if Redis fails or does not answer
  */
 export async function takeSlot(
   context: Context,
@@ -121,6 +120,6 @@ function idempotencyOf(context: Context, route: string, body: Buffer): Idempoten
   return { key, name: 'Idempotency-Key', bodyHash: bodyHashOf(route, body) };
 }
 
-/** What tells two calls under one Idempotency-Key apart: SHA-256 of where the call went and its body, hex. */
+/** SHA-256 of route and body, hex. Tells two different calls with the same Idempotency-Key apart. */
 export const bodyHashOf = (route: string, body: Buffer): string =>
   createHash('sha256').update(route).update('\0').update(body).digest('hex');

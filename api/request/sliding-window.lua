@@ -1,20 +1,20 @@
 #!lua
--- sliding-window.lua: accepts at most `rate` calls of a key in any sliding window, exactly, by Redis time. Takes some calls
--- in order, as if each had been sent by itself. A call that is refused uses no slot. The same call id again, within the
--- window, is the same slot.
+-- sliding-window.lua: accepts at most `rate` calls of a key in any sliding window, exactly, by Redis time.
+-- Decides several calls in order, as if each had been sent alone. A refused call takes no slot. The same call
+-- id within the window takes the same slot.
 --
 -- KEYS[1] accepted calls of the last window: call id, scored by Redis time in microseconds
 -- ARGV[1] rate: calls per window, at least 1   ARGV[2] window, microseconds   ARGV[3..] id of each call
 --
--- returns now_ms, then accepted, remaining, retry_after_us, reset_us, accepted_at_us of each call, in turn, in one array
+-- returns one array: now_ms, then accepted, remaining, retry_after_us, reset_us, accepted_at_us for each call
 --   now_ms          Redis time, for deadlines
 --   accepted        1 or 0
 --   remaining       slots that are free after this call
---   retry_after_us  0 when accepted; else after how long one call would pass
---   reset_us        after how long every slot would be free
+--   retry_after_us  0 when accepted; else time after which a call would be accepted
+--   reset_us        time after which all slots are free
 --   accepted_at_us  the Redis time at which this call was accepted; 0 when it was refused
 --
--- Two calls that are exactly one window apart are in the same window: a slot is free when its call is older than that.
+-- A slot is free when its call is older than the window: calls exactly one window apart share a window.
 
 local call = redis.call
 local calls = KEYS[1]
@@ -23,6 +23,8 @@ local now = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now / 1000)
 local rate, window = tonumber(ARGV[1]), tonumber(ARGV[2])
 
+-- After the clock was set back by more than a window, the stored times are useless. After less, time goes on
+-- from the newest call.
 local newest = tonumber(call('ZRANGE', calls, -1, -1, 'WITHSCORES')[2] or 0)
 if newest > now + window then
   call('DEL', calls)
@@ -51,8 +53,8 @@ for index = 3, #ARGV do
     added[#added + 1], added[#added + 2] = now, id
     count, newest, accepted_at, accepted_here[id] = count + 1, now, now, now
   elseif accepted_at == 0 then
-    -- The rate may have been lowered since: so many of the oldest must go that one slot is free. The same for all that
-    -- are refused, for nothing is accepted after the first of them.
+    -- If the rate was lowered, several of the oldest calls must expire before a slot is free. Nothing is
+    -- accepted after the first refusal, so `blocking` is the same for all refused calls.
     if not blocking then
       add()
       blocking = tonumber(call('ZRANGE', calls, count - rate, count - rate, 'WITHSCORES')[2])
@@ -62,7 +64,7 @@ for index = 3, #ARGV do
   reply[size + 1], reply[size + 2] = accepted_at > 0 and 1 or 0, math.max(rate - count, 0)
   reply[size + 3], reply[size + 4], reply[size + 5] = retry_after, newest + window + 1 - now, accepted_at
   size = size + 5
-  now = now + 1 -- each call comes later than the one before it, as when it is sent by itself
+  now = now + 1 -- calls that are sent alone have increasing times, too
 end
 
 add()

@@ -6,7 +6,7 @@ import { findModel } from '../scoring/admission.js';
 import type { ModelVerdicts } from '../scoring/model-verdicts.js';
 import { pathParameter, type ReadingDeps, readingRoute } from './reading.js';
 
-/** `GET /v1/models`: the organisation's models. */
+/** `GET /v1/models`: lists the organisation's models. */
 export function modelsRoute(deps: ReadingDeps, verdicts: ModelVerdicts): Middleware {
   return readingRoute(deps, async (_context, { models }) => ({
     models: await Promise.all(

@@ -12,7 +12,7 @@ import { type ReadingDeps, receivingRoute } from './reading.js';
 
 const maxOutcomes = outcomesRequestSchema.properties.outcomes.maxItems;
 
-/** What outcomes pass through. */
+/** Dependencies of `outcomesRoute`, besides those of every reading endpoint. */
 export interface OutcomesDeps {
   readonly store: OutcomeStore;
   readonly largeBodies: LargeBodies;
@@ -21,8 +21,8 @@ export interface OutcomesDeps {
 }
 
 /**
- * `POST /v1/outcomes`: what became of leads. Free of charge, in every state of the organisation; sending a call again
- * changes nothing. A test key's call is checked and answered, and nothing of it is kept.
+ * `POST /v1/outcomes`: records what became of leads. Free of charge, and idempotent. Works in every state of
+ * the organisation. Calls of test keys are validated and answered, but not stored.
  */
 export function outcomesRoute(
   deps: ReadingDeps,
@@ -42,7 +42,10 @@ export function outcomesRoute(
       };
       return await largeBodies.inTurn(call, async ({ yieldToEventLoop }) => {
         const text = bodyText(body);
-        boundValues(body, { max: maxValues.ofOutcomes, advice: 'send only what became of each lead' });
+        boundValues(body, {
+          max: maxValues.ofOutcomes,
+          advice: 'send only crm_id, converted and at of each lead',
+        });
         const parsed = parseJson(text);
         await yieldToEventLoop();
         return outcomesOf(check(parsed), deps.clock.now());
@@ -62,14 +65,14 @@ export function outcomesRoute(
   });
 }
 
-/** @throws ApiError naming the first entry that is wrong */
+/** @throws ApiError refusedRequest for the first invalid entry */
 function outcomesOf({ outcomes }: OutcomesRequest, nowMs: number): Outcome[] {
   if (outcomes.length === 0)
     throw new ApiError('refusedRequest', `There are no outcomes: send between 1 and ${maxOutcomes}.`);
   if (outcomes.length > maxOutcomes) {
     throw new ApiError(
       'refusedRequest',
-      `The call has ${outcomes.length} outcomes; at most ${maxOutcomes} are taken in one call.`,
+      `The call has ${outcomes.length} outcomes; at most ${maxOutcomes} are accepted in one call.`,
     );
   }
   return outcomes.map(({ crm_id, converted, at: text }, index) => {
@@ -77,7 +80,8 @@ function outcomesOf({ outcomes }: OutcomesRequest, nowMs: number): Outcome[] {
     if (at !== undefined && !isTooFarAhead({ converted, at }, nowMs)) return { crmId: crm_id, converted, at };
     const must =
       at === undefined
-        ? `must be an ISO 8601 date or date and time of the years ${firstYear} to ${lastYear}, such as 2026-11-21T14:05:00Z`
+        ? `must be an ISO 8601 date or date and time of the years ${firstYear} to ${lastYear}, ` +
+          'such as 2026-11-21T14:05:00Z'
         : `must not be more than ${maxDaysAhead} days ahead for a lead that has converted`;
     throw new ApiError('refusedRequest', `outcomes[${index}].at ${must}, but is "${text}".`);
   });

@@ -8,29 +8,30 @@ import type { RateLimit } from '../request/rate-limit.js';
 import { takeSlot } from '../request/receive-call.js';
 import type { Workspace, WorkspaceCache } from '../scoring/workspace-cache.js';
 
-/** What every reading endpoint passes through. */
+/** Dependencies of every reading endpoint. */
 export interface ReadingDeps {
   readonly keys: Authenticator;
   readonly workspaces: WorkspaceCache;
   readonly rateLimit: RateLimit;
   readonly clock: Clock;
   readonly newCallId: (nowMs: number) => string;
-  /** For the answer to a call, in ms; the time in which a body arrives not counted. */
+  /** Deadline of a call, ms. The time in which a body arrives does not count. */
   readonly timeoutMs: number;
 }
 
-/** A call that reads: whose it is. */
+/** The caller of a reading endpoint. */
 export interface Reader extends Workspace {
   readonly apiKey: ApiKey;
 }
 
-/** The body of an answer; undefined for one without. */
+/** The body of a 200, or undefined for a 204. */
 type ReadAnswer = Record<string, unknown> | undefined;
 
 /**
- * An endpoint that reads what belongs to the key's organisation. Its rate is ten times that of scoring, in a window of
- * its own; it works in every state of the organisation.
- * @throws (the middleware) ApiError invalidApiKey, rateLimited, internalError at the deadline, and what `answer` throws
+ * An endpoint that reads data of the key's organisation, in every state of the organisation. Its rate is ten
+ * times that of scoring, in a window of its own.
+ * @throws (the middleware) ApiError invalidApiKey, rateLimited, internalError at the deadline; errors of
+ * `answer`
  */
 export const readingRoute = (
   deps: ReadingDeps,
@@ -38,8 +39,8 @@ export const readingRoute = (
 ): Middleware => receivingRoute(deps, { receive: async () => undefined, answer });
 
 /**
- * As `readingRoute`, for calls with a body. The time in which it arrives is not the service's: it does not count.
- * @param steps `receive` reads the body, and bounds that by itself
+ * As `readingRoute`, for calls with a body.
+ * @param steps `receive` reads the body. The deadline does not include it, so it needs a timeout of its own
  */
 export function receivingRoute<Received>(
   deps: ReadingDeps,
@@ -85,15 +86,15 @@ async function answered<Result>(limitMs: number, work: Promise<Result>): Promise
   }
 }
 
-/** A parameter of the path, decoded. The router has made sure that it is there. */
+/** A decoded path parameter of the matched route. */
 export const pathParameter = (context: Context, name: string): string => {
   const parameters: Readonly<Record<string, string | undefined>> = context.params;
   return parameters[name] ?? '';
 };
 
 /**
- * A parameter of the query that comes once.
- * @throws ApiError unreadableRequest when it comes several times
+ * A query parameter.
+ * @throws ApiError unreadableRequest if it is repeated
  */
 export function queryParameter(context: Context, name: string): string | undefined {
   const value = context.query[name];

@@ -20,10 +20,9 @@ export interface ScoreRouteDeps {
   readonly webhookTimeoutMs: number;
 }
 
-/** Records of one batch call at most. */
 const maxRecords = scoreRequestSchema.properties.records.maxItems;
 
-/** `POST /v1/score`: up to 1000 records of one model. */
+/** `POST /v1/score`: scores up to 1000 records with one model. */
 export function scoreRoute(deps: ScoreRouteDeps, writeReply: WriteReply): Middleware {
   const check = compileCheck<ScoreRequest>(scoreRequestSchema);
   return async (context) => {
@@ -82,7 +81,7 @@ function checkRecordCount(count: number): void {
   );
 }
 
-/** The schema has made sure that a crm_id is a string; an empty one counts as not sent. */
+/** The schema accepts only strings as crm_id. An empty one counts as absent. */
 function recordOf(fields: Readonly<Record<string, unknown>>): CallRecord {
   const crmId = Object.hasOwn(fields, 'crm_id') ? fields.crm_id : undefined;
   return { fields, crmId: typeof crmId === 'string' && crmId !== '' ? crmId : null };

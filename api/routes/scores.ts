@@ -10,7 +10,7 @@ import { pathParameter, queryParameter, type ReadingDeps, readingRoute } from '.
 const { default: defaultLimit, minimum: minLimit, maximum: maxLimit } = historyLimitSchema;
 const predictionIdForm = /^[0-9a-z]{26}\.\d{4}$/;
 
-/** `GET /v1/scores/{crm_id}`: what a lead has been scored, newest first, a page at a time. */
+/** `GET /v1/scores/{crm_id}`: lists the scores of a lead, newest first, in pages. */
 export function scoreHistoryRoute(deps: ReadingDeps, predictions: PredictionStore): Middleware {
   return readingRoute(deps, async (context, { organisation }) => {
     const crmId = pathParameter(context, 'crm_id');
@@ -41,24 +41,28 @@ export function scoreHistoryRoute(deps: ReadingDeps, predictions: PredictionStor
   });
 }
 
-/** The rooms from which a lead is erased. */
+/** Stores from which a lead is erased. */
 export interface ErasureDeps extends ErasingStores {
   readonly erasures: ErasureStore;
   readonly latest: LatestScores;
-  /** What a gateway remembers of models may be seconds old. */
+  /** Read directly: the workspace cache may be seconds old. */
   readonly models: ModelStore;
 }
 
 /**
- * `DELETE /v1/scores/{crm_id}`: takes a lead out of all that is stored (see `eraseLead`), now and once more when the calls
- * that are under way have ended. A test key erases nothing: what there is belongs to live keys.
+ * `DELETE /v1/scores/{crm_id}`: erases a lead from all stores (see `eraseLead`), now and again after the
+ * calls in flight have ended. Test keys are refused, because all stored scores belong to live keys.
  */
 export function eraseScoresRoute(deps: ReadingDeps, stores: ErasureDeps): Middleware {
   const { erasures, latest, models } = stores;
   return readingRoute(deps, async (context, { apiKey, organisation }) => {
     if (apiKey.kind === 'test')
-      throw new ApiError('refusedRequest', 'A test key erases nothing: ask for it with a live key.');
-    // As the history can be narrowed, somebody may mean to erase but one model's scores; what is erased does not come back.
+      throw new ApiError(
+        'refusedRequest',
+        'A test key cannot erase scores: use a live key. Nothing was erased.',
+      );
+    // The history can be limited to one model, so a caller may expect the same here. Erasure cannot be
+    // undone.
     if (context.query.model_id)
       throw new ApiError(
         'refusedRequest',
@@ -68,7 +72,7 @@ export function eraseScoresRoute(deps: ReadingDeps, stores: ErasureDeps): Middle
     const asked = { ...lead, nowMs: deps.clock.now() };
     const erasure = await erasures.begin(asked);
     const wasThere = await eraseLead(stores, asked);
-    // Last of all, and for whoever asks again because it failed, too: the rest is not done twice.
+    // Runs last, and again on a retry: the steps above are idempotent.
     const found = await models.listWithDeleted(organisation._id);
     const nowMs = deps.clock.now();
     await latest.forgetLead({ ...lead, modelIds: found.map((model) => model._id), atMs: nowMs });
@@ -80,7 +84,7 @@ export function eraseScoresRoute(deps: ReadingDeps, stores: ErasureDeps): Middle
 
 const unknownLead = (): ApiError => new ApiError('notFound', 'Nothing has been scored under this crm_id.');
 
-/** A parameter that was left empty, as forms of automation tools may send it, names no model. */
+/** An empty parameter counts as absent: forms of automation tools send it. */
 function modelOf(context: Context): string | undefined {
   const text = queryParameter(context, 'model_id');
   return text === '' ? undefined : text;
@@ -99,5 +103,5 @@ function cursorOf(context: Context): string | undefined {
   if (text === undefined) return undefined;
   const id = Buffer.from(text, 'base64url').toString('latin1');
   if (predictionIdForm.test(id)) return id;
-  throw new ApiError('unreadableRequest', 'cursor must be the next_cursor of the page before.');
+  throw new ApiError('unreadableRequest', 'cursor must be the next_cursor of the previous page.');
 }

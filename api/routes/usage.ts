@@ -7,7 +7,7 @@ import { type ReadingDeps, readingRoute } from './reading.js';
 export function usageRoute(deps: ReadingDeps, metering: Metering): Middleware {
   return readingRoute(deps, async (_context, { organisation, apiKey }) => {
     const usage = await metering.usage(organisation, apiKey.kind);
-    // Of the month that was counted: the next may have begun meanwhile.
+    // The next month may have begun since the count.
     return { ...usage, resets_at: new Date(monthEndMs(monthStartMs(usage.month))).toISOString() };
   });
 }

@@ -3,18 +3,16 @@ import { ApiError } from '../../../shared/contract/errors.js';
 
 const sunset = 'Mon, 19 Oct 2026 00:00:00 GMT';
 
-/** The unversioned aliases, and what each is an alias of. */
+/** The unversioned aliases and their successors. */
 const successorOf = { '/score': '/v1/score', '/webhooks/score': '/v1/webhooks/score' } as const;
 export type Alias = keyof typeof successorOf;
 
-/** Whether a route's path is that of an alias. */
 export const isAlias = (path: unknown): path is Alias =>
   typeof path === 'string' && Object.hasOwn(successorOf, path);
 
 /**
- * Marks the reply of an unversioned alias, errors too, as deprecated (RFC 8594 and 9745's draft form), and names its
- * successor.
- * @throws ApiError gone where aliases have been switched off
+ * Marks a reply of an alias as deprecated (RFC 8594 and the draft form of RFC 9745) and names the successor.
+ * @throws ApiError gone if aliases are switched off
  */
 export function markDeprecated(context: Context, alias: Alias, aliases: 'serve' | 'gone'): void {
   const successor = successorOf[alias];
@@ -26,7 +24,7 @@ export function markDeprecated(context: Context, alias: Alias, aliases: 'serve' 
   }
 }
 
-/** Marks every reply of an alias; in front of its route. */
+/** Middleware before the route of an alias. Marks every reply, errors too. */
 export function deprecatedAlias(alias: Alias, aliases: 'serve' | 'gone'): Middleware {
   return async (context, next) => {
     markDeprecated(context, alias, aliases);

@@ -14,7 +14,7 @@ export const requestIdOf = (sent: string | undefined): string =>
 /** The V1Error envelope of an error. */
 export function errorEnvelope(error: ApiError, docsUrl: string): Record<string, unknown> {
   const { code } = error.entry;
-  // What it quotes of the call may have half of a surrogate pair in it, which many readers of JSON refuse.
+  // A quote from the call may contain half a surrogate pair, which many JSON parsers refuse.
   const message = withoutSecrets(error.message).toWellFormed();
   return {
     error: { code, message, docs_url: `${docsUrl}/errors#${code}` },
@@ -22,7 +22,7 @@ export function errorEnvelope(error: ApiError, docsUrl: string): Record<string, 
   };
 }
 
-/** Gives every reply its X-Request-Id, and turns whatever is thrown further in into the envelope. */
+/** Sets X-Request-Id on every reply, and answers errors of later middleware and routes with the envelope. */
 export function errorReply({
   logger,
   docsUrl,
@@ -53,7 +53,7 @@ export function errorReply({
       context.status = error.entry.status;
       context.type = 'application/json';
       context.body = JSON.stringify(errorEnvelope(error, docsUrl()));
-      // HTTP asks for it on every 401, whoever throws it.
+      // HTTP requires it on every 401 (RFC 9110, 11.6.1).
       if (context.status === 401) context.set('WWW-Authenticate', 'Bearer');
       for (const [name, value] of Object.entries(error.options.headers ?? {})) context.set(name, value);
       const { retryAfterSeconds } = error.options;

@@ -3,10 +3,12 @@ import type { Middleware } from 'koa';
 import { ApiError } from '../../../shared/contract/errors.js';
 
 /**
- * Refuses what is valid for Node's HTTP parser and yet no request: without its one Host header (RFC 9112, 3.2), for an
- * address that cannot be taken apart, on which everything further in would fail, or with a transfer coding beside
- * `chunked` (RFC 9112, 6.1): nobody has undone it, so that the body is not what the caller wrote.
- * @throws (the middleware) ApiError refusedRequest, and the connection is closed
+ * Refuses requests that Node's HTTP parser accepts:
+ *
+ * - without exactly one Host header (RFC 9112, 3.2);
+ * - with a target that is not a URL: later code would fail on it;
+ * - with a transfer coding other than `chunked` (RFC 9112, 6.1): Node does not decode it.
+ * @throws (the middleware) ApiError refusedRequest, which closes the connection
  */
 export function checkRequestHead(): Middleware {
   return async ({ req }, next) => {
@@ -18,14 +20,15 @@ export function checkRequestHead(): Middleware {
     const coding = req.headers['transfer-encoding'] ?? 'chunked';
     if (coding.toLowerCase() !== 'chunked') {
       throw refused(
-        'The Transfer-Encoding must be chunked or absent: send a compressed body with Content-Encoding: gzip.',
+        'The Transfer-Encoding must be chunked or absent: ' +
+          'send a compressed body with Content-Encoding: gzip.',
       );
     }
     await next();
   };
 }
 
-/** A path, as nearly every client sends, `*`, or a whole address, as proxies do. */
+/** Nearly all clients send a path. Proxies send a whole URL. */
 const isTarget = (target: string): boolean =>
   target.startsWith('/') || target === '*' || URL.canParse(target);
 

@@ -1,9 +1,9 @@
 import type { Middleware } from 'koa';
 
 /**
- * Lets a reply that is ready before its request has arrived whole (a bad key, a body over the limit) be read: Node reads
- * on and throws away what still comes, where closing at once would reset the connection under a caller who is still
- * sending. Whoever has not finished after `bodyTimeoutMs` is cut off.
+ * Limits how long a client may go on sending after it was answered early (a bad key, a body over the limit).
+ * Node reads and discards the rest of the body. Closing at once would reset the connection before the client
+ * reads its answer.
  */
 export function boundUnreadBody(bodyTimeoutMs: number): Middleware {
   return async ({ req }, next) => {
@@ -15,8 +15,8 @@ export function boundUnreadBody(bodyTimeoutMs: number): Middleware {
 }
 
 /**
- * Cuts off a caller who has not read their reply after `replyTimeoutMs`: connection and reply would be kept for as long as
- * they hold on to it, and a replayed reply costs them nothing to ask for.
+ * Limits how long a client may take to read its reply. Connection and reply stay in memory until then, and
+ * replayed replies cost the client nothing.
  */
 export function boundUnreadReply(replyTimeoutMs: number): Middleware {
   return async ({ req, res }, next) => {

@@ -39,8 +39,9 @@ first record), score, conversion_likelihood, enriched, previous_score, delta and
 warnings.
 
 Before sending and again at the end, the command lists the fields that the model
-knows but the file lacks, and the columns that the model does not know. For JSONL
-it lists them only at the end. Names match regardless of case, spaces, _ and -.
+knows but the file lacks. It also lists the columns that the model does not know.
+For JSONL it lists both only at the end. Names match regardless of case, spaces,
+_ and -.
 Scores without a crm_id cannot be looked up later and cannot be graded.
 
 After an interruption (Ctrl-C, lost connection, exhausted quota) run the same

@@ -1,17 +1,17 @@
 import { posix } from 'node:path';
-import { blankLiterals } from './blank-literals.js';
+import { blankLiterals, type Literal } from './blank-literals.js';
 
 /** An import of any kind: static, type-only, re-export, or dynamic. */
 export interface SourceImport {
   /** As written. */
   readonly specifier: string;
-  /** The project file that it names, from the project's root; undefined for packages. */
+  /** The path of the imported project file, from the project's root; undefined for packages. */
   readonly target: string | undefined;
   readonly line: number;
 }
 
 export interface SourceStatement {
-  /** Without what comments, texts and regular expressions hold. */
+  /** With blanks in place of comments, texts and regular expressions. */
   readonly code: string;
   readonly line: number;
 }
@@ -21,9 +21,12 @@ const importBare = /\bimport\s*\(?\s*(['"])(.*?)\1/g;
 const blockDeclaration =
   /^(export\s+)?(default\s+)?(declare\s+)?(abstract\s+)?(async\s+)?(function|class|interface|enum|namespace)\b/;
 
-/** One source of the project, read without compiling it: it relies on the form that the formatter gives. */
+/** One source of the project, read without compiling it. It relies on the form that the formatter produces. */
 export class SourceFile {
+  /** With blanks in place of comments, texts and regular expressions. Meaningful for TypeScript and JavaScript only. */
   readonly code: string;
+  /** The comments, texts and regular expressions. Meaningful for TypeScript and JavaScript only. */
+  readonly literals: readonly Literal[];
   readonly lineCount: number;
 
   /** @param path from the project's root, with forward slashes */
@@ -31,7 +34,9 @@ export class SourceFile {
     readonly path: string,
     readonly text: string,
   ) {
-    this.code = blankLiterals(text);
+    const { code, literals } = blankLiterals(text);
+    this.code = code;
+    this.literals = literals;
     this.lineCount = text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
   }
 
@@ -57,12 +62,12 @@ export class SourceFile {
     return statements;
   }
 
-  /** The number, from 1, of the line that holds a character. */
+  /** The line number, from 1, of an offset. */
   lineAt(offset: number): number {
     return this.text.slice(0, offset).split('\n').length;
   }
 
-  /** Lines on which a pattern occurs in the code. */
+  /** The lines on which a pattern occurs in the code. */
   linesWith(pattern: RegExp): number[] {
     return [...this.code.matchAll(new RegExp(pattern, 'g'))].map((match) => this.lineAt(match.index));
   }
