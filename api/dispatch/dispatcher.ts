@@ -49,7 +49,7 @@ interface ChunkTarget {
 interface Single {
   readonly target: ChunkTarget;
   readonly part: OutgoingPart;
-  /** Of `performance.now()`. */
+  /** On the clock of `performance.now()`. */
   readonly endMs: number;
   readonly ended: Promise<void>;
 }

@@ -44,7 +44,7 @@ const asSent = (name: string | undefined): string =>
   name === undefined ? '' : ` (sent as ${shownName(name)})`;
 
 /**
- * The names of a record, marked where a value is a list or an object: an unknown form of a tool nests its fields in one.
+ * The names of a record, marked where a value is a list or an object. An unknown form of a tool nests its fields.
  * `for in` ends early here. `Object.keys` would list a hundred thousand names.
  */
 function namesIn(fields: Readonly<Record<string, unknown>>): string {

@@ -2,7 +2,7 @@ import { Batcher } from '../../shared/async/batcher.js';
 import { maxCommandBytes } from '../../shared/store/calls/call-documents.js';
 import { CommitUnknown } from './transaction.js';
 
-/** What one call adds to a commit. */
+/** The size that one call adds to a commit. */
 interface CommitSize {
   readonly records: number;
   readonly bytes: number;

@@ -35,9 +35,9 @@ export class Recorder {
   /**
    * Records a call.
    * @returns the stored reply, if any
-   * @throws RecordedButUnanswered when its commit was not confirmed in time; IdempotencyConflict when another call was
-   * recorded under the same Idempotency-Key; ApiError refusedRequest when it is too large, internalError when it was not
-   * recorded
+   * @throws RecordedButUnanswered when its commit was not confirmed in time.
+   * @throws IdempotencyConflict when another call was recorded under the same Idempotency-Key.
+   * @throws ApiError refusedRequest when it is too large, internalError when it was not recorded
    */
   async record(scored: ScoredCall): Promise<string | undefined> {
     const entry = entryOf(scored);

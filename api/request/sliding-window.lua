@@ -7,12 +7,13 @@
 -- ARGV[1] rate: calls per window, at least 1   ARGV[2] window, microseconds   ARGV[3..] id of each call
 --
 -- returns one array: now_ms, then accepted, remaining, retry_after_us, reset_us, accepted_at_us for each call
---   now_ms          Redis time, for deadlines
---   accepted        1 or 0
---   remaining       slots that are free after this call
---   retry_after_us  0 when accepted; else time after which a call would be accepted
---   reset_us        time after which all slots are free
---   accepted_at_us  the Redis time at which this call was accepted; 0 when it was refused
+--
+-- - now_ms: Redis time, for deadlines
+-- - accepted: 1 or 0
+-- - remaining: slots that are free after this call
+-- - retry_after_us: 0 when accepted; else time after which a call would be accepted
+-- - reset_us: time after which all slots are free
+-- - accepted_at_us: the Redis time at which this call was accepted; 0 when it was refused
 --
 -- A slot is free when its call is older than the window: calls exactly one window apart share a window.
 

@@ -43,7 +43,7 @@ export interface ScoringCall {
 
 /** The deadline of a call's answer, by this process's monotonic clock and by Redis's clock. */
 export interface Deadline {
-  /** Of `performance.now()`. */
+  /** On the clock of `performance.now()`. */
   readonly monotonicMs: number;
   /** Unix ms by Redis's clock. */
   readonly redisMs: number;

@@ -61,7 +61,7 @@ describe('a deploy under load', () => {
     expect(await expectExact(own)).to.equal(before + records);
   }
 
-  it('that replaces each gateway in turn loses no call', async function () {
+  it('loses no call when it replaces each gateway in turn', async function () {
     this.timeout(3 * startTimeoutMs);
     await withoutALostCall('gateways stopped with SIGTERM and replaced, one by one', async (load) => {
       for (const slot of [...service.cluster.gateways]) {
@@ -78,7 +78,7 @@ describe('a deploy under load', () => {
     });
   });
 
-  it('that ends each worker process in turn loses no call', async function () {
+  it('loses no call when it ends each worker process in turn', async function () {
     this.timeout(3 * startTimeoutMs);
     const running = service.cluster.gateways.flatMap((slot) => slot.url ?? []);
     expect(running).to.have.length(2);
@@ -98,7 +98,7 @@ describe('a deploy under load', () => {
     expect(deaths.map(({ pid, code }) => [pid, code])).to.deep.equal(old.map((pid) => [pid, 0]));
   });
 
-  it('that replaces the worker pool loses no call', async function () {
+  it('loses no call when it replaces the worker pool', async function () {
     this.timeout(3 * startTimeoutMs);
     const old = service.cluster.pool;
     const gone = service.cluster.workerPids();

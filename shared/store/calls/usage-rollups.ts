@@ -52,8 +52,8 @@ export class UsageRollups {
   }
 
   /**
-   * Reads the rolled-up days of a counter. Read the calls dated from `before` on after this, not earlier: a day
-   * that is rolled up in between is then among these calls, and none is counted twice or missed.
+   * Reads the rolled-up days of a counter. Read the calls dated from `before` on after this, not earlier. A day
+   * that is rolled up in between is then among these calls, so none is counted twice or missed.
    */
   async read(counter: UsageCounter): Promise<RolledUpDays> {
     const { month } = counter;

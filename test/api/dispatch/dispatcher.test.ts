@@ -63,7 +63,7 @@ function dispatcherWith(
 }
 
 describe('Dispatcher', () => {
-  it('cuts a batch into chunks of at most 250 records, and tells what each record was scored from', async () => {
+  it('cuts a batch into chunks of at most 250 records, and returns the fields of each record', async () => {
     const { dispatcher, sent, dropped } = dispatcherWith(async ({ parts: [part] }) => {
       const { rows = [], firstRow = 0 } = part ?? {};
       return [scoredRows(rows.length, [[1, `"filled into ${firstRow + 1}"`]])];
@@ -134,7 +134,7 @@ describe('Dispatcher', () => {
     expect(sent.map(({ parts }) => parts.length)).to.deep.equal([1, 1]);
   });
 
-  it('fails a call by what one chunk fails with, also while others are still packed', async () => {
+  it('fails a call with the error of one chunk, also while other chunks are packed', async () => {
     const unhandled: unknown[] = [];
     const note = (error: unknown) => void unhandled.push(error);
     process.on('unhandledRejection', note);
@@ -149,7 +149,7 @@ describe('Dispatcher', () => {
     expect(unhandled).to.deep.equal([]);
   });
 
-  it('tells a failure of the workers from their silence; another try may help with both', async () => {
+  it('distinguishes a failed chunk from a timeout, both with Retry-After', async () => {
     const failure = { code: 'scoring_failed', message: 'the model does not run' } as const;
     const { dispatcher } = dispatcherWith(async () => [], failure);
     const error = await failureOf(dispatcher.score(callOf(1), model, neverEnds));
@@ -162,7 +162,7 @@ describe('Dispatcher', () => {
     });
   });
 
-  it('takes back what it sent when no reply comes, so that no worker begins with it', async () => {
+  it('cancels a chunk without a reply, so that no worker starts it', async () => {
     const { dispatcher, sent, dropped } = dispatcherWith(() => Promise.reject(new NoReply('in time')));
     const error = await failureOf(dispatcher.score(callOf(1), model, neverEnds));
     expect(error).to.be.instanceOf(ApiError);
@@ -172,7 +172,7 @@ describe('Dispatcher', () => {
     expect(dropped).to.have.members([`reply ${chunk}`, `batches ${chunk}`]);
   });
 
-  it('refuses a call of which one chunk cannot be featurized, by the places of its records', async () => {
+  it('refuses a call when one chunk cannot be featurized, and names the records', async () => {
     const { dispatcher } = dispatcherWith(async ({ parts: [part] }) => {
       const { firstRow = 0, rows = [] } = part ?? {};
       if (firstRow === 0) return [scoredRows(rows.length)];

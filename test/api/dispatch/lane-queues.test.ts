@@ -43,7 +43,7 @@ describe('a chunk in a lane', () => {
   const jobKey = `${queuePrefix}:${laneQueueName(lane)}:${chunk}`;
   const job = async () => JSON.parse((await redis.hget(jobKey, 'data')) ?? '{}') as ChunkJob;
 
-  it('is in its job when it is short, and the mark that somebody waits goes away at the deadline', async () => {
+  it('is part of its job when it is short, and its chunk key expires at the deadline', async () => {
     const payload = payloadOf(maxInJob);
     await queues.add(lane, payload, timeoutMs);
     expect(await job()).to.deep.equal({ chunk, payload: encodePayload(payload) });
@@ -51,7 +51,7 @@ describe('a chunk in a lane', () => {
     expect(await redis.pttl(payloadKey(chunk))).to.be.within(1, timeoutMs);
   });
 
-  it('is under the key that is the mark when it is long', async () => {
+  it('is stored under its chunk key when it is long', async () => {
     const payload = payloadOf(maxInJob + 1);
     await queues.add(lane, payload, timeoutMs);
     expect(await job()).to.deep.equal({ chunk });
@@ -59,7 +59,7 @@ describe('a chunk in a lane', () => {
     expect(await redis.pttl(payloadKey(chunk))).to.be.within(1, timeoutMs);
   });
 
-  it('leaves nothing when it is taken back before a worker has begun with it', async () => {
+  it('leaves nothing in Redis when it is cancelled before a worker starts it', async () => {
     await queues.add(lane, payloadOf(1_000), timeoutMs);
     expect(await queues.depth(lane)).to.equal(1);
     queues.cancel(lane, chunk);

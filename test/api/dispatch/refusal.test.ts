@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { refusal } from '../../../api/dispatch/refusal.js';
 import { nothingKnown, type RefusedPart } from '../../../shared/messages/score-job.js';
 
-/** What a call of one record is told, of which the model knows `size`, sent as the caller calls it. */
+/** The message for a call of one record whose model knows the field `size`. */
 function messageOf(fields: Readonly<Record<string, unknown>>, problem: { field: string; expected: string }) {
   const parts = [{ problems: [{ record: 0, came: 'an object', ...problem }], problemCount: 1 }];
   const call = { records: [{ crmId: null, fields }], nameOfRecord: () => 'record', modelId: 'mdl' };
@@ -11,14 +11,14 @@ function messageOf(fields: Readonly<Record<string, unknown>>, problem: { field: 
 }
 
 describe('a record that cannot be featurized', () => {
-  it('is told by the name under which its field was sent, where the model has another', () => {
+  it('is named by the field name that was sent, where the model has another', () => {
     const problem = { field: 'size', expected: 'a number' };
     const told = 'record.size: expected a number, came an object';
     expect(messageOf({ Size: {} }, problem)).to.include(`${told} (sent as "Size").`);
     expect(messageOf({ size: {} }, problem)).to.include(`${told}.`);
   });
 
-  it('that has no known field is told by five of those that it has', () => {
+  it('is described by five of its own fields when it has no known field', () => {
     const problem = { field: '', expected: nothingKnown.expected };
     const named = { a: [], b: {}, c: 1, d: 2, e: 3 };
     const told = '(it has "a", a list; "b", an object; "c"; "d"; "e"';

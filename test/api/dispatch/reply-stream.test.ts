@@ -35,14 +35,14 @@ describe('ReplyStream', () => {
   const send = (chunk: string, id = '*') =>
     redis.xadd(replyStreamKey(gatewayId), id, 'r', JSON.stringify({ chunk, parts: [] }));
 
-  it('hands a reply to whoever waits for it, and to nobody else', async () => {
+  it('resolves the one call that waits for a reply', async () => {
     const waiting = replies.waitFor('one', 5_000);
     await send('of nobody');
     await send('one');
     expect(await waiting).to.deep.equal({ chunk: 'one', parts: [] });
   });
 
-  it('keeps no more than the last reply when nothing comes any more', async () => {
+  it('trims the stream to the last reply after an idle read', async () => {
     const waiting = ['a', 'b', 'c'].map((chunk) => replies.waitFor(chunk, 5_000));
     for (const chunk of ['a', 'b', 'c']) await send(chunk);
     await Promise.all(waiting);
@@ -50,7 +50,7 @@ describe('ReplyStream', () => {
     await eventually(async () => expect(await redis.xlen(replyStreamKey(gatewayId))).to.equal(1), 5_000);
   });
 
-  it('drops what it has read, and all of it when it stops', async () => {
+  it('drops read entries, and the whole stream when it stops', async () => {
     const logger = createLogger('silent', 'test');
     const own = { gatewayId: 'another-gateway', blocking: redis.duplicate(), commands: redis, logger };
     const others = new ReplyStream(own);
@@ -62,7 +62,7 @@ describe('ReplyStream', () => {
     expect(await redis.exists(key)).to.equal(0);
   });
 
-  it('reads on when Redis has forgotten the stream and its clock was set back', async () => {
+  it('reads on when Redis lost the stream and its clock was set back', async () => {
     const before = replies.waitFor('before', 5_000);
     await send('before', `${inAnHourMs()}-0`);
     await before;

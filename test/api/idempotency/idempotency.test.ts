@@ -20,14 +20,14 @@ const callOf = (id: string, body = 'the body', ms = leftMs) =>
 describe('calls under an Idempotency-Key', () => {
   let redis: Redis;
   let kept: IdempotentReply | undefined;
-  /** How often it was asked for what is kept, and the shortest time in which that had to be told, in ms. */
+  /** Count of reads of the stored reply, and their shortest timeout in ms. */
   let lookUps: number;
   let minLookMs: number;
-  /** Called after each look. */
+  /** Called after each read. */
   let whenLooked: () => void;
-  /** Whether what is kept is still there when it is marked as given again. */
+  /** Whether the stored reply still exists when it is marked as replayed. */
   let stays: boolean;
-  /** What is to be kept in place of what was recorded. */
+  /** Replies that replace the recorded one. */
   let amended: string[];
   let idempotencyKeys: IdempotencyKeys;
 
@@ -66,7 +66,7 @@ describe('calls under an Idempotency-Key', () => {
   };
   const fresh: Reply = { body: 'scored', isReplay: false };
 
-  it('are claimed while one of them runs, for a second longer than it may take, and free afterwards', async () => {
+  it('hold a claim while one runs, for one second past its deadline, and release it afterwards', async () => {
     const call = callOf('one');
     const reply = await idempotencyKeys.once(call, async () => {
       const { holder, ms } = await claim();
@@ -84,7 +84,7 @@ describe('calls under an Idempotency-Key', () => {
     expect(next).to.equal(fresh);
   });
 
-  it('wait for the one that runs, and get its reply', async () => {
+  it('wait for the call that runs, and get its reply', async () => {
     let end = (): void => undefined;
     const running = new Promise<void>((resolve) => {
       end = resolve;
@@ -102,14 +102,14 @@ describe('calls under an Idempotency-Key', () => {
     expect(await second).to.deep.equal({ body: 'scored', isReplay: true });
   });
 
-  it('get the reply of one that ended after they looked and before they claimed', async () => {
+  it('get the reply of a call that ended between their read and their claim', async () => {
     whenLooked = () => keep('scored');
     const reply = await idempotencyKeys.once(callOf('one'), () => expect.fail('it was scored again'));
     expect(reply).to.deep.equal({ body: 'scored', isReplay: true });
     expect(lookUps).to.equal(2);
   });
 
-  it('are replayed at the first look, but not where the reply was taken back meanwhile', async () => {
+  it('are replayed at the first read, unless the stored reply was removed meanwhile', async () => {
     keep('scored');
     const none = () => expect.fail('it was scored again');
     expect(await idempotencyKeys.once(callOf('one'), none)).to.deep.equal({ body: 'scored', isReplay: true });
@@ -118,7 +118,7 @@ describe('calls under an Idempotency-Key', () => {
     expect(await idempotencyKeys.once(callOf('two'), async () => fresh)).to.equal(fresh);
   });
 
-  it('of live keys do not wait for those of test keys', async () => {
+  it("do not wait for a test key's call when they have a live key", async () => {
     const ofTestKey: ScoringCall = { ...callOf('two'), bucket: 'test' };
     const both = idempotencyKeys.once(callOf('one'), () =>
       idempotencyKeys.once(ofTestKey, async () => fresh),
@@ -126,7 +126,7 @@ describe('calls under an Idempotency-Key', () => {
     expect(await both).to.equal(fresh);
   });
 
-  it('are answered also where the reply that was sent cannot be kept in place of the recorded one', async () => {
+  it('are answered although the stored reply cannot be replaced by the sent one', async () => {
     const call = callOf('one');
     const sent = { body: 'usage has moved on', isReplay: false };
     expect(await idempotencyKeys.updateStoredReply(call, 'recorded', sent.body)).to.deep.equal(sent);
@@ -135,7 +135,7 @@ describe('calls under an Idempotency-Key', () => {
     expect(amended, 'nothing has changed').to.have.length(1);
   });
 
-  it('say so when the one that runs takes longer than they may, and have MongoDB time for each look', async () => {
+  it('fail with 500 when the running call outlasts them, and leave MongoDB time for each read', async () => {
     let end = (): void => undefined;
     const running = new Promise<void>((resolve) => {
       end = resolve;
@@ -160,7 +160,7 @@ describe('calls under an Idempotency-Key', () => {
     await first;
   });
 
-  it('leave the claim of another alone that came after theirs was lost', async () => {
+  it('leave the claim of a later call alone after their own was lost', async () => {
     await idempotencyKeys.once(callOf('one'), async () => {
       await redis.set((await claim()).key, 'two', 'PX', 60_000);
       return fresh;
@@ -169,7 +169,7 @@ describe('calls under an Idempotency-Key', () => {
     expect((await claim()).holder).to.equal('two');
   });
 
-  it('that were recorded by another meanwhile get that reply, or what is wrong with asking for it', async () => {
+  it('get the reply that another call recorded meanwhile, or its refusal', async () => {
     const elsewhere = async (): Promise<Reply> => {
       keep('of another');
       throw new IdempotencyConflict('the key was used meanwhile');

@@ -60,16 +60,16 @@ function meteringOn(
   return { done, metering: new Metering(options as unknown as MeteringOptions) };
 }
 
-describe('what a call holds', () => {
+describe("a call's reservation", () => {
   const failure = new Error('of its own');
 
-  it('is told as usage with the call in, and without what others hold', async () => {
+  it('reports usage with the call included and other holds excluded', async () => {
     const { metering } = meteringOn();
     const { usageIfSettled } = await metering.reserve(callOf(), organisation);
     expect(usageIfSettled).to.include({ current: 42, limit: 100, backstop: 200 });
   });
 
-  it('is asked for whole, under the hard stop, and until the call must have been answered', async () => {
+  it("reserves all records under the hard stop, with the call's deadline", async () => {
     const asked: unknown[] = [];
     const { metering } = meteringOn({
       reserve: async (call) => {
@@ -82,7 +82,7 @@ describe('what a call holds', () => {
     expect(asked).to.deep.equal([{ counter, callId: 'call', records: 2, stop: 200, deadlineRedisMs: 1_234 }]);
   });
 
-  it('cannot be had while Redis does not answer, which is worth another try', async () => {
+  it('fails with 500 and Retry-After while Redis does not answer', async () => {
     const away = new Error('Redis is away');
     const { metering } = meteringOn({ reserve: () => Promise.reject(away) });
     const failure = await failureOf(metering.reserve(callOf(), organisation));
@@ -90,14 +90,14 @@ describe('what a call holds', () => {
     expect(failure).to.have.property('options').that.deep.equals({ cause: away, retryAfterSeconds: 1 });
   });
 
-  it('is given back when the call failed before it was recorded', async () => {
+  it('is released when the call fails before it is recorded', async () => {
     const { done, metering } = meteringOn();
     const reservation = await metering.reserve(callOf(), organisation);
     expect(await failureOf(reservation.compensateOnFailure(() => Promise.reject(failure)))).to.equal(failure);
     expect(done).to.deep.equal([['release', 'call']]);
   });
 
-  it('is taken back when the call was recorded, or may have been, and then failed', async () => {
+  it('is voided when the call fails after it was recorded, or may have been', async () => {
     const recorded = meteringOn();
     const reservation = await recorded.metering.reserve(callOf('test'), organisation);
     const failed = reservation.compensateOnFailure(async () => {
@@ -116,7 +116,7 @@ describe('what a call holds', () => {
     expect(unknown.done).to.deep.equal([['take back', 'call']]);
   });
 
-  it('is taken back when the call is done after it was answered at its limit', async () => {
+  it('is voided when the call ends after the fence', async () => {
     const { done, metering } = meteringOn();
     const reservation = await metering.reserve(callOf('live', -1_000), organisation);
     const late = await failureOf(reservation.compensateOnFailure(async () => 'the reply'));
@@ -126,7 +126,7 @@ describe('what a call holds', () => {
     expect(done).to.deep.equal([['take back', 'call']]);
   });
 
-  it('is settled with the hard stop and, of live keys, with what was scored under one generation', async () => {
+  it('is settled with the hard stop and, for live keys, with the scores of one epoch', async () => {
     for (const [bucket, epochs, stop, latest] of [
       [
         'live',
@@ -144,14 +144,14 @@ describe('what a call holds', () => {
     }
   });
 
-  it('is left to the sweep when its settling is not confirmed in time; newest scores are then given up', async () => {
+  it('is left to the sweep when settling is not confirmed in time, and invalidates the latest scores', async () => {
     const { done, metering } = meteringOn({ settle: () => never });
     const reservation = await metering.reserve(callOf('live', 20), organisation);
     expect(await reservation.settle(rowsOf('one', 'one'))).to.deep.equal(reservation.usageIfSettled);
     expect(done.slice(1)).to.deep.equal([['forget scores', 'mdl']]);
   });
 
-  it('that was lost fails the call', async () => {
+  it('fails the call when its lease is lost', async () => {
     const { done, metering } = meteringOn({ settle: () => Promise.reject(new QuotaLeaseLost('gone')) });
     const reservation = await metering.reserve(callOf(), organisation);
     expect(await failureOf(reservation.settle(rowsOf('one', 'one')))).to.be.instanceOf(RecordedButUnanswered);

@@ -45,8 +45,8 @@ function callVoiderWith(how: {
   return { steps, callVoider: new CallVoider(options as unknown as CallVoiderOptions) };
 }
 
-describe('a call that is taken back', () => {
-  it('is void before newest scores are given up, and these before what it holds is given back', async () => {
+describe('a voided call', () => {
+  it('is void before its latest scores are invalidated, and these before its release', async () => {
     const { steps, callVoider } = callVoiderWith({});
     callVoider.begin(callOf());
     await callVoider.stop();
@@ -54,14 +54,14 @@ describe('a call that is taken back', () => {
     expect(callVoider.pending).to.equal(0);
   });
 
-  it('leaves newest scores alone when it is of a test key', async () => {
+  it('leaves the latest scores alone when it has a test key', async () => {
     const { steps, callVoider } = callVoiderWith({});
     callVoider.begin(callOf('test'));
     await callVoider.stop();
     expect(steps).to.deep.equal(['void', 'release']);
   });
 
-  it('is tried again until it is done, and whoever stops waits for it', async () => {
+  it('is retried until it succeeds, and a stopping gateway waits for it', async () => {
     const { steps, callVoider } = callVoiderWith({ failures: { void: 1, release: 1 } });
     callVoider.begin(callOf());
     expect(callVoider.pending).to.equal(1);
@@ -78,7 +78,7 @@ describe('a call that is taken back', () => {
     expect(callVoider.pending).to.equal(0);
   });
 
-  it('is settled when its reply was given again, and left as it is when its lease has gone', async () => {
+  it('is settled when its reply was replayed, and stays as it is when its lease is gone', async () => {
     const stays = callVoiderWith({ stays: true });
     stays.callVoider.begin(callOf());
     await stays.callVoider.stop();
@@ -89,7 +89,7 @@ describe('a call that is taken back', () => {
     expect(lost.steps).to.deep.equal(['void', 'forget mdl', 'settle']);
   });
 
-  it('gives up newest scores alone when the call stands', async () => {
+  it('invalidates only the latest scores when the call stands', async () => {
     const { steps, callVoider } = callVoiderWith({ failures: { 'forget mdl': 1 } });
     callVoider.invalidateScores(callOf());
     await callVoider.stop();

@@ -37,21 +37,21 @@ function scoredCall({
   } as unknown as ScoredCall;
 }
 
-describe('what is written of a call', () => {
-  it('counts in the month in which its records were reserved', () => {
+describe('the documents of a call', () => {
+  it('count in the month of the reservation', () => {
     const [document] = entryOf(scoredCall()).documents;
     expect(document).to.include({ _id: 'call', month: '2026-02', records: 2 });
     expect(document?.at).to.deep.equal(new Date(atMs));
   });
 
-  it('holds predictions of live keys alone', () => {
+  it('hold predictions only for live keys', () => {
     expect(entryOf(scoredCall()).documents[0]).to.have.property('scores');
     const [document, ...others] = entryOf(scoredCall({ bucket: 'test' })).documents;
     expect(document).to.include({ _id: 'call', bucket: 'test', records: 2 }).and.not.have.property('scores');
     expect(others).to.deep.equal([]);
   });
 
-  it('holds the reply under an Idempotency-Key for a day, and is as much larger', () => {
+  it('include the reply of an Idempotency-Key for a day, with its size', () => {
     const { reply, bytes } = entryOf(scoredCall({ isKeyed: true }));
     expect(reply).to.include({ body_hash: 'hash', call_id: 'call', reply: 'the reply' });
     expect(reply?.expires_at).to.deep.equal(new Date(atMs + dayMs));
@@ -60,7 +60,7 @@ describe('what is written of a call', () => {
     expect(bytes - without.bytes).to.equal('the reply'.length);
   });
 
-  it('has, of calls that are written at once, the time of the last', () => {
+  it('have the timeout of the last call of a commit', () => {
     const entries = [100, 60_000, 200].map((leftMs) => entryOf(scoredCall({ leftMs })));
     expect(maxTimeoutMs(entries)).to.be.within(30_000, 60_000);
   });

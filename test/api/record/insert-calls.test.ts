@@ -32,17 +32,17 @@ async function written(
 }
 
 describe('insertCalls', () => {
-  it('writes all at once where nothing is in the way', async () => {
+  it('writes all calls with one insert', async () => {
     expect(await written([confirmed])).to.deep.equal([undefined, undefined, undefined]);
   });
 
-  it('takes what is there already for its own, written by an attempt whose answer was lost', async () => {
+  it('accepts an existing document as its own, from an attempt whose answer was lost', async () => {
     const again = { ...confirmed, duplicates: [0, 1, 2] };
     const all = ['one', 'two', 'three'];
     expect(await written([unanswered, again], all)).to.deep.equal([undefined, undefined, undefined]);
   });
 
-  it('refuses a call in whose place a void row is, and no other', async () => {
+  it('rejects only the call whose row is void', async () => {
     const outcome = await written([{ ...confirmed, duplicates: [1, 2] }], ['three']);
     expect(outcome).to.be.an('array').with.length(3);
     const [one, two, three] = outcome as readonly (Error | undefined)[];
@@ -50,7 +50,7 @@ describe('insertCalls', () => {
     expect(two).to.be.instanceOf(CallIsVoid);
   });
 
-  it('tells of one document that it was refused', async () => {
+  it('returns the error of the one document that MongoDB refused', async () => {
     const tooLarge = new Error('too large');
     expect(await written([{ ...confirmed, refused: new Map([[1, tooLarge]]) }])).to.deep.equal([
       undefined,
@@ -59,14 +59,14 @@ describe('insertCalls', () => {
     ]);
   });
 
-  it('goes on until a majority has what was written', async () => {
+  it('repeats until a majority has confirmed the write', async () => {
     const unconfirmed = { ...confirmed, isConfirmed: false };
     const again = { ...confirmed, duplicates: [0, 1, 2] };
     const all = ['one', 'two', 'three'];
     expect(await written([unconfirmed, again], all)).to.deep.equal([undefined, undefined, undefined]);
   });
 
-  it('tries again while the server is away or about to stop', async () => {
+  it('retries while the server is away or shutting down', async () => {
     const away = new MongoServerSelectionError('nobody there', {} as never);
     expect(await written([away, serverError(stoppingCode), confirmed])).to.deep.equal([
       undefined,
@@ -75,22 +75,22 @@ describe('insertCalls', () => {
     ]);
   });
 
-  it('does not know what became of calls that MongoDB answered with an error', async () => {
+  it('throws CommitUnknown when MongoDB answers with an error', async () => {
     expect(await written([serverError(14_031)])).to.be.instanceOf(CommitUnknown);
   });
 
-  it('does not know what became of calls that no majority has yet when it can no longer ask', async () => {
+  it('throws CommitUnknown when no majority has confirmed before a final error', async () => {
     const unconfirmed = { ...confirmed, isConfirmed: false };
     expect(await written([unconfirmed, new TypeError('the client is closed')])).to.be.instanceOf(
       CommitUnknown,
     );
   });
 
-  it('does not know what became of calls that it is told nothing of in time', async () => {
+  it('throws CommitUnknown when MongoDB does not answer in time', async () => {
     expect(await written(['never answered'], [], 50)).to.be.instanceOf(CommitUnknown);
   });
 
-  it('knows that nothing was written where nothing was sent', async () => {
+  it('throws the plain error when nothing was sent', async () => {
     const unsendable = new TypeError('cannot be encoded');
     expect(await written([unsendable])).to.equal(unsendable);
     expect(await written([unanswered, unsendable])).to.be.instanceOf(CommitUnknown);

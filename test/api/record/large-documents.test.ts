@@ -61,7 +61,7 @@ describe('documents that are too large for one command', function () {
   });
   const insert = (documents: readonly CallDocument[]) =>
     insertCalls(writing(), documents, { timeoutMs: 20_000 });
-  /** What became of each, committed as calls are that end at the same time. */
+  /** The outcome of each document, in a group commit. */
   const commitAll = (documents: readonly CallDocument[]) => {
     const commit = groupCommit<{ document: CallDocument; records: number; bytes: number }>((entries) =>
       insert(entries.map((entry) => entry.document)),
@@ -77,7 +77,7 @@ describe('documents that are too large for one command', function () {
   };
   const sizes = [6 * mebibyte, 2_000, 6 * mebibyte, 2_000, maxDocumentBytes];
 
-  it('are written by several, and what became of each is told by its place', async () => {
+  it('are written by several commands, with the outcome of each by its position', async () => {
     const documents = sizes.map(documentOf);
     const third = documents[2];
     const voided = third?._id ?? '';
@@ -95,7 +95,7 @@ describe('documents that are too large for one command', function () {
     expect(await written(documents)).to.equal(5);
   });
 
-  it('are not written at all when they are sent in one, which is known then', async () => {
+  it('are not written when one command has all of them, which is certain then', async () => {
     const documents = [documentOf(2_000), documentOf(8.2 * mebibyte), documentOf(8.2 * mebibyte)];
     const refusal: MongoServerError = await calls.insertEach(documents, AbortSignal.timeout(5_000)).then(
       () => expect.fail('written'),
@@ -107,7 +107,7 @@ describe('documents that are too large for one command', function () {
     expect(tooLarge).to.be.an('error').and.not.instanceOf(CommitUnknown);
   });
 
-  it('fail each by itself where one is larger than MongoDB takes', async () => {
+  it("fail alone when one is larger than MongoDB's limit", async () => {
     const documents = [documentOf(2_000), documentOf(16.4 * mebibyte), documentOf(2_000)];
     const [one, two, three] = await commitAll(documents);
     expect([one, three]).to.deep.equal([undefined, undefined]);

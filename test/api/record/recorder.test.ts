@@ -78,14 +78,14 @@ describe('a call under an Idempotency-Key', () => {
     expect(done).to.deep.equal(['begin']);
   });
 
-  it('may have been recorded when its commit is not confirmed, and is not written again by itself', async () => {
+  it('may have been recorded when its commit is not confirmed, and is not written again', async () => {
     const { done, recorder } = recorderWith({ commit: () => Promise.reject(new Error('who knows')) });
     const calls = ['one', 'two'].map((id) => failureOf(recorder.record(keyedCall(id))));
     for (const failure of await Promise.all(calls)) expect(failure).to.be.instanceOf(RecordedButUnanswered);
     expect(done, 'both at once').to.deep.equal(['begin']);
   });
 
-  it('was recorded elsewhere where its reply is there already, and failed where anything else is', async () => {
+  it('throws IdempotencyConflict when its reply exists, and internalError for any other duplicate', async () => {
     const elsewhere = recorderWith({ insert: () => duplicateIn('idempotency') });
     expect(await failureOf(elsewhere.recorder.record(keyedCall('one')))).to.be.instanceOf(
       IdempotencyConflict,
@@ -96,7 +96,7 @@ describe('a call under an Idempotency-Key', () => {
     expect(failure).to.have.nested.property('options.retryAfterSeconds', 1);
   });
 
-  it('is voided, unless its reply was given again', async () => {
+  it('is voided, unless its reply was replayed', async () => {
     const taken = recorderWith();
     expect(await taken.recorder.voidCall('one')).to.equal(true);
     expect(taken.done).to.deep.equal(['begin', 'void one']);

@@ -41,19 +41,19 @@ async function transacted(answers: {
 }
 
 describe('a transaction', () => {
-  it('commits again until MongoDB says what became of it', async () => {
+  it('repeats the commit until MongoDB reports its outcome', async () => {
     const { outcome, steps } = await transacted({ commits: [labelled(unknown), labelled(unknown), 'done'] });
     expect([outcome, steps]).to.deep.equal(['committed', ['write', 'commit', 'commit', 'commit']]);
   });
 
-  it('is not known to have failed when its commit was sent and not confirmed', async () => {
+  it('throws CommitUnknown when its commit was sent and not confirmed', async () => {
     for (const commits of [['never'], [labelled(unknown), 'never'], [new Error('of its own')]] as const) {
       const { outcome } = await transacted({ commits });
       expect(outcome).to.be.instanceOf(CommitUnknown);
     }
   });
 
-  it('is done again where MongoDB says that this may help, also at its commit', async () => {
+  it('is repeated after a transient error, also at its commit', async () => {
     const written = await transacted({ writes: [labelled(transient), 'done'] });
     expect([written.outcome, written.steps]).to.deep.equal([
       'committed',
@@ -63,7 +63,7 @@ describe('a transaction', () => {
     expect(committed.steps).to.deep.equal(['write', 'commit', 'write', 'commit']);
   });
 
-  it('has written nothing when a write failed, and says with what', async () => {
+  it('throws the error of a failed write, and has written nothing', async () => {
     const failure = new Error('of its own');
     const { outcome, steps } = await transacted({ writes: [failure] });
     expect([outcome, steps]).to.deep.equal([failure, ['write', 'abort']]);

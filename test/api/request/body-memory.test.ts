@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { BodyMemory } from '../../../api/request/body-memory.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 
-describe('bodies under way', () => {
+describe('bodies that arrive', () => {
   const refusalOf = (work: () => void): string => {
     try {
       work();
@@ -13,7 +13,7 @@ describe('bodies under way', () => {
     return 'taken';
   };
 
-  it('of one organisation are no more than eight large ones, until one has arrived', () => {
+  it('are refused beyond eight large ones of one organisation, until one has arrived', () => {
     const bodies = new BodyMemory({ maxBodyBytes: 100 });
     const accounts = Array.from({ length: 9 }, () => bodies.begin('org'));
     for (const account of accounts.slice(0, 8)) expect(refusalOf(() => account.add(100))).to.equal('taken');
@@ -26,7 +26,7 @@ describe('bodies under way', () => {
     expect(refusalOf(() => bodies.begin('org').add(1))).to.equal('429 rate_limited');
   });
 
-  it('of all are no more than the gateway has room for', () => {
+  it('are refused beyond the limit of all organisations', () => {
     const bodies = new BodyMemory({ maxBodyBytes: 100 });
     for (let organisation = 0; organisation < 4; organisation += 1)
       expect(refusalOf(() => bodies.begin(`org-${organisation}`).add(800))).to.equal('taken');

@@ -36,7 +36,7 @@ describe('rate limit of calls of one turn', () => {
     for (const slotId of await redis.zrange(key, 0, '-1')) await redis.zincrby(key, -byUs, slotId);
   };
 
-  it('decides each in order, in one script call for each key, window and rate', async () => {
+  it('decides calls in order, with one script call for each key, window and rate', async () => {
     const rateLimit = new RateLimit(redis);
     const call = { organisationId: 'org', keyId: 'one', window: 'scoring', rate: 3 } as const;
     await rateLimit.take({ ...call, keyId: 'none', slotId: 'the script is loaded' });
@@ -61,7 +61,7 @@ describe('rate limit of calls of one turn', () => {
     expect(await redis.info('commandstats')).to.match(/cmdstat_evalsha:calls=4,/);
   });
 
-  it('fails each when the command fails, and none that is of another key', async () => {
+  it('fails every call of a failed command, and no call of another key', async () => {
     const rateLimit = new RateLimit(redis);
     const call = { organisationId: 'org', keyId: 'broken', window: 'scoring', rate: 3 } as const;
     await redis.set(rateWindowKey('org', 'broken', 'scoring'), 'not a sorted set');
@@ -73,9 +73,9 @@ describe('rate limit of calls of one turn', () => {
     expect(outcomes.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected', 'fulfilled']);
   });
 
-  it('decides as it would one after the other, whatever was taken before', async () => {
+  it('decides as if the calls came one after the other', async () => {
     const script = luaCommand(redis, { file: 'api/request/sliding-window.lua', reply: integersReply });
-    /** Accepted and remaining of each call; a call that is refused is told when the one in its way leaves the window. */
+    /** Accepted and remaining of each call; for a refused call, also when the call in its way leaves the window. */
     const take = async (key: string, rate: number, slotIds: readonly string[]) => {
       const [, ...numbers] = await script({ keys: [key], args: [rate, windowUs, ...slotIds] });
       const scoresUs = (await redis.zrange(key, 0, '-1', 'WITHSCORES')).filter((_, at) => at % 2).map(Number);

@@ -43,25 +43,25 @@ describe('rate limit', () => {
       await redis.zincrby(windowKey(), -byUs, slotId);
   };
 
-  /** Asserts that a call was told to come back when a slot is free that another one took; Redis's time is told in whole ms. */
-  const expectToldToWaitFor = (slot: RateDecision | undefined, refused: RateDecision | undefined) => {
+  /** Asserts that a refused call may retry when the slot of another call is free. Redis's time is in whole ms. */
+  const expectRetryAfterSlot = (slot: RateDecision | undefined, refused: RateDecision | undefined) => {
     const freeAtMs = ((slot?.acceptedAtRedisUs ?? 0) + secondUs + 1) / 1_000;
     const maxMs = Math.ceil(freeAtMs - (refused?.redisNowMs ?? 0));
     expect(refused?.retryAfterMs).to.be.within(maxMs - 1, maxMs);
   };
 
-  it('accepts as many calls as the rate, then refuses, and says when to come back', async () => {
+  it('accepts as many calls as the rate, then refuses with the time to retry', async () => {
     const taken = [await take('a'), await take('b'), await take('c'), await take('d')];
     expect(taken.map(({ accepted }) => accepted)).to.deep.equal([true, true, true, false]);
     expect(taken.map(({ remaining }) => remaining)).to.deep.equal([2, 1, 0, 0]);
     expect(taken.map(({ retryAfterMs }) => retryAfterMs > 0)).to.deep.equal([false, false, false, true]);
     expect(taken[0]?.resetMs).to.equal(1_001); // the first microsecond after the window, rounded up
-    expectToldToWaitFor(taken[0], taken[3]);
+    expectRetryAfterSlot(taken[0], taken[3]);
     expect(taken[3]?.resetMs).to.be.at.least(taken[3]?.retryAfterMs ?? 0);
     expect(taken[3]?.acceptedAtRedisUs).to.equal(0);
   });
 
-  it('accepts again after exactly the time that it told', async () => {
+  it('accepts again after exactly the returned time', async () => {
     for (const slotId of ['a', 'b', 'c']) await take(slotId);
     const { retryAfterMs } = await take('refused');
     await age(retryAfterMs * 1_000);
@@ -110,11 +110,11 @@ describe('rate limit', () => {
     const last = await take('e', 5);
     const refused = await take('f', 1);
     expect(refused).to.include({ accepted: false, remaining: 0 });
-    expectToldToWaitFor(last, refused); // until all five have gone
+    expectRetryAfterSlot(last, refused); // until all five have gone
     expect(await take('f', 6)).to.include({ accepted: true, remaining: 0 });
   });
 
-  it('stays exact when the clock was set back a little, and starts anew when it was set back by more', async () => {
+  it('stays exact when the clock was set back a little, and starts over when it was set back more', async () => {
     await take('a', 2);
     await redis.zadd(windowKey(), Number(await redis.zscore(windowKey(), 'a')) + 500_000, 'a');
     const second = await take('b', 2);
@@ -124,7 +124,7 @@ describe('rate limit', () => {
     expect(await take('d', 2)).to.include({ accepted: true, remaining: 1 });
   });
 
-  it('gives the time of Redis, and lets an idle key go', async () => {
+  it('returns the time of Redis, and expires an idle key', async () => {
     const beforeMs = await redisNowMs(redis);
     const { redisNowMs: nowMs, acceptedAtRedisUs } = await take('a');
     expect(nowMs).to.be.within(beforeMs, await redisNowMs(redis));
@@ -138,7 +138,7 @@ describe('rate limit', () => {
     expect(await take('b')).to.include({ accepted: true, remaining: 1 });
   });
 
-  it('never accepts more than the rate in any second, nor refuses without need, over two connections', async () => {
+  it('never accepts more than the rate in any second, and never refuses below it, over two connections', async () => {
     const rate = 10;
     const taken: RateDecision[] = [];
     const traffic = async (connection: number) => {

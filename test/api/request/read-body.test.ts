@@ -26,7 +26,7 @@ describe('read a body', () => {
     server.close();
   });
 
-  /** What reading the body of a request gives or throws; `meanwhile` runs while it is read. */
+  /** The body of a request or the error of reading it. `meanwhile` runs during the read. */
   async function outcome(
     call: Omit<RawCall, 'path'>,
     meanwhile: (of: { connection: RawConnection; request: IncomingMessage }) => unknown = () => undefined,
@@ -53,7 +53,7 @@ describe('read a body', () => {
     return `${error.entry.status} ${error.message}`;
   };
 
-  it('gives it whole, however it comes', async () => {
+  it('returns the whole body, for any split into chunks', async () => {
     expect(await text(outcome({ body: 'abc' }))).to.equal('abc');
     expect(await text(outcome({ body: '' }))).to.equal('');
     expect(await text(outcome({}))).to.equal('');
@@ -72,7 +72,7 @@ describe('read a body', () => {
     }
   });
 
-  it('takes as many bytes as the limit and not one more, as sent, in chunks and inflated', async () => {
+  it('accepts exactly the limit of bytes, as sent, in chunks and inflated', async () => {
     const ways: ((bytes: number) => Omit<RawCall, 'path'>)[] = [
       (bytes) => ({ body: 'x'.repeat(bytes) }),
       (bytes) => ({
@@ -87,7 +87,7 @@ describe('read a body', () => {
     }
   });
 
-  it('does not wait for a body that is announced as too large', async () => {
+  it('refuses a body with a Content-Length above the limit at once', async () => {
     const headers = { 'Content-Length': '1001' };
     expect(await refusal(outcome({ headers }))).to.match(/^400 The body is larger than 1000 bytes/);
   });
@@ -103,7 +103,7 @@ describe('read a body', () => {
     expect(process.memoryUsage().rss - before).to.be.below(100 * 1024 * 1024);
   });
 
-  it('gives up after the time that it has, counted from the start', async () => {
+  it('rejects after the body timeout, counted from the start', async () => {
     const startMs = performance.now();
     let dripping: NodeJS.Timeout | undefined;
     const result = outcome({ headers: { 'Content-Length': '1000' } }, async ({ connection, request }) => {
@@ -119,7 +119,7 @@ describe('read a body', () => {
     }
   });
 
-  it('tells a caller who is gone from one who is slow', async () => {
+  it('throws CallerGone for a caller that hung up, and refusedRequest for a slow one', async () => {
     const headers = { 'Content-Length': '100' };
     const hungUp = outcome({ headers, body: 'x' }, ({ connection }) => connection.destroy());
     expect(await hungUp).to.be.instanceOf(CallerGone);
@@ -127,7 +127,7 @@ describe('read a body', () => {
     expect(await reset).to.be.instanceOf(CallerGone);
   });
 
-  it('does not wait for one who was gone before', async () => {
+  it('throws CallerGone at once for a caller that hung up before', async () => {
     const connection = await RawConnection.open(url);
     connection.send(requestBytes({ path: '/', headers: { 'Content-Length': '100' }, body: 'x' }));
     const [request] = (await once(server, 'request')) as [IncomingMessage];
@@ -141,7 +141,7 @@ describe('read a body', () => {
     expect(error).to.be.instanceOf(CallerGone);
   });
 
-  it('refuses encodings that it does not know, before the body', async () => {
+  it('refuses an unknown encoding before the body arrives', async () => {
     for (const encoding of ['br', 'deflate', 'gzip, gzip', 'zstd', 'gzip;q=1']) {
       const headers = { 'Content-Encoding': encoding, 'Content-Length': '100' };
       expect(await refusal(outcome({ headers }))).to.match(

@@ -32,7 +32,7 @@ describe('a call that is received', () => {
     return incoming;
   }
 
-  it('has until its deadline by Redis’s clock too, however late Redis answers', async () => {
+  it("has a deadline by Redis's clock that includes a late answer of Redis", async () => {
     const req = await sent();
     const beforeMs = performance.now();
     let takenMs = 0;

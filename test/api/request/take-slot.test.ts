@@ -13,7 +13,7 @@ describe('takeSlot', () => {
   const slot = { apiKey, slotId: 'slot', window: 'scoring', timeoutMs: 60 } as const;
   const limit = (take: () => Promise<Partial<RateDecision>>) => ({ take }) as unknown as RateLimit;
 
-  it('says what is left of the rate', async () => {
+  it('sets the RateLimit headers', async () => {
     await takeSlot(
       context,
       limit(async () => ({ accepted: true, remaining: 9, resetMs: 900 })),
@@ -25,7 +25,7 @@ describe('takeSlot', () => {
     });
   });
 
-  it('waits for no longer than the call has time', async function () {
+  it("waits no longer than the call's remaining time", async function () {
     const ownLimitMs = 10 * this.timeout();
     const unanswering = { sendCommand: () => new Promise(() => undefined) } as unknown as Redis;
     const refusal = takeSlot(context, new RateLimit(unanswering, ownLimitMs), slot);

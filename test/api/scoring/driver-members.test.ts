@@ -14,7 +14,7 @@ function membersOf(...drivers: (number | string)[]): Record<string, unknown> {
 }
 
 describe('the members that explain a row', () => {
-  it('are drivers of texts only, and reasons in words', () => {
+  it('are drivers with text members, and reasons in words', () => {
     expect(membersOf(0, 4071, 'Google', 1, -1354, '')).to.deep.equal({
       score: 50,
       drivers: [
@@ -39,7 +39,7 @@ describe('the members that explain a row', () => {
     });
   });
 
-  it('are an empty list and null reasons where nothing moved the score', () => {
+  it('are an empty list and null reasons when no field moved the score', () => {
     expect(membersOf()).to.deep.equal({
       score: 50,
       drivers: [],
@@ -80,7 +80,7 @@ describe('the members that explain a row', () => {
     expect(rest.drivers).to.have.length(4);
   });
 
-  it('never claim that one thing is the cause of another', () => {
+  it('never claim a cause', () => {
     const text = JSON.stringify(membersOf(0, 4, 'a', 1, -3, '', 2, 2, 'c'));
     expect(text).to.not.match(/because|cause|due to|leads? to|result|make|drive[ns]? by|why/i);
   });
@@ -93,13 +93,13 @@ describe('the members that explain a row', () => {
     expect(members.top_reason_1).to.equal(`A "note" is ${oneLine}… (raises the score)`);
   });
 
-  it('have the replacement character in the place of half a surrogate pair, which strict readers refuse', () => {
+  it('have the replacement character for a lone surrogate, which strict parsers refuse', () => {
     const { drivers, top_reason_1 } = membersOf(0, 5000, '\ud800x 🦊');
     expect((drivers as { value: string }[])[0]?.value).to.equal('\ufffdx 🦊');
     expect(top_reason_1).to.equal('Lead Source is \ufffdx 🦊 (raises the score)');
   });
 
-  it('are not there when nobody asked', () => {
+  it('are absent when the call does not ask to explain', () => {
     expect(driverMembers(undefined)(0)).to.equal('');
   });
 });

@@ -37,14 +37,14 @@ function verdictsOf(stored: StoredVerdict | Error | undefined) {
 }
 
 describe('the verdict on a model', () => {
-  it('is the one that was stored on its version, and is asked for once', async () => {
+  it('is the stored verdict of its version, and is read once', async () => {
     const { asked, verdicts } = verdictsOf(storedOf());
     expect(await verdicts.of(modelOf())).to.include({ state: 'passed', summary: 'Passed: all is well.' });
     expect(await verdicts.detailOf(modelOf())).to.include({ as_of: '2026-02-10T12:00:00.000Z' });
     expect(asked).to.deep.equal(['mdl:1']);
   });
 
-  it('is unresolved when it is older than 72 hours, or of an instant that has not come', async () => {
+  it('is unresolved when it is older than 72 hours, or dated in the future', async () => {
     for (const [stored, state] of [
       [{ gradedMs: nowMs - 72 * hourMs }, 'passed'],
       [{ gradedMs: nowMs - 72 * hourMs - 1 }, 'unresolved'],
@@ -59,14 +59,14 @@ describe('the verdict on a model', () => {
     }
   });
 
-  it('is unresolved when it cannot be read, and read again by the next call', async () => {
+  it('is unresolved when the read fails, and the next call reads again', async () => {
     const { asked, verdicts } = verdictsOf(new Error('no primary'));
     expect(await verdicts.of(modelOf())).to.include({ state: 'unresolved' });
     expect(await verdicts.of(modelOf())).to.include({ state: 'unresolved' });
     expect(asked).to.have.length(2);
   });
 
-  it('is too early where there is none, and needs none of a timing model', async () => {
+  it('is too_early_to_grade without a grade, and not_applicable for a timing model', async () => {
     const early = { state: 'too_early_to_grade', failing_gate: 'predictions_recorded' };
     expect(await verdictsOf(undefined).verdicts.of(modelOf())).to.include(early);
     const { asked, verdicts } = verdictsOf(undefined);
@@ -74,7 +74,7 @@ describe('the verdict on a model', () => {
     expect(asked).to.deep.equal([]);
   });
 
-  it('says in its one sentence who has overridden the policy, since when and why', async () => {
+  it('names in its one sentence who overrode the policy, when and why', async () => {
     const override = { by: 'an\nadmin', at: new Date(nowMs), reason: ' for a pilot. ' };
     const { summary } = await verdictsOf(storedOf()).verdicts.of(modelOf({ override } as Partial<Model>));
     expect(summary).to.equal(

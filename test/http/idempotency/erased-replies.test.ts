@@ -67,7 +67,7 @@ describe('stored replies after a lead was erased', () => {
   };
 
   for (const bucket of ['live', 'test'] satisfies UsageBucket[]) {
-    describe(`of a ${bucket} key`, () => {
+    describe(`with a ${bucket} key`, () => {
       const webhook = (body: object, headers: Readonly<Record<string, string>> = {}) =>
         own.call(`/v1/webhooks/score?model_id=${own.model._id}&explain=true`, {
           body,

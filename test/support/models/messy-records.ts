@@ -56,7 +56,7 @@ const features: readonly Feature[] = [
   },
 ];
 
-/** What turning records into rows needs of a manifest. */
+/** The members of a manifest that featurizing needs. */
 export const messyManifest: Pick<Manifest, 'features' | 'width' | 'missing_tokens'> = {
   features,
   width: 25,

@@ -5,7 +5,7 @@ export interface SampleLead {
   readonly lead_source?: string;
 }
 
-/** What the default model of `sampleBundle()` gives for a lead, worked out by hand from its weights. */
+/** The score of a lead by the default model of `sampleBundle()`, computed here from its weights. */
 export function sampleAnswer(lead: SampleLead): { score: number; conversion_likelihood: number } {
   const { company_size: size = 0, demo_requested: demo = false, lead_source: source } = lead;
   const margin = -0.5 + 0.01 * size + (demo ? 1 : 0) + sourceWeight(source);

@@ -11,7 +11,7 @@ const limitMs = 30_000;
 
 /**
  * Makes a certificate with the `openssl` of this machine.
- * @returns undefined where there is none
+ * @returns undefined when `openssl` is missing
  */
 export async function makeCertificate(directory: string): Promise<Certificate | undefined> {
   const certFile = join(directory, 'certificate.pem');

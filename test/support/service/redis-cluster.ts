@@ -19,7 +19,7 @@ export interface RedisCluster {
   readonly url: string;
   /** The same, with TLS; undefined without a certificate. */
   readonly tlsUrl: string | undefined;
-  /** Those that were masters when it was formed. */
+  /** The masters at the time when the cluster was formed. */
   readonly nodes: readonly LocalServer[];
   /** Kills a node and starts it again, with nothing but its place in the cluster. */
   restart(index: number): Promise<void>;

@@ -40,8 +40,8 @@ export function testServers(): Promise<TestServers> {
 }
 
 /**
- * An empty Redis and the URL of a MongoDB database that nobody has used. What an earlier test file put into Redis is
- * gone afterwards, so call it in `before`, once for each file.
+ * Empties Redis, and returns the URL of a new MongoDB database. Earlier test files lose their data in Redis, so call
+ * it in `before`, once for each file.
  */
 export async function freshDatabases(): Promise<FreshDatabases> {
   const { redisUrl, mongoUrl } = await testServers();
@@ -53,7 +53,7 @@ export async function freshDatabases(): Promise<FreshDatabases> {
 }
 
 /**
- * The URL of a MongoDB database that nobody has used.
+ * The URL of a new MongoDB database.
  * @param mongoUrl names the server
  */
 export function freshMongoUrl(mongoUrl: string): string {
