@@ -224,9 +224,7 @@ async function serve(gateway: Gateway, connections: Connections, services: Servi
     readiness,
     isDraining: () => drain?.isDraining ?? false,
   });
-  lifecycle.add(
-    await startAdminServer({ host: config.host, port: config.adminPort, registry: metrics, readiness }),
-  );
+  lifecycle.add(await startAdminServer({ host: config.host, port: config.adminPort, registry: metrics, readiness }));
   const { server, url } = await startServer(app.callback(), { ...config, docsUrl });
   ownUrl = url;
   const maxCallMs = Math.max(config.requestTimeoutMs, config.webhookTimeoutMs);

@@ -28,9 +28,7 @@ try {
   if (isCheck) await checkStart();
   else await setUp();
 } catch (error) {
-  console.error(
-    error instanceof SetupProblem ? `${isCheck ? '' : '\nSet-up failed. '}${error.message}` : error,
-  );
+  console.error(error instanceof SetupProblem ? `${isCheck ? '' : '\nSet-up failed. '}${error.message}` : error);
   process.exitCode = 1;
 }
 

@@ -3,8 +3,7 @@ import { expect } from 'chai';
 import { projectFile } from '../shared/process/project-root.js';
 
 const contents = (path: string): string => readFileSync(projectFile(path), 'utf8');
-const found = (text: string, pattern: RegExp): string[] =>
-  [...text.matchAll(pattern)].map(([, group = '']) => group);
+const found = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, group = '']) => group);
 
 /** Settings that compose fixes for all containers. */
 const fixed = ['REDIS_URL', 'MONGODB_URL', 'HOST', 'ADMIN_PORT', 'WORKER_ADMIN_PORT'];

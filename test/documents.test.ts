@@ -9,8 +9,7 @@ import { projectSources } from './support/sources/project-sources.js';
 const contents = (path: string): string => readFileSync(projectFile(path), 'utf8');
 const isThere = (path: string): boolean => existsSync(projectFile(path));
 /** Every match of a pattern's first group. */
-const found = (text: string, pattern: RegExp): string[] =>
-  [...text.matchAll(pattern)].map(([, group = '']) => group);
+const found = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, group = '']) => group);
 
 /** Asserts a minimum of matches: if a document changes its form, a pattern that matches nothing would pass silently. */
 function atLeast<T>(min: number, name: string, matches: readonly T[]): readonly T[] {
@@ -66,8 +65,7 @@ describe('a project document', () => {
   });
 
   it('names only leadscore commands and options that --help lists', async () => {
-    const command =
-      /\bleadscore ((?:(?:org|key|model|usage|outcomes|validation) [a-z]+)|score)\b([^`\n|;#]*)/g;
+    const command = /\bleadscore ((?:(?:org|key|model|usage|outcomes|validation) [a-z]+)|score)\b([^`\n|;#]*)/g;
     const calls = inAll((text) => [...text.matchAll(command)]);
     let options = 0;
     for (const { path, one } of atLeast(20, 'calls', calls)) {
@@ -88,13 +86,7 @@ describe('a project document', () => {
     expect(found(contents('.env.example'), /^#?([A-Z][A-Z_]+)=/gm)).to.have.members([
       ...new Set(atLeast(15, 'settings that are read', read)),
     ]);
-    const paths = [
-      'README.md',
-      'CHANGELOG.md',
-      'docs/operating.md',
-      'docs/security.md',
-      'docs/reliability.md',
-    ];
+    const paths = ['README.md', 'CHANGELOG.md', 'docs/operating.md', 'docs/security.md', 'docs/reliability.md'];
     const named = paths.flatMap((path) =>
       codeWords(documentOf(path)).flatMap((word) => found(word, /^([A-Z]+(?:_[A-Z]+)+)\b/g)),
     );
@@ -103,9 +95,7 @@ describe('a project document', () => {
   });
 
   it('lists exactly the metrics of the service in docs/operating.md', () => {
-    const named = codeWords(documentOf('docs/operating.md')).flatMap((word) =>
-      found(word, /^(leadscore_\w+)/g),
-    );
+    const named = codeWords(documentOf('docs/operating.md')).flatMap((word) => found(word, /^(leadscore_\w+)/g));
     const made = found(product, /name: '(leadscore_\w+)'/g);
     expect([...new Set(named)]).to.have.members([...atLeast(8, 'metrics', made)]);
   });
@@ -114,8 +104,7 @@ describe('a project document', () => {
     const text = documentOf('docs/reliability.md');
     const rows = [...text.matchAll(/\| `([\w./-]+)`, `([^`]+)` \|$/gm)];
     for (const [row, file = '', title = ''] of atLeast(30, 'rows', rows)) {
-      const source =
-        sources.find(({ path }) => path === posix.join('test/faults', `${file}.test.ts`))?.text ?? '';
+      const source = sources.find(({ path }) => path === posix.join('test/faults', `${file}.test.ts`))?.text ?? '';
       const titles = found(source, /\b(?:it|describe)\(\s*(['"`].*)/g);
       // Tests made in a loop take the words of their titles from a list.
       const names = [...titles, ...found(source, /\[('\w+', '\w+')\]/g)];
@@ -131,9 +120,7 @@ describe('a project document', () => {
   });
 
   it('lists the terms of docs/glossary.md in alphabetical order', () => {
-    const terms = found(documentOf('docs/glossary.md'), /^\| ([A-Za-z -]+) \|/gm).filter(
-      (term) => term !== 'term',
-    );
+    const terms = found(documentOf('docs/glossary.md'), /^\| ([A-Za-z -]+) \|/gm).filter((term) => term !== 'term');
     const sorted = terms.toSorted((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
     expect(atLeast(25, 'terms', terms)).to.deep.equal(sorted);
   });

@@ -20,8 +20,7 @@ interface RuleCase {
 }
 
 const lines = (...texts: string[]): string => `${texts.join('\n')}\n`;
-const words = (count: number): string =>
-  Array.from({ length: count }, (_, index) => `word${index}`).join(' ');
+const words = (count: number): string => Array.from({ length: count }, (_, index) => `word${index}`).join(' ');
 
 const cases: readonly RuleCase[] = [
   {
@@ -40,21 +39,9 @@ const cases: readonly RuleCase[] = [
       ),
       'api/a.test.ts': "it('waits as long as there is none', () => {});\n",
       'scripts/b.mjs': '// The worker is told\n// when it ends.\n',
-      'shared/c.lua': lines(
-        '-- c.lua: takes down a counter.',
-        "return redis.error_reply('there is none of it')",
-      ),
+      'shared/c.lua': lines('-- c.lua: takes down a counter.', "return redis.error_reply('there is none of it')"),
       'scripts/d.py': lines('"""Reads models', 'as a rule."""', 'x = 1  # whoever asks'),
-      'docs/e.md': lines(
-        '# Title',
-        '',
-        'Text.',
-        '',
-        '| a | b |',
-        '|---|---|',
-        '| one | no one |',
-        '- of late, more',
-      ),
+      'docs/e.md': lines('# Title', '', 'Text.', '', '| a | b |', '|---|---|', '| one | no one |', '- of late, more'),
       'docker-compose.yml': 'a: b # nobody needs it\n',
       '.env.example': '# Nobody needs it.\n',
     },
@@ -100,12 +87,7 @@ const cases: readonly RuleCase[] = [
         "const b = 'Of the calls, two failed';",
         '/** @returns What was sent */',
       ),
-      'shared/b.lua': lines(
-        '-- b.lua: counts.',
-        '--',
-        '-- KEYS[1] list   KEYS[2] hash',
-        '-- Those that end go.',
-      ),
+      'shared/b.lua': lines('-- b.lua: counts.', '--', '-- KEYS[1] list   KEYS[2] hash', '-- Those that end go.'),
       'scripts/c.py': '"""Whoever calls waits."""\n',
       'docs/d.md': lines('Text.', '', '- One item.', '- **What** the second is', '  "Of course" goes on.'),
     },
@@ -202,19 +184,12 @@ const cases: readonly RuleCase[] = [
         `-- returns ${words(20)}`,
         `--   -1 ${words(20)}`,
       ),
-      'docs/c.md': lines(
-        `# ${words(20)}`,
-        words(20),
-        '',
-        `| ${words(20)} | ${words(20)} |`,
-        `1. ${words(20)}`,
-      ),
+      'docs/c.md': lines(`# ${words(20)}`, words(20), '', `| ${words(20)} | ${words(20)} |`, `1. ${words(20)}`),
     },
   },
 ];
 
-const proseIn = (files: Files): Prose[] =>
-  Object.entries(files).flatMap(([path, text]) => proseOf(path, text));
+const proseIn = (files: Files): Prose[] => Object.entries(files).flatMap(([path, text]) => proseOf(path, text));
 const withoutSentence = (finding: string): string => finding.replace(/: .*/s, '');
 
 describe('the language of the project', () => {

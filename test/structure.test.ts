@@ -37,10 +37,7 @@ const cases: readonly RuleCase[] = [
     title: 'has no imports between api and worker, or from shared to either',
     rule: importsKeepTheBorders,
     bad: {
-      'api/a.ts': lines(
-        "import { x } from '../shared/x.js';",
-        "import type { B } from '../worker/deep/b.js';",
-      ),
+      'api/a.ts': lines("import { x } from '../shared/x.js';", "import type { B } from '../worker/deep/b.js';"),
       'worker/deep/b.ts': lines('', '', "export { a } from '../../api/a.js';"),
       'shared/x.ts': lines(
         'import {',
@@ -179,9 +176,7 @@ const cases: readonly RuleCase[] = [
       'test/b.ts': 'export { b as default };\n',
       'scripts/c.mjs': 'export default class C {}\n',
     },
-    findings: ['api/a.ts:2', 'test/b.ts:1', 'scripts/c.mjs:1'].map(
-      (place) => `${place} has a default export`,
-    ),
+    findings: ['api/a.ts:2', 'test/b.ts:1', 'scripts/c.mjs:1'].map((place) => `${place} has a default export`),
     good: {
       'api/a.ts': lines('// export default a', "import { default as koa } from 'koa';", 'export { a };'),
     },
@@ -254,9 +249,7 @@ const cases: readonly RuleCase[] = [
       'shared/b.ts': "import type { Tensor } from 'onnxruntime-node/types';\n",
       'scripts/c.ts': "const onnx = () => import('onnxruntime-node');\n",
     },
-    findings: ['worker/a.ts:2', 'shared/b.ts:1', 'scripts/c.ts:1'].map(
-      (place) => `${place} imports onnxruntime-node`,
-    ),
+    findings: ['worker/a.ts:2', 'shared/b.ts:1', 'scripts/c.ts:1'].map((place) => `${place} imports onnxruntime-node`),
     good: {
       'worker/models/inference-session.ts': "import { Tensor } from 'onnxruntime-node';\n",
       'test/a.test.ts': "import { Tensor } from 'onnxruntime-node';\n",

@@ -30,8 +30,8 @@ interface HashedSecret {
 class UnknownKey extends Error {}
 
 /**
- * Finds the key for a secret. Form and checksum are checked without a look-up. Found keys are cached for five
- * seconds, or until a revocation is announced.
+ * Finds the key for a secret. Form and checksum are checked without a look-up. Found keys are cached for five seconds,
+ * or until a revocation is announced.
  */
 export class Authenticator {
   private readonly cache: LRUCache<string, ApiKey>;
@@ -55,8 +55,8 @@ export class Authenticator {
 
   /**
    * The key in the Authorization header.
-   * @throws ApiError invalidApiKey for a missing, malformed, revoked or unknown key; rateLimited after too
-   * many unknown keys from the same address
+   * @throws ApiError invalidApiKey for a missing, malformed, revoked or unknown key; rateLimited after too many unknown
+   * keys from the same address
    */
   async authenticate(request: Addressed): Promise<ApiKey> {
     const { authorization, 'x-api-key': elsewhere } = request.headers;

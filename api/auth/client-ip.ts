@@ -12,27 +12,23 @@ export type Addressed = Pick<IncomingMessage, 'headers'> & {
 export type CallerAddress = (request: Addressed) => string;
 
 /**
- * Gives the address of a caller, which is the other end of the connection. If that is a trusted proxy,
- * X-Forwarded-For is read from its end: the first address that is not a trusted proxy is the caller. Proxies
- * append to the header, so whatever the caller wrote stands before that and is never read.
+ * Gives the address of a caller, which is the other end of the connection. If that is a trusted proxy, X-Forwarded-For
+ * is read from its end: the first address that is not a trusted proxy is the caller. Proxies append to the header, so
+ * whatever the caller wrote stands before that and is never read.
  * @param trustedProxies addresses and ranges, as `10.0.0.0/8`
  * @throws TypeError for a range of `/0`: callers could then choose any address
  */
 export function callerAddressBehind(trustedProxies: readonly string[]): CallerAddress {
   const isTrusted = proxyAddr.compile([...trustedProxies]);
   return (request) => {
-    const entries = proxyAddr.all(request as IncomingMessage, (entry, index) =>
-      isTrusted(plainAddress(entry), index),
-    );
+    const entries = proxyAddr.all(request as IncomingMessage, (entry, index) => isTrusted(plainAddress(entry), index));
     // The last entry is the first one that is not trusted. Where it is no address, the proxy that wrote it
     // counts.
     return entries.map(plainAddress).findLast((entry) => entry !== '') ?? 'unknown';
   };
 }
 
-/**
- * An IP address without port, brackets and zone, and as IPv4 where an IPv6 socket has one; '' if it is none.
- */
+/** An IP address without port, brackets and zone, and as IPv4 where an IPv6 socket has one; '' if it is none. */
 function plainAddress(entry: string | undefined): string {
   const [, bracketed] = /^\[([^\]]+)\](?::\d+)?$/.exec(entry ?? '') ?? [];
   const [, withPort] = /^([\d.]+):\d+$/.exec(entry ?? '') ?? [];

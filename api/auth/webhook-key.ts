@@ -6,8 +6,8 @@ import type { Addressed } from './client-ip.js';
 const basic = /^basic +([A-Za-z0-9+/=_-]+) *$/i;
 
 /**
- * Finds the key of a webhook in the first of these: `Authorization: Bearer`, `X-API-Key`, the user name of
- * HTTP Basic. Pipedrive can send only the last.
+ * Finds the key of a webhook in the first of these: `Authorization: Bearer`, `X-API-Key`, the user name of HTTP Basic.
+ * Pipedrive can send only the last.
  * @throws ApiError invalidApiKey, rateLimited
  */
 export async function authenticateWebhook(request: Addressed, keys: Authenticator): Promise<ApiKey> {
@@ -20,10 +20,7 @@ export async function authenticateWebhook(request: Addressed, keys: Authenticato
   if (credentials === undefined) throw noKey(authorization);
   const [user = '', password = ''] = Buffer.from(credentials, 'base64').toString('utf8').split(':');
   if (isLikeKey(password) && !isLikeKey(user)) {
-    throw new ApiError(
-      'invalidApiKey',
-      'HTTP Basic has the API key as its password: send it as the user name.',
-    );
+    throw new ApiError('invalidApiKey', 'HTTP Basic has the API key as its password: send it as the user name.');
   }
   return await keys.find(user, request);
 }
@@ -33,8 +30,7 @@ const isLikeKey = (text: string): boolean => text.includes('_sk_');
 
 /** The error for a webhook without a key. Lists all ways to send one. */
 function noKey(authorization: string): ApiError {
-  const ways =
-    '"Authorization: Bearer <API_KEY>", "X-API-Key: <API_KEY>", or HTTP Basic with the key as the user name';
+  const ways = '"Authorization: Bearer <API_KEY>", "X-API-Key: <API_KEY>", or HTTP Basic with the key as the user name';
   return new ApiError(
     'invalidApiKey',
     authorization === ''

@@ -134,10 +134,7 @@ export class Dispatcher {
   }
 
   /** Sends singles as one chunk with the timeout of the last of them. Skips those that expire while they wait. */
-  private async sendSingles(
-    singles: readonly Single[],
-    target: ChunkTarget,
-  ): Promise<readonly (PartReply | Error)[]> {
+  private async sendSingles(singles: readonly Single[], target: ChunkTarget): Promise<readonly (PartReply | Error)[]> {
     const endMs = Math.max(...singles.map((single) => single.endMs));
     const timeoutMs = Math.max(1, endMs - performance.now());
     return await this.queuesOf.singles.run(target.organisationId, timeoutMs, async () => {

@@ -16,8 +16,8 @@ interface Waiting {
 }
 
 /**
- * An owner's item is refused when the owner's oldest item has waited for this share of the new one's timeout. A hung worker
- * delays items by 6 s of 10, which must not refuse any.
+ * An owner's item is refused when the owner's oldest item has waited for this share of the new one's timeout. A hung
+ * worker delays items by 6 s of 10, which must not refuse any.
  */
 const maxOldestShare = 0.8;
 

@@ -28,10 +28,7 @@ export function refusal(
   });
   const isAnyUnknown = problems.some(({ expected }) => expected === nothingKnown.expected);
   const known = isAnyUnknown ? ` GET /v1/models/${modelId} lists the model's fields.` : '';
-  return new ApiError(
-    'refusedRequest',
-    `${described.join('; ')}${more}.${known} Nothing of the call was counted.`,
-  );
+  return new ApiError('refusedRequest', `${described.join('; ')}${more}.${known} Nothing of the call was counted.`);
 }
 
 /** `records[17].annual_revenue`, or `records[17]["Annual Revenue"]` for a name that is no identifier. */
@@ -40,12 +37,11 @@ function placeOf(record: string, field: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(field) ? `${record}.${field}` : `${record}[${JSON.stringify(field)}]`;
 }
 
-const asSent = (name: string | undefined): string =>
-  name === undefined ? '' : ` (sent as ${shownName(name)})`;
+const asSent = (name: string | undefined): string => (name === undefined ? '' : ` (sent as ${shownName(name)})`);
 
 /**
- * The names of a record, marked where a value is a list or an object. An unknown form of a tool nests its fields.
- * `for in` ends early here. `Object.keys` would list a hundred thousand names.
+ * The names of a record, marked where a value is a list or an object. An unknown form of a tool nests its fields. `for
+ * in` ends early here. `Object.keys` would list a hundred thousand names.
  */
 function namesIn(fields: Readonly<Record<string, unknown>>): string {
   const names: string[] = [];

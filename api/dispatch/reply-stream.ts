@@ -102,8 +102,8 @@ export class ReplyStream {
   }
 
   /**
-   * After an idle read: with pending replies, restarts from 0. Redis may have lost the stream, and the ids of a new one may be
-   * smaller. Without pending replies, trims the stream, because replies contain lead data.
+   * After an idle read: with pending replies, restarts from 0. Redis may have lost the stream, and the ids of a new one
+   * may be smaller. Without pending replies, trims the stream, because replies contain lead data.
    */
   private onIdleRead(): void {
     if (this.waiters.size > 0) this.lastId = '0';

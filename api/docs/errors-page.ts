@@ -4,8 +4,8 @@ import { type Html, html } from './html.js';
 import { type Page, pageFrame } from './page-frame.js';
 
 /**
- * The page at `/docs/errors`: each code with its status, meaning, remedy and an example. The anchor `#<code>`
- * is the target of `docs_url`.
+ * The page at `/docs/errors`: each code with its status, meaning, remedy and an example. The anchor `#<code>` is the
+ * target of `docs_url`.
  * @param docsUrl address of the documentation, for the examples, without a trailing slash
  */
 export function errorsPage(docsUrl: string): Page {
@@ -50,11 +50,7 @@ function overviewRow([code, names]: readonly [string, readonly ErrorName[]]): Ht
 `;
 }
 
-const codeSection = (
-  code: string,
-  names: readonly ErrorName[],
-  docsUrl: string,
-): Html => html`<section id="${code}">
+const codeSection = (code: string, names: readonly ErrorName[], docsUrl: string): Html => html`<section id="${code}">
 <h2><code>${code}</code></h2>
 ${names.map((name) => entry(name, docsUrl))}</section>
 `;

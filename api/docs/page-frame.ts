@@ -63,8 +63,7 @@ ${body}</body>
 }
 
 /** The Content-Security-Policy source that allows exactly this inline text. */
-export const sourceHash = (text: string): string =>
-  `sha256-${createHash('sha256').update(text).digest('base64')}`;
+export const sourceHash = (text: string): string => `sha256-${createHash('sha256').update(text).digest('base64')}`;
 
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath " +

@@ -106,8 +106,7 @@ export function createApp(options: AppOptions): Koa {
 }
 
 /**
- * Refuses a path with 405 if it exists with another method, else with 404. An alias is marked as deprecated
- * here too.
+ * Refuses a path with 405 if it exists with another method, else with 404. An alias is marked as deprecated here too.
  */
 function refuseUnknown(router: Router, aliases: 'serve' | 'gone'): Koa.Middleware {
   return (context) => {
@@ -115,8 +114,7 @@ function refuseUnknown(router: Router, aliases: 'serve' | 'gone'): Koa.Middlewar
     const alias = layers.map(({ path }) => path).find(isAlias);
     if (alias !== undefined) markDeprecated(context, alias, aliases);
     const methods = layers.flatMap((layer) => layer.methods);
-    if (methods.length === 0)
-      throw new ApiError('notFound', `There is nothing at ${context.path.slice(0, 200)}.`);
+    if (methods.length === 0) throw new ApiError('notFound', `There is nothing at ${context.path.slice(0, 200)}.`);
     const allow = [...new Set(methods)].join(', ');
     throw new ApiError('methodNotAllowed', `${context.path} takes ${allow}, not ${context.method}.`, {
       headers: { Allow: allow },

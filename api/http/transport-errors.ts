@@ -22,8 +22,8 @@ const lingerMs = 2_000;
 /**
  * Answers input that never becomes a request with 400 in the error envelope, and closes the connection:
  *
- * - Input that the HTTP parser refuses, and `CONNECT`, which Node leaves without an answer. The refusal
- *   follows the answers to earlier calls on the connection, so that no client takes it for one of those.
+ * - Input that the HTTP parser refuses, and `CONNECT`, which Node leaves without an answer. The refusal follows the
+ *   answers to earlier calls on the connection, so that no client takes it for one of those.
  * - A connection that never sent anything is closed without an answer.
  * - An `Expect` other than `100-continue` is ignored. Node would answer 417 without a body.
  */
@@ -48,8 +48,7 @@ export function answerTransportErrors(server: Server, docsUrl: () => string): vo
     // An answer on an unused connection would be taken for the answer to a request that is on its way.
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isUnused(socket)) endSoon(socket);
     // A response without a socket waits for earlier ones. Its call gets 400 at the body timeout.
-    else if (isBody && response?.headersSent === false && response.socket !== null)
-      refuse(socket, messageOf(error));
+    else if (isBody && response?.headersSent === false && response.socket !== null) refuse(socket, messageOf(error));
     else afterAnswer(response, () => (isBody ? endSoon(socket) : refuse(socket, messageOf(error))));
   });
 

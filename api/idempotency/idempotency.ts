@@ -5,11 +5,7 @@ import type { Clock } from '../../shared/process/clock.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import { replayClaimKey } from '../../shared/redis/keys.js';
 import { integerReply, type LuaCommand, luaCommand } from '../../shared/redis/lua-command.js';
-import {
-  type IdempotencyStore,
-  type IdempotentReply,
-  idempotencyId,
-} from '../../shared/store/calls/idempotency.js';
+import { type IdempotencyStore, type IdempotentReply, idempotencyId } from '../../shared/store/calls/idempotency.js';
 import { type Idempotency, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
 
 /** The body of a 200. */
@@ -41,8 +37,8 @@ const claimGraceMs = 1_000; // a claim outlives the deadline of its call by as m
 
 /**
  * Runs a call under an Idempotency-Key once. MongoDB holds the stored reply, written in one transaction with the ledger
- * row: a replay is never counted, even after Redis was emptied. The claim in Redis only makes the second of two concurrent
- * calls wait for the first.
+ * row: a replay is never counted, even after Redis was emptied. The claim in Redis only makes the second of two
+ * concurrent calls wait for the first.
  */
 export class IdempotencyKeys {
   private readonly dropClaim: LuaCommand<number>;
@@ -108,8 +104,7 @@ export class IdempotencyKeys {
     const stored = await store.find(this.id(call), clock.now(), msUntil(call.deadline));
     if (stored === undefined) return undefined;
     const reply = replayOf(stored, call.idempotency);
-    const stays =
-      stored.replayed_at !== undefined || (await store.markReplayed(stored, msUntil(call.deadline)));
+    const stays = stored.replayed_at !== undefined || (await store.markReplayed(stored, msUntil(call.deadline)));
     return stays ? reply : undefined;
   }
 

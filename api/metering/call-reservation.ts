@@ -42,18 +42,16 @@ export class CallReservation {
   }
 
   /**
-   * Runs `work`, which records the call. On failure it releases the reservation. If the call was recorded, or may have been,
-   * or ended after its deadline, it voids the call instead.
+   * Runs `work`, which records the call. On failure it releases the reservation. If the call was recorded, or may have
+   * been, or ended after its deadline, it voids the call instead.
    */
   async compensateOnFailure<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       const result = await work();
-      if (isPastFence(this.call.deadline))
-        throw new RecordedButUnanswered('The call could not be answered in time.');
+      if (isPastFence(this.call.deadline)) throw new RecordedButUnanswered('The call could not be answered in time.');
       return result;
     } catch (error) {
-      if (this.isRecorded || error instanceof RecordedButUnanswered)
-        this.options.callVoider.begin(this.callOfModel);
+      if (this.isRecorded || error instanceof RecordedButUnanswered) this.options.callVoider.begin(this.callOfModel);
       else this.release();
       throw error;
     }
@@ -75,10 +73,7 @@ export class CallReservation {
     } catch (error) {
       if (error instanceof QuotaLeaseLost)
         throw new RecordedButUnanswered('The call took too long and was not counted.', error);
-      this.options.logger.warn(
-        { call: this.call.id, error },
-        'settle failed, the sweep will settle the call',
-      );
+      this.options.logger.warn({ call: this.call.id, error }, 'settle failed, the sweep will settle the call');
       this.options.callVoider.invalidateScores(this.callOfModel);
       return this.usageIfSettled;
     }

@@ -44,10 +44,7 @@ export class Metering {
   }
 
   /** The usage of an organisation's bucket in the current month. */
-  async usage(
-    organisation: Organisation,
-    bucket: UsageCounter['bucket'],
-  ): Promise<UsageReport & { month: string }> {
+  async usage(organisation: Organisation, bucket: UsageCounter['bucket']): Promise<UsageReport & { month: string }> {
     const counter = this.counterOf(organisation, bucket);
     const { used } = await this.options.quota.usage(counter);
     return { ...usageReport(used, allowanceOf(organisation, bucket)), month: counter.month };
@@ -74,5 +71,4 @@ function wouldCrossStop(
 }
 
 /** Seconds until usage resets. */
-const secondsToMonthEnd = (nowMs: number): number =>
-  Math.max(1, Math.ceil((monthEndMs(nowMs) - nowMs) / 1000));
+const secondsToMonthEnd = (nowMs: number): number => Math.max(1, Math.ceil((monthEndMs(nowMs) - nowMs) / 1000));

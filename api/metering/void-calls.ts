@@ -41,9 +41,9 @@ export interface CallOfModel {
 }
 
 /**
- * Compensates calls that were recorded, or may have been, and were not answered with 200. It voids the ledger row first and
- * releases the reservation in Redis second, so that Redis never counts less than the ledger. Each step is retried until
- * it succeeds, for up to an hour. A gateway waits for these retries before it stops.
+ * Compensates calls that were recorded, or may have been, and were not answered with 200. It voids the ledger row first
+ * and releases the reservation in Redis second, so that Redis never counts less than the ledger. Each step is retried
+ * until it succeeds, for up to an hour. A gateway waits for these retries before it stops.
  */
 export class CallVoider {
   private readonly inFlight = new Set<Promise<void>>();
@@ -61,8 +61,8 @@ export class CallVoider {
   }
 
   /**
-   * Starts to invalidate the latest scores of a call's model. For a recorded call whose settling Redis did not confirm: the
-   * latest scores may lack what the call scored.
+   * Starts to invalidate the latest scores of a call's model. For a recorded call whose settling Redis did not confirm:
+   * the latest scores may lack what the call scored.
    */
   invalidateScores(call: CallOfModel): void {
     this.start(call, invalidationLines, () => this.invalidate(call));

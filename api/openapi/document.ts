@@ -4,11 +4,7 @@ import { componentSchemas } from './component-schemas.js';
 import { errorResponses } from './error-responses.js';
 import { headers } from './headers.js';
 import type { OpenApiDocument, PathItem, Tag } from './openapi-types.js';
-import {
-  eraseScoresOperation,
-  outcomesOperation,
-  scoreHistoryOperation,
-} from './operations/lead-operations.js';
+import { eraseScoresOperation, outcomesOperation, scoreHistoryOperation } from './operations/lead-operations.js';
 import {
   scoreAliasOperation,
   scoreOperation,

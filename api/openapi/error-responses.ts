@@ -16,10 +16,7 @@ export interface ErrorResponseOptions {
 }
 
 /** The responses with these errors, by status. Each lists its codes, with an example of each. */
-export function errorResponses(
-  names: readonly ErrorName[],
-  options: ErrorResponseOptions,
-): Record<string, Response> {
+export function errorResponses(names: readonly ErrorName[], options: ErrorResponseOptions): Record<string, Response> {
   const statuses = [...new Set(names.map((name) => errorTable[name].status))].sort((a, b) => a - b);
   return Object.fromEntries(
     statuses.map((status) => {
@@ -37,9 +34,7 @@ function errorResponse(status: number, names: readonly ErrorName[], options: Err
     }),
   );
   return {
-    description: names
-      .map((name) => `\`${errorTable[name].code}\`: ${errorTable[name].meaning}`)
-      .join('\n\n'),
+    description: names.map((name) => `\`${errorTable[name].code}\`: ${errorTable[name].meaning}`).join('\n\n'),
     headers: { 'X-Request-Id': headers.requestId, ...headersOf(status, names, options) },
     content: {
       'application/json': { schema: status === 409 ? deployBlockedSchema : errorSchema, examples },
@@ -48,19 +43,14 @@ function errorResponse(status: number, names: readonly ErrorName[], options: Err
 }
 
 /** The headers of a status, besides X-Request-Id. */
-function headersOf(
-  status: number,
-  names: readonly ErrorName[],
-  options: ErrorResponseOptions,
-): Record<string, Header> {
+function headersOf(status: number, names: readonly ErrorName[], options: ErrorResponseOptions): Record<string, Header> {
   const { headers: others = {}, isBeforeKey = false } = options;
   if (status === 405) return { Allow: headers.allow };
   if (isBeforeKey) return { ...others };
   if (status === 401) return { 'WWW-Authenticate': headers.wwwAuthenticate, ...others };
   // The HTTP parser can answer 400 before authentication.
   if (status === 400) return optional({ ...rateHeaders, ...others });
-  if (status === 500)
-    return { ...optional({ ...rateHeaders, 'Retry-After': headers.retryAfter }), ...others };
+  if (status === 500) return { ...optional({ ...rateHeaders, 'Retry-After': headers.retryAfter }), ...others };
   // An address that tried too many unknown keys gets 429 without a key, so without rate headers.
   if (status === 429) {
     const retryAfter = { 'Retry-After': headers.retryAfter };
@@ -88,8 +78,7 @@ const messages: Readonly<Record<ErrorName, string>> = {
   invalidApiKey: 'There is no API key: send "Authorization: Bearer <API_KEY>".',
   rateLimited: 'More than 10 calls within a second: slow down and retry.',
   unreadableRequest: 'records[17].crm_id must be of type string.',
-  refusedRequest:
-    'records[17].annual_revenue: expected a number, came an object. Nothing of the call was counted.',
+  refusedRequest: 'records[17].annual_revenue: expected a number, came an object. Nothing of the call was counted.',
   recordLimitExceeded: 'The call has 1001 records; at most 1000 are scored in one call.',
   expiredReadOnly:
     'The trial has ended and there is no subscription: scoring resumes on a paid plan. Reading still works.',
@@ -113,6 +102,5 @@ const messages: Readonly<Record<ErrorName, string>> = {
 const blockingVerdict: Verdict = {
   state: 'too_early_to_grade',
   failing_gate: 'matured_cohort',
-  summary:
-    'Too early to grade at matured_cohort: 140 of 200 required predictions have completed the 90-day window.',
+  summary: 'Too early to grade at matured_cohort: 140 of 200 required predictions have completed the 90-day window.',
 };

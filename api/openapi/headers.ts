@@ -3,8 +3,7 @@ import type { Header } from './openapi-types.js';
 /** The headers of replies, by their names in `components`. */
 export const headers = {
   requestId: {
-    description:
-      'The id of the call in logs: your own `X-Request-Id` when it has an allowed form, else a new one.',
+    description: 'The id of the call in logs: your own `X-Request-Id` when it has an allowed form, else a new one.',
     required: true,
     schema: { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,128}$' },
     example: '80a30390-e343-4e9c-8f30-d4b4894c050d',
@@ -32,8 +31,7 @@ export const headers = {
     example: 1,
   },
   idempotentReplayed: {
-    description:
-      'Present, and `true`, when the reply is a stored one, sent before under the same `Idempotency-Key`.',
+    description: 'Present, and `true`, when the reply is a stored one, sent before under the same `Idempotency-Key`.',
     schema: { type: 'string', enum: ['true'] },
     example: 'true',
   },
@@ -87,7 +85,5 @@ export const aliasHeaders = {
 
 /** The same headers, none of them required. */
 export function optional(some: Readonly<Record<string, Header>>): Record<string, Header> {
-  return Object.fromEntries(
-    Object.entries(some).map(([name, { required: _required, ...header }]) => [name, header]),
-  );
+  return Object.fromEntries(Object.entries(some).map(([name, { required: _required, ...header }]) => [name, header]));
 }

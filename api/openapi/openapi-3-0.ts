@@ -39,10 +39,7 @@ export function toOpenApi30(document: OpenApiDocument): OpenApiDocument {
 
 type Entries<Value> = Readonly<Record<string, Value>>;
 
-const mapValues = <Value, Changed>(
-  entries: Entries<Value>,
-  change: (value: Value) => Changed,
-): Entries<Changed> =>
+const mapValues = <Value, Changed>(entries: Entries<Value>, change: (value: Value) => Changed): Entries<Changed> =>
   Object.fromEntries(Object.entries(entries).map(([name, value]) => [name, change(value)]));
 
 /** A `$ref` has no schema of its own. */
@@ -91,21 +88,17 @@ export function toSchema30(schema: Schema): Schema {
   }
   if (constant !== undefined) schema30.enum = [constant];
   if (Array.isArray(examples) && examples.length > 0) schema30.example = examples[0];
-  if (exclusiveMinimum !== undefined)
-    Object.assign(schema30, { minimum: exclusiveMinimum, exclusiveMinimum: true });
-  if (exclusiveMaximum !== undefined)
-    Object.assign(schema30, { maximum: exclusiveMaximum, exclusiveMaximum: true });
+  if (exclusiveMinimum !== undefined) Object.assign(schema30, { minimum: exclusiveMinimum, exclusiveMinimum: true });
+  if (exclusiveMaximum !== undefined) Object.assign(schema30, { maximum: exclusiveMaximum, exclusiveMaximum: true });
   return withType30(schema30, type);
 }
 
 function toKeyword30(keyword: string, value: unknown): unknown {
   if (sameKeywords.has(keyword)) return value;
   if (keyword === 'properties') return mapValues(value as Record<string, Schema>, toSchema30);
-  if (keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'allOf')
-    return (value as Schema[]).map(toSchema30);
+  if (keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'allOf') return (value as Schema[]).map(toSchema30);
   if (keyword === 'items' || keyword === 'not') return toSchema30(value as Schema);
-  if (keyword === 'additionalProperties')
-    return typeof value === 'boolean' ? value : toSchema30(value as Schema);
+  if (keyword === 'additionalProperties') return typeof value === 'boolean' ? value : toSchema30(value as Schema);
   throw new Error(`the keyword "${keyword}" has no known form in OpenAPI 3.0`);
 }
 

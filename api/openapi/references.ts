@@ -1,8 +1,8 @@
 import type { OpenApiDocument } from './openapi-types.js';
 
 /**
- * Replaces every component in the document by a `$ref`. The document is built from the same nested objects
- * that requests are validated with, so components are recognised by identity.
+ * Replaces every component in the document by a `$ref`. The document is built from the same nested objects that
+ * requests are validated with, so components are recognised by identity.
  */
 export function withReferences<Document extends { readonly components: object }>(value: Document): Document {
   const pointers = new Map<unknown, string>();
@@ -21,9 +21,7 @@ export function withReferences<Document extends { readonly components: object }>
   const components = Object.fromEntries(
     Object.entries(value.components).map(([section, entries]) => [
       section,
-      Object.fromEntries(
-        Object.entries(entries as object).map(([name, component]) => [name, copy(component, true)]),
-      ),
+      Object.fromEntries(Object.entries(entries as object).map(([name, component]) => [name, copy(component, true)])),
     ]),
   );
   const { components: _components, ...rest } = value;

@@ -28,8 +28,8 @@ class NotConfirmed extends Error {
 }
 
 /**
- * Writes calls of one document each with `w: majority` and without a transaction. Repeats while the outcome is unknown and
- * time is left. An existing document is either the same one, from an attempt whose answer was lost, or a void row.
+ * Writes calls of one document each with `w: majority` and without a transaction. Repeats while the outcome is unknown
+ * and time is left. An existing document is either the same one, from an attempt whose answer was lost, or a void row.
  * @param documents no more than one command takes, see groupCommit
  * @returns in order, the error of each; undefined where it is written
  * @throws CommitUnknown when the outcome is unknown. After any other error none was written

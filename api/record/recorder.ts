@@ -20,8 +20,8 @@ export interface RecorderOptions {
 const duplicateKey = 11_000;
 const voidTimeoutMs = 5_000;
 /**
- * Records calls: the ledger row with its predictions (live keys only) and, under an Idempotency-Key, the stored reply. A call
- * of one document is one insert; a call of several documents is one transaction. A committed call is counted.
+ * Records calls: the ledger row with its predictions (live keys only) and, under an Idempotency-Key, the stored reply.
+ * A call of one document is one insert; a call of several documents is one transaction. A committed call is counted.
  */
 export class Recorder {
   private readonly insertEntry: (entry: CallEntry) => Promise<void>;
@@ -46,25 +46,21 @@ export class Recorder {
       await (isOneDocument ? this.insertEntry(entry) : this.transactEntry(entry));
       return entry.reply?.reply;
     } catch (error) {
-      if (isDuplicateReply(error))
-        throw new IdempotencyConflict('another call was recorded under the Idempotency-Key');
+      if (isDuplicateReply(error)) throw new IdempotencyConflict('another call was recorded under the Idempotency-Key');
       if (!(error instanceof CommitUnknown)) {
         throw new ApiError('internalError', 'The scores could not be recorded.', {
           cause: error,
           retryAfterSeconds: 1,
         });
       }
-      throw new RecordedButUnanswered(
-        'It could not be confirmed in time that the scores were recorded.',
-        error,
-      );
+      throw new RecordedButUnanswered('It could not be confirmed in time that the scores were recorded.', error);
     }
   }
 
   /**
    * Voids a call: it counts nowhere, now or later. Removes its predictions and its stored reply. Idempotent.
-   * @returns false when the stored reply was already replayed to a caller, or the call is older than 13 h. The call then
-   * stays counted, unchanged
+   * @returns false when the stored reply was already replayed to a caller, or the call is older than 13 h. The call
+   * then stays counted, unchanged
    * @throws MongoDB's error
    */
   async voidCall(callId: string): Promise<boolean> {
@@ -110,7 +106,5 @@ export class Recorder {
 }
 
 function isDuplicateReply(error: unknown): boolean {
-  return (
-    error instanceof MongoServerError && error.code === duplicateKey && error.message.includes('idempotency')
-  );
+  return error instanceof MongoServerError && error.code === duplicateKey && error.message.includes('idempotency');
 }

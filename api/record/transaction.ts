@@ -63,8 +63,7 @@ async function commit(session: ClientSession, signal: AbortSignal): Promise<void
   }
 }
 
-const isTransient = (error: unknown): boolean =>
-  error instanceof MongoError && error.hasErrorLabel(transient);
+const isTransient = (error: unknown): boolean => error instanceof MongoError && error.hasErrorLabel(transient);
 
 const isUnknownResult = (error: unknown): boolean =>
   error instanceof MongoError && error.hasErrorLabel('UnknownTransactionCommitResult');

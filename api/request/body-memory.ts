@@ -3,23 +3,19 @@ import { ApiError } from '../../shared/contract/errors.js';
 /** The account of one body that is arriving. */
 export interface BodyAccount {
   /**
-   * @throws ApiError rateLimited if too many bytes of the organisation are arriving; internalError if of the
-   * gateway
+   * @throws ApiError rateLimited if too many bytes of the organisation are arriving; internalError if of the gateway
    */
   add(bytes: number): void;
   /** Releases the bytes of this body, which has arrived or was given up. */
   end(): void;
 }
 
-/**
- * Limits on bytes that are arriving, in bodies of the maximum size: for one organisation, and for the
- * gateway.
- */
+/** Limits on bytes that are arriving, in bodies of the maximum size: for one organisation, and for the gateway. */
 const maxBodies = { perOrganisation: 8, inTotal: 32 } as const;
 
 /**
- * Bounds the memory of bodies that are arriving. The rate limit alone does not bound it, because each body
- * may take half a minute.
+ * Bounds the memory of bodies that are arriving. The rate limit alone does not bound it, because each body may take
+ * half a minute.
  */
 export class BodyMemory {
   private readonly bytesOf = new Map<string, number>();

@@ -8,10 +8,7 @@ import type { ReceivedCall } from './receive-call.js';
 export const largeBytes = 64 * 1024;
 /** Large calls at once: enough to keep the workers busy. */
 const maxInFlight = 2;
-/**
- * A call that takes longer waits for a slow model or for a worker that died. It must not delay other large
- * calls.
- */
+/** A call that takes longer waits for a slow model or for a worker that died. It must not delay other large calls. */
 const defaultMaxHoldMs = 1_000;
 /** Waiting calls hold their bodies, so memory limits their number. */
 const maxWaiting = 64;
@@ -31,8 +28,8 @@ const smallTurn: CallTurn = { yieldToEventLoop: async () => undefined };
 const largeTurn: CallTurn = { yieldToEventLoop: () => nextTurn() };
 
 /**
- * Limits the large calls that run at once. A gateway has one thread. Small calls would otherwise wait behind
- * the parsing of every large body that has arrived. Organisations take turns.
+ * Limits the large calls that run at once. A gateway has one thread. Small calls would otherwise wait behind the
+ * parsing of every large body that has arrived. Organisations take turns.
  */
 export class LargeBodies {
   private readonly queue = new FairQueue({ size: () => maxInFlight, maxWaiting });

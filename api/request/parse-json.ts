@@ -1,8 +1,8 @@
 import { ApiError } from '../../shared/contract/errors.js';
 
 /*
- * JSON bodies. `boundValues` limits the number of values before parsing. `parseJson` limits the depth, and
- * says where a body is not JSON.
+ * JSON bodies. `boundValues` limits the number of values before parsing. `parseJson` limits the depth, and says where a
+ * body is not JSON.
  */
 
 /** Levels of objects and arrays in a body, itself included. */
@@ -11,8 +11,7 @@ const escapedNul = '\\u0000';
 
 /**
  * Parses the text of a body. The last of duplicate keys wins. `__proto__` is a key like any other.
- * @throws ApiError unreadableRequest for bad syntax, nesting deeper than 32 (the body itself is 1), or NUL in
- * a key
+ * @throws ApiError unreadableRequest for bad syntax, nesting deeper than 32 (the body itself is 1), or NUL in a key
  */
 export function parseJson(text: string): unknown {
   if (text.trim() === '') throw unreadable('The body is empty: send a JSON object.');
@@ -24,8 +23,7 @@ export function parseJson(text: string): unknown {
   }
   if (isDeeper(value, maxLevels)) throw tooDeep();
   // JSON allows NUL only as an escape, so most bodies need no second look at their keys.
-  if (text.includes(escapedNul) && hasNulKey(value))
-    throw unreadable('A key in the body contains a NUL character.');
+  if (text.includes(escapedNul) && hasNulKey(value)) throw unreadable('A key in the body contains a NUL character.');
   return value;
 }
 
@@ -55,16 +53,14 @@ function hasNulKey(value: unknown): boolean {
 }
 
 /**
- * Maximum values of a body. A batch may have 1000 records of 300 fields; the others have many times what they
- * need. Parsing more values, chosen to be slow, blocks the gateway's thread for seconds.
+ * Maximum values of a body. A batch may have 1000 records of 300 fields; the others have many times what they need.
+ * Parsing more values, chosen to be slow, blocks the gateway's thread for seconds.
  */
 export const maxValues = { ofBatch: 300_000, ofRecord: 100_000, ofOutcomes: 100_000 } as const;
 
 /** The size of a JSON body. */
 export interface BodyValues {
-  /**
-   * Members of all objects and items of all arrays, at every depth. An empty object or array counts as one.
-   */
+  /** Members of all objects and items of all arrays, at every depth. An empty object or array counts as one. */
   readonly count: number;
   /** Items of the longest array that is a member of the body itself, such as `records`. */
   readonly maxList: number;
@@ -153,9 +149,9 @@ const jsonWord = /^(?:true|false|null|-?\d[\d.eE+-]*)$/;
 const anyWord = /[^\s"{}[\],:]+/y;
 
 /**
- * Finds a word that JSON does not have, or a missing value, as templates leave it for an empty field. Other
- * faults are not found. Takes 10 ms per MB. A parser with error recovery would find all faults, but a caller
- * can make it slow. For example, jsonc-parser blocks the thread for 1.3 s on 8 MiB of spaces.
+ * Finds a word that JSON does not have, or a missing value, as templates leave it for an empty field. Other faults are
+ * not found. Takes 10 ms per MB. A parser with error recovery would find all faults, but a caller can make it slow. For
+ * example, jsonc-parser blocks the thread for 1.3 s on 8 MiB of spaces.
  */
 function firstFault(text: string): Fault | undefined {
   let before = '';

@@ -38,8 +38,8 @@ export class RateLimit {
   private readonly calls: Batcher<RateRequest, RateDecision>;
 
   /**
-   * @param timeoutMs longest wait from `take` to the answer. The connection's own timeout starts later, when
-   * the command is sent
+   * @param timeoutMs longest wait from `take` to the answer. The connection's own timeout starts later, when the
+   * command is sent
    */
   constructor(
     redis: Redis,
@@ -60,8 +60,8 @@ export class RateLimit {
   }
 
   /**
-   * Takes a slot if one is free. A refused call takes none. A key's calls of one turn of the event loop share
-   * one command, which decides them in order.
+   * Takes a slot if one is free. A refused call takes none. A key's calls of one turn of the event loop share one
+   * command, which decides them in order.
    * @param leftMs longest wait, if shorter than the timeout of this limit
    * @throws the error of Redis or the connection; TimedOut
    */

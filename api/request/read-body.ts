@@ -7,8 +7,8 @@ import { ApiError } from '../../shared/contract/errors.js';
 import type { BodyAccount } from './body-memory.js';
 
 /*
- * Reads the body of a request. koa-bodyparser is not used. It answers a corrupt gzip body with 500, hangs
- * when a compressed upload breaks off, and parses forms where JSON is required.
+ * Reads the body of a request. koa-bodyparser is not used. It answers a corrupt gzip body with 500, hangs when a
+ * compressed upload breaks off, and parses forms where JSON is required.
  */
 
 export interface BodyLimits {
@@ -28,14 +28,10 @@ const inflate = promisify(gunzip);
 /**
  * Reads and inflates a body.
  * @param account counts the bytes that arrive, and may refuse them
- * @throws ApiError refusedRequest for a body that is too large or too slow; unreadableRequest for an unknown
- * encoding or corrupt gzip; the account's errors; CallerGone
+ * @throws ApiError refusedRequest for a body that is too large or too slow; unreadableRequest for an unknown encoding
+ * or corrupt gzip; the account's errors; CallerGone
  */
-export async function readBody(
-  request: IncomingMessage,
-  limits: BodyLimits,
-  account: BodyAccount,
-): Promise<Buffer> {
+export async function readBody(request: IncomingMessage, limits: BodyLimits, account: BodyAccount): Promise<Buffer> {
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   const isGzip = encoding === 'gzip' || encoding === 'x-gzip';
   if (!isGzip && encoding !== 'identity' && encoding !== '') {
@@ -85,8 +81,7 @@ function collect(request: IncomingMessage, limits: BodyLimits, account: BodyAcco
         end(() => reject(error));
       }
     };
-    const done = () =>
-      end(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)));
+    const done = () => end(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)));
     const gone = () => end(() => reject(new CallerGone('the caller hung up')));
     request.on('data', take).on('end', done).on('close', gone).on('error', gone);
   });

@@ -98,10 +98,7 @@ export async function takeSlot(
     });
   });
   context.set('RateLimit-Policy', `"key";q=${rate};w=1`);
-  context.set(
-    'RateLimit',
-    `"key";r=${decision.remaining};t=${Math.max(1, Math.round(decision.resetMs / 1000))}`,
-  );
+  context.set('RateLimit', `"key";r=${decision.remaining};t=${Math.max(1, Math.round(decision.resetMs / 1000))}`);
   if (decision.accepted) return decision;
   throw new ApiError('rateLimited', `More than ${rate} calls within a second: slow down and retry.`, {
     retryAfterSeconds: Math.max(1, Math.ceil(decision.retryAfterMs / 1000)),
@@ -112,10 +109,7 @@ function idempotencyOf(context: Context, route: string, body: Buffer): Idempoten
   const key = context.get('idempotency-key');
   if (key === '') return undefined;
   if (key.length > maxIdempotencyKey) {
-    throw new ApiError(
-      'unreadableRequest',
-      `The Idempotency-Key is longer than ${maxIdempotencyKey} characters.`,
-    );
+    throw new ApiError('unreadableRequest', `The Idempotency-Key is longer than ${maxIdempotencyKey} characters.`);
   }
   return { key, name: 'Idempotency-Key', bodyHash: bodyHashOf(route, body) };
 }

@@ -11,9 +11,7 @@ import { openApiDocument } from '../openapi/document.js';
 import { toOpenApi30 } from '../openapi/openapi-3-0.js';
 import type { OpenApiDocument } from '../openapi/openapi-types.js';
 
-/**
- * Addresses without a trailing slash. The functions are called at the first request, when the port is known.
- */
+/** Addresses without a trailing slash. The functions are called at the first request, when the port is known. */
 export interface DocumentationOptions {
   /** The service's address from the configuration, if set. */
   readonly configuredUrl: string | undefined;
@@ -83,8 +81,7 @@ interface Content {
 const cacheControl = 'public, max-age=300';
 
 /**
- * Serves content that never changes while the process runs, with an ETag and compressed where the client
- * accepts gzip.
+ * Serves content that never changes while the process runs, with an ETag and compressed where the client accepts gzip.
  * @param load called at the first request, and again only if it failed
  */
 function contentRoute(load: () => Promise<Content>): Middleware {

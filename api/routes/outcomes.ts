@@ -21,13 +21,10 @@ export interface OutcomesDeps {
 }
 
 /**
- * `POST /v1/outcomes`: records what became of leads. Free of charge, and idempotent. Works in every state of
- * the organisation. Calls of test keys are validated and answered, but not stored.
+ * `POST /v1/outcomes`: records what became of leads. Free of charge, and idempotent. Works in every state of the
+ * organisation. Calls of test keys are validated and answered, but not stored.
  */
-export function outcomesRoute(
-  deps: ReadingDeps,
-  { store, largeBodies, limits, bodies }: OutcomesDeps,
-): Middleware {
+export function outcomesRoute(deps: ReadingDeps, { store, largeBodies, limits, bodies }: OutcomesDeps): Middleware {
   const check = compileCheck<OutcomesRequest>(outcomesRequestSchema);
   return receivingRoute(deps, {
     receive: async (context, { apiKey }) => {
@@ -54,12 +51,10 @@ export function outcomesRoute(
     answer: async (_context, { organisation, apiKey }, outcomes) => {
       if (apiKey.kind === 'test') return { accepted: outcomes.length, test: true };
       const receivedAt = new Date(deps.clock.now());
-      await store
-        .record({ organisationId: organisation._id, outcomes, receivedAt })
-        .catch((cause: unknown) => {
-          const message = 'The outcomes could not be recorded; it is safe to send all of them again.';
-          throw new ApiError('internalError', message, { cause, retryAfterSeconds: 1 });
-        });
+      await store.record({ organisationId: organisation._id, outcomes, receivedAt }).catch((cause: unknown) => {
+        const message = 'The outcomes could not be recorded; it is safe to send all of them again.';
+        throw new ApiError('internalError', message, { cause, retryAfterSeconds: 1 });
+      });
       return { accepted: outcomes.length };
     },
   });

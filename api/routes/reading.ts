@@ -28,10 +28,9 @@ export interface Reader extends Workspace {
 type ReadAnswer = Record<string, unknown> | undefined;
 
 /**
- * An endpoint that reads data of the key's organisation, in every state of the organisation. Its rate is ten
- * times that of scoring, in a window of its own.
- * @throws (the middleware) ApiError invalidApiKey, rateLimited, internalError at the deadline; errors of
- * `answer`
+ * An endpoint that reads data of the key's organisation, in every state of the organisation. Its rate is ten times that
+ * of scoring, in a window of its own.
+ * @throws (the middleware) ApiError invalidApiKey, rateLimited, internalError at the deadline; errors of `answer`
  */
 export const readingRoute = (
   deps: ReadingDeps,
@@ -69,8 +68,7 @@ async function identify(context: Context, deps: ReadingDeps): Promise<Reader> {
   const slotId = deps.newCallId(deps.clock.now());
   await takeSlot(context, deps.rateLimit, { apiKey, slotId, window: 'reading' });
   const workspace = await deps.workspaces.workspace(apiKey.organisation_id);
-  if (workspace === undefined)
-    throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
+  if (workspace === undefined) throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
   return { ...workspace, apiKey };
 }
 

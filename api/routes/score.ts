@@ -52,8 +52,7 @@ export function scoreRoute(deps: ScoreRouteDeps, writeReply: WriteReply): Middle
 
 function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string): ScoringCall {
   const { length } = request.records;
-  if (length === 0)
-    throw new ApiError('refusedRequest', `There are no records: send between 1 and ${maxRecords}.`);
+  if (length === 0) throw new ApiError('refusedRequest', `There are no records: send between 1 and ${maxRecords}.`);
   checkRecordCount(length);
   const { callId, apiKey, atMs, deadline, idempotency, hasHungUp } = received;
   return {

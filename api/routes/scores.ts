@@ -50,17 +50,14 @@ export interface ErasureDeps extends ErasingStores {
 }
 
 /**
- * `DELETE /v1/scores/{crm_id}`: erases a lead from all stores (see `eraseLead`), now and again after the
- * calls in flight have ended. Test keys are refused, because all stored scores belong to live keys.
+ * `DELETE /v1/scores/{crm_id}`: erases a lead from all stores (see `eraseLead`), now and again after the calls in
+ * flight have ended. Test keys are refused, because all stored scores belong to live keys.
  */
 export function eraseScoresRoute(deps: ReadingDeps, stores: ErasureDeps): Middleware {
   const { erasures, latest, models } = stores;
   return readingRoute(deps, async (context, { apiKey, organisation }) => {
     if (apiKey.kind === 'test')
-      throw new ApiError(
-        'refusedRequest',
-        'A test key cannot erase scores: use a live key. Nothing was erased.',
-      );
+      throw new ApiError('refusedRequest', 'A test key cannot erase scores: use a live key. Nothing was erased.');
     // The history can be limited to one model, so a caller may expect the same here. Erasure cannot be
     // undone.
     if (context.query.model_id)

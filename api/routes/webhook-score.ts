@@ -23,11 +23,7 @@ export function webhookScoreRoute(deps: ScoreRouteDeps, likelihoodName: Likeliho
     sendReply(context, reply);
   };
 
-  async function answer(
-    context: Context,
-    received: ReceivedCall,
-    { yieldToEventLoop }: CallTurn,
-  ): Promise<Reply> {
+  async function answer(context: Context, received: ReceivedCall, { yieldToEventLoop }: CallTurn): Promise<Reply> {
     const parsed = parseWebhookBody(context, received.body);
     await yieldToEventLoop();
     const request = readWebhook(parsed, context.query);

@@ -1,9 +1,6 @@
 import { maxCrmId } from '../../shared/contract/texts.js';
 
-/**
- * A crm_id: 1-255 code points, without NUL or lone surrogates. Compared exactly; an empty one counts as
- * absent.
- */
+/** A crm_id: 1-255 code points, without NUL or lone surrogates. Compared exactly; an empty one counts as absent. */
 export const crmIdSchema = {
   type: 'string',
   maxLength: maxCrmId,
@@ -50,8 +47,7 @@ export const scoreRequestSchema = {
     explain: {
       type: 'boolean',
       default: false,
-      description:
-        'Adds `drivers` and `top_reason_1` to `top_reason_3` to each row. Adds a few milliseconds.',
+      description: 'Adds `drivers` and `top_reason_1` to `top_reason_3` to each row. Adds a few milliseconds.',
     },
   },
   additionalProperties: true,

@@ -9,10 +9,7 @@ export const likelihoodSchema = {
   description: 'Conversion likelihood from 0 to 1, with 4 decimal places.',
 } as const;
 
-/**
- * One field's contribution to a score. Every value is text, because some CRMs cannot read a member of mixed
- * types.
- */
+/** One field's contribution to a score. Every value is text, because some CRMs cannot read a member of mixed types. */
 export const driverSchema = {
   type: 'object',
   required: ['field', 'value', 'contribution', 'direction', 'label'],
@@ -80,14 +77,12 @@ export const rowProperties = (likelihoodName: LikelihoodName) =>
       type: 'array',
       items: { type: 'string' },
       description:
-        "Present only when the record's age is outside the range of the training data. The score is " +
-        'unchanged.',
+        "Present only when the record's age is outside the range of the training data. The score is " + 'unchanged.',
     },
   }) as const;
 
 /** The members that every row has. */
-export const requiredOfRow = (likelihoodName: LikelihoodName) =>
-  ['score', likelihoodName, 'enriched'] as const;
+export const requiredOfRow = (likelihoodName: LikelihoodName) => ['score', likelihoodName, 'enriched'] as const;
 
 /** V1ScoreRow. */
 export const scoreRowSchema = {

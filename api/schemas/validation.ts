@@ -9,9 +9,7 @@ export const validationStateSchema = {
     'nothing is claimed about the model. `not_applicable`: models of this family are not graded.',
 } as const;
 
-/**
- * V1Validation: the verdict on a model. The contract also allows the text "null"; this service sends null.
- */
+/** V1Validation: the verdict on a model. The contract also allows the text "null"; this service sends null. */
 export const validationSchema = {
   type: 'object',
   required: ['state', 'failing_gate', 'summary'],
@@ -26,14 +24,12 @@ export const validationSchema = {
     },
     summary: { type: 'string', description: 'One sentence with the state and the gate.' },
   },
-  description:
-    'Whether the model has earned the right to be used, judged by the outcomes of the leads it scored.',
+  description: 'Whether the model has earned the right to be used, judged by the outcomes of the leads it scored.',
   examples: [
     {
       state: 'passed',
       failing_gate: null,
-      summary:
-        'Passed: all six validation gates cleared on 1,240 matured predictions, with top-band lift 2.1x.',
+      summary: 'Passed: all six validation gates cleared on 1,240 matured predictions, with top-band lift 2.1x.',
     },
   ],
 } as const;
@@ -46,8 +42,7 @@ const gateSchema = {
     state: {
       type: 'string',
       enum: ['cleared', 'too_early', 'failed', 'not_reached'],
-      description:
-        'The state in the last grade. Gates after the first one that did not clear are `not_reached`.',
+      description: 'The state in the last grade. Gates after the first one that did not clear are `not_reached`.',
     },
     figures: {
       type: 'object',
@@ -95,8 +90,7 @@ export const validationDetailSchema = {
       type: 'string',
       format: 'date-time',
       description:
-        'The model was graded on data up to this instant. Absent before the first grade, like the ' +
-        'members below.',
+        'The model was graded on data up to this instant. Absent before the first grade, like the ' + 'members below.',
     },
     graded_at: { type: 'string', format: 'date-time', description: 'When the grade was computed.' },
     gates: { type: 'array', items: gateSchema, description: 'The six gates, in order.' },

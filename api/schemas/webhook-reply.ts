@@ -34,8 +34,7 @@ function outputFieldsSchema(likelihoodName: LikelihoodName) {
         description: 'Marks the action as successful for HubSpot.',
       },
     },
-    description:
-      'Only for HubSpot custom actions: every flat member of the reply, in the object that HubSpot reads.',
+    description: 'Only for HubSpot custom actions: every flat member of the reply, in the object that HubSpot reads.',
   } as const;
 }
 
@@ -64,6 +63,5 @@ export const webhookReplySchema = replySchema(
 /** The reply of the alias `POST /webhooks/score`. */
 export const legacyWebhookReplySchema = replySchema(
   'probability',
-  'The score of one record as a flat object, in the format before v1: the likelihood is called ' +
-    '`probability`.',
+  'The score of one record as a flat object, in the format before v1: the likelihood is called ' + '`probability`.',
 );

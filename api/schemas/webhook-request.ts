@@ -1,9 +1,8 @@
 import { crmIdSchema, modelIdSchema } from './score-request.js';
 
 /*
- * The bodies of `POST /v1/webhooks/score` in the formats of CRMs and automation tools. `webhook/` parses them
- * without these schemas, because the formats overlap. A property test checks that both accept the same
- * bodies.
+ * The bodies of `POST /v1/webhooks/score` in the formats of CRMs and automation tools. `webhook/` parses them without
+ * these schemas, because the formats overlap. A property test checks that both accept the same bodies.
  */
 
 /** A boolean in the spellings that tools use. */
@@ -57,8 +56,7 @@ export const hubSpotActionSchema = {
       maxLength: crmIdSchema.maxLength,
       pattern: crmIdSchema.pattern,
       format: crmIdSchema.format,
-      description:
-        'Used as the `Idempotency-Key` when none is sent, because HubSpot retries a call under the same id.',
+      description: 'Used as the `Idempotency-Key` when none is sent, because HubSpot retries a call under the same id.',
     },
     inputFields: fields,
     record: plainValue,

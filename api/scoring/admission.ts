@@ -86,9 +86,7 @@ export class Admission {
  * @throws ApiError modelNotFound, in the same words whether it exists elsewhere or not
  */
 export function findModel(workspace: Workspace, modelId: string): Model {
-  const model = workspace.models.find(
-    (candidate) => candidate._id === modelId && candidate.deleted_at === undefined,
-  );
+  const model = workspace.models.find((candidate) => candidate._id === modelId && candidate.deleted_at === undefined);
   if (model !== undefined) return model;
   throw new ApiError('modelNotFound', 'There is no model with this model_id in the workspace of the key.');
 }

@@ -84,8 +84,8 @@ export function sendReply(context: Context, { body, isReplay }: Reply): void {
 export type LikelihoodName = 'conversion_likelihood' | 'probability';
 
 /**
- * Writes a V1ScoreResponse. Rows are concatenated from columns: an object for each record and `JSON.stringify` cost twice
- * as much.
+ * Writes a V1ScoreResponse. Rows are concatenated from columns: an object for each record and `JSON.stringify` cost
+ * twice as much.
  */
 export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
   // A stored reply is written twice, with different usage. Its rows are written once.

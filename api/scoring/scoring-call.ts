@@ -58,8 +58,7 @@ const fenceMs = 250;
 const timerSlackMs = 5; // timers may fire a little early
 
 /** Milliseconds until the fence. */
-export const msUntilFence = (deadline: Deadline): number =>
-  deadline.monotonicMs + fenceMs - performance.now();
+export const msUntilFence = (deadline: Deadline): number => deadline.monotonicMs + fenceMs - performance.now();
 
 /** Whether the fence has answered a call, or is about to. */
 export const isPastFence = (deadline: Deadline): boolean => msUntilFence(deadline) <= timerSlackMs;

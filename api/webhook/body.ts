@@ -11,24 +11,17 @@ const isJson = /^\s*[[{]/;
 
 /**
  * Parses the body of a webhook: JSON, JSON in text/plain, or a form.
- * @throws ApiError unreadableRequest for another content type or a syntax error; refusedRequest for too many
- * fields or values
+ * @throws ApiError unreadableRequest for another content type or a syntax error; refusedRequest for too many fields or
+ * values
  */
 export function parseWebhookBody(context: Context, body: Buffer): unknown {
-  const type = context.is(
-    'application/json',
-    'application/*+json',
-    'text/plain',
-    'application/x-www-form-urlencoded',
-  );
-  if (type === null)
-    throw new ApiError('unreadableRequest', 'The body is empty: send the fields of one record.');
+  const type = context.is('application/json', 'application/*+json', 'text/plain', 'application/x-www-form-urlencoded');
+  if (type === null) throw new ApiError('unreadableRequest', 'The body is empty: send the fields of one record.');
   const { charset } = context.request;
   if (typeof type !== 'string' || !/^(utf-?8|us-ascii)?$/i.test(charset)) {
     throw new ApiError(
       'unreadableRequest',
-      'Send the record as application/json, application/x-www-form-urlencoded, or JSON in text/plain, in ' +
-        'UTF-8.',
+      'Send the record as application/json, application/x-www-form-urlencoded, or JSON in text/plain, in ' + 'UTF-8.',
     );
   }
   const text = bodyText(body);
@@ -39,8 +32,7 @@ export function parseWebhookBody(context: Context, body: Buffer): unknown {
 
 /** Parses a form. A repeated name becomes an array, because multi-selects repeat their name. */
 function parseForm(text: string): unknown {
-  if (text.trim() === '')
-    throw new ApiError('unreadableRequest', 'The form is empty: send the fields of one record.');
+  if (text.trim() === '') throw new ApiError('unreadableRequest', 'The form is empty: send the fields of one record.');
   const pairs = text.split('&', maxFormFields + 1);
   if (pairs.length > maxFormFields) {
     throw new ApiError('refusedRequest', `The form has more than ${maxFormFields} fields.`);

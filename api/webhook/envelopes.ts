@@ -17,11 +17,9 @@ export interface Envelope {
 export const settingNames: ReadonlySet<string> = new Set(['model_id', 'crm_id', 'explain']);
 
 /**
- * Detects the format of a body by its members and extracts the record. The formats are canonical (`record`),
- * HubSpot custom action (`inputFields`), HubSpot workflow (`properties`), Pipedrive (`meta` and `data`), else
- * flat.
- * @throws ApiError unreadableRequest for an incomplete format and for a batch; refusedRequest for Pipedrive
- * version 1
+ * Detects the format of a body by its members and extracts the record. The formats are canonical (`record`), HubSpot
+ * custom action (`inputFields`), HubSpot workflow (`properties`), Pipedrive (`meta` and `data`), else flat.
+ * @throws ApiError unreadableRequest for an incomplete format and for a batch; refusedRequest for Pipedrive version 1
  */
 export function openEnvelope(body: JsonObject): Envelope {
   const record = memberOf(body, 'record');
@@ -46,8 +44,7 @@ export function openEnvelope(body: JsonObject): Envelope {
   if (isBatch(body)) {
     throw new ApiError(
       'unreadableRequest',
-      'records is for POST /v1/score: a webhook scores one record, in record or with its fields beside ' +
-        'model_id.',
+      'records is for POST /v1/score: a webhook scores one record, in record or with its fields beside ' + 'model_id.',
     );
   }
   return plain([body], unwrapValues(body));
@@ -79,8 +76,7 @@ function hubSpotAction(body: JsonObject, inputFields: JsonObject): Envelope {
   ) {
     throw new ApiError(
       'unreadableRequest',
-      `callbackId must be a string of at most ${maxCrmId} characters, without NUL or half of a ` +
-        'surrogate pair.',
+      `callbackId must be a string of at most ${maxCrmId} characters, without NUL or half of a ` + 'surrogate pair.',
     );
   }
   const record = Object.fromEntries([...objectProperties(body), ...Object.entries(inputFields)]);
@@ -103,10 +99,7 @@ function hubSpotWorkflow(body: JsonObject, properties: JsonObject): Envelope {
 function pipedrive(body: JsonObject): Envelope {
   const data = memberOf(body, 'data');
   if (!isJsonObject(data)) {
-    throw new ApiError(
-      'unreadableRequest',
-      'data must hold the record; an event about a deleted record has none.',
-    );
+    throw new ApiError('unreadableRequest', 'data must hold the record; an event about a deleted record has none.');
   }
   const customFields = memberOf(data, 'custom_fields');
   const record = Object.fromEntries([
@@ -132,8 +125,7 @@ const unwrapValues = (object: JsonObject): JsonObject =>
 const valuesOf = (object: JsonObject): [string, unknown][] =>
   Object.entries(object).map(([name, value]) => [name, isWrapped(value) ? value.value : value]);
 
-const isWrapped = (value: unknown): value is JsonObject =>
-  isJsonObject(value) && Object.hasOwn(value, 'value');
+const isWrapped = (value: unknown): value is JsonObject => isJsonObject(value) && Object.hasOwn(value, 'value');
 
 function objectIdOf(body: JsonObject | undefined): unknown {
   const object = body === undefined ? undefined : memberOf(body, 'object');

@@ -8,8 +8,8 @@ export const memberOf = (object: JsonObject, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 
 /**
- * Copies an object without some members, or returns the object itself when it has none of them. Keeps a
- * member called `__proto__`. A loop without intermediate arrays, because a body may have 100,000 members.
+ * Copies an object without some members, or returns the object itself when it has none of them. Keeps a member called
+ * `__proto__`. A loop without intermediate arrays, because a body may have 100,000 members.
  */
 export function without(object: JsonObject, names: ReadonlySet<string>): JsonObject {
   if (![...names].some((name) => Object.hasOwn(object, name))) return object;

@@ -2,8 +2,8 @@ import type { WriteReply } from '../score-records.js';
 import { type LikelihoodName, scoreRows } from '../scoring/score-reply.js';
 
 /**
- * Writes the flat reply of a webhook: the members of one V1ScoreRow, then model, usage and verdict. Usage and
- * verdict are repeated as strings, for tools that cannot read nested objects.
+ * Writes the flat reply of a webhook: the members of one V1ScoreRow, then model, usage and verdict. Usage and verdict
+ * are repeated as strings, for tools that cannot read nested objects.
  * @param form.forHubSpotAction adds `outputFields`, the object that HubSpot's custom actions read
  */
 export function webhookReplyWriter(form: {
@@ -31,6 +31,4 @@ export function webhookReplyWriter(form: {
 
 /** The members that are not objects or arrays. Null stays: a missing top reason is null. */
 const scalars = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value === null || typeof value !== 'object'),
-  );
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value === null || typeof value !== 'object'));

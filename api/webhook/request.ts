@@ -10,9 +10,7 @@ export interface WebhookRequest {
   readonly crmId: string | null;
   readonly explain: boolean;
   readonly record: JsonObject;
-  /**
-   * HubSpot custom actions only: they need `outputFields` in the reply, and retry a call under the same id.
-   */
+  /** HubSpot custom actions only: they need `outputFields` in the reply, and retry a call under the same id. */
   readonly hubSpotCallbackId: string | undefined;
 }
 
@@ -68,9 +66,9 @@ function refuseHubSpotEvents(elements: readonly unknown[]): void {
 }
 
 /**
- * Removes n8n's wrappers around a record. An item has `json` (and `pairedItem`, `binary`). The output of its
- * Webhook node has `headers`, `params`, `query` and `body`. Settings next to a wrapper apply, outermost
- * first, except empty ids. Copies at most once, because a body may have 100,000 members.
+ * Removes n8n's wrappers around a record. An item has `json` (and `pairedItem`, `binary`). The output of its Webhook
+ * node has `headers`, `params`, `query` and `body`. Settings next to a wrapper apply, outermost first, except empty
+ * ids. Copies at most once, because a body may have 100,000 members.
  */
 function withoutWrappers(body: JsonObject): JsonObject {
   const settings = new Map<string, unknown>();
@@ -89,9 +87,7 @@ function withoutWrappers(body: JsonObject): JsonObject {
 const isSetting = (object: JsonObject, name: string): boolean =>
   Object.hasOwn(object, name) && (name === 'explain' || !isAbsent(object[name]));
 
-/**
- * The body inside an n8n item or inside the output of n8n's Webhook node; undefined without such a wrapper.
- */
+/** The body inside an n8n item or inside the output of n8n's Webhook node; undefined without such a wrapper. */
 function wrappedIn(body: JsonObject): JsonObject | undefined {
   const json = memberOf(body, 'json');
   const isItem =
@@ -141,9 +137,7 @@ function explainOf({ settings }: Envelope, query: Readonly<Record<string, unknow
   throw new ApiError('unreadableRequest', 'explain must be true, false, 1 or 0.');
 }
 
-/**
- * The sent crm_id, at the top level or in the record, else the tool's own id. Null and "" count as absent.
- */
+/** The sent crm_id, at the top level or in the record, else the tool's own id. Null and "" count as absent. */
 function crmIdOf(envelope: Envelope): string | null {
   for (const members of envelope.settings) {
     const sent = memberOf(members, 'crm_id');
@@ -175,8 +169,8 @@ function checkedCrmId(sent: unknown): string {
 }
 
 /**
- * Converts a tool's id to a crm_id. An invalid id counts as absent. So does an unsafe integer: parsing has
- * rounded it, and it could equal another lead's id.
+ * Converts a tool's id to a crm_id. An invalid id counts as absent. So does an unsafe integer: parsing has rounded it,
+ * and it could equal another lead's id.
  */
 function idText(value: unknown): string | null {
   const text = Number.isSafeInteger(value) ? String(value) : value;

@@ -25,8 +25,8 @@ export interface BenchRunDeps {
 const firstWindowWarmUpMs = 300;
 
 /**
- * Measures every row once per repeat. A short disturbance of the machine then affects one repeat of several
- * rows instead of every repeat of one row.
+ * Measures every row once per repeat. A short disturbance of the machine then affects one repeat of several rows
+ * instead of every repeat of one row.
  */
 export class BenchRun {
   private readonly measured = new Map<string, { readonly label: RowLabel; readonly reports: LoadReport[] }>();
@@ -95,8 +95,7 @@ export class BenchRun {
     if (!('shareOf' in load)) return load;
     if (this.capacityPerSecond === undefined) {
       const main = scenarios.find(({ id }) => id === load.shareOf);
-      if (main === undefined || 'shareOf' in main.load)
-        throw new Error(`${load.shareOf} has no load of its own`);
+      if (main === undefined || 'shareOf' in main.load) throw new Error(`${load.shareOf} has no load of its own`);
       const report = await this.window(main, main.load);
       this.capacityPerSecond = (1000 * report.calls) / report.elapsedMs;
     }

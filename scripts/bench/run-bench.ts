@@ -17,8 +17,7 @@ import { startBenchService, workers } from './service/bench-service.js';
  */
 export async function runBench(options: BenchOptions, { onEnd, end }: RunEnd): Promise<void> {
   const { bundlePath, only, repeats } = options;
-  const profileDirectory =
-    options.profileDirectory && (await Profiling.prepareDirectory(options.profileDirectory));
+  const profileDirectory = options.profileDirectory && (await Profiling.prepareDirectory(options.profileDirectory));
   process.stderr.write('starting Redis, MongoDB, a gateway and two workers\n');
   const service = await startBenchService({ bundlePath, profileDirectory }, onEnd);
   const machine = describeMachine(service.versions, workers);
@@ -29,9 +28,7 @@ export async function runBench(options: BenchOptions, { onEnd, end }: RunEnd): P
     stoppedAtEnd(onEnd, MeasuringProcess.start({ ...preparation, gateway })),
     stoppedAtEnd(onEnd, MeasuringProcess.start({ ...preparation, gateway: undefined })),
   ]);
-  const chosen = scenarios.filter(
-    ({ id, row }) => only.length === 0 || only.includes(id) || only.includes(row),
-  );
+  const chosen = scenarios.filter(({ id, row }) => only.length === 0 || only.includes(id) || only.includes(row));
   const needsBare = chosen.some(({ target }) => target === 'bare');
   const bare = needsBare ? await startBareService(bundlePath, onEnd) : undefined;
   const profiling = profileDirectory ? Profiling.of(profileDirectory, groups) : undefined;

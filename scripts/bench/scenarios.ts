@@ -1,10 +1,7 @@
 /** Request of one call: 1,000 records, one record, or one record to the webhook endpoint. */
 export type CallShape = 'batch' | 'single' | 'webhook';
 
-/**
- * Closed: each caller waits for its reply before it calls again. Open: calls start at random times at a given
- * rate.
- */
+/** Closed: each caller waits for its reply before it calls again. Open: calls start at random times at a given rate. */
 export type Load =
   | { readonly kind: 'closed'; readonly callers: number }
   | { readonly kind: 'open'; readonly callsPerSecond: number };
@@ -29,10 +26,7 @@ export interface Scenario {
 }
 
 export const floorRow = 'floor';
-/**
- * Koa with one BullMQ job per call, without authentication, metering or records. Always measured with
- * `webhook`.
- */
+/** Koa with one BullMQ job per call, without authentication, metering or records. Always measured with `webhook`. */
 export const bareRow = 'bare-bullmq';
 export const comparedRow = 'webhook';
 

@@ -8,8 +8,8 @@ import type { CallShape } from './scenarios.js';
 import { startBenchService } from './service/bench-service.js';
 
 /**
- * Loads for minutes on an empty database. They show costs that grow with the stored calls or recur every
- * minute, which a window of seconds does not.
+ * Loads for minutes on an empty database. They show costs that grow with the stored calls or recur every minute, which
+ * a window of seconds does not.
  */
 const sustainedLoads: Readonly<Record<string, { readonly shape: CallShape; readonly callers: number }>> = {
   'sustained-batch': { shape: 'batch', callers: 4 },
@@ -50,10 +50,7 @@ interface SustainedRow {
  * @param names some of `sustainedRowNames`
  * @throws Error if the service fails or a reply is wrong
  */
-export async function sustainedSection(
-  names: readonly string[],
-  options: SustainedOptions,
-): Promise<ReportSection> {
+export async function sustainedSection(names: readonly string[], options: SustainedOptions): Promise<ReportSection> {
   const rows: SustainedRow[] = [];
   for (const name of names) rows.push(await measureSustained(name, options));
   const documents = rows.map((row) => ({ ...row, stretches: row.stretches.map(stretchDocument) }));
@@ -121,9 +118,7 @@ function stretchTable(stretches: readonly Stretch[]): string {
 const totalMs = ({ row }: Stretch): number => row.cpuMsPer1000.total.median;
 
 function growthLine(stretches: readonly Stretch[]): string {
-  const [before = 0, after = 0] = [stretches[0], stretches.at(-1)].map(
-    (stretch) => stretch && totalMs(stretch),
-  );
+  const [before = 0, after = 0] = [stretches[0], stretches.at(-1)].map((stretch) => stretch && totalMs(stretch));
   const ratio = (after / before).toFixed(2);
   return `last / first = ${after.toFixed(1)} / ${before.toFixed(1)} CPU-ms per 1000 records = ${ratio}`;
 }

@@ -63,9 +63,7 @@ export function summarize(
 function faultSummaries(faults: readonly { readonly name: string }[]): ChaosResult['faults'] {
   const times = new Map<string, number>();
   for (const { name } of faults) {
-    const kind = name
-      .replace(/gateway \d+/, 'a gateway')
-      .replace(/,? (for|back after|back by) [\d.]+ s$/, '');
+    const kind = name.replace(/gateway \d+/, 'a gateway').replace(/,? (for|back after|back by) [\d.]+ s$/, '');
     times.set(kind, (times.get(kind) ?? 0) + 1);
   }
   return [...times]
@@ -78,12 +76,8 @@ const tableWidth = 110;
 
 export function readableReport(result: ChaosResult): string {
   const { counters } = result;
-  const answers = Object.entries(result.answers).map(
-    ([outcome, count]) => `${readableCount(count)} ${outcome}`,
-  );
-  const usage = counters.map(
-    ({ used, hard_stop }) => `${readableCount(used)} of ${readableCount(hard_stop)}`,
-  );
+  const answers = Object.entries(result.answers).map(([outcome, count]) => `${readableCount(count)} ${outcome}`);
+  const usage = counters.map(({ used, hard_stop }) => `${readableCount(used)} of ${readableCount(hard_stop)}`);
   const lines = [
     `${readableCount(result.calls)} calls: ${answers.join(', ')}; ` +
       `${readableCount(result.replays)} of them replays; the slowest took ${readableDuration(result.slowest_ms)}`,
@@ -111,8 +105,7 @@ function verdictLines({ problems, not_judged, history }: ChaosResult): string[] 
   ];
 }
 
-const shown = (lines: readonly string[]): string[] =>
-  lines.slice(0, maxProblemsShown).map((line) => `  ${line}`);
+const shown = (lines: readonly string[]): string[] => lines.slice(0, maxProblemsShown).map((line) => `  ${line}`);
 
 function faultTable({ faults }: ChaosResult): string {
   return renderTable(

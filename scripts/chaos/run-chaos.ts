@@ -33,9 +33,7 @@ export interface ChaosHooks {
 }
 
 const links = ['proxied', 'direct'] as const;
-/**
- * Deadline of every call. It is below the default so that more calls reach it. A lease lasts three deadlines.
- */
+/** Deadline of every call. It is below the default so that more calls reach it. A lease lasts three deadlines. */
 const deadlineMs = 3_000;
 const callsPerSecond = 15;
 const meanGapMs = 1_500;
@@ -49,8 +47,7 @@ const stopAfter = 0.5;
 const shareOfThird = 2 / 7;
 
 /**
- * Runs the whole service on its own servers under calls and random faults, then compares the answers with the
- * counts.
+ * Runs the whole service on its own servers under calls and random faults, then compares the answers with the counts.
  * @throws Error if the service cannot be started; damage by faults is part of the result
  */
 export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promise<ChaosResult> {
@@ -98,11 +95,7 @@ const settings = {
   ...{ BODY_TIMEOUT_MS: undefined, WORKERS: '2', KEY_PEPPER: chaosPepper },
 };
 
-async function openCounts(
-  cluster: Cluster,
-  { minutes }: ChaosOptions,
-  { onEnd }: ChaosHooks,
-): Promise<CountsDeps> {
+async function openCounts(cluster: Cluster, { minutes }: ChaosOptions, { onEnd }: ChaosHooks): Promise<CountsDeps> {
   const redis = new Redis(cluster.redisUrl, { maxRetriesPerRequest: null });
   redis.on('error', () => undefined); // the faults cause errors
   onEnd(async () => redis.disconnect());

@@ -5,9 +5,8 @@ import { type OnEnd, runToEnd, stoppedAtEnd, UsageError } from '../servers/run-t
 import { cycleModels, type MemorySample } from './load/cycle-models.js';
 
 /**
- * Loads and evicts models for a long time: `node dist/scripts/chaos/soak.js [calls] [models]`, by default
- * 10,000 calls over 200 models. Prints the memory of the largest worker during the run. The exit code is 1 if
- * a call failed.
+ * Loads and evicts models for a long time: `node dist/scripts/chaos/soak.js [calls] [models]`, by default 10,000 calls
+ * over 200 models. Prints the memory of the largest worker during the run. The exit code is 1 if a call failed.
  */
 
 const pepper = 'pepper-of-the-soak-test';

@@ -30,8 +30,7 @@ export function createProgram(context: CliContext): Command {
       getErrHelpWidth: () => 80,
     })
     .configureHelp({
-      optionDescription: (option) =>
-        `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
+      optionDescription: (option) => `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
     })
     .addHelpText('after', helpFooter);
   addOrganisationCommands(program, context);

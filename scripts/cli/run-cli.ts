@@ -98,7 +98,6 @@ function classified(error: unknown): Pick<CliError, 'code' | 'details' | 'exitCo
   if (error instanceof CliError) return error;
   if (error instanceof BundleError)
     return { code: 'bad_bundle', details: { member: error.member }, exitCode: exitCodes.failed };
-  if (error instanceof ConfigError)
-    return { code: 'bad_configuration', details: {}, exitCode: exitCodes.failed };
+  if (error instanceof ConfigError) return { code: 'bad_configuration', details: {}, exitCode: exitCodes.failed };
   return { code: 'failed', details: {}, exitCode: exitCodes.failed };
 }

@@ -86,14 +86,11 @@ async function runDemo(options: ReturnType<typeof readOptions>): Promise<void> {
   await service.prepare();
   let isDone = false;
   try {
-    screen.heading(
-      `Leadscore demo: ${readableCount(options.records)} leads, scored over HTTP on this machine`,
-    );
+    screen.heading(`Leadscore demo: ${readableCount(options.records)} leads, scored over HTTP on this machine`);
     const { document, ended, ...running } = await tour({ options, service, screen, signal });
     const seconds = Math.round(performance.now() - startMs) / 1000;
     const files = options.keep ? service.files : {};
-    if (options.json)
-      stdout.write(`${JSON.stringify({ ...document, seconds, kept: options.keep, files })}\n`);
+    if (options.json) stdout.write(`${JSON.stringify({ ...document, seconds, kept: options.keep, files })}\n`);
     if (options.keep) {
       runningService(screen, { ...running, service });
       await untilInterrupted(ended);

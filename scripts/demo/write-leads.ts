@@ -4,8 +4,8 @@ import { generateLeads } from '../leads/lead-generator.js';
 import { leadsCsv } from '../leads/lead-record.js';
 
 /**
- * Writes a made-up lead table to train the demo model on. The last column, `converted`, is the truth, 0 or 1.
- * `node dist/scripts/demo/write-leads.js --seed 7 --count 12000 --now 2026-11-01T00:00:00Z --out leads.csv`
+ * Writes a made-up lead table to train the demo model on. The last column, `converted`, is the truth, 0 or 1. `node
+ * dist/scripts/demo/write-leads.js --seed 7 --count 12000 --now 2026-11-01T00:00:00Z --out leads.csv`
  */
 
 const text = { type: 'string' } as const;

@@ -31,9 +31,9 @@ export function drawLeadProfile(random: SeededRandom) {
 }
 
 /**
- * The probability (0 to 1) that a lead converts. Only the generator knows it.
- * The log-odds add up person and company, behaviour, one interaction (senior, and asked for a demo), and a part of
- * the intent. The latter leaves no trace in the table, so no model can be perfect.
+ * The probability (0 to 1) that a lead converts. Only the generator knows it. The log-odds add up person and company,
+ * behaviour, one interaction (senior, and asked for a demo), and a part of the intent. The latter leaves no trace in
+ * the table, so no model can be perfect.
  */
 export function conversionProbability(profile: LeadProfile): number {
   const { behaviour, seniority } = profile;

@@ -51,8 +51,7 @@ export function tidyFields(profile: LeadProfile, now: Date, random: SeededRandom
     'Number of Employees': unless(isImported ? 0.2 : 0.06, profile.employees),
     'Annual Revenue': unless(profile.employees < 50 ? 0.4 : 0.12, profile.annualRevenueUsd),
     'Created Date': daysAgo(behaviour.createdDaysAgo).slice(0, 10),
-    'Last Activity Date':
-      behaviour.lastActivityDaysAgo === null ? null : daysAgo(behaviour.lastActivityDaysAgo),
+    'Last Activity Date': behaviour.lastActivityDaysAgo === null ? null : daysAgo(behaviour.lastActivityDaysAgo),
     'Website Visits (30d)': countsVisits ? behaviour.websiteVisits : null,
     'Pages Per Visit': countsVisits ? behaviour.pagesPerVisit : null,
     'Email Opens': behaviour.emailOptOut ? null : behaviour.emailOpens,
@@ -66,8 +65,8 @@ export function tidyFields(profile: LeadProfile, now: Date, random: SeededRandom
 export const isoSecond = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
 
 /**
- * Writes records as CSV after RFC 4180: a header line, CRLF after every line, quotes where they are needed.
- * Null and absent cells are empty. The columns are the records' keys, in order of first appearance.
+ * Writes records as CSV after RFC 4180: a header line, CRLF after every line, quotes where they are needed. Null and
+ * absent cells are empty. The columns are the records' keys, in order of first appearance.
  */
 export function leadsCsv(records: readonly LeadRecord[]): string {
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
@@ -76,5 +75,4 @@ export function leadsCsv(records: readonly LeadRecord[]): string {
 }
 
 /** Quotes outer spaces too: they are data, and some readers drop them otherwise. */
-const csvCell = (cell: string): string =>
-  /[",\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+const csvCell = (cell: string): string => (/[",\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);

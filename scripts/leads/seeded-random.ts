@@ -1,7 +1,7 @@
 /**
- * A stream of random numbers that is the same on every machine for the same seed. Not for secrets.
- * Uniform numbers come from xoshiro128** 1.1 (Blackman and Vigna, 2018). SplitMix32 fills its 128 bits of state
- * from the seed, so that neighbouring seeds give unrelated streams.
+ * A stream of random numbers that is the same on every machine for the same seed. Not for secrets. Uniform numbers come
+ * from xoshiro128** 1.1 (Blackman and Vigna, 2018). SplitMix32 fills its 128 bits of state from the seed, so that
+ * neighbouring seeds give unrelated streams.
  */
 export interface SeededRandom {
   /** Uniform in [0, 1), a multiple of 2^-32. */

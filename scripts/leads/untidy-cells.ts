@@ -13,8 +13,8 @@ interface Way {
 }
 
 /**
- * Writes a tidy value as people, spreadsheets and imports leave it. Most forms are still readable ("$1.2m",
- * " united  states "). Some are not ("11-50", "N/A") and count as missing.
+ * Writes a tidy value as people, spreadsheets and imports leave it. Most forms are still readable ("$1.2m", " united
+ * states "). Some are not ("11-50", "N/A") and count as missing.
  * @returns a value other than `value`
  */
 export function untidyCell(kind: CellKind, value: Cell, random: SeededRandom): CellValue {
@@ -111,8 +111,7 @@ const otherSpellings: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** 1234567 with "," becomes "1,234,567". */
-const grouped = (value: Cell, separator: string): string =>
-  String(value).replace(/\B(?=(\d{3})+$)/g, separator);
+const grouped = (value: Cell, separator: string): string => String(value).replace(/\B(?=(\d{3})+$)/g, separator);
 
 /** 1234567 becomes "1.2m", 45600 becomes "46k". */
 const shortened = (value: number): string =>

@@ -24,9 +24,8 @@ type ServerName = 'redis' | 'mongo';
 const databaseName = 'leadscore';
 
 /**
- * The whole service with its own servers in a temporary directory, for fault injection. Redis, MongoDB,
- * gateways and workers can be frozen and killed; the connections of a proxied gateway can be cut. Unrequested
- * exits are recorded.
+ * The whole service with its own servers in a temporary directory, for fault injection. Redis, MongoDB, gateways and
+ * workers can be frozen and killed; the connections of a proxied gateway can be cut. Unrequested exits are recorded.
  */
 export class Cluster {
   private readonly slots: GatewaySlot[] = [];
@@ -203,10 +202,7 @@ export class Cluster {
     );
     this.cleanups.push(() => Promise.all(this.pools.splice(0).map((pool) => pool.stop())));
     const opened = this.options.gateways.map((link) => this.openSlot(link, {}));
-    const starting = [
-      this.startPool(),
-      ...opened.map(async (slot, index) => (this.slots[index] = await slot)),
-    ];
+    const starting = [this.startPool(), ...opened.map(async (slot, index) => (this.slots[index] = await slot))];
     this.cleanups.push(() => Promise.all(this.slots.map((slot) => slot.close())));
     await Promise.all(starting);
   }

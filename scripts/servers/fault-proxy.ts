@@ -33,8 +33,7 @@ const replyMs = 150;
 const maxTextBytes = 256;
 
 /**
- * A TCP proxy on loopback with the faults of a bad network: cut connections, silence, lost requests and lost
- * replies.
+ * A TCP proxy on loopback with the faults of a bad network: cut connections, silence, lost requests and lost replies.
  */
 export class FaultProxy {
   private readonly pipes = new Set<Pipe>();

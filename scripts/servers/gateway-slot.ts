@@ -113,8 +113,7 @@ export class GatewaySlot {
 
   private addresses(): Readonly<Record<string, string>> {
     const { redisPort, mongoUrl, databaseName } = this.options;
-    if (this.proxies === undefined)
-      return { REDIS_URL: `redis://127.0.0.1:${redisPort()}`, MONGODB_URL: mongoUrl() };
+    if (this.proxies === undefined) return { REDIS_URL: `redis://127.0.0.1:${redisPort()}`, MONGODB_URL: mongoUrl() };
     const { redis, mongo } = this.proxies;
     // Without directConnection the driver would connect to the address of the replica set, past the proxy.
     return {

@@ -32,22 +32,11 @@ export async function startMongo(options: MongoOptions): Promise<LocalServer> {
   const program = await findMongod();
   const commandLine = (chosenPort: number): string[] => [
     ...['--port', String(chosenPort), '--bind_ip', '127.0.0.1', '--nounixsocket', '--dbpath', dataDirectory],
-    ...[
-      '--replSet',
-      replicaSet,
-      '--oplogSize',
-      '128',
-      '--wiredTigerCacheSizeGB',
-      String(cacheSizeGB),
-      '--quiet',
-    ],
+    ...['--replSet', replicaSet, '--oplogSize', '128', '--wiredTigerCacheSizeGB', String(cacheSizeGB), '--quiet'],
     ...['--setParameter', 'diagnosticDataCollectionEnabled=false'],
     ...['--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'], // no other member can take over
   ];
-  return startServer(
-    { program, commandLine, logFile: join(directory, 'mongod.log'), ready: mongoReady },
-    port,
-  );
+  return startServer({ program, commandLine, logFile: join(directory, 'mongod.log'), ready: mongoReady }, port);
 }
 
 async function mongoReady(server: { port: number; pid: number; signal: AbortSignal }): Promise<string> {

@@ -61,8 +61,7 @@ export async function privateServers(options: PrivateServersOptions): Promise<Pr
     // mongod first: it locks its directory, so the second of two simultaneous starts fails here.
     const mongoUrl =
       options.mongoUrl ?? (await started('MongoDB', startMongo({ directory: join(directory, 'mongo') })));
-    const redisUrl =
-      options.redisUrl ?? (await started('Redis', startRedis({ directory: join(directory, 'redis') })));
+    const redisUrl = options.redisUrl ?? (await started('Redis', startRedis({ directory: join(directory, 'redis') })));
     const serverPids = servers.map((server) => server.pid);
     const record = { redisUrl, mongoUrl, ownerPid: process.pid, serverPids, startedAtMs: Date.now() };
     if (servers.length > 0) await writeServerRecord(directory, record);

@@ -51,10 +51,7 @@ export function childProcessIds(parent: number): number[] {
     .flatMap(([pid, ppid]) => (ppid === parent && pid !== undefined ? [pid] : []));
 }
 
-/**
- * proc(5): utime, stime, cutime, cstime are fields 14 to 17, rss is field 24. The process name may contain
- * spaces.
- */
+/** proc(5): utime, stime, cutime, cstime are fields 14 to 17, rss is field 24. The process name may contain spaces. */
 function readProc(pid: number): ProcessReading {
   let text: string;
   try {

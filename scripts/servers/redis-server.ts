@@ -33,10 +33,7 @@ export async function startRedis(options: RedisOptions): Promise<LocalServer> {
     ...(unixSocket === undefined ? [] : ['--unixsocket', unixSocket]),
     ...extraArguments,
   ];
-  return startServer(
-    { program, commandLine, logFile: join(directory, 'redis.log'), ready: redisReady },
-    port,
-  );
+  return startServer({ program, commandLine, logFile: join(directory, 'redis.log'), ready: redisReady }, port);
 }
 
 /** Waits until the Redis with this process id has loaded its data and answers. */

@@ -10,10 +10,7 @@ export type OnEnd = (undo: Undo) => void;
  * remains. A second interrupt does not wait.
  * @param starting if it rejects, the starter must have stopped everything itself
  */
-export function stoppedAtEnd<Part extends { stop(): unknown }>(
-  onEnd: OnEnd,
-  starting: Promise<Part>,
-): Promise<Part> {
+export function stoppedAtEnd<Part extends { stop(): unknown }>(onEnd: OnEnd, starting: Promise<Part>): Promise<Part> {
   onEnd(() =>
     starting.then(
       (part) => part.stop(),
@@ -82,8 +79,7 @@ function reportFailure(error: unknown, failure: string): void {
   const isUsage = error instanceof UsageError;
   process.exitCode = isUsage ? 2 : 1;
   process.stderr.write(`${isUsage ? '' : `${failure}: `}${messageOf(error)}\n`);
-  if (error instanceof Error && error.cause !== undefined)
-    process.stderr.write(`${messageOf(error.cause)}\n`);
+  if (error instanceof Error && error.cause !== undefined) process.stderr.write(`${messageOf(error.cause)}\n`);
 }
 
 const flushStdout = (): Promise<void> =>

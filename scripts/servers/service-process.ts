@@ -55,8 +55,7 @@ async function readyUrl(
 ): Promise<string | undefined> {
   const ready = new Promise<string | undefined>((resolve) => {
     child.on('message', (message) => {
-      if (typeof message !== 'object' || message === null || !('kind' in message) || message.kind !== 'ready')
-        return;
+      if (typeof message !== 'object' || message === null || !('kind' in message) || message.kind !== 'ready') return;
       resolve('url' in message && typeof message.url === 'string' ? message.url : undefined);
     });
   });

@@ -52,9 +52,7 @@ async function sourceFilesOf(root, folders) {
 
 async function filesUnder(folder) {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
-  return entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 
 /** Removes compiled files without a source: Mocha would still run a deleted test. */

@@ -27,10 +27,8 @@ try {
 /** Fails within seconds when the site cannot be reached. Behind a proxy only the download itself can find out. */
 async function checkReachable(url) {
   if (proxyVariables.some((name) => process.env[name])) return;
-  const response = await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(reachLimitMs) }).catch(
-    (error) => {
-      throw new Error(`${new URL(url).host} cannot be reached (${error.cause?.code ?? error.name})`);
-    },
-  );
+  const response = await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(reachLimitMs) }).catch((error) => {
+    throw new Error(`${new URL(url).host} cannot be reached (${error.cause?.code ?? error.name})`);
+  });
   if (!response.ok) throw new Error(`${url} answers ${response.status}`);
 }

@@ -11,7 +11,4 @@ export function findServer(options: {
   readonly searchPath?: string;
 }): Promise<{ found: { path: string; version: string } | undefined; rejected: string[] }>;
 
-export function versionOf(options: {
-  readonly server: ServerName;
-  readonly path: string;
-}): Promise<string | undefined>;
+export function versionOf(options: { readonly server: ServerName; readonly path: string }): Promise<string | undefined>;

@@ -30,11 +30,7 @@ const packageFolders = [
  */
 export async function findServer({ server, root, searchPath = process.env.PATH ?? '' }) {
   const { program, minMajor } = servers[server];
-  const folders = [
-    ...searchPath.split(delimiter).filter(Boolean),
-    ...packageFolders,
-    join(root, '.local', 'bin'),
-  ];
+  const folders = [...searchPath.split(delimiter).filter(Boolean), ...packageFolders, join(root, '.local', 'bin')];
   const rejected = [];
   for (const folder of new Set(folders)) {
     const path = join(folder, program);

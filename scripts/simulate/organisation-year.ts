@@ -35,10 +35,9 @@ const weekDays = 7;
 
 /**
  * Simulates a year of one organisation in minutes.
- * - Real: gateway, quota, queue, workers, ONNX, records, `POST /v1/outcomes`, MongoDB, the grader and its
- *   daily grades.
- * - Simulated: the dates (the gateway restarts each week with a later clock), the leads and their outcomes.
- *   The demo's generator knows the outcomes in advance; the model does not.
+ * - Real: gateway, quota, queue, workers, ONNX, records, `POST /v1/outcomes`, MongoDB, the grader and its daily grades.
+ * - Simulated: the dates (the gateway restarts each week with a later clock), the leads and their outcomes. The demo's
+ *   generator knows the outcomes in advance; the model does not.
  */
 export async function simulateOrganisation(options: YearOptions): Promise<OrganisationYear> {
   const endMs = dayStartMs(dayNumber(Date.now()));
@@ -82,11 +81,7 @@ async function simulateWeeks(
   return { moves, last, ...total };
 }
 
-async function sendWeek(
-  service: SimulatedService,
-  weekMs: number,
-  { records, outcomes }: WeekOfLeads,
-): Promise<void> {
+async function sendWeek(service: SimulatedService, weekMs: number, { records, outcomes }: WeekOfLeads): Promise<void> {
   const { url } = await service.gatewayAt(weekMs);
   const { apiKey, model } = service.workspace;
   const post = async (path: string, body: unknown): Promise<void> => {
@@ -104,14 +99,9 @@ async function sendWeek(
 const entryOf = ({ crmId, converted, at }: Outcome) => ({ crm_id: crmId, converted, at: at.toISOString() });
 
 const inThousands = <Item>(items: readonly Item[]): Item[][] =>
-  Array.from({ length: Math.ceil(items.length / 1000) }, (_, part) =>
-    items.slice(part * 1000, (part + 1) * 1000),
-  );
+  Array.from({ length: Math.ceil(items.length / 1000) }, (_, part) => items.slice(part * 1000, (part + 1) * 1000));
 
-async function gradeAt(
-  { database, redis, workspace }: SimulatedService,
-  nowMs: number,
-): Promise<StoredVerdict> {
+async function gradeAt({ database, redis, workspace }: SimulatedService, nowMs: number): Promise<StoredVerdict> {
   const { model } = workspace;
   const deps = { database, redis, clock: { now: () => nowMs } };
   return (await gradeAndPublish(deps, { model, version: model.version })).verdict;

@@ -16,9 +16,9 @@ const repeatShare = 0.05;
 const anonymousShare = 0.02;
 
 /**
- * The leads of an organisation, week by week, from the demo's generator. Hidden properties of a lead
- * determine its record and its conversion, so no model can predict the conversion exactly. Conversions come
- * after 25 days on average, some after the horizon.
+ * The leads of an organisation, week by week, from the demo's generator. Hidden properties of a lead determine its
+ * record and its conversion, so no model can predict the conversion exactly. Conversions come after 25 days on average,
+ * some after the horizon.
  */
 export class SimulatedLeads {
   private readonly random: SeededRandom;

@@ -23,8 +23,8 @@ export interface SimulatedService {
 }
 
 /**
- * Starts its own databases in a temporary directory and a pool of one worker. Creates an organisation with
- * the demo's model.
+ * Starts its own databases in a temporary directory and a pool of one worker. Creates an organisation with the demo's
+ * model.
  * @param startMs creation date of the organisation
  */
 export async function startSimulatedService(startMs: number): Promise<SimulatedService> {
@@ -57,12 +57,10 @@ export async function startSimulatedService(startMs: number): Promise<SimulatedS
     const log = openSync(logFile, 'a', 0o600);
     stops.push(() => closeSync(log));
     const start = (kind: 'gateway' | 'worker', settings: Readonly<Record<string, string>> = {}) =>
-      startService({ kind, environment: { ...environment, ...settings }, log }).catch(
-        async (cause: unknown) => {
-          const logged = await readFile(logFile, 'utf8');
-          throw new Error(`${messageOf(cause)}\n${logged.slice(-2_000)}`, { cause });
-        },
-      );
+      startService({ kind, environment: { ...environment, ...settings }, log }).catch(async (cause: unknown) => {
+        const logged = await readFile(logFile, 'utf8');
+        throw new Error(`${messageOf(cause)}\n${logged.slice(-2_000)}`, { cause });
+      });
     const pool = await start('worker');
     stops.push(() => pool.stop());
     const workspace = await createWorkspace({

@@ -21,11 +21,10 @@ const timesFile = '.local/test-times.txt';
 
 /** Runs Mocha itself for some files, with its options and its output. */
 async function runMocha(files: readonly string[], options: readonly string[]): Promise<void> {
-  const mocha = spawn(
-    process.execPath,
-    [projectFile('node_modules/mocha/bin/mocha.js'), ...options, ...files],
-    { cwd: projectFile('.'), stdio: 'inherit' },
-  );
+  const mocha = spawn(process.execPath, [projectFile('node_modules/mocha/bin/mocha.js'), ...options, ...files], {
+    cwd: projectFile('.'),
+    stdio: 'inherit',
+  });
   process.exitCode = await new Promise<number>((resolve) => mocha.once('exit', (code) => resolve(code ?? 1)));
 }
 

@@ -35,10 +35,7 @@ export function timesText(groups: readonly Reported[]): string {
   const blocks = groups.map(({ name, fileMs }) => {
     const files = [...fileMs].sort(([, one], [, other]) => other - one);
     const totalMs = files.reduce((sum, [, ms]) => sum + ms, 0);
-    return [
-      `${secondsText(totalMs)} ${name}`,
-      ...files.map(([file, ms]) => `${secondsText(ms)}   ${file}`),
-    ].join('\n');
+    return [`${secondsText(totalMs)} ${name}`, ...files.map(([file, ms]) => `${secondsText(ms)}   ${file}`)].join('\n');
   });
   return `${blocks.join('\n\n')}\n`;
 }

@@ -46,9 +46,7 @@ export function testGroups(files: readonly string[]): readonly (readonly TestGro
   const alone = files.filter((file) => runAlone.test(file));
   const groupOf = (file: string): string => {
     const folder = file.split('/')[2] ?? '';
-    return (
-      Object.entries(foldersOf).find(([, folders]) => folders.some((name) => name === folder))?.[0] ?? 'units'
-    );
+    return Object.entries(foldersOf).find(([, folders]) => folders.some((name) => name === folder))?.[0] ?? 'units';
   };
   const beside = Object.keys(foldersOf).map((name) => ({
     name,

@@ -5,8 +5,8 @@ export interface BatcherOptions<Item, Result> {
    */
   readonly run: (items: readonly Item[], first: Item) => Promise<readonly (Result | Error)[]>;
   /**
-   * Whether items gather under load: a batch then leaves when as many items wait as are in flight, or `maxItems`. Without it,
-   * every batch leaves at the end of its turn.
+   * Whether items gather under load: a batch then leaves when as many items wait as are in flight, or `maxItems`.
+   * Without it, every batch leaves at the end of its turn.
    */
   readonly gathers?: boolean;
   /** Resolves at the end of an item's work outside the batcher; the item is in flight until then. */

@@ -20,14 +20,7 @@ export interface RetryOptions {
  */
 export async function retry<Result>(
   work: () => Promise<Result>,
-  {
-    firstDelayMs,
-    maxDelayMs,
-    isRetryable,
-    onRetry,
-    limitMs = Number.POSITIVE_INFINITY,
-    signal,
-  }: RetryOptions,
+  { firstDelayMs, maxDelayMs, isRetryable, onRetry, limitMs = Number.POSITIVE_INFINITY, signal }: RetryOptions,
 ): Promise<Result> {
   const endMs = performance.now() + limitMs;
   for (let delayMs = firstDelayMs; ; delayMs = Math.min(2 * delayMs, maxDelayMs)) {

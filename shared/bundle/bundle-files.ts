@@ -21,8 +21,8 @@ export interface NamedMembers {
 }
 
 /**
- * Reads the member names from a manifest that has not been checked yet.
- * An unreadable manifest gives no names: `checkManifest` reports it later.
+ * Reads the member names from a manifest that has not been checked yet. An unreadable manifest gives no names:
+ * `checkManifest` reports it later.
  * @param manifest the bytes of `manifest.json`, if the bundle has one
  */
 export function membersNamedBy(manifest: Buffer | undefined): NamedMembers {
@@ -76,8 +76,8 @@ export function parseJson(bytes: Buffer, member: string): unknown {
 }
 
 /**
- * Digest of a bundle's content: equal for two bundles when all members are equal, byte for byte.
- * It is the SHA-256 over one line for each member, ordered by name: `<name>\0<SHA-256 of the bytes>\n`.
+ * Digest of a bundle's content: equal for two bundles when all members are equal, byte for byte. It is the SHA-256 over
+ * one line for each member, ordered by name: `<name>\0<SHA-256 of the bytes>\n`.
  * @param members in any order
  * @returns 64 lower-case hexadecimal digits
  */

@@ -22,8 +22,8 @@ export interface CheckedBundle {
 }
 
 /**
- * Checks a bundle's members, the manifest first, without running the model. The golden records are parsed and
- * not compared: that takes the worker's code.
+ * Checks a bundle's members, the manifest first, without running the model. The golden records are parsed and not
+ * compared: that takes the worker's code.
  * @param files members by file name; other files are left out of the result
  * @param options.onnxLimitBytes the largest ONNX file accepted; 64 MiB by default
  * @throws BundleError naming the first member with a problem, and the reasons

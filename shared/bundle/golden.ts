@@ -46,14 +46,10 @@ function parseLine(line: string): GoldenRecord | string {
   }
   if (!isObject(value) || !isObject(value.record)) return 'is not a JSON object with a "record" object';
   for (const key of ['raw', 'score', 'conversion_likelihood', 'base']) {
-    if (value[key] !== undefined && typeof value[key] !== 'number')
-      return `has a "${key}" that is not a number`;
+    if (value[key] !== undefined && typeof value[key] !== 'number') return `has a "${key}" that is not a number`;
   }
   const { x, contributions, now } = value;
-  if (
-    x !== undefined &&
-    !(Array.isArray(x) && x.every((cell) => cell === null || typeof cell === 'number'))
-  ) {
+  if (x !== undefined && !(Array.isArray(x) && x.every((cell) => cell === null || typeof cell === 'number'))) {
     return 'has an "x" that is not a list of numbers and nulls';
   }
   if (

@@ -69,5 +69,4 @@ function parsed(text: string): URL | undefined {
 
 /** Whether all hosts of an address are this machine. False for `mongodb+srv:`, whose hosts only DNS knows. */
 export const isOnThisMachine = (mongoUrl: string): boolean =>
-  !mongoUrl.startsWith('mongodb+srv:') &&
-  mongoHosts(mongoUrl)?.every((host) => loopbackHost.test(host)) === true;
+  !mongoUrl.startsWith('mongodb+srv:') && mongoHosts(mongoUrl)?.every((host) => loopbackHost.test(host)) === true;

@@ -1,11 +1,5 @@
 import { isIP } from 'node:net';
-import {
-  type AddressKind,
-  isOnThisMachine,
-  mongoAddresses,
-  redisAddresses,
-  webAddresses,
-} from './addresses.js';
+import { type AddressKind, isOnThisMachine, mongoAddresses, redisAddresses, webAddresses } from './addresses.js';
 import { type Timings, timingsAt } from './timings.js';
 
 /**
@@ -80,12 +74,7 @@ export function readWorkerConfig(environment: Environment = process.env, cores =
     mongoUrl: read.url('MONGODB_URL', mongoAddresses),
     baseUrl: read.url('BASE_URL', webAddresses)?.replace(/\/+$/, ''),
     docsUrl: read.url('DOCS_URL', webAddresses)?.replace(/\/+$/, ''),
-    keyBrand: read.matching(
-      'KEY_BRAND',
-      'leadscore',
-      /^[a-z][a-z0-9]{0,30}$/,
-      '1-31 lower-case letters and digits',
-    ),
+    keyBrand: read.matching('KEY_BRAND', 'leadscore', /^[a-z][a-z0-9]{0,30}$/, '1-31 lower-case letters and digits'),
     trustedProxies: read.addresses('TRUSTED_PROXIES'),
     workers: read.integer('WORKERS', cores, 1, 256),
     requestTimeoutMs: read.integer('REQUEST_TIMEOUT_MS', 10_000, 100, 300_000),
@@ -93,15 +82,7 @@ export function readWorkerConfig(environment: Environment = process.env, cores =
     bodyTimeoutMs: read.integer('BODY_TIMEOUT_MS', 30_000, 100, 600_000),
     maxBodyBytes: read.integer('MAX_BODY_BYTES', 8 * 1024 * 1024, 1024, 256 * 1024 * 1024),
     legacyAliases: read.choice('LEGACY_ALIASES', ['serve', 'gone'] as const),
-    logLevel: read.choice('LOG_LEVEL', [
-      'info',
-      'silent',
-      'fatal',
-      'error',
-      'warn',
-      'debug',
-      'trace',
-    ] as const),
+    logLevel: read.choice('LOG_LEVEL', ['info', 'silent', 'fatal', 'error', 'warn', 'debug', 'trace'] as const),
     retentionDays: read.integer('RETENTION_DAYS', 760, 1, 36_500),
     timings: timingsAt(read.integer('TEST_TIMINGS_PERCENT', 100, 5, 100)),
     clockOffsetMs: read.integer('CLOCK_OFFSET_MS', 0, -3_200_000_000_000, 3_200_000_000_000),
@@ -144,8 +125,8 @@ export function workerEnvironment(environment: Environment = process.env): Recor
 }
 
 /**
- * Turns off ONNX Runtime's telemetry, which sends file names, graph names, hashes and run counts of models to Microsoft.
- * ONNX Runtime reads this variable when a process makes its first session.
+ * Turns off ONNX Runtime's telemetry, which sends file names, graph names, hashes and run counts of models to
+ * Microsoft. ONNX Runtime reads this variable when a process makes its first session.
  */
 export function silenceOnnxRuntime(): void {
   process.env.ORT_DISABLE_TELEMETRY = '1';

@@ -10,8 +10,7 @@ export const dayStartMs = (day: number): number => day * dayMs;
 /** A numbered day as `YYYY-MM-DD`. */
 export const dayText = (day: number): string => new Date(dayStartMs(day)).toISOString().slice(0, 10);
 
-const form =
-  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
+const form = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 /** The accepted years; any other is taken for a typing error. */
 export const firstYear = 1970;
 export const lastYear = 2100;
@@ -38,8 +37,8 @@ export function isoInstant(text: string): Date | undefined {
 }
 
 /**
- * Maximum days from now to a future conversion: twice the usual horizon, so that a grade can be rehearsed
- * (`leadscore validation run --as-of`). A later date is taken for a typing error, such as a wrong year.
+ * Maximum days from now to a future conversion: twice the usual horizon, so that a grade can be rehearsed (`leadscore
+ * validation run --as-of`). A later date is taken for a typing error, such as a wrong year.
  */
 export const maxDaysAhead = 180;
 

@@ -1,7 +1,7 @@
 /**
  * The table of all API errors. Callers branch on `code`. `status` is the HTTP status. `retryable` means that the same
- * call may succeed later without any change. The docs page shows `meaning` and `remedy`.
- * Codes are frozen: new ones may be added, existing ones never change.
+ * call may succeed later without any change. The docs page shows `meaning` and `remedy`. Codes are frozen: new ones may
+ * be added, existing ones never change.
  */
 interface ErrorEntry {
   readonly code: string;
@@ -27,8 +27,7 @@ export const errorTable = {
     meaning:
       'Too many requests per second for the key, too many bytes of them arriving at once, or too many different unknown keys from ' +
       'one address.',
-    remedy:
-      'Wait for the seconds in Retry-After, then send the call again. Up to 1000 records fit into one call.',
+    remedy: 'Wait for the seconds in Retry-After, then send the call again. Up to 1000 records fit into one call.',
   },
   /** The body cannot be parsed: syntax, encoding, types. */
   unreadableRequest: {
@@ -45,8 +44,7 @@ export const errorTable = {
     retryable: false,
     meaning:
       'The request was read and is refused: no records, too many bytes or values, or a record the model could not featurize.',
-    remedy:
-      'Correct the records that the message names, then send the call again. No record of the call was counted.',
+    remedy: 'Correct the records that the message names, then send the call again. No record of the call was counted.',
   },
   recordLimitExceeded: {
     code: 'record_limit_exceeded',
@@ -60,15 +58,13 @@ export const errorTable = {
     status: 402,
     retryable: false,
     meaning: 'The trial has ended without a subscription; the workspace is read-only.',
-    remedy:
-      'Live scoring resumes on a paid plan. Scores, models and usage can still be read. Do not retry on a timer.',
+    remedy: 'Live scoring resumes on a paid plan. Scores, models and usage can still be read. Do not retry on a timer.',
   },
   quotaExceeded: {
     code: 'quota_exceeded',
     status: 429,
     retryable: false,
-    meaning:
-      'Scoring is paused for the month: the call would pass the backstop, or the plan has no API scoring.',
+    meaning: 'Scoring is paused for the month: the call would pass the backstop, or the plan has no API scoring.',
     remedy:
       'It clears at the start of the next month (UTC), or on an upgrade. Without API scoring in the plan, only on an upgrade.',
   },
@@ -91,8 +87,7 @@ export const errorTable = {
     status: 409,
     retryable: false,
     meaning: 'The deploy policy is block and the model has not passed its validation gates.',
-    remedy:
-      'The model clears its gate as predictions mature, or an administrator lifts the refusal with an override.',
+    remedy: 'The model clears its gate as predictions mature, or an administrator lifts the refusal with an override.',
   },
   notFound: {
     code: 'not_found',
@@ -113,8 +108,7 @@ export const errorTable = {
     status: 410,
     retryable: false,
     meaning: 'This unversioned alias has been switched off.',
-    remedy:
-      'Send the call to the same path under /v1, where the probability is called conversion_likelihood.',
+    remedy: 'Send the call to the same path under /v1, where the probability is called conversion_likelihood.',
   },
   internalError: {
     code: 'internal_error',

@@ -1,12 +1,6 @@
 /** The validation verdict: whether a model has earned its use (docs/validation.md). */
 
-export const validationStates = [
-  'passed',
-  'failed',
-  'too_early_to_grade',
-  'unresolved',
-  'not_applicable',
-] as const;
+export const validationStates = ['passed', 'failed', 'too_early_to_grade', 'unresolved', 'not_applicable'] as const;
 export type ValidationState = (typeof validationStates)[number];
 
 /** The gates, in the order of their evaluation. */

@@ -9,8 +9,8 @@ import type { LatestScores } from './latest-scores.js';
 const batchSize = 1_000;
 
 /**
- * Drops latest scores that are older than the retention of predictions. Also drops entries that say that a model has not
- * scored a lead: they have no date. MongoDB is asked about these leads when they return.
+ * Drops latest scores that are older than the retention of predictions. Also drops entries that say that a model has
+ * not scored a lead: they have no date. MongoDB is asked about these leads when they return.
  * @param beforeId of predictions that are all older than any call in flight
  * @returns the number of dropped entries
  * @throws the error of Redis; safe to repeat
@@ -83,8 +83,8 @@ async function evictOn(master: Redis): Promise<number> {
 }
 
 /**
- * For the sweep, which settles calls of dead gateways without knowing their scores: drops the latest scores of the calls'
- * models first.
+ * For the sweep, which settles calls of dead gateways without knowing their scores: drops the latest scores of the
+ * calls' models first.
  */
 export const invalidateSettled =
   (deps: { readonly ledger: UsageLedger; readonly latest: LatestScores }) =>

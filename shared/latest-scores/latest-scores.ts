@@ -23,16 +23,16 @@ export interface LatestUnderModel {
 }
 
 /**
- * Cache of the latest score of each lead, in Redis. Settling a call stores its scores (`settle.lua`), so that later calls
- * need not ask MongoDB. An entry is never older than the last settled call; MongoDB knows what is missing.
+ * Cache of the latest score of each lead, in Redis. Settling a call stores its scores (`settle.lua`), so that later
+ * calls need not ask MongoDB. An entry is never older than the last settled call; MongoDB knows what is missing.
  *
  * All entries of a model are dropped:
  * - when Redis has restarted;
  * - when another process than its gateway settled a recorded call;
  * - when a recorded call is voided.
  *
- * When a lead is erased, its entry is dropped and the epoch changes. Calls and look-ups from before a change of the epoch
- * store nothing afterwards.
+ * When a lead is erased, its entry is dropped and the epoch changes. Calls and look-ups from before a change of the
+ * epoch store nothing afterwards.
  */
 export class LatestScores {
   private readonly readLatest;
@@ -96,8 +96,8 @@ export class LatestScores {
   }
 
   /**
-   * Drops an erased lead's entries. Runs twice: when its predictions have been erased, and again a lease later, after the
-   * second erasure of what calls recorded that were in flight.
+   * Drops an erased lead's entries. Runs twice: when its predictions have been erased, and again a lease later, after
+   * the second erasure of what calls recorded that were in flight.
    * @param lead.modelIds all models of the organisation, also deleted ones
    * @param lead.atMs the instant of the erasure, by the clock of call ids; entries of later calls stay
    */
@@ -157,17 +157,14 @@ interface Note {
 }
 
 /** The key and the four arguments of each note of `settle.lua`, when it settles these calls. */
-export function notesOf(
-  calls: readonly SettledCall[],
-): readonly { readonly key: string; readonly args: string[] }[] {
+export function notesOf(calls: readonly SettledCall[]): readonly { readonly key: string; readonly args: string[] }[] {
   const notes: Note[] = [];
   for (const [index, { counter, latest }] of calls.entries()) {
     if (latest === undefined) continue;
     const rows = latest.scores.length;
     const epoch = withoutVersion(latest.epoch);
     const key = latestScoresKey(counter.organisationId, latest.modelId);
-    const isOpen = (note: Note) =>
-      note.key === key && note.epoch === epoch && note.rows + rows <= maxNoteRows;
+    const isOpen = (note: Note) => note.key === key && note.epoch === epoch && note.rows + rows <= maxNoteRows;
     let note = notes.find(isOpen);
     if (note === undefined) {
       note = { key, epoch, spans: [], scored: [], rows: 0 };

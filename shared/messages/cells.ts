@@ -17,8 +17,8 @@ export function cutValue(text: string): string {
 }
 
 /**
- * Cuts a text that is read as several values, and perhaps also as a single one. Padding with white space keeps the result
- * too long as a list without changing it as a value.
+ * Cuts a text that is read as several values, and perhaps also as a single one. Padding with white space keeps the
+ * result too long as a list without changing it as a value.
  */
 export function cutList(text: string): string {
   if (text.length <= maxList) return text;

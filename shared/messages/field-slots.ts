@@ -1,20 +1,11 @@
 import type { Manifest } from '../bundle/manifest/manifest.js';
 import { foldFieldName } from '../contract/texts.js';
-import {
-  type Cell,
-  cutFilledList,
-  cutList,
-  cutTexts,
-  cutValue,
-  isAbsent,
-  isLongText,
-  packCell,
-} from './cells.js';
+import { type Cell, cutFilledList, cutList, cutTexts, cutValue, isAbsent, isLongText, packCell } from './cells.js';
 
 /**
  * A model's fields as slots. Each distinct pair of a field and its aliases among the features has one, in the order of
- * first appearance. The recency guard's field follows when no feature reads it. Gateway and worker compile the same slots
- * from the same manifest, so a record travels as an array of cells.
+ * first appearance. The recency guard's field follows when no feature reads it. Gateway and worker compile the same
+ * slots from the same manifest, so a record travels as an array of cells.
  */
 export interface KnownFields {
   /** The field of each slot. A name appears twice when two features give one field different aliases. */
@@ -27,8 +18,8 @@ export interface KnownFields {
   readonly recencySlot: number | undefined;
   /**
    * The cells of a record, by slot. A slot takes the best matching key: equal to its field, else folding to it, else
-   * folding to an alias; among equals the first. One key may feed several slots. A text too long for every feature of the
-   * slot is cut, and stays too long.
+   * folding to an alias; among equals the first. One key may feed several slots. A text too long for every feature of
+   * the slot is cut, and stays too long.
    * @param record a parsed JSON object; own keys such as `__proto__` are ordinary
    */
   pack(record: Readonly<Record<string, unknown>>): Cell[];
@@ -175,8 +166,7 @@ class CompiledFields implements KnownFields {
     stored: { readonly names: readonly string[]; readonly cells: readonly Cell[] },
   ): boolean {
     const ranks = this.ranks;
-    for (let slot = 0; slot < this.slotCount; slot += 1)
-      ranks[slot] = isAbsent(cells[slot]) ? 0 : rankOf.taken;
+    for (let slot = 0; slot < this.slotCount; slot += 1) ranks[slot] = isAbsent(cells[slot]) ? 0 : rankOf.taken;
     let filled = false;
     for (const [index, name] of stored.names.entries()) {
       const cell = stored.cells[index];

@@ -2,8 +2,8 @@ import type { Cell } from './cells.js';
 
 /**
  * All messages between gateways and workers. A gateway adds a BullMQ job with a `ChunkJob`, and reads the `ChunkReply`
- * from its reply stream. The `ChunkPayload` is part of the job or, when it is long, the value of the chunk's payload key.
- * In both cases the payload key exists while a call waits for the reply; its absence cancels the chunk.
+ * from its reply stream. The `ChunkPayload` is part of the job or, when it is long, the value of the chunk's payload
+ * key. In both cases the payload key exists while a call waits for the reply; its absence cancels the chunk.
  */
 
 /** Incremented when the form or the meaning of a message changes. Each version has its own queues. */
@@ -63,9 +63,7 @@ export interface OutgoingPart extends Omit<ChunkPart, 'rows'> {
 
 /** Encodes a payload as JSON. The rows, most of the text, are joined instead of serialized again. */
 export function encodePayload({ parts, ...head }: OutgoingPayload): string {
-  const texts = parts.map(
-    ({ rows, ...part }) => `${JSON.stringify(part).slice(0, -1)},"rows":[${rows.join(',')}]}`,
-  );
+  const texts = parts.map(({ rows, ...part }) => `${JSON.stringify(part).slice(0, -1)},"rows":[${rows.join(',')}]}`);
   return `${JSON.stringify(head).slice(0, -1)},"parts":[${texts.join(',')}]}`;
 }
 
@@ -101,8 +99,8 @@ export interface ScoredPart {
   /** Only rows that trip the recency guard. */
   readonly warnings: readonly (readonly [row: number, text: string])[];
   /**
-   * Epoch of the latest scores (see LatestScores) that `previous` was read under. Empty when Redis did not answer; absent
-   * in a chunk without leads.
+   * Epoch of the latest scores (see LatestScores) that `previous` was read under. Empty when Redis did not answer;
+   * absent in a chunk without leads.
    */
   readonly epoch?: string;
   /** Only rows that got stored fields, with all their cells as JSON. */
@@ -120,8 +118,8 @@ export interface ExplainedRows {
   /** The model's fields; drivers name them by index. */
   readonly fields: readonly (readonly [field: string, label: string])[];
   /**
-   * One flat list a record: for each driver, strongest first, the index of its field, its contribution in ten-thousandths
-   * and its value as text.
+   * One flat list a record: for each driver, strongest first, the index of its field, its contribution in
+   * ten-thousandths and its value as text.
    */
   readonly drivers: readonly (readonly (number | string)[])[];
 }

@@ -24,9 +24,7 @@ export function createMetrics(): Registry {
  * Serves operators `/healthz` (the process lives), `/readyz` (it can do its work) and `/metrics` (Prometheus).
  * @throws Error that names the address when the server cannot listen on it
  */
-export async function startAdminServer(
-  options: AdminServerOptions,
-): Promise<Stoppable & { readonly port: number }> {
+export async function startAdminServer(options: AdminServerOptions): Promise<Stoppable & { readonly port: number }> {
   const server = createServer((request, response) => {
     void respond(request.url ?? '/', options)
       // A collector that throws must neither end the process nor leave the request unanswered.
@@ -52,8 +50,7 @@ export async function startAdminServer(
 export async function listen(server: Server, host: string, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const hint =
-        error.code === 'EADDRINUSE' ? 'is something else running there?' : 'check HOST and the port';
+      const hint = error.code === 'EADDRINUSE' ? 'is something else running there?' : 'check HOST and the port';
       reject(new Error(`cannot listen on ${host}:${port} (${error.message}): ${hint}`));
     });
     server.listen(port, host, () => resolve());

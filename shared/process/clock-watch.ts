@@ -12,8 +12,8 @@ const maxSkewMs = 2_000; // NTP keeps machines within 0.1 s
 
 /**
  * Compares this machine's clock with Redis's, at once and then every minute. Call ids, which order a lead's scores, use
- * the machine's clock; leases and deadlines use Redis's. Logs when the clocks differ by more than 2 s, and when they agree
- * again.
+ * the machine's clock; leases and deadlines use Redis's. Logs when the clocks differ by more than 2 s, and when they
+ * agree again.
  */
 export class ClockWatch implements Stoppable {
   readonly name = 'clock watch';

@@ -23,10 +23,9 @@ export interface Stoppable {
 }
 
 /**
- * Stops the parts of a process once, in the reverse order of their start.
- * SIGTERM, SIGINT and SIGHUP stop all parts and end the process with 0. The same signal again ends it at once with 1, and
- * so does `hardLimitMs`. A different signal does not: Ctrl-C in a terminal reaches parent and child, and the parent then
- * sends SIGTERM as well.
+ * Stops the parts of a process once, in the reverse order of their start. SIGTERM, SIGINT and SIGHUP stop all parts and
+ * end the process with 0. The same signal again ends it at once with 1, and so does `hardLimitMs`. A different signal
+ * does not: Ctrl-C in a terminal reaches parent and child, and the parent then sends SIGTERM as well.
  */
 export class Lifecycle {
   private readonly started: Stoppable[] = [];
@@ -96,8 +95,8 @@ export class Lifecycle {
 }
 
 /**
- * Replaces a closed terminal by /dev/null. Otherwise Node crashes at exit when it resets standard input.
- * Log lines to a closed terminal are lost in any case; see logger.ts.
+ * Replaces a closed terminal by /dev/null. Otherwise Node crashes at exit when it resets standard input. Log lines to a
+ * closed terminal are lost in any case; see logger.ts.
  */
 function leaveClosedTerminal(): void {
   for (const descriptor of [0, 1, 2]) {

@@ -8,8 +8,8 @@ const maxWaitMs = 100;
 const retryMs = 5;
 
 /**
- * The log's output. A line that cannot be written (full disk, closed terminal, no reader) is dropped. It must neither end
- * nor block the process; pino's own output retries for ever when the process ends.
+ * The log's output. A line that cannot be written (full disk, closed terminal, no reader) is dropped. It must neither
+ * end nor block the process; pino's own output retries for ever when the process ends.
  */
 const logOutput = {
   write(line: string): void {
@@ -27,8 +27,7 @@ const logOutput = {
   },
 };
 
-const isBusy = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'EAGAIN';
+const isBusy = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EAGAIN';
 
 export type { Logger } from 'pino';
 
@@ -67,8 +66,6 @@ function describeError(thrown: unknown, depth = 0): unknown {
       ?.split('\n')
       .slice(1, 6)
       .map((line) => line.trim()),
-    ...(thrown.cause === undefined || depth === maxCauses
-      ? {}
-      : { cause: describeError(thrown.cause, depth + 1) }),
+    ...(thrown.cause === undefined || depth === maxCauses ? {} : { cause: describeError(thrown.cause, depth + 1) }),
   };
 }

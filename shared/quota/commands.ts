@@ -1,14 +1,7 @@
 import { Batcher } from '../async/batcher.js';
 import { latestTtlMs, maxLatestLeads, notesOf, type ScoredLeads } from '../latest-scores/latest-scores.js';
 import type { Redis } from '../redis/connect.js';
-import {
-  callKey,
-  endedCallsKey,
-  leasesKey,
-  rebuildLockKey,
-  type UsageCounter,
-  usageKey,
-} from '../redis/keys.js';
+import { callKey, endedCallsKey, leasesKey, rebuildLockKey, type UsageCounter, usageKey } from '../redis/keys.js';
 import { integersReply, luaCommand, stringsReply } from '../redis/lua-command.js';
 import type { QuotaReply } from './codes.js';
 import type { RecordedCall } from './ledger-view.js';
@@ -32,8 +25,8 @@ interface ReserveCall extends CallOfCounter {
 }
 
 /**
- * The quota's Lua scripts as typed commands. Each script's head is its contract. All commands are idempotent. Reserves of
- * one counter in one turn of the event loop share a script call, and so do settles.
+ * The quota's Lua scripts as typed commands. Each script's head is its contract. All commands are idempotent. Reserves
+ * of one counter in one turn of the event loop share a script call, and so do settles.
  */
 export interface QuotaCommands {
   /** @param call `deadlineRedisMs` is the Redis time after which the script must not hold records */
@@ -74,8 +67,7 @@ export interface QuotaCommands {
 
 /** Reads the quota's scripts and makes commands of them. */
 export function quotaCommands(redis: Redis): QuotaCommands {
-  const command = (name: string) =>
-    luaCommand(redis, { file: `shared/quota/lua/${name}.lua`, reply: quotaReply });
+  const command = (name: string) => luaCommand(redis, { file: `shared/quota/lua/${name}.lua`, reply: quotaReply });
   const batchCommand = (name: string) =>
     luaCommand(redis, { file: `shared/quota/lua/${name}.lua`, reply: quotaReplies, atOnce: true });
   const reserve = batchCommand('reserve');
@@ -84,10 +76,7 @@ export function quotaCommands(redis: Redis): QuotaCommands {
     run: (calls, { counter, leaseMs }) =>
       reserve({
         keys: [usageKey(counter), leasesKey(counter), ...callKeys(counter, calls)],
-        args: [
-          leaseMs,
-          ...calls.flatMap((call) => [call.callId, call.records, call.stop, call.deadlineRedisMs]),
-        ],
+        args: [leaseMs, ...calls.flatMap((call) => [call.callId, call.records, call.stop, call.deadlineRedisMs])],
       }),
   });
   const settles = new Batcher<SettleCall, QuotaReply>({
@@ -127,13 +116,7 @@ export function quotaCommands(redis: Redis): QuotaCommands {
     recount: ({ counter, token, records, entries, settledRecords, mayBeHeld }) =>
       recount({
         keys: [...counterKeys(counter), endedCallsKey(counter)],
-        args: [
-          token,
-          records,
-          entries,
-          settledRecords,
-          ...mayBeHeld.flatMap((call) => [call.callId, call.records]),
-        ],
+        args: [token, records, entries, settledRecords, ...mayBeHeld.flatMap((call) => [call.callId, call.records])],
       }),
     read: (counter) => read({ keys: [usageKey(counter)], args: [] }),
     expiredLeases: (counter, limit) => expired({ keys: [leasesKey(counter)], args: [limit] }),
@@ -143,16 +126,11 @@ export function quotaCommands(redis: Redis): QuotaCommands {
 /** Calls with the same key may share a script call. */
 const batchKey = ({ counter, leaseMs }: CallOfCounter): string => `${usageKey(counter)} ${leaseMs}`;
 
-const callKeys = (
-  { organisationId }: UsageCounter,
-  calls: readonly { readonly callId: string }[],
-): readonly string[] => calls.map(({ callId }) => callKey(organisationId, callId));
+const callKeys = ({ organisationId }: UsageCounter, calls: readonly { readonly callId: string }[]): readonly string[] =>
+  calls.map(({ callId }) => callKey(organisationId, callId));
 
 /** Keys of scripts that end calls. */
-const endingKeys = (
-  counter: UsageCounter,
-  calls: readonly { readonly callId: string }[],
-): readonly string[] => [
+const endingKeys = (counter: UsageCounter, calls: readonly { readonly callId: string }[]): readonly string[] => [
   usageKey(counter),
   leasesKey(counter),
   endedCallsKey(counter),

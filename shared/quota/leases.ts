@@ -6,10 +6,8 @@ import type { QuotaCommands } from './commands.js';
 import type { LedgerView } from './ledger-view.js';
 
 /** The length of a lease: three deadlines of the slower endpoint, so that a call cannot be recorded after its lease. */
-export const leaseMsOf = (config: {
-  readonly requestTimeoutMs: number;
-  readonly webhookTimeoutMs: number;
-}): number => 3 * Math.max(config.requestTimeoutMs, config.webhookTimeoutMs);
+export const leaseMsOf = (config: { readonly requestTimeoutMs: number; readonly webhookTimeoutMs: number }): number =>
+  3 * Math.max(config.requestTimeoutMs, config.webhookTimeoutMs);
 
 /** Max age, in leases, of a recorded call that may still be settled. */
 const recentLeases = 2;
@@ -29,9 +27,9 @@ interface EndedLeases {
 }
 
 /**
- * Ends the expired leases of one counter: settles calls that are in the ledger, and releases the others. A call is fenced
- * before its release, so that a commit still under way, as in a frozen database, fails. An open transaction may get in the
- * way of the fence; the recount that each release requests then corrects the counter.
+ * Ends the expired leases of one counter: settles calls that are in the ledger, and releases the others. A call is
+ * fenced before its release, so that a commit still under way, as in a frozen database, fails. An open transaction may
+ * get in the way of the fence; the recount that each release requests then corrects the counter.
  * @throws the error of Redis or of the ledger; the remaining leases stay
  */
 export async function endExpiredLeases(
@@ -56,9 +54,7 @@ export async function endExpiredLeases(
       callIds.map(async (callId) => {
         const call = { counter, callId, leaseMs };
         const isRecorded = recorded.has(callId);
-        const { code } = await (isRecorded
-          ? commands.settle(call)
-          : commands.release({ ...call, recountLater: true }));
+        const { code } = await (isRecorded ? commands.settle(call) : commands.release({ ...call, recountLater: true }));
         if (code === quotaCode.done) ended[isRecorded ? 'settled' : 'released'] += 1;
       }),
     );
@@ -89,8 +85,8 @@ export class ActiveCounters {
   }
 
   /**
-   * Marks a counter as active, unless this process did so in the last minute. Sends the command before it returns, so that
-   * a reserve sent next on the same connection arrives after it.
+   * Marks a counter as active, unless this process did so in the last minute. Sends the command before it returns, so
+   * that a reserve sent next on the same connection arrives after it.
    * @param atRedisMs now or a little later, such as the call's deadline, by Redis time
    */
   async note(counter: UsageCounter, atRedisMs: number): Promise<void> {
@@ -129,8 +125,7 @@ export class ActiveCounters {
   }
 }
 
-const memberOf = ({ organisationId, bucket, month }: UsageCounter): string =>
-  `${organisationId} ${bucket} ${month}`;
+const memberOf = ({ organisationId, bucket, month }: UsageCounter): string => `${organisationId} ${bucket} ${month}`;
 
 function counterOf(member: string): UsageCounter | undefined {
   const [organisationId, bucket, month] = member.split(' ');

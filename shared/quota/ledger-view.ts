@@ -18,8 +18,8 @@ export interface CounterSnapshot {
  */
 export interface LedgerView {
   /**
-   * The sum of a counter's rows, and those of the rows recorded in the last `recentMs` before `nowMs`. The service's clock
-   * gives `nowMs` and dates the rows. One read: no row may be in one part and missing from the other.
+   * The sum of a counter's rows, and those of the rows recorded in the last `recentMs` before `nowMs`. The service's
+   * clock gives `nowMs` and dates the rows. One read: no row may be in one part and missing from the other.
    */
   snapshot(
     counter: UsageCounter,
@@ -30,8 +30,8 @@ export interface LedgerView {
   recordedCalls(callIds: readonly string[]): Promise<ReadonlySet<string>>;
 
   /**
-   * Fences calls without a row: a commit that is still under way fails from now on. Does not wait for a transaction that
-   * is open now, such as that of a dead gateway.
+   * Fences calls without a row: a commit that is still under way fails from now on. Does not wait for a transaction
+   * that is open now, such as that of a dead gateway.
    * @returns the calls that have a row
    */
   fenceCalls(callIds: readonly string[]): Promise<ReadonlySet<string>>;

@@ -50,9 +50,9 @@ const maxRebuilds = 5;
 const waitForRebuildMs = 5_000;
 
 /**
- * The monthly quota. A call's records are held, then settled or released, each exactly once per call id.
- * Counters are in Redis, and are rebuilt from the ledger when Redis does not know them. Any number of processes may share a
- * counter. Commands may arrive twice, late, or without a reply.
+ * The monthly quota. A call's records are held, then settled or released, each exactly once per call id. Counters are
+ * in Redis, and are rebuilt from the ledger when Redis does not know them. Any number of processes may share a counter.
+ * Commands may arrive twice, late, or without a reply.
  */
 export class Quota {
   readonly commands: QuotaCommands;
@@ -76,11 +76,11 @@ export class Quota {
   }
 
   /**
-   * Holds all records of a call, or none, so that `used + leased` never exceeds `stop`. One round trip, unless the counter
-   * must be rebuilt.
+   * Holds all records of a call, or none, so that `used + leased` never exceeds `stop`. One round trip, unless the
+   * counter must be rebuilt.
    * @param call `deadlineRedisMs` is the Redis time after which no records may be held
-   * @throws QuotaWouldCrossStop, QuotaTooLate, QuotaCallEnded, QuotaUnavailable. After the last three the call id cannot be
-   * used again. Records that it may hold are released here, or by the sweep if that fails.
+   * @throws QuotaWouldCrossStop, QuotaTooLate, QuotaCallEnded, QuotaUnavailable. After the last three the call id
+   * cannot be used again. Records that it may hold are released here, or by the sweep if that fails.
    */
   async reserve(call: {
     readonly counter: UsageCounter;
@@ -94,10 +94,7 @@ export class Quota {
       const reserve = async (): Promise<QuotaReply> => {
         // Sent first: the sweep must know the counter before it has a lease.
         const marked = this.activeCounters.note(counter, deadlineRedisMs);
-        const [reply] = await Promise.all([
-          this.commands.reserve({ ...call, leaseMs: this.leaseMs }),
-          marked,
-        ]);
+        const [reply] = await Promise.all([this.commands.reserve({ ...call, leaseMs: this.leaseMs }), marked]);
         return reply;
       };
       const waitMs = async () => deadlineRedisMs - (await redisNowMs(this.redis));
@@ -132,8 +129,8 @@ export class Quota {
   }
 
   /**
-   * Releases the records held by a call. Only for a call that is not in the ledger. After a commit with an unknown outcome,
-   * leave the lease to the sweep, or void the row first.
+   * Releases the records held by a call. Only for a call that is not in the ledger. After a commit with an unknown
+   * outcome, leave the lease to the sweep, or void the row first.
    * @returns false when the call had been settled: a recount within two leases corrects the counter
    * @throws QuotaUnavailable when Redis does not answer; the sweep then releases the call
    */

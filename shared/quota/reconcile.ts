@@ -156,8 +156,7 @@ export class CounterRebuild {
 }
 
 function* batches(calls: readonly RecordedCall[]): Generator<readonly RecordedCall[]> {
-  for (let start = 0; start < calls.length; start += callsPerBatch)
-    yield calls.slice(start, start + callsPerBatch);
+  for (let start = 0; start < calls.length; start += callsPerBatch) yield calls.slice(start, start + callsPerBatch);
 }
 
 /** Attempts of a recount while the list of ended calls is lost again and again. */
@@ -182,11 +181,7 @@ export async function recountCounter(counter: UsageCounter, deps: RecountDeps): 
   }
 }
 
-async function recountUnderLock(
-  counter: UsageCounter,
-  lock: CounterLock,
-  deps: RecountDeps,
-): Promise<boolean> {
+async function recountUnderLock(counter: UsageCounter, lock: CounterLock, deps: RecountDeps): Promise<boolean> {
   await endExpiredLeases(counter, deps);
   for (let attempt = 0; attempt < maxRecounts; attempt += 1) {
     const code = await recountOnce(counter, lock, deps);
@@ -217,8 +212,8 @@ async function recountOnce(
 }
 
 /**
- * Corrects the ledger's sum by the ended calls. Adds settled ones that are not in it, and subtracts released ones that are.
- * A call whose lease has not expired is a recent one, if it is in the ledger at all.
+ * Corrects the ledger's sum by the ended calls. Adds settled ones that are not in it, and subtracts released ones that
+ * are. A call whose lease has not expired is a recent one, if it is in the ledger at all.
  */
 function withEnded({ records, recent }: CounterSnapshot, ended: readonly string[]) {
   const inSum = new Set(recent.map(({ callId }) => callId));

@@ -60,8 +60,8 @@ export async function sweepLeases(deps: SweepDeps): Promise<SweepCounts> {
 }
 
 /**
- * Whether a recount is due: one was requested, or Redis has restarted since the last. A second recount follows a lease after
- * the restart, when all calls that were in flight have ended.
+ * Whether a recount is due: one was requested, or Redis has restarted since the last. A second recount follows a lease
+ * after the restart, when all calls that were in flight have ended.
  */
 async function needsRecount(
   counter: UsageCounter,
@@ -81,11 +81,7 @@ async function needsRecount(
   return Number(countedAt) < runMs || (Number(countedAt) < leaseAfterRunMs && leaseAfterRunMs <= nowMs);
 }
 
-async function dropWhenIdle(
-  active: ActiveCounter,
-  { redis, quota }: SweepDeps,
-  nowMs: number,
-): Promise<void> {
+async function dropWhenIdle(active: ActiveCounter, { redis, quota }: SweepDeps, nowMs: number): Promise<void> {
   if (nowMs - Number(active.score) < idleMs) return;
   const [openLeases, waitsForRecount] = await Promise.all([
     redis.zcard(leasesKey(active.counter)),

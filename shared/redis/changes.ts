@@ -33,12 +33,10 @@ export async function subscribeToChanges(
 function parseChange(text: string): Change | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || !('kind' in value) || !('id' in value))
-      return undefined;
+    if (typeof value !== 'object' || value === null || !('kind' in value) || !('id' in value)) return undefined;
     const { kind, id } = value;
     if (typeof id !== 'string') return undefined;
-    if (kind === 'key' || kind === 'organisation' || kind === 'model' || kind === 'validation')
-      return { kind, id };
+    if (kind === 'key' || kind === 'organisation' || kind === 'model' || kind === 'validation') return { kind, id };
     return undefined;
   } catch {
     return undefined;

@@ -30,12 +30,12 @@ const maxReconnectDelayMs = 500;
 const bullmqBlockMs = 10_000;
 
 /**
- * Opens a connection to Redis. It reconnects for ever, quickly, and an `error` event never becomes an uncaught exception.
- * Await `connectionReady` in a process that must not start without Redis.
+ * Opens a connection to Redis. It reconnects for ever, quickly, and an `error` event never becomes an uncaught
+ * exception. Await `connectionReady` in a process that must not start without Redis.
  *
- * A half-open connection is replaced: one without any data while a command waits. The limit is twice the command timeout
- * and at least `minPatienceMs`; for a `blocking` connection `minPatienceMs` beyond the block time. The kernel would need
- * about 15 minutes to notice. A connection without a waiting command is left alone.
+ * A half-open connection is replaced: one without any data while a command waits. The limit is twice the command
+ * timeout and at least `minPatienceMs`; for a `blocking` connection `minPatienceMs` beyond the block time. The kernel
+ * would need about 15 minutes to notice. A connection without a waiting command is left alone.
  */
 export function connectRedis({
   url,
@@ -173,8 +173,8 @@ export function clusterAddressOf(url: string): ClusterAddress | undefined {
 }
 
 /**
- * Connects to a cluster. The client has the type of a single Redis, because it takes the same commands and sends each to
- * the node with its keys. `mastersOf` tells the two apart.
+ * Connects to a cluster. The client has the type of a single Redis, because it takes the same commands and sends each
+ * to the node with its keys. `mastersOf` tells the two apart.
  */
 function connectCluster(
   { nodes, username, password, tls }: ClusterAddress,
@@ -187,8 +187,7 @@ function connectCluster(
     // TLS certificates name hosts, not addresses: names must not be resolved here.
     ...(tls
       ? {
-          dnsLookup: (address: string, callback: (error: null, address: string) => void) =>
-            callback(null, address),
+          dnsLookup: (address: string, callback: (error: null, address: string) => void) => callback(null, address),
         }
       : {}),
     redisOptions: {

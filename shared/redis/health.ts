@@ -11,8 +11,8 @@ export interface RedisHealthOptions {
 }
 
 /**
- * Pings the server behind a connection. A half-open connection keeps its status: only a missing reply shows it. The pings
- * also make an idle connection notice that it is half-open (see `connectRedis`).
+ * Pings the server behind a connection. A half-open connection keeps its status: only a missing reply shows it. The
+ * pings also make an idle connection notice that it is half-open (see `connectRedis`).
  */
 export class RedisHealth implements Stoppable {
   readonly name = 'redis health';

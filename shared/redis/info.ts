@@ -6,8 +6,7 @@ export const factOf = (information: string, name: string): string | undefined =>
   new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(information)?.[1];
 
 /** Whether an error is a reply of Redis, and not a broken connection or a missing reply. */
-export const isRedisRefusal = (error: unknown): error is Error =>
-  error instanceof Error && error.name === 'ReplyError';
+export const isRedisRefusal = (error: unknown): error is Error => error instanceof Error && error.name === 'ReplyError';
 
 /** Unix ms by Redis's clock, which leases, deadlines and rate windows use. */
 export async function redisNowMs(redis: Redis): Promise<number> {

@@ -1,6 +1,4 @@
-/**
- * All Redis keys of Leadscore. Braces are hash tags: the keys of one script share a tag, as Redis Cluster requires.
- */
+/** All Redis keys of Leadscore. Braces are hash tags: the keys of one script share a tag, as Redis Cluster requires. */
 
 /** The two monthly counters of an organisation: live keys and test keys. */
 export type UsageBucket = 'live' | 'test';
@@ -34,12 +32,11 @@ export const endedCallsKey = ({ organisationId, bucket, month }: UsageCounter): 
   `{${organisationId}}:ended:${bucket}:${month}`;
 
 /** State of one call's reservation; see reserve.lua. */
-export const callKey = (organisationId: string, callId: string): string =>
-  `{${organisationId}}:call:${callId}`;
+export const callKey = (organisationId: string, callId: string): string => `{${organisationId}}:call:${callId}`;
 
 /**
- * Hash of the latest scores of leads under one model, by crm_id; read-scores.lua defines its entries. The field without a
- * name is its epoch.
+ * Hash of the latest scores of leads under one model, by crm_id; read-scores.lua defines its entries. The field without
+ * a name is its epoch.
  */
 export const latestScoresKey = (organisationId: string, modelId: string): string =>
   `{${organisationId}}:latest:${modelId}`;

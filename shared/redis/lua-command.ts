@@ -57,8 +57,7 @@ export function integersReply(raw: unknown): number[] {
  * @throws TypeError for any other reply
  */
 export function integerReply(raw: unknown): number {
-  if (!Number.isSafeInteger(raw))
-    throw new TypeError(`a Lua script returned ${String(raw)} instead of an integer`);
+  if (!Number.isSafeInteger(raw)) throw new TypeError(`a Lua script returned ${String(raw)} instead of an integer`);
   return Number(raw);
 }
 
@@ -73,8 +72,8 @@ export function stringsReply(raw: unknown): string[] {
 }
 
 /**
- * Makes the commands that follow on a connection share one write, until the next tick. Otherwise each is a write.
- * No effect on a cluster.
+ * Makes the commands that follow on a connection share one write, until the next tick. Otherwise each is a write. No
+ * effect on a cluster.
  */
 export function inOneWrite(redis: Redis): void {
   // A cluster has no stream of its own, nor has a connection that was never made.
@@ -86,15 +85,11 @@ export function inOneWrite(redis: Redis): void {
 
 /**
  * Sends a command without auto-pipelining, which would hold it back until the pipeline before is answered. For batches,
- * and for commands that must arrive before another one sent this way. Commands sent this way arrive in order and share a
- * write when they are sent in the same tick.
+ * and for commands that must arrive before another one sent this way. Commands sent this way arrive in order and share
+ * a write when they are sent in the same tick.
  * @returns the reply, with strings as UTF-8. Fails with the error of Redis or of the connection
  */
-export async function sendAtOnce(
-  redis: Redis,
-  name: string,
-  args: readonly (string | number)[],
-): Promise<unknown> {
+export async function sendAtOnce(redis: Redis, name: string, args: readonly (string | number)[]): Promise<unknown> {
   inOneWrite(redis);
   return await redis.sendCommand(new Command(name, [...args], { replyEncoding: 'utf8' }));
 }

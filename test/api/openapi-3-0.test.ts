@@ -77,9 +77,7 @@ describe('conversion from OpenAPI 3.1 to 3.0', () => {
     it('keeps operations, parameters, statuses, examples and component names', () => {
       expect(shape(document30.paths)).to.deep.equal(shape(document31.paths));
       for (const section of ['schemas', 'headers', 'parameters', 'responses', 'securitySchemes'] as const)
-        expect(Object.keys(document30.components[section])).to.deep.equal(
-          Object.keys(document31.components[section]),
-        );
+        expect(Object.keys(document30.components[section])).to.deep.equal(Object.keys(document31.components[section]));
     });
 
     it('has version 3.0.3 and only info members of 3.0', () => {

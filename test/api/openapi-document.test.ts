@@ -20,9 +20,7 @@ const operations = [...contract.operations.values()];
 describe('OpenAPI document', () => {
   it('lists every endpoint of the contract', () => {
     const endpoints = Object.entries(document.paths).flatMap(([path, item]) =>
-      methods
-        .filter((method) => item[method] !== undefined)
-        .map((method) => `${method.toUpperCase()} ${path}`),
+      methods.filter((method) => item[method] !== undefined).map((method) => `${method.toUpperCase()} ${path}`),
     );
     expect(endpoints).to.have.members([
       'POST /v1/score',
@@ -86,9 +84,7 @@ describe('OpenAPI document', () => {
         const entries: readonly { code: string; status: number }[] = Object.values(errorTable);
         for (const [status, { content }] of refusals(operation)) {
           for (const [code, { value }] of Object.entries(content?.['application/json']?.examples ?? {})) {
-            expect(entries.some((entry) => entry.code === code && entry.status === Number(status))).to.equal(
-              true,
-            );
+            expect(entries.some((entry) => entry.code === code && entry.status === Number(status))).to.equal(true);
             expect(value).to.have.nested.property('error.docs_url', `${docsUrl}/errors#${code}`);
           }
         }
@@ -101,9 +97,7 @@ describe('OpenAPI document', () => {
       ...operations.flatMap((operation) => refusals(operation)),
       ...refusals({ responses: document.components.responses }),
     ];
-    const codes = responses.flatMap(([, { content }]) =>
-      Object.keys(content?.['application/json']?.examples ?? {}),
-    );
+    const codes = responses.flatMap(([, { content }]) => Object.keys(content?.['application/json']?.examples ?? {}));
     const entries: readonly { code: string }[] = Object.values(errorTable);
     expect([...new Set(codes)]).to.have.members([...new Set(entries.map(({ code }) => code))]);
   });
@@ -131,9 +125,7 @@ function every(value: unknown, test: (part: object) => boolean): object[] {
 function expanded(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(expanded);
   if (typeof part !== 'object' || part === null) return part;
-  return Object.fromEntries(
-    Object.entries(resolve(document, part)).map(([key, member]) => [key, expanded(member)]),
-  );
+  return Object.fromEntries(Object.entries(resolve(document, part)).map(([key, member]) => [key, expanded(member)]));
 }
 
 const plain = (schema: Schema): unknown => JSON.parse(JSON.stringify(schema));

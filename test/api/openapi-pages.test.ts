@@ -10,11 +10,7 @@ const docsUrl = 'https://api.example.com/docs';
 const reference = referencePage();
 const errors = errorsPage(docsUrl);
 const pages = { '/docs': reference, '/docs/errors': errors };
-const otherPaths = [
-  '/openapi.json',
-  '/openapi-3.0.json',
-  ...referenceAssets.map(({ name }) => `/docs/${name}`),
-];
+const otherPaths = ['/openapi.json', '/openapi-3.0.json', ...referenceAssets.map(({ name }) => `/docs/${name}`)];
 
 describe('documentation pages', () => {
   it('the errors page has a section per code with its status, meaning, remedy and example', () => {
@@ -82,8 +78,7 @@ describe('html template', () => {
   });
 });
 
-const matches = (text: string, pattern: RegExp): string[] =>
-  [...text.matchAll(pattern)].map(([, found = '']) => found);
+const matches = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found = '']) => found);
 const idsIn = (page: string): string[] => matches(page, /\sid="([^"]*)"/g);
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 

@@ -61,10 +61,7 @@ describe('webhook schemas', () => {
   });
 
   it('accept exactly the Pipedrive events that the service can read', () => {
-    const event = fc.record(
-      { meta: fields, data: anything, record: anything },
-      { requiredKeys: ['meta', 'data'] },
-    );
+    const event = fc.record({ meta: fields, data: anything, record: anything }, { requiredKeys: ['meta', 'data'] });
     fc.assert(
       fc.property(event, (sent) => {
         expect(isForm(sent), JSON.stringify(sent)).to.equal(isRead(sent));

@@ -34,8 +34,7 @@ describe('a Redis Cluster with TLS and replicas, like a managed one', function (
     this.timeout(2 * startTimeoutMs);
     directory = await mkdtemp(join(tmpdir(), 'leadscore-failover-'));
     const certificate = await makeCertificate(directory);
-    if (certificate === undefined)
-      leaveOut(this, 'TLS needs a certificate', 'install openssl (1.1.1 or later)');
+    if (certificate === undefined) leaveOut(this, 'TLS needs a certificate', 'install openssl (1.1.1 or later)');
     service = await runningService({
       environment: {
         NODE_EXTRA_CA_CERTS: certificate.certFile,
@@ -99,8 +98,7 @@ describe('a Redis Cluster with TLS and replicas, like a managed one', function (
     for (;;) {
       const own = await workspace(service);
       const node = await nodeOfKey(cluster, service.redis, usageKey(own.counter('live')));
-      if (node !== ofQueues)
-        return await failOver("A Redis Cluster's node with counters is killed", own, node);
+      if (node !== ofQueues) return await failOver("A Redis Cluster's node with counters is killed", own, node);
     }
   });
 });

@@ -4,13 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { readConfig } from '../../shared/config/config.js';
 import { createLogger } from '../../shared/process/logger.js';
-import {
-  clusterAddressOf,
-  connectionReady,
-  connectRedis,
-  mastersOf,
-  type Redis,
-} from '../../shared/redis/connect.js';
+import { clusterAddressOf, connectionReady, connectRedis, mastersOf, type Redis } from '../../shared/redis/connect.js';
 import { checkRedis } from '../../shared/redis/health.js';
 import { type UsageCounter, usageKey } from '../../shared/redis/keys.js';
 import { freshCounter, QuotaRig } from '../shared/quota/rig/quota-rig.js';
@@ -54,12 +48,7 @@ describe('the address of a Redis Cluster', () => {
   });
 
   it('is refused if a node has no name or an impossible port', () => {
-    for (const url of [
-      'redis-cluster://',
-      'redis-cluster://a,,b',
-      'redis-cluster://a:70000',
-      'redis-cluster://a:b',
-    ])
+    for (const url of ['redis-cluster://', 'redis-cluster://a,,b', 'redis-cluster://a:70000', 'redis-cluster://a:b'])
       expect(() => clusterAddressOf(url), url).to.throw('redis-cluster://host:port,host:port');
   });
 });
@@ -90,8 +79,7 @@ describe('the quota on a Redis Cluster', () => {
   it('counts on every node, also within one turn of the event loop', async () => {
     await Promise.all(counters.map((counter, index) => rig.reserve(counter, `call ${index}`, 10)));
     await Promise.all(counters.map((counter, index) => rig.finish(counter, `call ${index}`, 10)));
-    for (const counter of counters)
-      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });
+    for (const counter of counters) expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });
     const masters = mastersOf(redis);
     expect(masters).to.have.length(3);
     for (const master of masters) {
@@ -122,8 +110,7 @@ describe('the quota on a Redis Cluster', () => {
     for (const counter of lost) await rig.reserve(counter, 'lost', 5);
     for (const counter of counters) await redis.hdel(usageKey(counter), 'recount_at');
     await rig.sweep();
-    for (const counter of lost)
-      await redis.zadd(`{${counter.organisationId}}:leases:live:2026-02`, 1, 'lost');
+    for (const counter of lost) await redis.zadd(`{${counter.organisationId}}:leases:live:2026-02`, 1, 'lost');
     expect(await rig.sweep()).to.deep.equal({ settled: 0, released: lost.length, recounted: 0, failed: 0 });
     for (const counter of lost) await redis.hdel(usageKey(counter), 'recount_at');
     for (let time = 0; time < 3; time += 1) expect(await rig.sweep()).to.include({ recounted: 0, failed: 0 });
@@ -133,8 +120,7 @@ describe('the quota on a Redis Cluster', () => {
     this.timeout(startTimeoutMs);
     await cluster.restart(0);
     await eventually(async () => {
-      for (const counter of counters)
-        expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });
+      for (const counter of counters) expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });
     }, 20_000);
     const { recounted, failed } = await rig.sweep();
     expect(failed).to.equal(0);

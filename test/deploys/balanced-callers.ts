@@ -105,8 +105,7 @@ export class BalancedCallers {
 
   private send(url: string, body: string): Promise<{ status: number; text: string }> {
     return new Promise((resolve) => {
-      const failed = (error: NodeJS.ErrnoException) =>
-        resolve({ status: 0, text: error.code ?? error.message });
+      const failed = (error: NodeJS.ErrnoException) => resolve({ status: 0, text: error.code ?? error.message });
       const sent = request(
         url,
         {

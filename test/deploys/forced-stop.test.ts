@@ -80,8 +80,7 @@ describe('a process that receives SIGTERM', () => {
   describe('without ever finishing', () => {
     /** Runs a process with a part that never stops. Returns its exit code, and how long it took after SIGTERM. */
     async function stopStuck(hardLimitMs: number): Promise<{ code: unknown; tookMs: number }> {
-      const module = (path: string) =>
-        JSON.stringify(pathToFileURL(projectFile(`dist/shared/process/${path}`)).href);
+      const module = (path: string) => JSON.stringify(pathToFileURL(projectFile(`dist/shared/process/${path}`)).href);
       const program = `
         import { Lifecycle } from ${module('lifecycle.js')};
         import { createLogger } from ${module('logger.js')};

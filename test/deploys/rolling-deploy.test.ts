@@ -27,10 +27,7 @@ describe('a deploy under load', () => {
   });
 
   /** Runs `deploy` under load. Asserts that no call failed and that each was counted once. */
-  async function withoutALostCall(
-    title: string,
-    deploy: (callers: BalancedCallers) => Promise<void>,
-  ): Promise<void> {
+  async function withoutALostCall(title: string, deploy: (callers: BalancedCallers) => Promise<void>): Promise<void> {
     const before = await own.ledgerSum();
     let call = 0;
     const load = new BalancedCallers(

@@ -145,9 +145,7 @@ describe('a gateway that is killed during calls', () => {
     this.timeout(startTimeoutMs);
     const own = await workspace(service);
     scored(await own.score(leads(1)));
-    const calls = Array.from({ length: 40 }, (_, index) =>
-      timed(() => own.score(leads(5), { gateway: index % 2 })),
-    );
+    const calls = Array.from({ length: 40 }, (_, index) => timed(() => own.score(leads(5), { gateway: index % 2 })));
     await Promise.race(calls);
     await slot.kill();
     const killedMs = performance.now();

@@ -51,8 +51,7 @@ describe('a service under load whose MongoDB fails', () => {
     const unknown = await workspace(service);
     const read = (path: string) => timed(() => own.call(path));
     const outcome = { crm_id: 'L-1', converted: true, at: '2026-01-02' };
-    const report = (to: TestWorkspace) =>
-      timed(() => to.call('/v1/outcomes', { body: { outcomes: [outcome] } }));
+    const report = (to: TestWorkspace) => timed(() => to.call('/v1/outcomes', { body: { outcomes: [outcome] } }));
     const [clock, outcomes] = await AnswerClock.during(service, sharedDeadlineMs, () => {
       service.cluster.freeze('mongo');
       return Promise.all([

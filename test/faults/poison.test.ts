@@ -39,10 +39,7 @@ describe('a model that crashes or hangs its worker', () => {
     const poisoned: CallOutcome[] = [];
     const callPoisonous = async () => {
       do poisoned.push(await timed(() => poisonous.score([lead])));
-      while (
-        (poisoned.at(-1)?.tookMs ?? 0) > quarantinedMs ||
-        (await workerDeaths(service)).length < deathCount
-      );
+      while ((poisoned.at(-1)?.tookMs ?? 0) > quarantinedMs || (await workerDeaths(service)).length < deathCount);
     };
     const [clock, outcomes] = await AnswerClock.during(service, deadlineMs, () =>
       underLoad(() => healthy.score([lead]), callPoisonous, { everyMs: 200 }),

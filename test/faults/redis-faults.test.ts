@@ -26,8 +26,8 @@ const sweptWithinMs = 5_000; // a sweep runs every four seconds
 const refusedToPool = /"process":"(pool|worker)".*OOM command not allowed/;
 const fullMs = 6_000;
 /**
- * Each pool has six lane workers: two workers on two lanes, and two lanes of upkeep. Each lane worker polls four times a
- * second and checks for stalled jobs once.
+ * Each pool has six lane workers: two workers on two lanes, and two lanes of upkeep. Each lane worker polls four times
+ * a second and checks for stalled jobs once.
  */
 const maxRefusalsASecond = 2 * 6 * 5;
 
@@ -185,9 +185,7 @@ describe('a service under load whose Redis fails', () => {
       recoveredWithinMs,
       from: 'end',
     });
-    const failed = outcomes.flatMap(({ reply }) =>
-      reply === undefined || reply.status === 200 ? [] : reply,
-    );
+    const failed = outcomes.flatMap(({ reply }) => (reply === undefined || reply.status === 200 ? [] : reply));
     expect(failed).to.not.be.empty;
     for (const reply of failed) {
       refused(reply, '500 internal_error');
@@ -199,10 +197,7 @@ describe('a service under load whose Redis fails', () => {
     this.timeout(startTimeoutMs);
     const counted = await expectExact(own);
     const expectSwept = () =>
-      eventually(
-        async () => expect(await own.redisUsage()).to.deep.equal({ used: counted, leased: 0 }),
-        sweptWithinMs,
-      );
+      eventually(async () => expect(await own.redisUsage()).to.deep.equal({ used: counted, leased: 0 }), sweptWithinMs);
     await holdAndDie(own, 7);
     const before = await countInLog(service, refusedToPool);
     const sinceMs = performance.now();

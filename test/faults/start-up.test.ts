@@ -42,9 +42,7 @@ describe('a starting gateway', () => {
   /** The last command on each command connection of a gateway. Claiming Redis is a SET, which a full Redis refuses. */
   async function lastCommandsOfGateways(): Promise<string[]> {
     const clients = String(await service.redis.client('LIST'));
-    return [...clients.matchAll(/ name=leadscore-gateway-commands .* cmd=(\S+)/g)].map(
-      ([, name = '']) => name,
-    );
+    return [...clients.matchAll(/ name=leadscore-gateway-commands .* cmd=(\S+)/g)].map(([, name = '']) => name);
   }
 
   for (const { server, name, text } of steps)

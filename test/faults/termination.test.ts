@@ -81,8 +81,7 @@ describe('SIGTERM', () => {
     );
     const reading = await RawConnection.open(url);
     reading.socket.pause();
-    for (let call = 0; call < 200; call += 1)
-      reading.send('GET /openapi.json HTTP/1.1\r\nHost: gateway\r\n\r\n');
+    for (let call = 0; call < 200; call += 1) reading.send('GET /openapi.json HTTP/1.1\r\nHost: gateway\r\n\r\n');
     const beganMs = performance.now();
     const how = await slot.terminate();
     const tookMs = performance.now() - beganMs;

@@ -73,9 +73,7 @@ describe('a flood of batches of one organisation', () => {
       };
       const call = request(`${service.url(0)}/v1/score`, { agent, method: 'POST', headers }, (response) => {
         response.resume();
-        response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, tookMs: performance.now() - startMs }),
-        );
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, tookMs: performance.now() - startMs }));
       });
       call.on('error', reject);
       call.end(body);

@@ -14,12 +14,7 @@ describe('readBenchOptions', () => {
   });
 
   it('throws a UsageError for an unknown row and for a separate row beside others', () => {
-    for (const names of [
-      ['grading', 'floor'],
-      ['floor', 'grading'],
-      ['grading', 'no-such-row'],
-      ['no-such-row'],
-    ])
+    for (const names of [['grading', 'floor'], ['floor', 'grading'], ['grading', 'no-such-row'], ['no-such-row']])
       expect(() => only(...names), names.join()).to.throw(UsageError, /there is no row/);
   });
 

@@ -58,12 +58,7 @@ describe('demo parts', () => {
   });
 
   it('singleCall writes a curl line that a shell splits into the request, for any field value', () => {
-    const value = fc.oneof(
-      fc.string(),
-      fc.string({ unit: 'binary' }),
-      fc.double({ noNaN: true }),
-      fc.boolean(),
-    );
+    const value = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.double({ noNaN: true }), fc.boolean());
     const records = fc.dictionary(fc.constantFrom('Company', "O'Neill", '$HOME', '`id`', '!!'), value);
     fc.assert(
       fc.property(records, (record) => {

@@ -77,10 +77,7 @@ describe('demo', function () {
     const { up, down, same, changed } = document.second_pass;
     expect(up + down + same).to.equal(150);
     expect(up + down).to.be.within(1, changed);
-    const binned = document.first_pass.histogram.reduce(
-      (sum: number, bin: { count: number }) => sum + bin.count,
-      0,
-    );
+    const binned = document.first_pass.histogram.reduce((sum: number, bin: { count: number }) => sum + bin.count, 0);
     expect(binned).to.equal(150);
     expect(document.ranking.auc).to.be.within(0.65, 1);
     expect(document.usage).to.deep.equal({
@@ -243,9 +240,7 @@ function groupExists(groupId: number): boolean {
   }
 }
 
-const controlCharacters = (shown: string): string[] =>
-  shown.match(/\p{Cc}/gu)?.filter((each) => each !== '\n') ?? [];
+const controlCharacters = (shown: string): string[] => shown.match(/\p{Cc}/gu)?.filter((each) => each !== '\n') ?? [];
 
 /** Lines without a break point: the key in the curl line, and a sentence inside the JSON of the answer. */
-const mayBeLong = (line: string): boolean =>
-  line.includes('Authorization: Bearer') || line.includes('"summary":');
+const mayBeLong = (line: string): boolean => line.includes('Authorization: Bearer') || line.includes('"summary":');

@@ -84,16 +84,7 @@ describe('the Python exporter', () => {
     const leads = join(directory, 'leads.csv');
     const bundle = join(directory, 'bundle');
     const at = '2026-11-20T00:00:00Z';
-    await node('dist/scripts/demo/write-leads.js', [
-      '--seed',
-      '3',
-      '--count',
-      '2500',
-      '--now',
-      at,
-      '--out',
-      leads,
-    ]);
+    await node('dist/scripts/demo/write-leads.js', ['--seed', '3', '--count', '2500', '--now', at, '--out', leads]);
     const report = await python(['examples/train_and_export.py', leads, at, bundle], 60_000);
     expect(report).to.match(/golden records +200\n/);
     const checked = JSON.parse(await node('dist/scripts/cli/main.js', ['model', 'check', bundle, '--json']));
@@ -123,9 +114,7 @@ function serviceRow(): (record: Readonly<Record<string, unknown>>) => Row {
     const out = new Float32Array(featureRow.width);
     const sent = JSON.parse(JSON.stringify(record));
     const problems = featureRow.write({ cells: knownFields.pack(sent), nowMs, out, offset: 0 });
-    return problems === undefined
-      ? Array.from(out, (value) => (Number.isNaN(value) ? null : value))
-      : undefined;
+    return problems === undefined ? Array.from(out, (value) => (Number.isNaN(value) ? null : value)) : undefined;
   };
 }
 

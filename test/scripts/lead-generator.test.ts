@@ -31,8 +31,7 @@ describe('seededRandom', () => {
 
   it('draws with the means of its distributions', () => {
     const random = seededRandom(3);
-    const mean = (draw: () => number) =>
-      Array.from({ length: 20_000 }, draw).reduce((a, b) => a + b) / 20_000;
+    const mean = (draw: () => number) => Array.from({ length: 20_000 }, draw).reduce((a, b) => a + b) / 20_000;
     expect(mean(() => random.uniform())).to.be.closeTo(0.5, 0.01);
     expect(mean(() => random.normal())).to.be.closeTo(0, 0.03);
     expect(mean(() => random.normal() ** 2)).to.be.closeTo(1, 0.05);
@@ -169,7 +168,5 @@ function isTidy(field: ModelField, value: CellValue): boolean {
   if (words) return typeof value === 'string' && value.split(';').every((part) => words.includes(part));
   if (modelFields[field] === 'flag') return typeof value === 'boolean';
   if (modelFields[field] !== 'date') return typeof value === 'number' && value >= 0;
-  return (
-    /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?$/.test(String(value)) && Date.parse(String(value)) <= now.getTime()
-  );
+  return /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?$/.test(String(value)) && Date.parse(String(value)) <= now.getTime();
 }

@@ -9,11 +9,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
 import { startMongo } from '../../scripts/servers/mongo-server.js';
-import {
-  privateServers,
-  readPrivateServers,
-  readServerRecord,
-} from '../../scripts/servers/private-servers.js';
+import { privateServers, readPrivateServers, readServerRecord } from '../../scripts/servers/private-servers.js';
 import { startRedis } from '../../scripts/servers/redis-server.js';
 import { freePort, isRunningOn, type LocalServer } from '../../scripts/servers/server-process.js';
 import { projectFile } from '../../shared/process/project-root.js';
@@ -33,15 +29,12 @@ describe('local servers', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  const kept = async <Server extends { stop(): Promise<void> }>(
-    starting: Promise<Server>,
-  ): Promise<Server> => {
+  const kept = async <Server extends { stop(): Promise<void> }>(starting: Promise<Server>): Promise<Server> => {
     const server = await starting;
     toEnd.push(() => server.stop());
     return server;
   };
-  const isGone = async (server: LocalServer): Promise<boolean> =>
-    !(await isRunningOn({ pid: server.pid, directory }));
+  const isGone = async (server: LocalServer): Promise<boolean> => !(await isRunningOn({ pid: server.pid, directory }));
 
   it('findServer rejects a program that is too old or does not run, and lists it', async () => {
     const programs = {

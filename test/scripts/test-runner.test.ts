@@ -13,15 +13,7 @@ describe('the runner of npm test', () => {
   });
 
   it('groups files by folder, puts unknown folders first and measurements of the machine last', () => {
-    const files = compiled(
-      'rooms',
-      'api/a',
-      'new/b',
-      'http/c',
-      'faults/d',
-      'chaos/chaos.full',
-      'overload/flood.full',
-    );
+    const files = compiled('rooms', 'api/a', 'new/b', 'http/c', 'faults/d', 'chaos/chaos.full', 'overload/flood.full');
     expect(testGroups(files)).to.deep.equal([
       [
         { name: 'units', files: compiled('rooms', 'api/a', 'new/b') },
@@ -33,18 +25,14 @@ describe('the runner of npm test', () => {
   });
 
   it('makes no process without files', () => {
-    expect(testGroups(compiled('faults/a'))).to.deep.equal([
-      [{ name: 'faults', files: compiled('faults/a') }],
-    ]);
+    expect(testGroups(compiled('faults/a'))).to.deep.equal([[{ name: 'faults', files: compiled('faults/a') }]]);
   });
 
   it('finds a test file by its source, by its compiled file and by a part of its path', () => {
     const files = compiled('api/a', 'api/http/ab', 'chaos/chaos.full');
     for (const pattern of ['test/api/a.test.ts', './test/api/a.test.ts', 'dist/test/api/a.test.js'])
       expect(matchingTests(files, [pattern])).to.deep.equal(compiled('api/a'));
-    expect(matchingTests(files, ['http/', 'chaos'])).to.deep.equal(
-      compiled('api/http/ab', 'chaos/chaos.full'),
-    );
+    expect(matchingTests(files, ['http/', 'chaos'])).to.deep.equal(compiled('api/http/ab', 'chaos/chaos.full'));
     expect(matchingTests(files, ['no such test'])).to.deep.equal([]);
   });
 

@@ -65,11 +65,7 @@ describe('secrets', () => {
       await send(`/v1/score?api_key=${secret}`, {}, body);
       await send(`/v1/score/${secret}`, {}, body);
       await send(`/${secret}`, { 'x-request-id': 'of-a-test' }, body);
-      await send(
-        '/v1/webhooks/score',
-        { authorization: `Basic ${basic}` },
-        { ...body, records: undefined, ...lead },
-      );
+      await send('/v1/webhooks/score', { authorization: `Basic ${basic}` }, { ...body, records: undefined, ...lead });
       await send('/v1/webhooks/score', { 'x-api-key': secret }, { model_id: secret, ...lead });
     }
   }
@@ -110,9 +106,7 @@ describe('secrets', () => {
     await failEverywhere();
     const log = await service.log();
     expect(log).to.include('gateway ready').and.to.include('"level":"error"');
-    const metrics = await Promise.all(
-      metricsUrls.map(async (url) => (await httpCall(url, { method: 'GET' })).text),
-    );
+    const metrics = await Promise.all(metricsUrls.map(async (url) => (await httpCall(url, { method: 'GET' })).text));
     expect(metrics[0]).to.include('leadscore_calls_total');
     for (const text of [log, ...metrics]) {
       for (const secret of secrets) expect(text.includes(secret), 'a key').to.equal(false);
@@ -120,7 +114,6 @@ describe('secrets', () => {
       expect(text.includes(service.keyPepper), 'the pepper').to.equal(false);
     }
     for (const text of replies)
-      for (const secret of secrets)
-        expect(text.includes(secret), `a key in ${text.slice(0, 300)}`).to.equal(false);
+      for (const secret of secrets) expect(text.includes(secret), `a key in ${text.slice(0, 300)}`).to.equal(false);
   });
 });

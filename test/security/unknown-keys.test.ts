@@ -82,9 +82,9 @@ describe('the limit of unknown keys', () => {
     const key = { ...own.live, secret: newSecret('leadscore', 'live') };
     for (let time = 0; time <= 2 * unknownKeysAllowed; time += 1)
       refused(await own.score([lead], { url, key }), '401 invalid_api_key');
-    expect(await statusesOf(Array.from({ length: 50 }, () => own.score([lead], { url, key })))).to.deep.equal(
-      { 401: 50 },
-    );
+    expect(await statusesOf(Array.from({ length: 50 }, () => own.score([lead], { url, key })))).to.deep.equal({
+      401: 50,
+    });
     const guesses = Array.from({ length: 2 * unknownKeysAllowed }, () => guess(url));
     expect(await statusesOf(guesses))
       .to.have.property('401')

@@ -1,11 +1,6 @@
 import { Queue, type Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import {
-  type ChunkJob,
-  type ChunkReply,
-  encodePayload,
-  laneQueueName,
-} from '../../shared/messages/score-job.js';
+import { type ChunkJob, type ChunkReply, encodePayload, laneQueueName } from '../../shared/messages/score-job.js';
 import { createLogger, type Logger } from '../../shared/process/logger.js';
 import { payloadKey, queuePrefix } from '../../shared/redis/keys.js';
 import type { ChunkDeps } from '../../worker/lanes/handle-chunk.js';

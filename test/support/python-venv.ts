@@ -23,8 +23,8 @@ export type Venv =
   | { readonly reason: string; readonly remedy: string };
 
 /**
- * Makes a virtual environment, or returns the one that an earlier run has left under `.local/`. It is made again when the
- * requirements or Python change.
+ * Makes a virtual environment, or returns the one that an earlier run has left under `.local/`. It is made again when
+ * the requirements or Python change.
  */
 export async function pythonVenv(plan: VenvPlan): Promise<Venv> {
   const python = await runProgram('python3', ['--version'], { limitMs: 10_000 });

@@ -33,8 +33,7 @@ export function runProgram(
   return new Promise((resolve) => {
     execFile(program, [...commandLine], settings, (error, stdout, stderr) => {
       const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : undefined;
-      const why =
-        exitCode === undefined ? `\n${error?.killed ? `killed after ${limitMs} ms` : error?.message}` : '';
+      const why = exitCode === undefined ? `\n${error?.killed ? `killed after ${limitMs} ms` : error?.message}` : '';
       resolve({ exitCode, output: `${stdout}${stderr}${why}` });
     });
   });

@@ -54,8 +54,8 @@ function firstLines(golden: Buffer): Buffer {
 }
 
 /**
- * Draws rows around the thresholds of the trees, including NaN, or around the means of a linear model. The
- * rows are deterministic.
+ * Draws rows around the thresholds of the trees, including NaN, or around the means of a linear model. The rows are
+ * deterministic.
  */
 export function drawnRows(
   sum: Sum,
@@ -85,8 +85,7 @@ function* thresholdsOf(ensemble: TreeEnsemble): Generator<[column: number, value
     const places = members.get(node) ?? [threshold[node] ?? 0];
     for (const place of places) {
       const step = how === equalCode || how === unequalCode ? 1 : 1e-3 * Math.max(1, Math.abs(place));
-      for (const value of [place - step, place, place + step])
-        yield [read.column, (value - read.offset) / read.weight];
+      for (const value of [place - step, place, place + step]) yield [read.column, (value - read.offset) / read.weight];
     }
   }
 }

@@ -40,8 +40,8 @@ export function logistic(margin: number): number {
 const minMovement = 1e-7;
 
 /**
- * Scales contributions to a probability so that they add up in log-odds. A forest averages probabilities, so
- * only the contributions to its probability are additive. One factor per record keeps their order and signs.
+ * Scales contributions to a probability so that they add up in log-odds. A forest averages probabilities, so only the
+ * contributions to its probability are additive. One factor per record keeps their order and signs.
  * @param contributions of all records, modified in place
  * @param of `base`: the mean output; `fields`: numbers per record
  */

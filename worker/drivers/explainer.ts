@@ -65,8 +65,8 @@ export interface Explanation {
 }
 
 /**
- * Compiles the best explanation of a model. A sum of trees or of weighted columns is explained exactly, after
- * 32 rows have reproduced ONNX's output. Any other model is explained by occlusion.
+ * Compiles the best explanation of a model. A sum of trees or of weighted columns is explained exactly, after 32 rows
+ * have reproduced ONNX's output. Any other model is explained by occlusion.
  * @throws what the session throws
  */
 export async function compileExplanation(model: ExplainedModel, files: ExplainFiles): Promise<Explanation> {
@@ -121,9 +121,7 @@ async function verify(explainer: ExactExplainer, model: ExplainedModel, input: I
     const difference = Math.abs(logistic(margin) - probability);
     // `<=` instead of `>`, because NaN must not pass.
     if (difference <= tolerance) continue;
-    throw new NotASum(
-      `contributions add up to a probability of ${logistic(margin)}, but ONNX says ${probability}`,
-    );
+    throw new NotASum(`contributions add up to a probability of ${logistic(margin)}, but ONNX says ${probability}`);
   }
 }
 

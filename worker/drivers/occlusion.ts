@@ -14,9 +14,9 @@ const maxRunRows = 4_096;
 const runGoalMs = 10;
 
 /**
- * Explains any model by occlusion; the contributions need not add up. A field's contribution to the log-odds
- * f is the mean effect of replacing its value by the baseline's and the reverse.
- * 1/2 * [(f(x) - f(x with the field of the baseline)) + (f(baseline with the field of x) - f(baseline))].
+ * Explains any model by occlusion; the contributions need not add up. A field's contribution to the log-odds f is the
+ * mean effect of replacing its value by the baseline's and the reverse. 1/2 * [(f(x) - f(x with the field of the
+ * baseline)) + (f(baseline with the field of x) - f(baseline))].
  * - A field that equals the baseline contributes 0 and needs no run.
  * - If the model returns NaN for one of the two mixtures, only the other counts.
  */
@@ -121,9 +121,7 @@ export class Mixtures {
     if (group.length > 0) yield group;
   }
 
-  /**
-   * Two rows per difference: the record with the baseline's field, then the baseline with the record's field.
-   */
+  /** Two rows per difference: the record with the baseline's field, then the baseline with the record's field. */
   rows(records: Float32Array, differences: readonly Difference[]): Float32Array {
     const { width, baseline } = this.model;
     const rows = new Float32Array(2 * differences.length * width);

@@ -8,8 +8,7 @@ import type { PreparedTrees, TreeGroup } from './trees/prepared-trees.js';
 const maxInlineBytes = 32 * 1024;
 
 /**
- * Like `readExactModel`, but reads a large file in a separate thread, so that this thread can score other
- * calls.
+ * Like `readExactModel`, but reads a large file in a separate thread, so that this thread can score other calls.
  * @throws NotASum unless the model is a readable sum of trees or of weighted columns
  */
 export async function readExactModelInThread(request: ExactRequest): Promise<ExactModel> {
@@ -113,8 +112,7 @@ export function transferListOf(message: ReadingMessage): ArrayBuffer[] {
     if (array.buffer instanceof ArrayBuffer) buffers.add(array.buffer);
   };
   for (const tree of message.trees) {
-    for (const array of [tree.input, tree.threshold, tree.isMissingNear, tree.ancestor, tree.ancestorSide])
-      add(array);
+    for (const array of [tree.input, tree.threshold, tree.isMissingNear, tree.ancestor, tree.ancestorSide]) add(array);
     for (const { plan, numbers } of tree.tables) {
       add(plan);
       add(numbers);

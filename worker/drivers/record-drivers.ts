@@ -61,9 +61,7 @@ interface ValueReader {
   readonly separator: string;
 }
 
-/**
- * The drivers of one record, flat: field index, contribution in ten-thousandths, value as text, and so on.
- */
+/** The drivers of one record, flat: field index, contribution in ten-thousandths, value as text, and so on. */
 export type RecordDrivers = ExplainedRows['drivers'][number];
 
 /** Converts contributions to drivers. */
@@ -114,8 +112,7 @@ export class DriverWriter {
       const cell = cells[reader.slot];
       if (isAbsent(cell)) continue;
       const target = { out: this.scratch, offset: 0, nowMs };
-      const reading =
-        typeof cell === 'object' ? readStructure(reader, cell, target) : reader.write(cell, target);
+      const reading = typeof cell === 'object' ? readStructure(reader, cell, target) : reader.write(cell, target);
       if (reading === wasRead) return cut(textOf(cell, separator));
     }
     return '';

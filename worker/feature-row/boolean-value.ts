@@ -33,10 +33,7 @@ export function compileBooleanReader(missingTexts: ReadonlySet<string>): (value:
 }
 
 /** Compiles the writer of a boolean feature's column. */
-export function compileBooleanWriter(
-  feature: BooleanFeature,
-  missingTexts: ReadonlySet<string>,
-): FeatureWriter {
+export function compileBooleanWriter(feature: BooleanFeature, missingTexts: ReadonlySet<string>): FeatureWriter {
   const read = compileBooleanReader(missingTexts);
   const column = feature.columns[0] ?? noColumn;
   const missingColumn = feature.missing_column ?? noColumn;

@@ -31,8 +31,8 @@ export function compileVocabulary(
 }
 
 /**
- * Compiles a reader of category cells. Numbers and booleans are read as text. The vocabulary takes precedence
- * over the missing texts.
+ * Compiles a reader of category cells. Numbers and booleans are read as text. The vocabulary takes precedence over the
+ * missing texts.
  * @returns a function from a scalar to an index in `categories`, `unknownCategory` or `missingSentinel`
  */
 export function compileCategoryReader(
@@ -48,10 +48,7 @@ export function compileCategoryReader(
 }
 
 /** Compiles the writer of a category feature's columns, one-hot or ordinal. */
-export function compileCategoryWriter(
-  feature: CategoryFeature,
-  missingTexts: ReadonlySet<string>,
-): FeatureWriter {
+export function compileCategoryWriter(feature: CategoryFeature, missingTexts: ReadonlySet<string>): FeatureWriter {
   const read = compileCategoryReader(feature, missingTexts);
   const missingColumn = feature.missing_column ?? noColumn;
   const write = feature.encoding === 'onehot' ? oneHotWriter(feature) : ordinalWriter(feature);

@@ -19,8 +19,8 @@ export interface RowTarget {
 }
 
 /**
- * Writes the columns of one feature for one scalar and clears its `missing_column`. It leaves the row
- * unchanged if the value is missing or unreadable.
+ * Writes the columns of one feature for one scalar and clears its `missing_column`. It leaves the row unchanged if the
+ * value is missing or unreadable.
  */
 export type FeatureWriter = (value: Scalar, target: RowTarget) => Reading;
 
@@ -48,8 +48,8 @@ export function readingOf(value: number): Reading {
 }
 
 /**
- * The input row of a record without any value: imputed values or NaN, and every `missing_column` set to 1.
- * Features overwrite it.
+ * The input row of a record without any value: imputed values or NaN, and every `missing_column` set to 1. Features
+ * overwrite it.
  */
 export function missingRow({ width, features }: Pick<Manifest, 'width' | 'features'>): Float32Array {
   const row = new Float32Array(width);

@@ -28,8 +28,7 @@ export function compileDateReader(
   );
   const missingDates = [...missingTexts].some((text) => !Number.isNaN(plainIsoDateMs(text)));
   return (value) => {
-    if (typeof value !== 'string')
-      return typeof value === 'number' ? known(epochMs(value)) : unreadableSentinel;
+    if (typeof value !== 'string') return typeof value === 'number' ? known(epochMs(value)) : unreadableSentinel;
     const plain = missingDates ? Number.NaN : plainIsoDateMs(value);
     return Number.isNaN(plain) ? readText(value) : plain;
   };
@@ -114,8 +113,7 @@ function slashedMs(match: RegExpExecArray, order: 'dmy' | 'mdy'): number {
 function calendarDayMs(year: number, month: number, day: number): number {
   const ms = Date.UTC(year, month - 1, day);
   const date = new Date(ms);
-  const exists =
-    date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  const exists = date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
   return exists ? ms : Number.NaN;
 }
 

@@ -65,11 +65,7 @@ function compileWriter(feature: Feature, missingTexts: ReadonlySet<string>): Fea
  * Reads a cell that is not a scalar: null, an array, or the placeholder of an object.
  * @returns a reading, or a description of the value if it makes the record invalid
  */
-export function readStructure(
-  reader: FeatureReader,
-  cell: Extract<Cell, object>,
-  target: RowTarget,
-): Reading | string {
+export function readStructure(reader: FeatureReader, cell: Extract<Cell, object>, target: RowTarget): Reading | string {
   if (!Array.isArray(cell)) return 'overflow' in cell ? 'a number beyond 1.8e308' : 'an object';
   const values: readonly unknown[] = cell;
   if (values.some((value) => typeof value === 'object' && value !== null)) return 'a nested array';

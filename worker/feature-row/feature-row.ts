@@ -77,8 +77,7 @@ class CompiledRow implements FeatureRow {
       let reading: Reading | string = wasMissing;
       if (!isAbsent(cell)) {
         anyKnown = true;
-        reading =
-          typeof cell === 'object' ? readStructure(reader, cell, request) : reader.write(cell, request);
+        reading = typeof cell === 'object' ? readStructure(reader, cell, request) : reader.write(cell, request);
         if (reading === wasRead) continue;
         if (reading === wasUnreadable) this.unreadable += 1;
       }

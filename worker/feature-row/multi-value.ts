@@ -14,9 +14,8 @@ interface Listed {
 const tooLong: Listed = { columns: [], reading: wasUnreadable };
 
 /**
- * Compiles the writer of a multi feature's columns (multi-hot), for a scalar or for one element of an array.
- * A text that equals a category is not split; any other text is split at the separator. Unknown parts set
- * nothing.
+ * Compiles the writer of a multi feature's columns (multi-hot), for a scalar or for one element of an array. A text
+ * that equals a category is not split; any other text is split at the separator. Unknown parts set nothing.
  */
 export function compileMultiWriter(feature: MultiFeature, missingTexts: ReadonlySet<string>): FeatureWriter {
   const list = rememberTexts(compileListReader(feature, missingTexts));
@@ -27,10 +26,7 @@ export function compileMultiWriter(feature: MultiFeature, missingTexts: Readonly
   };
 }
 
-function compileListReader(
-  feature: MultiFeature,
-  missingTexts: ReadonlySet<string>,
-): (text: string) => Listed {
+function compileListReader(feature: MultiFeature, missingTexts: ReadonlySet<string>): (text: string) => Listed {
   const vocabulary = compileVocabulary(feature.categories);
   const separator = (feature.separator ?? ';').normalize('NFKC');
 

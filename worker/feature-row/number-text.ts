@@ -53,8 +53,7 @@ export function compileNumberText({ percentIsFraction }: { readonly percentIsFra
 const finite = (value: number): number => (Number.isFinite(value) ? value : Number.NaN);
 
 /**
- * Normalizes an amount: a point as decimal mark, no thousands separators. Undefined if the marks contradict
- * each other.
+ * Normalizes an amount: a point as decimal mark, no thousands separators. Undefined if the marks contradict each other.
  * - A lone comma before exactly three digits separates thousands, unless only zeros precede it.
  * - With commas and points, the last mark is the decimal mark.
  * - Several points separate thousands.
@@ -75,19 +74,14 @@ function plainDigits(text: string): string | undefined {
   return thousands && thousands + after;
 }
 
-function withDecimals(
-  text: string,
-  { mark, separators }: { mark: string; separators: string },
-): string | undefined {
+function withDecimals(text: string, { mark, separators }: { mark: string; separators: string }): string | undefined {
   const [before = '', after = '', ...more] = text.split(mark);
   if (more.length > 0 || !/^\d*$/.test(after)) return undefined;
   const whole = before === '' ? '0' : ungrouped(before, separators);
   return whole && `${whole}.${after}`;
 }
 
-/**
- * Joins groups of three digits. With commas, groups of two may precede the last, as in India ("12,34,567").
- */
+/** Joins groups of three digits. With commas, groups of two may precede the last, as in India ("12,34,567"). */
 function ungrouped(text: string, separators: string): string | undefined {
   if (/^\d+$/.test(text)) return text;
   const separator = /\D/.exec(text)?.[0];
@@ -95,8 +89,7 @@ function ungrouped(text: string, separators: string): string | undefined {
   const [first = '', ...groups] = text.split(separator);
   const last = groups.pop() ?? '';
   const middle = separator === ',' ? /^\d{2,3}$/ : /^\d{3}$/;
-  const inGroups =
-    /^\d{1,3}$/.test(first) && groups.every((group) => middle.test(group)) && /^\d{3}$/.test(last);
+  const inGroups = /^\d{1,3}$/.test(first) && groups.every((group) => middle.test(group)) && /^\d{3}$/.test(last);
   return inGroups ? [first, ...groups, last].join('') : undefined;
 }
 

@@ -39,10 +39,7 @@ export function compileNumberReader(
 }
 
 /** Compiles the writer of a number feature's column, clamped to float32. */
-export function compileNumberWriter(
-  feature: NumberFeature,
-  missingTexts: ReadonlySet<string>,
-): FeatureWriter {
+export function compileNumberWriter(feature: NumberFeature, missingTexts: ReadonlySet<string>): FeatureWriter {
   const read = compileNumberReader(feature, missingTexts);
   const column = feature.columns[0] ?? noColumn;
   const missingColumn = feature.missing_column ?? noColumn;
@@ -66,8 +63,8 @@ const maxExactDigits = 15;
 const powersOfTen = Float64Array.from({ length: maxExactDigits + 1 }, (_, power) => 10 ** power);
 
 /**
- * Parses a short plain decimal ("1200", "-3.50", "+.5"); NaN for any other text. The result is correctly
- * rounded: the digits and the power of ten are exact, and one division rounds once.
+ * Parses a short plain decimal ("1200", "-3.50", "+.5"); NaN for any other text. The result is correctly rounded: the
+ * digits and the power of ten are exact, and one division rounds once.
  *
  * Source: W. D. Clinger, "How to Read Floating Point Numbers Accurately", 1990.
  */

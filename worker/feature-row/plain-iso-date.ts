@@ -27,9 +27,9 @@ const daysBeforeMonth = Uint16Array.of(0, 0, 31, 59, 90, 120, 151, 181, 212, 243
 const daysOfMonth = Uint8Array.of(0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31);
 
 /**
- * Parses the date forms that programs write: `2026-03-02` and `2026-03-02T10:20:30`. Fraction and zone (`Z`,
- * `+05:30`, `+0530`) are optional, and a space may replace the T. It compares character codes, in a tenth of
- * a regular expression's time.
+ * Parses the date forms that programs write: `2026-03-02` and `2026-03-02T10:20:30`. Fraction and zone (`Z`, `+05:30`,
+ * `+0530`) are optional, and a space may replace the T. It compares character codes, in a tenth of a regular
+ * expression's time.
  * @param text as sent, not folded
  * @returns Unix ms, equal to `dateTextMs`; NaN for any other text, which may still be a date
  */
@@ -75,8 +75,7 @@ function fractionSeconds(text: string, end: number): number {
   if (count < 0) return 0;
   if (count === 0 || count > maxFractionDigits) return Number.NaN;
   let digits = 0;
-  for (let index = secondsEnd + 1; index < end; index += 1)
-    digits = digits * 10 + text.charCodeAt(index) - zeroCode;
+  for (let index = secondsEnd + 1; index < end; index += 1) digits = digits * 10 + text.charCodeAt(index) - zeroCode;
   return digits / 10 ** count;
 }
 

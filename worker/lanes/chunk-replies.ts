@@ -30,10 +30,7 @@ export class ChunkReplies {
   /** Reads a chunk; undefined when its gateway has cancelled it or been answered, or its deadline is over. */
   async read(chunkId: string): Promise<AwaitedChunk | undefined> {
     const { commands } = this.connections;
-    const [text, strikes] = await Promise.all([
-      commands.get(payloadKey(chunkId)),
-      commands.hgetall(modelStrikesKey),
-    ]);
+    const [text, strikes] = await Promise.all([commands.get(payloadKey(chunkId)), commands.hgetall(modelStrikesKey)]);
     return text === null ? undefined : { text, strikes };
   }
 
@@ -43,8 +40,8 @@ export class ChunkReplies {
   }
 
   /**
-   * Sends the reply and deletes the chunk's key, so that the chunk is never scored again. Does not wait for Redis, which
-   * executes later commands of the connection after these. A reply that Redis refuses is lost, and logged.
+   * Sends the reply and deletes the chunk's key, so that the chunk is never scored again. Does not wait for Redis,
+   * which executes later commands of the connection after these. A reply that Redis refuses is lost, and logged.
    */
   send({ gateway, chunk }: ChunkPayload, reply: ChunkReply): void {
     const { replies, logger } = this.connections;

@@ -25,8 +25,8 @@ export class ChunkAbandoned extends Error {
 }
 
 /**
- * Scores the chunk of a job, if a gateway awaits it, and replies. It returns as soon as the reply is sent, so that BullMQ
- * ends the job in the same write.
+ * Scores the chunk of a job, if a gateway awaits it, and replies. It returns as soon as the reply is sent, so that
+ * BullMQ ends the job in the same write.
  * @throws errors of Redis
  */
 export async function handleChunk(job: ChunkJob, deps: ChunkDeps): Promise<void> {

@@ -26,8 +26,8 @@ export interface LaneWorkerOptions extends Pick<ChunkDeps, 'commands' | 'begin' 
 export const laneConcurrency = 2;
 
 /**
- * A BullMQ worker of one lane: takes a job, scores its chunk, replies. Jobs have no result and are removed. The job of a
- * killed worker is retried by another one, once.
+ * A BullMQ worker of one lane: takes a job, scores its chunk, replies. Jobs have no result and are removed. The job of
+ * a killed worker is retried by another one, once.
  */
 export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
   const { lane, commands, connection, logger, begin, timings } = options;
@@ -52,8 +52,8 @@ export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
 }
 
 /**
- * Stops a BullMQ worker from taking jobs, and waits for those in flight. Without Redis it closes at once: another worker
- * retries the stalled jobs.
+ * Stops a BullMQ worker from taking jobs, and waits for those in flight. Without Redis it closes at once: another
+ * worker retries the stalled jobs.
  * @param connection the worker's own
  */
 export async function closeWorker(worker: Worker, connection: Redis): Promise<void> {

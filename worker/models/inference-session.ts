@@ -13,8 +13,8 @@ export interface SessionOptions {
 }
 
 /**
- * One ONNX model ready to run; the only importer of onnxruntime. It uses one thread without spinning: a pool has a process
- * for each core, and a spinning thread takes the core from the next process.
+ * One ONNX model ready to run; the only importer of onnxruntime. It uses one thread without spinning: a pool has a
+ * process for each core, and a spinning thread takes the core from the next process.
  */
 export class InferenceSession {
   private readonly reference: OnnxReference;

@@ -81,11 +81,7 @@ export class ModelRegistry {
    * Runs `work` with a loaded version, which is not released before `work` is done.
    * @throws ModelUnavailable when the version is not stored or does not load
    */
-  async use<Result>(
-    modelId: string,
-    version: string,
-    work: (model: LoadedModel) => Promise<Result>,
-  ): Promise<Result> {
+  async use<Result>(modelId: string, version: string, work: (model: LoadedModel) => Promise<Result>): Promise<Result> {
     const entry = this.entry(modelId, version);
     entry.users += 1;
     try {

@@ -48,8 +48,8 @@ export class CrashNoteWriter {
   constructor(private readonly file: number) {}
 
   /**
-   * Writes the model into the note while `run` runs. Runs are serialized: native code blocks the thread in any case, and
-   * a crash is then never blamed on another model.
+   * Writes the model into the note while `run` runs. Runs are serialized: native code blocks the thread in any case,
+   * and a crash is then never blamed on another model.
    */
   during<Result>(modelKey: string, run: () => Promise<Result>): Promise<Result> {
     const result = this.last.then(() => this.noted(modelKey, run));

@@ -126,10 +126,7 @@ export class WorkerPool {
     if (modelKey !== undefined && cause !== undefined) onModelDeath(modelKey, cause);
     const wasHealthy = performance.now() - child.startedMs >= timings.healthyMs;
     this.quickDeaths = wasHealthy ? 0 : this.quickDeaths + 1;
-    const delayMs = Math.min(
-      timings.minReplacementDelayMs * 2 ** this.quickDeaths,
-      timings.maxReplacementDelayMs,
-    );
+    const delayMs = Math.min(timings.minReplacementDelayMs * 2 ** this.quickDeaths, timings.maxReplacementDelayMs);
     logger.error({ pid, ...status, delayMs }, 'a worker died and is replaced');
     setTimeout(() => this.spawn(), delayMs);
   }

@@ -36,11 +36,7 @@ export async function quarantinedVersions(redis: Redis): Promise<string[]> {
  * Whether a version is quarantined. The hash outlives single quarantines, so each entry holds its own end.
  * @param strikes all versions' strikes, as `strike.lua` writes them
  */
-export function isQuarantined(
-  strikes: Readonly<Record<string, string>>,
-  modelKey: string,
-  nowMs: number,
-): boolean {
+export function isQuarantined(strikes: Readonly<Record<string, string>>, modelKey: string, nowMs: number): boolean {
   const [, , endMs = 0] = (strikes[modelKey] ?? '').split('@').map(Number);
   return nowMs < endMs;
 }

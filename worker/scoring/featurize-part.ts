@@ -28,10 +28,7 @@ export interface FeaturizeDeps {
 }
 
 /** Fills in the records of a part and writes their feature rows; or refuses the part, with the problems found. */
-export function featurize(
-  part: ChunkPart,
-  by: FeaturizeDeps,
-): FeaturizedPart | { readonly refused: PartReply } {
+export function featurize(part: ChunkPart, by: FeaturizeDeps): FeaturizedPart | { readonly refused: PartReply } {
   const { featureRow } = by.model;
   const problems = new Problems(part.firstRow);
   const filled = fillPart(part, by, problems);

@@ -80,8 +80,7 @@ export async function findKnownLeads(
     const modelId = noted[index]?.modelId ?? chunk.model;
     for (const [place, crmId] of crmIds.entries()) {
       const id = ofModel[place]?.id;
-      if (id !== undefined && id > (latest.get(crmId)?.id ?? deps.keptFromId))
-        latest.set(crmId, { modelId, id });
+      if (id !== undefined && id > (latest.get(crmId)?.id ?? deps.keptFromId)) latest.set(crmId, { modelId, id });
     }
   }
   const fields = await readFields(chunk, { latest, needsFields }, deps);
@@ -182,11 +181,7 @@ function parsedFields(fields: string, names: readonly string[] | undefined): Sto
 }
 
 /** The known lead of a record; undefined when the record names none, or an unknown one. */
-export function leadOf(
-  part: ChunkPart,
-  index: number,
-  leads: ReadonlyMap<string, KnownLead>,
-): KnownLead | undefined {
+export function leadOf(part: ChunkPart, index: number, leads: ReadonlyMap<string, KnownLead>): KnownLead | undefined {
   const crmId = part.crmIds[index];
   return crmId === null || crmId === undefined ? undefined : leads.get(crmId);
 }

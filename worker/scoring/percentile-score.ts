@@ -10,8 +10,7 @@ const hundredths = 100;
  * @throws RangeError when there are not 101 quantiles
  */
 export function compilePercentileScore(quantiles: readonly number[]): (raw: number) => number {
-  if (quantiles.length !== hundredths + 1)
-    throw new RangeError(`expected 101 quantiles, got ${quantiles.length}`);
+  if (quantiles.length !== hundredths + 1) throw new RangeError(`expected 101 quantiles, got ${quantiles.length}`);
   const ascending = Float64Array.from(quantiles);
   return (raw) => Math.floor(position(ascending, raw) + 0.5);
 }

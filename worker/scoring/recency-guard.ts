@@ -10,8 +10,8 @@ const defaultToleranceDays = 1;
 export type RecencyGuard = (cells: readonly Cell[], nowMs: number) => string | undefined;
 
 /**
- * Compiles the guard that warns of records older than those the model was trained on, or dated in the future.
- * It never changes a score, and does not warn of a date that is missing or unreadable.
+ * Compiles the guard that warns of records older than those the model was trained on, or dated in the future. It never
+ * changes a score, and does not warn of a date that is missing or unreadable.
  * @param manifest a checked manifest
  * @param knownFields compiled from the same manifest
  */
@@ -25,14 +25,9 @@ export function compileRecencyGuard(
   const dateFeature = manifest.features.find(
     (feature, index) => feature.type === 'date' && slotOfFeature[index] === recencySlot,
   );
-  const order =
-    dateFeature?.type === 'date' && dateFeature.date_order ? { date_order: dateFeature.date_order } : {};
+  const order = dateFeature?.type === 'date' && dateFeature.date_order ? { date_order: dateFeature.date_order } : {};
   const read = compileDateReader(order, compileMissingTexts(manifest.missing_tokens));
-  const {
-    field,
-    max_age_days: maxDays,
-    future_tolerance_days: toleranceDays = defaultToleranceDays,
-  } = recency;
+  const { field, max_age_days: maxDays, future_tolerance_days: toleranceDays = defaultToleranceDays } = recency;
 
   return (cells, nowMs) => {
     const cell = cells[recencySlot];

@@ -6,13 +6,7 @@ import { explainPart } from '../drivers/explainer.js';
 import { type LoadedModel, ModelUnavailable } from '../models/loaded-model.js';
 import type { ModelRegistry } from '../models/model-registry.js';
 import { type FeaturizedPart, featurize, lacksFields } from './featurize-part.js';
-import {
-  findKnownLeads,
-  type KnownLead,
-  leadOf,
-  type RequestedLeads,
-  requestLatestScores,
-} from './lead-lookup.js';
+import { findKnownLeads, type KnownLead, leadOf, type RequestedLeads, requestLatestScores } from './lead-lookup.js';
 import { FillIn } from './stored-fields.js';
 
 export interface ScoringDeps {
@@ -30,10 +24,7 @@ interface AbortableScoring extends ScoringDeps {
 }
 
 /** Requests the latest scores of a chunk's leads from Redis. The function that it returns scores the chunk. */
-export function beginChunk(
-  chunk: ChunkPayload,
-  deps: ScoringDeps,
-): (signal?: AbortSignal) => Promise<ChunkReply> {
+export function beginChunk(chunk: ChunkPayload, deps: ScoringDeps): (signal?: AbortSignal) => Promise<ChunkReply> {
   const requested = requestLatestScores(chunk, deps.latest);
   return (signal) => scoreChunk(chunk, requested, { ...deps, signal });
 }
@@ -133,9 +124,7 @@ function scoredPart(
 /** Refuses a record: a model without a rule for missing values (a linear one without `impute`) returns NaN. */
 const notComputable = (record: number): PartReply => ({
   problemCount: 1,
-  problems: [
-    { record, field: '', expected: 'fields from which the model can compute a probability', came: 'NaN' },
-  ],
+  problems: [{ record, field: '', expected: 'fields from which the model can compute a probability', came: 'NaN' }],
 });
 
 /** Adds the explanation to the reply of a part that asks for one. */

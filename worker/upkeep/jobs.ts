@@ -61,8 +61,8 @@ const isSame = (known: Pick<RepeatOptions, 'every'>, { every }: Schedule['when']
   Number(known.every ?? 0) === every;
 
 /**
- * Puts schedules into a queue, now and whenever Redis has lost them or holds those of another release. When Redis refuses
- * them, as it does when it is out of memory, they are put there at a later check.
+ * Puts schedules into a queue, now and whenever Redis has lost them or holds those of another release. When Redis
+ * refuses them, as it does when it is out of memory, they are put there at a later check.
  * @param deps `redis` is the queue's connection; `checkEveryMs` is the interval in which an emptied Redis is noticed
  * @returns ends the checks
  */
@@ -76,8 +76,7 @@ export async function ensureSchedules(
     try {
       for (const { name, when } of schedules) {
         const known: Pick<RepeatOptions, 'every'> = (await queue.getJobScheduler(name)) ?? {};
-        if (!isSame(known, when))
-          await queue.upsertJobScheduler(name, when, { name, data: {}, opts: jobOptions });
+        if (!isSame(known, when)) await queue.upsertJobScheduler(name, when, { name, data: {}, opts: jobOptions });
       }
     } catch (error) {
       logger.warn({ queue: queue.name, error: messageOf(error) }, 'schedules not stored; retrying');

@@ -59,8 +59,7 @@ async function removeWithoutPause(
   const keptFromDay = dayNumber(nowMs) - retentionDays;
   const predictions = new PredictionStore(database);
   const retention = new RetentionStore(database);
-  const call = <Result>(work: () => Promise<Result>): Promise<Result> =>
-    withMongoTimeout(timings.timeoutMs, work);
+  const call = <Result>(work: () => Promise<Result>): Promise<Result> => withMongoTimeout(timings.timeoutMs, work);
   const beforeId = firstKeptId(nowMs, retentionDays);
   const endMs = performance.now() + timings.runMs;
   let fromId = await call(() => retention.removedBeforeId());

@@ -13,8 +13,8 @@ export interface SecondErasureDeps extends ErasingStores {
 
 /**
  * Erases leads a second time, one lease after the request. Calls that were in flight then may have recorded the lead
- * since, and the latest scores in Redis held a mark until then. A lead that cannot be erased does not stop the others; the
- * next run retries it.
+ * since, and the latest scores in Redis held a mark until then. A lead that cannot be erased does not stop the others;
+ * the next run retries it.
  * @param options.leaseMs maximum duration of a call
  * @returns erased leads
  * @throws errors of MongoDB when the list of leads cannot be read

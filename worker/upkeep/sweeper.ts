@@ -19,9 +19,9 @@ const lockShare = 7 / 8; // of the interval: timers are late, and the lock must 
 const maxStopMs = 1_000;
 
 /**
- * Sweeps now and every `everyMs`, by a timer. A lock in Redis lets one pool sweep per interval. The sweep is not a BullMQ
- * job like the rest of upkeep, because it repairs the rest. A Redis that was out of memory or emptied may leave a queue
- * stuck for up to a minute.
+ * Sweeps now and every `everyMs`, by a timer. A lock in Redis lets one pool sweep per interval. The sweep is not a
+ * BullMQ job like the rest of upkeep, because it repairs the rest. A Redis that was out of memory or emptied may leave
+ * a queue stuck for up to a minute.
  */
 export function startSweeper({ redis, everyMs, sweep, logger }: SweeperOptions): Stoppable {
   /** True also when Redis does not answer, as while it is out of memory: then every pool sweeps. */

@@ -7,8 +7,7 @@ const sunset = 'Mon, 19 Oct 2026 00:00:00 GMT';
 const successorOf = { '/score': '/v1/score', '/webhooks/score': '/v1/webhooks/score' } as const;
 export type Alias = keyof typeof successorOf;
 
-export const isAlias = (path: unknown): path is Alias =>
-  typeof path === 'string' && Object.hasOwn(successorOf, path);
+export const isAlias = (path: unknown): path is Alias => typeof path === 'string' && Object.hasOwn(successorOf, path);
 
 /**
  * Marks a reply of an alias as deprecated (RFC 8594 and the draft form of RFC 9745) and names the successor.

@@ -44,10 +44,7 @@ export function errorReply({
       }
       const error = asApiError(thrown);
       if (error.entry.status >= 500) {
-        logger.error(
-          { requestId, path: context.path, error: error.options.cause ?? thrown },
-          messageOf(thrown),
-        );
+        logger.error({ requestId, path: context.path, error: error.options.cause ?? thrown }, messageOf(thrown));
       }
       context.state.errorCode = error.entry.code;
       context.status = error.entry.status;

@@ -20,8 +20,7 @@ export function checkRequestHead(): Middleware {
     const coding = req.headers['transfer-encoding'] ?? 'chunked';
     if (coding.toLowerCase() !== 'chunked') {
       throw refused(
-        'The Transfer-Encoding must be chunked or absent: ' +
-          'send a compressed body with Content-Encoding: gzip.',
+        'The Transfer-Encoding must be chunked or absent: ' + 'send a compressed body with Content-Encoding: gzip.',
       );
     }
     await next();
@@ -29,8 +28,7 @@ export function checkRequestHead(): Middleware {
 }
 
 /** Nearly all clients send a path. Proxies send a whole URL. */
-const isTarget = (target: string): boolean =>
-  target.startsWith('/') || target === '*' || URL.canParse(target);
+const isTarget = (target: string): boolean => target.startsWith('/') || target === '*' || URL.canParse(target);
 
 function hostCount({ rawHeaders }: IncomingMessage): number {
   let count = 0;

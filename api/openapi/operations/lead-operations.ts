@@ -16,13 +16,7 @@ export function scoreHistoryOperation(options: ErrorResponseOptions): Operation 
       'Returns every score under one `crm_id`, newest first, in pages. Only live keys store scores; test ' +
       'keys do not.',
     tags: ['Score history'],
-    parameters: [
-      parameters.crmId,
-      parameters.onlyModelId,
-      parameters.limit,
-      parameters.cursor,
-      parameters.requestId,
-    ],
+    parameters: [parameters.crmId, parameters.onlyModelId, parameters.limit, parameters.cursor, parameters.requestId],
     responses: {
       200: {
         description: 'A page of the history.',
@@ -57,10 +51,7 @@ export function eraseScoresOperation(options: ErrorResponseOptions): Operation {
     parameters: [parameters.crmId, parameters.requestId],
     responses: {
       204: { description: 'Nothing is stored under this crm_id any more.', headers: readHeaders },
-      ...errorResponses(
-        ['refusedRequest', 'invalidApiKey', 'notFound', 'rateLimited', 'internalError'],
-        options,
-      ),
+      ...errorResponses(['refusedRequest', 'invalidApiKey', 'notFound', 'rateLimited', 'internalError'], options),
     },
   };
 }

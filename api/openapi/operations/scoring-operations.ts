@@ -74,12 +74,7 @@ export function webhookOperation(options: ErrorResponseOptions): Operation {
       `most ${maxValues.ofRecord} values.`,
     tags: ['Scoring'],
     security: webhookSecurity,
-    parameters: [
-      parameters.webhookModelId,
-      parameters.webhookExplain,
-      parameters.idempotencyKey,
-      parameters.requestId,
-    ],
+    parameters: [parameters.webhookModelId, parameters.webhookExplain, parameters.idempotencyKey, parameters.requestId],
     requestBody: webhookRequestBody(),
     responses: {
       200: {

@@ -11,8 +11,7 @@ export function listModelsOperation(options: ErrorResponseOptions): Operation {
   return {
     operationId: 'listModels',
     summary: 'List the models',
-    description:
-      'Returns the models of the workspace, oldest first. A call can name each of them as `model_id`.',
+    description: 'Returns the models of the workspace, oldest first. A call can name each of them as `model_id`.',
     tags: ['Models'],
     parameters: [parameters.requestId],
     responses: {
@@ -46,10 +45,7 @@ export function getModelOperation(options: ErrorResponseOptions): Operation {
           'application/json': { schema: modelSchema, examples: readExamples('model', 'replies') },
         },
       },
-      ...errorResponses(
-        ['refusedRequest', 'invalidApiKey', 'modelNotFound', 'rateLimited', 'internalError'],
-        options,
-      ),
+      ...errorResponses(['refusedRequest', 'invalidApiKey', 'modelNotFound', 'rateLimited', 'internalError'], options),
     },
   };
 }

@@ -53,8 +53,8 @@ interface ServiceModel {
 }
 
 /**
- * Explains the same records of the same models with the service's code and with Python. Each repeat measures
- * every method once, in CPU time of one thread.
+ * Explains the same records of the same models with the service's code and with Python. Each repeat measures every
+ * method once, in CPU time of one thread.
  * @throws Error without a suitable Python, or if a model is not explained by its trees
  */
 export async function besidePythonSection(options: {
@@ -149,8 +149,7 @@ async function serviceCpuMs({ explanation, rows, width }: ServiceModel, size: Ca
 }
 
 /**
- * Starts `explain_beside.py`, which trains the models into the folder and then answers each request with a
- * line.
+ * Starts `explain_beside.py`, which trains the models into the folder and then answers each request with a line.
  * @throws Error without a suitable Python, or with Python's standard error
  */
 async function startPython(folder: string, onEnd: OnEnd) {

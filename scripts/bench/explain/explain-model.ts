@@ -14,10 +14,7 @@ const columnsPerField = 9;
 const width = numbers + oneHotFields * columnsPerField;
 const trainingRows = 50_000;
 
-/**
- * A model of full trees as boosting grows them: splits on any column, uneven shares, small leaves.
- * Deterministic.
- */
+/** A model of full trees as boosting grows them: splits on any column, uneven shares, small leaves. Deterministic. */
 export function explainModel({ trees, depth }: ExplainModelSize): TreeModel {
   const random = seededRandom(trees + depth);
   const covers: number[] = [];

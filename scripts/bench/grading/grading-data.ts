@@ -33,8 +33,7 @@ const callsPerWrite = 200;
 const fields = JSON.stringify(Array.from({ length: 16 }, (_, index) => `a value ${index}`));
 
 /**
- * Writes predictions, ledger rows and one outcome per lead into the collections, as a year of calls leaves
- * them.
+ * Writes predictions, ledger rows and one outcome per lead into the collections, as a year of calls leaves them.
  * @returns number of leads afterwards
  */
 export async function writeGradingLoad(load: GradingLoad): Promise<number> {

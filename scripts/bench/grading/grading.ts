@@ -121,9 +121,7 @@ async function timedGrade(
   const { user, system } = process.cpuUsage(cpuBefore);
   const mongod = (mongodCpuMs() - mongodBeforeMs) / 1000;
   const { days, adjusted: adjustedDays } = refreshed;
-  say(
-    `${name}: ${seconds.toFixed(2)} s, ${days} days computed, ${adjustedDays} adjusted; ${verdict.summary}`,
-  );
+  say(`${name}: ${seconds.toFixed(2)} s, ${days} days computed, ${adjustedDays} adjusted; ${verdict.summary}`);
   const [stored] = await database
     .collection(callsCollection)
     .aggregate<{ readonly records: number }>([

@@ -55,8 +55,8 @@ interface ScoredRow {
 }
 
 /**
- * Compares scores, likelihoods, crm_ids and warnings of sampled replies with the floor's. Dates become ages,
- * so the floor scores at the time of the call, from the ledger or from the reply.
+ * Compares scores, likelihoods, crm_ids and warnings of sampled replies with the floor's. Dates become ages, so the
+ * floor scores at the time of the call, from the ledger or from the reply.
  * @returns number of compared rows
  * @throws Error naming the first different row, or a call that is missing in the ledger
  */

@@ -19,17 +19,13 @@ const headEnd = '\r\n\r\n';
 const paths = { batch: '/v1/score', single: '/v1/score', webhook: '/v1/webhooks/score' } as const;
 
 /** Request line and headers of a call, without Content-Length and the empty line. */
-export const callHead = (
-  { host, port }: GatewayAddress,
-  shape: CallShape,
-  secret: string | undefined,
-): string =>
+export const callHead = ({ host, port }: GatewayAddress, shape: CallShape, secret: string | undefined): string =>
   `POST ${paths[shape]} HTTP/1.1\r\nHost: ${host}:${port}\r\n` +
   `Authorization: Bearer ${secret}\r\nContent-Type: application/json\r\n`;
 
 /**
- * One kept-open HTTP/1.1 connection with one call at a time. It relies on the Content-Length of every reply,
- * because a complete HTTP client would take CPU time from the service on the same machine.
+ * One kept-open HTTP/1.1 connection with one call at a time. It relies on the Content-Length of every reply, because a
+ * complete HTTP client would take CPU time from the service on the same machine.
  */
 export class HttpConnection {
   private waiting: Waiting | undefined;

@@ -44,8 +44,7 @@ class LoadRun {
 
   measured(): Promise<LoadReport> {
     const { load } = this.plan;
-    const running =
-      load.kind === 'closed' ? this.closedLoop(load.callers) : this.openLoop(load.callsPerSecond);
+    const running = load.kind === 'closed' ? this.closedLoop(load.callers) : this.openLoop(load.callsPerSecond);
     return this.meter.measure(this.plan, running);
   }
 

@@ -9,8 +9,8 @@ import { batchRecords, RequestBodies } from './request-bodies.js';
 import { WindowMeter } from './window-meter.js';
 
 /**
- * Child process that makes the load, or measures the floor if it is given no gateway. Its own CPU time is not
- * counted as the service's. Exchanges `messages.ts` with the benchmark.
+ * Child process that makes the load, or measures the floor if it is given no gateway. Its own CPU time is not counted
+ * as the service's. Exchanges `messages.ts` with the benchmark.
  */
 
 type Run = (plan: LoadPlan) => Promise<LoadReport>;

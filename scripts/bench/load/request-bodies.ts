@@ -15,9 +15,7 @@ export const recordSourceOf = (bundle: {
   readonly bundlePath: string;
   readonly isDemoBundle: boolean;
 }): RecordSource =>
-  bundle.isDemoBundle
-    ? { kind: 'leads', nowMs: Date.now() }
-    : { kind: 'golden', bundlePath: bundle.bundlePath };
+  bundle.isDemoBundle ? { kind: 'leads', nowMs: Date.now() } : { kind: 'golden', bundlePath: bundle.bundlePath };
 
 /** Records of one batch. */
 export const batchRecords = 1000;
@@ -35,10 +33,7 @@ const crmIdMark = '"crm_id":"';
 /** An odd factor modulo 2^32 gives every number once and spreads neighbours (Knuth, TAOCP 6.4). */
 const scatterFactor = 2_654_435_761;
 
-/**
- * Makes the bodies of all scenarios. The numbers of new leads continue across scenarios, so none is sent
- * twice.
- */
+/** Makes the bodies of all scenarios. The numbers of new leads continue across scenarios, so none is sent twice. */
 export class RequestBodies {
   private readonly known = new Map<CallShape, readonly Buffer[]>();
   private fresh: readonly Buffer[] | undefined;
@@ -53,8 +48,7 @@ export class RequestBodies {
 
   /** @throws Error if a bundle without golden records is the source */
   static async from(source: RecordSource, modelId: string): Promise<RequestBodies> {
-    const records =
-      source.kind === 'leads' ? leadRecords(source.nowMs) : await goldenRecords(source.bundlePath);
+    const records = source.kind === 'leads' ? leadRecords(source.nowMs) : await goldenRecords(source.bundlePath);
     return new RequestBodies(modelId, records, shuffledCrmIds());
   }
 
@@ -75,8 +69,7 @@ export class RequestBodies {
 
   private calls(shape: CallShape): unknown[] {
     const { modelId: model_id, records, crmIds } = this;
-    if (shape === 'webhook')
-      return records.map((record, index) => ({ model_id, crm_id: crmIds[index], record }));
+    if (shape === 'webhook') return records.map((record, index) => ({ model_id, crm_id: crmIds[index], record }));
     const identified = records.map((record, index) => ({ crm_id: crmIds[index], ...record }));
     const groups = inGroups(identified, shape === 'batch' ? batchRecords : 1);
     return groups.map((group) => ({ model_id, records: group }));
@@ -136,6 +129,4 @@ function cycle(bodies: readonly Buffer[], recordsPerCall: number): BodySource {
 }
 
 const inGroups = <Item>(items: readonly Item[], size: number): Item[][] =>
-  Array.from({ length: Math.floor(items.length / size) }, (_, group) =>
-    items.slice(group * size, (group + 1) * size),
-  );
+  Array.from({ length: Math.floor(items.length / size) }, (_, group) => items.slice(group * size, (group + 1) * size));

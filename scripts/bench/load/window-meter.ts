@@ -1,9 +1,4 @@
-import {
-  type GroupUsage,
-  machineBusyMs,
-  type ProcessGroups,
-  readUsage,
-} from '../../servers/process-usage.js';
+import { type GroupUsage, machineBusyMs, type ProcessGroups, readUsage } from '../../servers/process-usage.js';
 import { percentile } from '../report/percentile.js';
 import type { LoadPlan, LoadReport, SampledCall } from './messages.js';
 
@@ -16,9 +11,8 @@ interface Reading {
 }
 
 /**
- * Measures one window: warm-up, then a reading of the clock and of all CPU times at both ends of the window.
- * The process that makes the load takes both readings between two calls, so they belong to exactly the
- * counted calls.
+ * Measures one window: warm-up, then a reading of the clock and of all CPU times at both ends of the window. The
+ * process that makes the load takes both readings between two calls, so they belong to exactly the counted calls.
  */
 export class WindowMeter {
   readonly samples: SampledCall[] = [];
@@ -66,8 +60,7 @@ export class WindowMeter {
   answered({ dueMs, records }: { readonly dueMs: number; readonly records: number }): void {
     if (this.opening === undefined) return;
     if (this.closing === undefined) this.records += records;
-    const isDueInside =
-      dueMs >= this.opening.atMs && dueMs < (this.closing?.atMs ?? Number.POSITIVE_INFINITY);
+    const isDueInside = dueMs >= this.opening.atMs && dueMs < (this.closing?.atMs ?? Number.POSITIVE_INFINITY);
     if (isDueInside) this.latenciesMs.push(performance.now() - dueMs);
   }
 

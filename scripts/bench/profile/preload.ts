@@ -3,8 +3,8 @@ import { type Profiler, Session } from 'node:inspector';
 import { join } from 'node:path';
 
 /**
- * Preloaded with `--import` into a profiled process. SIGUSR2 starts V8's CPU profiler; the next SIGUSR2 stops
- * it and writes `<pid>-<n>.cpuprofile` into the directory that the query of this module's URL names.
+ * Preloaded with `--import` into a profiled process. SIGUSR2 starts V8's CPU profiler; the next SIGUSR2 stops it and
+ * writes `<pid>-<n>.cpuprofile` into the directory that the query of this module's URL names.
  */
 
 const directory = new URL(import.meta.url).searchParams.get('directory') ?? '.';

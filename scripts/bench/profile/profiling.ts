@@ -129,8 +129,7 @@ function placesOf(nodes: readonly ProfileNode[]): Map<number, Place> {
     const code = path === undefined ? caller : `${path}:${lineNumber + 1}`;
     const shown = path === undefined && code !== undefined ? `from ${code}` : (code ?? '');
     places.set(node.id, { name: functionName || '(anonymous)', code, shown });
-    for (const child of node.children?.map((id) => byId.get(id)) ?? [])
-      if (child !== undefined) visit(child, code);
+    for (const child of node.children?.map((id) => byId.get(id)) ?? []) if (child !== undefined) visit(child, code);
   };
   if (nodes[0] !== undefined) visit(nodes[0], undefined);
   return places;

@@ -19,10 +19,7 @@ export interface BenchOutcome {
 const noticeableCores = 0.1;
 
 /** This machine before the first window, and the versions of the servers on it. */
-export const describeMachine = (
-  versions: { readonly redis: string; readonly mongod: string },
-  workers: number,
-) => ({
+export const describeMachine = (versions: { readonly redis: string; readonly mongod: string }, workers: number) => ({
   cpu: cpus()[0]?.model.trim() ?? 'unknown',
   cores: availableParallelism(),
   memory_gb: Math.round(totalmem() / 2 ** 30),
@@ -61,8 +58,7 @@ const cpuColumns: Columns<BenchRow> = [
   ['CPU-ms per 1000 records', ({ name }) => name],
   ['callers', loadText],
   ...(['gateway', 'workers', 'redis', 'mongod'] as const).map(
-    (part) =>
-      [part, (row: BenchRow) => (row.name === floorRow ? '' : short(row.cpuMsPer1000[part].median))] as const,
+    (part) => [part, (row: BenchRow) => (row.name === floorRow ? '' : short(row.cpuMsPer1000[part].median))] as const,
   ),
   ['total', (row) => withRange(row.cpuMsPer1000.total)],
 ];

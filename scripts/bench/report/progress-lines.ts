@@ -8,9 +8,7 @@ type Output = Pick<WriteStream, 'write'> & Partial<Pick<WriteStream, 'isTTY'>>;
 
 const clearLine = '\r\x1b[2K';
 
-/**
- * Prints one line per window. A terminal also shows the current step and an estimate of the remaining time.
- */
+/** Prints one line per window. A terminal also shows the current step and an estimate of the remaining time. */
 export class ProgressLines implements BenchProgress {
   private done = 0;
   private startedMs = performance.now();

@@ -2,15 +2,8 @@ import { readableCount } from '../../cli/output/readable-numbers.js';
 import { renderTable } from '../../cli/output/table.js';
 import type { Spread } from './percentile.js';
 
-/**
- * Columns of a report. The first is left-aligned and the others right-aligned, unless a column names its
- * side.
- */
-export type Columns<Row> = readonly (readonly [
-  name: string,
-  text: (row: Row) => string,
-  align?: 'left' | 'right',
-])[];
+/** Columns of a report. The first is left-aligned and the others right-aligned, unless a column names its side. */
+export type Columns<Row> = readonly (readonly [name: string, text: (row: Row) => string, align?: 'left' | 'right'])[];
 
 export const reportTable = <Row>(columns: Columns<Row>, rows: readonly Row[]): string =>
   renderTable(
@@ -44,10 +37,7 @@ export const mapValues = <Key extends string, Value, Result>(
   values: Readonly<Record<Key, Value>>,
   map: (value: Value) => Result,
 ): Record<Key, Result> =>
-  Object.fromEntries(Object.entries<Value>(values).map(([key, value]) => [key, map(value)])) as Record<
-    Key,
-    Result
-  >;
+  Object.fromEntries(Object.entries<Value>(values).map(([key, value]) => [key, map(value)])) as Record<Key, Result>;
 
 /** Result of a row that is measured without the others. */
 export interface ReportSection {

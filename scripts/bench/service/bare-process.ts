@@ -9,9 +9,9 @@ import { scoredAtHeader } from '../load/check-replies.js';
 import { FloorScorer } from '../load/floor-scorer.js';
 
 /**
- * A process of the baseline: `bare-process.js gateway REDIS_URL` or `bare-process.js worker REDIS_URL
- * BUNDLE`. The gateway is Koa with one BullMQ job per call and `job.waitUntilFinished`. It neither
- * authenticates nor meters nor records.
+ * A process of the baseline: `bare-process.js gateway REDIS_URL` or `bare-process.js worker REDIS_URL BUNDLE`. The
+ * gateway is Koa with one BullMQ job per call and `job.waitUntilFinished`. It neither authenticates nor meters nor
+ * records.
  */
 
 interface BareJob {

@@ -16,8 +16,8 @@ interface BareProcess {
 }
 
 /**
- * Starts the baseline of `webhook`: a Redis of its own with the service's settings, one bare gateway and its
- * workers. See `bare-process.ts`.
+ * Starts the baseline of `webhook`: a Redis of its own with the service's settings, one bare gateway and its workers.
+ * See `bare-process.ts`.
  * @throws Error if a process ends before it is ready
  */
 export async function startBareService(bundlePath: string, onEnd: OnEnd): Promise<MeasuredTarget> {

@@ -32,8 +32,8 @@ const mongoCacheGB = 4;
 const logLinesShown = 12;
 
 /**
- * Starts its own Redis and mongod in a temporary directory, a gateway and a worker pool. Creates an
- * organisation with a model and API keys.
+ * Starts its own Redis and mongod in a temporary directory, a gateway and a worker pool. Creates an organisation with a
+ * model and API keys.
  * @param options.profileDirectory target of CPU profiles that SIGUSR2 starts and ends; undefined for none
  * @throws Error with the end of the service's log if the service does not start
  */
@@ -61,8 +61,7 @@ export async function startBenchService(
   const logFile = join(directory, 'service.log');
   const log = openSync(logFile, 'w', 0o600);
   onEnd(async () => closeSync(log));
-  const endOfLog = async () =>
-    (await readFile(logFile, 'utf8')).trimEnd().split('\n').slice(-logLinesShown).join('\n');
+  const endOfLog = async () => (await readFile(logFile, 'utf8')).trimEnd().split('\n').slice(-logLinesShown).join('\n');
   const environment = settings(options.profileDirectory);
   const starting = startStack({ redisUrl: redis.url, mongoUrl: mongod.url, log, environment });
   const stack = await stoppedAtEnd(onEnd, starting).catch(async (error: unknown) => {

@@ -42,8 +42,8 @@ export function checkHistory(events: readonly HistoryEvent[]): string[] {
 }
 
 /**
- * Late and lost answers of calls whose gateway or caller was stalled for half of the time or more. A machine
- * that busy cannot prove whether the service kept its deadline.
+ * Late and lost answers of calls whose gateway or caller was stalled for half of the time or more. A machine that busy
+ * cannot prove whether the service kept its deadline.
  * @returns the answers in words
  */
 export const notJudged = (events: readonly HistoryEvent[]): string[] =>
@@ -55,10 +55,8 @@ export const notJudged = (events: readonly HistoryEvent[]): string[] =>
 
 type EventOf<Kind extends HistoryEvent['kind']> = Extract<HistoryEvent, { kind: Kind }>;
 
-const ofKind = <Kind extends HistoryEvent['kind']>(
-  events: readonly HistoryEvent[],
-  kind: Kind,
-): EventOf<Kind>[] => events.filter((event): event is EventOf<Kind> => event.kind === kind);
+const ofKind = <Kind extends HistoryEvent['kind']>(events: readonly HistoryEvent[], kind: Kind): EventOf<Kind>[] =>
+  events.filter((event): event is EventOf<Kind> => event.kind === kind);
 
 function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {
   const groups = new Map<string, Item[]>();
@@ -76,17 +74,12 @@ function checkCounts(calls: readonly CallEvent[], ledger: readonly LedgerEvent[]
   const known = new Set(calls.map((call) => call.requestId));
   return [
     ...[...groups.values()].flatMap((attempts) => checkGroup(attempts, rows)),
-    ...ledger
-      .filter((row) => !known.has(row.requestId))
-      .map((row) => `${row.callId} is in the ledger without a call`),
+    ...ledger.filter((row) => !known.has(row.requestId)).map((row) => `${row.callId} is in the ledger without a call`),
   ];
 }
 
 /** The attempts at one call have one row if any got a 200, at most one if any was lost, otherwise none. */
-function checkGroup(
-  attempts: readonly CallEvent[],
-  rows: ReadonlyMap<string, readonly LedgerEvent[]>,
-): string[] {
+function checkGroup(attempts: readonly CallEvent[], rows: ReadonlyMap<string, readonly LedgerEvent[]>): string[] {
   const [first] = attempts;
   if (first === undefined) return [];
   const counted = attempts.flatMap((attempt) => rows.get(attempt.requestId) ?? []);
@@ -104,9 +97,7 @@ function checkGroup(
     problems.push(`a row of ${counted.map((row) => `${row.records} ${row.bucket}`).join(', ')} records`);
   if (new Set(answered.map(({ scores }) => scores)).size > 1)
     problems.push('different scores under one Idempotency-Key');
-  return problems.map(
-    (problem) => `${first.group} (${attempts.map(describeAttempt).join(', ')}): ${problem}`,
-  );
+  return problems.map((problem) => `${first.group} (${attempts.map(describeAttempt).join(', ')}): ${problem}`);
 }
 
 const describeAttempt = ({ outcome, records, gateway, sentMs, isReplay }: CallEvent): string =>
@@ -135,8 +126,7 @@ function missedAnswers(events: readonly HistoryEvent[], { deadlineMs }: RunEvent
     const missed = (suffix: string): MissedAnswer[] => [
       { text: `${describeAttempt(call)}${suffix}`, isStarved: stalledMs >= call.tookMs / 2 },
     ];
-    if (call.outcome === 'lost')
-      return wasKilled(call, kills) ? [] : missed(', though its gateway was not killed');
+    if (call.outcome === 'lost') return wasKilled(call, kills) ? [] : missed(', though its gateway was not killed');
     if (typeof call.outcome !== 'number' || call.tookMs <= dueMs + toleranceMs(stalledMs, dueMs)) return [];
     return missed(` after ${Math.round(call.tookMs)} ms`);
   });
@@ -155,10 +145,7 @@ const freezesOf = ({ gateway }: CallEvent, faults: readonly FaultEvent[]) =>
     .map(({ beganMs, endedMs }) => ({ atMs: beganMs, lengthMs: endedMs - beganMs }));
 
 /** Total length of the stalls that overlap a call. */
-const overlapMs = (
-  { sentMs, tookMs }: CallEvent,
-  stalls: readonly Pick<StallEvent, 'atMs' | 'lengthMs'>[],
-): number =>
+const overlapMs = ({ sentMs, tookMs }: CallEvent, stalls: readonly Pick<StallEvent, 'atMs' | 'lengthMs'>[]): number =>
   stalls
     .filter(({ atMs, lengthMs }) => atMs <= sentMs + tookMs && atMs + lengthMs >= sentMs)
     .reduce((sum, { lengthMs }) => sum + lengthMs, 0);
@@ -182,8 +169,7 @@ function checkPredictions({ callId, bucket, records, predictions }: LedgerEvent)
   return predictions === expected ? [] : [`${callId}: ${predictions} predictions of ${expected}`];
 }
 
-const checkFault = ({ name, failure }: FaultEvent): string[] =>
-  failure === undefined ? [] : [`${name}: ${failure}`];
+const checkFault = ({ name, failure }: FaultEvent): string[] => (failure === undefined ? [] : [`${name}: ${failure}`]);
 
 function checkEnd({ strayPredictions, unexpectedDeaths }: RunEvent): string[] {
   return [

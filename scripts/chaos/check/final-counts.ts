@@ -61,9 +61,7 @@ const ledgerSum = (
 ): Promise<number> =>
   new UsageLedger(database).sum({ organisationId: organisation, bucket, month: monthOf(Date.now()) });
 
-/**
- * Every row of the ledger with the number of its predictions, and the number of predictions without a row.
- */
+/** Every row of the ledger with the number of its predictions, and the number of predictions without a row. */
 export async function readLedger(
   database: Db,
 ): Promise<{ readonly rows: readonly LedgerEvent[]; readonly strayPredictions: number }> {
@@ -86,10 +84,7 @@ export async function readLedger(
   return { rows, strayPredictions };
 }
 
-/**
- * The `_id` of a prediction slice is the call's id, followed by a dot and a row number except for the first
- * slice.
- */
+/** The `_id` of a prediction slice is the call's id, followed by a dot and a row number except for the first slice. */
 async function predictionsPerCall(database: Db): Promise<Map<string, number>> {
   const groups = database
     .collection(callsCollection)
@@ -124,8 +119,6 @@ export async function unexpectedDeaths({ cluster, harmedWorkers }: ChaosStage): 
     .filter(({ pid }) => pid === undefined || !harmedWorkers.has(pid));
   return [
     ...cluster.unexpectedDeaths,
-    ...entries.map(
-      ({ msg, pid, signal, code }) => `${msg} (process ${pid}: ${signal ?? `exit code ${code}`})`,
-    ),
+    ...entries.map(({ msg, pid, signal, code }) => `${msg} (process ${pid}: ${signal ?? `exit code ${code}`})`),
   ];
 }

@@ -46,10 +46,7 @@ export interface FaultEvent {
   readonly failure?: string;
 }
 
-/**
- * A process was runnable and got no processor. Durations that were measured meanwhile are too long by
- * `lengthMs`.
- */
+/** A process was runnable and got no processor. Durations that were measured meanwhile are too long by `lengthMs`. */
 export interface StallEvent {
   readonly kind: 'stall';
   /** The stalled gateway; undefined for the process that makes the calls. */

@@ -19,16 +19,15 @@ export function watchProcessors(gateways: readonly GatewaySlot[], history: Histo
         if (waitedMs === undefined) continue;
         const lengthMs = waitedMs - (before.get(pid) ?? waitedMs);
         before.set(pid, waitedMs);
-        if (lengthMs > minWaitMs)
-          history.add({ kind: 'stall', gateway, atMs: history.at() - everyMs, lengthMs });
+        if (lengthMs > minWaitMs) history.add({ kind: 'stall', gateway, atMs: history.at() - everyMs, lengthMs });
       }
     }
   }, everyMs);
 }
 
 /**
- * Allowed excess over a time limit because the machine stalled the processes: the time of the stalls, at most
- * the limit itself. Longer stalls must not let a run pass, because such a machine proves nothing.
+ * Allowed excess over a time limit because the machine stalled the processes: the time of the stalls, at most the limit
+ * itself. Longer stalls must not let a run pass, because such a machine proves nothing.
  * @param stalledMs time in which runnable processes waited for a processor
  * @param limitMs limit on an idle machine
  */

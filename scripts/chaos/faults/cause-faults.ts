@@ -30,8 +30,8 @@ const allFaults = (gateways: number): readonly Fault[] => [
 ];
 
 /**
- * Injects random faults one after the other, sometimes two of different parts at once, and notes them in the
- * history. Resolves at the end of the last one.
+ * Injects random faults one after the other, sometimes two of different parts at once, and notes them in the history.
+ * Resolves at the end of the last one.
  */
 export async function causeFaults(stage: ChaosStage, options: FaultOptions): Promise<void> {
   const { random, history, untilMs, meanGapMs, onFault } = options;

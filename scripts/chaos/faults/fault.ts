@@ -31,8 +31,8 @@ const maxStarts = 5;
 const betweenStartsMs = 1_000;
 
 /**
- * Starts a part and retries, as a process supervisor does. A part must start at any moment, so a failed first
- * start is an error even if a later one succeeds.
+ * Starts a part and retries, as a process supervisor does. A part must start at any moment, so a failed first start is
+ * an error even if a later one succeeds.
  * @throws the error of the first failed start
  */
 export async function startAgain(start: () => Promise<unknown>): Promise<void> {

@@ -20,8 +20,8 @@ export interface ChaosLoadOptions {
 const refused: SeenAnswer = { outcome: 'refused', isReplay: false, problem: 'no gateway' };
 
 /**
- * An open load over all gateways by round robin. Notes the outcome of each call. A caller with an
- * Idempotency-Key retries up to three times until a final answer.
+ * An open load over all gateways by round robin. Notes the outcome of each call. A caller with an Idempotency-Key
+ * retries up to three times until a final answer.
  */
 export class ChaosLoad {
   private readonly callers = new Set<Promise<void>>();
@@ -96,12 +96,9 @@ export class ChaosLoad {
     const { gateways } = this.options;
     this.lastGateway += 1;
     const inTurn = gateways.map((_, index) => (this.lastGateway + index) % gateways.length);
-    return (
-      inTurn.find((gateway) => gateways[gateway]?.url !== undefined) ?? this.lastGateway % gateways.length
-    );
+    return inTurn.find((gateway) => gateways[gateway]?.url !== undefined) ?? this.lastGateway % gateways.length;
   }
 }
 
 /** A retry would not help. */
-const isFinal = ({ outcome }: SeenAnswer): boolean =>
-  outcome === 200 || (typeof outcome === 'number' && outcome < 500);
+const isFinal = ({ outcome }: SeenAnswer): boolean => outcome === 200 || (typeof outcome === 'number' && outcome < 500);

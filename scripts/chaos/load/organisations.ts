@@ -17,8 +17,8 @@ export interface ChaosOrganisation {
 }
 
 /**
- * Creates three organisations, each with a live key, a test key and the demo's model. The quota of two is
- * never reached.
+ * Creates three organisations, each with a live key, a test key and the demo's model. The quota of two is never
+ * reached.
  * @param database empty
  * @param nearStop hard stop of the third, in records, which a run reaches
  */

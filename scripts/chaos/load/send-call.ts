@@ -46,9 +46,7 @@ export function sendCall(
       response.on('error', (error) => unanswered(isHungUp ? 'hung-up' : 'lost', error.message));
       response.on('end', () => {
         const isReplay = response.headers['idempotent-replayed'] === 'true';
-        resolve(
-          seen(call, { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString(), isReplay }),
-        );
+        resolve(seen(call, { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString(), isReplay }));
       });
     });
     sent.end(body);
@@ -87,8 +85,7 @@ function seen(
   if (call.route === 'usage') return { outcome: status, isReplay };
   const { scores = [{ score: answer.score }] } = answer;
   const current = answer.usage?.current;
-  const isWhole =
-    scores.length === call.leads.length && scores.every(({ score }) => typeof score === 'number');
+  const isWhole = scores.length === call.leads.length && scores.every(({ score }) => typeof score === 'number');
   return {
     outcome: status,
     isReplay,

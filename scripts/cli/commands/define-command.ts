@@ -12,10 +12,7 @@ export interface CommandHelp {
 }
 
 /** Adds a command with `--json` and examples in its help. The caller adds options and the action. */
-export function defineCommand(
-  parent: Command,
-  { usage, description, examples, notes }: CommandHelp,
-): Command {
+export function defineCommand(parent: Command, { usage, description, examples, notes }: CommandHelp): Command {
   const lines = examples.map((example) => `  npx leadscore ${example}`).join('\n');
   return parent
     .command(usage)
@@ -87,5 +84,4 @@ export function plainText(text: string): string {
   throw new InvalidArgumentError('It must be one line without control characters.');
 }
 
-const isCalendarDay = (day: string): boolean =>
-  new Date(`${day}T00:00:00Z`).toISOString().slice(0, 10) === day;
+const isCalendarDay = (day: string): boolean => new Date(`${day}T00:00:00Z`).toISOString().slice(0, 10) === day;

@@ -103,10 +103,7 @@ async function requireSameSettings(database: Db, settings: KeySettings): Promise
   );
 }
 
-export async function listKeys(
-  { connections, stdout }: CliContext,
-  organisationId: string,
-): Promise<CommandResult> {
+export async function listKeys({ connections, stdout }: CliContext, organisationId: string): Promise<CommandResult> {
   const database = await connections.database();
   await requireOrganisation(new OrganisationStore(database), organisationId);
   const keys = await new ApiKeyStore(database).list(organisationId);
@@ -137,9 +134,7 @@ export async function listKeys(
 export async function revokeKey(context: CliContext, keyId: string): Promise<CommandResult> {
   const { clock, config, connections } = context;
   if (keyId.startsWith(`${config.keyBrand}_sk_`))
-    throw usageError(
-      'The argument is a secret. Give the key id (key_...) instead. See: npx leadscore key list ORG',
-    );
+    throw usageError('The argument is a secret. Give the key id (key_...) instead. See: npx leadscore key list ORG');
   const store = new ApiKeyStore(await connections.preparedDatabase());
   const key = await store.revoke(keyId, new Date(clock.now()));
   if (key === undefined) throw notFound(`key ${keyId}`, 'key list ORG');

@@ -22,17 +22,12 @@ import { defineCommand, isoDate, plainText, recordsOrPlan, wholeNumber } from '.
 
 /** Adds `org create`, `set`, `show` and `list`. */
 export function addOrganisationCommands(program: Command, context: CliContext): void {
-  const organisations = program
-    .command('org')
-    .description('Organisations: plan, limit, deploy policy, trial');
+  const organisations = program.command('org').description('Organisations: plan, limit, deploy policy, trial');
 
   const create = defineCommand(organisations, {
     usage: 'create',
     description: 'Create an organisation',
-    examples: [
-      'org create --name "Acme" --plan pro',
-      'org create --name "Beta" --plan trial --trial-ends 2026-12-31',
-    ],
+    examples: ['org create --name "Acme" --plan pro', 'org create --name "Beta" --plan trial --trial-ends 2026-12-31'],
   });
   addFields(create, { required: true, limit: wholeNumber(limits) }).action((options: OrganisationOptions) =>
     context.present(options, createOrganisation(context, options)),
@@ -143,9 +138,7 @@ export async function setOrganisation(
   const trial_ends_at = trialEnds ?? (startsTrial ? trialEnd(new Date(clock.now())) : undefined);
   const ownLimit = limit === 'plan' ? undefined : limit;
   const given = Object.entries({ name, plan, limit: ownLimit, policy, trial_ends_at });
-  const fields: Partial<OrganisationFields> = Object.fromEntries(
-    given.filter(([, value]) => value !== undefined),
-  );
+  const fields: Partial<OrganisationFields> = Object.fromEntries(given.filter(([, value]) => value !== undefined));
   const absent = limit === 'plan' ? (['limit'] as const) : [];
   const organisation = (await store.update(organisationId, fields, absent)) ?? before;
   await announceChange(context, { kind: 'organisation', id: organisationId });
@@ -188,10 +181,7 @@ export async function listOrganisations({ connections, stdout }: CliContext): Pr
 }
 
 /** @throws CliError when the organisation does not exist */
-export async function requireOrganisation(
-  store: OrganisationStore,
-  organisationId: string,
-): Promise<Organisation> {
+export async function requireOrganisation(store: OrganisationStore, organisationId: string): Promise<Organisation> {
   const organisation = await store.find(organisationId);
   if (organisation === undefined) throw notFound(`organisation ${organisationId}`, 'org list');
   return organisation;

@@ -111,10 +111,7 @@ function resultOf(
       ['Rows', readableCount(rows)],
       ['Imported', `${readableCount(accepted)} (${readableCount(converted)} converted)`],
       ['Skipped', refused === 0 ? undefined : readableCount(refused)],
-      [
-        'Grading',
-        of.isRequested ? 'requested from the running worker pools' : 'tonight, or with `validation run`',
-      ],
+      ['Grading', of.isRequested ? 'requested from the running worker pools' : 'tonight, or with `validation run`'],
       ['', complete ? undefined : 'Interrupted. Run the same command again to resume.'],
     ],
     { width: lineWidth(stdout) },

@@ -69,5 +69,4 @@ export const unwritable = (path: string, cause: unknown): CliError =>
   });
 
 /** The code of a system error, such as ENOENT, or an empty string. */
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : '';
+export const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');

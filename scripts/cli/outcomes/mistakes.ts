@@ -30,8 +30,7 @@ export function withMistake(
 ): readonly MistakeGroup[] {
   const found = groups.find((group) => group.what === what) ?? { what, rows: 0, first: [], values: [] };
   const shown = value === undefined ? undefined : shortened(value);
-  const isNew =
-    shown !== undefined && !found.values.includes(shown) && found.values.length <= maxValuesListed;
+  const isNew = shown !== undefined && !found.values.includes(shown) && found.values.length <= maxValuesListed;
   const row = shown === undefined ? { line } : { line, value: shown };
   const group = {
     what,

@@ -86,8 +86,7 @@ function readRow(
     return { mistake: { what: `${name(places.converted)} must be ${convertedWords}`, value } };
   const text = places.at === undefined ? '' : (record[places.at] ?? '').trim();
   if (text === '') {
-    if (places.at === undefined || !converted)
-      return { outcome: { crmId, converted, at: now, isUndated: true } };
+    if (places.at === undefined || !converted) return { outcome: { crmId, converted, at: now, isUndated: true } };
     return { mistake: { what: `${name(places.at)} is empty, but the lead has converted` } };
   }
   const at = isoInstant(text);

@@ -91,10 +91,7 @@ export interface RateBar {
  * @param bars from top to bottom; without records, no bar is drawn
  * @param options.width maximum characters of a line
  */
-export function renderRateChart(
-  bars: readonly RateBar[],
-  { width = 80 }: { readonly width?: number } = {},
-): string {
+export function renderRateChart(bars: readonly RateBar[], { width = 80 }: { readonly width?: number } = {}): string {
   const withRecords = bars.filter(({ records }) => records > 0);
   const highest = Math.max(1e-9, ...withRecords.map(({ high }) => high));
   const decimals = decimalsOf(highest);

@@ -136,9 +136,7 @@ export class Progress {
       fraction === undefined ? '' : `${Math.floor(100 * fraction)} %`.padStart(5),
       `${readableCount(done)} ${this.options.unit}`,
       perSecond === undefined ? '' : `${readableCount(Math.round(perSecond))}/s`,
-      this.note !== '' || leftMs === undefined || fraction === 1
-        ? this.note
-        : `${readableDuration(leftMs)} left`,
+      this.note !== '' || leftMs === undefined || fraction === 1 ? this.note : `${readableDuration(leftMs)} left`,
     ];
     return parts.filter((part) => part !== '').join('  ');
   }

@@ -85,11 +85,7 @@ export function renderFields(
 }
 
 /** Each column is as wide as its widest cell. If the line is too long, the widest columns shrink first. */
-function fittedWidths(
-  columns: readonly TableColumn[],
-  rows: readonly (readonly string[])[],
-  width: number,
-): number[] {
+function fittedWidths(columns: readonly TableColumn[], rows: readonly (readonly string[])[], width: number): number[] {
   const widths = columns.map((column, index) =>
     Math.max(column.name.length, ...rows.map((row) => maxLineWidth(row[index] ?? ''))),
   );

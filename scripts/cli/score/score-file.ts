@@ -227,13 +227,8 @@ export class ScoreRun {
 }
 
 /** Stays undefined when an older version, which did not count them, started the run. */
-const countedCrmIds = (
-  { withCrmId }: RunFigures,
-  rows: readonly ScoreRow[],
-): Pick<RunFigures, 'withCrmId'> =>
-  withCrmId === undefined
-    ? {}
-    : { withCrmId: withCrmId + rows.filter((row) => row.crm_id !== undefined).length };
+const countedCrmIds = ({ withCrmId }: RunFigures, rows: readonly ScoreRow[]): Pick<RunFigures, 'withCrmId'> =>
+  withCrmId === undefined ? {} : { withCrmId: withCrmId + rows.filter((row) => row.crm_id !== undefined).length };
 
 /** Replies arrive out of order, so the highest usage is the latest, unless a new month has started. */
 function laterUsage(before: ReplyUsage | undefined, usage: ReplyUsage | undefined): ReplyUsage | undefined {

@@ -19,8 +19,8 @@ export interface WorkspaceOptions {
 }
 
 /**
- * Creates an organisation on plan pro with the demo's model and a live key, as `npx leadscore org create`,
- * `model import` and `key create` do. The gateway must have prepared the database.
+ * Creates an organisation on plan pro with the demo's model and a live key, as `npx leadscore org create`, `model
+ * import` and `key create` do. The gateway must have prepared the database.
  */
 export async function createWorkspace(options: WorkspaceOptions) {
   const { mongoUrl, config, records, now } = options;

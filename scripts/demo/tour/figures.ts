@@ -63,11 +63,7 @@ function auc(outcomes: readonly Outcome[]): number | null {
 export type Movement = ReturnType<typeof movementOf>;
 
 /** Counts whose score rose, fell and stayed, and picks the 5 largest rises and the 3 largest falls. */
-export function movementOf(
-  leads: readonly GeneratedLead[],
-  changes: readonly LeadChange[],
-  rows: readonly ScoreRow[],
-) {
+export function movementOf(leads: readonly GeneratedLead[], changes: readonly LeadChange[], rows: readonly ScoreRow[]) {
   const rescored = leads.flatMap((lead, index) => {
     const [change, row] = [changes[index], rows[index]];
     if (change === undefined || row?.delta === undefined) return [];

@@ -54,8 +54,8 @@ export async function scorePass(
 export type ScoreCall = ReturnType<typeof singleCall>;
 
 /**
- * Writes the call that scores one record with reasons, as a request and as a `curl` line for a POSIX shell.
- * Null fields are left out.
+ * Writes the call that scores one record with reasons, as a request and as a `curl` line for a POSIX shell. Null fields
+ * are left out.
  */
 export function singleCall({ baseUrl, modelId, apiKey }: ScoreTarget, record: LeadRecord) {
   const fields = Object.entries(record).filter(([, value]) => value !== null);

@@ -4,8 +4,7 @@ import { styleText } from 'node:util';
 import { readableDuration } from '../../cli/output/readable-numbers.js';
 import { wrapText } from '../../cli/output/wrap-text.js';
 
-export type ScreenStream = NodeJS.WritableStream &
-  Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'hasColors'>>;
+export type ScreenStream = NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'hasColors'>>;
 
 const width = 80;
 const eraseLine = '\r\u001b[K';

@@ -40,9 +40,7 @@ export function bestAndWorst(
     return [row.crm_id ?? '', String(row.score), row.conversion_likelihood.toFixed(4), reason];
   };
   const isAll = worst.length === 0;
-  screen.heading(
-    isAll ? 'The leads, best first' : `The ${best.length} best leads, and the last ${worst.length}`,
-  );
+  screen.heading(isAll ? 'The leads, best first' : `The ${best.length} best leads, and the last ${worst.length}`);
   const columns = [
     { name: 'Lead', whole: true },
     { name: 'Score', ...number },
@@ -99,15 +97,9 @@ export function ranking(screen: Screen, { leads, converted, bands, auc }: Rankin
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
 /** Shows an example of a second call, and the leads whose score moved most. */
-export function movement(
-  screen: Screen,
-  { summary }: ScoredPass,
-  { up, down, same, biggest }: Movement,
-): void {
+export function movement(screen: Screen, { summary }: ScoredPass, { up, down, same, biggest }: Movement): void {
   const [known, rose, fell, stayed] = [summary.enriched, up, down, same].map(readableCount);
-  screen.paragraph(
-    `${known} were known and come back enriched: ${rose} went up, ${fell} down, ${stayed} stayed.`,
-  );
+  screen.paragraph(`${known} were known and come back enriched: ${rose} went up, ${fell} down, ${stayed} stayed.`);
   const [example] = biggest;
   if (example === undefined) return;
   screen.note(
@@ -139,8 +131,7 @@ export function usage(screen: Screen, { current, limit, remaining, backstop }: R
     remaining >= 0
       ? `${readableCount(remaining)} are left; a grace band follows`
       : `These are ${readableCount(-remaining)} into the grace band`;
-  const stop =
-    backstop === null ? '' : `. At ${readableCount(backstop)}, calls are refused until the month ends`;
+  const stop = backstop === null ? '' : `. At ${readableCount(backstop)}, calls are refused until the month ends`;
   screen.note(`Each scored record counts one; a failed call counts nothing. ${left}${stop}.`);
 }
 

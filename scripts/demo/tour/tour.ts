@@ -94,8 +94,7 @@ async function startAll({ options, service, screen }: TourDeps) {
   const running = await screen.step('service', {
     doing: 'starting a gateway and workers',
     work: () => service.start(urls),
-    outcome: ({ url }) =>
-      `a gateway on ${url}, ${config.workers} ${config.workers === 1 ? 'worker' : 'workers'}`,
+    outcome: ({ url }) => `a gateway on ${url}, ${config.workers} ${config.workers === 1 ? 'worker' : 'workers'}`,
   });
   const records = 2 * options.records + 13; // both passes, the reasons, and the call at the end
   const workspace = await screen.step('workspace', {

@@ -5,8 +5,8 @@ import { mochaHooks } from '../../../test/support/root-hooks.js';
 import type { GroupEvent } from '../group-process.js';
 
 /*
- * One of the Mocha processes of `npm test`. Runs the test files of its command line with the timeout and the root hooks of
- * .mocharc.json, and reports to the process that started it.
+ * One of the Mocha processes of `npm test`. Runs the test files of its command line with the timeout and the root hooks
+ * of .mocharc.json, and reports to the process that started it.
  */
 
 const send = (event: GroupEvent): void => {

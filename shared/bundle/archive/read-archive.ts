@@ -11,8 +11,8 @@ const oneFolder = 'put all files of the bundle in one folder';
 const onlyMembers = 'remove files that the manifest does not name';
 
 /**
- * Reads every file of a gzipped tar archive into memory, without the one folder around them.
- * Checks the size that a header claims before reading its bytes, and stops inflating at the total limit.
+ * Reads every file of a gzipped tar archive into memory, without the one folder around them. Checks the size that a
+ * header claims before reading its bytes, and stops inflating at the total limit.
  * @throws BundleError naming the first bad entry, or the archive when it cannot be read
  */
 export async function readArchive(path: string, limits: BundleLimits): Promise<BundleFiles> {
@@ -50,10 +50,7 @@ async function collect(extract: Extract, limits: BundleLimits): Promise<BundleFi
   for await (const entry of extract) {
     entries += 1;
     if (entries > limits.entries) {
-      throw new BundleError(
-        entry.header.name,
-        `is one of more than ${limits.entries} entries: ${onlyMembers}`,
-      );
+      throw new BundleError(entry.header.name, `is one of more than ${limits.entries} entries: ${onlyMembers}`);
     }
     const name = layout.place(entry.header);
     if (name === undefined) {
@@ -142,8 +139,7 @@ class ArchiveLayout {
 function safeParts(path: string): string[] {
   if (path.startsWith('/') || /^[A-Za-z]:/.test(path))
     throw new BundleError(path, 'is an absolute path: pack the bundle with relative paths');
-  if (/[\\\0]/.test(path))
-    throw new BundleError(path, 'has a backslash or a NUL in its path: rename the file');
+  if (/[\\\0]/.test(path)) throw new BundleError(path, 'has a backslash or a NUL in its path: rename the file');
   const parts = path.split('/').filter((part) => part !== '' && part !== '.');
   if (parts.includes('..'))
     throw new BundleError(path, 'leads out of the archive: pack the bundle without ".." in its paths');

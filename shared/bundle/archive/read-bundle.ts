@@ -17,8 +17,8 @@ import { readArchive } from './read-archive.js';
  * Reads a bundle from a directory or a gzipped tar archive into memory, without checking its content. Keeps
  * `manifest.json`, `golden.jsonl` and the files that the manifest names; `ignored` names the others.
  * @param path a directory or a `.tar.gz`/`.tgz`, recognised by its content and not by its name
- * @throws BundleError when the path cannot be read or exceeds a limit. In an archive, links, devices, nested
- *   folders, paths that lead out of it and duplicate members are refused too.
+ * @throws BundleError when the path cannot be read or exceeds a limit. In an archive, links, devices, nested folders,
+ * paths that lead out of it and duplicate members are refused too.
  */
 export async function readBundle(path: string, limits: BundleLimits = bundleLimits): Promise<BundleFiles> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {

@@ -64,8 +64,8 @@ function unknownKeys(manifest: Manifest): string[] {
 }
 
 /**
- * Each input column must be filled by exactly one feature. An empty column is refused and not only warned
- * about: the model was trained with a value in it, and the format cannot say which.
+ * Each input column must be filled by exactly one feature. An empty column is refused and not only warned about: the
+ * model was trained with a value in it, and the format cannot say which.
  */
 function columnProblems({ features, width }: Manifest): string[] {
   const problems: string[] = [];
@@ -78,9 +78,7 @@ function columnProblems({ features, width }: Manifest): string[] {
       else filledBy.set(column, place);
     }
   }
-  const empty = Array.from({ length: width }, (_, column) => column).filter(
-    (column) => !filledBy.has(column),
-  );
+  const empty = Array.from({ length: width }, (_, column) => column).filter((column) => !filledBy.has(column));
   const named = empty.slice(0, 5).join(', ');
   const more = empty.length > 5 ? ` and ${empty.length - 5} more` : '';
   if (empty.length > 0) problems.push(`no feature fills input column ${named}${more}`);
@@ -143,10 +141,7 @@ function encodingProblems(feature: CategoryFeature, place: string): string[] {
   const misplaced = feature.encoding === 'onehot' ? ['other_value', 'impute'] : ['other_column'];
   return misplaced
     .filter((key) => Object.hasOwn(feature, key))
-    .map(
-      (key) =>
-        `${place} has the key "${key}", which the encoding "${feature.encoding}" does not use: remove it`,
-    );
+    .map((key) => `${place} has the key "${key}", which the encoding "${feature.encoding}" does not use: remove it`);
 }
 
 function aliasProblems({ categories, category_aliases }: CategoryFeature, place: string): string[] {

@@ -3,12 +3,12 @@ import { maxFloat32, plainFileName } from '../bundle-files.js';
 import type { Manifest } from './manifest.js';
 
 /*
- * The JSON Schema of `manifest.json`, version 1: shapes and types. `check-manifest.ts` checks in code how
- * members relate to one another (columns, lengths, order).
+ * The JSON Schema of `manifest.json`, version 1: shapes and types. `check-manifest.ts` checks in code how members
+ * relate to one another (columns, lengths, order).
  *
- * Unknown keys are accepted where ignoring them is harmless: a later, additive version of the format may
- * bring them. In a feature and in `recency` they are refused, because every optional key there changes scores
- * or warnings. A misspelt `missing_colum` must not give wrong scores silently.
+ * Unknown keys are accepted where ignoring them is harmless: a later, additive version of the format may bring them. In
+ * a feature and in `recency` they are refused, because every optional key there changes scores or warnings. A misspelt
+ * `missing_colum` must not give wrong scores silently.
  *
  * The `description` of a pattern completes the sentence "must be ...".
  */
@@ -43,10 +43,7 @@ const columns = { type: 'array', minItems: 1, items: column };
 const categories = { ...texts, minItems: 1 };
 const namesSent = { type: 'array', items: { type: 'string', minLength: 1, maxLength: 255 } };
 
-function feature(
-  type: string,
-  { required = [], properties }: { required?: string[]; properties: object },
-): object {
+function feature(type: string, { required = [], properties }: { required?: string[]; properties: object }): object {
   return {
     type: 'object',
     required: ['field', 'label', 'type', 'columns', ...required],

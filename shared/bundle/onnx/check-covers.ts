@@ -4,10 +4,8 @@ import type { OnnxGraph, OnnxNode } from './onnx-model.js';
 const coverBytes = 4; // a float32
 
 /**
- * Counts the nodes of all trees in a graph. A bundle has one cover for each node, ordered by operator as in
- * the graph:
- * - `TreeEnsembleClassifier` and `TreeEnsembleRegressor`: the order of the `nodes_*` attributes, leaves
- *   included;
+ * Counts the nodes of all trees in a graph. A bundle has one cover for each node, ordered by operator as in the graph:
+ * - `TreeEnsembleClassifier` and `TreeEnsembleRegressor`: the order of the `nodes_*` attributes, leaves included;
  * - `TreeEnsemble` (ai.onnx.ml 5): first its `nodes_*`, then its `leaf_*`.
  */
 export function countTreeNodes(graph: OnnxGraph): number {
@@ -49,10 +47,7 @@ export function checkCovers(bytes: Buffer, { member, graph }: { member: string; 
   for (let node = 0; node < nodes; node += 1) {
     const cover = bytes.readFloatLE(node * coverBytes);
     if (!Number.isFinite(cover) || cover < 0) {
-      throw new BundleError(
-        member,
-        `has the cover ${cover} for node ${node}: covers must be finite and not negative`,
-      );
+      throw new BundleError(member, `has the cover ${cover} for node ${node}: covers must be finite and not negative`);
     }
   }
 }

@@ -12,23 +12,11 @@ import {
   onnxString,
   readOnnxModel,
 } from './onnx-model.js';
-import {
-  domainName,
-  isAllowedOperator,
-  maxIrVersion,
-  minIrVersion,
-  opsetVersions,
-} from './onnx-operators.js';
+import { domainName, isAllowedOperator, maxIrVersion, minIrVersion, opsetVersions } from './onnx-operators.js';
 import { signatureProblems } from './onnx-signature.js';
 
 /** Attributes that make an operator read or write strings, without class labels (see `checkOnnx`). */
-const stringAttributes = new Set([
-  'keys_strings',
-  'values_strings',
-  'cats_strings',
-  'value_string',
-  'value_strings',
-]);
+const stringAttributes = new Set(['keys_strings', 'values_strings', 'cats_strings', 'value_string', 'value_strings']);
 /** `TensorProto.DataLocation.EXTERNAL` */
 const externalLocation = 1;
 
@@ -82,9 +70,7 @@ function versionProblems(model: OnnxModel): string[] {
       problems.push(`uses operators of "${domain}" without importing a version of that operator set`);
     const outside = imports.find(({ version }) => version > max || version < (used.has(domain) ? min : 1));
     if (outside !== undefined) {
-      problems.push(
-        `uses version ${outside.version} of the operator set "${domain}", outside ${min}..${max}`,
-      );
+      problems.push(`uses version ${outside.version} of the operator set "${domain}", outside ${min}..${max}`);
     }
   }
   return problems;
@@ -132,9 +118,7 @@ function tensorProblems(graph: OnnxGraph): string[] {
   for (const { tensor, place } of storedTensors(graph)) {
     if (tensor.dataLocation === externalLocation || tensor.externalData.length > 0) {
       const file = tensor.externalData.find(({ key }) => key === 'location')?.value ?? '';
-      problems.push(
-        `${place} keeps its data in another file ("${file}"): save the model with its data inside`,
-      );
+      problems.push(`${place} keeps its data in another file ("${file}"): save the model with its data inside`);
     }
     if (tensor.dataType === onnxString || tensor.stringData.length > 0) {
       problems.push(`${place} is a tensor of strings, which is not allowed`);

@@ -87,8 +87,8 @@ export interface OnnxDimension {
 }
 
 /**
- * Limits the work of decoding one file, in units of one integer. Without it, a file of empty messages of two
- * bytes each would fill gigabytes of memory. A tree model of 64 MiB costs about 16 million units.
+ * Limits the work of decoding one file, in units of one integer. Without it, a file of empty messages of two bytes each
+ * would fill gigabytes of memory. A tree model of 64 MiB costs about 16 million units.
  */
 const maxDecodingCost = 24_000_000;
 const stringCost = 2;

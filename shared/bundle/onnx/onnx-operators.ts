@@ -31,8 +31,8 @@ const allowed: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 ]);
 
 /**
- * Operator set versions that onnxruntime-node 1.30 runs. A file that uses no operator of `ai.onnx` may import
- * a version below 7 of it, as converters of tree models do.
+ * Operator set versions that onnxruntime-node 1.30 runs. A file that uses no operator of `ai.onnx` may import a version
+ * below 7 of it, as converters of tree models do.
  */
 export const opsetVersions: ReadonlyMap<string, { readonly min: number; readonly max: number }> = new Map([
   [tensorDomain, { min: 7, max: 26 }],

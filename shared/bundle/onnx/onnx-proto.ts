@@ -1,10 +1,9 @@
 import protobuf from 'protobufjs/light.js';
 
 /**
- * The messages of the public `onnx.proto` (IR version 13) that the checks and the explainer read, in the
- * reflection form of protobufjs. Field numbers are those of the standard; the decoder skips the fields left
- * out. String attributes have the type `string` although the standard says `bytes`: both are equal on the
- * wire.
+ * The messages of the public `onnx.proto` (IR version 13) that the checks and the explainer read, in the reflection
+ * form of protobufjs. Field numbers are those of the standard; the decoder skips the fields left out. String attributes
+ * have the type `string` although the standard says `bytes`: both are equal on the wire.
  */
 const onnxMessages: Record<string, protobuf.IType> = {
   ModelProto: fields({
@@ -89,10 +88,7 @@ type FieldShape = readonly [id: number, type: string, rule?: 'repeated' | 'unpac
 function fields(shapes: Readonly<Record<string, FieldShape>>): protobuf.IType {
   const declared = Object.entries(shapes).map(([name, [id, type, rule]]) => {
     if (rule === undefined) return [name, { id, type }];
-    return [
-      name,
-      { id, type, rule: 'repeated', ...(rule === 'unpacked' ? { options: { packed: false } } : {}) },
-    ];
+    return [name, { id, type, rule: 'repeated', ...(rule === 'unpacked' ? { options: { packed: false } } : {}) }];
   });
   return { fields: Object.fromEntries(declared) };
 }

@@ -9,8 +9,8 @@ import {
 } from './onnx-model.js';
 
 /**
- * Compares a graph's input and output with the manifest. Sizes that the file leaves open are not checked
- * here: the import runs the model before it serves calls.
+ * Compares a graph's input and output with the manifest. Sizes that the file leaves open are not checked here: the
+ * import runs the model before it serves calls.
  * @returns the problems; none if they match
  */
 export function signatureProblems(graph: OnnxGraph, manifest: Manifest): string[] {

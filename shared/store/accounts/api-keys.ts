@@ -63,10 +63,7 @@ export class ApiKeyStore {
 
   /** Revokes a key for ever; a second revocation keeps the first time. Undefined if there is no such key. */
   async revoke(keyId: string, now: Date): Promise<ApiKey | undefined> {
-    await this.collection.updateOne(
-      { _id: keyId, revoked_at: { $exists: false } },
-      { $set: { revoked_at: now } },
-    );
+    await this.collection.updateOne({ _id: keyId, revoked_at: { $exists: false } }, { $set: { revoked_at: now } });
     return (await this.collection.findOne({ _id: keyId })) ?? undefined;
   }
 

@@ -53,11 +53,7 @@ export class KeySettingsStore {
   async compare(settings: KeySettings): Promise<KeySettingName[]> {
     const own = stored(settings);
     const inUse = await withMongoTimeout(timeoutMs, () =>
-      this.collection.findOneAndUpdate(
-        filter,
-        { $setOnInsert: own },
-        { upsert: true, returnDocument: 'after' },
-      ),
+      this.collection.findOneAndUpdate(filter, { $setOnInsert: own }, { upsert: true, returnDocument: 'after' }),
     );
     return inUse === null ? [] : differences(inUse, own);
   }

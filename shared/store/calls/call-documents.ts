@@ -139,9 +139,7 @@ export function documentBytes(document: TextColumns): number {
 }
 
 /** Splits documents into the fewest commands that respect the limit, in order. */
-export function inCommands<Document extends TextColumns>(
-  documents: readonly Document[],
-): (readonly Document[])[] {
+export function inCommands<Document extends TextColumns>(documents: readonly Document[]): (readonly Document[])[] {
   if (documents.length <= 1) return [documents];
   const commands: Document[][] = [];
   let command: Document[] = [];

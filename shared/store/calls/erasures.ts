@@ -59,9 +59,9 @@ export interface Erasure {
 const maxErasures = 1_000;
 
 /**
- * Recent erasures. A call in flight during an erasure may be recorded after it, with fields that it read
- * before it. So each lead is erased a second time, once such calls have ended. The second erasure also
- * completes one that a gateway began and did not end.
+ * Recent erasures. A call in flight during an erasure may be recorded after it, with fields that it read before it. So
+ * each lead is erased a second time, once such calls have ended. The second erasure also completes one that a gateway
+ * began and did not end.
  */
 export class ErasureStore {
   private readonly collection: Collection<Erasure>;

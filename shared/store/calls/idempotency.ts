@@ -85,8 +85,8 @@ export class IdempotencyStore {
 
   /**
    * Removes the id of a lead and everything derived from its fields from the stored replies; the scores stay.
-   * @param lead.callIds live calls that scored the lead. Calls of test keys leave no predictions, so all
-   *   their replies are searched.
+   * @param lead.callIds live calls that scored the lead. Calls of test keys leave no predictions, so all their replies
+   * are searched.
    */
   async eraseLead(lead: {
     readonly organisationId: string;
@@ -139,8 +139,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 const reasons: ReadonlySet<string> = new Set(['top_reason_1', 'top_reason_2', 'top_reason_3']);
 
 /**
- * The reply of a scoring call without the data of an erased lead. Its rows keep the score, and look like rows
- * of a record without a crm_id, drivers and warnings.
+ * The reply of a scoring call without the data of an erased lead. Its rows keep the score, and look like rows of a
+ * record without a crm_id, drivers and warnings.
  * @param reply body of a batch reply, or of a webhook's flat reply
  */
 function replyWithoutLead(reply: string, crmId: string): string {

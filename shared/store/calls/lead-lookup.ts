@@ -1,13 +1,6 @@
 import type { Collection, Document } from 'mongodb';
 import { withMongoTimeout } from '../connection/mongo-errors.js';
-import {
-  callIdOf,
-  callsCollection,
-  type PredictionSlice,
-  placeOf,
-  predictionId,
-  rowOf,
-} from './prediction-slice.js';
+import { callIdOf, callsCollection, type PredictionSlice, placeOf, predictionId, rowOf } from './prediction-slice.js';
 
 /** The latest prediction of a lead under one model. */
 export interface LatestPrediction {
@@ -24,12 +17,7 @@ export function latestPipeline(
   under: { readonly org: string; readonly model: string },
   crmIds: readonly string[],
 ): Document[] {
-  const latest = [
-    { $match: under },
-    { $sort: { _id: -1 } },
-    { $limit: 1 },
-    { $project: { crm_ids: 1, scores: 1 } },
-  ];
+  const latest = [{ $match: under }, { $sort: { _id: -1 } }, { $limit: 1 }, { $project: { crm_ids: 1, scores: 1 } }];
   return [
     { $documents: crmIds.map((crmId) => ({ crmId: { $literal: crmId } })) },
     {
@@ -65,10 +53,7 @@ interface Place {
   readonly index: number;
 }
 
-/**
- * `texts` are the requested fields of a slice, in the order of the places; null if erased, `false` if too
- * long.
- */
+/** `texts` are the requested fields of a slice, in the order of the places; null if erased, `false` if too long. */
 interface FoundSlice {
   readonly _id: string;
   readonly version: string;
@@ -81,8 +66,8 @@ const maxBytes = 64 * 1024 * 1024;
 const maxSlices = 16;
 
 /**
- * Reads the fields that records were scored from. MongoDB extracts them from their slices, because a whole
- * slice may be a hundred times as large.
+ * Reads the fields that records were scored from. MongoDB extracts them from their slices, because a whole slice may be
+ * a hundred times as large.
  * @param ids prediction ids
  * @returns records by prediction id, without erased and removed ones
  */

@@ -2,22 +2,21 @@ import { dayNumber, dayStartMs } from '../../contract/dates.js';
 import { callIdFloor, maxArrivalMs } from '../../contract/identifiers.js';
 
 /**
- * The collection of scored calls. The first document of a call holds its ledger row (`LedgerRow`) and its
- * first hundred predictions (`PredictionSlice`). Each further hundred is a document without a ledger row. So
- * a call of up to a hundred records is written atomically without a transaction.
+ * The collection of scored calls. The first document of a call holds its ledger row (`LedgerRow`) and its first hundred
+ * predictions (`PredictionSlice`). Each further hundred is a document without a ledger row. So a call of up to a
+ * hundred records is written atomically without a transaction.
  */
 export const callsCollection = 'calls';
 
 /**
- * Up to a hundred scored records of one call, in columns and in the order of the call. It is a document of
- * `calls` or a part of one (see call-documents.ts). One document a record would cost the database three to
- * four times as much. Append only, except that the erasure of a lead sets its entries of `crm_ids` and
- * `fields` to null.
+ * Up to a hundred scored records of one call, in columns and in the order of the call. It is a document of `calls` or a
+ * part of one (see call-documents.ts). One document a record would cost the database three to four times as much.
+ * Append only, except that the erasure of a lead sets its entries of `crm_ids` and `fields` to null.
  */
 export interface PredictionSlice {
   /**
-   * The call id for the first slice; for further ones, the call id and the row of the first record (`<call
-   * id>.0100`). Ids sort in the order of predictions.
+   * The call id for the first slice; for further ones, the call id and the row of the first record (`<call id>.0100`).
+   * Ids sort in the order of predictions.
    */
   readonly _id: string;
   readonly org: string;
@@ -29,9 +28,7 @@ export interface PredictionSlice {
   readonly scores: readonly number[];
   /** Conversion likelihoods in ten-thousandths. */
   readonly likelihoods: readonly number[];
-  /**
-   * The cells that each record was scored from, as JSON by field slot of (model, version); null if erased.
-   */
+  /** The cells that each record was scored from, as JSON by field slot of (model, version); null if erased. */
   readonly fields: readonly (string | null)[];
   /** Number of records without a crm_id. */
   readonly without_crm_id: number;
@@ -53,8 +50,7 @@ export const sliceColumns = {
 const maxSliceRecords = 100;
 
 /** The id of a prediction: the call id and the row of the record (`<call id>.0107`). */
-export const predictionId = (callId: string, row: number): string =>
-  `${callId}.${String(row).padStart(4, '0')}`;
+export const predictionId = (callId: string, row: number): string => `${callId}.${String(row).padStart(4, '0')}`;
 
 /** The id of the slice whose first record has this row. */
 const sliceIdOf = (callId: string, row: number): string => (row === 0 ? callId : predictionId(callId, row));

@@ -33,8 +33,8 @@ export interface PastScore {
 /** Index for the predictions of a lead, latest first. */
 export const leadIndex = { org: 1, crm_ids: 1, model: 1, _id: -1 } as const;
 /**
- * Leads arrive in random order, so each index entry dirties another page. Small pages halve the cost of
- * writing them back once the index exceeds the dirty limit of WiredTiger (a twentieth of its cache).
+ * Leads arrive in random order, so each index entry dirties another page. Small pages halve the cost of writing them
+ * back once the index exceeds the dirty limit of WiredTiger (a twentieth of its cache).
  */
 const smallPages = { storageEngine: { wiredTiger: { configString: 'leaf_page_max=4KB' } } };
 
@@ -72,14 +72,13 @@ export class PredictionStore {
     const isFirst = (id: string): boolean => callIdOf(id) === id;
     const firsts = ids.filter(isFirst);
     const further = ids.filter((id) => !isFirst(id));
-    if (firsts.length > 0)
-      await this.collection.updateMany({ _id: { $in: firsts } }, { $unset: sliceColumns });
+    if (firsts.length > 0) await this.collection.updateMany({ _id: { $in: firsts } }, { $unset: sliceColumns });
     if (further.length > 0) await this.collection.deleteMany({ _id: { $in: further } });
   }
 
   /**
-   * The latest prediction of each lead under one model, without leads that have none. One index seek a lead
-   * (0.1 ms), however long its history is. For leads that are not in the latest-scores cache.
+   * The latest prediction of each lead under one model, without leads that have none. One index seek a lead (0.1 ms),
+   * however long its history is. For leads that are not in the latest-scores cache.
    */
   async latest(query: {
     readonly organisationId: string;
@@ -137,18 +136,14 @@ export class PredictionStore {
       .limit(limit + 1);
     const found: PastScore[] = [];
     for await (const slice of slices) {
-      for (const score of scoresOf(slice, crmId))
-        if (before === undefined || score.id < before) found.push(score);
+      for (const score of scoresOf(slice, crmId)) if (before === undefined || score.id < before) found.push(score);
     }
     return found.slice(0, limit);
   }
 
   /** Whether a lead has any prediction. */
   async knows(organisationId: string, crmId: string): Promise<boolean> {
-    const found = await this.collection.findOne(
-      { org: organisationId, crm_ids: crmId },
-      { projection: { _id: 1 } },
-    );
+    const found = await this.collection.findOne({ org: organisationId, crm_ids: crmId }, { projection: { _id: 1 } });
     return found !== null;
   }
 
@@ -176,8 +171,7 @@ export class PredictionStore {
   }
 
   /**
-   * Removes the id and fields of a lead from its predictions, the only change that a prediction ever
-   * undergoes.
+   * Removes the id and fields of a lead from its predictions, the only change that a prediction ever undergoes.
    * @param beforeId predictions of calls with this id or a greater one stay unchanged
    * @returns whether the lead had predictions
    */

@@ -19,10 +19,7 @@ export class RetentionStore {
 
   /** The first UTC day with all its predictions; undefined if retention has never removed any. */
   async keptFromDay(session?: ClientSession): Promise<number | undefined> {
-    const found = await this.collection.findOne(
-      { _id: 'predictions' },
-      session === undefined ? {} : { session },
-    );
+    const found = await this.collection.findOne({ _id: 'predictions' }, session === undefined ? {} : { session });
     return found?.kept_from_day;
   }
 

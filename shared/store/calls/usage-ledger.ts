@@ -8,8 +8,8 @@ import { callsCollection, furtherSlicesOf, sliceColumns } from './prediction-sli
 import { maxVoidAgeMs, UsageRollups } from './usage-rollups.js';
 
 /**
- * The ledger row of one call that was answered with 200: the source of truth of metering. Append only. Its
- * document in `calls` also holds the first predictions of the call (see call-documents.ts).
+ * The ledger row of one call that was answered with 200: the source of truth of metering. Append only. Its document in
+ * `calls` also holds the first predictions of the call (see call-documents.ts).
  */
 export interface LedgerRow {
   /** The call id. */
@@ -76,12 +76,12 @@ export class UsageLedger implements LedgerView {
   }
 
   /**
-   * Voids a call, so that it is not counted now or later. An existing row becomes void and loses its
-   * predictions. Without a row, a void one is inserted as a fence, so that a commit of the call still in
-   * flight fails. Void rows expire after an hour.
+   * Voids a call, so that it is not counted now or later. An existing row becomes void and loses its predictions.
+   * Without a row, a void one is inserted as a fence, so that a commit of the call still in flight fails. Void rows
+   * expire after an hour.
    * @param options its transaction must be aborted if this throws
-   * @throws CallIsFinal when the call is older than 13 h. A compensation gives up after an hour, so only a
-   *   machine that slept since tries to void such a call
+   * @throws CallIsFinal when the call is older than 13 h. A compensation gives up after an hour, so only a machine that
+   * slept since tries to void such a call
    */
   async voidCall(callId: string, options: WriteOptions): Promise<void> {
     const row = await this.collection.findOneAndUpdate(
@@ -99,10 +99,7 @@ export class UsageLedger implements LedgerView {
   async sum({ organisationId, bucket, month }: UsageCounter): Promise<number> {
     const [total] = await this.collection
       .aggregate<{ records: number }>(
-        [
-          { $match: { org: organisationId, bucket, month } },
-          { $group: { _id: null, records: { $sum: '$records' } } },
-        ],
+        [{ $match: { org: organisationId, bucket, month } }, { $group: { _id: null, records: { $sum: '$records' } } }],
         { readConcern: 'majority' },
       )
       .toArray();
@@ -115,8 +112,8 @@ export class UsageLedger implements LedgerView {
   }
 
   /**
-   * The sum of a counter and its calls of the last `recentMs` before `nowMs`. Both come from one aggregation,
-   * so that they agree about each call that is not rolled up.
+   * The sum of a counter and its calls of the last `recentMs` before `nowMs`. Both come from one aggregation, so that
+   * they agree about each call that is not rolled up.
    */
   async snapshot(
     counter: UsageCounter,
@@ -170,18 +167,16 @@ export class UsageLedger implements LedgerView {
   }
 
   /**
-   * Inserts a void row for each call that has none, as a fence. Waits at most 300 ms for a transaction that
-   * is about to write the same row. MongoDB keeps the transaction of a dead gateway open for a minute.
+   * Inserts a void row for each call that has none, as a fence. Waits at most 300 ms for a transaction that is about to
+   * write the same row. MongoDB keeps the transaction of a dead gateway open for a minute.
    * @returns the calls that have a row that is not void
    */
   async fenceCalls(callIds: readonly string[]): Promise<Set<string>> {
     const rows = callIds.map((callId) => ({ _id: callId, voided_at: new Date() }) as LedgerRow);
     const options = { ordered: false, writeConcern: { w: 'majority' }, maxTimeMS: maxFenceMs } as const;
-    await withMongoTimeout(readTimeoutMs, () => this.collection.insertMany(rows, options)).catch(
-      (error: unknown) => {
-        if (!isExpected(error)) throw error;
-      },
-    );
+    await withMongoTimeout(readTimeoutMs, () => this.collection.insertMany(rows, options)).catch((error: unknown) => {
+      if (!isExpected(error)) throw error;
+    });
     return await this.recordedCalls(callIds);
   }
 }
@@ -190,7 +185,6 @@ export class UsageLedger implements LedgerView {
 function isExpected(error: unknown): boolean {
   if (!(error instanceof MongoServerError)) return false;
   if (error.code === maxTimeExpired) return true;
-  if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined)
-    return false;
+  if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined) return false;
   return error.result.getWriteErrors().every(({ code }) => code === duplicateKey || code === maxTimeExpired);
 }

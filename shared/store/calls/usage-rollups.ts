@@ -29,8 +29,8 @@ interface RolledUpDays {
 }
 
 /**
- * Age of the calls of a day when it is rolled up. A call is recorded within seconds, or never; the rest is for
- * clocks of machines that slept.
+ * Age of the calls of a day when it is rolled up. A call is recorded within seconds, or never; the rest is for clocks
+ * of machines that slept.
  */
 const settledAfterMs = 26 * 60 * 60 * 1000;
 /** Older calls cannot be voided. The other 13 h to the roll-up are for clocks that differ. */
@@ -39,8 +39,8 @@ const timeoutMs = 10_000;
 const sumTimeoutMs = 30_000; // MongoDB reads 0.5 to 1 million calls a second
 
 /**
- * Roll-ups of the ledger by UTC day, so that a snapshot of a counter reads only the calls of its latest days.
- * They are derived from the calls: deleted ones are made again.
+ * Roll-ups of the ledger by UTC day, so that a snapshot of a counter reads only the calls of its latest days. They are
+ * derived from the calls: deleted ones are made again.
  */
 export class UsageRollups {
   private readonly days: Collection<DailyUsage>;
@@ -52,8 +52,8 @@ export class UsageRollups {
   }
 
   /**
-   * Reads the rolled-up days of a counter. Read the calls dated from `before` on after this, not earlier. A day
-   * that is rolled up in between is then among these calls, so none is counted twice or missed.
+   * Reads the rolled-up days of a counter. Read the calls dated from `before` on after this, not earlier. A day that is
+   * rolled up in between is then among these calls, so none is counted twice or missed.
    */
   async read(counter: UsageCounter): Promise<RolledUpDays> {
     const { month } = counter;
@@ -73,8 +73,8 @@ export class UsageRollups {
   }
 
   /**
-   * Rolls up the days of a counter whose calls are all at least 26 h old, in order. Any number of processes may
-   * do so at once: they write the same.
+   * Rolls up the days of a counter whose calls are all at least 26 h old, in order. Any number of processes may do so
+   * at once: they write the same.
    * @throws the driver's error or MongoTimeout; days rolled up before it stay
    */
   async advance(counter: UsageCounter, nowMs: number): Promise<void> {
@@ -117,5 +117,4 @@ export class UsageRollups {
   }
 }
 
-const idOf = ({ organisationId, bucket }: UsageCounter, day: string): string =>
-  `${organisationId}:${bucket}:${day}`;
+const idOf = ({ organisationId, bucket }: UsageCounter, day: string): string => `${organisationId}:${bucket}:${day}`;

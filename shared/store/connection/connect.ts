@@ -47,9 +47,9 @@ const anotherReplicaSet =
   'server was started with --replSet and initiated with rs.initiate()';
 
 /**
- * Connects to MongoDB and checks that it answers, has transactions, and lets this process read. The database
- * is the one in the URL, else `leadscore`. Reads go to the primary even if the URL says otherwise, because a
- * transaction cannot read from a secondary.
+ * Connects to MongoDB and checks that it answers, has transactions, and lets this process read. The database is the one
+ * in the URL, else `leadscore`. Reads go to the primary even if the URL says otherwise, because a transaction cannot
+ * read from a secondary.
  * @param url MONGODB_URL
  * @throws Error that says what to check, without any password
  */
@@ -79,10 +79,7 @@ async function opened(client: MongoClient, signal: AbortSignal): Promise<Db> {
   return database;
 }
 
-function clientOf(
-  url: string,
-  { name, maxPoolSize, maxWaitMs }: Required<MongoConnectionOptions>,
-): MongoClient {
+function clientOf(url: string, { name, maxPoolSize, maxWaitMs }: Required<MongoConnectionOptions>): MongoClient {
   try {
     return new MongoClient(url, {
       appName: name,

@@ -17,10 +17,9 @@ export class MongoTimeout extends Error {
 }
 
 /**
- * Limits the time of one call to MongoDB. A frozen server keeps its connections open, so a call without limit
- * may hang for ever. The driver's `timeoutMS` option has no effect as of 7.8.
- * @param work passes the signal to the driver's `signal` option or to a stream, so that the connection is
- *   closed too
+ * Limits the time of one call to MongoDB. A frozen server keeps its connections open, so a call without limit may hang
+ * for ever. The driver's `timeoutMS` option has no effect as of 7.8.
+ * @param work passes the signal to the driver's `signal` option or to a stream, so that the connection is closed too
  * @throws MongoTimeout after `timeoutMs`, even when the work ignores the signal; before that, its own error
  */
 export function withMongoTimeout<Result>(

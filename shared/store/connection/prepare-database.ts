@@ -22,8 +22,7 @@ export async function prepareDatabase(database: Db): Promise<void> {
     });
   } catch (error) {
     if (error instanceof PreReleaseDatabase) throw error;
-    const reason =
-      missingRights(error) ?? `MongoDB collections and indexes could not be created: ${messageOf(error)}`;
+    const reason = missingRights(error) ?? `MongoDB collections and indexes could not be created: ${messageOf(error)}`;
     throw new Error(reason, { cause: error });
   }
 }

@@ -61,11 +61,7 @@ export async function loadStoredManifest(
 }
 
 /** As `loadStoredManifest`, the manifest alone. */
-export async function loadManifest(
-  database: Db,
-  modelId: string,
-  version: string,
-): Promise<Manifest | undefined> {
+export async function loadManifest(database: Db, modelId: string, version: string): Promise<Manifest | undefined> {
   return (await loadStoredManifest(database, modelId, version))?.manifest;
 }
 
@@ -73,11 +69,7 @@ export async function loadManifest(
  * Reads a version with its files and verifies its digest; undefined if the version does not exist.
  * @throws Error if a file is missing or the digest does not match; the driver's error, or MongoTimeout
  */
-export async function loadBundle(
-  database: Db,
-  modelId: string,
-  version: string,
-): Promise<StoredBundle | undefined> {
+export async function loadBundle(database: Db, modelId: string, version: string): Promise<StoredBundle | undefined> {
   const document = await withMongoTimeout(versionTimeoutMs, (signal) =>
     versions(database).findOne({ _id: versionId(modelId, version) }, { signal }),
   );
@@ -98,9 +90,7 @@ export async function loadBundle(
   if (covers !== undefined && manifest.explain?.kind === 'tree') members.set(manifest.explain.covers, covers);
   if (golden !== undefined) members.set(goldenFile, golden);
   if (bundleDigest(members) !== digest) {
-    throw new Error(
-      `The stored files of ${document._id} do not match its digest: import it under a new version`,
-    );
+    throw new Error(`The stored files of ${document._id} do not match its digest: import it under a new version`);
   }
   return {
     manifest,

@@ -47,10 +47,7 @@ export class ModelStore {
 
   /** The models of an organisation including deleted ones, oldest first. */
   listWithDeleted(organisationId: string): Promise<Model[]> {
-    return this.collection
-      .find({ organisation_id: organisationId })
-      .sort({ created_at: 1, _id: 1 })
-      .toArray();
+    return this.collection.find({ organisation_id: organisationId }).sort({ created_at: 1, _id: 1 }).toArray();
   }
 
   /** The models of an organisation without deleted ones, oldest first. */

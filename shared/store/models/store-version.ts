@@ -31,8 +31,8 @@ export class VersionTaken extends Error {
 const maxImportMs = 60 * 60 * 1000; // far more than the timeouts of all files together
 
 /**
- * Stores a version of a model: first its files, then the document that makes the version exist. A failed
- * import removes its files; the files of a killed process are removed by a later import.
+ * Stores a version of a model: first its files, then the document that makes the version exist. A failed import removes
+ * its files; the files of a killed process are removed by a later import.
  * @param options.bundle its manifest gives the version
  * @param options.explainMethod how workers explain it; without it, readers go by the manifest
  * @returns `stored: false` if the version exists with the same content
@@ -88,10 +88,7 @@ async function sameVersionStored(database: Db, modelId: string, bundle: CheckedB
   );
 }
 
-async function undo(
-  database: Db,
-  { id, files }: { id: string; files: ModelVersion['files'] },
-): Promise<void> {
+async function undo(database: Db, { id, files }: { id: string; files: ModelVersion['files'] }): Promise<void> {
   // An insert whose reply was lost may have succeeded: its document must not outlive its files.
   await withMongoTimeout(versionTimeoutMs, (signal) => {
     const options: DeleteOptions & Abortable = { signal };
@@ -135,8 +132,7 @@ function versionDocument(
 
 /**
  * Removes files and chunks that no version refers to: an import whose process was killed leaves them.
- * @param before skips younger files, which may belong to an import in progress; by the clock of the importing
- *   machine
+ * @param before skips younger files, which may belong to an import in progress; by the clock of the importing machine
  * @throws the driver's error, or MongoTimeout
  */
 async function removeUnfinishedImports(database: Db, storage: BundleStorage, before: Date): Promise<void> {

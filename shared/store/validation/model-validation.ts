@@ -44,9 +44,8 @@ export interface StoredGrade {
 const maxClockSkewMs = 60 * 60 * 1000;
 
 /**
- * Whether a verdict lies in the future and therefore says nothing about now. Two causes: a process whose
- * clock was ahead, or an earlier release, which stored grades as of a future date instead of only showing
- * them.
+ * Whether a verdict lies in the future and therefore says nothing about now. Two causes: a process whose clock was
+ * ahead, or an earlier release, which stored grades as of a future date instead of only showing them.
  */
 export const isAhead = ({ graded_at, grade }: StoredVerdict, nowMs: number): boolean =>
   Math.max(graded_at.getTime(), grade?.as_of.getTime() ?? 0) > nowMs + maxClockSkewMs;
@@ -60,9 +59,7 @@ export class ValidationStore {
 
   /** @param id `<model>:<version>` */
   async find(id: string, timeoutMs: number): Promise<StoredVerdict | undefined> {
-    const found = await withMongoTimeout(timeoutMs, (signal) =>
-      this.collection.findOne({ _id: id }, { signal }),
-    );
+    const found = await withMongoTimeout(timeoutMs, (signal) => this.collection.findOne({ _id: id }, { signal }));
     return found ?? undefined;
   }
 

@@ -9,8 +9,8 @@ export interface Outcome {
   /** When it converted, or the time up to which it had not. */
   readonly at: Date;
   /**
-   * Set if the report has no conversion date and `at` is only the time of the report: the date of an earlier
-   * report stays.
+   * Set if the report has no conversion date and `at` is only the time of the report: the date of an earlier report
+   * stays.
    */
   readonly isUndated?: true;
 }
@@ -51,9 +51,8 @@ export class OutcomeStore {
   }
 
   /**
-   * Creates the collection, clustered by `_id`, and the grader's indexes: by time of change, and by lead. The
-   * clustered key would not do for a list of leads: MongoDB reads every document between the first key and
-   * the last.
+   * Creates the collection, clustered by `_id`, and the grader's indexes: by time of change, and by lead. The clustered
+   * key would not do for a list of leads: MongoDB reads every document between the first key and the last.
    */
   async prepare(): Promise<void> {
     const exists = await this.database.listCollections({ name: 'outcomes' }).hasNext();
@@ -152,11 +151,7 @@ function replacement(
             at: kept('at', at),
             converted,
             previous: {
-              $cond: [
-                isRepeated,
-                { $ifNull: ['$previous', '$$REMOVE'] },
-                { $cond: [isFirst, '$$REMOVE', before] },
-              ],
+              $cond: [isRepeated, { $ifNull: ['$previous', '$$REMOVE'] }, { $cond: [isFirst, '$$REMOVE', before] }],
             },
           },
         },

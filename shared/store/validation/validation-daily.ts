@@ -36,10 +36,7 @@ export interface DayFigures extends DayRequests {
   readonly bands: readonly DayBand[];
   /** When the latest outcome of the day's cohort arrived; absent without one. */
   readonly last_word_at?: Date;
-  /**
-   * Records of all live calls of the organisation on that day, by the ledger: shows whether the day has
-   * changed.
-   */
+  /** Records of all live calls of the organisation on that day, by the ledger: shows whether the day has changed. */
   readonly organisation_records: number;
 }
 
@@ -65,8 +62,7 @@ export interface DayOwner {
 }
 
 const isDuplicateKey = (error: unknown): boolean =>
-  error instanceof MongoBulkWriteError &&
-  [error.writeErrors].flat().every(({ code }) => code === duplicateKey);
+  error instanceof MongoBulkWriteError && [error.writeErrors].flat().every(({ code }) => code === duplicateKey);
 
 /** The days that grades are summed from: one small document a day, however many predictions it has. */
 export class ValidationDailyStore {
@@ -124,10 +120,7 @@ export class ValidationDailyStore {
   /** Marks days of an organisation, under all its models, for recomputation. */
   async markStale(organisationId: string, days: readonly number[]): Promise<void> {
     if (days.length === 0) return;
-    await this.collection.updateMany(
-      { org: organisationId, day: { $in: [...days] } },
-      { $set: { stale: true } },
-    );
+    await this.collection.updateMany({ org: organisationId, day: { $in: [...days] } }, { $set: { stale: true } });
   }
 
   /** Removes the marks before days are recomputed, so that a mark set in between stays. */

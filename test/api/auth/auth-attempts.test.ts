@@ -31,8 +31,7 @@ describe('AuthAttempts', () => {
       throw error;
     }
   };
-  const statusOf = (outcome: '401' | ApiError): string =>
-    outcome === '401' ? outcome : `${outcome.entry.status}`;
+  const statusOf = (outcome: '401' | ApiError): string => (outcome === '401' ? outcome : `${outcome.entry.status}`);
   /** Tries different unknown keys one after the other. */
   const guesses = async (address: string, count: number): Promise<string[]> => {
     const statuses: string[] = [];

@@ -5,12 +5,7 @@ import { NoReply } from '../../../api/dispatch/reply-stream.js';
 import type { ScoringCall } from '../../../api/scoring/scoring-call.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
-import type {
-  ChunkFailure,
-  ChunkReply,
-  OutgoingPayload,
-  PartReply,
-} from '../../../shared/messages/score-job.js';
+import type { ChunkFailure, ChunkReply, OutgoingPayload, PartReply } from '../../../shared/messages/score-job.js';
 import { failureOf } from '../../support/failure-of.js';
 
 const model = {
@@ -69,9 +64,7 @@ describe('Dispatcher', () => {
       return [scoredRows(rows.length, [[1, `"filled into ${firstRow + 1}"`]])];
     });
     const { parts, fields } = await dispatcher.score(callOf(601), model, neverEnds);
-    const shapes = sent.flatMap((payload) =>
-      payload.parts.map(({ firstRow, rows }) => [firstRow, rows.length]),
-    );
+    const shapes = sent.flatMap((payload) => payload.parts.map(({ firstRow, rows }) => [firstRow, rows.length]));
     expect(shapes).to.deep.equal([
       [0, 250],
       [250, 250],
@@ -153,9 +146,7 @@ describe('Dispatcher', () => {
     const failure = { code: 'scoring_failed', message: 'the model does not run' } as const;
     const { dispatcher } = dispatcherWith(async () => [], failure);
     const error = await failureOf(dispatcher.score(callOf(1), model, neverEnds));
-    expect(error)
-      .to.be.instanceOf(ApiError)
-      .and.to.have.property('message', 'The records could not be scored.');
+    expect(error).to.be.instanceOf(ApiError).and.to.have.property('message', 'The records could not be scored.');
     expect((error as ApiError).options).to.deep.equal({
       cause: failure,
       retryAfterSeconds: 1,

@@ -120,9 +120,7 @@ describe('calls under an Idempotency-Key', () => {
 
   it("do not wait for a test key's call when they have a live key", async () => {
     const ofTestKey: ScoringCall = { ...callOf('two'), bucket: 'test' };
-    const both = idempotencyKeys.once(callOf('one'), () =>
-      idempotencyKeys.once(ofTestKey, async () => fresh),
-    );
+    const both = idempotencyKeys.once(callOf('one'), () => idempotencyKeys.once(ofTestKey, async () => fresh));
     expect(await both).to.equal(fresh);
   });
 
@@ -179,9 +177,7 @@ describe('calls under an Idempotency-Key', () => {
       isReplay: true,
     });
     kept = undefined;
-    const other = await idempotencyKeys
-      .once(callOf('two', 'another body'), elsewhere)
-      .catch((error: unknown) => error);
+    const other = await idempotencyKeys.once(callOf('two', 'another body'), elsewhere).catch((error: unknown) => error);
     expect(other).to.be.instanceOf(Error).with.property('message').that.includes('another body');
   });
 });

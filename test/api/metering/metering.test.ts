@@ -31,15 +31,11 @@ const rowsOf = (...epochs: readonly string[]) =>
 
 /** Metering on a quota that answers as the test says, and what it was asked to do. */
 function meteringOn(
-  answers: {
-    readonly reserve?: (asked: unknown) => Promise<unknown>;
-    readonly settle?: () => Promise<unknown>;
-  } = {},
+  answers: { readonly reserve?: (asked: unknown) => Promise<unknown>; readonly settle?: () => Promise<unknown> } = {},
 ) {
   const done: unknown[] = [];
   const noted = (name: string, of: unknown) => void done.push([name, of]);
-  const { reserve = async () => ({ used: 40, leased: 9 }), settle = async () => ({ used: 42, leased: 7 }) } =
-    answers;
+  const { reserve = async () => ({ used: 40, leased: 9 }), settle = async () => ({ used: 42, leased: 7 }) } = answers;
   const quota = {
     reserve,
     settle: (_counter: unknown, _callId: string, how: unknown) => {
@@ -120,20 +116,13 @@ describe("a call's reservation", () => {
     const { done, metering } = meteringOn();
     const reservation = await metering.reserve(callOf('live', -1_000), organisation);
     const late = await failureOf(reservation.compensateOnFailure(async () => 'the reply'));
-    expect(late)
-      .to.be.instanceOf(RecordedButUnanswered)
-      .and.to.have.nested.property('options.retryAfterSeconds', 1);
+    expect(late).to.be.instanceOf(RecordedButUnanswered).and.to.have.nested.property('options.retryAfterSeconds', 1);
     expect(done).to.deep.equal([['take back', 'call']]);
   });
 
   it('is settled with the hard stop and, for live keys, with the scores of one epoch', async () => {
     for (const [bucket, epochs, stop, latest] of [
-      [
-        'live',
-        ['one', 'one'],
-        200,
-        { epoch: 'one', modelId: 'mdl', crmIds: ['L-1', null], scores: [10, 11] },
-      ],
+      ['live', ['one', 'one'], 200, { epoch: 'one', modelId: 'mdl', crmIds: ['L-1', null], scores: [10, 11] }],
       ['live', ['one', 'two'], 200, { epoch: '', modelId: 'mdl', crmIds: ['L-1', null], scores: [10, 11] }],
       ['test', ['one', 'one'], 1_000, undefined],
     ] as const) {
@@ -165,8 +154,6 @@ describe("a call's reservation", () => {
       },
     });
     const { message } = await failureOf(metering.reserve(callOf(), organisation));
-    expect(message)
-      .to.include('2 more records would pass the backstop of 200')
-      .and.include('5 in calls in flight');
+    expect(message).to.include('2 more records would pass the backstop of 200').and.include('5 in calls in flight');
   });
 });

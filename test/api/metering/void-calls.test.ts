@@ -66,15 +66,7 @@ describe('a voided call', () => {
     callVoider.begin(callOf());
     expect(callVoider.pending).to.equal(1);
     await callVoider.stop();
-    expect(steps).to.deep.equal([
-      'void fails',
-      'void',
-      'forget mdl',
-      'release fails',
-      'void',
-      'forget mdl',
-      'release',
-    ]);
+    expect(steps).to.deep.equal(['void fails', 'void', 'forget mdl', 'release fails', 'void', 'forget mdl', 'release']);
     expect(callVoider.pending).to.equal(0);
   });
 

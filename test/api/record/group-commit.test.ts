@@ -98,12 +98,7 @@ describe('groupCommit', () => {
     );
     const named = [...['a', 'bad', 'c'].map((name) => entryOf(name)), entryOf('bad', { records: 1_000 })];
     const outcomes = await Promise.allSettled(named.map((entry) => commit(entry)));
-    expect(outcomes.map(({ status }) => status)).to.deep.equal([
-      'fulfilled',
-      'rejected',
-      'fulfilled',
-      'rejected',
-    ]);
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled', 'rejected']);
     expect(groups).to.deep.equal([['bad'], ['a', 'bad', 'c']]);
   });
 

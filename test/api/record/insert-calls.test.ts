@@ -13,11 +13,7 @@ const stoppingCode = 11_600;
 const serverError = (code: number) => new MongoServerError({ message: `code ${code}`, code });
 
 /** Has MongoDB answer attempts in turn. */
-async function written(
-  attempts: readonly Attempt[],
-  recordedCalls: readonly string[] = [],
-  timeoutMs = 2_000,
-) {
+async function written(attempts: readonly Attempt[], recordedCalls: readonly string[] = [], timeoutMs = 2_000) {
   const left = [...attempts];
   const insertEach = (): Promise<WriteReport> => {
     const attempt = left.shift();
@@ -81,9 +77,7 @@ describe('insertCalls', () => {
 
   it('throws CommitUnknown when no majority has confirmed before a final error', async () => {
     const unconfirmed = { ...confirmed, isConfirmed: false };
-    expect(await written([unconfirmed, new TypeError('the client is closed')])).to.be.instanceOf(
-      CommitUnknown,
-    );
+    expect(await written([unconfirmed, new TypeError('the client is closed')])).to.be.instanceOf(CommitUnknown);
   });
 
   it('throws CommitUnknown when MongoDB does not answer in time', async () => {

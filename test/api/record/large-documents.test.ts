@@ -59,8 +59,7 @@ describe('documents that are too large for one command', function () {
     insertEach: calls.insertEach.bind(calls),
     recordedCalls: ledger.recordedCalls.bind(ledger),
   });
-  const insert = (documents: readonly CallDocument[]) =>
-    insertCalls(writing(), documents, { timeoutMs: 20_000 });
+  const insert = (documents: readonly CallDocument[]) => insertCalls(writing(), documents, { timeoutMs: 20_000 });
   /** The outcome of each document, in a group commit. */
   const commitAll = (documents: readonly CallDocument[]) => {
     const commit = groupCommit<{ document: CallDocument; records: number; bytes: number }>((entries) =>

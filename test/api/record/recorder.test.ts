@@ -36,12 +36,7 @@ function recorderWith(
     readonly isFinal?: boolean;
   } = {},
 ) {
-  const {
-    insert = async () => undefined,
-    commit = async () => undefined,
-    isGiven = false,
-    isFinal = false,
-  } = how;
+  const { insert = async () => undefined, commit = async () => undefined, isGiven = false, isFinal = false } = how;
   const done: string[] = [];
   const session = {
     startTransaction: () => void done.push('begin'),
@@ -87,9 +82,7 @@ describe('a call under an Idempotency-Key', () => {
 
   it('throws IdempotencyConflict when its reply exists, and internalError for any other duplicate', async () => {
     const elsewhere = recorderWith({ insert: () => duplicateIn('idempotency') });
-    expect(await failureOf(elsewhere.recorder.record(keyedCall('one')))).to.be.instanceOf(
-      IdempotencyConflict,
-    );
+    expect(await failureOf(elsewhere.recorder.record(keyedCall('one')))).to.be.instanceOf(IdempotencyConflict);
     const failed = recorderWith({ insert: () => duplicateIn('calls') });
     const failure = await failureOf(failed.recorder.record(keyedCall('one')));
     expect(failure).to.be.instanceOf(ApiError).and.not.instanceOf(RecordedButUnanswered);

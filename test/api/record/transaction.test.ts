@@ -13,10 +13,7 @@ const transient = 'TransientTransactionError';
 type Answer = 'done' | 'never' | Error;
 
 /** Has each write and each commit answered in turn; gives what came of it, and what was done. */
-async function transacted(answers: {
-  readonly writes?: readonly Answer[];
-  readonly commits?: readonly Answer[];
-}) {
+async function transacted(answers: { readonly writes?: readonly Answer[]; readonly commits?: readonly Answer[] }) {
   const [writes, commits] = [[...(answers.writes ?? ['done'])], [...(answers.commits ?? ['done'])]];
   const steps: string[] = [];
   const answered = async (name: string, answer: Answer = 'done'): Promise<void> => {
@@ -55,10 +52,7 @@ describe('a transaction', () => {
 
   it('is repeated after a transient error, also at its commit', async () => {
     const written = await transacted({ writes: [labelled(transient), 'done'] });
-    expect([written.outcome, written.steps]).to.deep.equal([
-      'committed',
-      ['write', 'abort', 'write', 'commit'],
-    ]);
+    expect([written.outcome, written.steps]).to.deep.equal(['committed', ['write', 'abort', 'write', 'commit']]);
     const committed = await transacted({ commits: [labelled(transient), 'done'] });
     expect(committed.steps).to.deep.equal(['write', 'commit', 'write', 'commit']);
   });

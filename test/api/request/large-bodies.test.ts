@@ -8,11 +8,7 @@ import { failureOf } from '../../support/failure-of.js';
 const small = Buffer.alloc(largeBytes - 1);
 const large = Buffer.alloc(largeBytes);
 
-const callOf = (
-  organisation: string,
-  body: Buffer,
-  { timeoutMs = 5_000, hasHungUp = false } = {},
-): QueuedCall => ({
+const callOf = (organisation: string, body: Buffer, { timeoutMs = 5_000, hasHungUp = false } = {}): QueuedCall => ({
   apiKey: { organisation_id: organisation },
   body,
   deadline: { monotonicMs: performance.now() + timeoutMs },
@@ -77,9 +73,7 @@ describe('large calls', () => {
   });
 
   it('do not begin when the caller hung up, nor after the deadline', async () => {
-    const gone = largeBodies.inTurn(callOf('a', large, { hasHungUp: true }), async () =>
-      expect.fail('begun'),
-    );
+    const gone = largeBodies.inTurn(callOf('a', large, { hasHungUp: true }), async () => expect.fail('begun'));
     expect(await gone.catch((error: unknown) => error)).to.be.instanceOf(CallerGone);
     const running = ['first', 'second'].map((name) => begin(name, callOf('a', large)));
     const late = largeBodies.inTurn(callOf('a', large, { timeoutMs: 30 }), async () => expect.fail('begun'));

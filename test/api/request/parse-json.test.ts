@@ -127,9 +127,7 @@ describe('boundValues', () => {
     const odd = fc.dictionary(fc.constantFrom('"', '\\', '\\"', ',', '{', ']', 'a'), json);
     fc.assert(
       fc.property(fc.oneof(json, odd), fc.constantFrom(undefined, 1), (value, indent) => {
-        expect(valuesIn(Buffer.from(JSON.stringify(value, undefined, indent))).count).to.equal(
-          countOf(value),
-        );
+        expect(valuesIn(Buffer.from(JSON.stringify(value, undefined, indent))).count).to.equal(countOf(value));
       }),
     );
   });
@@ -155,8 +153,7 @@ describe('boundValues', () => {
   });
 
   it('refuses a body with more than the maximum with 400, or with 422 if it is cut off or too deep', () => {
-    const bound = (length: number) =>
-      boundValues(Buffer.from(list(length)), { max: 10, advice: 'send less' });
+    const bound = (length: number) => boundValues(Buffer.from(list(length)), { max: 10, advice: 'send less' });
     bound(10);
     expect(() => bound(11))
       .to.throw(ApiError, /^The body has more than 10 values: send less\.$/)

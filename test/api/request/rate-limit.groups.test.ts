@@ -80,9 +80,7 @@ describe('rate limit of calls of one turn', () => {
       const [, ...numbers] = await script({ keys: [key], args: [rate, windowUs, ...slotIds] });
       const scoresUs = (await redis.zrange(key, 0, '-1', 'WITHSCORES')).filter((_, at) => at % 2).map(Number);
       return slotIds.map((_, index) => {
-        const [accepted, remaining, retryAfterUs = 0, resetUs = 0, acceptedAtUs = 0] = numbers.slice(
-          5 * index,
-        );
+        const [accepted, remaining, retryAfterUs = 0, resetUs = 0, acceptedAtUs = 0] = numbers.slice(5 * index);
         expect(acceptedAtUs > 0).to.equal(accepted === 1);
         if (accepted === 1) expect(retryAfterUs).to.equal(0);
         else {

@@ -39,8 +39,7 @@ describe('rate limit', () => {
   };
   /** Makes every accepted call older. */
   const age = async (byUs: number) => {
-    for (const slotId of await redis.zrange(windowKey(), 0, '-1'))
-      await redis.zincrby(windowKey(), -byUs, slotId);
+    for (const slotId of await redis.zrange(windowKey(), 0, '-1')) await redis.zincrby(windowKey(), -byUs, slotId);
   };
 
   /** Asserts that a refused call may retry when the slot of another call is free. Redis's time is in whole ms. */
@@ -149,14 +148,10 @@ describe('rate limit', () => {
       }
     };
     await Promise.all([traffic(0), traffic(1)]);
-    const acceptedUs = taken.flatMap(({ accepted, acceptedAtRedisUs }) =>
-      accepted ? [acceptedAtRedisUs] : [],
-    );
+    const acceptedUs = taken.flatMap(({ accepted, acceptedAtRedisUs }) => (accepted ? [acceptedAtRedisUs] : []));
     checkEveryWindow(acceptedUs, { rate, windowUs: secondUs });
     for (const { redisNowMs: nowMs } of taken.filter(({ accepted }) => !accepted)) {
-      const inWindow = acceptedUs.filter(
-        (atUs) => atUs >= nowMs * 1_000 - secondUs && atUs < (nowMs + 1) * 1_000,
-      );
+      const inWindow = acceptedUs.filter((atUs) => atUs >= nowMs * 1_000 - secondUs && atUs < (nowMs + 1) * 1_000);
       expect(inWindow).to.have.length.at.least(rate);
     }
     expect(acceptedUs).to.have.length.within(20, 30);

@@ -144,9 +144,7 @@ describe('read a body', () => {
   it('refuses an unknown encoding before the body arrives', async () => {
     for (const encoding of ['br', 'deflate', 'gzip, gzip', 'zstd', 'gzip;q=1']) {
       const headers = { 'Content-Encoding': encoding, 'Content-Length': '100' };
-      expect(await refusal(outcome({ headers }))).to.match(
-        /^422 The Content-Encoding must be gzip or absent/,
-      );
+      expect(await refusal(outcome({ headers }))).to.match(/^422 The Content-Encoding must be gzip or absent/);
     }
   });
 

@@ -50,9 +50,9 @@ describe('the members that explain a row', () => {
   });
 
   it('always have four decimals', () => {
-    const contributions = (
-      membersOf(0, 1, 'a', 1, -20_000, 'b', 2, 123_456_789, 'c').drivers as object[]
-    ).map((driver) => 'contribution' in driver && driver.contribution);
+    const contributions = (membersOf(0, 1, 'a', 1, -20_000, 'b', 2, 123_456_789, 'c').drivers as object[]).map(
+      (driver) => 'contribution' in driver && driver.contribution,
+    );
     expect(contributions).to.deep.equal(['0.0001', '-2.0000', '12345.6789']);
   });
 

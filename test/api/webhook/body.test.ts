@@ -38,9 +38,7 @@ describe('parseWebhookBody', () => {
     const lists = `{"a":[${'[],'.repeat(99_999)}[]]}`;
     for (const body of [`{${members(100_001, '1')}}`, `[{"a":{${members(50_000, '{"b":1}')}}}]`, lists]) {
       for (const type of ['application/json', 'text/plain', form])
-        expect(refusalOf(() => parse(type, body))).to.match(
-          /^400 .*more than 100000 values: send the fields/,
-        );
+        expect(refusalOf(() => parse(type, body))).to.match(/^400 .*more than 100000 values: send the fields/);
     }
   });
 
@@ -109,9 +107,7 @@ describe('parseWebhookBody', () => {
     expect(refusalOf(() => parse('application/json', ''))).to.equal(
       '422 The body is empty: send the fields of one record.',
     );
-    expect(refusalOf(() => parseWebhookBody(contextOf(form), Buffer.from('')))).to.match(
-      /^422 The form is empty/,
-    );
+    expect(refusalOf(() => parseWebhookBody(contextOf(form), Buffer.from('')))).to.match(/^422 The form is empty/);
     expect(refusalOf(() => parseWebhookBody(contextOf('text/plain'), Buffer.from(' ')))).to.match(
       /^422 The body is empty/,
     );

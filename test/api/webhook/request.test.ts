@@ -97,10 +97,7 @@ describe('readWebhook', () => {
       const { eventId: _, ...bySubscription } = { ...event, subscriptionId: 3 };
       for (const body of [event, bySubscription, [event], [event, event]])
         for (const sent of [body, { headers: {}, body }, [{ json: { headers: {}, body } }]])
-          expect(() => read(sent, { model_id: 'm' }), JSON.stringify(sent)).to.throw(
-            ApiError,
-            'HubSpot app event',
-          );
+          expect(() => read(sent, { model_id: 'm' }), JSON.stringify(sent)).to.throw(ApiError, 'HubSpot app event');
     });
 
     it('reads a record with fields called subscriptionType and subscriptionId', () => {
@@ -115,12 +112,7 @@ describe('readWebhook', () => {
 
     it('leaves settings out of the record in every format', () => {
       const settings = { model_id: 'm', crm_id: 'L-1', explain: true };
-      for (const body of [
-        settings,
-        { record: settings },
-        { properties: settings },
-        { inputFields: settings },
-      ])
+      for (const body of [settings, { record: settings }, { properties: settings }, { inputFields: settings }])
         expect(read(body).record).to.deep.equal({});
     });
   });
@@ -142,10 +134,7 @@ describe('readWebhook', () => {
     it('refuses a repeated model_id or explain in the query, unless the body has it', () => {
       const query = { model_id: ['a', 'b'], explain: ['1', '1'] };
       expect(() => read({}, query)).to.throw(ApiError, 'model_id must come once in the address');
-      expect(() => read({ model_id: 'm' }, query)).to.throw(
-        ApiError,
-        'explain must come once in the address',
-      );
+      expect(() => read({ model_id: 'm' }, query)).to.throw(ApiError, 'explain must come once in the address');
       expect(read({ model_id: 'm', explain: true }, query)).to.include({ modelId: 'm', explain: true });
     });
 
@@ -174,16 +163,13 @@ describe('readWebhook', () => {
     for (const [value, expected] of values) {
       it(`reads explain ${JSON.stringify(value)} as ${expected}`, () => {
         expect(withModel({ explain: value }).explain).to.equal(expected);
-        if (typeof value === 'string')
-          expect(read({ model_id: 'm' }, { explain: value }).explain).to.equal(expected);
+        if (typeof value === 'string') expect(read({ model_id: 'm' }, { explain: value }).explain).to.equal(expected);
       });
     }
 
     it('takes explain from the body, then the record, then the query, else false', () => {
       const query = { explain: '1' };
-      expect(read({ model_id: 'm', explain: false, record: { explain: true } }, query).explain).to.equal(
-        false,
-      );
+      expect(read({ model_id: 'm', explain: false, record: { explain: true } }, query).explain).to.equal(false);
       expect(read({ model_id: 'm', record: { explain: false } }, query).explain).to.equal(false);
       expect(read({ model_id: 'm', record: {} }, query).explain).to.equal(true);
       expect(read({ model_id: 'm' }).explain).to.equal(false);
@@ -234,8 +220,7 @@ describe('readWebhook', () => {
         expect(withModel({ crm_id, json: { crm_id: 'x' } }).crmId).to.equal('x');
         expect(withModel({ crm_id, headers: {}, body: { id: 'x' } }).crmId).to.equal('x');
       }
-      for (const id of ['', 'x'.repeat(256), 'a\0', '\ud800'])
-        expect(withModel({ id, Id: id }).crmId).to.equal(null);
+      for (const id of ['', 'x'.repeat(256), 'a\0', '\ud800']) expect(withModel({ id, Id: id }).crmId).to.equal(null);
     });
 
     it('refuses a crm_id that is not a valid text of at most 255 code points', () => {

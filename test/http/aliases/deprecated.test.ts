@@ -41,8 +41,7 @@ describe('deprecated aliases', () => {
           JSON.stringify(answer).replaceAll(/"(current|remaining|usage_remaining)":("?)[\d]+\2/g, '');
         expect(same(inV1Names(reply))).to.equal(same(JSON.parse(modern.text)));
         expectDeprecated(reply, alias);
-        for (const name of ['deprecation', 'sunset', 'link'])
-          expect(modern.headers.has(name)).to.equal(false);
+        for (const name of ['deprecation', 'sunset', 'link']) expect(modern.headers.has(name)).to.equal(false);
       });
 
       it(`meters and records ${alias} as ${successor}`, async () => {
@@ -65,10 +64,7 @@ describe('deprecated aliases', () => {
           [send(alias, bodyFor(alias), { headers: { authorization: 'Bearer no' } }), '401 invalid_api_key'],
           [send(alias, bodyFor(alias), { key: null }), '401 invalid_api_key'],
           [send(alias, '{'), '422 bad_request'],
-          [
-            send(alias, bodyFor(alias, { records: [{ company_size: {} }], company_size: {} })),
-            '400 bad_request',
-          ],
+          [send(alias, bodyFor(alias, { records: [{ company_size: {} }], company_size: {} })), '400 bad_request'],
           [send(alias, bodyFor(alias, { model_id: 'mdl_unknown' })), '404 model_not_found'],
           [send(alias, bodyFor(alias, { model_id: off._id })), '403 api_disabled'],
           [free.call(alias, { body: bodyFor(alias) }), '429 quota_exceeded'],
@@ -77,9 +73,7 @@ describe('deprecated aliases', () => {
           refused(await reply, as);
           expectDeprecated(await reply, alias);
         }
-        const burst = await Promise.all(
-          Array.from({ length: 6 }, () => send(alias, bodyFor(alias), { key: slow })),
-        );
+        const burst = await Promise.all(Array.from({ length: 6 }, () => send(alias, bodyFor(alias), { key: slow })));
         const limited = burst.filter(({ status }) => status === 429);
         expect(limited).to.not.have.length(0);
         for (const reply of limited) {

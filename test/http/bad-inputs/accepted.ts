@@ -51,16 +51,8 @@ export const oddInputs: readonly OddInput[] = (
     ['a body with a byte order mark', (rig) => scoreCall(rig, `\ufeff${text(rig)}`), one],
     ['a body with whitespace around it', (rig) => scoreCall(rig, `\r\n\t ${text(rig)} \n`), one],
     ['a gzip body', (rig) => scoreCall(rig, gzipSync(text(rig)), { 'Content-Encoding': 'gzip' }), one],
-    [
-      'Content-Encoding: GZIP',
-      (rig) => scoreCall(rig, gzipSync(text(rig)), { 'Content-Encoding': 'GZIP' }),
-      one,
-    ],
-    [
-      'Content-Encoding: x-gzip',
-      (rig) => scoreCall(rig, gzipSync(text(rig)), { 'Content-Encoding': 'x-gzip' }),
-      one,
-    ],
+    ['Content-Encoding: GZIP', (rig) => scoreCall(rig, gzipSync(text(rig)), { 'Content-Encoding': 'GZIP' }), one],
+    ['Content-Encoding: x-gzip', (rig) => scoreCall(rig, gzipSync(text(rig)), { 'Content-Encoding': 'x-gzip' }), one],
     [
       'a gzip body of two members',
       (rig) =>
@@ -71,17 +63,9 @@ export const oddInputs: readonly OddInput[] = (
     ],
     ['Content-Encoding: identity', under({ 'Content-Encoding': 'identity' }), one],
     ['a Content-Type in capitals', under({ 'Content-Type': 'APPLICATION/JSON' }), one],
-    [
-      'a charset in capitals and quotes',
-      under({ 'Content-Type': 'application/json ; Charset="UTF-8"' }),
-      one,
-    ],
+    ['a charset in capitals and quotes', under({ 'Content-Type': 'application/json ; Charset="UTF-8"' }), one],
     ['a Content-Type with charset=utf8', under({ 'Content-Type': 'application/json;charset=utf8' }), one],
-    [
-      'a Content-Type with other parameters',
-      under({ 'Content-Type': 'application/json; odata=verbose; q=1' }),
-      one,
-    ],
+    ['a Content-Type with other parameters', under({ 'Content-Type': 'application/json; odata=verbose; q=1' }), one],
     ['a Content-Type that ends in a semicolon', under({ 'Content-Type': 'application/json;' }), one],
     [
       'the scheme bearer in lower case',
@@ -99,21 +83,13 @@ export const oddInputs: readonly OddInput[] = (
     ['an Accept header of another type', under({ Accept: 'text/html', 'Accept-Encoding': 'br' }), one],
     ['a call with Expect: 100-continue', under({ Expect: '100-continue' }), one],
     ['an unknown Expect header', under({ Expect: 'a-miracle' }), one],
-    [
-      'an Upgrade header',
-      under({ Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': '' }),
-      one,
-    ],
+    ['an Upgrade header', under({ Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': '' }), one],
     [
       'chunks with extensions and trailers',
       (rig) => scoreCall(rig, chunked(text(rig)), { 'Transfer-Encoding': 'chunked', Trailer: 'X-Checksum' }),
       one,
     ],
-    [
-      'an address with a trailing slash',
-      (rig) => ({ ...scoreCall(rig, goodBody(rig)), path: '/v1/score/' }),
-      one,
-    ],
+    ['an address with a trailing slash', (rig) => ({ ...scoreCall(rig, goodBody(rig)), path: '/v1/score/' }), one],
     ['an address in capitals', (rig) => ({ ...scoreCall(rig, goodBody(rig)), path: '/V1/Score' }), one],
     [
       'an absolute address in the request line',
@@ -135,11 +111,7 @@ export const oddInputs: readonly OddInput[] = (
       record('{"company_size":"x","company_size":5,"crm_id":null,"crm_id":"L-dup"}'),
       answers({ company_size: 5 }),
     ],
-    [
-      'the last of duplicate model_ids',
-      (rig) => scoreCall(rig, text(rig).replace('{', '{"model_id":5,')),
-      one,
-    ],
+    ['the last of duplicate model_ids', (rig) => scoreCall(rig, text(rig).replace('{', '{"model_id":5,')), one],
     [
       'a record with the field __proto__',
       record('{"__proto__":{"company_size":900},"company_size":5}'),
@@ -152,9 +124,7 @@ export const oddInputs: readonly OddInput[] = (
     ],
     [
       'a record with the fields $where, a.b, toString, toJSON and _bsontype',
-      record(
-        '{"$where":"sleep(9)","a.b":1,"toString":null,"toJSON":{"a":1},"_bsontype":"ObjectId","company_size":5}',
-      ),
+      record('{"$where":"sleep(9)","a.b":1,"toString":null,"toJSON":{"a":1},"_bsontype":"ObjectId","company_size":5}'),
       answers({ company_size: 5 }),
     ],
     ['a record with an empty field name', record('{"":1,"company_size":5}'), answers({ company_size: 5 })],
@@ -165,9 +135,7 @@ export const oddInputs: readonly OddInput[] = (
     ],
     [
       'a record with 10,000 unknown fields',
-      record(
-        `{${Array.from({ length: 10_000 }, (_, field) => `"field_${field}":${field}`).join()},"company_size":5}`,
-      ),
+      record(`{${Array.from({ length: 10_000 }, (_, field) => `"field_${field}":${field}`).join()},"company_size":5}`),
       answers({ company_size: 5 }),
     ],
     [
@@ -195,11 +163,7 @@ export const oddInputs: readonly OddInput[] = (
       record('{"company_size":"many","lead_source":"Webinar"}'),
       answers({ lead_source: 'Webinar' }),
     ],
-    [
-      'a record with one known field',
-      record('{"lead_source":"Referral"}'),
-      answers({ lead_source: 'Referral' }),
-    ],
+    ['a record with one known field', record('{"lead_source":"Referral"}'), answers({ lead_source: 'Referral' })],
     ['a record whose only known field is null', record('{"lead_source":null}'), answers({})],
     ['an array of one value as that value', record('{"company_size":[5]}'), answers({ company_size: 5 })],
     ['a record with an empty crm_id', record('{"crm_id":"","company_size":5}'), answers({ company_size: 5 })],

@@ -29,11 +29,7 @@ export const unknownScoreModels = rowsAs('404 model_not_found', [
 
 /** 404 of `GET /v1/models/{model_id}`. */
 export const unknownReadModels = rowsAs('404 model_not_found', [
-  [
-    'GET of a model of another organisation',
-    (rig) => readingCall(`/v1/models/${rig.foreignModel._id}`)(rig),
-    noModel,
-  ],
+  ['GET of a model of another organisation', (rig) => readingCall(`/v1/models/${rig.foreignModel._id}`)(rig), noModel],
   ['GET of an unknown model', readingCall('/v1/models/mdl_nothing'), noModel],
   ['GET of a model_id that is not UTF-8', readingCall('/v1/models/%ff'), noModel],
 ]);

@@ -2,8 +2,7 @@ import { newSecret } from '../../../shared/contract/api-key.js';
 import { type BadInput, goodBody, rowsAs, scoreCall, webhookCall } from './bad-input.js';
 import type { BadInputRig } from './rig.js';
 
-const basic = (user: string, password = ''): string =>
-  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+const basic = (user: string, password = ''): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
 /** A valid call with another Authorization header. */
 const authorized =

@@ -21,22 +21,14 @@ export const badMembers = rowsAs('422 bad_request', [
   ['a missing model_id', withMembers({ model_id: undefined }), /model_id is missing/],
   ['model_id: null', withMembers({ model_id: null }), /model_id must be of type string/],
   ['a number as model_id', withMembers({ model_id: 5 }), /model_id must be of type string/],
-  [
-    'a MongoDB operator as model_id',
-    withMembers({ model_id: { $ne: null } }),
-    /model_id must be of type string/,
-  ],
+  ['a MongoDB operator as model_id', withMembers({ model_id: { $ne: null } }), /model_id must be of type string/],
   [
     'an array as model_id',
     (rig) => scoreCall(rig, { ...goodBody(rig), model_id: [rig.own.model._id] }),
     /model_id must be of type string/,
   ],
   ['an empty model_id', withMembers({ model_id: '' }), /model_id must not be empty/],
-  [
-    'a model_id of 10 kB',
-    withMembers({ model_id: 'm'.repeat(10_000) }),
-    /model_id must have at most 255 characters/,
-  ],
+  ['a model_id of 10 kB', withMembers({ model_id: 'm'.repeat(10_000) }), /model_id must have at most 255 characters/],
   [
     'model_id only in __proto__',
     (rig) => scoreCall(rig, `{"__proto__":${JSON.stringify(goodBody(rig))}}`),
@@ -68,11 +60,7 @@ export const badMembers = rowsAs('422 bad_request', [
     withCrmId(JSON.stringify('x'.repeat(10_000))),
     /records\[1\]\.crm_id must have at most 255 characters/,
   ],
-  [
-    'a crm_id with a lone high surrogate',
-    withCrmId('"L\\ud83e"'),
-    /records\[1\]\.crm_id contains a character/,
-  ],
+  ['a crm_id with a lone high surrogate', withCrmId('"L\\ud83e"'), /records\[1\]\.crm_id contains a character/],
   ['a crm_id with a lone low surrogate', withCrmId('"\\udd8a"'), /records\[1\]\.crm_id contains a character/],
   ['a crm_id with NUL', withCrmId('"L\\u0000"'), /records\[1\]\.crm_id contains a character/],
 ]);

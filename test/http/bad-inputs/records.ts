@@ -69,11 +69,7 @@ export const badRecords = rowsAs('400 bad_request', [
     (rig) => scoreCall(rig, { model_id: rig.strictModel._id, records: [{ company_size: '11-50' }] }),
     /records\[0\]\.company_size: expected a number, came a text/,
   ],
-  [
-    'an empty record',
-    withRecord({}),
-    /records\[1\]: expected at least one field that the model knows, came none/,
-  ],
+  ['an empty record', withRecord({}), /records\[1\]: expected at least one field that the model knows, came none/],
   [
     'a record of unknown fields',
     withRecord({ colour: 'red', size: 5 }),
@@ -117,15 +113,13 @@ export const tooManyRecords: readonly BadInput[] = [
   },
   {
     name: '1001 records with more values than a batch may have',
-    call: (rig) =>
-      scoreCall(rig, { ...goodBody(rig), records: several(1001).map(() => ({ numbers: many(400) })) }),
+    call: (rig) => scoreCall(rig, { ...goodBody(rig), records: several(1001).map(() => ({ numbers: many(400) })) }),
     as: '400 record_limit_exceeded',
     says: /1001 records; at most 1000/,
   },
   {
     name: '1001 records after the quota is used up',
-    call: ({ exhausted }) =>
-      scoreCall(exhausted.live, { model_id: exhausted.model._id, records: several(1001) }),
+    call: ({ exhausted }) => scoreCall(exhausted.live, { model_id: exhausted.model._id, records: several(1001) }),
     as: '400 record_limit_exceeded',
     says: /1001 records; at most 1000/,
   },

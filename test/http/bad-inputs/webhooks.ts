@@ -18,8 +18,7 @@ const sent =
   };
 
 const form = 'application/x-www-form-urlencoded';
-const types =
-  /Send the record as application\/json, application\/x-www-form-urlencoded, or JSON in text\/plain/;
+const types = /Send the record as application\/json, application\/x-www-form-urlencoded, or JSON in text\/plain/;
 const hubSpotEvent =
   '{"eventId":1,"subscriptionId":2,"portalId":3,"appId":4,"occurredAt":1700000000000,' +
   '"subscriptionType":"contact.propertyChange","attemptNumber":0,"objectId":5,"propertyName":"email","propertyValue":"a"}';
@@ -43,11 +42,7 @@ export const badWebhooks = rowsAs('422 bad_request', [
   ['a body that is a number', sent('5'), /must be an object/],
   ['a body that is a string', sent('"{}"'), /must be an object/],
   ['an empty array', sent('[]'), /array of 0/],
-  [
-    'an array of two records',
-    sent('[{"model_id":"m"},{"model_id":"m"}]'),
-    /array of 2: a webhook scores one record/,
-  ],
+  ['an array of two records', sent('[{"model_id":"m"},{"model_id":"m"}]'), /array of 2: a webhook scores one record/],
   [
     'an array in an array',
     sent('[[{"model_id":"m"}]]'),
@@ -63,11 +58,7 @@ export const badWebhooks = rowsAs('422 bad_request', [
     sent('{"company_size":5}', undefined, '?model_id=a&model_id=b'),
     /model_id must come once in the address/,
   ],
-  [
-    'a number as crm_id',
-    flat({ crm_id: 17 }),
-    /crm_id must be a string; send an id that is a number as id\.$/,
-  ],
+  ['a number as crm_id', flat({ crm_id: 17 }), /crm_id must be a string; send an id that is a number as id\.$/],
   ['an object as crm_id', flat({ crm_id: {} }), /crm_id must be a string\.$/],
   ['a crm_id of 256 characters', flat({ crm_id: 'x'.repeat(256) }), /crm_id must have at most 255/],
   ['a crm_id with NUL', flat({ crm_id: 'x\0' }), /crm_id must have at most 255 characters, without NUL/],
@@ -129,11 +120,7 @@ export const refusedWebhooks = rowsAs('400 bad_request', [
     flat({ v: 1, meta: { action: 'updated' }, current: { company_size: 5 }, previous: null }),
     /^This is a Pipedrive webhook of version 1: create a new webhook with version v2\.0\.$/,
   ],
-  [
-    'an object as a number',
-    flat({ company_size: {} }),
-    /^record\.company_size: expected a number, came an object/,
-  ],
+  ['an object as a number', flat({ company_size: {} }), /^record\.company_size: expected a number, came an object/],
   [
     'a form with a field twice',
     sent('model_id={{model_id}}&company_size=1&company_size=2', form),
@@ -150,9 +137,5 @@ export const refusedWebhooks = rowsAs('400 bad_request', [
     /came none \(it has "form_response", an object; "answers", a list\)\. GET \/v1\/models\/mdl_\w+ lists the model's fields\./,
   ],
   ['a form of four million fields', sent('a&'.repeat(4_000_000), form), /more than 10000 fields/],
-  [
-    'a body over the limit',
-    sent(' '.repeat(8 * 1024 * 1024 + 1)),
-    /larger than 8388608 bytes: .*, or less of each/,
-  ],
+  ['a body over the limit', sent(' '.repeat(8 * 1024 * 1024 + 1)), /larger than 8388608 bytes: .*, or less of each/],
 ]);

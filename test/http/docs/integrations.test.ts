@@ -7,12 +7,7 @@ import { projectFile } from '../../../shared/process/project-root.js';
 import { type RawCall, rawCall } from '../../support/http/raw-connection.js';
 import { demoBundleWith, fillIn } from '../../support/http/tool-fixture.js';
 import { scoredWebhook } from '../../support/http/webhook-answer.js';
-import {
-  blocksWithResult,
-  jsonForm,
-  type MarkdownBlock,
-  markdownBlocks,
-} from '../../support/markdown-blocks.js';
+import { blocksWithResult, jsonForm, type MarkdownBlock, markdownBlocks } from '../../support/markdown-blocks.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
@@ -72,9 +67,7 @@ describe('docs/integrations', () => {
   it('hubspot.md has a custom action function that sends the call shown below it', async () => {
     const markdown = markdownOf('hubspot.md');
     const source = markdownBlocks(markdown).find(({ language }) => language === 'js');
-    const example = blocksWithResult(markdown, ['http']).find(
-      ({ block }) => block.line > (source?.line ?? 0),
-    );
+    const example = blocksWithResult(markdown, ['http']).find(({ block }) => block.line > (source?.line ?? 0));
     if (source === undefined || example === undefined)
       throw new Error('hubspot.md has no function or no call after it');
     const { path, body } = callIn(example.block);
@@ -91,9 +84,7 @@ describe('docs/integrations', () => {
   });
 
   it('pipedrive.md has an example of category_aliases that maps an option id to its category', async () => {
-    const block = markdownBlocks(markdownOf('pipedrive.md')).find(({ text }) =>
-      text.includes('category_aliases'),
-    );
+    const block = markdownBlocks(markdownOf('pipedrive.md')).find(({ text }) => text.includes('category_aliases'));
     const shown = JSON.parse(block?.text ?? '{}') as Pick<CategoryFeature, 'field' | 'category_aliases'>;
     const [id = '', label = ''] = Object.entries(shown.category_aliases ?? {})[0] ?? [];
     const scoreOf = async (modelId: string, option: object): Promise<number> => {

@@ -59,8 +59,7 @@ describe('docs/quickstart.md', () => {
     it(`prints what the page shows for the ${block.language} of "${block.heading}" (line ${block.line})`, async function () {
       this.timeout(30_000);
       const program = programs[block.language] ?? '';
-      if (!(await isInstalled(program)))
-        leaveOut(this, `this machine has no ${program}`, `install ${program}`);
+      if (!(await isInstalled(program))) leaveOut(this, `this machine has no ${program}`, `install ${program}`);
       // A low rate, so that the snippets with retries have to retry.
       const { secret } = await own.addKey('live', { rate: 2 });
       const { exitCode, stdout, stderr } = await run(block, secret);

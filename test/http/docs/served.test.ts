@@ -132,10 +132,7 @@ describe('GET of the documentation endpoints', () => {
           async (path) => (await httpCall(`${gateway.url}${path}`, { method: 'GET' })).text,
         ),
       );
-      expect(JSON.parse(document ?? '')).to.have.nested.property(
-        'servers[0].url',
-        'https://leads.example.com/api',
-      );
+      expect(JSON.parse(document ?? '')).to.have.nested.property('servers[0].url', 'https://leads.example.com/api');
       expect(errors).to.include('https://docs.example.com/errors#gone');
     } finally {
       await gateway.stop();

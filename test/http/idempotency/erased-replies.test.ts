@@ -22,8 +22,7 @@ const answerOf = (reply: HttpReply): Answer => {
 };
 
 /** An answer without the members that reveal a lead or its fields. */
-const bare = ({ crm_id, drivers, top_reason_1, top_reason_2, top_reason_3, warnings, ...rest }: Answer) =>
-  rest;
+const bare = ({ crm_id, drivers, top_reason_1, top_reason_2, top_reason_3, warnings, ...rest }: Answer) => rest;
 
 describe('stored replies after a lead was erased', () => {
   let service: RunningService;

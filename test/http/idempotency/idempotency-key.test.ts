@@ -3,12 +3,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/eventually.js';
 import type { HttpReply } from '../../support/http/http-call.js';
 import { refused, scored } from '../../support/http/score-reply.js';
-import {
-  type RunningService,
-  runningService,
-  sharedService,
-  startTimeoutMs,
-} from '../../support/service/service.js';
+import { type RunningService, runningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { type ScoreOptions, type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const lead = { company_size: 120, crm_id: 'L-1' };
@@ -58,8 +53,7 @@ describe('Idempotency-Key of POST /v1/score', () => {
 
   it('replays the sent usage after many concurrent calls', async () => {
     const keys = Array.from({ length: 30 }, () => randomUUID());
-    const send = () =>
-      Promise.all(keys.map((key) => own.score([lead], { headers: { 'idempotency-key': key } })));
+    const send = () => Promise.all(keys.map((key) => own.score([lead], { headers: { 'idempotency-key': key } })));
     const first = await send();
     const again = await send();
     expect(again.map(isReplay)).to.not.include(false);
@@ -72,9 +66,7 @@ describe('Idempotency-Key of POST /v1/score', () => {
   it('returns 422 for another body, counts nothing, and keeps the first reply', async () => {
     const first = await own.score([lead], keyed());
     for (const body of [[{ ...lead, company_size: 121 }], [lead, lead]])
-      expect(refused(await own.score(body, keyed()), '422 bad_request').error.message).to.include(
-        'Idempotency-Key',
-      );
+      expect(refused(await own.score(body, keyed()), '422 bad_request').error.message).to.include('Idempotency-Key');
     const again = await own.score([lead], keyed());
     expect([isReplay(again), again.text]).to.deep.equal([true, first.text]);
     expect(await own.ledgerSum()).to.equal(1);

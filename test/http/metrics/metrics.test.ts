@@ -73,9 +73,7 @@ describe('metrics', () => {
   });
 
   it('counts unreadable cells of scored records on a pool', async () => {
-    scored(
-      await own.score([{ company_size: 'many' }, lead, { company_size: 'n/a', demo_requested: 'maybe' }]),
-    );
+    scored(await own.score([{ company_size: 'many' }, lead, { company_size: 'n/a', demo_requested: 'maybe' }]));
     await eventually(async () => expect(await read(poolUrl, 'leadscore_unreadable_cells_total')).to.equal(2));
   });
 
@@ -84,10 +82,7 @@ describe('metrics', () => {
     const [worker] = childProcessIds(service.stack.pool.pid);
     expect(worker).to.be.a('number');
     signal(worker ?? 0, 'SIGKILL');
-    await eventually(
-      async () => expect(await read(poolUrl, 'leadscore_worker_deaths_total')).to.equal(1),
-      10_000,
-    );
+    await eventually(async () => expect(await read(poolUrl, 'leadscore_worker_deaths_total')).to.equal(1), 10_000);
     await eventually(
       async () => expect(await read(poolUrl, 'leadscore_swept_total{outcome="settled"}')).to.equal(0),
       15_000,

@@ -21,9 +21,7 @@ describe('200 of GET /v1/models', () => {
     const timing = await own.addModel({ bundle: sampleBundle({ family: 'timing' }) });
     const gone = await own.addModel();
     await service.stores.models.update(gone._id, { deleted_at: new Date(service.clock.now()) });
-    const { models } = read<{ models: { model_id: string; validation: object }[] }>(
-      await own.call('/v1/models'),
-    );
+    const { models } = read<{ models: { model_id: string; validation: object }[] }>(await own.call('/v1/models'));
     expect(models.map(({ model_id }) => model_id)).to.have.members([own.model._id, off._id, timing._id]);
     const listed = (id: string) => models.find(({ model_id }) => model_id === id);
     expect(listed(off._id)).to.deep.include({
@@ -79,9 +77,7 @@ describe('200 of GET /v1/models/{model_id}', () => {
   it('returns the aliases of fields, and the explain method tree', async () => {
     const features = sampleFeatures.map((feature) => ({ ...feature, aliases: [`${feature.field}_alias`] }));
     const model = await own.addModel({ bundle: sampleBundle({ features, model: 'tree' }) });
-    const { fields, explain } = read<{ fields: object[]; explain: object }>(
-      await own.call(`/v1/models/${model._id}`),
-    );
+    const { fields, explain } = read<{ fields: object[]; explain: object }>(await own.call(`/v1/models/${model._id}`));
     expect(fields[0]).to.deep.include({ field: 'company_size', aliases: ['company_size_alias'] });
     expect(explain).to.deep.equal({ method: 'tree' });
   });

@@ -1,9 +1,4 @@
-import {
-  bandScores,
-  type GateResult,
-  notYetGraded,
-  validationGates,
-} from '../../../shared/contract/verdict.js';
+import { bandScores, type GateResult, notYetGraded, validationGates } from '../../../shared/contract/verdict.js';
 import { rateWindowKey } from '../../../shared/redis/keys.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { type HttpReply, httpCall } from '../../support/http/http-call.js';

@@ -7,11 +7,7 @@ import type { Outcomes } from './scoring-outcomes.js';
 const knownId = 'lead/7 é';
 
 /** Calls that provoke the replies common to all reading endpoints. */
-export function readingOutcomes(
-  scene: Scene,
-  path: string,
-  method: 'GET' | 'POST' | 'DELETE' = 'GET',
-): Outcomes {
+export function readingOutcomes(scene: Scene, path: string, method: 'GET' | 'POST' | 'DELETE' = 'GET'): Outcomes {
   const { plain, usedUpKey, brokenKey, service } = scene;
   const url = () => service.url() + path;
   const send = ({ secret }: UsableKey = plain.live) => httpCall(url(), { method, secret });
@@ -59,12 +55,7 @@ export function historyOutcomes(scene: Scene): Readonly<Record<string, Outcomes>
   return {
     getScoreHistory: {
       ...readingOutcomes(scene, `/v1/scores/${known}`),
-      '200': [
-        call('GET', known),
-        call('GET', `${known}?limit=2`),
-        nextPage,
-        call('GET', `${known}?model_id=none`),
-      ],
+      '200': [call('GET', known), call('GET', `${known}?limit=2`), nextPage, call('GET', `${known}?model_id=none`)],
       '404 not_found': [call('GET', 'unknown')],
       '422 bad_request': [call('GET', `${known}?limit=0`), call('GET', `${known}?cursor=no`)],
     },

@@ -52,8 +52,7 @@ export function webhookOutcomes(scene: Scene, path: string): Outcomes {
       () => httpCall(withQuery(), { headers: { authorization: basic(secret) }, body: { properties: lead } }),
       () => httpCall(withQuery(), { secret, body: { callbackId: path, inputFields: lead } }),
       () => httpCall(withQuery(), { secret, body: { meta: {}, data: { id: 7, ...lead } } }),
-      () =>
-        httpCall(withQuery(), { secret, body: 'company_size=120', headers: { 'content-type': formType } }),
+      () => httpCall(withQuery(), { secret, body: 'company_size=120', headers: { 'content-type': formType } }),
       () =>
         httpCall(withQuery(), {
           secret,

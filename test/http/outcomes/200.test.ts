@@ -33,18 +33,12 @@ describe('200 of POST /v1/outcomes', () => {
   };
 
   const stored = (): Promise<StoredOutcome[]> =>
-    service.stores.database
-      .collection<StoredOutcome>('outcomes')
-      .find({ org: own.id })
-      .sort({ crm_id: 1 })
-      .toArray();
+    service.stores.database.collection<StoredOutcome>('outcomes').find({ org: own.id }).sort({ crm_id: 1 }).toArray();
 
   it('stores outcomes, also of leads without a prediction', async () => {
     await accepted([entry, { crm_id: 'L2', converted: false, at: '2026-03-02' }]);
     const found = await stored();
-    expect(
-      found.map(({ crm_id, converted, at: when }) => [crm_id, converted, when.toISOString()]),
-    ).to.deep.equal([
+    expect(found.map(({ crm_id, converted, at: when }) => [crm_id, converted, when.toISOString()])).to.deep.equal([
       ['L1', true, '2026-03-01T12:00:00.000Z'],
       ['L2', false, '2026-03-02T00:00:00.000Z'],
     ]);
@@ -53,9 +47,7 @@ describe('200 of POST /v1/outcomes', () => {
   it('keeps the last outcome sent for a lead, with any date, also within a call', async () => {
     await accepted([entry]);
     await accepted([{ ...entry, at: '2026-01-15' }]);
-    expect((await stored()).map((outcome) => outcome.at.toISOString())).to.deep.equal([
-      '2026-01-15T00:00:00.000Z',
-    ]);
+    expect((await stored()).map((outcome) => outcome.at.toISOString())).to.deep.equal(['2026-01-15T00:00:00.000Z']);
     await accepted([entry, { ...entry, converted: false, at: '2025-12-01' }]);
     expect((await stored()).map(({ converted }) => converted)).to.deep.equal([false]);
   });

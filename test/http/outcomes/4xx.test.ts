@@ -66,10 +66,7 @@ describe('4xx of POST /v1/outcomes', () => {
       [inDays(181), inDays(181).slice(0, 10)],
       [inDays(366).slice(0, 10), inDays(366).slice(0, 10)],
     ] as const) {
-      const { error } = refused(
-        await post({ outcomes: [entry, { ...entry, at: tooFar }] }),
-        '400 bad_request',
-      );
+      const { error } = refused(await post({ outcomes: [entry, { ...entry, at: tooFar }] }), '400 bad_request');
       expect(error.message)
         .to.include('outcomes[1].at must not be more than 180 days ahead for a lead that has converted')
         .and.include(shown);

@@ -50,9 +50,7 @@ describe('monthly quota under concurrent calls to two gateways', () => {
 
   it('never passes the cap of a test key', async () => {
     const own = await workspace(service);
-    const replies = await Promise.all(
-      Array.from({ length: 30 }, () => own.score(leads(90), { key: own.test })),
-    );
+    const replies = await Promise.all(Array.from({ length: 30 }, () => own.score(leads(90), { key: own.test })));
     expect(statuses(replies)).to.deep.equal({ 200: 11, 429: 19 });
     expect(await own.ledgerSum('test')).to.equal(990);
     expect(await own.ledgerSum('live')).to.equal(0);
@@ -71,12 +69,8 @@ describe('monthly quota under concurrent calls to two gateways', () => {
   });
 
   it('counts two concurrent organisations apart', async () => {
-    const [small, large] = await Promise.all([
-      workspace(service, { limit: 50 }),
-      workspace(service, { limit: 1_000 }),
-    ]);
-    const callsOf = (own: TestWorkspace) =>
-      Promise.all(Array.from({ length: 30 }, () => own.score(leads(10))));
+    const [small, large] = await Promise.all([workspace(service, { limit: 50 }), workspace(service, { limit: 1_000 })]);
+    const callsOf = (own: TestWorkspace) => Promise.all(Array.from({ length: 30 }, () => own.score(leads(10))));
     const [ofSmall, ofLarge] = await Promise.all([callsOf(small), callsOf(large)]);
     expect(statuses(ofSmall)).to.deep.equal({ 200: 10, 429: 20 });
     expect(statuses(ofLarge)).to.deep.equal({ 200: 30 });

@@ -3,12 +3,7 @@ import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
 import { eventually } from '../../support/eventually.js';
 import { holdAndDie } from '../../support/faults/abandoned-lease.js';
 import { scored } from '../../support/http/score-reply.js';
-import {
-  type RunningService,
-  runningService,
-  sharedService,
-  startTimeoutMs,
-} from '../../support/service/service.js';
+import { type RunningService, runningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const lead = { company_size: 120 };
@@ -29,10 +24,7 @@ describe('abandoned leases', () => {
     await holdAndDie(own, 11);
     expect(await own.redisUsage()).to.deep.equal({ used: 1, leased: 18 });
     await service.stores.ledgerRows.insertOne(rowOf(own, recorded, 7));
-    await eventually(
-      async () => expect(await own.redisUsage()).to.deep.equal({ used: 8, leased: 0 }),
-      sweptWithinMs,
-    );
+    await eventually(async () => expect(await own.redisUsage()).to.deep.equal({ used: 8, leased: 0 }), sweptWithinMs);
     expect(scored(await own.score([lead])).usage.current).to.equal(9);
   });
 
@@ -40,10 +32,7 @@ describe('abandoned leases', () => {
     const own = await workspace(service);
     scored(await own.score([lead]));
     const late = await holdAndDie(own, 11);
-    await eventually(
-      async () => expect(await own.redisUsage()).to.deep.equal({ used: 1, leased: 0 }),
-      sweptWithinMs,
-    );
+    await eventually(async () => expect(await own.redisUsage()).to.deep.equal({ used: 1, leased: 0 }), sweptWithinMs);
     const commit = service.stores.ledgerRows.insertOne(rowOf(own, late, 11));
     await commit.then(
       () => expect.fail('the late commit succeeded'),
@@ -101,10 +90,7 @@ describe('abandoned leases', () => {
     for (const node of disposable.redisNodes) await node.flushall();
     scored(await own.score([lead]));
     await holdAndDie(own, 11);
-    await eventually(
-      async () => expect(await own.redisUsage()).to.deep.equal({ used: 2, leased: 0 }),
-      sweptWithinMs,
-    );
+    await eventually(async () => expect(await own.redisUsage()).to.deep.equal({ used: 2, leased: 0 }), sweptWithinMs);
   });
 });
 

@@ -22,15 +22,13 @@ interface Failure {
   readonly call: (own: TestWorkspace, by: { key: UsableKey; gateway: number }) => Promise<HttpReply>;
 }
 
-const changed = (fields: Parameters<TestWorkspace['change']>[0]) => (own: TestWorkspace) =>
-  own.change(fields);
+const changed = (fields: Parameters<TestWorkspace['change']>[0]) => (own: TestWorkspace) => own.change(fields);
 
 const failures: readonly Failure[] = [
   {
     as: '401 invalid_api_key',
     what: 'an unknown key',
-    call: (own, by) =>
-      own.score([lead], { ...by, headers: { authorization: 'Bearer leadscore_sk_unknown' } }),
+    call: (own, by) => own.score([lead], { ...by, headers: { authorization: 'Bearer leadscore_sk_unknown' } }),
   },
   {
     as: '422 bad_request',

@@ -91,9 +91,7 @@ describe('rate limit of POST /v1/score over two gateways', () => {
       () => own.score([{ company_size: {} }], { key }),
     ];
     const replies = await Promise.all(Array.from({ length: rate }, (_, call) => failing[call % 4]?.()));
-    expect(replies.map((reply) => reply?.status)).to.have.members([
-      422, 400, 404, 400, 422, 400, 404, 400, 422, 400,
-    ]);
+    expect(replies.map((reply) => reply?.status)).to.have.members([422, 400, 404, 400, 422, 400, 404, 400, 422, 400]);
     expect((await slots()).size).to.equal(rate);
   });
 

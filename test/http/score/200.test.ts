@@ -112,8 +112,8 @@ describe('200 of POST /v1/score', () => {
     ] as const) {
       it(`returns a new X-Request-Id for ${what}`, async () => {
         const headers = sent === undefined ? {} : { 'x-request-id': sent };
-        const ids = [await own.score([lead], { headers }), await own.score([lead], { headers })].map(
-          (reply) => reply.headers.get('x-request-id'),
+        const ids = [await own.score([lead], { headers }), await own.score([lead], { headers })].map((reply) =>
+          reply.headers.get('x-request-id'),
         );
         for (const id of ids) expect(id).to.match(/^[A-Za-z0-9._:-]{1,128}$/);
         expect(ids[0]).to.not.equal(ids[1]);
@@ -178,15 +178,7 @@ describe('200 of POST /v1/score', () => {
 
   it('ignores malformed messages on the change channel', async () => {
     scored(await own.score([lead]));
-    for (const text of [
-      '',
-      '{',
-      'null',
-      '[]',
-      '{"kind":"key"}',
-      '{"kind":"planet","id":"x"}',
-      '{"kind":"key","id":7}',
-    ])
+    for (const text of ['', '{', 'null', '[]', '{"kind":"key"}', '{"kind":"planet","id":"x"}', '{"kind":"key","id":7}'])
       await service.redis.publish('leadscore:changes', text);
     await publishChange(service.redis, { kind: 'key', id: 'unknown' });
     for (const gateway of [0, 1]) scored(await own.score([lead], { gateway }));

@@ -52,9 +52,7 @@ describe('400 of POST /v1/score: messages', () => {
     });
 
     it('names the first five invalid records across all chunks of a batch, and counts the rest', async () => {
-      const records = Array.from({ length: 1000 }, (_, row) =>
-        row % 100 === 17 ? { company_size: [1, 2] } : lead,
-      );
+      const records = Array.from({ length: 1000 }, (_, row) => (row % 100 === 17 ? { company_size: [1, 2] } : lead));
       const { message } = refused(await own.score(records), '400 bad_request').error;
       const named = [...message.matchAll(/records\[(\d+)\]/g)].map((match) => Number(match[1]));
       expect(named).to.deep.equal([17, 117, 217, 317, 417]);

@@ -47,8 +47,7 @@ describe('401 of POST /v1/score: keys', () => {
     const rig = await sharedRig(service);
     const rows = [...badScoreKeys, ...badUsageKeys, ...badScoresKeys, ...badWebhookKeys];
     const send = async (word: string): Promise<void> => {
-      for (const row of rows.filter(({ says }) => says.test(word)))
-        await rawCall(service.url(), row.call(rig));
+      for (const row of rows.filter(({ says }) => says.test(word))) await rawCall(service.url(), row.call(rig));
     };
     const before = await lookups();
     await send('malformed');

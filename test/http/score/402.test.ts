@@ -14,8 +14,7 @@ describe('402 of POST /v1/score', () => {
     service = await runningService();
   });
 
-  const endedTrial = () =>
-    workspace(service, { plan: 'trial', trialEndsAt: new Date(service.clock.now() - 1_000) });
+  const endedTrial = () => workspace(service, { plan: 'trial', trialEndsAt: new Date(service.clock.now() - 1_000) });
 
   it('returns 402 without Retry-After for both keys after a trial', async () => {
     const ended = await endedTrial();

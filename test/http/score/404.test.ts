@@ -24,14 +24,7 @@ describe('404 of POST /v1/score: models', () => {
   });
 
   it('returns 404 for a model_id that does not exist, in any form', async () => {
-    for (const modelId of [
-      newId('mdl'),
-      'mdl_',
-      'x',
-      'mdl_../x',
-      `${own.model._id} `,
-      own.model._id.toUpperCase(),
-    ])
+    for (const modelId of [newId('mdl'), 'mdl_', 'x', 'mdl_../x', `${own.model._id} `, own.model._id.toUpperCase()])
       refused(await own.score([lead], { modelId }), '404 model_not_found');
   });
 
@@ -52,8 +45,6 @@ describe('404 of POST /v1/score: models', () => {
   it('returns 404 on both gateways within 2 s of deleting the model', async () => {
     for (const gateway of [0, 1]) scored(await own.score([lead], { gateway }));
     await own.changeModel(own.model._id, { deleted_at: new Date(service.clock.now()) });
-    await onEachGateway(async (gateway) =>
-      refused(await own.score([lead], { gateway }), '404 model_not_found'),
-    );
+    await onEachGateway(async (gateway) => refused(await own.score([lead], { gateway }), '404 model_not_found'));
   });
 });

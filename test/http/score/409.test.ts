@@ -48,9 +48,7 @@ describe('409 of POST /v1/score', () => {
     const own = await workspace(service);
     for (const gateway of [0, 1]) scored(await own.score([lead], { gateway }));
     await own.change({ policy: 'block' });
-    await onEachGateway(async (gateway) =>
-      refused(await own.score([lead], { gateway }), '409 deploy_blocked'),
-    );
+    await onEachGateway(async (gateway) => refused(await own.score([lead], { gateway }), '409 deploy_blocked'));
   });
 
   it('returns 409 again after the override is removed', async () => {

@@ -47,9 +47,7 @@ describe('429 quota_exceeded of POST /v1/score: changes of plan and limit', () =
     scored(await own.score([lead, lead, lead]));
     for (const gateway of [0, 1]) scored(await own.score([lead], { gateway }));
     await own.change({ limit: 2 });
-    await onEachGateway(async (gateway) =>
-      refused(await own.score([lead], { gateway }), '429 quota_exceeded'),
-    );
+    await onEachGateway(async (gateway) => refused(await own.score([lead], { gateway }), '429 quota_exceeded'));
   });
 
   it('returns 200 with the new limit on both gateways within 2 s of an upgrade from Free', async () => {

@@ -36,9 +36,7 @@ describe('500 of POST /v1/score', () => {
 });
 
 async function fileIdsOf(own: TestWorkspace): Promise<unknown[]> {
-  const versions = own.service.stores.database.collection<{ files: Record<string, unknown> }>(
-    'model_versions',
-  );
+  const versions = own.service.stores.database.collection<{ files: Record<string, unknown> }>('model_versions');
   const found = await versions.find({ model_id: own.model._id }).toArray();
   return found.flatMap((version) => Object.values(version.files));
 }

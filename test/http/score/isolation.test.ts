@@ -63,17 +63,14 @@ describe('isolation of organisations', () => {
       workspace(service),
     ]);
     await service.stores.models.update(hidden[3].model._id, { deleted_at: now });
-    for (const { model } of hidden)
-      refused(await bob.score([large], { modelId: model._id }), '404 model_not_found');
+    for (const { model } of hidden) refused(await bob.score([large], { modelId: model._id }), '404 model_not_found');
   });
 
   it('scores with the organisation’s own model when another has the same name and version', async () => {
     const reversed = sampleBundle({ weights: [-0.01, -1, -0.25, -0.75, 0.25, 0.5], intercept: 0.5 });
     const carol = await workspace(service, { bundle: reversed });
     const { score } = sampleAnswer(large);
-    const rows = await Promise.all(
-      [ada, carol, ada, carol].map(async (own) => scoredRow(await own.score([large]))),
-    );
+    const rows = await Promise.all([ada, carol, ada, carol].map(async (own) => scoredRow(await own.score([large]))));
     expect(rows.map((row) => row.score)).to.deep.equal([score, 100 - score, score, 100 - score]);
   });
 

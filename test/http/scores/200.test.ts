@@ -108,11 +108,7 @@ describe('pages of GET /v1/scores/{crm_id}', () => {
     await scoreSizes(own, { crmId: 'L-1', sizes });
     const newestFirst = sizes.map((company_size) => sampleAnswer({ company_size }).score).reverse();
     expect(await pagesOf(1)).to.deep.equal(newestFirst.map((score) => [score]));
-    expect(await pagesOf(2)).to.deep.equal([
-      newestFirst.slice(0, 2),
-      newestFirst.slice(2, 4),
-      newestFirst.slice(4),
-    ]);
+    expect(await pagesOf(2)).to.deep.equal([newestFirst.slice(0, 2), newestFirst.slice(2, 4), newestFirst.slice(4)]);
   });
 
   it('returns 50 scores by default, and no next_cursor on the last page', async () => {

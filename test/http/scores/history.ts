@@ -19,8 +19,7 @@ export function read<Answer>(reply: HttpReply): Answer {
 }
 
 /** The path of the scores of a lead. */
-export const scoresOf = (crmId: string, query = ''): string =>
-  `/v1/scores/${encodeURIComponent(crmId)}${query}`;
+export const scoresOf = (crmId: string, query = ''): string => `/v1/scores/${encodeURIComponent(crmId)}${query}`;
 
 /** Scores a lead once per company size, one call after the other. */
 export async function scoreSizes(

@@ -1,12 +1,7 @@
 import { expect } from 'chai';
 import type { ServiceProcess } from '../../../scripts/servers/service-process.js';
 import { refused, scored } from '../../support/http/score-reply.js';
-import {
-  type RunningService,
-  type Settings,
-  sharedService,
-  startTimeoutMs,
-} from '../../support/service/service.js';
+import { type RunningService, type Settings, sharedService, startTimeoutMs } from '../../support/service/service.js';
 import { workspace } from '../../support/service/workspace.js';
 
 const lead = { company_size: 120 };

@@ -67,9 +67,7 @@ describe('transport', () => {
       for (const { connection, isBody } of slow) {
         const reply = await connection.reply();
         const { message } = refused(reply, '400 bad_request').error;
-        expect(message).to.match(
-          isBody ? /body did not arrive within 1.5 seconds/ : /did not arrive in time/,
-        );
+        expect(message).to.match(isBody ? /body did not arrive within 1.5 seconds/ : /did not arrive in time/);
         expect(reply.headers.get('connection')).to.equal('close');
         await connection.closed;
         connection.destroy();

@@ -121,9 +121,7 @@ describe('kept-alive connections', () => {
 
   it('closes the connection without a second reply when a refused body becomes malformed', async () => {
     const connection = await RawConnection.open(url);
-    connection.send(
-      requestBytes(call({ Authorization: 'Bearer no', 'Transfer-Encoding': 'chunked' }, '1\r\nx\r\n')),
-    );
+    connection.send(requestBytes(call({ Authorization: 'Bearer no', 'Transfer-Encoding': 'chunked' }, '1\r\nx\r\n')));
     refused(await connection.reply(), '401 invalid_api_key');
     connection.send('no chunk\r\n');
     await connection.closed;

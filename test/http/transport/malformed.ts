@@ -20,8 +20,7 @@ const score =
   (secret: string): string =>
     `POST /v1/score HTTP/1.1\r\n${json}Authorization: Bearer ${secret}\r\n${lines}\r\n${body}`;
 const bytes = (text: string) => () => text;
-const usage = (target: string, headers = 'Host: test\r\n') =>
-  bytes(`GET ${target} HTTP/1.1\r\n${headers}\r\n`);
+const usage = (target: string, headers = 'Host: test\r\n') => bytes(`GET ${target} HTTP/1.1\r\n${headers}\r\n`);
 
 const rows: [string, Malformed['bytes'], RegExp][] = [
   [
@@ -35,18 +34,10 @@ const rows: [string, Malformed['bytes'], RegExp][] = [
   ['a hexadecimal Content-Length', score('Content-Length: 0x2\r\n', '{}'), notHttp],
   ['a Content-Length of 30 digits', score(`Content-Length: ${'9'.repeat(30)}\r\n`), notHttp],
   ['an unknown Transfer-Encoding', score('Transfer-Encoding: gzip\r\n', 'x'), notHttp],
-  [
-    'chunked before another Transfer-Encoding',
-    score('Transfer-Encoding: chunked, gzip\r\n', '0\r\n\r\n'),
-    notHttp,
-  ],
+  ['chunked before another Transfer-Encoding', score('Transfer-Encoding: chunked, gzip\r\n', '0\r\n\r\n'), notHttp],
   ['a chunk without a size', score('Transfer-Encoding: chunked\r\n', 'zz\r\n'), notHttp],
   ['a chunk of 30 digits', score('Transfer-Encoding: chunked\r\n', `${'f'.repeat(30)}\r\n`), notHttp],
-  [
-    'a chunk longer than its size',
-    score('Transfer-Encoding: chunked\r\n', '2\r\n{}{}\r\n0\r\n\r\n'),
-    notHttp,
-  ],
+  ['a chunk longer than its size', score('Transfer-Encoding: chunked\r\n', '2\r\n{}{}\r\n0\r\n\r\n'), notHttp],
   [
     'chunk extensions of 20 kB',
     score('Transfer-Encoding: chunked\r\n', `2;${'e'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`),
@@ -80,11 +71,7 @@ const rows: [string, Malformed['bytes'], RegExp][] = [
   ['a missing Host header', usage('/v1/usage', ''), /one Host header/],
   ['two Host headers', usage('/v1/usage', 'Host: a\r\nHost: b\r\n'), /one Host header/],
   ['a broken absolute address', usage('http://['), /address in the request line is not valid/],
-  [
-    'an absolute address with an invalid port',
-    usage('http://test:99999/v1/usage'),
-    /address in the request line/,
-  ],
+  ['an absolute address with an invalid port', usage('http://test:99999/v1/usage'), /address in the request line/],
   [
     'Transfer-Encoding: gzip, chunked',
     score('Transfer-Encoding: gzip, chunked\r\n', '2\r\n{}\r\n0\r\n\r\n'),
@@ -95,11 +82,7 @@ const rows: [string, Malformed['bytes'], RegExp][] = [
     score('Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n', '2\r\n{}\r\n0\r\n\r\n'),
     otherCoding,
   ],
-  [
-    'a CONNECT request',
-    bytes('CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n'),
-    /CONNECT/,
-  ],
+  ['a CONNECT request', bytes('CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n'), /CONNECT/],
 ];
 
 const cutOff: [string, Malformed['bytes'], RegExp][] = [

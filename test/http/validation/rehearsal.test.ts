@@ -6,14 +6,7 @@ import { eventually } from '../../support/eventually.js';
 import { refused, scored } from '../../support/http/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
-import {
-  gatewayOfThen,
-  gradeAfter,
-  leadsOf,
-  scoreLeads,
-  sendOutcomes,
-  validationOf,
-} from './graded-leads.js';
+import { gatewayOfThen, gradeAfter, leadsOf, scoreLeads, sendOutcomes, validationOf } from './graded-leads.js';
 import { rising } from './state-cases.js';
 
 const one = [{ company_size: 1 }];

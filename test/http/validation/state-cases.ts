@@ -38,8 +38,7 @@ export const stateCases: readonly StateCase[] = [
     expected: {
       state: 'passed',
       failing_gate: null,
-      summary:
-        'Passed: all six validation gates cleared on 250 matured predictions, with top-band lift 1.8x.',
+      summary: 'Passed: all six validation gates cleared on 250 matured predictions, with top-band lift 1.8x.',
     },
   },
   {
@@ -48,8 +47,7 @@ export const stateCases: readonly StateCase[] = [
     expected: {
       state: 'too_early_to_grade',
       failing_gate: 'predictions_recorded',
-      summary:
-        'Too early to grade at predictions_recorded: 195 of 200 required predictions have been recorded.',
+      summary: 'Too early to grade at predictions_recorded: 195 of 200 required predictions have been recorded.',
     },
   },
   {
@@ -72,8 +70,7 @@ export const stateCases: readonly StateCase[] = [
     expected: {
       state: 'too_early_to_grade',
       failing_gate: 'predictions_recorded',
-      summary:
-        'Too early to grade at predictions_recorded: 0 of 200 required predictions have been recorded.',
+      summary: 'Too early to grade at predictions_recorded: 0 of 200 required predictions have been recorded.',
     },
   },
   {
@@ -83,8 +80,7 @@ export const stateCases: readonly StateCase[] = [
     expected: {
       state: 'too_early_to_grade',
       failing_gate: 'cohort_reconciles',
-      summary:
-        'Too early to grade at cohort_reconciles: no outcome data covers the cohort of 250 predictions yet.',
+      summary: 'Too early to grade at cohort_reconciles: no outcome data covers the cohort of 250 predictions yet.',
     },
   },
   {
@@ -106,8 +102,7 @@ export const stateCases: readonly StateCase[] = [
     expected: {
       state: 'failed',
       failing_gate: 'cohort_reconciles',
-      summary:
-        'Failed at cohort_reconciles: the stored rows of 1 request differ from what the ledger counted.',
+      summary: 'Failed at cohort_reconciles: the stored rows of 1 request differ from what the ledger counted.',
     },
   },
   {
@@ -117,8 +112,7 @@ export const stateCases: readonly StateCase[] = [
     expected: {
       state: 'too_early_to_grade',
       failing_gate: 'matured_cohort',
-      summary:
-        'Too early to grade at matured_cohort: 0 of 200 required predictions have completed the 90-day window.',
+      summary: 'Too early to grade at matured_cohort: 0 of 200 required predictions have completed the 90-day window.',
     },
   },
   {
@@ -137,8 +131,7 @@ export const stateCases: readonly StateCase[] = [
     expected: {
       state: 'failed',
       failing_gate: 'outcomes_observed',
-      summary:
-        "Failed at outcomes_observed: 10 conversions were observed where the model's likelihoods add up to 125.",
+      summary: "Failed at outcomes_observed: 10 conversions were observed where the model's likelihoods add up to 125.",
     },
   },
   {
@@ -167,8 +160,7 @@ export const stateCases: readonly StateCase[] = [
     expected: {
       state: 'failed',
       failing_gate: 'top_band_lift',
-      summary:
-        'Failed at top_band_lift: top-band lift is 1.1x across 250 matured predictions, and 1.2x is required.',
+      summary: 'Failed at top_band_lift: top-band lift is 1.1x across 250 matured predictions, and 1.2x is required.',
     },
   },
 ];

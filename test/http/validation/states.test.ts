@@ -83,9 +83,7 @@ describe('validation states, from scores and outcomes to the verdict', () => {
       await sendOutcomes(own, leads);
       await own.change({ policy: 'block' });
       await gradeAfter(own, 30);
-      const early = await eventually(async () =>
-        refused(await own.score([{ company_size: 1 }]), '409 deploy_blocked'),
-      );
+      const early = await eventually(async () => refused(await own.score([{ company_size: 1 }]), '409 deploy_blocked'));
       expect(early.error.message).to.include('matured_cohort').and.include('--override on --reason');
       await gradeAfter(own, 91);
       await eventually(async () => {
@@ -125,9 +123,7 @@ describe('validation states, from scores and outcomes to the verdict', () => {
     await gradeAfter(own, 91);
     const held = await validationOf(own);
     expect(held).to.include({ state: 'passed', failing_gate: null });
-    expect(held.summary).to.match(
-      /^Passed: .+ did not clear rate_rises_with_band, .+ would fail the model\.$/,
-    );
+    expect(held.summary).to.match(/^Passed: .+ did not clear rate_rises_with_band, .+ would fail the model\.$/);
     await gradeAfter(own, 91);
     expect(await validationOf(own)).to.include({ state: 'failed', failing_gate: 'rate_rises_with_band' });
   });
@@ -176,9 +172,7 @@ describe('validation states, from scores and outcomes to the verdict', () => {
       joined: 248,
       joined_share: 1,
     });
-    expect(
-      shown.bands?.map(({ scores, records, conversions }) => [scores, records, conversions]),
-    ).to.deep.equal([
+    expect(shown.bands?.map(({ scores, records, conversions }) => [scores, records, conversions])).to.deep.equal([
       ['0-19', 49, 4],
       ['20-39', 50, 15],
       ['40-59', 50, 25],
@@ -196,9 +190,7 @@ describe('validation states, from scores and outcomes to the verdict', () => {
     await gradeAfter(own, 91);
     const figures = figuresOf(await validationOf(own), 'cohort_reconciles');
     expect(figures).to.deep.include({ cohort: 249, joined: 249, erased: 1, stored_rows: 250 });
-    expect(await service.stores.database.collection('outcomes').countDocuments({ org: own.id })).to.equal(
-      249,
-    );
+    expect(await service.stores.database.collection('outcomes').countDocuments({ org: own.id })).to.equal(249);
   });
 });
 

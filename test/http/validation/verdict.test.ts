@@ -16,8 +16,7 @@ describe('validation verdict of POST /v1/score', () => {
     service = await runningService();
   });
 
-  const answerOf = async (options: WorkspaceOptions) =>
-    scored(await (await workspace(service, options)).score([lead]));
+  const answerOf = async (options: WorkspaceOptions) => scored(await (await workspace(service, options)).score([lead]));
 
   describe('under policy warn', () => {
     for (const verdict of [passed, failed, tooEarly, unresolved]) {

@@ -8,14 +8,12 @@ export const passed: Verdict = {
 export const failed: Verdict = {
   state: 'failed',
   failing_gate: 'rate_rises_with_band',
-  summary:
-    'Failed at rate_rises_with_band: conversion does not rise with score band across 1,240 matured predictions.',
+  summary: 'Failed at rate_rises_with_band: conversion does not rise with score band across 1,240 matured predictions.',
 };
 export const tooEarly: Verdict = {
   state: 'too_early_to_grade',
   failing_gate: 'matured_cohort',
-  summary:
-    'Too early to grade at matured_cohort: 140 of 200 required predictions have completed the 90-day window.',
+  summary: 'Too early to grade at matured_cohort: 140 of 200 required predictions have completed the 90-day window.',
 };
 export const unresolved: Verdict = {
   state: 'unresolved',

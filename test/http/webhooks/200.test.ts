@@ -84,10 +84,7 @@ describe('200 of POST /v1/webhooks/score', () => {
   });
 
   it('returns no drivers when explain is off in the body or in the query', async () => {
-    for (const reply of [
-      await send({ ...lead, explain: '0' }),
-      await send(lead, { query: '?explain=false' }),
-    ])
+    for (const reply of [await send({ ...lead, explain: '0' }), await send(lead, { query: '?explain=false' })])
       expect(scoredWebhook(reply)).to.not.have.any.keys('drivers', 'top_reason_1', 'explain');
     const { score } = scoredWebhook(await send(lead, { query: '?explain=1' }));
     expect(score).to.equal(sampleAnswer(lead).score);

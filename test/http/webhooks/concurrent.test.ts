@@ -33,11 +33,7 @@ describe('concurrent calls to POST /v1/webhooks/score', () => {
       crm_id: `L-${index}`,
     }));
     const bad: readonly [object, `${number} ${string}`, RegExp][] = [
-      [
-        { company_size: { deep: 1 } },
-        '400 bad_request',
-        /^record\.company_size: expected a number, came an object/,
-      ],
+      [{ company_size: { deep: 1 } }, '400 bad_request', /^record\.company_size: expected a number, came an object/],
       [{ lead_source: ['a', 'b'] }, '400 bad_request', /^record\.lead_source: expected one text/],
       [{ colour: 'red' }, '400 bad_request', /^record: expected at least one field/],
       [{ crm_id: 5 }, '422 bad_request', /crm_id/],
@@ -96,9 +92,7 @@ describe('concurrent calls to POST /v1/webhooks/score', () => {
     const scores = [40, 80, 120].map((company_size) => sampleAnswer({ company_size }).score);
     const previous = [...scores, sampleAnswer({ company_size: 1 }).score];
     const replies = await Promise.all(
-      Array.from({ length: 48 }, (_, index) =>
-        send({ company_size: 40 * (1 + (index % 3)), crm_id: 'known' }),
-      ),
+      Array.from({ length: 48 }, (_, index) => send({ company_size: 40 * (1 + (index % 3)), crm_id: 'known' })),
     );
     for (const [index, reply] of replies.entries()) {
       const { score, enriched, previous_score, delta } = scoredWebhook(reply);
@@ -111,9 +105,7 @@ describe('concurrent calls to POST /v1/webhooks/score', () => {
   it('returns 429 only to calls beyond the quota, which the others fill exactly', async () => {
     const small = await workspace(service, { limit: 10 });
     const body = { model_id: small.model._id, company_size: 5 };
-    const replies = await Promise.all(
-      Array.from({ length: 50 }, () => small.call(path, { gateway: 0, body })),
-    );
+    const replies = await Promise.all(Array.from({ length: 50 }, () => small.call(path, { gateway: 0, body })));
     const passed = replies.filter(({ status }) => status === 200);
     expect(passed).to.have.length(20);
     for (const reply of replies) if (reply.status !== 200) refused(reply, '429 quota_exceeded');

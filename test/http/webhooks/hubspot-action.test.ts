@@ -76,11 +76,7 @@ describe('HubSpot custom actions to POST /v1/webhooks/score', () => {
     const body = action(randomUUID());
     const keyed = (key: string) => send(body, { headers: { 'idempotency-key': key } });
     const replies = [await keyed('a'), await keyed('b'), await keyed('a')];
-    expect(replies.map((reply) => reply.headers.has('idempotent-replayed'))).to.deep.equal([
-      false,
-      false,
-      true,
-    ]);
+    expect(replies.map((reply) => reply.headers.has('idempotent-replayed'))).to.deep.equal([false, false, true]);
     expect(await own.ledgerSum()).to.equal(2);
   });
 

@@ -78,9 +78,11 @@ export function startCli(words: readonly string[], settings: Settings = {}): Run
     child.once('error', reject);
     child.once('close', resolve);
   });
-  const ended = Promise.all([closed, text(child.stdout), text(child.stderr)]).then(
-    ([exitCode, stdout, stderr]) => ({ exitCode, stdout, stderr }),
-  );
+  const ended = Promise.all([closed, text(child.stdout), text(child.stderr)]).then(([exitCode, stdout, stderr]) => ({
+    exitCode,
+    stdout,
+    stderr,
+  }));
   return { process: child, ended };
 }
 

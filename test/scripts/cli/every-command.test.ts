@@ -152,16 +152,7 @@ describe('every command', () => {
 
   it('the help of every command has an example, --json and lines of at most 110 characters', async () => {
     const commands = [
-      ...[
-        'org create',
-        'org set',
-        'org show',
-        'org list',
-        'key create',
-        'key list',
-        'key revoke',
-        'model import',
-      ],
+      ...['org create', 'org set', 'org show', 'org list', 'key create', 'key list', 'key revoke', 'model import'],
       ...[
         'model check',
         'model set',

@@ -15,16 +15,7 @@ describe('leadscore key', () => {
 
   it('key create prints the secret and stores only its hash, and key list prints neither', async () => {
     const organisation = await desk.newOrganisation();
-    const created = await desk.document(
-      'key',
-      'create',
-      organisation,
-      '--test',
-      '--name',
-      'HubSpot',
-      '--rate',
-      '25',
-    );
+    const created = await desk.document('key', 'create', organisation, '--test', '--name', 'HubSpot', '--rate', '25');
     const secret = String(created.secret);
     expect(parseSecret(secret, 'leadscore')).to.equal('test');
     expect(created).to.include({

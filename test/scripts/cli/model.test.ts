@@ -18,9 +18,7 @@ describe('leadscore model', () => {
 
   /** Imports a small valid bundle as a new model and returns its id. */
   const newModel = async (organisation: string): Promise<string> =>
-    String(
-      (await desk.document('model', 'import', await desk.writeBundle(), '--org', organisation)).model_id,
-    );
+    String((await desk.document('model', 'import', await desk.writeBundle(), '--org', organisation)).model_id);
 
   it('model import creates a model with Live API on, and --model adds and activates a version', async () => {
     const organisation = await desk.newOrganisation();
@@ -97,9 +95,7 @@ describe('leadscore model', () => {
     const { stores } = desk;
     expect(await stores.models.list(organisation)).to.deep.equal([]);
     expect(
-      await desk.stores.database
-        .collection('model_versions')
-        .countDocuments({ organisation_id: organisation }),
+      await desk.stores.database.collection('model_versions').countDocuments({ organisation_id: organisation }),
     ).to.equal(0);
   });
 

@@ -68,9 +68,7 @@ describe('leadscore org', () => {
     );
     expect(await desk.document('org', 'show', id)).to.include({ plan: 'enterprise', limit: 123_456_789 });
     const free = await desk.run('org', 'set', id, '--plan', 'free');
-    expect(free.stdout).to.include(
-      'Its own limit of 123,456,789 per month returns on a plan with live records.',
-    );
+    expect(free.stdout).to.include('Its own limit of 123,456,789 per month returns on a plan with live records.');
     for (const { stdout } of [moved, free])
       expect(stdout.split('\n').filter((line) => line.length > 80)).to.deep.equal([]);
     const ended = await desk.run('org', 'set', id, '--plan', 'enterprise', '--limit', 'plan');

@@ -177,10 +177,7 @@ describe('leadscore outcomes import', () => {
     const path = await write('leads.csv', 'Prospect ID,Won\nL1,1\n');
     const { exitCode, stderr } = await desk.run('outcomes', 'import', organisation, path);
     expect(exitCode).to.equal(1);
-    expect(stderr)
-      .to.include('no column "crm_id"')
-      .and.include('--crm-id')
-      .and.include('"Prospect ID", "Won"');
+    expect(stderr).to.include('no column "crm_id"').and.include('--crm-id').and.include('"Prospect ID", "Won"');
     const other = await desk.run('outcomes', 'import', organisation, path, '--crm-id', 'Prospect ID');
     expect(other.stderr).to.include('no column "converted"').and.include('--converted');
     const third = await desk.run(

@@ -86,8 +86,7 @@ describe('leadscore usage', () => {
 
   it('usage show without Redis uses the ledger and prints why', async () => {
     const organisation = await desk.newOrganisation();
-    const show = (REDIS_URL: string) =>
-      callCli(['usage', 'show', organisation], { ...desk.settings, REDIS_URL });
+    const show = (REDIS_URL: string) => callCli(['usage', 'show', organisation], { ...desk.settings, REDIS_URL });
     expect((await show('')).stdout).to.include('\nREDIS_URL is not set: "Used" is the sum of the ledger.');
     expect((await show('redis://127.0.0.1:1')).stdout).to.include('\nRedis did not answer: "Used" is');
   });
@@ -97,8 +96,7 @@ describe('leadscore usage', () => {
     const { stores } = desk;
     await stores.ledgerRows.insertOne(ledgerRow(organisation, `${organisation}1`, 700));
     const key = usageKey({ organisationId: organisation, bucket: 'live', month });
-    const reconcile = async () =>
-      (await desk.document('usage', 'reconcile', organisation, '--month', month)).buckets;
+    const reconcile = async () => (await desk.document('usage', 'reconcile', organisation, '--month', month)).buckets;
     expect(await reconcile()).to.deep.include({
       bucket: 'live',
       used_before: null,

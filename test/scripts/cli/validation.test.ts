@@ -129,13 +129,7 @@ describe('leadscore validation', () => {
       expect(stdout.replace(/\s+/g, ' ')).to.include(text);
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).to.be.at.most(80);
     const bars = stdout.split('\n').filter((line) => /^ *\d+-\d+ /.test(line));
-    expect(bars.map((line) => line.trim().split(' ')[0])).to.deep.equal([
-      '80-100',
-      '60-79',
-      '40-59',
-      '20-39',
-      '0-19',
-    ]);
+    expect(bars.map((line) => line.trim().split(' ')[0])).to.deep.equal(['80-100', '60-79', '40-59', '20-39', '0-19']);
     const lengths = bars.map((line) => (line.match(/[█▒░]/g) ?? []).length);
     expect(lengths).to.deep.equal([...lengths].sort((one, other) => other - one));
   });
@@ -145,8 +139,7 @@ describe('leadscore validation', () => {
     await desk.run('validation', 'run', model);
     const { stdout } = await desk.run('validation', 'show', model);
     expect(stdout.replace(/\s+/g, ' ')).to.include('0 of 200 required predictions have been recorded.');
-    for (const text of ['too early', 'not reached', 'Missing or wrong', 'no records'])
-      expect(stdout).to.include(text);
+    for (const text of ['too early', 'not reached', 'Missing or wrong', 'no records']) expect(stdout).to.include(text);
     expect(stdout).not.to.include('NaN');
   });
 
@@ -190,8 +183,7 @@ describe('figures of a gate', () => {
       ...{ z: 1.6449, p, required_p: 0.05 },
       ...{ worst_drop_p: drop, drop_threshold: 0.0125 },
     });
-  const named = (share: number): string =>
-    shown('cohort_reconciles', { joined_share: share, required_share: 0.95 });
+  const named = (share: number): string => shown('cohort_reconciles', { joined_share: share, required_share: 0.95 });
 
   it('have three digits, or more when three would hide the difference from the required value', () => {
     expect(lift(2.0812, 1.9712)).to.include('2.08x (1.20x required), lower bound 1.97x (above 1x)');
@@ -208,8 +200,7 @@ describe('figures of a gate', () => {
   });
 
   it('are integers from 1,000 on, never in exponent notation', () => {
-    const expected = (conversions: number): string =>
-      shown('outcomes_observed', { expected_conversions: conversions });
+    const expected = (conversions: number): string => shown('outcomes_observed', { expected_conversions: conversions });
     expect(expected(1440.25)).to.include('1,440 expected');
     expect(expected(216_046.7)).to.include('216,047 expected');
     expect(expected(999.6)).to.include('1,000 expected');

@@ -1,11 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { Pace, Progress } from '../../../scripts/cli/output/progress.js';
-import {
-  readableBytes,
-  readableCount,
-  readableDuration,
-} from '../../../scripts/cli/output/readable-numbers.js';
+import { readableBytes, readableCount, readableDuration } from '../../../scripts/cli/output/readable-numbers.js';
 
 describe('pace', () => {
   it('computes the rate and the time left from two samples', () => {
@@ -18,8 +14,7 @@ describe('pace', () => {
 
   it('ignores samples before its window', () => {
     const pace = new Pace(1_000);
-    for (let second = 0; second <= 10; second += 1)
-      pace.sample(1_000 * second, { done: 0, fraction: undefined });
+    for (let second = 0; second <= 10; second += 1) pace.sample(1_000 * second, { done: 0, fraction: undefined });
     pace.sample(11_000, { done: 600, fraction: undefined });
     expect(pace.read().perSecond).to.be.within(300, 600);
   });

@@ -5,8 +5,7 @@ const bar = (rate: number, records: number): RateBar => ({
   ...{ label: '80-100', records, conversions: Math.round(rate * records) },
   ...{ rate, low: rate / 2, high: rate * 1.5 },
 });
-const figures = (...bars: RateBar[]): string =>
-  renderRateChart(bars).replace(/[█▒░]/g, '').replace(/\s+/g, ' ');
+const figures = (...bars: RateBar[]): string => renderRateChart(bars).replace(/[█▒░]/g, '').replace(/\s+/g, ' ');
 
 describe('renderRateChart', () => {
   it('shows rates with one decimal, and with more when all rates would round to zero', () => {

@@ -3,11 +3,7 @@ import fc from 'fast-check';
 import { renderFields, renderTable } from '../../../scripts/cli/output/table.js';
 
 describe('renderTable and renderFields', () => {
-  const columns = [
-    { name: 'Key', whole: true },
-    { name: 'Name' },
-    { name: 'Calls', align: 'right' },
-  ] as const;
+  const columns = [{ name: 'Key', whole: true }, { name: 'Name' }, { name: 'Calls', align: 'right' }] as const;
 
   it('aligns columns under a rule, right-aligned ones to the right', () => {
     const text = renderTable(columns, [

@@ -34,9 +34,7 @@ const turns = async () => {
 describe('Batcher', () => {
   it('runs the items of one turn together, each key by itself, in the order of arrival', async () => {
     const { sent, batcher } = numbered();
-    const replies = Promise.all(
-      [...'abcde'].map((item) => batcher.add('ace'.includes(item) ? 'one' : 'two', item)),
-    );
+    const replies = Promise.all([...'abcde'].map((item) => batcher.add('ace'.includes(item) ? 'one' : 'two', item)));
     expect(await replies).to.deep.equal(['a in 1', 'b in 2', 'c in 1', 'd in 2', 'e in 1']);
     expect(sent).to.deep.equal([
       ['a', 'c', 'e'],

@@ -9,12 +9,7 @@ import { projectFile } from '../../../shared/process/project-root.js';
 import { InferenceSession } from '../../../worker/models/inference-session.js';
 import { itRefuses, put, refusalOf } from '../../support/models/bundle-refusal.js';
 import { requireReferenceBundles } from '../../support/models/golden-records.js';
-import {
-  packSample,
-  type SampleParts,
-  sampleBundle,
-  sampleParts,
-} from '../../support/models/sample-bundle.js';
+import { packSample, type SampleParts, sampleBundle, sampleParts } from '../../support/models/sample-bundle.js';
 import { encodeOnnx, ints, linearModel, type SampleModel } from '../../support/models/sample-onnx.js';
 
 describe('checkBundle', () => {
@@ -76,11 +71,7 @@ describe('checkCovers', () => {
       covers(1, 1, Infinity, 1, 1),
       'has the cover Infinity for node 2: covers must be finite and not negative',
     ],
-    [
-      'negative',
-      covers(1, 1, 1, 1, -2),
-      'has the cover -2 for node 4: covers must be finite and not negative',
-    ],
+    ['negative', covers(1, 1, 1, 1, -2), 'has the cover -2 for node 4: covers must be finite and not negative'],
   ];
   for (const [title, bytes, reason] of rows) {
     itRefuses({
@@ -99,8 +90,7 @@ describe('checkCovers', () => {
       parts.covers = covers(1);
     },
     member,
-    reason:
-      'belongs to a tree model, but the ONNX graph has no tree: set explain.kind to "linear" or "baseline"',
+    reason: 'belongs to a tree model, but the ONNX graph has no tree: set explain.kind to "linear" or "baseline"',
   });
 
   it('countTreeNodes counts the leaves of ai.onnx.ml 5, and all ensembles of a graph', () => {
@@ -117,11 +107,7 @@ describe('parseGolden', () => {
   const member = 'golden.jsonl';
   const rows: readonly (readonly [title: string, text: string, reason: RegExp])[] = [
     ['golden records with a line that is not JSON', '{"record":{}}\n{"record":', /^line 2 is not JSON/],
-    [
-      'golden records with a line that is a list',
-      '[]',
-      /^line 1 is not a JSON object with a "record" object$/,
-    ],
+    ['golden records with a line that is a list', '[]', /^line 1 is not a JSON object with a "record" object$/],
     [
       'golden records with a line without a record',
       '\n{"raw":0.5}',
@@ -166,9 +152,7 @@ describe('parseGolden', () => {
   });
 
   it('skips blank lines and accepts Windows line ends', () => {
-    const records = parseGolden(
-      Buffer.from('{"record":{"a":1},"x":[1,null]}\r\n\r\n{"record":{},"now":"2026-01-01"}'),
-    );
+    const records = parseGolden(Buffer.from('{"record":{"a":1},"x":[1,null]}\r\n\r\n{"record":{},"now":"2026-01-01"}'));
     expect(records).to.deep.equal([
       { record: { a: 1 }, x: [1, null] },
       { record: {}, now: '2026-01-01' },
@@ -191,14 +175,10 @@ describe('the sample bundle', () => {
   it('runs in onnxruntime when its model is a tree', async () => {
     const { manifest, onnx } = checkBundle(sampleBundle({ model: 'tree' }));
     const session = await InferenceSession.load(onnx, { reference: manifest.onnx, width: manifest.width });
-    const raw = await session.run(
-      new Float32Array([11, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 5, 1, 0, 0, 0, 0]),
-      3,
-    );
+    const raw = await session.run(new Float32Array([11, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 5, 1, 0, 0, 0, 0]), 3);
     await session.release();
     const sigmoid = (margin: number) => 1 / (1 + Math.exp(-margin));
-    for (const [row, margin] of [1.5, -1, 0.5].entries())
-      expect(raw[row]).to.be.closeTo(sigmoid(margin), 1e-6);
+    for (const [row, margin] of [1.5, -1, 0.5].entries()) expect(raw[row]).to.be.closeTo(sigmoid(margin), 1e-6);
   });
 
   it('runs in onnxruntime with the highest accepted operator set versions', async () => {

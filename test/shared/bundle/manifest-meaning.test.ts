@@ -32,12 +32,7 @@ const rows: readonly BadManifest[] = [
     3,
     /^features\[2\].missing_column is 3, which features\[2\].columns\[1\] already fills/,
   ],
-  [
-    'a column that no feature fills',
-    'features.2.missing_column',
-    undefined,
-    'no feature fills input column 5',
-  ],
+  ['a column that no feature fills', 'features.2.missing_column', undefined, 'no feature fills input column 5'],
   [
     'columns that no feature fills',
     'width',
@@ -204,10 +199,7 @@ describe('an unusual but valid manifest', () => {
 
   it('accepts a manifest with a byte order mark', () => {
     const files = sampleBundle();
-    const marked = Buffer.concat([
-      Buffer.from([0xef, 0xbb, 0xbf]),
-      files.get('manifest.json') ?? Buffer.alloc(0),
-    ]);
+    const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), files.get('manifest.json') ?? Buffer.alloc(0)]);
     expect(checkBundle(files.set('manifest.json', marked)).manifest.name).to.equal('Sample score');
   });
 

@@ -6,13 +6,7 @@ import { countTreeNodes } from '../../../shared/bundle/onnx/check-covers.js';
 import { readOnnxModel } from '../../../shared/bundle/onnx/onnx-model.js';
 import { put, refusalOf } from '../../support/models/bundle-refusal.js';
 import { packSample, type SampleParts, sampleParts } from '../../support/models/sample-bundle.js';
-import {
-  encodeOnnx,
-  floatTensor,
-  linearModel,
-  tensorValue,
-  treeModel,
-} from '../../support/models/sample-onnx.js';
+import { encodeOnnx, floatTensor, linearModel, tensorValue, treeModel } from '../../support/models/sample-onnx.js';
 
 const float = 1;
 const string = 8;
@@ -27,16 +21,8 @@ describe('readOnnxModel', () => {
       encodeOnnx(linearModel([1, 2], 0)).subarray(0, -5),
       /^cannot be read as an ONNX model: index out of/,
     ],
-    [
-      'a file with 5,000 nested graphs',
-      nested(5000),
-      /^cannot be read as an ONNX model: max depth exceeded$/,
-    ],
-    [
-      'a file with a million empty nodes',
-      emptyNodes(1_000_000),
-      /has more parts than any scoring model needs$/,
-    ],
+    ['a file with 5,000 nested graphs', nested(5000), /^cannot be read as an ONNX model: max depth exceeded$/],
+    ['a file with a million empty nodes', emptyNodes(1_000_000), /has more parts than any scoring model needs$/],
   ];
   for (const [title, bytes, reason] of cases) {
     it(`refuses ${title}`, () => {
@@ -79,10 +65,7 @@ describe('an unusual but valid ONNX file', () => {
   });
 
   const accepted: readonly (readonly [title: string, change: (parts: SampleParts) => void])[] = [
-    [
-      'without a shape for its input',
-      ({ model }) => put(model, 'graph.input.0.type.tensorType.shape', undefined),
-    ],
+    ['without a shape for its input', ({ model }) => put(model, 'graph.input.0.type.tensorType.shape', undefined)],
     [
       'with -1 for the open size',
       ({ model }) => put(model, 'graph.input.0.type.tensorType.shape.dim.0', { dimValue: -1 }),
@@ -100,15 +83,9 @@ describe('an unusual but valid ONNX file', () => {
         model.graph.input.push(tensorValue('W', float, [1]));
       },
     ],
-    [
-      'with string labels',
-      ({ model }) => put(model, 'graph.output.0', tensorValue('label', string, [undefined])),
-    ],
+    ['with string labels', ({ model }) => put(model, 'graph.output.0', tensorValue('label', string, [undefined]))],
     ['with one output column', ({ model }) => put(model, 'graph.output.1', probabilities(undefined, 1))],
-    [
-      'with one output value for each row',
-      ({ model }) => put(model, 'graph.output.1', probabilities(undefined)),
-    ],
+    ['with one output value for each row', ({ model }) => put(model, 'graph.output.1', probabilities(undefined))],
   ];
   for (const [title, change] of accepted) {
     it(`checkBundle accepts a model ${title}`, () => {

@@ -52,8 +52,7 @@ const setOutput = (elemType: number, shape: (number | undefined)[]) => (model: S
   model.graph.output = [tensorValue('probabilities', elemType, shape)];
 };
 
-const refused = (operator: string, domain = 'ai.onnx') =>
-  `operator "${operator}" of domain "${domain}" is not allowed`;
+const refused = (operator: string, domain = 'ai.onnx') => `operator "${operator}" of domain "${domain}" is not allowed`;
 
 const rows: readonly Row[] = [
   ['a Loop operator', addNode(node('Loop')), refused('Loop')],
@@ -171,11 +170,7 @@ const rows: readonly Row[] = [
   ],
   ['an unknown IR version', (model) => put(model, 'irVersion', 14), 'has the IR version 14, outside 3..13'],
   ['no IR version', (model) => put(model, 'irVersion', 0), 'has the IR version 0, outside 3..13'],
-  [
-    'an input of another name',
-    (model) => put(model, 'graph.input.0.name', 'x'),
-    'has no input "input" (it has "x")',
-  ],
+  ['an input of another name', (model) => put(model, 'graph.input.0.name', 'x'), 'has no input "input" (it has "x")'],
   [
     'a second input',
     (model) => model.graph.input.push(tensorValue('more', float, [undefined, 2])),
@@ -206,17 +201,9 @@ const rows: readonly Row[] = [
     'has no output "probabilities" (it has "label", "scores")',
   ],
   ['an output of integers', setOutput(7, [undefined, 2]), 'output "probabilities" is int64, not float32'],
-  [
-    'an output of doubles',
-    setOutput(double, [undefined, 2]),
-    'output "probabilities" is float64, not float32',
-  ],
+  ['an output of doubles', setOutput(double, [undefined, 2]), 'output "probabilities" is float64, not float32'],
   ['an output of rank 0', setOutput(float, []), 'output "probabilities" has 0 dimensions, not 1 or 2'],
-  [
-    'an output of rank 3',
-    setOutput(float, [undefined, 2, 1]),
-    'output "probabilities" has 3 dimensions, not 1 or 2',
-  ],
+  ['an output of rank 3', setOutput(float, [undefined, 2, 1]), 'output "probabilities" has 3 dimensions, not 1 or 2'],
   [
     'an output that is a map',
     (model) => put(model, 'graph.output.1.type', { sequenceType: {} }),

@@ -259,9 +259,7 @@ describe('readBundle', () => {
     const directory = await writeDirectory(sample);
     await rm(join(directory, 'model.onnx'));
     await mkdir(join(directory, 'model.onnx'));
-    expect((await refusalLater(readBundle(directory))).message).to.match(
-      /^model.onnx: is not a regular file/,
-    );
+    expect((await refusalLater(readBundle(directory))).message).to.match(/^model.onnx: is not a regular file/);
     await rm(join(directory, 'covers.f32'));
     await rm(join(directory, 'model.onnx'), { recursive: true });
     await promisify(execFile)('mkfifo', [join(directory, 'covers.f32')]);

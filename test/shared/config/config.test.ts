@@ -48,13 +48,7 @@ describe('readConfig', () => {
       `mongodb://user:${secret}@one,,two/leadscore`,
       `mongodb://localhost/leadscore@${secret}`,
     ],
-    BASE_URL: [
-      'https:',
-      'https://',
-      'https:scoring.example.com',
-      `https://one/?key=${secret}`,
-      'https://one#a',
-    ],
+    BASE_URL: ['https:', 'https://', 'https:scoring.example.com', `https://one/?key=${secret}`, 'https://one#a'],
     DOCS_URL: ['https:', 'https://one/?', 'ftp://one'],
     PORT: [' ', '0x50', '8e3', '80.0', '+80', '65536'],
     CLOCK_OFFSET_MS: ['-', '1e3'],
@@ -101,15 +95,8 @@ describe('readConfig', () => {
   });
 
   it('requires KEY_PEPPER unless every MongoDB host is this machine', () => {
-    const local = [
-      'localhost',
-      'LOCALHOST:1',
-      '127.0.0.1',
-      '127.1.2.3:27017,[::1]:27018',
-      'user:p@localhost',
-    ];
-    for (const hosts of local)
-      expect(refusal({ MONGODB_URL: `mongodb://${hosts}/x` }), hosts).to.equal('accepted');
+    const local = ['localhost', 'LOCALHOST:1', '127.0.0.1', '127.1.2.3:27017,[::1]:27018', 'user:p@localhost'];
+    for (const hosts of local) expect(refusal({ MONGODB_URL: `mongodb://${hosts}/x` }), hosts).to.equal('accepted');
     const remote = [
       ...['localhost.evil.com', 'localhostage', '127.0.0.1.evil.com', '127.0.0.1:27017,prod-db:27017'],
       ...['prod-db:27017,127.0.0.1:27017', 'localhost:p@prod-db', 'localhost%2eevil.com'],

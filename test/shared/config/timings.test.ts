@@ -45,9 +45,7 @@ describe('the timings', () => {
   });
 
   it('kill a hung worker, and replace a half-open connection to Redis, before a call’s deadline', () => {
-    expect(productionTimings.worker.hangLimitMs + productionTimings.worker.poolWatchMs).to.be.below(
-      webhookTimeoutMs,
-    );
+    expect(productionTimings.worker.hangLimitMs + productionTimings.worker.poolWatchMs).to.be.below(webhookTimeoutMs);
     expect(productionTimings.redis.minPatienceMs).to.be.below(webhookTimeoutMs);
   });
 

@@ -6,10 +6,7 @@ describe('callIdGenerator', () => {
 
   it('makes ascending ids, also while the clock stops or steps back', () => {
     const newCallId = callIdGenerator();
-    const instants = Array.from(
-      { length: 3_000 },
-      (_, index) => startMs + (index % 7 === 0 ? -50 : index >> 1),
-    );
+    const instants = Array.from({ length: 3_000 }, (_, index) => startMs + (index % 7 === 0 ? -50 : index >> 1));
     const ids = instants.map(newCallId);
     expect([...ids].sort()).to.deep.equal(ids);
     expect(new Set(ids).size).to.equal(ids.length);

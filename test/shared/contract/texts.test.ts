@@ -5,8 +5,7 @@ import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 
 const marks = '\u0327\u0301';
 
-const folded = (text: string): string =>
-  text.normalize('NFKC').replace(/\s+/g, ' ').trim().toUpperCase().toLowerCase();
+const folded = (text: string): string => text.normalize('NFKC').replace(/\s+/g, ' ').trim().toUpperCase().toLowerCase();
 
 describe('foldedText', () => {
   it('normalizes to NFKC with single spaces, and folds case', () => {

@@ -50,8 +50,7 @@ describe('evictUnderPressure', () => {
   });
   afterEach(() => stop());
 
-  const usedMemory = async () =>
-    Number(/^used_memory:(\d+)/m.exec(await rig.redis.info('memory'))?.[1] ?? Number.NaN);
+  const usedMemory = async () => Number(/^used_memory:(\d+)/m.exec(await rig.redis.info('memory'))?.[1] ?? Number.NaN);
 
   it('evicts latest scores, and nothing else, above four fifths of the memory limit', async () => {
     await rig.redis.config('SET', 'maxmemory', Math.round((await usedMemory()) / 0.9));

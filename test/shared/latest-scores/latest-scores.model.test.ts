@@ -99,9 +99,7 @@ const step = fc.oneof(
     weight: 4,
     arbitrary: fc
       .tuple(rows, fc.nat(5))
-      .map(
-        ([of, which]): Step => [`record ${which} ${JSON.stringify(of)}`, (story) => story.record(of, which)],
-      ),
+      .map(([of, which]): Step => [`record ${which} ${JSON.stringify(of)}`, (story) => story.record(of, which)]),
   },
   {
     weight: 4,

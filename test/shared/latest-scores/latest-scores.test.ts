@@ -126,8 +126,7 @@ describe('LatestScores', () => {
     const [earlier = '', later = ''] = callIds(2);
     const leads = Array.from({ length: 1_999 }, (_, row) => `L-${row}`);
     await rig.warm(...leads);
-    const rowsOf = (crmIds: readonly string[], score: number) =>
-      crmIds.map((crmId) => [crmId, score] as const);
+    const rowsOf = (crmIds: readonly string[], score: number) => crmIds.map((crmId) => [crmId, score] as const);
     await rig.record(earlier, rowsOf(leads.slice(0, 1_000), 10));
     await rig.record(later, rowsOf(leads.slice(999), 90));
     await Promise.all([later, earlier].map((call) => rig.settle(call)));
@@ -235,10 +234,7 @@ describe('LatestScores', () => {
     await rig.erase('L-1', nowMs);
     await rig.warm('L-1', 'L-2');
     await rig.settle(before);
-    expect((await rig.read('L-1', 'L-2')).scores).to.deep.equal([
-      undefined,
-      { id: `${before}.0001`, score: 30 },
-    ]);
+    expect((await rig.read('L-1', 'L-2')).scores).to.deep.equal([undefined, { id: `${before}.0001`, score: 30 }]);
     const after = newCallId(nowMs + 1);
     await rig.score(after, [['L-1', 5]]);
     expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${after}.0000`, score: 5 }]);

@@ -42,10 +42,7 @@ const texts = fc
   .array(
     fc.tuple(
       fc.constantFrom('a', 'b', 'x', ';', ' ', '\u00a0', '5', '😀', '\ufdfa'),
-      fc.constantFrom(
-        ...[0, 1, 2, maxValue - 1, maxValue, maxValue + 1],
-        ...[maxList - 1, maxList, maxList + 1],
-      ),
+      fc.constantFrom(...[0, 1, 2, maxValue - 1, maxValue, maxValue + 1], ...[maxList - 1, maxList, maxList + 1]),
     ),
     { maxLength: 4 },
   )

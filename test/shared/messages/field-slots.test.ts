@@ -38,11 +38,7 @@ describe('compileKnownFields', () => {
   it('gives the recency field its own slot only when no feature reads it', () => {
     const recency = { field: 'touched', max_age_days: 10 };
     const alone = compileKnownFields({ features: [numberFeature('age')], recency });
-    expect([alone.slotNames, alone.scoredSlotCount, alone.recencySlot]).to.deep.equal([
-      ['age', 'touched'],
-      1,
-      1,
-    ]);
+    expect([alone.slotNames, alone.scoredSlotCount, alone.recencySlot]).to.deep.equal([['age', 'touched'], 1, 1]);
     const shared = compileKnownFields({
       features: [numberFeature('age'), numberFeature('touched')],
       recency,
@@ -59,23 +55,13 @@ describe('compileKnownFields', () => {
       aliases: ['seen'],
     };
     const recency = { field: 'touched', max_age_days: 10 };
-    expect(compileKnownFields({ features: [numberFeature('touched'), date], recency }).recencySlot).to.equal(
-      1,
-    );
+    expect(compileKnownFields({ features: [numberFeature('touched'), date], recency }).recencySlot).to.equal(1);
   });
 });
 
 describe('foldFieldName', () => {
-  for (const name of [
-    'Lead Source',
-    'lead_source',
-    'LEAD-SOURCE',
-    ' leadSource ',
-    'lead\u00a0source',
-    'Ｌead source',
-  ])
-    it(`folds ${JSON.stringify(name)} to leadsource`, () =>
-      expect(foldFieldName(name)).to.equal('leadsource'));
+  for (const name of ['Lead Source', 'lead_source', 'LEAD-SOURCE', ' leadSource ', 'lead\u00a0source', 'Ｌead source'])
+    it(`folds ${JSON.stringify(name)} to leadsource`, () => expect(foldFieldName(name)).to.equal('leadsource'));
   it('keeps other characters', () => expect(foldFieldName('a.b')).to.equal('a.b'));
 });
 
@@ -144,9 +130,7 @@ describe('pack', () => {
     const record = parsed('{"__proto__":1,"constructor":2,"toString":3,"toJSON":4,"hasOwnProperty":5}');
     expect(fields.pack(record)).to.deep.equal([1, 2, 3, 4, 5]);
     expect(fields.pack({})).to.deep.equal(new Array(5).fill(undefined));
-    expect(oneField().pack(parsed('{"__proto__":{"Lead Source":9},"constructor":2}'))).to.deep.equal([
-      undefined,
-    ]);
+    expect(oneField().pack(parsed('{"__proto__":{"Lead Source":9},"constructor":2}'))).to.deep.equal([undefined]);
   });
 
   it('matches correctly after more distinct keys than its cache holds', () => {
@@ -229,16 +213,7 @@ describe('mergeStored', () => {
   });
 
   it('fills the same cells from names as packing those names would', () => {
-    const key = fc.constantFrom(
-      'Lead Source',
-      'lead source',
-      'source',
-      'age',
-      'AGE',
-      'city',
-      'touched',
-      'other',
-    );
+    const key = fc.constantFrom('Lead Source', 'lead source', 'source', 'age', 'AGE', 'city', 'touched', 'other');
     const record = fc.dictionary(key, fc.constantFrom(1, 'a', null));
     fc.assert(
       fc.property(record, record, (sent, stored) => {

@@ -99,8 +99,7 @@ describe('quotaCommands in batches', () => {
     expect(await batchesOf('reserve', reserve)).to.deep.equal([10, 10]);
     const settle = ofAll((counter, callId) => rig.quota.settle(counter, callId));
     expect(await batchesOf('settle', settle)).to.deep.equal([10, 10]);
-    for (const counter of counters)
-      expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 1 });
+    for (const counter of counters) expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 1 });
   });
 
   it('sends reserves after the mark of their counter, also while auto-pipelining holds commands back', async () => {
@@ -159,9 +158,7 @@ describe('quotaCommands in batches', () => {
     const callIds = ['a', 'b', 'c'];
     const reserveAll = () =>
       Promise.allSettled(
-        callIds.map((callId) =>
-          commands.reserve({ counter, callId, records: 1, stop, leaseMs, deadlineRedisMs }),
-        ),
+        callIds.map((callId) => commands.reserve({ counter, callId, records: 1, stop, leaseMs, deadlineRedisMs })),
       );
     await redis.set(`${usageKey(counter)}:kept`, '1');
     await redis.rename(usageKey(counter), `${usageKey(counter)}:hash`);

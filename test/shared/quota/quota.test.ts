@@ -187,9 +187,7 @@ describe('Quota', () => {
     it('restores it from the ledger once for concurrent calls', async () => {
       rig.ledger.record(counter, 'earlier', 300);
       await Promise.all(
-        Array.from({ length: 10 }, (_, index) =>
-          (index % 2 ? rig : other).reserve(counter, `call ${index}`, 10),
-        ),
+        Array.from({ length: 10 }, (_, index) => (index % 2 ? rig : other).reserve(counter, `call ${index}`, 10)),
       );
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 300, leased: 100 });
       expect(rig.ledger.snapshots).to.equal(1);

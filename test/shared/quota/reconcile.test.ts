@@ -63,8 +63,7 @@ describe('recountCounter', () => {
     it('1: corrects the sum by calls that ended since the list was read, in the sum or not', async () => {
       const inSum = { 'in, settled': 1, 'in, released': 2, 'in, held': 4 };
       const notInSum = { 'out, settled': 8, 'out, released': 16 };
-      for (const [callId, records] of Object.entries({ ...inSum, ...notInSum }))
-        await reserve(callId, records);
+      for (const [callId, records] of Object.entries({ ...inSum, ...notInSum })) await reserve(callId, records);
       await begin();
       for (const callId of ['in, settled', 'out, settled', 'in, settled']) await settle(callId);
       for (const callId of ['in, released', 'out, released', 'in, released']) await release(callId);
@@ -165,8 +164,7 @@ describe('recountCounter', () => {
   it('counts calls that end while the ledger or the leases are read, or after that', async () => {
     const recorded = { settled: 1, voided: 2, 'settled last': 4, open: 8 };
     const others = { 'settled first': 16, 'then one': 32, 'and one more': 64, released: 128 };
-    for (const [callId, records] of Object.entries({ ...recorded, ...others }))
-      await reserve(callId, records);
+    for (const [callId, records] of Object.entries({ ...recorded, ...others })) await reserve(callId, records);
     for (const [callId, records] of Object.entries(recorded)) rig.ledger.record(counter, callId, records);
     await rig.quota.settle(counter, 'settled');
     let reads = 0;

@@ -1,12 +1,6 @@
 import { expect } from 'chai';
 import { redisNowMs } from '../../../shared/redis/info.js';
-import {
-  activeCountersKey,
-  leasesKey,
-  redisRunKey,
-  type UsageCounter,
-  usageKey,
-} from '../../../shared/redis/keys.js';
+import { activeCountersKey, leasesKey, redisRunKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/service/servers.js';
 import { freshCounter, leaseMs, QuotaRig } from './rig/quota-rig.js';
@@ -244,8 +238,7 @@ describe('sweepLeases and idle counters', () => {
   });
   after(() => rig.close());
 
-  const memberOf = ({ organisationId, bucket, month }: UsageCounter) =>
-    `${organisationId} ${bucket} ${month}`;
+  const memberOf = ({ organisationId, bucket, month }: UsageCounter) => `${organisationId} ${bucket} ${month}`;
   const isActive = async () => (await rig.redis.zscore(activeCountersKey, memberOf(counter))) !== null;
   const markedBefore = async (agoMs: number) =>
     rig.redis.zadd(activeCountersKey, (await redisNowMs(rig.redis)) - agoMs, memberOf(counter));

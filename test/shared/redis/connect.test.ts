@@ -57,11 +57,7 @@ describe('connectRedis', () => {
     await subscriber.subscribe('changes');
     expect(await blocking.blpop('nothing', (3 * patienceMs) / 1_000)).to.equal(null);
     await Promise.all([pause(3 * patienceMs), blocking.xread('BLOCK', 100, 'STREAMS', 'none', '0')]);
-    expect([idle, blocking, subscriber].map(({ status }) => status)).to.deep.equal([
-      'ready',
-      'ready',
-      'ready',
-    ]);
+    expect([idle, blocking, subscriber].map(({ status }) => status)).to.deep.equal(['ready', 'ready', 'ready']);
     expect(closed).to.equal(0);
   });
 
@@ -130,9 +126,7 @@ describe('connectRedis', () => {
       .to.match(accessDenied)
       .and.not.include(password);
     await control.call('ACL', 'DELUSER', 'guest');
-    expect(await refusal(`redis://127.0.0.1:${await freePort()}`)).to.match(
-      /^Redis did not answer: .*ECONNREFUSED/,
-    );
+    expect(await refusal(`redis://127.0.0.1:${await freePort()}`)).to.match(/^Redis did not answer: .*ECONNREFUSED/);
     // The error of a node inside the error of the cluster.
     expect(await refusal(`redis-cluster://${host}`)).to.include('cluster support disabled');
   });

@@ -40,8 +40,7 @@ describe('connectMongo', () => {
   }
 
   it('refuses a standalone server, and says how to start a replica set', async () => {
-    const how =
-      'MONGODB_URL names a MongoDB that is not a replica set: start it with --replSet and run rs.initiate()';
+    const how = 'MONGODB_URL names a MongoDB that is not a replica set: start it with --replSet and run rs.initiate()';
     expect(await refusal(standalone.url)).to.equal(how);
     expect(await refusal(`${standalone.url}?directConnection=true`)).to.equal(how);
     expect(await refusal(`${standalone.url}?replicaSet=rs0`)).to.include('not a member of the replica set');

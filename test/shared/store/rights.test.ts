@@ -34,9 +34,7 @@ describe('a MongoDB with authentication', () => {
     await anonymous.close();
     const admin = new MongoClient(address(`admin:${password}@`, '?directConnection=true'));
     for (const role of ['read', 'readWrite'])
-      await admin
-        .db('admin')
-        .command({ createUser: role, pwd: password, roles: [{ role, db: 'leadscore' }] });
+      await admin.db('admin').command({ createUser: role, pwd: password, roles: [{ role, db: 'leadscore' }] });
     await admin.db('admin').command({ createUser: 'elsewhere', pwd: password, roles: [] });
     await admin.close();
   });

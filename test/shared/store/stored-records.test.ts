@@ -36,9 +36,7 @@ describe('PredictionStore.storedRecords', () => {
     const [at, callId] = [new Date(), newCallId(Date.now())];
     const zeros = fields.map(() => 0);
     const columns = { scores: zeros, likelihoods: zeros, crmIds: fields.map((_, row) => `L-${row}`), fields };
-    await collection().insertMany(
-      slicesOf({ callId, org: newId('org'), model: 'm', version, at, ...columns }),
-    );
+    await collection().insertMany(slicesOf({ callId, org: newId('org'), model: 'm', version, at, ...columns }));
     return fields.map((_, row) => predictionId(callId, row));
   }
 
@@ -55,8 +53,7 @@ describe('PredictionStore.storedRecords', () => {
     );
     const found = await read(wanted.map(({ id }) => id));
     expect(found.size).to.equal(new Set(wanted.map(({ id }) => id)).size);
-    for (const { id, version, text } of wanted)
-      expect(found.get(id), text).to.deep.equal({ version, fields: text });
+    for (const { id, version, text } of wanted) expect(found.get(id), text).to.deep.equal({ version, fields: text });
   });
 
   it('leaves out predictions that were erased, removed or never recorded', async () => {

@@ -76,11 +76,7 @@ describe('UsageRollups', () => {
 
   /** The database, with something done around calls of one method of `usage_daily`. */
   const databaseWith = (method: 'find' | 'insertOne', wrapped: (run: () => unknown) => unknown): Db => {
-    const wrap = <Target extends object>(
-      target: Target,
-      name: string,
-      replace: (...args: unknown[]) => unknown,
-    ) =>
+    const wrap = <Target extends object>(target: Target, name: string, replace: (...args: unknown[]) => unknown) =>
       new Proxy(target, {
         get: (owner, property) => {
           const value = Reflect.get(owner, property);
@@ -140,9 +136,7 @@ describe('UsageRollups', () => {
     for (const on of [counter, ...others]) await advance(on);
     expect(await days()).to.have.property('2026-02-28');
     // Calls that began before the month do count in its first day, those dated after the month in none.
-    const rolledUp = await dailyUsage()
-      .find({ org: counter.organisationId, bucket: 'live', month })
-      .toArray();
+    const rolledUp = await dailyUsage().find({ org: counter.organisationId, bucket: 'live', month }).toArray();
     expect(rolledUp.map(({ records }) => records)).to.deep.equal([3, ...Array(26).fill(0), 3]);
     for (const [index, on] of [counter, ...others].entries())
       expect(await snapshot(on), `counter ${index}`).to.equal(10 ** index * 10);
@@ -209,9 +203,7 @@ describe('UsageRollups', () => {
 
   it('ignores the roll-ups of earlier releases', async () => {
     const _id = `${counter.organisationId} live ${month}`;
-    const sums = mongo.database.collection<{ _id: string; records: number; before: Date; voids: number }>(
-      'usage_sums',
-    );
+    const sums = mongo.database.collection<{ _id: string; records: number; before: Date; voids: number }>('usage_sums');
     await sums.insertOne({ _id, records: 500, before: new Date(monthStart + dayMs), voids: 0 });
     await record(7);
     expect(await snapshot()).to.equal(7);

@@ -54,9 +54,7 @@ export function chaosTest({ seconds, seed, min }: ChaosTest): void {
       expect(result.faults.length, 'kinds of faults').to.be.above(min.kindsOfFaults);
       expect(result.replays, 'replays').to.be.above(min.replays);
       const [stop] = result.counters.filter(({ hard_stop }) => hard_stop < 100_000 && hard_stop > 1_000);
-      expect(stop?.used, 'usage of the organisation near its hard stop').to.be.above(
-        0.9 * (stop?.hard_stop ?? 0),
-      );
+      expect(stop?.used, 'usage of the organisation near its hard stop').to.be.above(0.9 * (stop?.hard_stop ?? 0));
     });
   });
 }

@@ -13,8 +13,8 @@ export interface WorkerDeath {
 }
 
 /**
- * Asserts the state after a fault: usage in Redis equals the ledger's sum, and no lease is open. Each counted record has
- * its prediction. Waits for the sweep and for voids.
+ * Asserts the state after a fault: usage in Redis equals the ledger's sum, and no lease is open. Each counted record
+ * has its prediction. Waits for the sweep and for voids.
  * @param within ms
  * @param counted expected number of records; undefined accepts any
  * @returns the number of counted records
@@ -22,11 +22,7 @@ export interface WorkerDeath {
 export async function expectExact(own: TestWorkspace, within = 2_000, counted?: number): Promise<number> {
   return await eventually(
     async () => {
-      const [used, redis, predictions] = await Promise.all([
-        own.ledgerSum(),
-        own.redisUsage(),
-        own.predictions(),
-      ]);
+      const [used, redis, predictions] = await Promise.all([own.ledgerSum(), own.redisUsage(), own.predictions()]);
       expect(redis, 'usage in Redis against the ledger').to.deep.equal({ used, leased: 0 });
       expect(predictions.length, 'predictions against counted records').to.equal(used);
       if (counted !== undefined) expect(used, 'records counted').to.equal(counted);
@@ -45,10 +41,7 @@ export async function workerDeaths({ cluster }: FaultService): Promise<WorkerDea
 }
 
 /** Asserts that only killed processes have ended, and that no rejection was unhandled. */
-export async function expectNoOtherDeath(
-  service: FaultService,
-  killed: readonly number[] = [],
-): Promise<void> {
+export async function expectNoOtherDeath(service: FaultService, killed: readonly number[] = []): Promise<void> {
   const deaths = await workerDeaths(service);
   expect(deaths.filter(({ pid }) => !killed.includes(pid))).to.deep.equal([]);
   for (const { gateway } of service.cluster.gateways)

@@ -51,8 +51,8 @@ export async function underLoad(
 const graceMs = 500; // an answer may arrive this long after the deadline
 
 /**
- * Asserts that each call was answered by its deadline plus half a second. Two delays are deducted, up to
- * `toleranceMs`: blocked time of this event loop, and time of the gateway without a CPU.
+ * Asserts that each call was answered by its deadline plus half a second. Two delays are deducted, up to `toleranceMs`:
+ * blocked time of this event loop, and time of the gateway without a CPU.
  */
 export class AnswerClock {
   private constructor(

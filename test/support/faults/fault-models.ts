@@ -38,9 +38,7 @@ function packed(model: SampleModel, name: string): BundleFiles {
 
 /** Multiplies matrices made from the input, so that ONNX cannot compute them when it loads the model. */
 function slowModel(products: number, size: number): SampleModel {
-  const multiply = Array.from({ length: products }, (_, index) =>
-    node('MatMul', [`m${index}`, 'm0'], `m${index + 1}`),
-  );
+  const multiply = Array.from({ length: products }, (_, index) => node('MatMul', [`m${index}`, 'm0'], `m${index + 1}`));
   return {
     irVersion: 8,
     opsetImport: [{ domain: '', version: 15 }],
@@ -112,12 +110,12 @@ function deepTree(): SampleModel {
 
 const keepDimensions: SampleAttribute = { name: 'keepdims', type: 2, i: 1 };
 
-const node = (
-  opType: string,
-  input: string[],
-  output: string,
-  attribute: SampleAttribute[] = [],
-): SampleNode => ({ opType, input, output: [output], attribute });
+const node = (opType: string, input: string[], output: string, attribute: SampleAttribute[] = []): SampleNode => ({
+  opType,
+  input,
+  output: [output],
+  attribute,
+});
 
 function wholeNumbers(name: string, values: number[]): SampleTensor {
   return { name, dims: [values.length], dataType: int64Type, int64Data: values };

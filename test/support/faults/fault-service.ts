@@ -34,8 +34,8 @@ const notSet = [
 ];
 
 /**
- * Deadline of calls to the shared service, ms. A busy machine needs most of it: with three test processes on two cores, a
- * call takes up to a second.
+ * Deadline of calls to the shared service, ms. A busy machine needs most of it: with three test processes on two cores,
+ * a call takes up to a second.
  */
 export const sharedDeadlineMs = 2_000;
 export const sharedLeaseMs = 3 * sharedDeadlineMs;

@@ -13,8 +13,8 @@ type Watched = 'gateways' | 'all';
 const everyMs = 100;
 
 /**
- * Measures how long processes of a service were runnable without a CPU, because other work on the machine must not fail a
- * test. Only Linux reports this time; elsewhere it is 0. MongoDB is not watched: its threads wait independently.
+ * Measures how long processes of a service were runnable without a CPU, because other work on the machine must not fail
+ * a test. Only Linux reports this time; elsewhere it is 0. MongoDB is not watched: its threads wait independently.
  */
 export class ProcessorWatch {
   private readonly readings: Reading[] = [];
@@ -55,8 +55,7 @@ export class ProcessorWatch {
     const between = this.readings.slice(Math.max(0, before), after < 0 ? undefined : after + 1);
     let maxMs = 0;
     for (const { waitedMs } of between)
-      for (const [pid, waited] of waitedMs)
-        maxMs = Math.max(maxMs, waited - (between[0]?.waitedMs.get(pid) ?? 0));
+      for (const [pid, waited] of waitedMs) maxMs = Math.max(maxMs, waited - (between[0]?.waitedMs.get(pid) ?? 0));
     return maxMs;
   }
 

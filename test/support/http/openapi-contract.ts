@@ -22,9 +22,7 @@ export class OpenApiContract {
   private readonly checks = new Map<Schema, ValidateFunction>();
 
   constructor(readonly document: OpenApiDocument) {
-    const operations = Object.values(document.paths).flatMap((item) =>
-      methods.flatMap((method) => item[method] ?? []),
-    );
+    const operations = Object.values(document.paths).flatMap((item) => methods.flatMap((method) => item[method] ?? []));
     this.operations = new Map(operations.map((operation) => [operation.operationId, operation]));
   }
 
@@ -36,14 +34,12 @@ export class OpenApiContract {
   }
 
   /**
-   * Asserts that the document describes a reply of the operation: its status, content type, headers, error
-   * code and body. Undocumented headers and members fail.
+   * Asserts that the document describes a reply of the operation: its status, content type, headers, error code and
+   * body. Undocumented headers and members fail.
    */
   expectToMatch(operationId: string, reply: HttpReply): void {
     const documented = this.operation(operationId).responses[String(reply.status)];
-    expect(documented, `${operationId} may answer ${reply.status}: ${reply.text.slice(0, 300)}`).to.be.an(
-      'object',
-    );
+    expect(documented, `${operationId} may answer ${reply.status}: ${reply.text.slice(0, 300)}`).to.be.an('object');
     if (documented === undefined) return;
     this.checkHeaders(documented, reply);
     const type = reply.headers.get('content-type')?.split(';')[0];
@@ -56,8 +52,7 @@ export class OpenApiContract {
   }
 
   /**
-   * The problems of a value under a schema of the document; undefined when it is valid. Unknown members are
-   * invalid.
+   * The problems of a value under a schema of the document; undefined when it is valid. Unknown members are invalid.
    */
   problemsOf(schema: Schema, value: unknown): string | undefined {
     let check = this.checks.get(schema);
@@ -76,13 +71,9 @@ export class OpenApiContract {
   }
 
   private checkHeaders(documented: Response, { headers, status }: HttpReply): void {
-    const names = new Map(
-      Object.entries(documented.headers).map(([name, header]) => [name.toLowerCase(), header]),
-    );
+    const names = new Map(Object.entries(documented.headers).map(([name, header]) => [name.toLowerCase(), header]));
     for (const name of headers.keys()) {
-      expect(names.has(name) || headersOfHttp.has(name), `${status} documents the header ${name}`).to.equal(
-        true,
-      );
+      expect(names.has(name) || headersOfHttp.has(name), `${status} documents the header ${name}`).to.equal(true);
     }
     for (const [name, reference] of names) {
       const header = resolve(this.document, reference);

@@ -62,9 +62,7 @@ function filledIn({ document, modelId, knownFields }: SchemathesisRun): OpenApiD
   return { ...named, components: { ...named.components, schemas } };
 }
 
-/**
- * Enables all checks but one: where a valid call may be refused, a hook replaces `positive_data_acceptance`.
- */
+/** Enables all checks but one: where a valid call may be refused, a hook replaces `positive_data_acceptance`. */
 const settings = ({ secret, modelId }: SchemathesisRun): string => `
 hooks = ${JSON.stringify(projectFile('test/support/http/schemathesis_checks.py'))}
 

@@ -67,9 +67,7 @@ export function sampleParts(options: SampleOptions = {}): SampleParts {
     features,
     calibration: { kind: 'identity' },
     quantiles: Array.from({ length: 101 }, (_, percentile) => percentile / 100),
-    explain: isTree
-      ? { kind: 'tree', covers: 'covers.f32' }
-      : { kind: 'linear', means: weights.map(() => 0) },
+    explain: isTree ? { kind: 'tree', covers: 'covers.f32' } : { kind: 'linear', means: weights.map(() => 0) },
     validation: { horizon_days: 90, base_rate: 0.3, holdout_top_lift: 2 },
     ...options.manifest,
   };

@@ -106,13 +106,8 @@ async function form(
     await connection.call('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
   }
   for (const [index, { port }] of nodes.entries())
-    if (index > 0)
-      await connections[0]?.call('CLUSTER', 'MEET', '127.0.0.1', String(port), String(busPorts[index]));
-  const knowEachOther = [
-    'cluster_state:ok',
-    `cluster_known_nodes:${nodes.length}`,
-    `cluster_slots_ok:${slotCount}`,
-  ];
+    if (index > 0) await connections[0]?.call('CLUSTER', 'MEET', '127.0.0.1', String(port), String(busPorts[index]));
+  const knowEachOther = ['cluster_state:ok', `cluster_known_nodes:${nodes.length}`, `cluster_slots_ok:${slotCount}`];
   for (const connection of connections) await told(() => connection.call('CLUSTER', 'INFO'), knowEachOther);
   for (const [index, replica] of connections.slice(masterCount).entries()) {
     await replica.call('CLUSTER', 'REPLICATE', String(await connections[index]?.call('CLUSTER', 'MYID')));

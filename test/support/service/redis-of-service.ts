@@ -25,11 +25,7 @@ export function useRedisCluster(): void {
 }
 
 /** Starts a Redis for one service, or a cluster where that is what is tested. */
-export async function startServiceRedis({
-  directory,
-}: {
-  readonly directory: string;
-}): Promise<ServiceRedis> {
+export async function startServiceRedis({ directory }: { readonly directory: string }): Promise<ServiceRedis> {
   if (onCluster) return serviceRedisOn(await startRedisCluster({ directory }));
   const server = await startRedis({ directory, appendOnly: false });
   const redis = new Redis(server.url);

@@ -31,8 +31,8 @@ interface Started extends TestServers {
 let starting: Promise<Started> | undefined;
 
 /**
- * The Redis and the MongoDB of this Mocha process, started at the first call and stopped by the root hooks.
- * For tests that do no harm to them; one that kills or freezes a server starts its own with `startRedis`/`startMongo`.
+ * The Redis and the MongoDB of this Mocha process, started at the first call and stopped by the root hooks. For tests
+ * that do no harm to them; one that kills or freezes a server starts its own with `startRedis`/`startMongo`.
  */
 export function testServers(): Promise<TestServers> {
   starting ??= start();
@@ -40,8 +40,8 @@ export function testServers(): Promise<TestServers> {
 }
 
 /**
- * Empties Redis, and returns the URL of a new MongoDB database. Earlier test files lose their data in Redis, so call
- * it in `before`, once for each file.
+ * Empties Redis, and returns the URL of a new MongoDB database. Earlier test files lose their data in Redis, so call it
+ * in `before`, once for each file.
  */
 export async function freshDatabases(): Promise<FreshDatabases> {
   const { redisUrl, mongoUrl } = await testServers();

@@ -134,11 +134,9 @@ async function startParts(stops: StopList, options: ServiceOptions): Promise<Run
   const redis = await startRedis({ directory: join(directory, 'redis') });
   stops.add(() => redis.stop());
   const urls = { redisUrl: redis.url, mongoUrl: freshMongoUrl(servers.mongoUrl) };
-  const stack = await startStack({ ...urls, gateways, environment: settings, log }).catch(
-    async (cause: unknown) => {
-      throw new Error(`the service did not start:\n${await readFile(logFile, 'utf8')}`, { cause });
-    },
-  );
+  const stack = await startStack({ ...urls, gateways, environment: settings, log }).catch(async (cause: unknown) => {
+    throw new Error(`the service did not start:\n${await readFile(logFile, 'utf8')}`, { cause });
+  });
   stops.add(() => stack.stop());
   for (const part of [...stack.gateways, stack.pool]) endWithThisProcess(part);
 

@@ -3,11 +3,7 @@ import type { PlanName } from '../../../shared/contract/plans.js';
 import { monthOf } from '../../../shared/process/clock.js';
 import { publishChange } from '../../../shared/redis/changes.js';
 import { type UsageBucket, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
-import type {
-  DeployPolicy,
-  Organisation,
-  OrganisationFields,
-} from '../../../shared/store/accounts/organisations.js';
+import type { DeployPolicy, Organisation, OrganisationFields } from '../../../shared/store/accounts/organisations.js';
 import { sliceColumns } from '../../../shared/store/calls/prediction-slice.js';
 import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
 import type { Model } from '../../../shared/store/models/models.js';
@@ -55,10 +51,7 @@ export type SentRecord = Readonly<Record<string, unknown>>;
 const unlimitedRate = 1_000_000;
 
 /** Creates an organisation with a live key, a test key and a model; by default on plan `pro` with policy `warn`. */
-export async function workspace(
-  service: RunningService,
-  options: WorkspaceOptions = {},
-): Promise<TestWorkspace> {
+export async function workspace(service: RunningService, options: WorkspaceOptions = {}): Promise<TestWorkspace> {
   const { plan = 'pro', policy = 'warn', limit, trialEndsAt, rate = unlimitedRate } = options;
   const now = new Date(service.clock.now());
   const fields: OrganisationFields = {

@@ -25,8 +25,7 @@ export function blankLiterals(source: string): SplitSource {
 }
 
 /** After these a slash begins a regular expression; after a value it divides. */
-const beforeRegularExpression =
-  /(^|[(,=:[!&|?{};+\-*%<>~^\n]|\b(return|typeof|case|in|of|await|void|yield))\s*$/;
+const beforeRegularExpression = /(^|[(,=:[!&|?{};+\-*%<>~^\n]|\b(return|typeof|case|in|of|await|void|yield))\s*$/;
 
 /** The `${` hole of a template. */
 interface Hole {
@@ -57,8 +56,7 @@ class Blanker {
     else if (source.startsWith('/*', this.at)) this.blankTo(endOf(source, '*/', this.at + 2), 'comment');
     else if (char === "'" || char === '"') this.blankText(char);
     else if (char === '`') this.blankTemplate(this.templateCount++);
-    else if (char === '/' && beforeRegularExpression.test(this.code.slice(-40)))
-      this.blankRegularExpression();
+    else if (char === '/' && beforeRegularExpression.test(this.code.slice(-40))) this.blankRegularExpression();
     else this.stepInHole(char);
   }
 

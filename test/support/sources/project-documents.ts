@@ -24,8 +24,7 @@ export function projectDocuments(): ProjectDocument[] {
 }
 
 /** The inline code of a text: everything between two backticks on one line. */
-export const codeWords = (text: string): string[] =>
-  [...text.matchAll(/`([^`\n]+)`/g)].map(([, word = '']) => word);
+export const codeWords = (text: string): string[] => [...text.matchAll(/`([^`\n]+)`/g)].map(([, word = '']) => word);
 
 /** The anchors that GitHub makes of a Markdown text's headings. */
 export const anchorsOf = (text: string): string[] =>

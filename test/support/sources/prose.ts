@@ -86,8 +86,7 @@ function continues(source: SourceFile, previous: Literal, next: Literal): boolea
 const isLongEnough = ({ kind, text }: Passage): boolean =>
   kind !== 'text' || text.trim().split(/\s+/).length >= minTextWords;
 
-const unescaped = (text: string): string =>
-  text.replace(/\\(.)/gs, (_, char: string) => (char === 'n' ? '\n' : char));
+const unescaped = (text: string): string => text.replace(/\\(.)/gs, (_, char: string) => (char === 'n' ? '\n' : char));
 
 /** The comments and texts of the other languages, by the ending of the file's name. */
 const literalPatterns: Readonly<Record<string, RegExp>> = {

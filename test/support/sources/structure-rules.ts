@@ -10,8 +10,7 @@ const product = /^(api|worker|shared|scripts)\//;
 const isTypeScript = (source: SourceFile): boolean => /\.(ts|mts|mjs)$/.test(source.path);
 const topFolderOf = (path: string): string => path.slice(0, path.indexOf('/'));
 const isProduct = (source: SourceFile): boolean => product.test(source.path);
-const found = (source: SourceFile, line: number, breach: string): Finding =>
-  `${source.path}:${line} ${breach}`;
+const found = (source: SourceFile, line: number, breach: string): Finding => `${source.path}:${line} ${breach}`;
 
 /** The top-level folders that each may import from. A folder without an entry may import from all. */
 const allowedFolders: Readonly<Record<string, readonly string[]>> = {
@@ -71,9 +70,7 @@ export const environmentIsReadInOnePlace: StructureRule = (sources) =>
     .filter((source) => isTypeScript(source) && source.path !== 'shared/config/config.ts')
     .filter((source) => !/^scripts\/setup(\/[^/]+)?\.mjs$/.test(source.path))
     .flatMap((source) => [
-      ...source
-        .linesWith(/\bprocess\s*\??\.\s*env\b/)
-        .map((line) => found(source, line, 'reads process.env')),
+      ...source.linesWith(/\bprocess\s*\??\.\s*env\b/).map((line) => found(source, line, 'reads process.env')),
       ...source
         .linesWith(/\{[^}]*\benv\b[^}]*\}\s*(=\s*process\b|from\s*['"])/)
         .map((line) => found(source, line, 'takes env out of process')),

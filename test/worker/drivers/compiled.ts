@@ -1,10 +1,6 @@
 import type { Explain, Manifest, OnnxReference } from '../../../shared/bundle/manifest/manifest.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
-import {
-  compileExplanation,
-  type ExplainFiles,
-  type Explanation,
-} from '../../../worker/drivers/explainer.js';
+import { compileExplanation, type ExplainFiles, type Explanation } from '../../../worker/drivers/explainer.js';
 import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
 import { InferenceSession } from '../../../worker/models/inference-session.js';
 import { encodeOnnx, type SampleModel } from '../../support/models/sample-onnx.js';
@@ -74,9 +70,7 @@ export async function compiled(
   const knownFields = compileKnownFields(manifest);
   const files: ExplainFiles = {
     onnx,
-    ...(options.covers === undefined
-      ? {}
-      : { covers: Buffer.from(Float32Array.from(options.covers).buffer) }),
+    ...(options.covers === undefined ? {} : { covers: Buffer.from(Float32Array.from(options.covers).buffer) }),
     ...(options.golden === undefined ? {} : { golden: Buffer.from(options.golden) }),
   };
   const explanation = await compileExplanation(

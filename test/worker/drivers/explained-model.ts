@@ -74,10 +74,7 @@ export const plain = (
 ): SampleNode => ({ opType, input, output: [output], attribute });
 
 /** A regressor that returns the sum of trees. */
-export function regressor(
-  trees: readonly TestNode[],
-  width: number,
-): { model: SampleModel; covers: number[] } {
+export function regressor(trees: readonly TestNode[], width: number): { model: SampleModel; covers: number[] } {
   const { attributes, covers } = treeAttributes(trees, 'target');
   const node = learned('TreeEnsembleRegressor', [...attributes, { name: 'n_targets', type: 2, i: 1 }]);
   return { model: graphModel([node], { width }), covers };

@@ -65,18 +65,10 @@ describe('compileExplanation', () => {
   });
 
   const unknown: Readonly<Record<string, [SampleModel, readonly number[] | undefined, RegExp]>> = {
-    'hit rates that are constant': [
-      withHitRates([1, 1, 1, 1, 1]),
-      undefined,
-      /hit rates .* constant or do not add up/,
-    ],
+    'hit rates that are constant': [withHitRates([1, 1, 1, 1, 1]), undefined, /hit rates .* constant or do not add up/],
     'hit rates that do not add up': [withHitRates([1, 0.5, 0.1, 0.3, 0.6]), undefined, /do not add up/],
     'neither covers nor hit rates': [regressor([tree], 2).model, undefined, /without the weights/],
-    'covers that are constant': [
-      regressor([tree], 2).model,
-      [1, 1, 1, 1, 1],
-      /covers are constant or do not/,
-    ],
+    'covers that are constant': [regressor([tree], 2).model, [1, 1, 1, 1, 1], /covers are constant or do not/],
     'covers that do not add up': [regressor([tree], 2).model, [100, 60, 10, 30, 60], /do not add up/],
   };
   for (const [what, [model, covers, reason]] of Object.entries(unknown))
@@ -123,21 +115,14 @@ describe('compileExplanation', () => {
       },
     );
     const explain = { kind: 'baseline', values: [1, 1] } as const;
-    const { explanation, explain: explainRows } = await compiled(
-      model,
-      numbersManifest(2, { kind: 'logit', explain }),
-    );
+    const { explanation, explain: explainRows } = await compiled(model, numbersManifest(2, { kind: 'logit', explain }));
     expect(explanation.explainer.method).to.equal('linear');
     expect(explanation.base).to.equal(1.5);
     expect(await explainRows([[3, 0]])).to.deep.equal([[4, 1]]);
   });
 
   it('falls back to occlusion for a linear model without means or reference row', async () => {
-    const attributes = [
-      floats('coefficients', [2, -1]),
-      floats('intercepts', [0.5]),
-      text('post_transform', 'NONE'),
-    ];
+    const attributes = [floats('coefficients', [2, -1]), floats('intercepts', [0.5]), text('post_transform', 'NONE')];
     const model = graphModel([learned('LinearRegressor', attributes)], { width: 2 });
     const { explanation, explain } = await compiled(model, numbersManifest(2, { kind: 'logit' }));
     expect(explanation.explainer.method).to.equal('occlusion');

@@ -76,9 +76,7 @@ describe('DriverWriter', () => {
       fc.property(fc.array(contribution, { minLength: 1, maxLength: 30 }), (contributions) => {
         const drivers = numbers(contributions.length)({}, contributions);
         const total = contributions.reduce((sum, each) => sum + Math.abs(each), 0);
-        const counting = contributions.filter(
-          (each) => Math.abs(each) >= total / 100 && Math.abs(each) >= 0.00005,
-        );
+        const counting = contributions.filter((each) => Math.abs(each) >= total / 100 && Math.abs(each) >= 0.00005);
         expect(drivers).to.have.length(Math.min(10, counting.length));
         const sizes = drivers.map(([, size]) => Math.abs(Number(size)));
         expect(sizes).to.deep.equal([...sizes].sort((one, other) => other - one));

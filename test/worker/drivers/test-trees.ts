@@ -76,8 +76,7 @@ function grown(plan: Plan, cover: number): TestNode {
   const { mode, column, missingIsYes } = plan;
   const values = mode === 'BRANCH_EQ' ? plan.values : plan.values.slice(0, 1);
   const covers = [cover];
-  for (const [index] of values.entries())
-    covers.push(Math.floor((covers[index] ?? 0) * (plan.shares[index] ?? 0)));
+  for (const [index] of values.entries()) covers.push(Math.floor((covers[index] ?? 0) * (plan.shares[index] ?? 0)));
   const last = covers.at(-1) ?? 0;
   const yes = grown(plan.yes, cover - last);
   let node = grown(plan.no, last);

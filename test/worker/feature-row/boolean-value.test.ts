@@ -15,8 +15,7 @@ describe('a boolean feature', () => {
   for (const value of [true, 1, 'true', 'True', '1', 'yes', 'YES', 'y', 'T', 'on', ' Yes\t', '\uff39'])
     it(`reads the boolean cell ${JSON.stringify(value)} as true`, () => expect(read(value)).to.equal(1));
   for (const value of [false, 0, -0, 'false', 'FALSE', '0', 'no', 'No', 'n', 'f', 'OFF', '\u00a0off'])
-    it(`reads the boolean cell ${JSON.stringify(value)} as false`, () =>
-      expect(read(value) === 0).to.equal(true));
+    it(`reads the boolean cell ${JSON.stringify(value)} as false`, () => expect(read(value) === 0).to.equal(true));
   for (const value of ['', ' ', 'null', 'NA', 'n/a', '-', 'Unknown'])
     it(`reads the boolean cell ${JSON.stringify(value)} as missing`, () =>
       expect(read(value)).to.equal(missingSentinel));

@@ -6,12 +6,7 @@ import {
   compileCategoryWriter,
   unknownCategory,
 } from '../../../worker/feature-row/category-value.js';
-import {
-  compileMissingTexts,
-  missingSentinel,
-  wasMissing,
-  wasRead,
-} from '../../../worker/feature-row/cell-reading.js';
+import { compileMissingTexts, missingSentinel, wasMissing, wasRead } from '../../../worker/feature-row/cell-reading.js';
 
 const missingTexts = compileMissingTexts(['Select']);
 const read = compileCategoryReader(
@@ -47,8 +42,7 @@ const indexCases: readonly (readonly [Scalar, number])[] = [
 
 describe('a category feature', () => {
   for (const [value, index] of indexCases)
-    it(`reads the category cell ${JSON.stringify(value)} as index ${index}`, () =>
-      expect(read(value)).to.equal(index));
+    it(`reads the category cell ${JSON.stringify(value)} as index ${index}`, () => expect(read(value)).to.equal(index));
 
   it('reads categories correctly after 5,000 different texts have filled its cache', () => {
     for (let text = 0; text < 5_000; text += 1) expect(read(`company ${text}`)).to.equal(unknownCategory);

@@ -1,11 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Scalar } from '../../../shared/messages/cells.js';
-import {
-  compileMissingTexts,
-  missingSentinel,
-  unreadableSentinel,
-} from '../../../worker/feature-row/cell-reading.js';
+import { compileMissingTexts, missingSentinel, unreadableSentinel } from '../../../worker/feature-row/cell-reading.js';
 import { compileDateReader, compileDateWriter } from '../../../worker/feature-row/date-value.js';
 
 const read = compileDateReader({}, compileMissingTexts(['1970-01-01']));
@@ -99,8 +95,7 @@ describe('a date feature', () => {
     });
   }
   for (const value of ['', 'null', 'N/A', '-', '1970-01-01'])
-    it(`reads the date cell ${JSON.stringify(value)} as missing`, () =>
-      expect(read(value)).to.equal(missingSentinel));
+    it(`reads the date cell ${JSON.stringify(value)} as missing`, () => expect(read(value)).to.equal(missingSentinel));
 
   it('reads dates with slashes only in the order of date_order', () => {
     expect(readDayFirst('29/02/2024')).to.equal(Date.parse('2024-02-29'));

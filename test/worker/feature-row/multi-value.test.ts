@@ -19,10 +19,7 @@ const tags: MultiFeature = {
 };
 
 /** Writes each value into its own row with one writer; returns the rows and their readings. */
-function written(
-  values: readonly Scalar[],
-  feature: MultiFeature = tags,
-): [row: number[], reading: Reading][] {
+function written(values: readonly Scalar[], feature: MultiFeature = tags): [row: number[], reading: Reading][] {
   const write = compileMultiWriter(feature, compileMissingTexts(['no tags']));
   return values.map((value) => {
     const out = new Float32Array(5);

@@ -1,15 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import {
-  compileMissingTexts,
-  missingSentinel,
-  unreadableSentinel,
-} from '../../../worker/feature-row/cell-reading.js';
-import {
-  compileNumberReader,
-  compileNumberWriter,
-  plainDecimal,
-} from '../../../worker/feature-row/number-value.js';
+import { compileMissingTexts, missingSentinel, unreadableSentinel } from '../../../worker/feature-row/cell-reading.js';
+import { compileNumberReader, compileNumberWriter, plainDecimal } from '../../../worker/feature-row/number-value.js';
 
 const read = compileNumberReader({}, compileMissingTexts());
 const readFraction = compileNumberReader({ unit: 'fraction' }, compileMissingTexts());
@@ -168,8 +160,7 @@ describe('a number feature', () => {
       expect(read(value)).to.equal(unreadableSentinel));
 
   for (const text of ['', '  ', 'null', 'NULL', 'None', 'n/a', 'NA', '-', ' - '])
-    it(`reads the number cell ${JSON.stringify(text)} as missing`, () =>
-      expect(read(text)).to.equal(missingSentinel));
+    it(`reads the number cell ${JSON.stringify(text)} as missing`, () => expect(read(text)).to.equal(missingSentinel));
 
   it('divides percentages by 100 only if the unit is a fraction', () => {
     expect(readFraction('45%')).to.equal(0.45);
@@ -220,9 +211,7 @@ describe('a number feature', () => {
     fc.assert(
       fc.property(fc.oneof(amountLike, fc.string({ unit: 'binary' })), (text) => {
         const value = read(text);
-        expect(Number.isFinite(value) || value === missingSentinel || value === unreadableSentinel).to.equal(
-          true,
-        );
+        expect(Number.isFinite(value) || value === missingSentinel || value === unreadableSentinel).to.equal(true);
       }),
       { numRuns: 2000 },
     );
@@ -256,11 +245,7 @@ const styles: readonly ((amount: Amount) => string)[] = [
 describe('plainDecimal', () => {
   it('equals Number() for every plain decimal of up to 15 digits', () => {
     const text = fc
-      .tuple(
-        fc.constantFrom('', '+', '-'),
-        fc.stringMatching(/^\d{1,8}$/),
-        fc.stringMatching(/^(\.\d{0,7})?$/),
-      )
+      .tuple(fc.constantFrom('', '+', '-'), fc.stringMatching(/^\d{1,8}$/), fc.stringMatching(/^(\.\d{0,7})?$/))
       .map((parts) => parts.join(''));
     fc.assert(
       fc.property(text, (decimal) => {

@@ -6,8 +6,7 @@ describe('compileTextReader', () => {
     const folded: string[] = [];
     const length = compileTextReader((text) => folded.push(text) && text.length, { tooLong: -1 });
     const long = 'x'.repeat(65);
-    for (const text of [' A  B ', ' A  B ', long, long])
-      expect(length(text)).to.equal(text === long ? 65 : 3);
+    for (const text of [' A  B ', ' A  B ', long, long]) expect(length(text)).to.equal(text === long ? 65 : 3);
     expect(folded).to.deep.equal(['a b', long, long]);
   });
 

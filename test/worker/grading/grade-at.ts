@@ -32,8 +32,7 @@ export function gradingDatabase(): Mongo {
 export const newIds = (): WorldIds => ({ organisationId: newId('org'), modelId: newId('mdl'), version: '1' });
 
 /**
- * Creates a function that grades a version at a date. The service's clock shows the same date unless `nowMs`
- * is given.
+ * Creates a function that grades a version at a date. The service's clock shows the same date unless `nowMs` is given.
  * @param mongo its database is read at each grade, because hooks open it later
  */
 export const gradesIn =

@@ -2,12 +2,7 @@ import type { Db } from 'mongodb';
 import { dayMs, dayNumber } from '../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { type CallDocument, callDocuments } from '../../../shared/store/calls/call-documents.js';
-import {
-  bandOf,
-  callsCollection,
-  predictionId,
-  slicesOf,
-} from '../../../shared/store/calls/prediction-slice.js';
+import { bandOf, callsCollection, predictionId, slicesOf } from '../../../shared/store/calls/prediction-slice.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
 import { type Outcome, OutcomeStore } from '../../../shared/store/validation/outcomes.js';
@@ -112,10 +107,7 @@ export class RecordedWorld {
     this.words.delete(crmId);
   }
 
-  /**
-   * Advances the database's clock by shifting all its timestamps back, so that a grade can order later
-   * changes.
-   */
+  /** Advances the database's clock by shifting all its timestamps back, so that a grade can order later changes. */
   async age(ms: number): Promise<void> {
     const { organisationId: org, modelId, version } = this.ids;
     const earlier = (...fields: string[]) => ({
@@ -124,9 +116,7 @@ export class RecordedWorld {
     const previous = {
       $cond: ['$previous', { $mergeObjects: ['$previous', earlierPrevious(ms)] }, '$$REMOVE'],
     };
-    await this.database
-      .collection('outcomes')
-      .updateMany({ org }, [earlier('changed_at'), { $set: { previous } }]);
+    await this.database.collection('outcomes').updateMany({ org }, [earlier('changed_at'), { $set: { previous } }]);
     const graded = `${modelId}:${version}`;
     await this.database.collection('validation_daily').updateMany({ graded }, [earlier('read_at')]);
     await this.database

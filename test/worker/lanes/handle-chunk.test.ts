@@ -77,9 +77,7 @@ describe('the chunk of a job', () => {
         await rig.redis.hset(modelStrikesKey, 'mdl:1', `2@${Date.now()}@${Date.now() + 60_000}`);
         await ended('one', { inJob });
         expect(scored).to.deep.equal([]);
-        const [[, [, reply]]] = (await rig.redis.xrange(replyStreamKey(gateway), '-', '+')) as [
-          [string, string[]],
-        ];
+        const [[, [, reply]]] = (await rig.redis.xrange(replyStreamKey(gateway), '-', '+')) as [[string, string[]]];
         expect(JSON.parse(reply ?? '')).to.have.nested.property('failure.code', 'model_unavailable');
       });
     });

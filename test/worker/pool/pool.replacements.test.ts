@@ -67,8 +67,7 @@ describe('the processes of a pool', () => {
   });
 
   /** In the order of their starts. */
-  const startedPids = async () =>
-    (await readFile(join(directory, 'pids'), 'utf8')).trim().split('\n').map(Number);
+  const startedPids = async () => (await readFile(join(directory, 'pids'), 'utf8')).trim().split('\n').map(Number);
   const livingPids = async () => (await startedPids()).filter(isAlive);
   /** Waits until so many processes have been started and two take jobs. */
   const replaced = (started: number) =>
@@ -108,8 +107,7 @@ describe('the processes of a pool', () => {
   });
 
   it('are killed and replaced when they are stopped, and no model is blamed', async function () {
-    if (process.platform !== 'linux')
-      leaveOut(this, 'only Linux says whether a process is stopped', 'run it on Linux');
+    if (process.platform !== 'linux') leaveOut(this, 'only Linux says whether a process is stopped', 'run it on Linux');
     this.timeout(20_000);
     const [stopped = 0] = await startedPids();
     process.kill(stopped, 'SIGSTOP');

@@ -42,9 +42,7 @@ describe('a pool', () => {
   const untilDeath = 'while (pool.deathCount === 0) await pause(5);';
 
   it('blames no model for a worker that cannot start', async () => {
-    const ended = await run(
-      `${untilDeath} await pool.stop(); console.log(JSON.stringify(blamed)); process.exit();`,
-    );
+    const ended = await run(`${untilDeath} await pool.stop(); console.log(JSON.stringify(blamed)); process.exit();`);
     expect(ended.exitCode).to.equal(0);
     expect(ended.output)
       .to.match(/^\[\]$/m)

@@ -37,8 +37,7 @@ describe('the quarantine of a version', () => {
 
   it('does not begin with crashes that are a minute apart', async () => {
     const strike = strikeCommand(redis);
-    for (const ageMs of [2 * minuteMs, minuteMs, 0])
-      expect(await strike('mdl:1', 'crash', nowMs - ageMs)).to.equal(1);
+    for (const ageMs of [2 * minuteMs, minuteMs, 0]) expect(await strike('mdl:1', 'crash', nowMs - ageMs)).to.equal(1);
     expect(await isRefusedAt(nowMs)).to.equal(false);
   });
 

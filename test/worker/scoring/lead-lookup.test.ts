@@ -29,13 +29,7 @@ async function lookedUp({ noted, latest = {}, stored = {}, keptFromId = '' }: Wo
   const deps = {
     latest: { fill: async ({ modelId }: { readonly modelId: string }) => void filled.push(modelId) },
     predictions: {
-      latest: async ({
-        modelId,
-        crmIds,
-      }: {
-        readonly modelId: string;
-        readonly crmIds: readonly string[];
-      }) => {
+      latest: async ({ modelId, crmIds }: { readonly modelId: string; readonly crmIds: readonly string[] }) => {
         asked.push(`${modelId}: ${crmIds.join(' ')}`);
         return latest[modelId] ?? [];
       },
@@ -51,12 +45,7 @@ async function lookedUp({ noted, latest = {}, stored = {}, keptFromId = '' }: Wo
     if (noted === undefined) throw new Error('Redis is away');
     return [...noted];
   };
-  const found = await findKnownLeads(
-    chunk,
-    requestLatestScores(chunk, { read }),
-    new Set(['L-1', 'L-2']),
-    deps,
-  );
+  const found = await findKnownLeads(chunk, requestLatestScores(chunk, { read }), new Set(['L-1', 'L-2']), deps);
   return { ...found, asked, filled };
 }
 

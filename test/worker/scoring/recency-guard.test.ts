@@ -27,9 +27,7 @@ describe('the recency guard', () => {
   it('compares to the second, and never names an age within the limit', () => {
     expect(warning('2025-03-02T12:00:00Z')).to.equal(undefined);
     expect(warning('2025-03-02T11:59:59Z')).to.match(/is 366 days old/);
-    expect(warning('2026-03-01T00:00:00Z', { max_age_days: 1 })).to.match(
-      /is 2 days old.* at most 1 day old/,
-    );
+    expect(warning('2026-03-01T00:00:00Z', { max_age_days: 1 })).to.match(/is 2 days old.* at most 1 day old/);
   });
 
   it('warns of a date in the future beyond its tolerance, which defaults to one day', () => {
@@ -38,23 +36,10 @@ describe('the recency guard', () => {
       'Last Activity Date is 3 days in the future; this model expects at most 1 day',
     );
     expect(warning('2026-03-05T13:00:00Z', { future_tolerance_days: 4 })).to.equal(undefined);
-    expect(warning('2026-03-02T12:00:01Z', { future_tolerance_days: 0 })).to.match(
-      /1 day in the future.* 0 days/,
-    );
+    expect(warning('2026-03-02T12:00:01Z', { future_tolerance_days: 0 })).to.match(/1 day in the future.* 0 days/);
   });
 
-  for (const value of [
-    undefined,
-    null,
-    '',
-    'n/a',
-    'yesterday',
-    '1990-01-01',
-    true,
-    {},
-    [['2001-01-01']],
-    '2025-02-30',
-  ])
+  for (const value of [undefined, null, '', 'n/a', 'yesterday', '1990-01-01', true, {}, [['2001-01-01']], '2025-02-30'])
     it(`does not warn of ${JSON.stringify(value)}`, () => expect(warning(value)).to.equal(undefined));
 
   it('reads Unix time and one-element arrays', () => {
@@ -69,8 +54,6 @@ describe('the recency guard', () => {
 
   it('does not warn for a model without a recency rule', () => {
     const fields = compileKnownFields({ features: [age] });
-    expect(compileRecencyGuard({ features: [age] }, fields)(fields.pack({ age: 1 }), nowMs)).to.equal(
-      undefined,
-    );
+    expect(compileRecencyGuard({ features: [age] }, fields)(fields.pack({ age: 1 }), nowMs)).to.equal(undefined);
   });
 });

@@ -6,11 +6,7 @@ import { Redis } from 'ioredis';
 import { startMongo } from '../../../scripts/servers/mongo-server.js';
 import { dayMs } from '../../../shared/contract/dates.js';
 import { latestScoresKey } from '../../../shared/redis/keys.js';
-import {
-  callsCollection,
-  firstKeptId,
-  type PredictionSlice,
-} from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection, firstKeptId, type PredictionSlice } from '../../../shared/store/calls/prediction-slice.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { removeOldPredictions, retentionTimings } from '../../../worker/upkeep/retention.js';
@@ -62,17 +58,12 @@ describe('retention', () => {
         .toArray()
     ).flatMap((slice) => slice.crm_ids);
   const startOfDay = (daysAgo: number) => Math.floor(nowMs / dayMs) * dayMs - daysAgo * dayMs;
-  const score = (crmId: string, atMs: number, arrivalMs = 0) =>
-    world.call(atMs, [{ crmId, score: 90 }], arrivalMs);
+  const score = (crmId: string, atMs: number, arrivalMs = 0) => world.call(atMs, [{ crmId, score: 90 }], arrivalMs);
 
   it('removes the predictions of days past retention, and no others', async () => {
     await score('older', startOfDay(retentionDays) - 12 * minuteMs);
     await score('on the first kept day', startOfDay(retentionDays));
-    await score(
-      'on the first kept day, begun the day before',
-      startOfDay(retentionDays) + minuteMs,
-      9 * minuteMs,
-    );
+    await score('on the first kept day, begun the day before', startOfDay(retentionDays) + minuteMs, 9 * minuteMs);
     await score('new', nowMs);
     expect(await remove()).to.equal(1);
     expect(await left()).to.have.members([

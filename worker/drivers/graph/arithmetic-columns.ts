@@ -33,8 +33,7 @@ const operators: Readonly<Record<string, Operator>> = {
   Sub: (_node, operands) => addColumns(operands, -1),
   Mul: multiplyColumns,
   Div: divideColumns,
-  Sigmoid: (_node, operands) =>
-    operands.columns(0).map((column) => ({ sum: plainSum(column), isLogistic: true })),
+  Sigmoid: (_node, operands) => operands.columns(0).map((column) => ({ sum: plainSum(column), isLogistic: true })),
   Softmax: (_node, operands) => softmaxColumns(operands.columns(0).map(plainSum)),
   Normalizer: normalizeColumns,
   Scaler: scaleColumns,
@@ -50,9 +49,7 @@ function plainSum({ sum, isLogistic }: SumColumn) {
   return sum;
 }
 
-/**
- * factor * column + offset. For a probability p only p and 1 - p, the logistic function of -sum, are allowed.
- */
+/** factor * column + offset. For a probability p only p and 1 - p, the logistic function of -sum, are allowed. */
 function affine(column: SumColumn, factor: number, offset: number): SumColumn {
   if (!column.isLogistic) return { sum: scaled(column.sum, factor, offset), isLogistic: false };
   if (factor === 1 && offset === 0) return column;
@@ -128,8 +125,7 @@ function normalizeColumns(node: OnnxNode, operands: Operands): readonly SumColum
   const norm = new Attributes(node).text('norm', 'MAX');
   if (norm !== 'L1' || columns.length !== 2 || first === undefined || second === undefined)
     throw new NotASum(`a normalisation by ${norm}`);
-  if (!areComplementary(first, second))
-    throw new NotASum('a normalisation of columns that do not add up to 1');
+  if (!areComplementary(first, second)) throw new NotASum('a normalisation of columns that do not add up to 1');
   return columns;
 }
 

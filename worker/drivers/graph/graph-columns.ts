@@ -20,8 +20,8 @@ const treeOperators: Readonly<Record<string, (node: OnnxNode, operand: TreeOpera
 };
 
 /**
- * Reads the columns of a graph's output as sums of trees and weighted input columns, or as logistic functions
- * of such sums. It works backwards from the output, so a neural network fails at its last non-linear layer.
+ * Reads the columns of a graph's output as sums of trees and weighted input columns, or as logistic functions of such
+ * sums. It works backwards from the output, so a neural network fails at its last non-linear layer.
  * @param from the output's name, and the name and width of the graph's input
  * @throws NotASum for any other function; the message names the operator
  */
@@ -41,8 +41,7 @@ class GraphReader {
     this.initializers = new Map(graph.initializer.map((tensor) => [tensor.name, tensor]));
     let firstCover = 0;
     for (const node of graph.node) {
-      for (const [output, name] of node.output.entries())
-        this.producers.set(name, { node, output, firstCover });
+      for (const [output, name] of node.output.entries()) this.producers.set(name, { node, output, firstCover });
       firstCover += countTreeNodes({ ...graph, node: [node] });
     }
     this.known.set(
@@ -74,13 +73,11 @@ class GraphReader {
     const readTrees = treeOperators[node.opType];
     const scoresOutput = node.opType.endsWith('Classifier') ? 1 : 0;
     if (output !== scoresOutput) throw new NotASum(`output ${output} of ${node.opType} is not a score`);
-    if (readTrees !== undefined)
-      return readTrees(node, { inputs: treeInputs(operands.columns(0)), firstCover });
+    if (readTrees !== undefined) return readTrees(node, { inputs: treeInputs(operands.columns(0)), firstCover });
     if (node.opType === 'LinearClassifier') return linearClassifierColumns(node, operands.columns(0));
     if (node.opType === 'LinearRegressor') return linearRegressorColumns(node, operands.columns(0));
     const operator = tensorOperator(node.opType);
-    if (operator === undefined)
-      throw new NotASum(`the operator ${node.opType} is neither trees nor a weighted sum`);
+    if (operator === undefined) throw new NotASum(`the operator ${node.opType} is neither trees nor a weighted sum`);
     return operator(node, operands);
   }
 

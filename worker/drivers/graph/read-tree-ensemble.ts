@@ -28,8 +28,8 @@ const decisionOfName: ReadonlyMap<string, number> = new Map([
 const treeStride = 2 ** 32;
 
 /**
- * Reads the trees of a `TreeEnsembleClassifier` (`weightsOf`: `class`) or `TreeEnsembleRegressor` (`target`)
- * of ai.onnx.ml 1-4. A tree's root is its first listed node, like in ONNX Runtime.
+ * Reads the trees of a `TreeEnsembleClassifier` (`weightsOf`: `class`) or `TreeEnsembleRegressor` (`target`) of
+ * ai.onnx.ml 1-4. A tree's root is its first listed node, like in ONNX Runtime.
  * @throws NotASum if the attributes do not form trees
  */
 export function readTreeEnsemble(
@@ -76,10 +76,7 @@ export function readTreeEnsemble(
 
 type IndexOf = (treeId: number | undefined, nodeId: number | undefined) => number;
 
-function indexNodes(
-  treeIds: readonly number[],
-  nodeIds: readonly number[],
-): { indexOf: IndexOf; roots: number[] } {
+function indexNodes(treeIds: readonly number[], nodeIds: readonly number[]): { indexOf: IndexOf; roots: number[] } {
   const roots: number[] = [];
   const ordinals = new Map<number, number>();
   const indices = new Map<number, number>();
@@ -124,8 +121,8 @@ const decisionOfNumber: readonly number[] = [
 ];
 
 /**
- * Reads the trees of a `TreeEnsemble` of ai.onnx.ml 5, which lists leaves separately. Here they follow the
- * splits, as in the bundle's covers.
+ * Reads the trees of a `TreeEnsemble` of ai.onnx.ml 5, which lists leaves separately. Here they follow the splits, as
+ * in the bundle's covers.
  * @throws NotASum if the attributes do not form trees
  */
 export function readTreeEnsemble5(

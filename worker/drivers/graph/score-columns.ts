@@ -21,15 +21,14 @@ export interface TreeOperand {
 }
 
 /**
- * The scores of a `TreeEnsembleClassifier`, its second output, as ONNX Runtime computes them. Two labels that
- * share the class id 0 have one score, which gives both columns.
+ * The scores of a `TreeEnsembleClassifier`, its second output, as ONNX Runtime computes them. Two labels that share the
+ * class id 0 have one score, which gives both columns.
  * @throws NotASum if the scores are not sums
  */
 export function classifierColumns(node: OnnxNode, operand: TreeOperand): SumColumn[] {
   const attributes = new Attributes(node);
   const ensemble = readTreeEnsemble(attributes, { ...operand, weightsOf: 'class' });
-  const labels =
-    attributes.integers('classlabels_int64s').length + attributes.texts('classlabels_strings').length;
+  const labels = attributes.integers('classlabels_int64s').length + attributes.texts('classlabels_strings').length;
   const base = attributes.numbers('base_values') ?? new Float64Array(0);
   const post = postTransformOf(attributes.text('post_transform', 'NONE'));
   const classes = new Set(ensemble.leafWeights.map(({ target }) => target));
@@ -77,10 +76,7 @@ export function treeEnsembleColumns(node: OnnxNode, operand: TreeOperand): SumCo
   const scores = Array.from({ length: Math.max(1, attributes.integer('n_targets', 1)) }, (_, target) =>
     sumOf(ensemble, { target, factor, base: 0 }),
   );
-  return columnsOfScores(
-    scores,
-    postTransformOf(postTransforms[attributes.integer('post_transform', 0)] ?? ''),
-  );
+  return columnsOfScores(scores, postTransformOf(postTransforms[attributes.integer('post_transform', 0)] ?? ''));
 }
 
 function factorOf(aggregate: string, { roots }: TreeEnsemble): number {
@@ -98,17 +94,15 @@ function sumOf(
 }
 
 /**
- * The scores of a `LinearClassifier`, its second output. A binary classifier has the two rows [-w, w]. After
- * LOGISTIC the second column is the logistic function of w alone; after SOFTMAX, of the difference of the two
- * rows.
+ * The scores of a `LinearClassifier`, its second output. A binary classifier has the two rows [-w, w]. After LOGISTIC
+ * the second column is the logistic function of w alone; after SOFTMAX, of the difference of the two rows.
  * @throws NotASum if the scores are not sums
  */
 export function linearClassifierColumns(node: OnnxNode, input: readonly SumColumn[]): SumColumn[] {
   const attributes = new Attributes(node);
   const scores = linearScores(attributes, input);
   const post = postTransformOf(attributes.text('post_transform', 'NONE'));
-  const labels =
-    attributes.integers('classlabels_ints').length + attributes.texts('classlabels_strings').length;
+  const labels = attributes.integers('classlabels_ints').length + attributes.texts('classlabels_strings').length;
   const [only, ...further] = scores;
   if (only !== undefined && further.length === 0 && labels === 2)
     return binaryColumns(only, { post, isPositive: true });
@@ -121,18 +115,14 @@ export function linearClassifierColumns(node: OnnxNode, input: readonly SumColum
  */
 export function linearRegressorColumns(node: OnnxNode, input: readonly SumColumn[]): SumColumn[] {
   const attributes = new Attributes(node);
-  return columnsOfScores(
-    linearScores(attributes, input),
-    postTransformOf(attributes.text('post_transform', 'NONE')),
-  );
+  return columnsOfScores(linearScores(attributes, input), postTransformOf(attributes.text('post_transform', 'NONE')));
 }
 
 function linearScores(attributes: Attributes, input: readonly SumColumn[]): Sum[] {
   const coefficients = attributes.numbers('coefficients') ?? new Float64Array(0);
   const intercepts = attributes.numbers('intercepts') ?? new Float64Array(0);
   const rows = coefficients.length / input.length;
-  if (!Number.isInteger(rows) || rows === 0)
-    throw new NotASum('the coefficients do not match the input columns');
+  if (!Number.isInteger(rows) || rows === 0) throw new NotASum('the coefficients do not match the input columns');
   return Array.from({ length: rows }, (_, row) =>
     dotProduct(input, (column) => coefficients[row * input.length + column] ?? 0, intercepts[row] ?? 0),
   );

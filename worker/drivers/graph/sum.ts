@@ -37,18 +37,14 @@ export function scaled(sum: Sum, factor: number, offset = 0): Sum {
 }
 
 /** constant + Σ factor * sum over the terms. */
-export function weightedSum(
-  terms: Iterable<{ readonly sum: Sum; readonly factor: number }>,
-  offset: number,
-): Sum {
+export function weightedSum(terms: Iterable<{ readonly sum: Sum; readonly factor: number }>, offset: number): Sum {
   let constant = offset;
   const weights = new Map<number, number>();
   const trees: TreeShare[] = [];
   for (const { sum, factor } of terms) {
     if (factor === 0) continue;
     constant += factor * sum.constant;
-    for (const [column, weight] of sum.weights)
-      weights.set(column, (weights.get(column) ?? 0) + factor * weight);
+    for (const [column, weight] of sum.weights) weights.set(column, (weights.get(column) ?? 0) + factor * weight);
     for (const share of sum.trees) trees.push({ ...share, factor: factor * share.factor });
   }
   return { constant, weights, trees };
@@ -58,11 +54,7 @@ export function weightedSum(
  * constant + Σ weight * column.
  * @throws NotASum if a column is a logistic function
  */
-export function dotProduct(
-  columns: readonly SumColumn[],
-  weightOf: (column: number) => number,
-  constant: number,
-): Sum {
+export function dotProduct(columns: readonly SumColumn[], weightOf: (column: number) => number, constant: number): Sum {
   const terms = columns.map(({ sum, isLogistic }, column) => {
     if (isLogistic) throw new NotASum('a weighted sum of probabilities');
     return { sum, factor: weightOf(column) };

@@ -34,9 +34,7 @@ export function tensorValues(tensor: OnnxTensor): Float64Array {
   const { rawData } = tensor;
   if (rawData.length === 0) return Float64Array.from(type.listed(tensor));
   const view = new DataView(rawData.buffer, rawData.byteOffset, rawData.byteLength);
-  return Float64Array.from({ length: Math.floor(rawData.length / type.bytes) }, (_, at) =>
-    type.read(view, at),
-  );
+  return Float64Array.from({ length: Math.floor(rawData.length / type.bytes) }, (_, at) => type.read(view, at));
 }
 
 /** Reads the attributes of one operator by name. */

@@ -10,8 +10,8 @@ import {
 } from './tree-ensemble.js';
 
 /**
- * A split in one of two normal forms: the value is at most `threshold`, or it is one of `members`. The child
- * for which this holds is the near side, the other child the far side.
+ * A split in one of two normal forms: the value is at most `threshold`, or it is one of `members`. The child for which
+ * this holds is the near side, the other child the far side.
  */
 export interface NodeDecision {
   readonly input: number;
@@ -28,8 +28,8 @@ export interface NodeDecision {
 }
 
 /**
- * Normalizes a node's decision. Converters turn a set of categories into a chain of `equalCode` nodes on one
- * column with one true child. Such a chain becomes one decision: the value is in the chain's set.
+ * Normalizes a node's decision. Converters turn a set of categories into a chain of `equalCode` nodes on one column
+ * with one true child. Such a chain becomes one decision: the value is in the chain's set.
  * - Its share equals the chain's, because the shares of the false branches multiply along a chain.
  * - The shared subtree is walked once instead of once per node.
  * @param parents number of splits that lead to each node
@@ -100,9 +100,7 @@ function chainDecision(ensemble: TreeEnsemble, first: number, parents: Int32Arra
   let next = first;
   do {
     const node = next;
-    values.push(
-      ...(decision[node] === amongCode ? (members.get(node) ?? []) : [threshold[node] ?? Number.NaN]),
-    );
+    values.push(...(decision[node] === amongCode ? (members.get(node) ?? []) : [threshold[node] ?? Number.NaN]));
     isMissingNear ||= missingIsTrue[node] === 1;
     nodes += 1;
     next = whenFalse[node] ?? -1;
@@ -128,8 +126,8 @@ function chainDecision(ensemble: TreeEnsemble, first: number, parents: Int32Arra
 const bits = new DataView(new ArrayBuffer(4));
 
 /**
- * The largest float32 below a number t: for a float32 x, x < t becomes x <= justBelow(t). NaN if there is no
- * such float32.
+ * The largest float32 below a number t: for a float32 x, x < t becomes x <= justBelow(t). NaN if there is no such
+ * float32.
  */
 export function justBelow(value: number): number {
   const near = Math.fround(value);

@@ -49,8 +49,8 @@ interface Taken {
 
 /**
  * Unfolds one tree: shared subtrees are copied.
- * @param options `covers`: weight of each node; `leafValues`: output of each node, 0 for splits; `parents`:
- * number of splits that lead to each node
+ * @param options `covers`: weight of each node; `leafValues`: output of each node, 0 for splits; `parents`: number of
+ * splits that lead to each node
  * @throws NotASum if the budget is exhausted, or the depth exceeds 1,000, for example because of a cycle
  */
 export function unfoldTree(
@@ -180,9 +180,9 @@ export function parentCounts({ nodeCount, decision, whenTrue, whenFalse }: TreeE
 }
 
 /**
- * The share of a split's rows that go to the true child, 0 to 1. It uses the cover of a child without another
- * parent, because a shared child counts the rows of all its parents. If no row reached the split, each of its
- * `nodes` counts as an even split.
+ * The share of a split's rows that go to the true child, 0 to 1. It uses the cover of a child without another parent,
+ * because a shared child counts the rows of all its parents. If no row reached the split, each of its `nodes` counts as
+ * an even split.
  */
 export function trueShare(split: {
   readonly cover: number;
@@ -194,8 +194,6 @@ export function trueShare(split: {
 }): number {
   if (!(split.cover > 0)) return 1 - 0.5 ** split.nodes;
   const share =
-    split.isFalseShared && !split.isTrueShared
-      ? split.trueCover / split.cover
-      : 1 - split.falseCover / split.cover;
+    split.isFalseShared && !split.isTrueShared ? split.trueCover / split.cover : 1 - split.falseCover / split.cover;
   return Math.min(1, Math.max(0, share));
 }

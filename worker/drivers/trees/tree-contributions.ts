@@ -8,8 +8,8 @@ const maxBlockRecords = 64;
 const maxBlockStandings = 65_536;
 
 /**
- * Exact path-dependent Shapley values of a sum of trees, like the `shap` package's. An unknown column is
- * averaged over the training rows that reached each split.
+ * Exact path-dependent Shapley values of a sum of trees, like the `shap` package's. An unknown column is averaged over
+ * the training rows that reached each split.
  * @throws NotASum if node weights are missing or the trees are too large
  */
 export const explainTrees = async (model: TreeModel): Promise<ExactExplainer> =>

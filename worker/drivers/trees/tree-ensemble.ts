@@ -17,9 +17,8 @@ export interface TreeInput {
 }
 
 /**
- * The trees of one ONNX operator of any version, as arrays over all nodes of all trees. A node may have
- * several parents: converters turn a split on a set of categories into a chain of `equalCode` nodes with one
- * true child.
+ * The trees of one ONNX operator of any version, as arrays over all nodes of all trees. A node may have several
+ * parents: converters turn a split on a set of categories into a chain of `equalCode` nodes with one true child.
  */
 export interface TreeEnsemble {
   readonly inputs: readonly TreeInput[];

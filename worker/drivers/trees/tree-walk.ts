@@ -55,9 +55,8 @@ interface Walked {
 }
 
 /**
- * The innermost loop for three points. It is unrolled, uses few arrays because each costs registers, and
- * reads the sums of the splits below instead of adding to the split above. `planLayout` defines the indices
- * into the plan.
+ * The innermost loop for three points. It is unrolled, uses few arrays because each costs registers, and reads the sums
+ * of the splits below instead of adding to the split above. `planLayout` defines the indices into the plan.
  */
 function walkThree(
   { plan, numbers }: WalkTable,
@@ -104,9 +103,7 @@ function walkThree(
       sum1 = product1 * (numbers[row + 1] ?? 0);
       sum2 = product2 * (numbers[row + 2] ?? 0);
       contribution =
-        product0 * (numbers[row + 3] ?? 0) +
-        product1 * (numbers[row + 4] ?? 0) +
-        product2 * (numbers[row + 5] ?? 0);
+        product0 * (numbers[row + 3] ?? 0) + product1 * (numbers[row + 4] ?? 0) + product2 * (numbers[row + 5] ?? 0);
     }
     const first = plan[own] ?? -1;
     if (first >= 0) {
@@ -118,9 +115,7 @@ function walkThree(
       sum1 += below1;
       sum2 += below2;
       contribution +=
-        below0 * (numbers[row + 3] ?? 0) +
-        below1 * (numbers[row + 4] ?? 0) +
-        below2 * (numbers[row + 5] ?? 0);
+        below0 * (numbers[row + 3] ?? 0) + below1 * (numbers[row + 4] ?? 0) + below2 * (numbers[row + 5] ?? 0);
     }
     const second = plan[own + 1] ?? -1;
     if (second >= 0) {
@@ -132,9 +127,7 @@ function walkThree(
       sum1 += below1;
       sum2 += below2;
       contribution +=
-        below0 * (numbers[row + 3] ?? 0) +
-        below1 * (numbers[row + 4] ?? 0) +
-        below2 * (numbers[row + 5] ?? 0);
+        below0 * (numbers[row + 3] ?? 0) + below1 * (numbers[row + 4] ?? 0) + below2 * (numbers[row + 5] ?? 0);
     }
     work[own + 3] = sum0;
     work[own + 4] = sum1;

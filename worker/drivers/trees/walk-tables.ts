@@ -4,9 +4,9 @@ import { farSide, nearSide, type Side, type Split, type SplitTree } from './spli
 export const missedAbove = 2;
 
 /**
- * The factors of a tree walk, for two or three quadrature points. A row of `numbers` holds a factor C for
- * each point, then a weight G for each point. An edge, or the leaves of a split, have one row per standing of
- * the record: `farSide`, `nearSide` and, if the column occurred above, `missedAbove`.
+ * The factors of a tree walk, for two or three quadrature points. A row of `numbers` holds a factor C for each point,
+ * then a weight G for each point. An edge, or the leaves of a split, have one row per standing of the record:
+ * `farSide`, `nearSide` and, if the column occurred above, `missedAbove`.
  */
 export interface WalkTable {
   readonly points: 2 | 3;
@@ -203,8 +203,8 @@ export interface Quadrature {
 }
 
 /**
- * The Gauss-Legendre quadrature on (0, 1), exact for polynomials up to degree 2 * count - 1. The points are
- * the roots of the Legendre polynomial, found by Newton's method from Tricomi's initial guess.
+ * The Gauss-Legendre quadrature on (0, 1), exact for polynomials up to degree 2 * count - 1. The points are the roots
+ * of the Legendre polynomial, found by Newton's method from Tricomi's initial guess.
  * @param count number of points, at least 1
  */
 export function gaussLegendre(count: number): Quadrature {

@@ -5,13 +5,7 @@ import { callsCollection } from '../../../shared/store/calls/prediction-slice.js
 import type { ChangedOutcome, OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import type { DayBand, DayFigures, StoredDay } from '../../../shared/store/validation/validation-daily.js';
 import { firstPredictionsOf } from './first-predictions.js';
-import {
-  addFigures,
-  emptyBandSum,
-  type FirstPrediction,
-  figuresOfLead,
-  type OutcomeState,
-} from './lead-counts.js';
+import { addFigures, emptyBandSum, type FirstPrediction, figuresOfLead, type OutcomeState } from './lead-counts.js';
 import type { GradedVersion, Snapshot } from './snapshot.js';
 
 /** Counts an organisation's live records by day, from a day on. The query is covered by an index. */
@@ -42,10 +36,7 @@ export async function ledgerByDay(
 }
 
 /** Days whose calls have changed since they were computed, and days with erased predictions. */
-export function daysToRecompute(
-  stored: readonly StoredDay[],
-  ledger: ReadonlyMap<number, number>,
-): Set<number> {
+export function daysToRecompute(stored: readonly StoredDay[], ledger: ReadonlyMap<number, number>): Set<number> {
   const known = new Map(stored.map((day) => [day.day, day]));
   const changed = [...ledger].filter(([day, records]) => known.get(day)?.organisation_records !== records);
   const emptied = stored.filter(({ day, stale }) => stale === true || !ledger.has(day));
@@ -66,8 +57,8 @@ export interface OutcomeChanges {
 }
 
 /**
- * Applies the outcomes that have changed since a grade to its days. Each affected lead is moved within the
- * day of its first prediction. The work is therefore independent of the number of leads scored on that day.
+ * Applies the outcomes that have changed since a grade to its days. Each affected lead is moved within the day of its
+ * first prediction. The work is therefore independent of the number of leads scored on that day.
  * @param options `readAt`: the database's clock when the days were read; `fromDay`: the first relevant day
  * @returns undefined if there are so many changes that all days should be recomputed
  */
@@ -87,11 +78,7 @@ export async function outcomeChanges(
     session: snapshot.session,
   });
   if (changed === undefined) return undefined;
-  const firsts = await firstPredictionsOf(
-    snapshot,
-    graded,
-    new Set(changed.map(({ crm_id: crmId }) => crmId)),
-  );
+  const firsts = await firstPredictionsOf(snapshot, graded, new Set(changed.map(({ crm_id: crmId }) => crmId)));
   const days = new Map(stored.map((day) => [day.day, day]));
   const whole = new Set<number>();
   const adjusted = new Map<number, DayFigures>();
@@ -104,10 +91,7 @@ export async function outcomeChanges(
     const before = day?.read_at && countedOutcome(outcome, Math.max(day.read_at.getTime(), readAt.getTime()));
     if (day === undefined || before === undefined) whole.add(number);
     else if (before !== 'unchanged')
-      adjusted.set(
-        number,
-        withMovedLead(adjusted.get(number) ?? figuresOf(day), { first, outcome, before, graded }),
-      );
+      adjusted.set(number, withMovedLead(adjusted.get(number) ?? figuresOf(day), { first, outcome, before, graded }));
   }
   return { whole, adjusted: [...adjusted.values()].filter(({ day }) => !whole.has(day)) };
 }
@@ -115,8 +99,7 @@ export async function outcomeChanges(
 /**
  * The outcome of a lead that its day counted.
  * @param readMs the database's clock when the day was read, Unix ms
- * @returns `none` without an outcome at that time; `unchanged` for the current outcome; undefined if
- * unknown
+ * @returns `none` without an outcome at that time; `unchanged` for the current outcome; undefined if unknown
  */
 function countedOutcome(
   { changed_at: changedAt, previous }: ChangedOutcome,
@@ -152,9 +135,6 @@ function withMovedLead(day: DayFigures, { first, outcome, before, graded }: Move
     addFigures(figures, was, -1);
     return figures;
   });
-  const newestOutcomeMs = Math.max(
-    day.last_word_at?.getTime() ?? 0,
-    is.cohort * outcome.received_at.getTime(),
-  );
+  const newestOutcomeMs = Math.max(day.last_word_at?.getTime() ?? 0, is.cohort * outcome.received_at.getTime());
   return { ...day, bands, ...(newestOutcomeMs === 0 ? {} : { last_word_at: new Date(newestOutcomeMs) }) };
 }

@@ -23,9 +23,8 @@ export interface Classification {
 }
 
 /**
- * Builds the cohort: finds the first prediction and the outcome of each lead, and counts leads by day and
- * band. Slices are decoded and compared in memory, because unwinding them on the server costs several times
- * as much.
+ * Builds the cohort: finds the first prediction and the outcome of each lead, and counts leads by day and band. Slices
+ * are decoded and compared in memory, because unwinding them on the server costs several times as much.
  * @returns at most five groups per day, and ten for the day of the cut
  * @throws MongoDB errors
  */

@@ -10,8 +10,8 @@ export type FirstPredictions = Map<string, FirstPrediction & { readonly sliceId:
 const defaultMinIndexSlices = 2_000;
 
 /**
- * Adds the predictions of a slice that precede the known ones of their leads. Slices may come in any order
- * and repeatedly. Slice ids and the rows of a slice are in chronological order.
+ * Adds the predictions of a slice that precede the known ones of their leads. Slices may come in any order and
+ * repeatedly. Slice ids and the rows of a slice are in chronological order.
  * @param isWanted selects leads; default: all
  */
 export function addFirstPredictions(
@@ -29,8 +29,8 @@ export function addFirstPredictions(
 }
 
 /**
- * Finds the first predictions of given leads under a version. It uses the lead index, or scans all slices if
- * the index would read most of them.
+ * Finds the first predictions of given leads under a version. It uses the lead index, or scans all slices if the index
+ * would read most of them.
  * @param leads must fit into memory
  * @param options `minIndexSlices`: slices that are read through the index in any case
  * @throws MongoDB errors
@@ -75,9 +75,9 @@ export interface LeadPass {
 }
 
 /**
- * Finds the first prediction of every lead of a version, in passes over its slices. A pass with too many
- * leads continues with the lower crm_ids and leaves the others to the next pass. The number and distribution
- * of ids need not be known.
+ * Finds the first prediction of every lead of a version, in passes over its slices. A pass with too many leads
+ * continues with the lower crm_ids and leaves the others to the next pass. The number and distribution of ids need not
+ * be known.
  * @param options `maxLeads`: limit in memory, may be exceeded by one batch; `readPath`: see `ReadPath`
  * @returns consecutive ranges that cover every scored lead
  * @throws MongoDB errors
@@ -98,11 +98,7 @@ export async function* leadPasses(
 async function onePass(
   snapshot: Snapshot,
   graded: GradedVersion,
-  {
-    from,
-    maxLeads,
-    readPath,
-  }: { readonly from: string; readonly maxLeads: number; readonly readPath: ReadPath },
+  { from, maxLeads, readPath }: { readonly from: string; readonly maxLeads: number; readonly readPath: ReadPath },
 ): Promise<LeadPass> {
   const firsts: FirstPredictions = new Map();
   let range: LeadRange = { from, until: undefined };
@@ -139,8 +135,8 @@ export interface LeadRange {
 }
 
 /**
- * Compares crm_ids like MongoDB, by UTF-8 bytes, which is code point order. JavaScript's `<` compares UTF-16
- * units and sorts characters above U+FFFF (surrogate pairs) before U+E000.
+ * Compares crm_ids like MongoDB, by UTF-8 bytes, which is code point order. JavaScript's `<` compares UTF-16 units and
+ * sorts characters above U+FFFF (surrogate pairs) before U+E000.
  * @returns below 0, 0 or above 0
  */
 export function compareCrmIds(one: string, other: string): number {
@@ -154,8 +150,7 @@ export function compareCrmIds(one: string, other: string): number {
 
 /** Whether a lead is in a range. */
 export const isInRange = (crmId: string, { from, until }: LeadRange): boolean =>
-  (from === '' || compareCrmIds(crmId, from) >= 0) &&
-  (until === undefined || compareCrmIds(crmId, until) < 0);
+  (from === '' || compareCrmIds(crmId, from) >= 0) && (until === undefined || compareCrmIds(crmId, until) < 0);
 
 /** Sorts surrogates last. */
 const rankOf = (unit: number): number => (unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit);

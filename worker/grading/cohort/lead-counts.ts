@@ -45,11 +45,7 @@ export interface OutcomeState {
  * The figures that one lead adds to its day and band.
  * @param outcome undefined if none is known
  */
-export function figuresOfLead(
-  first: FirstPrediction,
-  outcome: OutcomeState | undefined,
-  horizonMs: number,
-): DayBand {
+export function figuresOfLead(first: FirstPrediction, outcome: OutcomeState | undefined, horizonMs: number): DayBand {
   const delayMs = outcome?.converted === true ? outcome.at.getTime() - first.at.getTime() : undefined;
   if (delayMs !== undefined && delayMs <= 0) return { ...emptyBandSum(), excluded: 1 };
   const joined = outcome === undefined ? 0 : 1;

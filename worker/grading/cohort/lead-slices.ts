@@ -28,8 +28,8 @@ const ofVersion = ({ organisationId, modelId, version }: GradedVersion): Documen
 });
 
 /**
- * How all slices of a version are read: the whole collection in disk order, or the organisation's part of the
- * lead index. The index has one entry per record.
+ * How all slices of a version are read: the whole collection in disk order, or the organisation's part of the lead
+ * index. The index has one entry per record.
  */
 export type ReadPath = 'collection' | 'lead index';
 
@@ -58,8 +58,8 @@ export const allSlices = (
 };
 
 /**
- * Reads the slices of a version with any of the given leads through the lead index. They come in batches, in
- * no particular order.
+ * Reads the slices of a version with any of the given leads through the lead index. They come in batches, in no
+ * particular order.
  * @param crmIds at most a few thousand: an id may take 1 kB, and one command 16 MB
  * @throws MongoDB errors
  */
@@ -99,8 +99,7 @@ export async function leadsOfDays(
     };
     const command = { find, filter, projection: { crm_ids: 1 }, hint: clusteredKey };
     for await (const slices of readInBatches<Pick<LeadSlice, 'crm_ids'>>(snapshot, command, batchSizes)) {
-      for (const { crm_ids: crmIds } of slices)
-        for (const crmId of crmIds) if (crmId !== null) leads.add(crmId);
+      for (const { crm_ids: crmIds } of slices) for (const crmId of crmIds) if (crmId !== null) leads.add(crmId);
       if (leads.size > max) return undefined;
     }
   }

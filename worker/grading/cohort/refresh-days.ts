@@ -52,9 +52,9 @@ export interface Refreshed {
 }
 
 /**
- * Updates the daily figures of a version from one snapshot of the database. It recomputes days with new calls
- * or erased leads, and applies changed outcomes to the others. It is idempotent and safe to run concurrently,
- * because each day stores when it was read.
+ * Updates the daily figures of a version from one snapshot of the database. It recomputes days with new calls or erased
+ * leads, and applies changed outcomes to the others. It is idempotent and safe to run concurrently, because each day
+ * stores when it was read.
  */
 export async function refreshDays(options: RefreshOptions): Promise<Refreshed> {
   const { snapshot, daily, graded, fromDay, cut, readAt } = options;

@@ -15,8 +15,8 @@ export const idsOfDays = (first: number, last: number): { readonly $gte: string;
 });
 
 /**
- * Compares the stored rows of each call with the ledger, and counts rows without a lead. It reads ranges of
- * the clustered key, a month at a time. It reads only the lengths and counters of slices.
+ * Compares the stored rows of each call with the ledger, and counts rows without a lead. It reads ranges of the
+ * clustered key, a month at a time. It reads only the lengths and counters of slices.
  * @param days ascending numbers of UTC days
  * @returns one entry per day that has calls
  */
@@ -44,8 +44,7 @@ export function blocksOf(days: readonly number[]): { readonly first: number; rea
   const blocks: { first: number; last: number }[] = [];
   for (const day of days) {
     const current = blocks.at(-1);
-    if (current !== undefined && day - current.last <= 1 && day - current.first < maxBlockDays)
-      current.last = day;
+    if (current !== undefined && day - current.last <= 1 && day - current.first < maxBlockDays) current.last = day;
     else blocks.push({ first: day, last: day });
   }
   return blocks;

@@ -80,8 +80,8 @@ interface Reply<Found> {
 }
 
 /**
- * Runs a `find` command and yields one batch at a time. The driver's cursors decode each document separately,
- * which takes several times as long for small documents.
+ * Runs a `find` command and yields one batch at a time. The driver's cursors decode each document separately, which
+ * takes several times as long for small documents.
  * @throws MongoDB errors
  */
 export async function* readInBatches<Found>(
@@ -104,17 +104,14 @@ export async function* readInBatches<Found>(
   } finally {
     if (!isAtEnd(cursor.id))
       // Without the session: `killCursors` does not support snapshot reads.
-      await database
-        .command({ killCursors: command.find, cursors: [asLong(cursor.id)] })
-        .catch(() => undefined);
+      await database.command({ killCursors: command.find, cursors: [asLong(cursor.id)] }).catch(() => undefined);
   }
 }
 
 const isAtEnd = (cursorId: Long | number): boolean => cursorId.toString() === '0';
 
 /** The driver decodes about one id in a thousand as a number, and would send it back as a double. */
-const asLong = (cursorId: Long | number): Long =>
-  typeof cursorId === 'number' ? Long.fromNumber(cursorId) : cursorId;
+const asLong = (cursorId: Long | number): Long => (typeof cursorId === 'number' ? Long.fromNumber(cursorId) : cursorId);
 
 /** An id may take 1 kB, and one command 16 MB. */
 const maxLeadsPerCommand = 5_000;

@@ -31,8 +31,7 @@ export function sumDays(days: readonly StoredDay[], options: SumOptions): Cohort
   const { horizonDays, expectedLift, countedForADay } = options;
   const inWindow = days.filter((day) => isInWindow(day, options));
   const matured = maturedDays(inWindow, options).map(({ bands }) => bands);
-  const total = (figure: (day: StoredDay) => number): number =>
-    inWindow.reduce((sum, day) => sum + figure(day), 0);
+  const total = (figure: (day: StoredDay) => number): number => inWindow.reduce((sum, day) => sum + figure(day), 0);
   const cohort = total((day) => bandSum(day.bands, 'cohort'));
   const excluded = total((day) => bandSum(day.bands, 'excluded'));
   const joined = total((day) => bandSum(day.bands, 'joined'));
@@ -96,10 +95,7 @@ const isInWindow = ({ day }: StoredDay, { asOfMs, horizonDays }: MaturedOptions)
   day >= firstGradedDay(asOfMs, horizonDays) && day <= dayNumber(asOfMs);
 
 /** The matured bands by day. */
-function maturedDays(
-  inWindow: readonly StoredDay[],
-  options: MaturedOptions,
-): Pick<StoredDay, 'day' | 'bands'>[] {
+function maturedDays(inWindow: readonly StoredDay[], options: MaturedOptions): Pick<StoredDay, 'day' | 'bands'>[] {
   const cutDay = cutDayOf(options);
   return inWindow
     .filter(({ day }) => day <= cutDay)

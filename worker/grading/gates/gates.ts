@@ -44,15 +44,11 @@ const requiredJoined = 0.95;
 export function predictionsRecorded({ cohort, requests, leftOut }: CohortFigures): GateOutcome {
   const figures = { cohort, required: requiredPredictions, stored_rows: requests.storedRows };
   if (requests.storedRows === 0 && requests.countedForADay)
-    return failed(
-      figures,
-      'the ledger has counted calls for more than 24 hours, but no prediction is stored',
-    );
+    return failed(figures, 'the ledger has counted calls for more than 24 hours, but no prediction is stored');
   if (cohort >= requiredPredictions) return cleared(figures);
   return tooEarly(
     figures,
-    `${counted(cohort)} of ${requiredPredictions} required predictions have been recorded` +
-      uncountedClause(leftOut),
+    `${counted(cohort)} of ${requiredPredictions} required predictions have been recorded` + uncountedClause(leftOut),
   );
 }
 
@@ -89,19 +85,16 @@ export function cohortReconciles(cohortFigures: CohortFigures): GateOutcome {
     const noun = requests.mismatchedRequests === 1 ? 'request' : 'requests';
     return failed(
       figures,
-      `the stored rows of ${counted(requests.mismatchedRequests)} ${noun} ` +
-        'differ from what the ledger counted',
+      `the stored rows of ${counted(requests.mismatchedRequests)} ${noun} ` + 'differ from what the ledger counted',
     );
   }
   if (unaccounted !== 0 || repeats < 0)
     return failed(figures, `${counted(Math.abs(unaccounted || repeats))} stored rows are not accounted for`);
-  if (joined === 0)
-    return tooEarly(figures, `no outcome data covers the cohort of ${counted(cohort)} predictions yet`);
+  if (joined === 0) return tooEarly(figures, `no outcome data covers the cohort of ${counted(cohort)} predictions yet`);
   if (share >= requiredJoined) return cleared(figures);
   return failed(
     figures,
-    `outcome data names ${counted(joined)} of ${counted(joinable)} cohort records, ` +
-      'and 95 % of them are required',
+    `outcome data names ${counted(joined)} of ${counted(joinable)} cohort records, ` + 'and 95 % of them are required',
   );
 }
 
@@ -164,15 +157,11 @@ export function outcomesObserved({ bands, expectedLift }: CohortFigures, merged:
         `where the model's likelihoods add up to ${counted(Math.round(expected))}`,
     );
   if (conversions < required)
-    return tooEarly(
-      figures,
-      `${counted(conversions)} of ${required} required conversions have been observed`,
-    );
+    return tooEarly(figures, `${counted(conversions)} of ${required} required conversions have been observed`);
   if (!enough)
     return tooEarly(
       figures,
-      `${counted(records - conversions)} of ${requiredNonConversions} required non-conversions ` +
-        'have been observed',
+      `${counted(records - conversions)} of ${requiredNonConversions} required non-conversions ` + 'have been observed',
     );
   return tooEarly(
     figures,
@@ -194,8 +183,7 @@ export function rateRisesWithBand({ bands }: CohortFigures, merged: MergedBands)
     drop_threshold: dropThreshold,
   };
   const across = `across ${counted(sumOf(bands, 'records'))} matured predictions`;
-  if (!(trend.risingP < trendThreshold))
-    return failed(figures, `conversion does not rise with score band ${across}`);
+  if (!(trend.risingP < trendThreshold)) return failed(figures, `conversion does not rise with score band ${across}`);
   if (drop !== undefined && drop.p < dropThreshold)
     return failed(figures, `conversion drops from scores ${drop.from} to ${drop.to} ${across}`);
   return cleared(figures);
@@ -220,8 +208,7 @@ export function topBandLiftGate(_figures: CohortFigures, merged: MergedBands): G
   if (!(lowerBound > 1))
     return failed(
       figures,
-      `top-band lift ${timesText(lift)} ${across} is not certain: ` +
-        `its lower bound is ${timesText(lowerBound)}`,
+      `top-band lift ${timesText(lift)} ${across} is not certain: ` + `its lower bound is ${timesText(lowerBound)}`,
     );
   return cleared(figures);
 }
@@ -251,8 +238,7 @@ function worstDrop(merged: MergedBands): Drop | undefined {
     const above = merged[index + 1];
     if (above === undefined) break;
     const { fallingP } = cochranArmitage([band, above]);
-    if (worst === undefined || fallingP < worst.p)
-      worst = { p: fallingP, from: scoresOf(band), to: scoresOf(above) };
+    if (worst === undefined || fallingP < worst.p) worst = { p: fallingP, from: scoresOf(band), to: scoresOf(above) };
   }
   return worst;
 }

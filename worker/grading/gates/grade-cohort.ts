@@ -1,9 +1,4 @@
-import {
-  type BandRate,
-  bandScores,
-  type FailingGate,
-  type GateResult,
-} from '../../../shared/contract/verdict.js';
+import { type BandRate, bandScores, type FailingGate, type GateResult } from '../../../shared/contract/verdict.js';
 import { wilsonInterval } from '../statistics/intervals.js';
 import type { CohortFigures } from './cohort-figures.js';
 import {
@@ -94,9 +89,7 @@ function passedSummary(figures: CohortFigures, lift: number): string {
 }
 
 function gateResult({ gate, outcome }: TestedGate, isAfterFailure: boolean): GateResult {
-  const figures = Object.fromEntries(
-    Object.entries(outcome.figures).map(([name, value]) => [name, sixDigits(value)]),
-  );
+  const figures = Object.fromEntries(Object.entries(outcome.figures).map(([name, value]) => [name, sixDigits(value)]));
   if (isAfterFailure) return { gate, state: 'not_reached', figures };
   const { state } = outcome;
   return state === 'cleared' ? { gate, state, figures } : { gate, state, figures, needs: outcome.clause };

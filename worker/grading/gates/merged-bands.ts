@@ -11,9 +11,8 @@ const minRecords = 20;
 const minExpected = 5;
 
 /**
- * Merges neighbouring bands until each has at least 20 records and 5 expected conversions (records × overall
- * rate). The normal approximations of the tests require that. Repeatedly, the smallest band joins its smaller
- * neighbour.
+ * Merges neighbouring bands until each has at least 20 records and 5 expected conversions (records × overall rate). The
+ * normal approximations of the tests require that. Repeatedly, the smallest band joins its smaller neighbour.
  * @param bands from the lowest scores to the highest
  * @returns at least one band, unless `bands` is empty; a trend needs at least three
  */

@@ -26,20 +26,19 @@ export interface Barrier {
 /** A passed model fails only after this many consecutive failing grades. */
 const failingGradesToFail = 2;
 /**
- * A failed model passes only with this share of additional conversions. A grade covers one year, in which
- * conversions leave as others arrive. Conversions that have matured since the failing grade therefore count
- * as well.
+ * A failed model passes only with this share of additional conversions. A grade covers one year, in which conversions
+ * leave as others arrive. Conversions that have matured since the failing grade therefore count as well.
  */
 const additionalShare = 0.2;
 /**
- * Gates that test outcomes, and can be passed by luck if tested repeatedly. A cohort that failed to reconcile
- * passes as soon as it reconciles.
+ * Gates that test outcomes, and can be passed by luck if tested repeatedly. A cohort that failed to reconcile passes as
+ * soon as it reconciles.
  */
 const outcomeGates: readonly FailingGate[] = ['outcomes_observed', 'rate_rises_with_band', 'top_band_lift'];
 
 /**
- * Computes the state after a grade from the previous one. It changes slowly, because repeated tests of the
- * same leads produce false results.
+ * Computes the state after a grade from the previous one. It changes slowly, because repeated tests of the same leads
+ * produce false results.
  * @param previous undefined for the first grade
  */
 export function settledState(grade: Judgement, previous: Standing | undefined, days: GradedDays): Standing {
@@ -61,15 +60,11 @@ export function settledState(grade: Judgement, previous: Standing | undefined, d
 }
 
 /** Additional conversions that a failed model needs to pass. */
-const additionalNeeded = ({ conversions }: Barrier): number =>
-  Math.ceil(conversions * additionalShare - 1e-9);
+const additionalNeeded = ({ conversions }: Barrier): number => Math.ceil(conversions * additionalShare - 1e-9);
 
 /** Additional conversions so far, of leads that have matured since or got outcome data since. */
-const additionalSince = (
-  barrier: Barrier,
-  { conversions }: Judgement,
-  { conversionsAfter }: GradedDays,
-): number => Math.max(0, conversions - barrier.conversions, conversionsAfter(barrier.cutDay));
+const additionalSince = (barrier: Barrier, { conversions }: Judgement, { conversionsAfter }: GradedDays): number =>
+  Math.max(0, conversions - barrier.conversions, conversionsAfter(barrier.cutDay));
 
 const isMet = (barrier: Barrier, grade: Judgement, days: GradedDays): boolean =>
   additionalSince(barrier, grade, days) >= additionalNeeded(barrier);

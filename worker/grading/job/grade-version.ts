@@ -5,11 +5,7 @@ import { monthOf } from '../../../shared/process/clock.js';
 import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
 import { RetentionStore } from '../../../shared/store/calls/retention.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
-import {
-  isAhead,
-  type StoredVerdict,
-  ValidationStore,
-} from '../../../shared/store/validation/model-validation.js';
+import { isAhead, type StoredVerdict, ValidationStore } from '../../../shared/store/validation/model-validation.js';
 import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
 import { maxLeadsPerPass } from '../cohort/first-predictions.js';
@@ -116,8 +112,7 @@ async function compute(
     sumDays(days, {
       ...matured,
       expectedLift: facts?.holdout_top_lift ?? defaultLift,
-      countedForADay:
-        isNothingStored && (await countedForADay({ database, session }, graded, { fromDay, asOfMs })),
+      countedForADay: isNothingStored && (await countedForADay({ database, session }, graded, { fromDay, asOfMs })),
     }),
   );
   const standing = settledState(grade, standingOf(previous, nowMs), gradedDays(days, matured));

@@ -42,11 +42,12 @@ export async function startGradingLane(options: GradingLaneOptions): Promise<Sto
   queue.on('error', errorLog(logger, 'grading queue error'));
   const findDue = { name: 'find-due', when: { every: findDueEveryMs } };
   const endSchedules = await ensureSchedules(queue, [findDue], { redis: blocking, logger });
-  const worker = new Worker(
-    gradingQueueName,
-    (job: Job) => work(job as Job & GradingJob, { ...options, queue }),
-    { connection: blocking, prefix: queuePrefix, lockDuration: 30_000, runRetryDelay: 250 },
-  );
+  const worker = new Worker(gradingQueueName, (job: Job) => work(job as Job & GradingJob, { ...options, queue }), {
+    connection: blocking,
+    prefix: queuePrefix,
+    lockDuration: 30_000,
+    runRetryDelay: 250,
+  });
   worker.on('error', errorLog(logger, 'grading error'));
   backOffOnOom(worker);
   worker.on('failed', (job, error) =>
@@ -80,10 +81,7 @@ async function work(job: GradingJob, lane: Lane): Promise<void> {
   const { verdict, refreshed } = await gradeAndPublish(lane, found);
   const { state, failing_gate } = verdict;
   const ms = Math.round(performance.now() - startMs);
-  lane.logger.info(
-    { model: modelId, version, state, failing_gate, days: refreshed.days, ms },
-    'model graded',
-  );
+  lane.logger.info({ model: modelId, version, state, failing_gate, days: refreshed.days, ms }, 'model graded');
 }
 
 async function enqueue(versions: readonly VersionToGrade[], { queue }: Lane): Promise<void> {

@@ -22,8 +22,8 @@ export interface Trend {
  * - Var = X(N − X)/(N(N − 1))·Σnᵢ(i − ī)²
  * - z = T/√Var
  *
- * Source: P. Armitage, "Tests for linear trends in proportions and frequencies", Biometrics 11 (1955)
- * 375-386, with the exact permutation variance (N − 1).
+ * Source: P. Armitage, "Tests for linear trends in proportions and frequencies", Biometrics 11 (1955) 375-386, with the
+ * exact permutation variance (N − 1).
  * @param bands from the lowest scores to the highest
  * @returns z = 0 without information: fewer than two bands with records, no conversions, or only conversions
  */
@@ -32,9 +32,7 @@ export function cochranArmitage(bands: readonly BandCount[]): Trend {
   const conversions = sum(bands.map((band) => band.conversions));
   const meanBand = sum(bands.map((band, index) => index * band.records)) / records;
   const rate = conversions / records;
-  const trend = sum(
-    bands.map((band, index) => (index - meanBand) * (band.conversions - band.records * rate)),
-  );
+  const trend = sum(bands.map((band, index) => (index - meanBand) * (band.conversions - band.records * rate)));
   const spread = sum(bands.map((band, index) => band.records * (index - meanBand) ** 2));
   const variance = ((conversions * (records - conversions)) / (records * (records - 1))) * spread;
   const z = variance > 0 ? trend / Math.sqrt(variance) : 0;

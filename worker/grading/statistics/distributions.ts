@@ -8,9 +8,9 @@ const rootTwoPi = Math.sqrt(2 * Math.PI);
 const seriesUpTo = 3;
 
 /**
- * P(Z > z) of a standard normal Z. The relative accuracy is about 14 digits, also far out in the upper tail.
- * Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.11 (series around the centre) and
- * 26.2.14 (continued fraction of Mills' ratio).
+ * P(Z > z) of a standard normal Z. The relative accuracy is about 14 digits, also far out in the upper tail. Source:
+ * Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.11 (series around the centre) and 26.2.14 (continued
+ * fraction of Mills' ratio).
  * @param z any number; NaN gives NaN
  */
 export function normalUpperTail(z: number): number {
@@ -42,9 +42,8 @@ function millsRatio(z: number): number {
 }
 
 /**
- * P(X ≤ count) of a Poisson X: how likely so few events are, given the mean. The sum starts at the largest
- * term, so no term overflows or underflows. Source: the probability function e^−λ·λᵏ/k! (S. D. Poisson,
- * 1837).
+ * P(X ≤ count) of a Poisson X: how likely so few events are, given the mean. The sum starts at the largest term, so no
+ * term overflows or underflows. Source: the probability function e^−λ·λᵏ/k! (S. D. Poisson, 1837).
  * @param count whole number, 0 or more
  * @param mean above 0
  */

@@ -8,8 +8,8 @@ export interface Interval {
 }
 
 /**
- * The two-sided 95 % interval of a rate by Wilson's score method, without continuity correction. Source: E.
- * B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927) 209-212.
+ * The two-sided 95 % interval of a rate by Wilson's score method, without continuity correction. Source: E. B. Wilson,
+ * "Probable inference, the law of succession, and statistical inference", JASA 22 (1927) 209-212.
  * @param conversions 0 to `records`
  * @param records 0 gives the whole range, 0 to 1
  */
@@ -28,19 +28,18 @@ export function wilsonInterval(conversions: number, records: number): Interval {
 }
 
 /**
- * The one-sided 95 % lower bound of the relative risk of two groups, on the log scale. Each of the four cells
- * gets ½, so that empty cells are allowed.
+ * The one-sided 95 % lower bound of the relative risk of two groups, on the log scale. Each of the four cells gets ½,
+ * so that empty cells are allowed.
  *
- * Sources: D. Katz et al., "Obtaining confidence intervals for the risk ratio in cohort studies", Biometrics
- * 34 (1978) 469-474; the ½ per cell: J. B. S. Haldane (1956) and F. J. Anscombe (1956).
+ * Sources: D. Katz et al., "Obtaining confidence intervals for the risk ratio in cohort studies", Biometrics 34 (1978)
+ * 469-474; the ½ per cell: J. B. S. Haldane (1956) and F. J. Anscombe (1956).
  * @param group numerator of the relative risk
  * @param rest denominator of the relative risk
  */
 export function katzLowerBound(group: BandCount, rest: BandCount): number {
   const [inGroup, inRest] = [withHalves(group), withHalves(rest)];
   const ratio = inGroup.conversions / inGroup.records / (inRest.conversions / inRest.records);
-  const variance =
-    1 / inGroup.conversions - 1 / inGroup.records + 1 / inRest.conversions - 1 / inRest.records;
+  const variance = 1 / inGroup.conversions - 1 / inGroup.records + 1 / inRest.conversions - 1 / inRest.records;
   return ratio * Math.exp(-oneSided5 * Math.sqrt(variance));
 }
 

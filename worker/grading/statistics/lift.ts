@@ -10,9 +10,8 @@ export interface Lift {
 }
 
 /**
- * The lift of the top band: RR/(w·RR + 1 − w). RR is the relative risk of the top band to the rest, w the top
- * band's share of the records. The lower bound applies the same formula to the lower bound of RR (Katz, on
- * the log scale).
+ * The lift of the top band: RR/(w·RR + 1 − w). RR is the relative risk of the top band to the rest, w the top band's
+ * share of the records. The lower bound applies the same formula to the lower bound of RR (Katz, on the log scale).
  * @param top the highest band
  * @param rest all other bands together
  * @returns lift 0 without conversions; all 0 without records
@@ -45,15 +44,14 @@ const maxRequired = 100;
 export const defaultLift = 2;
 
 /**
- * The conversions E that must be observed before a model is judged. A model with the expected lift then
- * passes the lift gate in about four of five cases. E = clamp(⌈(1.645 + 0.842)²(1/a + 1/b)/ln²RR⌉, 30, 100),
- * where
+ * The conversions E that must be observed before a model is judged. A model with the expected lift then passes the lift
+ * gate in about four of five cases. E = clamp(⌈(1.645 + 0.842)²(1/a + 1/b)/ln²RR⌉, 30, 100), where
  * - a = w·L₀, the expected share of conversions in the top band,
  * - b = 1 − a,
  * - RR is the relative risk that L₀ implies.
  *
- * Source: the variance 1/x₁ + 1/x₂ of a log relative risk of rare events (Katz 1978). It enters the usual
- * sample size formula for a one-sided 5 % test with 80 % power.
+ * Source: the variance 1/x₁ + 1/x₂ of a log relative risk of rare events (Katz 1978). It enters the usual sample size
+ * formula for a one-sided 5 % test with 80 % power.
  * @param topShare w, the share of the cohort's records in the top band, 0 to 1
  * @param expectedLift L₀, the lift of the top band on the bundle's holdout
  * @returns 30 to 100; 100 if the arguments contradict each other (w·L₀ ≥ 1) or no lift is expected (L₀ ≤ 1)

@@ -20,10 +20,7 @@ interface Finding {
 }
 
 /** Checks bundles like `model import` and scores their golden records. The exit code is 1 when one fails. */
-export async function checkModels(
-  { clock, stdout }: CliContext,
-  paths: readonly string[],
-): Promise<CommandResult> {
+export async function checkModels({ clock, stdout }: CliContext, paths: readonly string[]): Promise<CommandResult> {
   const findings: Finding[] = [];
   for (const path of await bundlesAmong(paths)) findings.push(await check(path, clock.now()));
   const passed = findings.every(hasPassed);
@@ -52,8 +49,7 @@ const problemOf = (error: unknown): string =>
     ? `${error.message}: ${messageOf(error.cause)}`
     : messageOf(error);
 
-const hasPassed = ({ problem, golden }: Finding): boolean =>
-  problem === undefined && golden?.passed !== false;
+const hasPassed = ({ problem, golden }: Finding): boolean => problem === undefined && golden?.passed !== false;
 
 function documentOf({ golden, ...finding }: Finding): Record<string, unknown> {
   return {
@@ -103,18 +99,14 @@ function describe(findings: readonly Finding[], width: number): string {
     ...(problem === undefined ? [] : [problem.startsWith(`${bundle}: `) ? problem : `${bundle}: ${problem}`]),
     ...(golden?.passed === false ? golden.differences.map((difference) => `${bundle}: ${difference}`) : []),
   ]);
-  return [renderTable(columns, rows, { width }), details.join('\n')]
-    .filter((part) => part !== '')
-    .join('\n\n');
+  return [renderTable(columns, rows, { width }), details.join('\n')].filter((part) => part !== '').join('\n\n');
 }
 
 /** Among several paths (`bundles/*`) keeps only folders and archives by name. A single path is always kept. */
 async function bundlesAmong(paths: readonly string[]): Promise<readonly string[]> {
   if (paths.length === 1) return paths;
   const kinds = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)));
-  const kept = paths.filter(
-    (path, index) => kinds[index]?.isFile() !== true || /\.(tar\.gz|tgz)$/i.test(path),
-  );
+  const kept = paths.filter((path, index) => kinds[index]?.isFile() !== true || /\.(tar\.gz|tgz)$/i.test(path));
   return kept.length === 0 ? paths : kept;
 }
 

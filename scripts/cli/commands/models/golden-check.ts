@@ -37,10 +37,7 @@ export interface BundleRun {
  * @param nowMs request time for records without `now` (ISO 8601), in ms
  * @throws BundleError when a golden record cannot be featurized; ModelUnavailable when ONNX cannot run the model
  */
-export async function runBundle(
-  bundle: CheckedBundle,
-  { nowMs }: { readonly nowMs: number },
-): Promise<BundleRun> {
+export async function runBundle(bundle: CheckedBundle, { nowMs }: { readonly nowMs: number }): Promise<BundleRun> {
   const records = bundle.golden && parseGolden(bundle.golden);
   const model = await compileModel(bundle.manifest, bundle.onnx, { explainFiles: async () => bundle });
   try {
@@ -83,8 +80,7 @@ function inputRows(
     const [problem] = problems ?? [];
     if (problem !== undefined) {
       const { field, expected, came } = problem;
-      const named =
-        field === '' ? `record ${start + index + 1}` : `record ${start + index + 1}, field "${field}"`;
+      const named = field === '' ? `record ${start + index + 1}` : `record ${start + index + 1}, field "${field}"`;
       throw new BundleError(goldenFile, `${named}: expected ${expected}, got ${came}`);
     }
   }
@@ -114,10 +110,7 @@ class Comparison {
     start: number,
   ): void {
     for (const [index, golden] of records.entries()) {
-      const found = [
-        ...this.compare(golden, raw[index] ?? Number.NaN),
-        ...this.compareContributions(explained[index]),
-      ];
+      const found = [...this.compare(golden, raw[index] ?? Number.NaN), ...this.compareContributions(explained[index])];
       if (found.length > 0 && this.differences.length < 10)
         this.differences.push(`record ${start + index + 1}: ${found.join(', ')}`);
     }

@@ -25,11 +25,7 @@ export interface ImportOptions {
  * Checks a bundle, runs it once and stores it as a new model or as the active version of an existing one. Stores
  * nothing when a check fails.
  */
-export async function importModel(
-  context: CliContext,
-  path: string,
-  options: ImportOptions,
-): Promise<CommandResult> {
+export async function importModel(context: CliContext, path: string, options: ImportOptions): Promise<CommandResult> {
   const database = await context.connections.preparedDatabase();
   const organisation = await requireOrganisation(new OrganisationStore(database), options.org);
   const known =
@@ -54,10 +50,7 @@ export async function importModel(
     ['Version', `${model.version}${stored.isNew ? '' : ' (already stored)'}`],
     ['Family', model.family],
     ['Live API', model.live_api ? 'on' : 'off'],
-    [
-      'Golden',
-      golden === undefined ? 'no golden records' : `${golden.records} records, all results as expected`,
-    ],
+    ['Golden', golden === undefined ? 'no golden records' : `${golden.records} records, all results as expected`],
     ['Ignored files', files.ignored.length === 0 ? undefined : files.ignored.slice(0, 10).join(', ')],
   ]);
   return {
@@ -95,11 +88,9 @@ async function storeVersionOf(
   const { name, version } = bundle.manifest;
   const now = new Date(context.clock.now());
   const ids = { organisationId: options.org, modelId: known._id };
-  const { stored } = await storeVersion({ database, ...ids, bundle, explainMethod, now }).catch(
-    (error: unknown) => {
-      throw error instanceof VersionTaken ? new CliError(error.message, { code: 'version_taken' }) : error;
-    },
-  );
+  const { stored } = await storeVersion({ database, ...ids, bundle, explainMethod, now }).catch((error: unknown) => {
+    throw error instanceof VersionTaken ? new CliError(error.message, { code: 'version_taken' }) : error;
+  });
   const liveApi = options.liveApi === undefined ? {} : { live_api: options.liveApi };
   const model = await new ModelStore(database).update(known._id, { name, version, ...liveApi });
   if (model === undefined) throw notFound(`model ${known._id} anymore`, `model list ${options.org}`);

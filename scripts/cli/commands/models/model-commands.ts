@@ -31,8 +31,7 @@ export function addModelCommands(program: Command, context: CliContext): void {
 
   defineCommand(models, {
     usage: 'delete <model>',
-    description:
-      'Delete a model permanently: calls to it get 404. Its past scores are kept for known records',
+    description: 'Delete a model permanently: calls to it get 404. Its past scores are kept for known records',
     examples: ['model delete mdl_7Gx2dQpW0aZrTn5K'],
     notes: 'Asks for confirmation if standard input is a terminal.',
   })
@@ -86,11 +85,7 @@ function addSet(models: Command, context: CliContext): void {
     .option('--live-api <on|off>', 'whether calls may use the model', onOrOff)
     .option('--version <version>', 'version to activate; `model show` lists the versions', nonBlank)
     .option('--override <on|off>', 'let the model score without passed validation', onOrOff)
-    .option(
-      '--reason <reason>',
-      'reason for the override; stored with your user name and the time',
-      plainText,
-    )
+    .option('--reason <reason>', 'reason for the override; stored with your user name and the time', plainText)
     .action(async (modelId: string, options: SetModelOptions) => {
       const { setModel } = await import('./set-model.js');
       await context.present(options, setModel(context, modelId, options));

@@ -24,11 +24,7 @@ export interface DeleteModelOptions {
 }
 
 /** Changes the given settings of a model and keeps the others. */
-export async function setModel(
-  context: CliContext,
-  modelId: string,
-  options: SetModelOptions,
-): Promise<CommandResult> {
+export async function setModel(context: CliContext, modelId: string, options: SetModelOptions): Promise<CommandResult> {
   const { liveApi, version, override, reason } = options;
   if (liveApi === undefined && version === undefined && override === undefined)
     throw usageError('Nothing to set. Give --live-api, --version or --override');
@@ -60,8 +56,7 @@ export async function deleteModel(
   const models = new ModelStore(await context.connections.preparedDatabase());
   const model = await requireModel(models, modelId);
   const question = `Delete ${modelId} (${model.name}) permanently? Calls to it will get 404.`;
-  if (!yes && !(await context.confirm(question)))
-    throw declined(`${modelId} (${model.name}) was not deleted.`);
+  if (!yes && !(await context.confirm(question))) throw declined(`${modelId} (${model.name}) was not deleted.`);
   const now = new Date(context.clock.now());
   await models.update(modelId, { deleted_at: now });
   await announceChange(context, { kind: 'model', id: modelId });

@@ -20,9 +20,7 @@ export async function listModels(context: CliContext, organisationId: string): P
   await requireOrganisation(new OrganisationStore(database), organisationId);
   const models = await new ModelStore(database).list(organisationId);
   const verdicts = verdictsOf(context, database);
-  const listed = await Promise.all(
-    models.map(async (model) => ({ model, verdict: await verdicts.of(model) })),
-  );
+  const listed = await Promise.all(models.map(async (model) => ({ model, verdict: await verdicts.of(model) })));
   const columns = [
     { name: 'Model', whole: true },
     { name: 'Name' },
@@ -129,11 +127,6 @@ function describe(
 
 function fieldTable({ features }: Manifest, width: number): string {
   const columns = [{ name: 'Field' }, { name: 'Label' }, { name: 'Type' }, { name: 'Required' }] as const;
-  const rows = features.map(({ field, label, type, required }) => [
-    field,
-    label,
-    type,
-    required === true ? 'yes' : '',
-  ]);
+  const rows = features.map(({ field, label, type, required }) => [field, label, type, required === true ? 'yes' : '']);
   return renderTable(columns, rows, { width });
 }

@@ -49,10 +49,7 @@ export async function showUsage(
   const rows = await Promise.all(
     buckets.map(async (bucket) => {
       const counter = { organisationId, bucket, month };
-      const [recorded, counted] = await Promise.all([
-        ledger.sum(counter),
-        redis && readCounter(redis, counter),
-      ]);
+      const [recorded, counted] = await Promise.all([ledger.sum(counter), redis && readCounter(redis, counter)]);
       return { bucket, recorded, counted, allowance: allowanceOf(organisation, bucket) };
     }),
   );
@@ -77,8 +74,7 @@ export async function reconcileUsage(
   const beforeSettling = invalidateSettled({ ledger, latest: new LatestScores(redis) });
   await sweepLeases({ redis, quota, ledger, beforeSettling });
   const done = [];
-  for (const bucket of buckets)
-    done.push(await reconcile({ organisationId, bucket, month }, { redis, quota, ledger }));
+  for (const bucket of buckets) done.push(await reconcile({ organisationId, bucket, month }, { redis, quota, ledger }));
   const columns = [
     { name: 'Bucket' },
     { name: 'Before', align: 'right' },
@@ -128,8 +124,7 @@ async function reconcile(
 ) {
   const before = await readCounter(redis, counter);
   // Reading the usage of a missing counter rebuilds it from the ledger.
-  const done =
-    before === undefined ? await quota.usage(counter).then(() => true) : await quota.recount(counter);
+  const done = before === undefined ? await quota.usage(counter).then(() => true) : await quota.recount(counter);
   const after = (await readCounter(redis, counter)) ?? { used: 0, leased: 0 };
   const recorded = await ledger.sum(counter);
   let outcome: Outcome = before?.used === after.used ? 'agreed' : 'corrected';
@@ -168,11 +163,7 @@ function standing(used: number, allowance: Allowance): string {
 
 function describe(
   rows: readonly BucketUsage[],
-  {
-    month,
-    problem,
-    width,
-  }: { readonly month: string; readonly problem: string | undefined; readonly width: number },
+  { month, problem, width }: { readonly month: string; readonly problem: string | undefined; readonly width: number },
 ): string {
   const columns = [
     { name: 'Bucket' },

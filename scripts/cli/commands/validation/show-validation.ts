@@ -43,9 +43,7 @@ export function describeValidation(model: Model, validation: VerdictDetail, widt
     head,
     gates && gateTable(gates, width),
     bands && bandChart(bands, width),
-    gates === undefined &&
-      state === 'too_early_to_grade' &&
-      `Grade it: npx leadscore validation run ${model._id}`,
+    gates === undefined && state === 'too_early_to_grade' && `Grade it: npx leadscore validation run ${model._id}`,
   ];
   return parts.filter((part) => typeof part === 'string').join('\n\n');
 }

@@ -21,18 +21,13 @@ export interface SimulateOptions {
 const leadsPerWeek = 140;
 
 /** Runs the grader on one organisation over a year, and on many models of known quality. */
-export async function simulateValidation(
-  context: CliContext,
-  options: SimulateOptions,
-): Promise<CommandResult> {
+export async function simulateValidation(context: CliContext, options: SimulateOptions): Promise<CommandResult> {
   const stop = new AbortController();
   const onInterrupt = () => stop.abort();
   process.once('SIGINT', onInterrupt);
   try {
     const year =
-      (options.year ?? options.json !== true)
-        ? await simulateOneYear(context, options, stop.signal)
-        : undefined;
+      (options.year ?? options.json !== true) ? await simulateOneYear(context, options, stop.signal) : undefined;
     const scenarios = simulateYears(context, options, stop.signal);
     const width = lineWidth(context.stdout);
     const parts = [year && describeYear(year, width), describeScenarios(scenarios, width)];
@@ -87,9 +82,7 @@ function simulateYears(
 function describeYear({ moves, last, records, outcomes, grades }: OrganisationYear, width: number): string {
   const columns = [{ name: 'Day', align: 'right' }, { name: 'State' }, { name: 'Summary' }] as const;
   const rows = moves.map(({ day, state, summary }) => [String(day + 1), state, summary]);
-  const bands = [...(last.grade?.bands ?? [])]
-    .reverse()
-    .map(({ scores, ...bar }) => ({ label: scores, ...bar }));
+  const bands = [...(last.grade?.bands ?? [])].reverse().map(({ scores, ...bar }) => ({ label: scores, ...bar }));
   const intro = wrapText(
     `One organisation over a year: ${readableCount(records)} records scored and ${readableCount(outcomes)} outcomes ` +
       `reported over HTTP, ${readableCount(grades)} daily grades. Real: gateway (its clock advances every week), quota, ` +

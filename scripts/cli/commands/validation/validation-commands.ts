@@ -29,8 +29,7 @@ export function addValidationCommands(program: Command, context: CliContext): vo
 
   defineCommand(validation, {
     usage: 'show <model>',
-    description:
-      'Show the verdict on a model: the figures of the six gates and the conversion rate by score band',
+    description: 'Show the verdict on a model: the figures of the six gates and the conversion rate by score band',
     examples: ['validation show mdl_7Gx2dQpW0aZrTn5K'],
   }).action(async (modelId: string, options: JsonOption) => {
     const { showValidation } = await import('./show-validation.js');

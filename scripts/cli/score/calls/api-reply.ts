@@ -48,10 +48,7 @@ export interface ApiFailure {
 }
 
 /** Parses the reply to a call. A 200 without exactly `records` scores is a failure. */
-export function readReply(
-  reply: HttpReply,
-  records: number,
-): { reply: ScoreReply } | { failure: ApiFailure } {
+export function readReply(reply: HttpReply, records: number): { reply: ScoreReply } | { failure: ApiFailure } {
   const body = parse(reply.body);
   if (reply.status === 200 && isScoreReply(body) && body.scores.length === records) return { reply: body };
   const error = member(body, 'error');

@@ -90,9 +90,7 @@ function refusal(failure: ApiFailure, records: readonly SentRecord[]): CliError 
   const first = records[0]?.row ?? 0;
   const last = records.at(-1)?.row ?? first;
   const rows =
-    first === last
-      ? `Row ${readableCount(first)} was`
-      : `Rows ${readableCount(first)}-${readableCount(last)} were`;
+    first === last ? `Row ${readableCount(first)} was` : `Rows ${readableCount(first)}-${readableCount(last)} were`;
   const docs = failure.docsUrl === undefined ? '' : `\nSee ${failure.docsUrl}`;
   const message = withFilePlaces(failure.message, records);
   return new CliError(

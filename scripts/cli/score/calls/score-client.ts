@@ -52,8 +52,7 @@ export class ScoreClient {
     this.url = new URL(`${options.baseUrl.replace(/\/+$/, '')}/v1/score`);
     this.pace = options.pace ?? new CallPace();
     this.wait =
-      options.wait ??
-      ((durationMs, signal) => pause(durationMs, undefined, signal === undefined ? {} : { signal }));
+      options.wait ?? ((durationMs, signal) => pause(durationMs, undefined, signal === undefined ? {} : { signal }));
   }
 
   /** @throws CallRefused when retries do not help or are exhausted; AbortError when the run is stopped */

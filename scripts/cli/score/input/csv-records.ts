@@ -20,8 +20,8 @@ interface Header {
 }
 
 /**
- * Reads the records of a CSV file with a header line. All values are strings. Empty cells and columns without a name are
- * omitted.
+ * Reads the records of a CSV file with a header line. All values are strings. Empty cells and columns without a name
+ * are omitted.
  * @throws CliError that names the invalid line
  */
 export async function* csvRecords(input: InputFile, options: RecordOptions): AsyncGenerator<InputRecord> {

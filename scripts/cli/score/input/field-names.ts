@@ -94,8 +94,7 @@ const maxNameLength = 60;
 export function missingFields({ known, notInFile }: FieldReport): string | undefined {
   if (notInFile.length === 0) return undefined;
   const fields = known === 1 ? '1 field' : `${readableCount(known)} fields`;
-  const of =
-    notInFile.length === known ? `all ${fields} that the model knows` : `of ${fields} that the model knows`;
+  const of = notInFile.length === known ? `all ${fields} that the model knows` : `of ${fields} that the model knows`;
   return `Not in the file: ${listed(notInFile, maxMissingListed)} (${of})`;
 }
 

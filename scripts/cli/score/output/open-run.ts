@@ -5,15 +5,7 @@ import { CliError, codeOf, outputUnwritable, unwritable, usageError } from '../.
 import { readableCount } from '../../output/readable-numbers.js';
 import { formatOf, type InputFile, type RecordFormat } from '../input/input-file.js';
 import { RecordDigest } from '../input/record-batches.js';
-import {
-  newRun,
-  type RunOptions,
-  type RunState,
-  readState,
-  removeState,
-  statePath,
-  writeState,
-} from './run-state.js';
+import { newRun, type RunOptions, type RunState, readState, removeState, statePath, writeState } from './run-state.js';
 import { fileOutput, headerText, type ScoredOutput, streamOutput } from './scored-output.js';
 
 export interface OutputChoice {
@@ -57,8 +49,7 @@ export async function openRun(input: InputFile, options: RunOptions, choice: Out
   const path = statePath(choice.path);
   if (choice.restart) await removeState(path);
   const state = await readState(path);
-  if (state !== undefined)
-    return resume(state, { options, outputPath: choice.path, format, statePath: path });
+  if (state !== undefined) return resume(state, { options, outputPath: choice.path, format, statePath: path });
   return withHeader({
     state: newRun(begun),
     format,
@@ -81,10 +72,9 @@ async function newOutput({ path, restart }: OutputChoice): Promise<ScoredOutput>
     if (codeOf(error) !== 'EEXIST') throw unwritable(path, error);
     if ((await stat(path)).isDirectory())
       throw new CliError(`Cannot write ${path}: it is a folder`, { code: outputUnwritable });
-    throw new CliError(
-      `${path} already exists. Use --restart to overwrite it, or --out to name another file`,
-      { code: 'output_exists' },
-    );
+    throw new CliError(`${path} already exists. Use --restart to overwrite it, or --out to name another file`, {
+      code: 'output_exists',
+    });
   }
 }
 
@@ -120,10 +110,8 @@ async function resume(
       `${outputPath} is missing some of the ${readableCount(state.rows)} rows already scored. Use --restart to start over`,
       { code: 'output_changed' },
     );
-  const output = await fileOutput(outputPath, { from: state.outputBytes, overwrite: true }).catch(
-    (error: unknown) => {
-      throw unwritable(outputPath, error);
-    },
-  );
+  const output = await fileOutput(outputPath, { from: state.outputBytes, overwrite: true }).catch((error: unknown) => {
+    throw unwritable(outputPath, error);
+  });
   return { state, format: to.format, output, statePath: to.statePath };
 }

@@ -43,10 +43,7 @@ export function summaryText(report: RunReport, { width }: { readonly width: numb
     ['Records', `${readableCount(figures.records)} in ${readableDuration(figures.elapsedMs)} (${rate}/s)`],
     ['Empty rows', figures.emptyRows === 0 ? undefined : `${readableCount(figures.emptyRows)} skipped`],
     ['Enriched', `${readableCount(figures.enriched)} matched earlier scores`],
-    [
-      'Warnings',
-      figures.warned === 0 ? undefined : `${readableCount(figures.warned)} records, see the output`,
-    ],
+    ['Warnings', figures.warned === 0 ? undefined : `${readableCount(figures.warned)} records, see the output`],
     ['Fields', fieldsText(report)],
     ['crm_id', crmIdText(report)],
     ['Usage', usageText(report)],

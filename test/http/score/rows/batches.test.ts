@@ -60,13 +60,9 @@ describe('batches of POST /v1/score', () => {
       lead_source: 'Webinar',
     }));
     const replies = await Promise.all(leads.map((lead) => own.score([lead])));
-    expect(replies.flatMap((reply) => scored(reply).scores.map(answerOf))).to.deep.equal(
-      leads.map(sampleAnswer),
-    );
+    expect(replies.flatMap((reply) => scored(reply).scores.map(answerOf))).to.deep.equal(leads.map(sampleAnswer));
     const pairs = await Promise.all(leads.map((lead, index) => own.score([lead, leads.at(-index) ?? lead])));
-    expect(pairs.map((reply) => scored(reply).scores.map(answerOf)[0])).to.deep.equal(
-      leads.map(sampleAnswer),
-    );
+    expect(pairs.map((reply) => scored(reply).scores.map(answerOf)[0])).to.deep.equal(leads.map(sampleAnswer));
   });
 
   it('stores each row with its band, likelihood and scored fields', async () => {

@@ -48,9 +48,7 @@ const explainsLead: Explained = {
   top_reason_3: 'Lead source is Webinar (raises the score)',
 };
 const explainsNothingSent: Explained = {
-  drivers: [
-    { field: 'lead_source', value: '', contribution: '-0.5000', direction: 'negative', label: 'Lead source' },
-  ],
+  drivers: [{ field: 'lead_source', value: '', contribution: '-0.5000', direction: 'negative', label: 'Lead source' }],
   top_reason_1: 'Lead source is missing (lowers the score)',
   top_reason_2: null,
   top_reason_3: null,
@@ -85,17 +83,13 @@ describe('explain: true of POST /v1/score', () => {
 
   it('returns no drivers when explain is false or absent', async () => {
     for (const options of [{}, { explain: false }])
-      for (const row of scored(await own.score([lead], options)).scores)
-        expect(row).to.not.have.any.keys(...members);
+      for (const row of scored(await own.score([lead], options)).scores) expect(row).to.not.have.any.keys(...members);
   });
 
   it('changes neither scores nor usage with explain: true', async () => {
     const plain = scored(await own.score([lead, { company_size: 5 }]));
     const explained = scored(await own.score([lead, { company_size: 5 }], { explain: true }));
-    const score = (row: { score: number; conversion_likelihood: number }) => [
-      row.score,
-      row.conversion_likelihood,
-    ];
+    const score = (row: { score: number; conversion_likelihood: number }) => [row.score, row.conversion_likelihood];
     expect(explained.scores.map(score)).to.deep.equal(plain.scores.map(score));
     expect(explained.usage.current).to.equal(plain.usage.current + 2);
   });

@@ -22,15 +22,7 @@ describe('recency warnings of POST /v1/score', () => {
   const daysAgo = (days: number): string => new Date(service.clock.now() - days * dayMs).toISOString();
 
   it('warns only of dates that are too old or in the future, without changing scores', async () => {
-    const dates = [
-      daysAgo(89.9),
-      daysAgo(90.1),
-      daysAgo(400),
-      daysAgo(-0.9),
-      daysAgo(-1.1),
-      'yesterday',
-      null,
-    ];
+    const dates = [daysAgo(89.9), daysAgo(90.1), daysAgo(400), daysAgo(-0.9), daysAgo(-1.1), 'yesterday', null];
     const { scores } = scored(await own.score(dates.map((last_activity) => ({ ...lead, last_activity }))));
     expect(scores.map((row) => row.warnings?.length)).to.deep.equal([
       undefined,
@@ -48,9 +40,7 @@ describe('recency warnings of POST /v1/score', () => {
 
   it('warns of the stored date when no date is sent', async () => {
     await own.score([{ ...lead, last_activity: daysAgo(100), crm_id: 'L-1' }]);
-    const { scores } = scored(
-      await own.score([{ crm_id: 'L-1' }, { crm_id: 'L-1', last_activity: daysAgo(2) }]),
-    );
+    const { scores } = scored(await own.score([{ crm_id: 'L-1' }, { crm_id: 'L-1', last_activity: daysAgo(2) }]));
     expect(scores.map((row) => row.warnings?.length)).to.deep.equal([1, undefined]);
   });
 

@@ -82,9 +82,7 @@ export function fuzzedCalls(good: GoodParts): fc.Arbitrary<RawCall> {
     ),
   };
   return fc.oneof(
-    fc
-      .record({ path: fc.constantFrom('/v1/score', '/score'), body: body(batchBodies(good)), ...rest })
-      .map(asCall),
+    fc.record({ path: fc.constantFrom('/v1/score', '/score'), body: body(batchBodies(good)), ...rest }).map(asCall),
     fc
       .record({
         path: fc.constantFrom('/v1/webhooks/score', '/webhooks/score'),
@@ -103,17 +101,7 @@ export function fuzzedBytes(good: GoodParts): fc.Arbitrary<Buffer> {
     put: fc.oneof(
       fc.uint8Array({ maxLength: 3 }),
       fc
-        .constantFrom(
-          '\r\n',
-          '\r\n\r\n',
-          '\0',
-          ': ',
-          ' ',
-          '\t',
-          '%',
-          '\r\nTransfer-Encoding: chunked\r\n',
-          'ffff\r\n',
-        )
+        .constantFrom('\r\n', '\r\n\r\n', '\0', ': ', ' ', '\t', '%', '\r\nTransfer-Encoding: chunked\r\n', 'ffff\r\n')
         .map((text) => Buffer.from(text)),
     ),
   });

@@ -9,14 +9,7 @@ const oddTexts: readonly string[] = [
   ...['[]', '{}', '[[]]', '[null]', '{"":{}}', 'null', 'true', 'undefined', '', ',', ',,', ':', '//', '/**/'],
   ...['{"$ne":null}', '{"$where":"sleep(1000)"}', '{"__proto__":{"a":1}}', '{"constructor":{"prototype":1}}'],
   ...['{"toJSON":1}', '{"_bsontype":"Code"}', '{"value":1}', '{"value":{"value":[]}}', '{"then":1}'],
-  ...[
-    '"mdl_../../x"',
-    '"%00"',
-    '"\\\\"',
-    `"${'x'.repeat(300)}"`,
-    '['.repeat(40),
-    `${'['.repeat(40)}${']'.repeat(40)}`,
-  ],
+  ...['"mdl_../../x"', '"%00"', '"\\\\"', `"${'x'.repeat(300)}"`, '['.repeat(40), `${'['.repeat(40)}${']'.repeat(40)}`],
 ];
 
 const oddValue = (): fc.Arbitrary<unknown> =>
@@ -37,10 +30,10 @@ export const mutatedJson = (goodBodies: readonly unknown[]): fc.Arbitrary<string
         fc.record({ at: fc.nat(), kind: fc.constantFrom('replace', 'remove', 'rename'), value: oddValue() }),
         { maxLength: 3 },
       ),
-      splices: fc.array(
-        fc.record({ at: fc.nat(), cut: fc.nat({ max: 3 }), put: fc.constantFrom(...oddTexts) }),
-        { maxLength: 2, size: 'small' },
-      ),
+      splices: fc.array(fc.record({ at: fc.nat(), cut: fc.nat({ max: 3 }), put: fc.constantFrom(...oddTexts) }), {
+        maxLength: 2,
+        size: 'small',
+      }),
       isSpoilt: fc.boolean(),
     })
     .map(({ body, changes, splices, isSpoilt }) => {
@@ -86,6 +79,4 @@ function pathsOf(value: unknown, path: Path = []): Path[] {
 }
 
 const memberAt = (value: unknown, key: string | number): unknown =>
-  typeof value === 'object' && value !== null
-    ? Object.getOwnPropertyDescriptor(value, key)?.value
-    : undefined;
+  typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, key)?.value : undefined;

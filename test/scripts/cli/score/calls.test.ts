@@ -1,11 +1,6 @@
 import { expect } from 'chai';
 import type { HttpPost, HttpReply } from '../../../../scripts/cli/score/calls/http-connections.js';
-import {
-  CallPace,
-  CallRefused,
-  delayMs,
-  ScoreClient,
-} from '../../../../scripts/cli/score/calls/score-client.js';
+import { CallPace, CallRefused, delayMs, ScoreClient } from '../../../../scripts/cli/score/calls/score-client.js';
 import { sendInOrder } from '../../../../scripts/cli/score/calls/send-in-order.js';
 
 const scored: HttpReply = { status: 200, headers: {}, body: '{"scores":[{"score":5}]}' };
@@ -29,8 +24,7 @@ describe('score client', () => {
       waits.push(durationMs);
     };
     const client = new ScoreClient({ baseUrl: 'http://x', apiKey: 'k', post, wait });
-    const score = () =>
-      client.score({ body: '', records: 1, idempotencyKey: 'i' }).catch((error: unknown) => error);
+    const score = () => client.score({ body: '', records: 1, idempotencyKey: 'i' }).catch((error: unknown) => error);
     return { score, waits, sent: () => sent };
   };
 
@@ -121,8 +115,7 @@ describe('send in order', () => {
     const kept: number[] = [];
     let inFlight = 0;
     let maxInFlight = 0;
-    const send =
-      given.send ?? ((item: number) => new Promise<number>((resolve) => setImmediate(resolve, item)));
+    const send = given.send ?? ((item: number) => new Promise<number>((resolve) => setImmediate(resolve, item)));
     const outcome = await sendInOrder(given.source, {
       concurrency: () => 3,
       signal: given.signal ?? new AbortController().signal,

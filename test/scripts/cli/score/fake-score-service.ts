@@ -137,12 +137,7 @@ const scoredRow =
       : {}),
   });
 
-function refuse(
-  response: ServerResponse,
-  { status, code, message = `it is ${code}`, headers }: GivenAnswer,
-): void {
+function refuse(response: ServerResponse, { status, code, message = `it is ${code}`, headers }: GivenAnswer): void {
   const error = { code, message, docs_url: `https://docs.example/errors#${code}` };
-  response
-    .writeHead(status, { 'content-type': 'application/json', ...headers })
-    .end(JSON.stringify({ error }));
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify({ error }));
 }

@@ -99,9 +99,7 @@ describe('field names in leadscore score', () => {
     const request = { baseUrl: 'http://x/', modelId: 'a/b', apiKey: 'k', get };
     const never = new AbortController().signal;
     expect(await readModelFields({ ...request, signal: never, timeoutMs: 20 })).to.equal(undefined);
-    expect(await readModelFields({ ...request, signal: AbortSignal.abort(), timeoutMs: 600_000 })).to.equal(
-      undefined,
-    );
+    expect(await readModelFields({ ...request, signal: AbortSignal.abort(), timeoutMs: 600_000 })).to.equal(undefined);
     expect(requested).to.deep.equal(['http://x/v1/models/a%2Fb', 'http://x/v1/models/a%2Fb']);
   });
 
@@ -158,8 +156,7 @@ describe('field names in leadscore score', () => {
 
   it('omits crm_id from the summary of a run that an older version started', async () => {
     await desk.writeRows('leads.csv', 2_000);
-    desk.service.answering = (call) =>
-      call.number === 1 ? { status: 402, code: 'expired_read_only' } : undefined;
+    desk.service.answering = (call) => (call.number === 1 ? { status: 402, code: 'expired_read_only' } : undefined);
     await desk.score('leads.csv');
     const statePath = desk.file('leads.scored.csv.resume.json');
     const state = JSON.parse(await readFile(statePath, 'utf8'));

@@ -18,17 +18,12 @@ describe('score input', () => {
 
   after(() => rm(directory, { recursive: true, force: true }));
 
-  const read = async (
-    name: string,
-    content: string | Buffer,
-    crmIdField?: string,
-  ): Promise<InputRecord[]> => {
+  const read = async (name: string, content: string | Buffer, crmIdField?: string): Promise<InputRecord[]> => {
     const path = join(directory, name);
     await writeFile(path, content);
     const input = await openInput(path);
     const records: InputRecord[] = [];
-    const source =
-      input.format === 'csv' ? csvRecords(input, { crmIdField }) : jsonlRecords(input, { crmIdField });
+    const source = input.format === 'csv' ? csvRecords(input, { crmIdField }) : jsonlRecords(input, { crmIdField });
     for await (const record of source) records.push(record);
     return records;
   };
@@ -43,10 +38,7 @@ describe('score input', () => {
   describe('CSV', () => {
     it('reads a CSV with byte order mark, CRLF, quoted line breaks and an unnamed last column', async () => {
       const text = '\uFEFFName,Note,\r\n"A ""B""","two\r\nlines",\r\nC,,\r\n';
-      expect(await parsed('a.csv', text)).to.deep.equal([
-        { Name: 'A "B"', Note: 'two\r\nlines' },
-        { Name: 'C' },
-      ]);
+      expect(await parsed('a.csv', text)).to.deep.equal([{ Name: 'A "B"', Note: 'two\r\nlines' }, { Name: 'C' }]);
     });
 
     it('returns the first line of each CSV record', async () => {
@@ -99,21 +91,15 @@ describe('score input', () => {
       expect(await problem('a.csv', 'a,b\n1,2\n"x\ny",2,3\n')).to.include(
         'a.csv, line 3 has 3 cells, but the header has 2',
       );
-      expect(await problem('a.csv', 'a,b,c\n1,2\n')).to.include(
-        'a.csv, line 2 has 2 cells, but the header has 3',
-      );
+      expect(await problem('a.csv', 'a,b,c\n1,2\n')).to.include('a.csv, line 2 has 2 cells, but the header has 3');
       expect(await problem('a.csv', 'a,b\n1,2,,\n'), 'extra empty cells are allowed').to.equal('no problem');
     });
 
     it('names the problem of an invalid CSV file', async () => {
       expect(await problem('a.csv', '')).to.include('a.csv is empty');
       expect(await problem('a.csv', 'a,b,a\n1,2,3\n')).to.include('two columns have the name "a"');
-      expect(await problem('a.csv', 'a,b\n1,2\n', 'Id')).to.include(
-        'has no column "Id". Existing columns: "a", "b"',
-      );
-      expect(await problem('a.csv', 'a,b\u001b[31m\n1,2\n', 'Id')).to.include(
-        'Existing columns: "a", "b\\u001b[31m"',
-      );
+      expect(await problem('a.csv', 'a,b\n1,2\n', 'Id')).to.include('has no column "Id". Existing columns: "a", "b"');
+      expect(await problem('a.csv', 'a,b\u001b[31m\n1,2\n', 'Id')).to.include('Existing columns: "a", "b\\u001b[31m"');
       const unclosed = 'a,b\n1,2\n"3,4\n5,6\n';
       expect(await problem('a.csv', unclosed)).to.equal('a.csv, row 2: unclosed quote');
       const endless = unclosed + 'x\n'.repeat(5 * 1024 * 1024);
@@ -168,9 +154,9 @@ describe('score input', () => {
   });
 
   it('detects the format by the file name, ignoring .gz', () => {
-    expect(
-      ['a.csv', 'A.TSV', 'a.csv.gz', 'a.jsonl.gz', 'a.ndjson', 'a.json', 'csv'].map(formatOf),
-    ).to.deep.equal([...['csv', 'csv', 'csv', 'jsonl', 'jsonl', undefined, undefined]]);
+    expect(['a.csv', 'A.TSV', 'a.csv.gz', 'a.jsonl.gz', 'a.ndjson', 'a.json', 'csv'].map(formatOf)).to.deep.equal([
+      ...['csv', 'csv', 'csv', 'jsonl', 'jsonl', undefined, undefined],
+    ]);
   });
 
   it('reports growing read progress up to 1 for plain and gzipped files', async () => {
@@ -192,13 +178,9 @@ describe('score input', () => {
 
 describe('record batches', () => {
   async function* recordsOf(texts: readonly (string | undefined)[]): AsyncGenerator<InputRecord> {
-    for (const [index, text] of texts.entries())
-      yield { row: index + 1, line: index + 2, text, endByte: index };
+    for (const [index, text] of texts.entries()) yield { row: index + 1, line: index + 2, text, endByte: index };
   }
-  const batchesOf = async (
-    texts: readonly (string | undefined)[],
-    limits: { records: number; bytes: number },
-  ) => {
+  const batchesOf = async (texts: readonly (string | undefined)[], limits: { records: number; bytes: number }) => {
     const batches = [];
     for await (const batch of recordBatches(recordsOf(texts), limits)) batches.push(batch);
     return batches;
@@ -207,31 +189,23 @@ describe('record batches', () => {
   it('contain every record once, in order and within both limits, and cover every row', async () => {
     const text = fc.option(fc.string({ unit: fc.constantFrom('x', 'ü'), maxLength: 30 }), { nil: undefined });
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(text, { maxLength: 60 }),
-        fc.integer({ min: 1, max: 7 }),
-        async (texts, maxRecords) => {
-          const batches = await batchesOf(texts, { records: maxRecords, bytes: 100 });
-          const sent = batches.flatMap((batch) => batch.records.map((record) => record.text));
-          expect(sent).to.deep.equal(texts.filter((each) => each !== undefined));
-          for (const { records } of batches) {
-            expect(records.length).to.be.at.most(maxRecords);
-            expect(
-              records.reduce((sum, record) => sum + Buffer.byteLength(record.text) + 1, 0),
-            ).to.be.at.most(100);
-          }
-          expect(batches.at(-1)?.lastRow ?? 0).to.equal(texts.length);
-          const skipped = batches.reduce((sum, batch) => sum + batch.emptyRows, 0);
-          expect(skipped).to.equal(texts.filter((each) => each === undefined).length);
-        },
-      ),
+      fc.asyncProperty(fc.array(text, { maxLength: 60 }), fc.integer({ min: 1, max: 7 }), async (texts, maxRecords) => {
+        const batches = await batchesOf(texts, { records: maxRecords, bytes: 100 });
+        const sent = batches.flatMap((batch) => batch.records.map((record) => record.text));
+        expect(sent).to.deep.equal(texts.filter((each) => each !== undefined));
+        for (const { records } of batches) {
+          expect(records.length).to.be.at.most(maxRecords);
+          expect(records.reduce((sum, record) => sum + Buffer.byteLength(record.text) + 1, 0)).to.be.at.most(100);
+        }
+        expect(batches.at(-1)?.lastRow ?? 0).to.equal(texts.length);
+        const skipped = batches.reduce((sum, batch) => sum + batch.emptyRows, 0);
+        expect(skipped).to.equal(texts.filter((each) => each === undefined).length);
+      }),
     );
   });
 
   it('reject a record that alone exceeds the size limit, and name its row', async () => {
-    const error = await batchesOf(['x', 'x'.repeat(200)], { records: 5, bytes: 100 }).catch(
-      (thrown) => thrown,
-    );
+    const error = await batchesOf(['x', 'x'.repeat(200)], { records: 5, bytes: 100 }).catch((thrown) => thrown);
     expect(error.message).to.include('Row 2 (line 3) is too large');
   });
 });

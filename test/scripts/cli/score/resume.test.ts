@@ -76,8 +76,7 @@ describe('leadscore score after an interruption', () => {
 
   it('cuts off an incomplete line after the last written row', async () => {
     await desk.writeRows('leads.csv', 2_500);
-    desk.service.answering = (call) =>
-      call.number === 2 ? { status: 402, code: 'expired_read_only' } : undefined;
+    desk.service.answering = (call) => (call.number === 2 ? { status: 402, code: 'expired_read_only' } : undefined);
     await desk.score('leads.csv', '--concurrency', '1');
     await writeFile(desk.file('leads.scored.csv'), 'crm-2001,2001,9', { flag: 'a' });
     desk.service.answering = () => undefined;
@@ -105,8 +104,7 @@ describe('leadscore score after an interruption', () => {
 
   it('refuses to resume with other options and to overwrite a completed output without --restart', async () => {
     await desk.writeRows('leads.csv', 1_200);
-    desk.service.answering = (call) =>
-      call.number === 1 ? { status: 403, code: 'api_disabled' } : undefined;
+    desk.service.answering = (call) => (call.number === 1 ? { status: 403, code: 'api_disabled' } : undefined);
     await desk.score('leads.csv');
     const other = await desk.score('leads.csv', '--explain');
     expect(other.exitCode).to.equal(1);

@@ -34,17 +34,7 @@ export class ScoreDesk {
   /** Arguments that score a file. */
   words(name: string, ...more: string[]): string[] {
     const { url } = this.service;
-    return [
-      'score',
-      this.file(name),
-      '--model',
-      'mdl_a',
-      '--key',
-      'leadscore_sk_secret',
-      '--url',
-      url,
-      ...more,
-    ];
+    return ['score', this.file(name), '--model', 'mdl_a', '--key', 'leadscore_sk_secret', '--url', url, ...more];
   }
 
   score(name: string, ...more: string[]): Promise<CliResult> {

@@ -24,10 +24,7 @@ describe('leadscore score with the real service', () => {
   };
 
   it('scores and counts every record once, and a restarted run finds all previous scores', async () => {
-    const rows = Array.from(
-      { length: 2_500 },
-      (_, index) => `lead-${index},${index % 300},${index % 2 ? 'yes' : ''}`,
-    );
+    const rows = Array.from({ length: 2_500 }, (_, index) => `lead-${index},${index % 300},${index % 2 ? 'yes' : ''}`);
     await writeFile(join(directory, 'leads.csv'), `crm_id,company_size,demo_requested\n${rows.join('\n')}\n`);
     const first = await score('leads.csv', '--json');
     expect(first.exitCode, first.stderr).to.equal(0);
@@ -42,10 +39,7 @@ describe('leadscore score with the real service', () => {
     const again = JSON.parse((await score('leads.csv', '--restart', '--json')).stdout);
     expect(again).to.deep.include({ records: 2_500, enriched: 2_500 });
     expect(again.usage).to.include({ current: 5_000, remaining: 5_000 });
-    const lines = (await readFile(join(directory, 'leads.scored.csv'), 'utf8'))
-      .trimEnd()
-      .split('\n')
-      .slice(1);
+    const lines = (await readFile(join(directory, 'leads.scored.csv'), 'utf8')).trimEnd().split('\n').slice(1);
     for (const [index, line] of lines.entries()) {
       const [crmId, row, scored, , enriched, previous, delta] = line.split(',');
       expect([crmId, row, enriched, previous, delta]).to.deep.equal([
@@ -60,10 +54,7 @@ describe('leadscore score with the real service', () => {
 
   it('names row and line of a record that cannot be featurized, and counts none of its call', async () => {
     const before = await own.ledgerSum();
-    await writeFile(
-      join(directory, 'bad.jsonl'),
-      '{"company_size":5}\n\n{"company_size":{"from":1}}\n{"other":1}\n',
-    );
+    await writeFile(join(directory, 'bad.jsonl'), '{"company_size":5}\n\n{"company_size":{"from":1}}\n{"other":1}\n');
     const { exitCode, stderr } = await score('bad.jsonl');
     expect(exitCode).to.equal(1);
     expect(stderr)

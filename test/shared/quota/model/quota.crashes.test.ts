@@ -24,13 +24,7 @@ const plan = fc.record<CallPlan>({
   ),
   fault: fc.oneof(
     { weight: 6, arbitrary: fc.constant<CallPlan['fault']>('none') },
-    fc.constantFrom<CallPlan['fault']>(
-      'flush scripts',
-      'cut connection',
-      'sweep',
-      'reserve twice',
-      'settle twice',
-    ),
+    fc.constantFrom<CallPlan['fault']>('flush scripts', 'cut connection', 'sweep', 'reserve twice', 'settle twice'),
   ),
   pauses: fc.tuple(fc.nat({ max: 5 }), fc.nat({ max: 5 }), fc.nat({ max: 5 })),
 });
@@ -110,9 +104,7 @@ describe('Quota under crashes', () => {
       fc.asyncProperty(fc.array(plan, { minLength: 20, maxLength: 60 }), async (plans) => {
         const counter = freshCounter();
         rig.ledger.clear();
-        const calls = plans.map((call, index) =>
-          makeCall(counter, `${counter.organisationId} ${index}`, call),
-        );
+        const calls = plans.map((call, index) => makeCall(counter, `${counter.organisationId} ${index}`, call));
         let isWatching = true;
         const watch = async () => {
           while (isWatching) {
@@ -147,9 +139,7 @@ describe('Quota under crashes', () => {
           }
           return 0;
         };
-        const calls = plans.map((call, index) =>
-          makeCall(counter, `${counter.organisationId} ${index}`, call),
-        );
+        const calls = plans.map((call, index) => makeCall(counter, `${counter.organisationId} ${index}`, call));
         await Promise.all([...calls, flush()]);
         await rig.settleDown(counter);
         expect(await rig.quota.usage(counter)).to.deep.equal({ used: rig.ledger.sum(counter), leased: 0 });

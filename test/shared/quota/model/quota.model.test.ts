@@ -112,8 +112,7 @@ const reserveTogether = (sent: readonly AtOnce[]) => {
         calls.map(({ callId, records, late, elsewhere }) => {
           const call = { callId, records, deadlineRedisMs: nowMs + (late ? -1 : 10_000) };
           const outcome = outcomeOf(rig.quota.reserve({ ...call, counter, stop: modelStop }), 'held');
-          const beside =
-            elsewhere && outcomeOf(rig.quota.reserve({ ...call, counter: other, stop: 0 }), 'held');
+          const beside = elsewhere && outcomeOf(rig.quota.reserve({ ...call, counter: other, stop: 0 }), 'held');
           return Promise.all([outcome, beside]);
         }),
       );
@@ -142,8 +141,7 @@ const settleTogether = (ids: readonly string[]) => {
         calls.map((callId) => outcomeOf(rig.quota.settle(counter, callId), 'settled')),
       );
       expect(outcomes).to.deep.equal(calls.map((callId) => model.settle(callId)));
-      for (const [index, callId] of calls.entries())
-        if (outcomes[index] !== 'settled') voidCall(callId, model, rig);
+      for (const [index, callId] of calls.entries()) if (outcomes[index] !== 'settled') voidCall(callId, model, rig);
     },
   );
 };
@@ -233,14 +231,10 @@ const atOnce = fc.record<AtOnce>({
 const steps = [
   fc.tuple(callIds, fc.integer({ min: 1, max: 500 })).map(([callId, records]) => reserve(callId, records)),
   callIds.map(reserveTooLate),
-  ...[reserveTogether, reserveTogether].map((step) =>
-    fc.array(atOnce, { minLength: 2, maxLength: 10 }).map(step),
-  ),
+  ...[reserveTogether, reserveTogether].map((step) => fc.array(atOnce, { minLength: 2, maxLength: 10 }).map(step)),
   fc.array(callIds, { minLength: 2, maxLength: 10 }).map(settleTogether),
   ...[record, settle, record, settle, release, die].map((step) => callIds.map(step)),
-  ...[leasePasses, sweep, emptyRedis, forgetScripts, readUsage].map((step) =>
-    fc.constant(undefined).map(step),
-  ),
+  ...[leasePasses, sweep, emptyRedis, forgetScripts, readUsage].map((step) => fc.constant(undefined).map(step)),
 ];
 
 describe('Quota against its model', () => {

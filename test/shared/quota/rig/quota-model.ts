@@ -1,6 +1,6 @@
 /**
- * The quota as plain arithmetic, one command at a time. The Lua scripts, the rebuild and the sweep together must agree with
- * it. Time is counted in leases.
+ * The quota as plain arithmetic, one command at a time. The Lua scripts, the rebuild and the sweep together must agree
+ * with it. Time is counted in leases.
  */
 export const modelStop = 1_000;
 
@@ -67,8 +67,8 @@ export class QuotaModel {
   }
 
   /**
-   * Whether a gateway may record the call now. It may within a lease, of which its deadline is a third. It may later while
-   * a recount is due: the gateway may then die before it settles.
+   * Whether a gateway may record the call now. It may within a lease, of which its deadline is a third. It may later
+   * while a recount is due: the gateway may then die before it settles.
    */
   mayRecord(callId: string): boolean {
     const { alive, recordedAge, reservedAge, fenced } = this.call(callId);
@@ -118,8 +118,7 @@ export class QuotaModel {
       }
     }
     if (this.recountIn === undefined || this.recountIn > 0) return;
-    this.used =
-      this.ledgerSum - this.sumOf((call) => call.state === 'held' && call.recordedAge !== undefined);
+    this.used = this.ledgerSum - this.sumOf((call) => call.state === 'held' && call.recordedAge !== undefined);
     this.recountIn = undefined;
     this.noteExcess();
   }
@@ -153,8 +152,7 @@ export class QuotaModel {
   }
 
   private noteExcess(): void {
-    for (const call of this.calls.values())
-      if (call.recordedAge !== undefined && !call.covered) this.excess = true;
+    for (const call of this.calls.values()) if (call.recordedAge !== undefined && !call.covered) this.excess = true;
   }
 
   private sumOf(which: (call: ModelCall) => boolean): number {

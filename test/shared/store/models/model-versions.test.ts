@@ -17,12 +17,7 @@ import {
 import { storeVersion, VersionTaken } from '../../../../shared/store/models/store-version.js';
 import { failureOf } from '../../../support/failure-of.js';
 import { freeze } from '../../../support/faults/stall.js';
-import {
-  packSample,
-  type SampleOptions,
-  sampleBundle,
-  sampleParts,
-} from '../../../support/models/sample-bundle.js';
+import { packSample, type SampleOptions, sampleBundle, sampleParts } from '../../../support/models/sample-bundle.js';
 import { freshDatabases } from '../../../support/service/servers.js';
 
 const organisationId = 'org_1';
@@ -70,9 +65,7 @@ describe('model versions', () => {
       expect(stored?.golden).to.deep.equal(bundle.golden);
     }
     await expectStored({ versions: 2, files: 4 });
-    const document = await database
-      .collection<{ _id: string }>('model_versions')
-      .findOne({ _id: 'mdl_1:1.0.0' });
+    const document = await database.collection<{ _id: string }>('model_versions').findOne({ _id: 'mdl_1:1.0.0' });
     expect(document).to.deep.include({
       model_id: modelId,
       version: '1.0.0',
@@ -84,8 +77,7 @@ describe('model versions', () => {
   it('returns the stored explain method, or the one that the manifest promises', async () => {
     const linear = { kind: 'linear', means: [0, 0, 0, 0, 0, 0] } as const;
     const baseline = { kind: 'baseline', values: linear.means } as const;
-    const methodOf = async (version: string) =>
-      (await loadStoredManifest(database, modelId, version))?.explainMethod;
+    const methodOf = async (version: string) => (await loadStoredManifest(database, modelId, version))?.explainMethod;
     const ids = { database, organisationId, modelId, now };
     for (const explainMethod of ['tree', 'linear', 'occlusion'] as const) {
       await storeVersion({ ...ids, bundle: sample({ version: explainMethod }), explainMethod });
@@ -124,8 +116,7 @@ describe('model versions', () => {
 
   it('keeps manifest keys with database operators, and a byte order mark', async () => {
     const parts = sampleParts();
-    const aliases =
-      '{"$where":"Webinar","a.b":"Webinar","__proto__":"Referral","_bsontype":"Webinar","":"Webinar"}';
+    const aliases = '{"$where":"Webinar","a.b":"Webinar","__proto__":"Referral","_bsontype":"Webinar","":"Webinar"}';
     const files = packSample(parts);
     const text = String(files.get('manifest.json')).replace(/\{\s*"Web seminar": "Webinar"\s*\}/, aliases);
     const bundle = checkBundle(files.set('manifest.json', Buffer.from(`\ufeff${text}`)));
@@ -229,8 +220,7 @@ describe('model versions', () => {
     await store(sample(), 'mdl_2');
     await expectStored({ versions: 2, files: 5 });
     expect(await database.collection('bundles.files').countDocuments({ filename: /^mdl_7/ })).to.equal(0);
-    for (const model of [modelId, 'mdl_2'])
-      expect(await loadBundle(database, model, '1.0.0')).to.be.an('object');
+    for (const model of [modelId, 'mdl_2']) expect(await loadBundle(database, model, '1.0.0')).to.be.an('object');
   });
 
   it('deletes the versions of a model with their files and those of killed imports', async () => {

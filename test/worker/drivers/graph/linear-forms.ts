@@ -1,10 +1,4 @@
-import {
-  floats,
-  ints,
-  type SampleAttribute,
-  type SampleModel,
-  text,
-} from '../../../support/models/sample-onnx.js';
+import { floats, ints, type SampleAttribute, type SampleModel, text } from '../../../support/models/sample-onnx.js';
 import { graphModel, learned, type ModelForm, plain } from '../explained-model.js';
 
 const post = (name: string): SampleAttribute => text('post_transform', name);

@@ -17,9 +17,7 @@ const nodes: SampleAttribute[] = [
   floats('nodes_values', [10, 0, 1, 0, 0]),
   ints('nodes_truenodeids', [1, 0, 3, 0, 0]),
   ints('nodes_falsenodeids', [2, 0, 4, 0, 0]),
-].map((attribute) =>
-  Array.isArray(attribute) ? { name: 'nodes_modes', type: 8, strings: attribute } : attribute,
-);
+].map((attribute) => (Array.isArray(attribute) ? { name: 'nodes_modes', type: 8, strings: attribute } : attribute));
 /** Covers of the trees in these forms. */
 export const treeFormCovers = [100, 60, 40, 30, 10];
 
@@ -39,17 +37,8 @@ const weightsOf = (prefix: 'class' | 'target', ids: readonly number[], weights: 
   ];
 };
 
-function classifier(
-  ids: readonly number[],
-  weights: readonly number[],
-  more: SampleAttribute[] = [],
-): SampleModel {
-  const attributes = [
-    ...nodes,
-    ...weightsOf('class', ids, weights),
-    ints('classlabels_int64s', [0, 1]),
-    ...more,
-  ];
+function classifier(ids: readonly number[], weights: readonly number[], more: SampleAttribute[] = []): SampleModel {
+  const attributes = [...nodes, ...weightsOf('class', ids, weights), ints('classlabels_int64s', [0, 1]), ...more];
   return graphModel([learned('TreeEnsembleClassifier', attributes, { output: ['label', 'output'] })], {
     width: 2,
     outputs: 2,
@@ -57,12 +46,7 @@ function classifier(
 }
 
 function regressor(more: SampleAttribute[], after: SampleNode[] = [], weights = [-1, 0.5, 1.5]): SampleModel {
-  const attributes = [
-    ...nodes,
-    ...weightsOf('target', [0], weights),
-    { name: 'n_targets', type: 2, i: 1 },
-    ...more,
-  ];
+  const attributes = [...nodes, ...weightsOf('target', [0], weights), { name: 'n_targets', type: 2, i: 1 }, ...more];
   const output = after.length === 0 ? 'output' : 'trees';
   return graphModel([learned('TreeEnsembleRegressor', attributes, { output: [output] }), ...after], {
     width: 2,

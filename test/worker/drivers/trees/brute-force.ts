@@ -1,8 +1,8 @@
 import { goesYes, isLeaf, type TestNode } from '../test-trees.js';
 
 /**
- * The expected output of a tree when only some columns are known. At a split on an unknown column both
- * branches count by their share of the rows (path-dependent, like shap's TreeExplainer).
+ * The expected output of a tree when only some columns are known. At a split on an unknown column both branches count
+ * by their share of the rows (path-dependent, like shap's TreeExplainer).
  */
 function expectedValue(node: TestNode, row: readonly number[], known: (column: number) => boolean): number {
   if (isLeaf(node)) return node.value;

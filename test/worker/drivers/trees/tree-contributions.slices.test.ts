@@ -20,9 +20,7 @@ function manyTrees(trees: number, depth: number): { ensemble: TreeEnsemble; cove
     firstCover: 0,
     nodeCount,
     roots: Array.from({ length: trees }, (_, tree) => tree * perTree),
-    decision: Uint8Array.from({ length: nodeCount }, (_, node) =>
-      place(node) < inner ? atMostCode : leafCode,
-    ),
+    decision: Uint8Array.from({ length: nodeCount }, (_, node) => (place(node) < inner ? atMostCode : leafCode)),
     input: Int32Array.from({ length: nodeCount }, (_, node) => (node * 7) % 8),
     threshold: Float64Array.from({ length: nodeCount }, (_, node) => (node % 11) / 11),
     members: new Map(),

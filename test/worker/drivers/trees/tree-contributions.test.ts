@@ -35,9 +35,7 @@ describe('explainTrees', () => {
 
   it('returns the Shapley values of deep trees that split the same columns repeatedly', async () => {
     await fc.assert(
-      fc.asyncProperty(testTree({ columns: 2, depth: 7 }), testRow(2), (tree, row) =>
-        expectShapley([tree], row),
-      ),
+      fc.asyncProperty(testTree({ columns: 2, depth: 7 }), testRow(2), (tree, row) => expectShapley([tree], row)),
       { numRuns: 60 },
     );
   });

@@ -25,8 +25,7 @@ const readPaths: readonly ReadPath[] = ['collection', 'lead index'];
 describe('leadPasses and firstPredictionsOf', () => {
   const mongo = gradingDatabase();
   const gradeAt = gradesIn(mongo, horizonDays);
-  const grade = (ids: WorldIds, maxLeadsPerPass: number) =>
-    gradeAt(ids, asOfMs, { rebuild: true, maxLeadsPerPass });
+  const grade = (ids: WorldIds, maxLeadsPerPass: number) => gradeAt(ids, asOfMs, { rebuild: true, maxLeadsPerPass });
 
   const inSnapshot = async <Result>(read: (snapshot: Snapshot) => Promise<Result>): Promise<Result> => {
     const session = mongo.client.startSession({ snapshot: true });
@@ -47,9 +46,7 @@ describe('leadPasses and firstPredictionsOf', () => {
       await world.call(startMs + day * dayMs, rows, 5_000);
     }
     const outcomes = names.flatMap((crmId, index) =>
-      index % 5 === 0
-        ? []
-        : [{ crmId, converted: index % 3 === 0, at: new Date(startMs + (index % 40) * dayMs) }],
+      index % 5 === 0 ? [] : [{ crmId, converted: index % 3 === 0, at: new Date(startMs + (index % 40) * dayMs) }],
     );
     await world.outcomes(outcomes, startMs + 45 * dayMs);
   };
@@ -75,26 +72,22 @@ describe('leadPasses and firstPredictionsOf', () => {
       [...names, ...names].map((crmId) => ({ crmId, score: 50 })),
     );
     await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 5, max: 300 }),
-        fc.constantFrom(...readPaths),
-        async (maxLeads, readPath) => {
-          const passes = await inSnapshot(async (snapshot) => {
-            const found = [];
-            for await (const { firsts, range } of leadPasses(snapshot, versionOf(ids), {
-              maxLeads,
-              readPath,
-            }))
-              found.push({ leads: [...firsts.keys()], range });
-            return found;
-          });
-          for (const { leads } of passes) expect(leads.length).to.be.within(1, maxLeads);
-          expect(passes.flatMap(({ leads }) => leads)).to.have.members(names);
-          const froms = passes.map(({ range }) => range.from);
-          expect(froms).to.deep.equal([...froms].sort(compareCrmIds));
-          expect(passes.length).to.be.at.most(Math.ceil((3 * names.length) / maxLeads));
-        },
-      ),
+      fc.asyncProperty(fc.integer({ min: 5, max: 300 }), fc.constantFrom(...readPaths), async (maxLeads, readPath) => {
+        const passes = await inSnapshot(async (snapshot) => {
+          const found = [];
+          for await (const { firsts, range } of leadPasses(snapshot, versionOf(ids), {
+            maxLeads,
+            readPath,
+          }))
+            found.push({ leads: [...firsts.keys()], range });
+          return found;
+        });
+        for (const { leads } of passes) expect(leads.length).to.be.within(1, maxLeads);
+        expect(passes.flatMap(({ leads }) => leads)).to.have.members(names);
+        const froms = passes.map(({ range }) => range.from);
+        expect(froms).to.deep.equal([...froms].sort(compareCrmIds));
+        expect(passes.length).to.be.at.most(Math.ceil((3 * names.length) / maxLeads));
+      }),
       { numRuns: 15 },
     );
   });

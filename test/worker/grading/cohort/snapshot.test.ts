@@ -95,19 +95,14 @@ describe('readInBatches', () => {
     } as unknown as Db;
     const found: number[] = [];
     const one = { first: 1, max: 1, records: 1, recordsOf: () => 1 };
-    for await (const numbers of readInBatches<number>({ ...snapshot, database }, command, one))
-      found.push(...numbers);
+    for await (const numbers of readInBatches<number>({ ...snapshot, database }, command, one)) found.push(...numbers);
     expect(found).to.deep.equal([1, 2, 3]);
-    expect(asked.slice(1).map(({ getMore }) => getMore)).to.deep.equal([
-      Long.fromNumber(7),
-      Long.fromNumber(7),
-    ]);
+    expect(asked.slice(1).map(({ getMore }) => getMore)).to.deep.equal([Long.fromNumber(7), Long.fromNumber(7)]);
   });
 
   it('returns no batch if the command finds nothing', async () => {
     const nothing = { ...command, filter: { _id: -1 } };
-    for await (const found of readInBatches<Found>(snapshot, nothing, size))
-      expect.fail(`${found.length} found`);
+    for await (const found of readInBatches<Found>(snapshot, nothing, size)) expect.fail(`${found.length} found`);
   });
 });
 

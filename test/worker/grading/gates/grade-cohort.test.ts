@@ -57,8 +57,7 @@ describe('gradeCohort', () => {
     const requests = { ledgerRecords: 9, storedRows: 9, mismatchedRequests: 0, countedForADay: false };
     const summaryOf = (changes: Partial<typeof leftOut>): string =>
       gradeCohort(cohortOf([], [], { requests, leftOut: { ...leftOut, ...changes } })).summary;
-    const start =
-      'Too early to grade at predictions_recorded: 0 of 200 required predictions have been recorded';
+    const start = 'Too early to grade at predictions_recorded: 0 of 200 required predictions have been recorded';
     expect(summaryOf({})).to.equal(`${start}, not counting 1,200 without a crm_id.`);
     expect(summaryOf({ excluded: 4 })).to.equal(
       `${start}, not counting 1,200 without a crm_id and 4 of leads that had converted before.`,
@@ -111,10 +110,7 @@ describe('gradeCohort', () => {
     const count = fc.oneof(fc.nat(400), fc.constant(0));
     const cohort = fc
       .record({
-        records: fc.oneof(
-          fc.array(count, { minLength: 5, maxLength: 5 }),
-          fc.constant(Array<number>(5).fill(0)),
-        ),
+        records: fc.oneof(fc.array(count, { minLength: 5, maxLength: 5 }), fc.constant(Array<number>(5).fill(0))),
         shares: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 5, maxLength: 5 }),
         joined: fc.double({ min: 0.9, max: 1, noNaN: true }),
         expectedLift: fc.double({ min: 0.5, max: 6, noNaN: true }),
@@ -134,8 +130,7 @@ describe('gradeCohort', () => {
           .to.match(/^[^.]+(\.\d[^.]*)*\.$/)
           .and.not.include('NaN');
         for (const { figures: numbers } of gates)
-          for (const [name, value] of Object.entries(numbers))
-            expect(value, name).to.satisfy(Number.isFinite);
+          for (const [name, value] of Object.entries(numbers)) expect(value, name).to.satisfy(Number.isFinite);
       }),
     );
   });

@@ -4,11 +4,7 @@ import type { GradedDays } from '../../../../worker/grading/cohort/sum-days.js';
 import type { Grade } from '../../../../worker/grading/gates/grade-cohort.js';
 import { type Standing, settledState } from '../../../../worker/grading/gates/settled-state.js';
 
-const grade = (
-  state: Grade['state'],
-  conversions: number,
-  failingGate: FailingGate | null = null,
-): Grade => ({
+const grade = (state: Grade['state'], conversions: number, failingGate: FailingGate | null = null): Grade => ({
   state,
   failingGate,
   summary: `${state} with ${conversions}.`,
@@ -17,8 +13,7 @@ const grade = (
   conversions,
 });
 const passed = (conversions: number): Grade => grade('passed', conversions);
-const failed = (conversions: number, gate: FailingGate = 'top_band_lift'): Grade =>
-  grade('failed', conversions, gate);
+const failed = (conversions: number, gate: FailingGate = 'top_band_lift'): Grade => grade('failed', conversions, gate);
 const tooEarly = (conversions: number): Grade => grade('too_early_to_grade', conversions, 'matured_cohort');
 
 /** A window that began with the model: additional conversions are of later days. */

@@ -138,19 +138,12 @@ describe('gradeVersion after earlier grades', () => {
     expectTruth(await gradeAt(ids, asOf), world, asOf);
     await world.age(longMs);
     // Converts, gets its first outcome, is reopened, converted before the prediction, converts in time.
-    const news = [
-      converted('a3', 9),
-      converted('a5', 60),
-      open('a4'),
-      converted('a6', 2),
-      converted('b4', 9),
-    ];
+    const news = [converted('a3', 9), converted('a5', 60), open('a4'), converted('a6', 2), converted('b4', 9)];
     await world.outcomes([...news, open('b3')], asOf);
     const second = await gradeAt(ids, asOf);
     expect(second.refreshed).to.deep.include({ days: 1, adjusted: 4, isRebuild: false });
     expectTruth(second, world, asOf);
-    const days = () =>
-      mongo.database.collection('validation_daily').find({ org: ids.organisationId }).toArray();
+    const days = () => mongo.database.collection('validation_daily').find({ org: ids.organisationId }).toArray();
     const bandsAfter = (await days()).map(({ bands }) => bands);
     await world.age(longMs);
     await gradeAt(ids, asOf, { rebuild: true });
@@ -186,10 +179,7 @@ describe('gradeVersion after earlier grades', () => {
     expect((await gradeAt(ids, startMs + dayMs)).refreshed.isRebuild).to.equal(false);
     const verdicts = mongo.database.collection('model_validation');
     const weekAgo = new Date(Date.now() - 7 * dayMs - 1000);
-    await verdicts.updateMany(
-      { organisation_id: ids.organisationId },
-      { $set: { 'grade.rebuilt_at': weekAgo } },
-    );
+    await verdicts.updateMany({ organisation_id: ids.organisationId }, { $set: { 'grade.rebuilt_at': weekAgo } });
     expect((await gradeAt(ids, startMs + dayMs)).refreshed.isRebuild).to.equal(true);
   });
 });
@@ -197,11 +187,7 @@ describe('gradeVersion after earlier grades', () => {
 const expectTruth = (graded: Graded, world: RecordedWorld, asOfMs: number): void =>
   expectTruthOf(graded, world, { asOfMs, horizonDays });
 
-async function happen(
-  world: RecordedWorld,
-  step: Exclude<Step, { kind: 'grade' }>,
-  nowMs: number,
-): Promise<void> {
+async function happen(world: RecordedWorld, step: Exclude<Step, { kind: 'grade' }>, nowMs: number): Promise<void> {
   if (step.kind === 'erase') return world.erase(`lead ${step.lead}`);
   if (step.kind === 'call') {
     const rows = step.leads.map((number, row) => ({

@@ -39,8 +39,7 @@ describe('gradeVersion', () => {
   it('covers the predictions that matured in the last 365 days', async () => {
     const ids = newIds();
     const world = new RecordedWorld(mongo.database, ids);
-    for (let day = 0; day < 3; day += 1)
-      await world.call(startMs + day * dayMs, [{ crmId: `lead ${day}`, score: 50 }]);
+    for (let day = 0; day < 3; day += 1) await world.call(startMs + day * dayMs, [{ crmId: `lead ${day}`, score: 50 }]);
     const cohort = async (days: number) =>
       figures(await gradeAt(ids, startMs + days * dayMs), 'predictions_recorded').cohort;
     expect(await cohort(horizonDays + 364)).to.equal(3);

@@ -49,10 +49,7 @@ describe('startGradingLane', () => {
     await mongo.database.collection('models').deleteMany({});
   });
 
-  const newModel = async (
-    organisationId = newId('org'),
-    family: Model['family'] = 'forward',
-  ): Promise<Model> => {
+  const newModel = async (organisationId = newId('org'), family: Model['family'] = 'forward'): Promise<Model> => {
     const bundle = checkBundle(sampleBundle({ family }));
     return await createModel(mongo.database, { organisationId, bundle, now: new Date(nowMs) });
   };
@@ -151,16 +148,12 @@ describe('startGradingLane', () => {
     expect(lastNightMs(night)).to.equal(night);
     expect(lastNightMs(night - 1)).to.equal(night - dayMs);
     const model = await newModel();
-    const isDue = async () =>
-      (await dueVersions(mongo.database, clock)).some((due) => due.model._id === model._id);
+    const isDue = async () => (await dueVersions(mongo.database, clock)).some((due) => due.model._id === model._id);
     nowMs = night - hourMs;
     expect(await isDue(), 'imported today').to.equal(false);
     nowMs = night + hourMs;
     expect(await isDue(), 'never graded').to.equal(true);
-    await gradeAndPublish(
-      { database: mongo.database, clock, redis: undefined },
-      { model, version: model.version },
-    );
+    await gradeAndPublish({ database: mongo.database, clock, redis: undefined }, { model, version: model.version });
     expect(await isDue(), 'just graded').to.equal(false);
     nowMs = night + 23 * hourMs;
     expect(await isDue(), 'graded since last night').to.equal(false);

@@ -107,9 +107,7 @@ describe('the statistics of validation', () => {
 
     it('requiredConversions equals the formula in Python', () => {
       for (const { topShare, expectedLift, conversions } of reference.requiredConversions)
-        expect(requiredConversions(topShare, expectedLift), `${topShare} ${expectedLift}`).to.equal(
-          conversions,
-        );
+        expect(requiredConversions(topShare, expectedLift), `${topShare} ${expectedLift}`).to.equal(conversions);
     });
 
     it('statistics_reference.py reproduces the stored reference values', function () {
@@ -176,16 +174,12 @@ describe('the statistics of validation', () => {
 
     it('wilsonInterval contains the rate and stays within 0 and 1', () => {
       fc.assert(
-        fc.property(
-          fc.integer({ min: 1, max: 100_000 }),
-          fc.double({ min: 0, max: 1, noNaN: true }),
-          (n, share) => {
-            const conversions = Math.floor(n * share);
-            const { low, high } = wilsonInterval(conversions, n);
-            expect(low).to.be.within(0, conversions / n + 1e-12);
-            expect(high).to.be.within(conversions / n - 1e-12, 1);
-          },
-        ),
+        fc.property(fc.integer({ min: 1, max: 100_000 }), fc.double({ min: 0, max: 1, noNaN: true }), (n, share) => {
+          const conversions = Math.floor(n * share);
+          const { low, high } = wilsonInterval(conversions, n);
+          expect(low).to.be.within(0, conversions / n + 1e-12);
+          expect(high).to.be.within(conversions / n - 1e-12, 1);
+        }),
       );
       expect(wilsonInterval(0, 0)).to.deep.equal({ low: 0, high: 1 });
     });
@@ -233,9 +227,7 @@ describe('the statistics of validation', () => {
           expect(sumOf(merged, 'records')).to.equal(sumOf(bands, 'records'));
           expect(sumOf(merged, 'conversions')).to.equal(sumOf(bands, 'conversions'));
           expect(
-            merged.flatMap(({ first, last }) =>
-              Array.from({ length: last - first + 1 }, (_, i) => first + i),
-            ),
+            merged.flatMap(({ first, last }) => Array.from({ length: last - first + 1 }, (_, i) => first + i)),
           ).to.deep.equal(bands.map((_, index) => index));
           if (merged.length > 1)
             for (const band of merged) {
