@@ -41,6 +41,8 @@ export class ModelVerdicts {
     this.cache = new LRUCache({
       max: maxVerdicts,
       ttl: ttlMs,
+      // Without this, `clear` rejects the calls that wait for a read.
+      ignoreFetchAbort: true,
       fetchMethod: async (id) => {
         const stored = await options.validation.find(id, readTimeoutMs);
         return stored === undefined ? {} : { stored };

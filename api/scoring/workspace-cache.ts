@@ -38,6 +38,8 @@ export class WorkspaceCache {
     this.workspaces = new LRUCache({
       max: maxWorkspaces,
       ttl: ttlMs,
+      // Without this, `clear` rejects the calls that wait for a read.
+      ignoreFetchAbort: true,
       fetchMethod: (organisationId) => this.loadWorkspace(organisationId),
     });
     this.manifests = new LRUCache({ max: maxManifests, fetchMethod: (key) => this.loadCompiled(key) });

@@ -178,7 +178,7 @@ class Reader {
       if (entry === '') return false;
       const [address = '', bits] = entry.split('/');
       const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-      if (maxBits > 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= maxBits))) return true;
+      if (maxBits > 0 && (bits === undefined || (/^[1-9]\d*$/.test(bits) && Number(bits) <= maxBits))) return true;
       throw new ConfigError(
         `${name} must be addresses or ranges such as 10.0.0.0/8, separated by commas, but has "${entry}"`,
       );

@@ -15,7 +15,7 @@ const callOf = (organisation: string, body: Buffer, { timeoutMs = 5_000, hasHung
   hasHungUp: () => hasHungUp,
 });
 
-describe('large calls', () => {
+describe('LargeBodies', () => {
   let largeBodies: LargeBodies;
   let began: string[];
   let ends: Map<string, () => void>;
@@ -26,7 +26,7 @@ describe('large calls', () => {
     ends = new Map();
   });
 
-  /** Begins a call that the test ends. */
+  /** Starts a call that runs until `end` is called with its name. */
   const begin = (name: string, call: QueuedCall): Promise<string> =>
     largeBodies.inTurn(call, async () => {
       began.push(name);
@@ -40,7 +40,7 @@ describe('large calls', () => {
     await turnOfTheLoop();
   }
 
-  it('run two at once, and the next when one ends', async () => {
+  it('runs two large calls at once, and the next when one ends', async () => {
     const all = ['1', '2', '3', '4'].map((name) => begin(name, callOf('a', large)));
     await turnOfTheLoop();
     expect(began).to.deep.equal(['1', '2']);
@@ -51,7 +51,7 @@ describe('large calls', () => {
     expect(await Promise.all(all)).to.deep.equal(['1', '2', '3', '4']);
   });
 
-  it('give turns to organisations in round robin, and never delay small calls', async () => {
+  it('runs large calls of organisations in round robin, and small calls at once', async () => {
     const all = ['a1', 'a2', 'a3', 'a4', 'b1'].map((name) => begin(name, callOf(name.slice(0, 1), large)));
     await turnOfTheLoop();
     expect(began).to.deep.equal(['a1', 'a2']);
@@ -64,7 +64,7 @@ describe('large calls', () => {
     await Promise.all(all);
   });
 
-  it('hold their place no longer than the hold time', async () => {
+  it('lets the next call run when a call takes longer than the hold time', async () => {
     largeBodies = new LargeBodies(20);
     const slow = ['slow 1', 'slow 2'].map((name) => begin(name, callOf('a', large)));
     expect(await largeBodies.inTurn(callOf('b', large), async () => 'next')).to.equal('next');
@@ -72,7 +72,7 @@ describe('large calls', () => {
     expect(await Promise.all(slow)).to.deep.equal(['slow 1', 'slow 2']);
   });
 
-  it('do not begin when the caller hung up, nor after the deadline', async () => {
+  it('does not run a call whose caller hung up or whose deadline has passed', async () => {
     const gone = largeBodies.inTurn(callOf('a', large, { hasHungUp: true }), async () => expect.fail('begun'));
     expect(await gone.catch((error: unknown) => error)).to.be.instanceOf(CallerGone);
     const running = ['first', 'second'].map((name) => begin(name, callOf('a', large)));
@@ -82,14 +82,14 @@ describe('large calls', () => {
     await Promise.all(running);
   });
 
-  it('reject with the error of their work, and free their place', async () => {
+  it('rejects with the error of the call, and runs the next', async () => {
     const failure = new Error('of its own');
     const failed = largeBodies.inTurn(callOf('a', large), () => Promise.reject(failure));
     expect(await failed.catch((error: unknown) => error)).to.equal(failure);
     expect(await largeBodies.inTurn(callOf('a', large), async () => 'next')).to.equal('next');
   });
 
-  it('are refused beyond thirty-two that wait for one organisation, while another organisation still waits', async () => {
+  it('refuses the 33rd waiting call of an organisation, but queues a call of another', async () => {
     const running = ['1', '2'].map((name) => begin(name, callOf('a', large)));
     const waiting = Array.from({ length: 32 }, (_, index) => begin(`waits ${index}`, callOf('a', large)));
     const refused = await failureOf(begin('refused', callOf('a', large)));

@@ -133,7 +133,8 @@ describe('boundValues', () => {
   });
 
   it('finds the length of the longest array directly in the body', () => {
-    const body = `{"a":${list(3)},"records":${list(5)},"b":[${list(9)}],"c":{"d":${list(9)},"e":1,"f":1,"g":1,"h":1,"i":1}}`;
+    const object = `{"d":${list(9)},"e":1,"f":1,"g":1,"h":1,"i":1}`;
+    const body = `{"a":${list(3)},"records":${list(5)},"b":[${list(9)}],"c":${object}}`;
     expect(valuesIn(Buffer.from(body)).maxList).to.equal(5);
   });
 

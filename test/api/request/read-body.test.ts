@@ -9,7 +9,7 @@ import { type RawCall, RawConnection, requestBytes } from '../../support/http/ra
 
 const limits = { maxBodyBytes: 1_000, bodyTimeoutMs: 200 };
 
-describe('read a body', () => {
+describe('readBody', () => {
   const bodies = new BodyMemory(limits);
   let server: Server;
   let url: string;
@@ -26,7 +26,7 @@ describe('read a body', () => {
     server.close();
   });
 
-  /** The body of a request or the error of reading it. `meanwhile` runs during the read. */
+  /** Sends a request and gives its body or the error of reading it. `meanwhile` runs during the read. */
   async function outcome(
     call: Omit<RawCall, 'path'>,
     meanwhile: (of: { connection: RawConnection; request: IncomingMessage }) => unknown = () => undefined,
@@ -53,7 +53,7 @@ describe('read a body', () => {
     return `${error.entry.status} ${error.message}`;
   };
 
-  it('returns the whole body, for any split into chunks', async () => {
+  it('gives the whole body, also when it is empty or chunked', async () => {
     expect(await text(outcome({ body: 'abc' }))).to.equal('abc');
     expect(await text(outcome({ body: '' }))).to.equal('');
     expect(await text(outcome({}))).to.equal('');
@@ -72,7 +72,7 @@ describe('read a body', () => {
     }
   });
 
-  it('accepts exactly the limit of bytes, as sent, in chunks and inflated', async () => {
+  it('accepts a body at the limit, and refuses one byte more: as sent, chunked, inflated', async () => {
     const ways: ((bytes: number) => Omit<RawCall, 'path'>)[] = [
       (bytes) => ({ body: 'x'.repeat(bytes) }),
       (bytes) => ({
@@ -87,12 +87,12 @@ describe('read a body', () => {
     }
   });
 
-  it('refuses a body with a Content-Length above the limit at once', async () => {
+  it('refuses a body with too large a Content-Length before it arrives', async () => {
     const headers = { 'Content-Length': '1001' };
     expect(await refusal(outcome({ headers }))).to.match(/^400 The body is larger than 1000 bytes/);
   });
 
-  it('inflates no further than the limit', async () => {
+  it('stops inflating at the limit', async () => {
     const before = process.memoryUsage().rss;
     const body = gzipSync(Buffer.alloc(900_000));
     expect(body.length).to.be.below(1_000);
@@ -103,7 +103,7 @@ describe('read a body', () => {
     expect(process.memoryUsage().rss - before).to.be.below(100 * 1024 * 1024);
   });
 
-  it('rejects after the body timeout, counted from the start', async () => {
+  it('times out, measured from the start of the body and not from its last byte', async () => {
     const startMs = performance.now();
     let dripping: NodeJS.Timeout | undefined;
     const result = outcome({ headers: { 'Content-Length': '1000' } }, async ({ connection, request }) => {
@@ -111,7 +111,7 @@ describe('read a body', () => {
       await once(request, 'data');
     });
     try {
-      // A body that goes on and on: counted from its last byte, the time would not be over for 20 seconds.
+      // A byte every 20 ms: measured from the last byte, the timeout would not end for 20 s.
       expect(await refusal(result)).to.equal('400 The body did not arrive within 0.2 seconds.');
       expect(performance.now() - startMs).to.be.above(190);
     } finally {
@@ -119,7 +119,7 @@ describe('read a body', () => {
     }
   });
 
-  it('throws CallerGone for a caller that hung up, and refusedRequest for a slow one', async () => {
+  it('throws CallerGone if the caller hangs up or resets the connection', async () => {
     const headers = { 'Content-Length': '100' };
     const hungUp = outcome({ headers, body: 'x' }, ({ connection }) => connection.destroy());
     expect(await hungUp).to.be.instanceOf(CallerGone);
@@ -127,7 +127,7 @@ describe('read a body', () => {
     expect(await reset).to.be.instanceOf(CallerGone);
   });
 
-  it('throws CallerGone at once for a caller that hung up before', async () => {
+  it('throws CallerGone at once if the caller hung up before the read', async () => {
     const connection = await RawConnection.open(url);
     connection.send(requestBytes({ path: '/', headers: { 'Content-Length': '100' }, body: 'x' }));
     const [request] = (await once(server, 'request')) as [IncomingMessage];
@@ -141,21 +141,21 @@ describe('read a body', () => {
     expect(error).to.be.instanceOf(CallerGone);
   });
 
-  it('refuses an unknown encoding before the body arrives', async () => {
+  it('refuses unknown encodings before the body arrives', async () => {
     for (const encoding of ['br', 'deflate', 'gzip, gzip', 'zstd', 'gzip;q=1']) {
       const headers = { 'Content-Encoding': encoding, 'Content-Length': '100' };
       expect(await refusal(outcome({ headers }))).to.match(/^422 The Content-Encoding must be gzip or absent/);
     }
   });
 
-  describe('as text', () => {
-    it('is without its byte order mark', () => {
+  describe('bodyText', () => {
+    it('drops the byte order mark', () => {
       expect(bodyText(Buffer.from('\ufeff{}'))).to.equal('{}');
       expect(bodyText(Buffer.from('{}'))).to.equal('{}');
       expect(bodyText(Buffer.alloc(0))).to.equal('');
     });
 
-    it('is refused unless it is UTF-8', () => {
+    it('refuses bytes that are not UTF-8', () => {
       for (const bytes of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82]])
         expect(() => bodyText(Buffer.from(bytes))).to.throw(ApiError, 'The body must be UTF-8.');
     });

@@ -18,8 +18,8 @@ const decision: RateDecision = {
 };
 const apiKey = { _id: 'key', organisation_id: 'org', rate_per_second: 10 } as ApiKey;
 
-describe('a call that is received', () => {
-  /** A request with a body, as the server sees it. */
+describe('receiveCall', () => {
+  /** A request with a body, as a server receives it. */
   async function sent(): Promise<IncomingMessage> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -32,7 +32,7 @@ describe('a call that is received', () => {
     return incoming;
   }
 
-  it("has a deadline by Redis's clock that includes a late answer of Redis", async () => {
+  it('does not extend the deadline in Redis time when Redis answers late', async () => {
     const req = await sent();
     const beforeMs = performance.now();
     let takenMs = 0;

@@ -23,4 +23,24 @@ describe('WorkspaceCache', () => {
     expect(await workspaces.manifest('model', '1')).to.equal(found);
     expect(loads).to.equal(2);
   });
+
+  it('answers the calls that wait for a read when it is invalidated, and reads again for the next call', async () => {
+    const reads: (() => void)[] = [];
+    const organisation = { _id: 'org' };
+    const workspaces = new WorkspaceCache({
+      loadManifest: async () => undefined,
+      organisations: {
+        find: () => new Promise<void>((resolve) => reads.push(resolve)).then(() => organisation),
+      } as unknown as WorkspaceCacheOptions['organisations'],
+      models: { listWithDeleted: async () => [] } as unknown as WorkspaceCacheOptions['models'],
+    });
+    const waiting = workspaces.workspace('org');
+    workspaces.invalidateAll();
+    reads[0]?.();
+    expect(await waiting).to.deep.equal({ organisation, models: [] });
+    const next = workspaces.workspace('org');
+    expect(reads, 'the read from before the invalidation is not cached').to.have.length(2);
+    reads[1]?.();
+    await next;
+  });
 });

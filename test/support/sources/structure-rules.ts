@@ -142,6 +142,7 @@ const minLines = 20; // a shorter file costs its reader more in jumps than it ha
 export const shortSeams: Readonly<Record<string, string>> = {
   'api/routes/usage.ts': 'a route: each endpoint has a file',
   'scripts/bench/main.ts': 'an entry program',
+  'shared/process/project-root.ts': 'every part finds its files through it, and it imports none',
   'scripts/setup/find-server.d.mts': 'the types of a module in plain JavaScript',
 };
 
