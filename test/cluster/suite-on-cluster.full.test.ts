@@ -5,7 +5,7 @@ import { runProgram } from '../support/run-program.js';
 
 /** Tests of the HTTP API that run again: those of usage and limits, and of what scoring keeps in Redis. */
 const chosen =
-  /^dist\/test\/(integration|http)\/.*(quota|rate-limit|usage|coalescing|score-records|records\/200).*\.test\.js$/;
+  /^dist\/test\/http\/(quota\/|rate-limit\/|usage\/|score\/rows\/(batches|latest-scores)|webhooks\/concurrent).*\.test\.js$/;
 const limitMs = 300_000;
 
 describe('the HTTP tests of usage, limits and scoring', () => {

@@ -23,7 +23,7 @@ describe('the owner of a Redis', () => {
   });
   after(() => rmSync(directory, { recursive: true, force: true }));
 
-  /** The id of the database that owns this Redis. The sweep of the pool writes it every 4 s if it is missing. */
+  /** The id of the database that owns this Redis. The pool's sweep restores it after Redis was emptied. */
   const ownerId = (): Promise<string> =>
     eventually(async () => {
       const id = await service.redis.get(installationKey);

@@ -8,7 +8,7 @@ import { type RunningService, runningService, startTimeoutMs } from '../../suppo
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { fuzzedBytes, fuzzedCalls } from './fuzz/fuzzed-calls.js';
 
-const bodyTimeoutMs = 400; // every second batch of requests has a body that never ends
+const bodyTimeoutMs = 400; // short, because many mutated requests never end
 const deadlineMs = 10_000;
 const atOnce = 8;
 const statuses = [200, 400, 401, 404, 405, 422];
