@@ -13,6 +13,7 @@ import {
   noIndexFiles,
   nothingHappensAtImport,
   oneFileImportsOnnx,
+  oneFileNormalises,
   type StructureRule,
   shortSeams,
   shortSeamsAreShort,
@@ -240,6 +241,17 @@ const cases: readonly RuleCase[] = [
       (path) => `${path}:1 is listed as a short seam, but is missing or has 20 lines or more`,
     ),
     good: Object.fromEntries(Object.keys(shortSeams).map((path) => [path, '\n'.repeat(19)])),
+  },
+  {
+    title: 'normalises Unicode only in shared/contract/texts.ts',
+    rule: oneFileNormalises,
+    bad: { 'worker/a.ts': "const a = text.normalize('NFKC');\n", 'scripts/b.ts': lines('', 'text.normalize();') },
+    findings: ['worker/a.ts:1', 'scripts/b.ts:2'].map((place) => `${place} calls normalize: use boundedNfkc`),
+    good: {
+      'shared/contract/texts.ts': "const a = text.normalize('NFKC');\n",
+      'test/a.test.ts': "text.normalize('NFC');\n",
+      'api/a.ts': '// text.normalize()\n',
+    },
   },
   {
     title: 'imports onnxruntime-node only in worker/models/inference-session.ts',

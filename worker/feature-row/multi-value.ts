@@ -1,5 +1,5 @@
 import type { MultiFeature } from '../../shared/bundle/manifest/manifest.js';
-import { foldedText } from '../../shared/contract/texts.js';
+import { boundedNfkc, foldedText } from '../../shared/contract/texts.js';
 import { maxList } from '../../shared/messages/cells.js';
 import { compileVocabulary } from './category-value.js';
 import { type FeatureWriter, type Reading, wasMissing, wasRead, wasUnreadable } from './cell-reading.js';
@@ -28,15 +28,14 @@ export function compileMultiWriter(feature: MultiFeature, missingTexts: Readonly
 
 function compileListReader(feature: MultiFeature, missingTexts: ReadonlySet<string>): (text: string) => Listed {
   const vocabulary = compileVocabulary(feature.categories);
-  const separator = (feature.separator ?? ';').normalize('NFKC');
+  const separator = boundedNfkc(feature.separator ?? ';');
 
   return (text) => {
     if (text.length > maxList) return tooLong;
     const isOne = separator === '' || vocabulary.has(foldedText(text));
     const parts = isOne
       ? [text]
-      : text
-          .normalize('NFKC')
+      : boundedNfkc(text)
           .split(separator)
           .filter((part) => part !== '');
     const columns = new Set<number>();

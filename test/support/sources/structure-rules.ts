@@ -175,6 +175,14 @@ export function foldersAreSmall(paths: readonly string[]): Finding[] {
     .map(([folder, count]) => `${folder} has ${count} files, more than ${maxFiles}`);
 }
 
+/** One product file normalises Unicode: `normalize` takes quadratic time for a letter with many marks. */
+export const oneFileNormalises: StructureRule = (sources) =>
+  sources
+    .filter((source) => isTypeScript(source) && isProduct(source) && source.path !== 'shared/contract/texts.ts')
+    .flatMap((source) =>
+      source.linesWith(/\.normalize\(/).map((line) => found(source, line, 'calls normalize: use boundedNfkc')),
+    );
+
 /** One product file imports ONNX Runtime. */
 export const oneFileImportsOnnx: StructureRule = (sources) => {
   const isOnnx = ({ specifier }: SourceImport): boolean => /^onnxruntime-node(\/|$)/.test(specifier);

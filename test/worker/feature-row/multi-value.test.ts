@@ -37,6 +37,16 @@ describe('compileMultiWriter', () => {
     ]);
   });
 
+  it('reads a text of 65,000 combining marks within 250 ms', () => {
+    const marks = ['\u0345'.repeat(20_000), '\u0301'.repeat(25_000), '\u0316'.repeat(20_000)].join('');
+    const startMs = performance.now();
+    expect(written([`a${marks}`, `beta;a${marks}`])).to.deep.equal([
+      [[0, 0, 0, 0, 0], wasRead],
+      [[0, 0, 0, 1, 0], wasRead],
+    ]);
+    expect(performance.now() - startMs, 'ms; 3,400 with marks in quadratic time').to.be.below(250);
+  });
+
   it('does not split a text that equals a category', () => {
     expect(written(['research; development'])).to.deep.equal([[[0, 0, 0, 0, 1], wasRead]]);
   });
