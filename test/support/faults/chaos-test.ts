@@ -53,7 +53,8 @@ export function chaosTest({ seconds, seed, min }: ChaosTest): void {
       expect(result.calls, 'calls').to.be.above(min.calls);
       expect(result.faults.length, 'kinds of faults').to.be.above(min.kindsOfFaults);
       expect(result.replays, 'replays').to.be.above(min.replays);
-      const [stop] = result.counters.filter(({ hard_stop }) => hard_stop < 100_000 && hard_stop > 1_000);
+      // 1,000 is the cap of test keys; the other organisations' stops are never reached.
+      const [stop] = result.counters.filter(({ hard_stop }) => hard_stop < 100_000 && hard_stop !== 1_000);
       expect(stop?.used, 'usage of the organisation near its hard stop').to.be.above(0.9 * (stop?.hard_stop ?? 0));
     });
   });
