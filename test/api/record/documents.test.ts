@@ -44,13 +44,6 @@ describe('the documents of a call', () => {
     expect(document?.at).to.deep.equal(new Date(atMs));
   });
 
-  it('hold predictions only for live keys', () => {
-    expect(entryOf(scoredCall()).documents[0]).to.have.property('scores');
-    const [document, ...others] = entryOf(scoredCall({ bucket: 'test' })).documents;
-    expect(document).to.include({ _id: 'call', bucket: 'test', records: 2 }).and.not.have.property('scores');
-    expect(others).to.deep.equal([]);
-  });
-
   it('include the reply of an Idempotency-Key for a day, with its size', () => {
     const { reply, bytes } = entryOf(scoredCall({ isKeyed: true }));
     expect(reply).to.include({ body_hash: 'hash', call_id: 'call', reply: 'the reply' });

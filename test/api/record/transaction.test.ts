@@ -56,10 +56,4 @@ describe('a transaction', () => {
     const committed = await transacted({ commits: [labelled(transient), 'done'] });
     expect(committed.steps).to.deep.equal(['write', 'commit', 'write', 'commit']);
   });
-
-  it('throws the error of a failed write, and has written nothing', async () => {
-    const failure = new Error('of its own');
-    const { outcome, steps } = await transacted({ writes: [failure] });
-    expect([outcome, steps]).to.deep.equal([failure, ['write', 'abort']]);
-  });
 });
