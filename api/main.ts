@@ -127,7 +127,7 @@ const commandTimeoutMs = ({ minDeadlineMs }: Gateway): number => Math.min(maxCom
 
 type Services = Awaited<ReturnType<typeof startServices>>;
 
-/** Makes what a call runs through, and starts what runs by itself: caches that listen, queues, replies. */
+/** Makes the services of a call, and starts those that run in the background: change listeners, queues, replies. */
 async function startServices(gateway: Gateway, connections: Connections) {
   const { config, logger, lifecycle, clock } = gateway;
   const { commands, mongo } = connections;
@@ -237,7 +237,7 @@ async function serve(gateway: Gateway, connections: Connections, services: Servi
 }
 
 /**
- * Stores what this gateway identifies keys by, for `leadscore key create` to compare. Called after the gateway listens,
+ * Stores the key settings of this gateway, for `leadscore key create` to compare. Called after the gateway listens,
  * because one that fails to start must not change the stored settings.
  */
 async function storeKeySettings({ config, logger }: Gateway, database: Mongo['database']): Promise<void> {

@@ -184,6 +184,7 @@ const cases: readonly RuleCase[] = [
         `-- returns ${words(20)}`,
         `--   -1 ${words(20)}`,
       ),
+      'docker-compose.yml': lines(`# ${words(20)}`, `#   ${words(20)}`),
       'docs/c.md': lines(`# ${words(20)}`, words(20), '', `| ${words(20)} | ${words(20)} |`, `1. ${words(20)}`),
     },
   },

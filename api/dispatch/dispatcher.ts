@@ -34,12 +34,11 @@ export interface DispatcherOptions {
 
 const maxWaitingChunks = 1_000; // about 10 s of work on 2 cores
 
-/** Singles of one chunk: a chunk costs about the same for one record as for so many. */
-const maxSinglesPerChunk = 32;
+const maxSinglesPerChunk = 32; // a chunk of 32 records costs about as much as a chunk of one
 /** A single that takes longer waits for a slow model or for a worker that died. It must not delay the next. */
 const maxHoldMs = 100;
 
-/** Where a chunk is scored, and with what. */
+/** The organisation and the model of a chunk. */
 interface ChunkTarget {
   readonly organisationId: string;
   readonly model: AdmittedModel;

@@ -21,7 +21,7 @@ export const referenceAssets: readonly ReferenceAsset[] = [
 export const assetFile = ({ name }: ReferenceAsset): string =>
   createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`);
 
-// Swagger UI's dark theme applies below `html.dark-mode`. It does not follow the system's setting by itself.
+// Swagger UI's dark theme applies below `html.dark-mode`. It does not follow the system's setting.
 const startScript = `
 const prefersDark = matchMedia('(prefers-color-scheme: dark)');
 const setTheme = () => document.documentElement.classList.toggle('dark-mode', prefersDark.matches);

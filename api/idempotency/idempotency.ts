@@ -33,7 +33,7 @@ const firstPollMs = 10;
 const maxPollMs = 250;
 /** Time kept back for one last read of the stored reply. */
 const lastReadMs = 100;
-const claimGraceMs = 1_000; // a claim outlives the deadline of its call by as much
+const claimGraceMs = 1_000; // a claim expires this long after the deadline of its call
 
 /**
  * Runs a call under an Idempotency-Key once. MongoDB holds the stored reply, written in one transaction with the ledger

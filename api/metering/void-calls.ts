@@ -15,7 +15,7 @@ export interface CallVoiderOptions {
 }
 
 const backOff = { firstDelayMs: 250, maxDelayMs: 4_000 };
-/** A void row keeps a late commit of its call out for as long. */
+/** A void row keeps out a late commit of its call for an hour. */
 const giveUpAfterMs = 60 * 60 * 1_000;
 const maxStopMs = 15_000;
 

@@ -8,15 +8,15 @@ interface CommitSize {
   readonly bytes: number;
 }
 
-/** An entry of so many records or bytes gains nothing from sharing a commit. */
+/** An entry of this size gains nothing from sharing a commit. */
 const minAloneRecords = 200;
 const minAloneBytes = 1024 * 1024;
 const maxRecordsPerCommit = 1_000;
 
 /**
  * Group commit: entries that are ready at about the same time share one commit. A lone entry is committed at once.
- * @param commit writes entries together. Returns, in order, what each alone failed with; undefined where it is written
- * @returns commits one entry; rejects with what its commit failed with
+ * @param commit writes entries together. Returns the error of each in order, undefined where it is written
+ * @returns a function that commits one entry, and rejects with the error of its commit
  */
 export function groupCommit<Entry extends CommitSize>(
   commit: (entries: readonly Entry[]) => Promise<readonly (Error | undefined)[]>,

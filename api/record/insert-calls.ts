@@ -5,7 +5,7 @@ import { withMongoSignal } from '../../shared/store/connection/mongo-errors.js';
 import { CommitUnknown } from './transaction.js';
 
 export interface CallWriting {
-  /** Writes documents, each by itself. */
+  /** Writes documents independently: one that fails does not stop the others. */
   readonly insertEach: (documents: readonly CallDocument[], signal: AbortSignal) => Promise<WriteReport>;
   /** The calls among these that have a row that is not void. */
   readonly recordedCalls: (callIds: readonly string[]) => Promise<ReadonlySet<string>>;

@@ -42,7 +42,7 @@ async function attempt(
   try {
     await withMongoSignal(signal, write({ session, signal }));
   } catch (error) {
-    // A server that does not answer drops the transaction by itself.
+    // A server that does not answer aborts the transaction after its own time limit.
     await withMongoSignal(signal, session.abortTransaction()).catch(() => undefined);
     throw error;
   }

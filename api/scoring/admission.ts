@@ -102,7 +102,7 @@ function checkPolicy(organisation: Organisation, model: Model, verdict: Verdict)
   );
 }
 
-/** The sentence that says how a refusal clears, up to the words about the administrator. */
+/** The sentence on how a refusal clears, up to the words about the administrator. */
 function wayPast({ state, failing_gate: gate }: Verdict): string {
   const orLifted = ', or an administrator lifts';
   if (state === 'unresolved')

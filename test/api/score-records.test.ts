@@ -53,7 +53,7 @@ async function begin(call: ScoringCall, deps: ScoringDeps) {
   return reply;
 }
 
-describe('the story of a call', () => {
+describe('scoreRecords', () => {
   it('reserves, scores, records and settles a batch, in this order', async () => {
     const { begun, end, deps } = heldSteps();
     const reply = begin(batch, deps);

@@ -35,7 +35,7 @@ export function blocksWithResult(
   return blocks.flatMap((block, index) => {
     if (!languages.includes(block.language)) return [];
     const result = blocks[index + 1];
-    if (result === undefined) throw new Error(`no result block follows the block in line ${block.line}`);
+    if (result === undefined) throw new Error(`the block in line ${block.line} has no result block after it`);
     return [{ block, result }];
   });
 }

@@ -27,14 +27,12 @@ const callOf = (records: number, more: Partial<ScoringCall> = {}) =>
     ...more,
   }) as unknown as ScoringCall;
 
-const scoredRows = (count: number, filled: readonly (readonly [number, string])[] = []) =>
-  ({ scores: Array.from({ length: count }, () => 50), filled }) as unknown as PartReply;
+const scoredRow = { scores: [50] } as unknown as PartReply;
 
-/** A dispatcher whose chunks are answered as the test says, with a failure where it names one. */
+/** A dispatcher whose chunks are answered by `answer`. Collects the payloads that it sends and the ids that it drops. */
 function dispatcherWith(
   answer: (payload: OutgoingPayload) => Promise<readonly PartReply[]>,
-  failure?: ChunkFailure,
-  windowSize = 100,
+  { windowSize = 100, failure }: { readonly windowSize?: number; readonly failure?: ChunkFailure } = {},
 ) {
   const sent: OutgoingPayload[] = [];
   const dropped: string[] = [];
@@ -58,60 +56,23 @@ function dispatcherWith(
 }
 
 describe('Dispatcher', () => {
-  it('cuts a batch into chunks of at most 250 records, and returns the fields of each record', async () => {
-    const { dispatcher, sent, dropped } = dispatcherWith(async ({ parts: [part] }) => {
-      const { rows = [], firstRow = 0 } = part ?? {};
-      return [scoredRows(rows.length, [[1, `"filled into ${firstRow + 1}"`]])];
-    });
-    const { parts, fields } = await dispatcher.score(callOf(601), model, neverEnds);
-    const shapes = sent.flatMap((payload) => payload.parts.map(({ firstRow, rows }) => [firstRow, rows.length]));
-    expect(shapes).to.deep.equal([
-      [0, 250],
-      [250, 250],
-      [500, 101],
-    ]);
-    expect(parts.flatMap(({ scores }) => scores)).to.have.length(601);
-    expect(fields).to.have.length(601);
-    const filled = fields.flatMap((text, row) => (text.startsWith('"filled') ? [[row, text]] : []));
-    expect(filled).to.deep.equal([1, 251, 501].map((row) => [row, `"filled into ${row}"`]));
-    expect(dropped).to.deep.equal([]);
-  });
-
   const single = (timeoutMs = 5_000) =>
     callOf(1, { lane: 'singles', deadline: { monotonicMs: performance.now() + timeoutMs, redisMs: 0 } });
 
-  it('sends singles of one turn in one chunk, and gives each its own reply', async () => {
-    const { dispatcher, sent } = dispatcherWith(async ({ parts }) =>
-      parts.map((_, index) => ({ ...scoredRows(1), scores: [index] }) as unknown as PartReply),
-    );
-    const scored = await Promise.all([1, 2, 3].map(() => dispatcher.score(single(), model, neverEnds)));
-    expect(sent).to.have.length(1);
-    expect(scored.map(({ parts }) => parts[0]?.scores)).to.deep.equal([[0], [1], [2]]);
-  });
-
-  it('sends at most thirty-two singles in one chunk', async () => {
-    const { dispatcher, sent } = dispatcherWith(async ({ parts }) => parts.map(() => scoredRows(1)));
-    await Promise.all(Array.from({ length: 70 }, () => dispatcher.score(single(), model, neverEnds)));
-    expect(sent.map(({ parts }) => parts.length)).to.deep.equal([32, 32, 6]);
-  });
-
-  it('never mixes models in a chunk, nor calls from before and after the organisation got another model', async () => {
-    const { dispatcher, sent } = dispatcherWith(async ({ parts }) => parts.map(() => scoredRows(1)));
+  it('sends singles of one turn in one chunk for each model and list of other models', async () => {
+    const { dispatcher, sent } = dispatcherWith(async ({ parts }) => parts.map(() => scoredRow));
     const models = [model, { ...model, id: 'other' }, { ...model, otherModelIds: ['new'] }];
-    await Promise.all(models.map((each) => dispatcher.score(single(), each, neverEnds)));
-    expect(sent.map(({ parts }) => parts.length)).to.deep.equal([1, 1, 1]);
+    await Promise.all([...models, ...models].map((each) => dispatcher.score(single(), each, neverEnds)));
+    expect(sent.map(({ parts }) => parts.length)).to.deep.equal([2, 2, 2]);
   });
 
   it('rejects a single that expires while its chunk waits for a place in the lane, and scores the others', async () => {
     const ends: (() => void)[] = [];
-    const { dispatcher, sent } = dispatcherWith(
-      async ({ parts }) => {
-        await new Promise<void>((resolve) => ends.push(resolve));
-        return parts.map(() => scoredRows(1));
-      },
-      undefined,
-      1,
-    );
+    const answer = async ({ parts }: OutgoingPayload) => {
+      await new Promise<void>((resolve) => ends.push(resolve));
+      return parts.map(() => scoredRow);
+    };
+    const { dispatcher, sent } = dispatcherWith(answer, { windowSize: 1 });
     const first = dispatcher.score(single(), model, neverEnds);
     await turnOfTheLoop();
     await turnOfTheLoop();
@@ -142,15 +103,12 @@ describe('Dispatcher', () => {
     expect(unhandled).to.deep.equal([]);
   });
 
-  it('distinguishes a failed chunk from a timeout, both with Retry-After', async () => {
+  it('names a failed chunk otherwise than a timeout, with Retry-After', async () => {
     const failure = { code: 'scoring_failed', message: 'the model does not run' } as const;
-    const { dispatcher } = dispatcherWith(async () => [], failure);
+    const { dispatcher } = dispatcherWith(async () => [], { failure });
     const error = await failureOf(dispatcher.score(callOf(1), model, neverEnds));
     expect(error).to.be.instanceOf(ApiError).and.to.have.property('message', 'The records could not be scored.');
-    expect((error as ApiError).options).to.deep.equal({
-      cause: failure,
-      retryAfterSeconds: 1,
-    });
+    expect((error as ApiError).options).to.deep.equal({ cause: failure, retryAfterSeconds: 1 });
   });
 
   it('cancels a chunk without a reply, so that no worker starts it', async () => {
@@ -161,17 +119,5 @@ describe('Dispatcher', () => {
     expect((error as ApiError).options.retryAfterSeconds).to.equal(1);
     const chunk = sent[0]?.chunk;
     expect(dropped).to.have.members([`reply ${chunk}`, `batches ${chunk}`]);
-  });
-
-  it('refuses a call when one chunk cannot be featurized, and names the records', async () => {
-    const { dispatcher } = dispatcherWith(async ({ parts: [part] }) => {
-      const { firstRow = 0, rows = [] } = part ?? {};
-      if (firstRow === 0) return [scoredRows(rows.length)];
-      const problem = { record: firstRow + 3, field: 'size', expected: 'a number', came: 'an object' };
-      return [{ problems: [problem], problemCount: 1 }];
-    });
-    const error = await failureOf(dispatcher.score(callOf(300), model, neverEnds));
-    expect((error as ApiError).entry.code).to.equal('bad_request');
-    expect((error as ApiError).message).to.include('records[253].size: expected a number, came an object');
   });
 });

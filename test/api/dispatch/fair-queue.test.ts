@@ -3,7 +3,7 @@ import { FairQueue } from '../../../api/dispatch/fair-queue.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { failureOf } from '../../support/failure-of.js';
 
-/** Work that the test ends. */
+/** A promise that the test resolves with `end`. */
 function held(): { readonly done: Promise<void>; readonly end: () => void } {
   let end = (): void => undefined;
   const done = new Promise<void>((resolve) => {
@@ -140,11 +140,11 @@ describe('FairQueue', () => {
     size = 4;
     ends[0]?.();
     await turnOfTheLoop();
-    expect(ends, 'begun, one has ended').to.have.length(5);
+    expect(ends, 'begun items, one of them ended').to.have.length(5);
     size = 6;
     all.push(queue.run('org', 1_000, send));
     await turnOfTheLoop();
-    expect(ends, 'begun').to.have.length(7);
+    expect(ends, 'begun items').to.have.length(7);
     expect(queue.depth).to.equal(6);
     while (queue.depth > 0) {
       for (const end of ends) end();

@@ -31,7 +31,7 @@ describe('a chunk in a lane', () => {
     redis.disconnect();
   });
 
-  /** A payload whose JSON has so many characters. */
+  /** A payload whose JSON has this number of characters. */
   function payloadOf(characters: number): OutgoingPayload {
     const head = { chunk, gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
     const part = { now: 0, explain: false, firstRow: 0, crmIds: [null], rows: ['[""]'] };

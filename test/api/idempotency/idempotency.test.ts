@@ -17,7 +17,7 @@ const callOf = (id: string, body = 'the body', ms = leftMs) =>
     deadline: { monotonicMs: performance.now() + ms },
   }) as unknown as ScoringCall;
 
-describe('calls under an Idempotency-Key', () => {
+describe('a call under an Idempotency-Key', () => {
   let redis: Redis;
   let kept: IdempotentReply | undefined;
   /** Count of reads of the stored reply, and their shortest timeout in ms. */
@@ -66,12 +66,12 @@ describe('calls under an Idempotency-Key', () => {
   };
   const fresh: Reply = { body: 'scored', isReplay: false };
 
-  it('hold a claim while one runs, for one second past its deadline, and release it afterwards', async () => {
+  it('holds a claim while it runs, for one second past its deadline, and releases it afterwards', async () => {
     const call = callOf('one');
     const reply = await idempotencyKeys.once(call, async () => {
       const { holder, ms } = await claim();
       expect(holder).to.equal('one');
-      // Read a moment ago, it is at least what is left by now, but for two clocks and whole milliseconds.
+      // 10 ms for rounding and for the difference between the clocks of Redis and of this process.
       expect(ms).to.be.at.least(call.deadline.monotonicMs + graceMs - performance.now() - 10);
       expect(ms).to.be.at.most(leftMs + graceMs);
       return fresh;
@@ -84,7 +84,7 @@ describe('calls under an Idempotency-Key', () => {
     expect(next).to.equal(fresh);
   });
 
-  it('wait for the call that runs, and get its reply', async () => {
+  it('waits for a running call with the same key, and gets its reply', async () => {
     let end = (): void => undefined;
     const running = new Promise<void>((resolve) => {
       end = resolve;
@@ -95,21 +95,21 @@ describe('calls under an Idempotency-Key', () => {
       return fresh;
     });
     const second = idempotencyKeys.once(callOf('two'), () => expect.fail('it was scored again'));
-    // Each looks before it claims; the first once more when it has its claim, the second when it has waited.
+    // Both read before they claim. The first reads again with its claim, the second after its wait.
     await eventually(() => expect(lookUps).to.be.at.least(4));
     end();
     expect(await first).to.equal(fresh);
     expect(await second).to.deep.equal({ body: 'scored', isReplay: true });
   });
 
-  it('get the reply of a call that ended between their read and their claim', async () => {
+  it('gets the reply of a call that ended between its read and its claim', async () => {
     whenLooked = () => keep('scored');
     const reply = await idempotencyKeys.once(callOf('one'), () => expect.fail('it was scored again'));
     expect(reply).to.deep.equal({ body: 'scored', isReplay: true });
     expect(lookUps).to.equal(2);
   });
 
-  it('are replayed at the first read, unless the stored reply was removed meanwhile', async () => {
+  it('is replayed at the first read, unless the stored reply was removed meanwhile', async () => {
     keep('scored');
     const none = () => expect.fail('it was scored again');
     expect(await idempotencyKeys.once(callOf('one'), none)).to.deep.equal({ body: 'scored', isReplay: true });
@@ -118,22 +118,22 @@ describe('calls under an Idempotency-Key', () => {
     expect(await idempotencyKeys.once(callOf('two'), async () => fresh)).to.equal(fresh);
   });
 
-  it("do not wait for a test key's call when they have a live key", async () => {
+  it("does not wait for a test key's call when it has a live key", async () => {
     const ofTestKey: ScoringCall = { ...callOf('two'), bucket: 'test' };
     const both = idempotencyKeys.once(callOf('one'), () => idempotencyKeys.once(ofTestKey, async () => fresh));
     expect(await both).to.equal(fresh);
   });
 
-  it('are answered although the stored reply cannot be replaced by the sent one', async () => {
+  it('is answered although the sent reply cannot replace the stored one', async () => {
     const call = callOf('one');
     const sent = { body: 'usage has moved on', isReplay: false };
     expect(await idempotencyKeys.updateStoredReply(call, 'recorded', sent.body)).to.deep.equal(sent);
     expect(amended).to.deep.equal([sent.body]);
     await idempotencyKeys.updateStoredReply(call, sent.body, sent.body);
-    expect(amended, 'nothing has changed').to.have.length(1);
+    expect(amended, 'an unchanged reply is not written').to.have.length(1);
   });
 
-  it('fail with 500 when the running call outlasts them, and leave MongoDB time for each read', async () => {
+  it('fails with Retry-After when the running call outlasts it, and leaves MongoDB time for each read', async () => {
     let end = (): void => undefined;
     const running = new Promise<void>((resolve) => {
       end = resolve;
@@ -152,22 +152,22 @@ describe('calls under an Idempotency-Key', () => {
       expect(error).to.have.nested.property('options.retryAfterSeconds', 1);
       shortest.push(minLookMs);
     }
-    // Not of each of them: this process may be held up for as long as they have left.
+    // The longest of three, because a stalled process leaves a single call no time.
     expect(Math.max(...shortest)).to.be.above(1);
     end();
     await first;
   });
 
-  it('leave the claim of a later call alone after their own was lost', async () => {
+  it('leaves the claim of a later call alone after its own was lost', async () => {
     await idempotencyKeys.once(callOf('one'), async () => {
       await redis.set((await claim()).key, 'two', 'PX', 60_000);
       return fresh;
     });
-    await redis.ping(); // what was sent before has been carried out
+    await redis.ping(); // Redis has run the earlier commands
     expect((await claim()).holder).to.equal('two');
   });
 
-  it('get the reply that another call recorded meanwhile, or its refusal', async () => {
+  it('gets the reply that another call recorded meanwhile, or a refusal when the bodies differ', async () => {
     const elsewhere = async (): Promise<Reply> => {
       keep('of another');
       throw new IdempotencyConflict('the key was used meanwhile');

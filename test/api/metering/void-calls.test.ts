@@ -3,13 +3,13 @@ import { type CallOfModel, CallVoider, type CallVoiderOptions } from '../../../a
 import { createLogger } from '../../../shared/process/logger.js';
 import { QuotaLeaseLost } from '../../../shared/quota/codes.js';
 
-const callOf = (bucket: 'live' | 'test' = 'live'): CallOfModel => ({
-  counter: { organisationId: 'org', bucket, month: '2026-02' },
+const call: CallOfModel = {
+  counter: { organisationId: 'org', bucket: 'live', month: '2026-02' },
   callId: 'call',
   modelId: 'mdl',
-});
+};
 
-/** Notes the steps; each fails as often as the test says. */
+/** Collects the steps. Each fails as many times as `failures` says. */
 function callVoiderWith(how: {
   readonly stays?: boolean;
   readonly settle?: () => Promise<unknown>;
@@ -46,45 +46,23 @@ function callVoiderWith(how: {
 }
 
 describe('a voided call', () => {
-  it('is void before its latest scores are invalidated, and these before its release', async () => {
-    const { steps, callVoider } = callVoiderWith({});
-    callVoider.begin(callOf());
-    await callVoider.stop();
-    expect(steps).to.deep.equal(['void', 'forget mdl', 'release']);
-    expect(callVoider.pending).to.equal(0);
-  });
-
-  it('leaves the latest scores alone when it has a test key', async () => {
-    const { steps, callVoider } = callVoiderWith({});
-    callVoider.begin(callOf('test'));
-    await callVoider.stop();
-    expect(steps).to.deep.equal(['void', 'release']);
-  });
-
-  it('is retried until it succeeds, and a stopping gateway waits for it', async () => {
+  it('is voided, invalidated and released in this order, again after each failure, before the gateway stops', async () => {
     const { steps, callVoider } = callVoiderWith({ failures: { void: 1, release: 1 } });
-    callVoider.begin(callOf());
+    callVoider.begin(call);
     expect(callVoider.pending).to.equal(1);
     await callVoider.stop();
     expect(steps).to.deep.equal(['void fails', 'void', 'forget mdl', 'release fails', 'void', 'forget mdl', 'release']);
     expect(callVoider.pending).to.equal(0);
   });
 
-  it('is settled when its reply was replayed, and stays as it is when its lease is gone', async () => {
-    const stays = callVoiderWith({ stays: true });
-    stays.callVoider.begin(callOf());
-    await stays.callVoider.stop();
-    expect(stays.steps).to.deep.equal(['void', 'forget mdl', 'settle']);
-    const lost = callVoiderWith({ stays: true, settle: () => Promise.reject(new QuotaLeaseLost('gone')) });
-    lost.callVoider.begin(callOf());
-    await lost.callVoider.stop();
-    expect(lost.steps).to.deep.equal(['void', 'forget mdl', 'settle']);
-  });
-
-  it('invalidates only the latest scores when the call stands', async () => {
-    const { steps, callVoider } = callVoiderWith({ failures: { 'forget mdl': 1 } });
-    callVoider.invalidateScores(callOf());
+  it('stays settled without a retry when its reply was replayed and its lease is gone', async () => {
+    const { steps, callVoider } = callVoiderWith({
+      stays: true,
+      settle: () => Promise.reject(new QuotaLeaseLost('gone')),
+    });
+    callVoider.begin(call);
     await callVoider.stop();
-    expect(steps).to.deep.equal(['forget mdl fails', 'forget mdl']);
+    expect(steps).to.deep.equal(['void', 'forget mdl', 'settle']);
+    expect(callVoider.pending).to.equal(0);
   });
 });

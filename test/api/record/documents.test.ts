@@ -4,7 +4,7 @@ import { entryOf, maxTimeoutMs, type ScoredCall } from '../../../api/record/docu
 const dayMs = 24 * 60 * 60 * 1_000;
 const atMs = Date.UTC(2026, 1, 1) - 1;
 
-/** A call of two records at the very end of January, reserved when February had begun. */
+/** A call of two records in the last millisecond of January, reserved in February. */
 function scoredCall({
   bucket = 'live',
   leftMs = 5_000,
@@ -37,21 +37,14 @@ function scoredCall({
   } as unknown as ScoredCall;
 }
 
-describe('the documents of a call', () => {
-  it('count in the month of the reservation', () => {
+describe('entryOf', () => {
+  it('counts a call in the month of its reservation', () => {
     const [document] = entryOf(scoredCall()).documents;
     expect(document).to.include({ _id: 'call', month: '2026-02', records: 2 });
     expect(document?.at).to.deep.equal(new Date(atMs));
   });
 
-  it('hold predictions only for live keys', () => {
-    expect(entryOf(scoredCall()).documents[0]).to.have.property('scores');
-    const [document, ...others] = entryOf(scoredCall({ bucket: 'test' })).documents;
-    expect(document).to.include({ _id: 'call', bucket: 'test', records: 2 }).and.not.have.property('scores');
-    expect(others).to.deep.equal([]);
-  });
-
-  it('include the reply of an Idempotency-Key for a day, with its size', () => {
+  it('keeps the reply of an Idempotency-Key for a day, and adds its size', () => {
     const { reply, bytes } = entryOf(scoredCall({ isKeyed: true }));
     expect(reply).to.include({ body_hash: 'hash', call_id: 'call', reply: 'the reply' });
     expect(reply?.expires_at).to.deep.equal(new Date(atMs + dayMs));
@@ -60,7 +53,7 @@ describe('the documents of a call', () => {
     expect(bytes - without.bytes).to.equal('the reply'.length);
   });
 
-  it('have the timeout of the last call of a commit', () => {
+  it('gives a commit the timeout of its last call', () => {
     const entries = [100, 60_000, 200].map((leftMs) => entryOf(scoredCall({ leftMs })));
     expect(maxTimeoutMs(entries)).to.be.within(30_000, 60_000);
   });

@@ -12,18 +12,18 @@ const unanswered = new MongoNetworkError('connection closed');
 const stoppingCode = 11_600;
 const serverError = (code: number) => new MongoServerError({ message: `code ${code}`, code });
 
-/** Has MongoDB answer attempts in turn. */
+/** The outcome of `insertCalls` on a MongoDB that answers its attempts with these results, in order. */
 async function written(attempts: readonly Attempt[], recordedCalls: readonly string[] = [], timeoutMs = 2_000) {
   const left = [...attempts];
   const insertEach = (): Promise<WriteReport> => {
     const attempt = left.shift();
-    if (attempt === undefined) throw new Error('an attempt too many');
+    if (attempt === undefined) throw new Error('unexpected attempt');
     if (attempt === 'never answered') return new Promise(() => undefined);
     return attempt instanceof Error ? Promise.reject(attempt) : Promise.resolve(attempt);
   };
   const writing = { insertEach, recordedCalls: async () => new Set(recordedCalls) };
   const outcome = await insertCalls(writing, documents, { timeoutMs }).catch((error: unknown) => error);
-  expect(left, 'attempts that were not made').to.deep.equal([]);
+  expect(left, 'missing attempts').to.deep.equal([]);
   return outcome;
 }
 

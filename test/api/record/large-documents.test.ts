@@ -19,7 +19,7 @@ import { freshDatabases } from '../../support/service/servers.js';
 
 const mebibyte = 1024 * 1024;
 
-describe('documents that are too large for one command', function () {
+describe('a commit of documents that are too large for one command', function () {
   this.timeout(60_000);
   let mongo: Mongo;
   let calls: CallDocuments;
@@ -35,7 +35,7 @@ describe('documents that are too large for one command', function () {
   });
   after(() => mongo.client.close());
 
-  /** A call of one document of so many bytes, as they are estimated. */
+  /** A call of one document with this number of estimated bytes. */
   function documentOf(bytes: number): CallDocument {
     const at = new Date();
     const call = {
@@ -76,7 +76,7 @@ describe('documents that are too large for one command', function () {
   };
   const sizes = [6 * mebibyte, 2_000, 6 * mebibyte, 2_000, maxDocumentBytes];
 
-  it('are written by several commands, with the outcome of each by its position', async () => {
+  it('is written by several commands, and returns the outcome of each document by its position', async () => {
     const documents = sizes.map(documentOf);
     const third = documents[2];
     const voided = third?._id ?? '';
@@ -88,13 +88,13 @@ describe('documents that are too large for one command', function () {
     expect(await written(documents)).to.equal(5);
   });
 
-  it('are written in one transaction', async () => {
+  it('is written in one transaction', async () => {
     const documents = sizes.map(documentOf);
     await inTransaction(mongo.client, (options) => calls.insert(documents, options), { timeoutMs: 20_000 });
     expect(await written(documents)).to.equal(5);
   });
 
-  it('are not written when one command has all of them, which is certain then', async () => {
+  it('fails without CommitUnknown and writes nothing when it is sent as one command', async () => {
     const documents = [documentOf(2_000), documentOf(8.2 * mebibyte), documentOf(8.2 * mebibyte)];
     const refusal: MongoServerError = await calls.insertEach(documents, AbortSignal.timeout(5_000)).then(
       () => expect.fail('written'),
@@ -106,7 +106,7 @@ describe('documents that are too large for one command', function () {
     expect(tooLarge).to.be.an('error').and.not.instanceOf(CommitUnknown);
   });
 
-  it("fail alone when one is larger than MongoDB's limit", async () => {
+  it("fails only the document that is larger than MongoDB's limit", async () => {
     const documents = [documentOf(2_000), documentOf(16.4 * mebibyte), documentOf(2_000)];
     const [one, two, three] = await commitAll(documents);
     expect([one, three]).to.deep.equal([undefined, undefined]);

@@ -7,14 +7,14 @@ const fields: [string, string][] = [
   ['note', 'A "note"'],
 ];
 
-/** The members of one row, read as a caller reads them. */
+/** The members of one row, parsed from JSON. */
 function membersOf(...drivers: (number | string)[]): Record<string, unknown> {
   const members = driverMembers({ method: 'tree', fields, drivers: [drivers] })(0);
   return JSON.parse(`{"score":50${members}}`);
 }
 
-describe('the members that explain a row', () => {
-  it('are drivers with text members, and reasons in words', () => {
+describe('driverMembers', () => {
+  it('writes drivers with text members, and reasons in words', () => {
     expect(membersOf(0, 4071, 'Google', 1, -1354, '')).to.deep.equal({
       score: 50,
       drivers: [
@@ -39,7 +39,7 @@ describe('the members that explain a row', () => {
     });
   });
 
-  it('are an empty list and null reasons when no field moved the score', () => {
+  it('writes an empty list and null reasons when no field moved the score', () => {
     expect(membersOf()).to.deep.equal({
       score: 50,
       drivers: [],
@@ -49,14 +49,14 @@ describe('the members that explain a row', () => {
     });
   });
 
-  it('always have four decimals', () => {
+  it('writes contributions with four decimals', () => {
     const contributions = (membersOf(0, 1, 'a', 1, -20_000, 'b', 2, 123_456_789, 'c').drivers as object[]).map(
       (driver) => 'contribution' in driver && driver.contribution,
     );
     expect(contributions).to.deep.equal(['0.0001', '-2.0000', '12345.6789']);
   });
 
-  it('name at most three reasons, the strongest', () => {
+  it('names at most three reasons, the strongest', () => {
     const { top_reason_1, top_reason_2, top_reason_3, ...rest } = membersOf(
       0,
       4,
@@ -80,12 +80,12 @@ describe('the members that explain a row', () => {
     expect(rest.drivers).to.have.length(4);
   });
 
-  it('never claim a cause', () => {
+  it('never claims a cause', () => {
     const text = JSON.stringify(membersOf(0, 4, 'a', 1, -3, '', 2, 2, 'c'));
     expect(text).to.not.match(/because|cause|due to|leads? to|result|make|drive[ns]? by|why/i);
   });
 
-  it('carry any value through JSON, and shorten it to one line in a reason', () => {
+  it('keeps any value through JSON, and shortens it to one line in a reason', () => {
     const value = ` a "quoted"\n\tline\u0000 ${'x'.repeat(200)}`;
     const members = membersOf(2, 5000, value);
     expect((members.drivers as { value: string }[])[0]?.value).to.equal(value);
@@ -93,13 +93,13 @@ describe('the members that explain a row', () => {
     expect(members.top_reason_1).to.equal(`A "note" is ${oneLine}… (raises the score)`);
   });
 
-  it('have the replacement character for a lone surrogate, which strict parsers refuse', () => {
+  it('replaces a lone surrogate, which strict parsers refuse', () => {
     const { drivers, top_reason_1 } = membersOf(0, 5000, '\ud800x 🦊');
     expect((drivers as { value: string }[])[0]?.value).to.equal('\ufffdx 🦊');
     expect(top_reason_1).to.equal('Lead Source is \ufffdx 🦊 (raises the score)');
   });
 
-  it('are absent when the call does not ask to explain', () => {
+  it('writes nothing when the call does not ask to explain', () => {
     expect(driverMembers(undefined)(0)).to.equal('');
   });
 });

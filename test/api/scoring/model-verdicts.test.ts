@@ -19,7 +19,7 @@ const storedOf = ({ gradedMs = nowMs, asOfMs }: { gradedMs?: number; asOfMs?: nu
     grade: { as_of: new Date(asOfMs ?? gradedMs), gates: [], bands: [] },
   }) as unknown as StoredVerdict;
 
-/** The verdicts of a store that holds, or fails with, one thing; what it was asked for. */
+/** Verdicts from a store that returns or throws `stored`. Collects the ids that it is asked for. */
 function verdictsOf(stored: StoredVerdict | Error | undefined) {
   const asked: string[] = [];
   const validation = {
@@ -49,7 +49,7 @@ describe('the verdict on a model', () => {
       [{ gradedMs: nowMs - 72 * hourMs }, 'passed'],
       [{ gradedMs: nowMs - 72 * hourMs - 1 }, 'unresolved'],
       [{ asOfMs: nowMs - 1_000 * hourMs }, 'passed'],
-      [{ gradedMs: nowMs + hourMs }, 'passed'], // by as much may clocks differ
+      [{ gradedMs: nowMs + hourMs }, 'passed'], // clocks may differ by an hour
       [{ gradedMs: nowMs + hourMs + 1, asOfMs: nowMs }, 'unresolved'],
       [{ asOfMs: nowMs + hourMs + 1 }, 'unresolved'],
     ] as const) {

@@ -3,7 +3,7 @@ import { BundleError } from '../../../shared/bundle/bundle-error.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { packSample, type SampleOptions, type SampleParts, sampleParts } from './sample-bundle.js';
 
-/** A way to spoil a good bundle, and what must be said of it. */
+/** A change that makes a valid bundle invalid, and the expected error. */
 export interface BadBundle {
   readonly title: string;
   readonly from?: SampleOptions;
@@ -12,7 +12,7 @@ export interface BadBundle {
   readonly reason: RegExp | string;
 }
 
-/** Defines a test: the sample bundle passes, and spoilt in one way it is refused for that reason alone. */
+/** Defines a test: the sample bundle is valid, and with the change it is refused for exactly one reason. */
 export function itRefuses({ title, from = {}, spoil, member, reason }: BadBundle): void {
   it(`refuses ${title}`, () => {
     const parts = sampleParts(from);
@@ -25,10 +25,10 @@ export function itRefuses({ title, from = {}, spoil, member, reason }: BadBundle
   });
 }
 
-/** A member of the sample's manifest to set (undefined: to remove), and what must be said of it. */
+/** A member of the sample's manifest, its invalid value (undefined: removed), and the expected reason. */
 export type BadManifest = readonly [title: string, path: string, value: unknown, reason: RegExp | string];
 
-/** Defines a test: the sample bundle is refused for its manifest, and for that reason. */
+/** Defines a test: the sample bundle with this manifest is refused for this reason. */
 export function itRefusesManifest([title, path, value, reason]: BadManifest): void {
   it(`refuses ${title}`, () => {
     const parts = sampleParts();
@@ -39,7 +39,7 @@ export function itRefusesManifest([title, path, value, reason]: BadManifest): vo
   });
 }
 
-/** The BundleError that `check` throws; fails when it throws something else or nothing. */
+/** Returns the BundleError that `check` throws. Throws any other error, and one when `check` does not throw. */
 export function refusalOf(check: () => unknown): BundleError {
   try {
     check();
@@ -50,7 +50,7 @@ export function refusalOf(check: () => unknown): BundleError {
   throw new Error('the bundle was not refused');
 }
 
-/** The same for something that ends later. */
+/** As `refusalOf`, for a promise. */
 export async function refusalLater(check: Promise<unknown>): Promise<BundleError> {
   const outcome = await check.then(
     () => new Error('the bundle was not refused'),
@@ -70,7 +70,7 @@ export function put(target: object, path: string, value: unknown): void {
   let holder: object = target;
   for (const key of keys) {
     const next: unknown = Reflect.get(holder, key);
-    if (typeof next !== 'object' || next === null) throw new Error(`there is no ${path} to set`);
+    if (typeof next !== 'object' || next === null) throw new Error(`the object has no ${path}`);
     holder = next;
   }
   if (value === undefined) Reflect.deleteProperty(holder, last);

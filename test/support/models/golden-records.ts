@@ -4,7 +4,7 @@ import type { Manifest } from '../../../shared/bundle/manifest/manifest.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { leaveOut } from '../leave-out.js';
 
-/** One line of a `golden.jsonl`: a record and what the model's trainer says of it. */
+/** One line of a `golden.jsonl`: a record with the results of the model's trainer. */
 export interface GoldenRecord {
   readonly record: Readonly<Record<string, unknown>>;
   /** The input row before the cast to float32; null is NaN. */
@@ -14,9 +14,9 @@ export interface GoldenRecord {
   readonly conversion_likelihood: number;
   readonly contributions: Readonly<Record<string, number>>;
   readonly base: number;
-  /** When the request came, as ISO 8601 or Unix ms; models without dates do without. */
+  /** Time of the request, as ISO 8601 or Unix ms. Absent for models without dates. */
   readonly now?: string | number;
-  /** Legal but untidy, in the ways listed. */
+  /** Whether the record is valid but untidy. `mutations` names how. */
   readonly dirty?: boolean;
   readonly mutations?: readonly string[];
 }
@@ -39,7 +39,7 @@ export function referenceBundleDirectories(): readonly string[] {
   return folders.map((folder) => join(models, folder.name));
 }
 
-/** As `referenceBundleDirectories`, for a test that is nothing without them: it is left out when there are none. */
+/** As `referenceBundleDirectories`. Skips the test when none exist. */
 export function requireReferenceBundles(context: Mocha.Context): readonly string[] {
   const directories = referenceBundleDirectories();
   if (directories.length > 0) return directories;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Feature, Manifest } from '../../../shared/bundle/manifest/manifest.js';
 
-/** Features of every type and encoding, with what reading them can depend on. */
+/** Features of every type and encoding, with all options that affect reading. */
 const features: readonly Feature[] = [
   {
     field: 'Amount',
@@ -224,7 +224,7 @@ const key = fc.constantFrom(
 );
 const required = fc.constantFrom({ lead_source: 'a' }, { lead_source: 'b' }, { lead_source: 'a' }, {});
 
-/** Records as callers send them at their worst; about nine in ten can be turned into a row. */
+/** Untidy records. About nine in ten can be featurized. */
 export const messyRecord: fc.Arbitrary<Record<string, unknown>> = fc
   .tuple(required, fc.dictionary(key, value, { maxKeys: 6, noNullPrototype: true }))
   .map(([source, rest]) => ({ ...source, ...rest }));

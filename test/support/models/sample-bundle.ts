@@ -18,7 +18,7 @@ export interface SampleOptions {
   readonly manifest?: Partial<Manifest>;
 }
 
-/** A bundle before it is packed, for a test to spoil. */
+/** A bundle before it is packed. A test may change it. */
 export interface SampleParts {
   manifest: Record<string, unknown> & { onnx: Record<string, unknown> };
   model: SampleModel;
@@ -45,7 +45,7 @@ export const sampleFeatures: readonly Feature[] = [
 const sampleWeights: readonly number[] = [0.01, 1, 0.25, 0.75, -0.25, -0.5];
 const sampleIntercept = -0.5;
 
-/** A small valid bundle that really runs, as `readBundle` would give it. */
+/** A small valid bundle with a model that ONNX Runtime can run, in the form of `readBundle`. */
 export function sampleBundle(options: SampleOptions = {}): BundleFiles {
   return packSample(sampleParts(options));
 }
@@ -86,8 +86,8 @@ export function sampleParts(options: SampleOptions = {}): SampleParts {
 }
 
 /**
- * Encodes the parts into files. The manifest's `onnx.sha256` is filled in unless it is there.
- * @param parts what `sampleParts` gave, possibly changed
+ * Encodes the parts into files. The manifest's `onnx.sha256` is computed unless it is set.
+ * @param parts from `sampleParts`
  */
 export function packSample({ manifest, model, covers, golden }: SampleParts): BundleFiles {
   const onnx = encodeOnnx(model);

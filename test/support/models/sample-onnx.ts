@@ -92,7 +92,7 @@ export const strings = (name: string, values: string[]): SampleAttribute => ({
 /** An attribute that holds a text. */
 export const text = (name: string, value: string): SampleAttribute => ({ name, type: 3, s: value });
 
-/** An input or output that is a tensor; `undefined` in the shape is a size left open. */
+/** A tensor as input or output; `undefined` in the shape is a variable size. */
 export function tensorValue(name: string, elemType: number, shape: (number | undefined)[]): SampleValue {
   const dim = shape.map((size) => (size === undefined ? { dimParam: 'N' } : { dimValue: size }));
   return { name, type: { tensorType: { elemType, shape: { dim } } } };
@@ -106,7 +106,7 @@ export const floatTensor = (name: string): SampleTensor => ({
   floatData: [1],
 });
 
-/** A logistic regression as skl2onnx writes one: sigmoid(weights·x + intercept) in column 1 of `probabilities`. */
+/** A logistic regression in the form of skl2onnx: sigmoid(weights·x + intercept) in column 1 of `probabilities`. */
 export function linearModel(weights: readonly number[], intercept: number): SampleModel {
   const negated = weights.map((weight) => -weight);
   return classifier('LinearClassifier', weights.length, [
@@ -136,7 +136,7 @@ export function treeModel(width: number): SampleModel {
   ]);
 }
 
-/** How many rows reached each node of `treeModel`. */
+/** The number of training rows that reached each node of `treeModel`. */
 export const treeCovers: readonly number[] = [100, 60, 40, 20, 40];
 
 function classifier(opType: string, width: number, attribute: SampleAttribute[]): SampleModel {

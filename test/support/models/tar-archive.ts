@@ -8,7 +8,7 @@ export interface TarEntry {
   readonly bytes?: Buffer;
   readonly type?: Header['type'];
   readonly linkname?: string;
-  /** Extended header fields, which win over what the plain header says. */
+  /** Extended header fields. They override the plain header. */
   readonly pax?: Readonly<Record<string, string>>;
 }
 
@@ -30,7 +30,7 @@ export async function writeTarGz(path: string, entries: readonly TarEntry[]): Pr
   await writeFile(path, gzipSync(await tarArchive(entries)));
 }
 
-/** The entries for files by name, in one folder or (with an empty name) at the top. */
+/** The entries of files by name, in a folder; at the top level if its name is empty. */
 export function tarEntries(files: ReadonlyMap<string, Buffer>, folder: string): TarEntry[] {
   return [...files].map(([name, bytes]) => ({ name: folder === '' ? name : `${folder}/${name}`, bytes }));
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { runProgram } from '../run-program.js';
 
-/** Where a certificate for 127.0.0.1 and its key are; it is signed by itself, and so also what it is checked against. */
+/** The files of a certificate for 127.0.0.1 and of its key. It is self-signed, so it is its own CA certificate. */
 export interface Certificate {
   readonly certFile: string;
   readonly keyFile: string;
@@ -10,7 +10,7 @@ export interface Certificate {
 const limitMs = 30_000;
 
 /**
- * Makes a certificate with the `openssl` of this machine.
+ * Makes a certificate with `openssl`.
  * @returns undefined when `openssl` is missing
  */
 export async function makeCertificate(directory: string): Promise<Certificate | undefined> {

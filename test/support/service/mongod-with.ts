@@ -9,8 +9,8 @@ import {
 } from '../../../scripts/servers/server-process.js';
 
 /**
- * A mongod on a free port of loopback that was started with these options and nothing else; it takes connections.
- * @param directory gets its data and its log
+ * Starts a mongod with these options on a free port of loopback, and waits until it accepts connections.
+ * @param directory for its data and its log
  */
 export async function mongodWith(directory: string, options: readonly string[]): Promise<LocalServer> {
   const dataDirectory = await mkdtemp(join(directory, 'db-'));

@@ -12,7 +12,7 @@ import {
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
 
-/** Removes every prediction of an organisation, as if none had been stored; what was counted stays. */
+/** Removes the predictions of an organisation. The ledger rows stay. */
 export async function removePredictions(database: Db, organisationId: string): Promise<void> {
   const stored = await database
     .collection<{ readonly _id: string }>(callsCollection)
@@ -23,7 +23,7 @@ export async function removePredictions(database: Db, organisationId: string): P
 
 type CallOfTest = Pick<LedgerRow, '_id' | 'org' | 'bucket' | 'month' | 'records' | 'at'>;
 
-/** The documents of a call that scored the same lead again and again. */
+/** The documents of a call whose records are all the same lead. */
 export function documentsOfCall(call: CallOfTest): CallDocument[] {
   const { _id, org, at, records } = call;
   const scored = { org, model: 'mdl', version: '1', at };
@@ -33,7 +33,7 @@ export function documentsOfCall(call: CallOfTest): CallDocument[] {
   return callDocuments(row, slicesOf({ ...scored, ...columns, callId: _id }));
 }
 
-/** One prediction by itself, as tests like to look at it. */
+/** One prediction of a stored document. */
 export interface PredictionRow {
   readonly _id: string;
   readonly org: string;
@@ -43,7 +43,7 @@ export interface PredictionRow {
   readonly score: number;
   readonly likelihood: number;
   readonly band: number;
-  /** Absent when the record came without one, or was erased. */
+  /** Absent when the record had none, or was erased. */
   readonly crm_id?: string;
   /** Absent when the record was erased. */
   readonly fields?: string;

@@ -7,32 +7,31 @@ import type { Certificate } from './certificate.js';
 
 export interface RedisClusterOptions {
   readonly directory: string;
-  /** Whether each node has a replica, which takes its place some seconds after it has gone. */
+  /** Whether each master has a replica, which is promoted some seconds after the master's death. */
   readonly withReplicas?: boolean;
-  /** With one, each node listens on a port with TLS too, and replicas talk to masters by it. */
+  /** With a certificate, each node also listens on a TLS port, and replication uses TLS. */
   readonly certificate?: Certificate;
 }
 
-/** Three Redis servers that are one cluster, and their replicas. */
+/** A Redis Cluster of three masters and their replicas. */
 export interface RedisCluster {
-  /** Names all nodes. */
+  /** The addresses of all nodes. */
   readonly url: string;
   /** The same, with TLS; undefined without a certificate. */
   readonly tlsUrl: string | undefined;
   /** The masters at the time when the cluster was formed. */
   readonly nodes: readonly LocalServer[];
-  /** Kills a node and starts it again, with nothing but its place in the cluster. */
+  /** Kills a node and starts it empty, with its place in the cluster. */
   restart(index: number): Promise<void>;
   stop(): Promise<void>;
 }
 
 const masterCount = 3;
-/** After so long without a sign a node is taken for gone. */
-const nodeTimeoutMs = 2_000;
+const nodeTimeoutMs = 2_000; // a node that is silent for longer has failed
 const slotCount = 16_384;
 const formedWithinMs = 20_000;
 
-/** Starts a cluster of three masters on loopback, and waits until each of them knows the others and takes commands. */
+/** Starts a cluster of three masters on loopback, and waits until all of them accept commands. */
 export async function startRedisCluster(options: RedisClusterOptions): Promise<RedisCluster> {
   const { directory, withReplicas = false, certificate } = options;
   const indexes = Array.from({ length: withReplicas ? 2 * masterCount : masterCount }, (_, index) => index);
@@ -64,7 +63,7 @@ export async function startRedisCluster(options: RedisClusterOptions): Promise<R
   }
   const restart = async (index: number) => {
     const node = all[index];
-    if (node === undefined) throw new RangeError(`there is no node ${index}`);
+    if (node === undefined) throw new RangeError(`the cluster has no node ${index}`);
     node.process.kill('SIGKILL');
     await node.stop();
     all[index] = await startNode(index, node.port);
@@ -73,7 +72,7 @@ export async function startRedisCluster(options: RedisClusterOptions): Promise<R
     url: `redis-cluster://${hosts(all.map(({ port }) => port))}`,
     tlsUrl: certificate === undefined ? undefined : `rediss-cluster://${hosts(tlsPorts)}`,
     get nodes() {
-      return all.slice(0, masterCount); // those that were started again too
+      return all.slice(0, masterCount); // includes restarted nodes
     },
     restart,
     stop,
@@ -88,7 +87,7 @@ const tlsArguments = ({ certFile, keyFile }: Certificate, port: number | undefin
   ...['--tls-replication', 'yes', '--tls-cluster', 'yes'],
 ];
 
-/** Which of the cluster's nodes had a key before any of them went: each has its third of the slots. */
+/** The first master of a key's slot, before any failover. Each master has a third of the slots. */
 export async function nodeOfKey({ nodes }: RedisCluster, redis: Redis, key: string): Promise<LocalServer> {
   const slot = await redis.cluster('KEYSLOT', key);
   const node = nodes[Math.floor((slot * masterCount) / slotCount)];
@@ -108,15 +107,15 @@ async function form(
   for (const [index, { port }] of nodes.entries())
     if (index > 0) await connections[0]?.call('CLUSTER', 'MEET', '127.0.0.1', String(port), String(busPorts[index]));
   const knowEachOther = ['cluster_state:ok', `cluster_known_nodes:${nodes.length}`, `cluster_slots_ok:${slotCount}`];
-  for (const connection of connections) await told(() => connection.call('CLUSTER', 'INFO'), knowEachOther);
+  for (const connection of connections) await reports(() => connection.call('CLUSTER', 'INFO'), knowEachOther);
   for (const [index, replica] of connections.slice(masterCount).entries()) {
     await replica.call('CLUSTER', 'REPLICATE', String(await connections[index]?.call('CLUSTER', 'MYID')));
-    await told(() => replica.info('replication'), ['role:slave', 'master_link_status:up']);
+    await reports(() => replica.info('replication'), ['role:slave', 'master_link_status:up']);
   }
 }
 
-/** Waits until a server tells all of these facts. */
-async function told(ask: () => Promise<unknown>, facts: readonly string[]): Promise<void> {
+/** Waits until a server's report contains all of these facts. */
+async function reports(ask: () => Promise<unknown>, facts: readonly string[]): Promise<void> {
   await eventually(async () => {
     const state = String(await ask());
     for (const fact of facts) if (!state.includes(fact)) throw new Error(`not ${fact} yet:\n${state}`);

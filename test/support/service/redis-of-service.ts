@@ -8,23 +8,23 @@ import { type RedisCluster, startRedisCluster } from './redis-cluster.js';
 /** The Redis of one running service. */
 export interface ServiceRedis {
   readonly url: string;
-  /** The server; of a cluster the first. */
+  /** The server, or the first master of a cluster. */
   readonly server: LocalServer;
-  /** A connection to all of it. */
+  /** A connection to the server or the cluster. */
   readonly redis: Redis;
-  /** A connection to each server: what is asked of all keys is asked of each. */
+  /** A connection to each server, for commands on all keys. */
   readonly nodes: readonly Redis[];
   stop(): Promise<void>;
 }
 
 let onCluster = false;
 
-/** Services that are started from now on in this process have a cluster of three. For `on-redis-cluster`. */
+/** Later services of this process get a cluster of three masters. For `on-redis-cluster`. */
 export function useRedisCluster(): void {
   onCluster = true;
 }
 
-/** Starts a Redis for one service, or a cluster where that is what is tested. */
+/** Starts a Redis for one service: a single server, or a cluster after `useRedisCluster`. */
 export async function startServiceRedis({ directory }: { readonly directory: string }): Promise<ServiceRedis> {
   if (onCluster) return serviceRedisOn(await startRedisCluster({ directory }));
   const server = await startRedis({ directory, appendOnly: false });
@@ -36,7 +36,7 @@ export async function startServiceRedis({ directory }: { readonly directory: str
   return { url: server.url, server, redis, nodes: [redis], stop };
 }
 
-/** A cluster, for a service, which reaches it with TLS where it has that; it is stopped with the service. */
+/** Makes a cluster the Redis of a service, with TLS if the cluster has it. The service stops the cluster. */
 export async function serviceRedisOn(cluster: RedisCluster): Promise<ServiceRedis> {
   const logger = createLogger('silent', 'test');
   const redis = connectRedis({ url: cluster.url, name: 'leadscore-tests', kind: 'commands', logger });
@@ -47,7 +47,7 @@ export async function serviceRedisOn(cluster: RedisCluster): Promise<ServiceRedi
     await cluster.stop();
   };
   const [server] = cluster.nodes;
-  if (server === undefined) throw new Error('a cluster has nodes');
+  if (server === undefined) throw new Error('the cluster has no nodes');
   await connectionReady(redis);
   return { url: cluster.tlsUrl ?? cluster.url, server, redis, nodes, stop };
 }

@@ -10,16 +10,16 @@ import type { LocalServer } from '../../../scripts/servers/server-process.js';
 /** The servers that all tests of one Mocha process share. Tests never use servers named by the environment. */
 export interface TestServers {
   readonly redisUrl: string;
-  /** Names no database: see `freshDatabases`. */
+  /** Without a database: see `freshDatabases`. */
   readonly mongoUrl: string;
   readonly redis: LocalServer;
   readonly mongo: LocalServer;
 }
 
-/** Databases that hold nothing, for one test file. */
+/** Empty databases for one test file. */
 export interface FreshDatabases {
   readonly redisUrl: string;
-  /** Names the database, so that what is given this URL uses it by default. */
+  /** With the database's name, so that clients of this URL use it by default. */
   readonly mongoUrl: string;
   readonly databaseName: string;
 }
@@ -31,8 +31,8 @@ interface Started extends TestServers {
 let starting: Promise<Started> | undefined;
 
 /**
- * The Redis and the MongoDB of this Mocha process, started at the first call and stopped by the root hooks. For tests
- * that do no harm to them; one that kills or freezes a server starts its own with `startRedis`/`startMongo`.
+ * The Redis and the MongoDB of this Mocha process, started at the first call and stopped by the root hooks. A
+ * test that kills or freezes a server starts its own with `startRedis` or `startMongo`.
  */
 export function testServers(): Promise<TestServers> {
   starting ??= start();
@@ -54,7 +54,7 @@ export async function freshDatabases(): Promise<FreshDatabases> {
 
 /**
  * The URL of a new MongoDB database.
- * @param mongoUrl names the server
+ * @param mongoUrl address of the server
  */
 export function freshMongoUrl(mongoUrl: string): string {
   const url = new URL(mongoUrl);

@@ -8,7 +8,7 @@ import { type LedgerRow, UsageLedger } from '../../../shared/store/calls/usage-l
 import { ModelStore } from '../../../shared/store/models/models.js';
 import { ValidationStore } from '../../../shared/store/validation/model-validation.js';
 
-/** The product's own stores on a service's database, and the collections that tests read as they are. */
+/** The product's stores on a service's database, and raw collections for tests. */
 export interface Stores {
   readonly database: Db;
   readonly organisations: OrganisationStore;
