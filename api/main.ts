@@ -103,6 +103,7 @@ async function connect(gateway: Gateway): Promise<Connections> {
       pipelined,
       commandTimeoutMs: commandTimeoutMs(gateway),
       maxBlockMs: blockMs,
+      minPatienceMs: config.timings.redis.minPatienceMs,
     });
     lifecycle.onStop(`redis ${name}`, async () => redis.disconnect());
     return redis;
@@ -205,9 +206,9 @@ async function serve(gateway: Gateway, connections: Connections, services: Servi
   const metrics = createMetrics();
   observeGateway(metrics, services);
   observeClock(metrics, lifecycle.add(new ClockWatch(commands, logger)));
-  const health = lifecycle.add(new RedisHealth(commands));
+  const health = lifecycle.add(new RedisHealth(commands, config.timings.redis));
   // These connections are idle most of the time. Without a periodic PING a half-open one would go unnoticed.
-  for (const idle of [jobs, subscriber]) lifecycle.add(new RedisHealth(idle));
+  for (const idle of [jobs, subscriber]) lifecycle.add(new RedisHealth(idle, config.timings.redis));
   const readiness = async () => health.problem;
   let drain: Drain | undefined;
   let ownUrl = '';

@@ -28,7 +28,8 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
     throw new Error('a worker needs REDIS_URL and MONGODB_URL; its pool sets both');
   const lifecycle = new Lifecycle(logger);
   const connect = (name: string, kind: 'commands' | 'blocking') => {
-    const redis = connectRedis({ url: redisUrl, name: `leadscore-worker-${name}`, kind, logger });
+    const { minPatienceMs } = config.timings.redis;
+    const redis = connectRedis({ url: redisUrl, name: `leadscore-worker-${name}`, kind, logger, minPatienceMs });
     lifecycle.onStop(`redis ${name}`, async () => redis.disconnect());
     return redis;
   };

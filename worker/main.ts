@@ -23,11 +23,13 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   lifecycle.followParent();
   const metrics = createMetrics();
   const { redisUrl, mongoUrl } = config;
-  const upkeep = { timings: upkeepTimings, logger, onSwept: sweepCounter(metrics) };
+  const timings = { ...upkeepTimings, ...config.timings.upkeep };
+  const upkeep = { timings, logger, onSwept: sweepCounter(metrics) };
   lifecycle.add(await startScheduler({ ...config, redisUrl, mongoUrl }, upkeep));
-  const redis = connectRedis({ url: redisUrl, name: 'leadscore-pool', kind: 'commands', logger });
+  const { minPatienceMs } = config.timings.redis;
+  const redis = connectRedis({ url: redisUrl, name: 'leadscore-pool', kind: 'commands', logger, minPatienceMs });
   lifecycle.onStop('redis', async () => redis.disconnect());
-  const health = lifecycle.add(new RedisHealth(redis));
+  const health = lifecycle.add(new RedisHealth(redis, config.timings.redis));
   observeClock(metrics, lifecycle.add(new ClockWatch(redis, logger)));
   const strike = strikeCommand(redis);
   const onModelDeath = (model: string, cause: DeathCause) => {

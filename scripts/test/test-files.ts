@@ -14,8 +14,8 @@ export interface TestGroup {
  */
 const foldersOf = {
   units: [],
-  service: ['integration', 'http', 'scripts', 'security'],
-  faults: ['faults', 'chaos', 'cluster', 'deploys', 'overload'],
+  service: ['http', 'security', 'cluster', 'overload'],
+  faults: ['faults', 'chaos', 'deploys'],
 } as const;
 
 /** Tests that measure the machine: they run after all others, without anything beside them. */

@@ -1,6 +1,6 @@
 /**
  * Times in ms that decide how soon the service notices a fault, repairs it or stops. They are in one place so that tests
- * can shorten all of them. `test/shared/config/timings.test.ts` checks how they relate to each other and to deadlines.
+ * can shorten all of them. Tests never shorten the pool's hang limit: it would kill healthy workers of a busy machine. `test/shared/config/timings.test.ts` checks how they relate to each other and to deadlines.
  */
 export interface Timings {
   readonly drain: {
@@ -16,16 +16,10 @@ export interface Timings {
     /** A reply that is overdue by this much is no longer awaited on the same connection. */
     readonly minPatienceMs: number;
   };
-  readonly worker: {
-    /** A worker process reports to its pool this often. */
-    readonly heartbeatMs: number;
-    /** The pool checks the heartbeats this often. */
-    readonly poolWatchMs: number;
-    /** A worker without a heartbeat for this long is killed. The slowest legitimate load of a model takes 3.5 s. */
-    readonly hangLimitMs: number;
-    /** A lease is freed within five seconds of its end; a sweep takes some of that. */
+  readonly upkeep: {
+    /** A lease is released within five seconds of its end; a sweep takes some of that. */
     readonly sweepEveryMs: number;
-    /** The pool restores schedules that Redis has lost this often. */
+    /** A pool restores schedules that Redis has lost this often. */
     readonly scheduleCheckMs: number;
   };
 }
@@ -33,20 +27,14 @@ export interface Timings {
 export const productionTimings: Timings = {
   drain: { graceMs: 2_000, quietMs: 10_000 },
   redis: { pingEveryMs: 1_000, maxSilenceMs: 3_000, minPatienceMs: 4_000 },
-  worker: {
-    heartbeatMs: 500,
-    poolWatchMs: 250,
-    hangLimitMs: 5_000,
-    sweepEveryMs: 4_000,
-    scheduleCheckMs: 5_000,
-  },
+  upkeep: { sweepEveryMs: 4_000, scheduleCheckMs: 5_000 },
 };
 
 /** The shortest times of tests. On a busy machine a healthy process may be without a CPU for more than a second. */
 const minTimings: Timings = {
   drain: { graceMs: 100, quietMs: 500 },
   redis: { pingEveryMs: 100, maxSilenceMs: 1_500, minPatienceMs: 2_000 },
-  worker: { heartbeatMs: 250, poolWatchMs: 100, hangLimitMs: 3_000, sweepEveryMs: 400, scheduleCheckMs: 500 },
+  upkeep: { sweepEveryMs: 1_000, scheduleCheckMs: 500 },
 };
 
 /** The production times for 100, otherwise this percentage of them, but never less than the shortest times of tests. */
@@ -55,7 +43,7 @@ export function timingsAt(percent: number): Timings {
   return {
     drain: scaled(productionTimings.drain, minTimings.drain, percent),
     redis: scaled(productionTimings.redis, minTimings.redis, percent),
-    worker: scaled(productionTimings.worker, minTimings.worker, percent),
+    upkeep: scaled(productionTimings.upkeep, minTimings.upkeep, percent),
   };
 }
 

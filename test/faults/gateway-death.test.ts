@@ -13,7 +13,7 @@ import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 
 const leads = (count: number) => Array.from({ length: count }, () => ({ company_size: 120 }));
 const proxied = 0;
-/** An abandoned call ends with its lease and a sweep, which runs every four seconds. */
+/** An abandoned call ends with its lease and a sweep, which production runs every four seconds. */
 const sweptWithinMs = sharedLeaseMs + 5_000;
 
 interface Moment {

@@ -21,7 +21,7 @@ const leads = (count: number) => Array.from({ length: count }, () => ({ company_
 const recoveredWithinMs = 3_000;
 const rebuiltWithinMs = 5_000; // a lost counter is rebuilt from the ledger
 const exactWithinMs = 2 * (sharedLeaseMs + 6_000);
-const sweptWithinMs = 5_000; // a sweep runs every four seconds
+const sweptWithinMs = 5_000; // production sweeps every four seconds
 /** A log line of a refused command. */
 const refusedToPool = /"process":"(pool|worker)".*OOM command not allowed/;
 const fullMs = 6_000;

@@ -13,7 +13,7 @@ const deadlineMs = 1_000;
 const direct = 1; // index of the gateway without proxies
 const records = Array.from({ length: 3 }, () => ({ company_size: 120 }));
 const settling = scriptDigest('shared/quota/lua/settle.lua');
-/** A sweep, which runs every four seconds, and a recount at most one lease later. */
+/** A sweep, which production runs every four seconds, and a recount at most one lease later. */
 const sweptWithinMs = sharedLeaseMs + 6_000;
 
 describe('a call whose record or settle is not confirmed by the deadline', () => {

@@ -1,4 +1,5 @@
 import type { WorkerConfig } from '../../shared/config/config.js';
+import type { Timings } from '../../shared/config/timings.js';
 import { evictUnderPressure, invalidateSettled } from '../../shared/latest-scores/eviction.js';
 import { LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import { machineClock } from '../../shared/process/clock.js';
@@ -30,13 +31,11 @@ import { eraseAgain } from './second-erasure.js';
 import { startSweeper } from './sweeper.js';
 import { rollUpUsage } from './usage-rollup.js';
 
-/** The timings of production. */
+/** Intervals of the jobs. */
 export const upkeepTimings = {
-  sweepEveryMs: 4_000, // a sweep takes time itself: an expired lease is released within 5 s
   retentionEveryMs: 60_000,
   secondErasureEveryMs: 60_000,
   rollUpEveryMs: 10 * 60_000,
-  scheduleCheckMs: 5_000,
 };
 
 /** Passes over the refusal of a Redis that is out of memory: each sweep claims it again. */
@@ -47,7 +46,7 @@ function unlessOther(error: unknown): void {
 type SchedulerConfig = WorkerConfig & { readonly redisUrl: string; readonly mongoUrl: string };
 
 export interface SchedulerOptions {
-  readonly timings: Readonly<typeof upkeepTimings>;
+  readonly timings: Readonly<typeof upkeepTimings> & Timings['upkeep'];
   readonly logger: Logger;
   readonly onSwept: (swept: SweepCounts) => void;
 }
@@ -62,8 +61,9 @@ export async function startScheduler(
   config: SchedulerConfig,
   { timings, logger, onSwept }: SchedulerOptions,
 ): Promise<Stoppable> {
+  const { minPatienceMs } = config.timings.redis;
   const connect = (name: string, kind: 'commands' | 'blocking') =>
-    connectRedis({ url: config.redisUrl, name: `leadscore-upkeep-${name}`, kind, logger });
+    connectRedis({ url: config.redisUrl, name: `leadscore-upkeep-${name}`, kind, logger, minPatienceMs });
   const [commands, blocking] = [connect('commands', 'commands'), connect('jobs', 'blocking')];
   await connectionReady(commands);
   await retryAtStart(() => checkRedis(commands, logger));

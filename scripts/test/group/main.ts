@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { relative } from 'node:path';
 import Mocha from 'mocha';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { mochaHooks } from '../../../test/support/root-hooks.js';
@@ -21,7 +22,7 @@ function report(runner: Mocha.Runner): void {
   });
   runner.on('suite end', ({ parent, file = '' }) => {
     if (parent?.root)
-      send({ kind: 'file', file: file.replace(projectFile(''), ''), tookMs: performance.now() - beganMs });
+      send({ kind: 'file', file: relative(projectFile('.'), file), tookMs: performance.now() - beganMs });
   });
   runner.on('pass', () => send({ kind: 'passed' }));
   runner.on('pending', () => send({ kind: 'skipped' }));

@@ -103,12 +103,13 @@ describe('parseJson', () => {
     expect(refusalBy(() => parseJson('["x", no at position 9]')).message).to.include('at position 6');
   });
 
-  it('finds a fault at the end of 8 MB within a second', () => {
+  it('finds a fault at the end of 8 MB within a second of CPU time', () => {
     const filler = 8_000_000;
     for (const text of [`${' '.repeat(filler)}NaN`, `{"a":"${'\\n'.repeat(filler / 2)}","b":NaN}`]) {
-      const startMs = performance.now();
+      const before = process.cpuUsage();
       expect(refusalBy(() => parseJson(text)).message).to.include('NaN is not JSON');
-      expect(performance.now() - startMs).to.be.below(1_000);
+      const { user, system } = process.cpuUsage(before); // µs
+      expect((user + system) / 1_000, 'ms of CPU time').to.be.below(1_000);
     }
   });
 

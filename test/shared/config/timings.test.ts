@@ -2,14 +2,15 @@ import { expect } from 'chai';
 import { readWorkerConfig, workerEnvironment } from '../../../shared/config/config.js';
 import { productionTimings, type Timings, timingsAt } from '../../../shared/config/timings.js';
 import { leaseMsOf } from '../../../shared/quota/leases.js';
+import { poolTimings } from '../../../worker/pool/pool.js';
+import { heartbeatIntervalMs } from '../../../worker/pool/pool-child.js';
 
 /** Asserts the relations that production and tests have in common. */
-function expectSound({ drain, redis, worker }: Timings): void {
+function expectSound({ drain, redis, upkeep }: Timings): void {
   expect(drain.quietMs, 'quiet').to.be.above(drain.graceMs);
   expect(redis.maxSilenceMs, 'one lost ping is no silence').to.be.at.least(2 * redis.pingEveryMs);
   expect(redis.minPatienceMs, 'not ready before the connection is replaced').to.be.above(redis.maxSilenceMs);
-  expect(worker.heartbeatMs, 'one lost heartbeat is no hang').to.be.below(worker.hangLimitMs / 2);
-  expect(worker.poolWatchMs, 'watch').to.be.below(worker.hangLimitMs / 2);
+  expect(upkeep.sweepEveryMs, 'no lease waits for the check of schedules').to.be.at.most(2 * upkeep.scheduleCheckMs);
 }
 
 describe('the timings', () => {
@@ -28,25 +29,30 @@ describe('the timings', () => {
   });
 
   it('are never longer in tests than in production, and never below the shortest times', () => {
-    expect(timingsAt(5).worker.hangLimitMs).to.equal(3_000);
+    expect(timingsAt(5).upkeep.sweepEveryMs).to.equal(1_000);
     expect(timingsAt(50).drain.graceMs).to.equal(1_000);
-    const all = (each: Timings) => Object.values({ ...each.drain, ...each.redis, ...each.worker });
+    const all = (each: Timings) => Object.values({ ...each.drain, ...each.redis, ...each.upkeep });
     for (const [index, ms] of all(timingsAt(10)).entries())
       expect(ms).to.be.at.most(all(productionTimings)[index] ?? 0);
   });
 
   it('hold a lease for three deadlines and sweep at least twice in a lease', () => {
     expect(leaseMs).to.be.at.least(3 * deadlineMs);
-    expect(productionTimings.worker.sweepEveryMs).to.be.below(leaseMs / 2);
+    expect(productionTimings.upkeep.sweepEveryMs).to.be.below(leaseMs / 2);
   });
 
   it('free an abandoned lease within 5 s of its end, as docs/reliability.md promises', () => {
-    expect(productionTimings.worker.sweepEveryMs).to.be.below(5_000);
+    expect(productionTimings.upkeep.sweepEveryMs).to.be.below(5_000);
   });
 
   it('kill a hung worker, and replace a half-open connection to Redis, before a call’s deadline', () => {
-    expect(productionTimings.worker.hangLimitMs + productionTimings.worker.poolWatchMs).to.be.below(webhookTimeoutMs);
+    expect(poolTimings.hangLimitMs + poolTimings.checkIntervalMs).to.be.below(webhookTimeoutMs);
     expect(productionTimings.redis.minPatienceMs).to.be.below(webhookTimeoutMs);
+  });
+
+  it('kill no worker over a few late heartbeats or one late check', () => {
+    expect(heartbeatIntervalMs).to.be.at.most(poolTimings.hangLimitMs / 5);
+    expect(poolTimings.checkIntervalMs).to.be.at.most(poolTimings.hangLimitMs / 5);
   });
 
   it('give a draining gateway two readiness checks of a balancer that checks once a second', () => {
