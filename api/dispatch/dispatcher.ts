@@ -94,6 +94,7 @@ export class Dispatcher {
     const target = { organisationId: call.apiKey.organisation_id, model };
     const parts: OutgoingPart[] = [];
     const inFlight: Promise<PartReply>[] = [];
+    const { maxChunks = Number.POSITIVE_INFINITY } = call;
     for (const part of packedParts(call, model)) {
       // Packing a part takes milliseconds. Other calls run in between.
       if (parts.length > 0) await nextTurn();
@@ -101,6 +102,7 @@ export class Dispatcher {
       const reply = this.scorePart(part, target, { call, ended });
       reply.catch(() => undefined);
       inFlight.push(reply);
+      if (inFlight.length >= maxChunks) await inFlight[inFlight.length - maxChunks];
     }
     const replies = await Promise.all(inFlight);
     const refused = replies.filter((reply): reply is RefusedPart => 'problems' in reply);

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import { FairQueue } from '../dispatch/fair-queue.js';
 import { msUntil } from '../scoring/scoring-call.js';
 import { CallerGone } from './read-body.js';
@@ -6,8 +7,11 @@ import type { ReceivedCall } from './receive-call.js';
 
 /** A body of this size takes the gateway's thread for milliseconds at a time. */
 export const largeBytes = 64 * 1024;
-/** Large calls at once: enough to keep the workers busy. */
-const maxInFlight = 2;
+/** Large calls at once: enough to keep the workers busy, but one while other organisations send small calls. */
+const maxInFlight = { alone: 2, besideSmall: 1 } as const;
+/** Chunks of a large call that the workers have at once, while other organisations send small calls. */
+const chunksBesideSmall = 1;
+const besideSmallMs = 60_000; // rare small calls count as well
 /** A call that takes longer waits for a slow model or for a worker that died. It must not delay other large calls. */
 const defaultMaxHoldMs = 1_000;
 /** Waiting calls hold their bodies, so memory limits their number. */
@@ -22,17 +26,22 @@ export type QueuedCall = Pick<ReceivedCall, 'body' | 'hasHungUp'> & {
 export interface CallTurn {
   /** Ends a turn of the event loop between two steps of a large call, so that other calls run. */
   readonly yieldToEventLoop: () => Promise<void>;
+  /** Chunks of the call that the workers have at once. */
+  readonly maxChunks: number;
 }
 
-const smallTurn: CallTurn = { yieldToEventLoop: async () => undefined };
-const largeTurn: CallTurn = { yieldToEventLoop: () => nextTurn() };
+const smallTurn: CallTurn = { yieldToEventLoop: async () => undefined, maxChunks: Number.POSITIVE_INFINITY };
 
 /**
- * Limits the large calls that run at once. A gateway has one thread. Small calls would otherwise wait behind the
- * parsing of every large body that has arrived. Organisations take turns.
+ * Limits the large calls that run at once. A gateway has one thread, and a machine few cores. Small calls would otherwise
+ * wait behind the parsing and scoring of every large body that has arrived. Organisations take turns. An organisation's
+ * own small calls do not slow its large calls.
  */
 export class LargeBodies {
-  private readonly queue = new FairQueue({ size: () => maxInFlight, maxWaiting });
+  private readonly queue = new FairQueue({ size: () => maxInFlight[this.mode], maxWaiting });
+  private mode: keyof typeof maxInFlight = 'alone';
+  /** The last two organisations that sent a small call: enough to know whether one is not the caller. */
+  private readonly smallCallers = new LRUCache<string, true>({ max: 2, ttl: besideSmallMs });
 
   constructor(private readonly maxHoldMs = defaultMaxHoldMs) {}
 
@@ -41,15 +50,21 @@ export class LargeBodies {
    * @throws ApiError internalError when its turn does not come in time; CallerGone; what `work` throws
    */
   async inTurn<Result>(call: QueuedCall, work: (turn: CallTurn) => Promise<Result>): Promise<Result> {
-    if (call.body.length < largeBytes) return await work(smallTurn);
+    const organisationId = call.apiKey.organisation_id;
+    if (call.body.length < largeBytes) {
+      this.smallCallers.set(organisationId, true);
+      return await work(smallTurn);
+    }
+    this.mode = [...this.smallCallers.keys()].some((id) => id !== organisationId) ? 'besideSmall' : 'alone';
     return await new Promise<Result>((resolve, reject) => {
       const begin = async () => {
         if (call.hasHungUp()) throw new CallerGone('the caller hung up while the call waited for its turn');
-        const result = work(largeTurn);
+        const maxChunks = this.mode === 'besideSmall' ? chunksBesideSmall : Number.POSITIVE_INFINITY;
+        const result = work({ yieldToEventLoop: () => nextTurn(), maxChunks });
         result.then(resolve, reject);
         await this.hold(result);
       };
-      this.queue.run(call.apiKey.organisation_id, msUntil(call.deadline), begin).catch(reject);
+      this.queue.run(organisationId, msUntil(call.deadline), begin).catch(reject);
     });
   }
 

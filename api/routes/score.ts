@@ -32,7 +32,7 @@ export function scoreRoute(deps: ScoreRouteDeps, writeReply: WriteReply): Middle
       route: String(context._matchedRoute),
     });
     requireJson(context);
-    const reply = await deps.largeBodies.inTurn(received, async ({ yieldToEventLoop }) => {
+    const reply = await deps.largeBodies.inTurn(received, async ({ yieldToEventLoop, maxChunks }) => {
       const text = bodyText(received.body);
       boundValues(received.body, {
         max: maxValues.ofBatch,
@@ -43,7 +43,7 @@ export function scoreRoute(deps: ScoreRouteDeps, writeReply: WriteReply): Middle
       await yieldToEventLoop();
       const request = check(parsed);
       await yieldToEventLoop();
-      const call = callOf(received, request, String(context.state.requestId));
+      const call = { ...callOf(received, request, String(context.state.requestId)), maxChunks };
       return await answerInTime(call, () => scoreRecords(call, writeReply, deps.scoring));
     });
     sendReply(context, reply);

@@ -33,6 +33,8 @@ export interface ScoringCall {
   readonly nameOfRecord: (index: number) => string;
   readonly explain: boolean;
   readonly lane: Lane;
+  /** Chunks that the workers have at once; all when left out. */
+  readonly maxChunks?: number;
   readonly idempotency: Idempotency | undefined;
   /** Time of the request by the service's clock, ms. Ages count to it, and predictions carry it. */
   readonly atMs: number;

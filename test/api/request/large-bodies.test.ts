@@ -51,6 +51,22 @@ describe('LargeBodies', () => {
     expect(await Promise.all(all)).to.deep.equal(['1', '2', '3', '4']);
   });
 
+  it('runs one large call at once, chunk by chunk, within a minute of a small call of another organisation', async () => {
+    const chunksOf = (body: Buffer) => largeBodies.inTurn(callOf('a', body), async ({ maxChunks }) => maxChunks);
+    await largeBodies.inTurn(callOf('a', small), async () => undefined);
+    expect(await chunksOf(large), 'after own small calls').to.equal(Number.POSITIVE_INFINITY);
+    await largeBodies.inTurn(callOf('b', small), async () => undefined);
+    expect(await chunksOf(large)).to.equal(1);
+    expect(await chunksOf(small)).to.equal(Number.POSITIVE_INFINITY);
+    const all = ['1', '2'].map((name) => begin(name, callOf('a', large)));
+    await turnOfTheLoop();
+    expect(began).to.deep.equal(['1']);
+    await end('1');
+    expect(began).to.deep.equal(['1', '2']);
+    await end('2');
+    await Promise.all(all);
+  });
+
   it('runs large calls of organisations in round robin, and small calls at once', async () => {
     const all = ['a1', 'a2', 'a3', 'a4', 'b1'].map((name) => begin(name, callOf(name.slice(0, 1), large)));
     await turnOfTheLoop();
