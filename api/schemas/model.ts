@@ -1,3 +1,4 @@
+import { objectSchema } from './object-schema.js';
 import { modelIdSchema } from './score-request.js';
 import { validationDetailSchema, validationSchema } from './validation.js';
 
@@ -16,92 +17,59 @@ const summaryProperties = {
   },
   validation: validationSchema,
 } as const;
-const alwaysPresent = ['model_id', 'name', 'family', 'version', 'live_api', 'validation'] as const;
 
 /** A model in the list. */
-export const modelSummarySchema = {
-  type: 'object',
-  required: alwaysPresent,
-  properties: summaryProperties,
-  description: 'A trained model of the workspace.',
-} as const;
+export const modelSummarySchema = objectSchema('A trained model of the workspace.', summaryProperties);
 
 /** The reply of `GET /v1/models`. */
-export const modelListSchema = {
-  type: 'object',
-  required: ['models'],
-  properties: {
-    models: { type: 'array', items: modelSummarySchema, description: 'The models, oldest first.' },
-  },
-  description: 'The models that the key can use.',
-} as const;
+export const modelListSchema = objectSchema('The models that the key can use.', {
+  models: { type: 'array', items: modelSummarySchema, description: 'The models, oldest first.' },
+});
+
+const texts = (description: string) => ({ type: 'array', items: { type: 'string' }, description }) as const;
 
 /** One field that a model knows. */
-export const modelFieldSchema = {
-  type: 'object',
-  required: ['field', 'label', 'type', 'required'],
-  properties: {
-    field: { type: 'string', description: 'Name of the CRM field in the training data.' },
-    label: { type: 'string', description: 'The name of the field, for people.' },
-    type: {
-      type: 'string',
-      enum: ['number', 'boolean', 'category', 'multi', 'date'],
-      description: 'How values are read. `multi` is a list of categories in one text.',
-    },
-    required: { type: 'boolean', description: 'Whether a record without it is refused.' },
-    categories: {
-      type: 'array',
-      items: { type: 'string' },
-      description: 'The values that the model knows. Only for `category` and `multi` fields.',
-    },
-    aliases: {
-      type: 'array',
-      items: { type: 'string' },
-      description: 'Other accepted names of the field.',
-    },
+export const modelFieldSchema = objectSchema('A field that the model knows.', {
+  field: { type: 'string', description: 'Name of the CRM field in the training data.' },
+  label: { type: 'string', description: 'The name of the field, for people.' },
+  type: {
+    type: 'string',
+    enum: ['number', 'boolean', 'category', 'multi', 'date'],
+    description: 'How values are read. `multi` is a list of categories in one text.',
   },
-  description: 'A field that the model knows.',
-} as const;
+  required: { type: 'boolean', description: 'Whether a record without it is refused.' },
+  'categories?': texts('The values that the model knows. Only for `category` and `multi` fields.'),
+  'aliases?': texts('Other accepted names of the field.'),
+});
 
-const recencySchema = {
-  type: 'object',
-  required: ['field', 'max_age_days'],
-  properties: {
+const recencySchema = objectSchema(
+  'The maximum age of a record. Older records get a warning. Absent when the model does not depend on age.',
+  {
     field: { type: 'string', description: 'The date field from which the age is computed.' },
     max_age_days: { type: 'number', exclusiveMinimum: 0, description: 'Older records get a warning.' },
-    future_tolerance_days: {
+    'future_tolerance_days?': {
       type: 'number',
       minimum: 0,
       description: 'Records dated further in the future get a warning. The default is 1 day.',
     },
   },
-  description:
-    'The maximum age of a record. Older records get a warning. Absent when the model does not depend on age.',
-} as const;
+);
+
+const explainSchema = objectSchema('How `drivers` are computed.', {
+  method: {
+    type: 'string',
+    enum: ['tree', 'linear', 'occlusion'],
+    description:
+      'How contributions are computed: from the trees, from the coefficients, or by replacing each ' +
+      'field by a typical value.',
+  },
+});
 
 /** The reply of `GET /v1/models/{model_id}`. */
-export const modelSchema = {
-  type: 'object',
-  required: [...alwaysPresent, 'fields', 'explain'],
-  properties: {
-    ...summaryProperties,
-    validation: validationDetailSchema,
-    fields: { type: 'array', items: modelFieldSchema, description: 'The fields that the model knows.' },
-    recency: recencySchema,
-    explain: {
-      type: 'object',
-      required: ['method'],
-      properties: {
-        method: {
-          type: 'string',
-          enum: ['tree', 'linear', 'occlusion'],
-          description:
-            'How contributions are computed: from the trees, from the coefficients, or by replacing each ' +
-            'field by a typical value.',
-        },
-      },
-      description: 'How `drivers` are computed.',
-    },
-  },
-  description: 'A trained model with the fields that it knows.',
-} as const;
+export const modelSchema = objectSchema('A trained model with the fields that it knows.', {
+  ...summaryProperties,
+  validation: validationDetailSchema,
+  fields: { type: 'array', items: modelFieldSchema, description: 'The fields that the model knows.' },
+  'recency?': recencySchema,
+  explain: explainSchema,
+});

@@ -1,11 +1,11 @@
 import { firstYear, lastYear, maxDaysAhead } from '../../shared/contract/dates.js';
+import { countSchema, objectSchema } from './object-schema.js';
 import { crmIdSchema } from './score-request.js';
 
 /** The outcome of one lead. */
-export const outcomeSchema = {
-  type: 'object',
-  required: ['crm_id', 'converted', 'at'],
-  properties: {
+export const outcomeSchema = objectSchema(
+  'The outcome of one lead. The latest report for a crm_id replaces earlier ones.',
+  {
     crm_id: {
       ...crmIdSchema,
       minLength: 1,
@@ -22,16 +22,16 @@ export const outcomeSchema = {
       examples: ['2026-11-21T14:05:00Z'],
     },
   },
-  additionalProperties: true,
-  description: 'The outcome of one lead. The latest report for a crm_id replaces earlier ones.',
-  examples: [{ crm_id: 'LEAD-00042', converted: true, at: '2026-11-21T14:05:00Z' }],
-} as const;
+  {
+    additionalProperties: true,
+    examples: [{ crm_id: 'LEAD-00042', converted: true, at: '2026-11-21T14:05:00Z' }],
+  },
+);
 
 /** The body of `POST /v1/outcomes`. */
-export const outcomesRequestSchema = {
-  type: 'object',
-  required: ['outcomes'],
-  properties: {
+export const outcomesRequestSchema = objectSchema(
+  'The outcomes of leads, from which models are graded. Unknown members are ignored.',
+  {
     outcomes: {
       type: 'array',
       minItems: 1,
@@ -41,20 +41,17 @@ export const outcomesRequestSchema = {
         'The outcomes: at least one, at most 1000. When a lead appears several times, the last entry counts.',
     },
   },
-  additionalProperties: true,
-  description: 'The outcomes of leads, from which models are graded. Unknown members are ignored.',
-} as const;
+  { additionalProperties: true },
+);
 
 /** The reply of `POST /v1/outcomes`. */
-export const outcomesReplySchema = {
-  type: 'object',
-  required: ['accepted'],
-  properties: {
-    accepted: { type: 'integer', minimum: 0, description: 'The number of accepted entries.' },
-    test: { type: 'boolean', const: true, description: 'Present for test keys: nothing was stored.' },
+export const outcomesReplySchema = objectSchema(
+  'All entries were accepted. One invalid entry refuses the whole call.',
+  {
+    accepted: countSchema('The number of accepted entries.'),
+    'test?': { type: 'boolean', const: true, description: 'Present for test keys: nothing was stored.' },
   },
-  description: 'All entries were accepted. One invalid entry refuses the whole call.',
-} as const;
+);
 
 /** A validated body. */
 export interface OutcomesRequest {

@@ -1,3 +1,4 @@
+import { countSchema, objectSchema } from './object-schema.js';
 import { modelIdSchema } from './score-request.js';
 import { legacyScoreRowSchema, scoreRowSchema } from './score-row.js';
 import { usageSchema } from './usage.js';
@@ -10,28 +11,19 @@ export const testSchema = {
 } as const;
 
 const responseSchema = <Row extends object>(row: Row, description: string) =>
-  ({
-    type: 'object',
-    required: ['model_id', 'scores', 'usage', 'validation'],
-    properties: {
-      model_id: { ...modelIdSchema, description: 'The model used.' },
-      scores: {
-        type: 'array',
-        items: row,
-        description: 'One row per record, in the order of the request.',
-      },
-      records_scored: { type: 'integer', minimum: 0, description: 'Records scored in this call.' },
-      cache_hits: {
-        type: 'integer',
-        minimum: 0,
-        description: 'The number of records that matched existing scored data.',
-      },
-      usage: usageSchema,
-      validation: validationSchema,
-      test: testSchema,
+  objectSchema(description, {
+    model_id: { ...modelIdSchema, description: 'The model used.' },
+    scores: {
+      type: 'array',
+      items: row,
+      description: 'One row per record, in the order of the request.',
     },
-    description,
-  }) as const;
+    'records_scored?': countSchema('Records scored in this call.'),
+    'cache_hits?': countSchema('The number of records that matched existing scored data.'),
+    usage: usageSchema,
+    validation: validationSchema,
+    'test?': testSchema,
+  });
 
 /** V1ScoreResponse: the reply of `POST /v1/score`. */
 export const scoreResponseSchema = responseSchema(

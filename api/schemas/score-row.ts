@@ -1,6 +1,7 @@
 import type { LikelihoodName } from '../scoring/score-reply.js';
+import { objectSchema } from './object-schema.js';
 
-const scoreSchema = { type: 'integer', minimum: 0, maximum: 100 } as const;
+export const scoreSchema = { type: 'integer', minimum: 0, maximum: 100 } as const;
 
 export const likelihoodSchema = {
   type: 'number',
@@ -10,29 +11,24 @@ export const likelihoodSchema = {
 } as const;
 
 /** One field's contribution to a score. Every value is text, because some CRMs cannot read a member of mixed types. */
-export const driverSchema = {
-  type: 'object',
-  required: ['field', 'value', 'contribution', 'direction', 'label'],
-  properties: {
-    field: { type: 'string', description: 'Name of the CRM field.' },
-    value: { type: 'string', description: 'The scored value as text; empty when it is missing.' },
-    contribution: {
-      type: 'string',
-      pattern: '^-?[0-9]+\\.[0-9]{4}$',
-      description:
-        "How far the field moves the model's log-odds, with 4 decimal places. Contributions do not sum " +
-        'to the score.',
-      examples: ['0.8123'],
-    },
-    direction: {
-      type: 'string',
-      enum: ['positive', 'negative'],
-      description: 'Whether the field raises or lowers the score.',
-    },
-    label: { type: 'string', description: 'The name of the field, for people.' },
+export const driverSchema = objectSchema("One field's contribution to a record's score.", {
+  field: { type: 'string', description: 'Name of the CRM field.' },
+  value: { type: 'string', description: 'The scored value as text; empty when it is missing.' },
+  contribution: {
+    type: 'string',
+    pattern: '^-?[0-9]+\\.[0-9]{4}$',
+    description:
+      "How far the field moves the model's log-odds, with 4 decimal places. Contributions do not sum " +
+      'to the score.',
+    examples: ['0.8123'],
   },
-  description: "One field's contribution to a record's score.",
-} as const;
+  direction: {
+    type: 'string',
+    enum: ['positive', 'negative'],
+    description: 'Whether the field raises or lowers the score.',
+  },
+  label: { type: 'string', description: 'The name of the field, for people.' },
+});
 
 const topReason = (rank: string) =>
   ({
@@ -42,7 +38,7 @@ const topReason = (rank: string) =>
   }) as const;
 
 /** The members of a row that every reply format has, with this name for the likelihood. */
-export const rowProperties = (likelihoodName: LikelihoodName) =>
+export const rowMembers = (likelihoodName: LikelihoodName) =>
   ({
     score: { ...scoreSchema, description: 'Fit score, 0-100. It ranks records; it is not a probability.' },
     [likelihoodName]: likelihoodSchema,
@@ -53,27 +49,27 @@ export const rowProperties = (likelihoodName: LikelihoodName) =>
         'not sent. False for a cold record. It describes how complete the input is, not how good the ' +
         'score is.',
     },
-    crm_id: { type: 'string', maxLength: 255, description: 'The `crm_id` sent with the record.' },
-    previous_score: {
+    'crm_id?': { type: 'string', maxLength: 255, description: 'The `crm_id` sent with the record.' },
+    'previous_score?': {
       ...scoreSchema,
       description: 'The previous score for the same crm_id and model. Absent without one.',
     },
-    delta: {
+    'delta?': {
       type: 'integer',
       minimum: -100,
       maximum: 100,
       description: '`score` minus `previous_score`. Absent without a previous score.',
     },
-    drivers: {
+    'drivers?': {
       type: 'array',
       maxItems: 10,
       items: driverSchema,
       description: 'The fields with the largest contributions, strongest first. Only with `explain`.',
     },
-    top_reason_1: topReason('first'),
-    top_reason_2: topReason('second'),
-    top_reason_3: topReason('third'),
-    warnings: {
+    'top_reason_1?': topReason('first'),
+    'top_reason_2?': topReason('second'),
+    'top_reason_3?': topReason('third'),
+    'warnings?': {
       type: 'array',
       items: { type: 'string' },
       description:
@@ -81,21 +77,11 @@ export const rowProperties = (likelihoodName: LikelihoodName) =>
     },
   }) as const;
 
-/** The members that every row has. */
-export const requiredOfRow = (likelihoodName: LikelihoodName) => ['score', likelihoodName, 'enriched'] as const;
-
 /** V1ScoreRow. */
-export const scoreRowSchema = {
-  type: 'object',
-  required: requiredOfRow('conversion_likelihood'),
-  properties: rowProperties('conversion_likelihood'),
-  description: 'The score of one record.',
-} as const;
+export const scoreRowSchema = objectSchema('The score of one record.', rowMembers('conversion_likelihood'));
 
 /** A row in the replies of the aliases. */
-export const legacyScoreRowSchema = {
-  type: 'object',
-  required: requiredOfRow('probability'),
-  properties: rowProperties('probability'),
-  description: 'The score of one record in the format before v1: the likelihood is called `probability`.',
-} as const;
+export const legacyScoreRowSchema = objectSchema(
+  'The score of one record in the format before v1: the likelihood is called `probability`.',
+  rowMembers('probability'),
+);

@@ -1,22 +1,12 @@
+import { countSchema, instantSchema, objectSchema } from './object-schema.js';
+
 /** V1Usage: the metered usage of the key's bucket in the current month. */
-export const usageSchema = {
-  type: 'object',
-  required: ['current', 'limit', 'remaining', 'in_grace', 'backstop'],
-  properties: {
-    current: {
-      type: 'integer',
-      minimum: 0,
-      description: 'Records scored so far this calendar month (UTC), this call included.',
-    },
-    limit: {
-      type: 'integer',
-      minimum: 0,
-      description: 'Records that the plan includes per month. Test keys have a separate free bucket of 1000.',
-    },
-    remaining: {
-      type: 'integer',
-      description: 'Records left this month; negative in the grace band.',
-    },
+export const usageSchema = objectSchema(
+  'Month-to-date usage, counted in scored records.',
+  {
+    current: countSchema('Records scored so far this calendar month (UTC), this call included.'),
+    limit: countSchema('Records that the plan includes per month. Test keys have a separate free bucket of 1000.'),
+    remaining: { type: 'integer', description: 'Records left this month; negative in the grace band.' },
     in_grace: {
       type: 'boolean',
       description: 'True once usage passes the limit. Scoring continues up to the backstop.',
@@ -29,29 +19,21 @@ export const usageSchema = {
         'stop at their limit.',
     },
   },
-  description: 'Month-to-date usage, counted in scored records.',
-  examples: [{ current: 1250, limit: 10000, remaining: 8750, in_grace: false, backstop: 20000 }],
-} as const;
+  { examples: [{ current: 1250, limit: 10000, remaining: 8750, in_grace: false, backstop: 20000 }] },
+);
 
 /** The reply of `GET /v1/usage`. */
-export const monthUsageSchema = {
-  type: 'object',
-  required: [...usageSchema.required, 'month', 'resets_at'],
-  properties: {
+export const monthUsageSchema = objectSchema(
+  "The usage of the key's bucket in the current month, and when it resets.",
+  {
     ...usageSchema.properties,
-    current: { ...usageSchema.properties.current, description: 'Records scored so far this month.' },
+    current: countSchema('Records scored so far this month.'),
     month: {
       type: 'string',
       pattern: '^[0-9]{4}-[0-9]{2}$',
       description: 'The calendar month (UTC).',
       examples: ['2026-11'],
     },
-    resets_at: {
-      type: 'string',
-      format: 'date-time',
-      description: 'When usage resets to zero.',
-      examples: ['2026-12-01T00:00:00.000Z'],
-    },
+    resets_at: { ...instantSchema('When usage resets to zero.'), examples: ['2026-12-01T00:00:00.000Z'] },
   },
-  description: "The usage of the key's bucket in the current month, and when it resets.",
-} as const;
+);

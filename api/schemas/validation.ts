@@ -1,4 +1,5 @@
 import { bandScores, validationGates, validationStates } from '../../shared/contract/verdict.js';
+import { countSchema, instantSchema, objectSchema } from './object-schema.js';
 
 export const validationStateSchema = {
   type: 'string',
@@ -10,10 +11,9 @@ export const validationStateSchema = {
 } as const;
 
 /** V1Validation: the verdict on a model. The contract also allows the text "null"; this service sends null. */
-export const validationSchema = {
-  type: 'object',
-  required: ['state', 'failing_gate', 'summary'],
-  properties: {
+export const validationSchema = objectSchema(
+  'Whether the model has earned the right to be used, judged by the outcomes of the leads it scored.',
+  {
     state: validationStateSchema,
     failing_gate: {
       type: ['string', 'null'],
@@ -24,75 +24,52 @@ export const validationSchema = {
     },
     summary: { type: 'string', description: 'One sentence with the state and the gate.' },
   },
-  description: 'Whether the model has earned the right to be used, judged by the outcomes of the leads it scored.',
-  examples: [
-    {
-      state: 'passed',
-      failing_gate: null,
-      summary: 'Passed: all six validation gates cleared on 1,240 matured predictions, with top-band lift 2.1x.',
-    },
-  ],
-} as const;
-
-const gateSchema = {
-  type: 'object',
-  required: ['gate', 'state', 'figures'],
-  properties: {
-    gate: { type: 'string', enum: validationGates, description: 'The gate.' },
-    state: {
-      type: 'string',
-      enum: ['cleared', 'too_early', 'failed', 'not_reached'],
-      description: 'The state in the last grade. Gates after the first one that did not clear are `not_reached`.',
-    },
-    figures: {
-      type: 'object',
-      additionalProperties: { type: 'number' },
-      description: 'The figures behind the state: counts, rates, p values and their required values.',
-    },
-    needs: {
-      type: 'string',
-      description: 'The missing or failed requirement. Absent when the gate cleared.',
-    },
+  {
+    examples: [
+      {
+        state: 'passed',
+        failing_gate: null,
+        summary: 'Passed: all six validation gates cleared on 1,240 matured predictions, with top-band lift 2.1x.',
+      },
+    ],
   },
-  description: 'One of the six gates.',
-} as const;
+);
+
+const gateSchema = objectSchema('One of the six gates.', {
+  gate: { type: 'string', enum: validationGates, description: 'The gate.' },
+  state: {
+    type: 'string',
+    enum: ['cleared', 'too_early', 'failed', 'not_reached'],
+    description: 'The state in the last grade. Gates after the first one that did not clear are `not_reached`.',
+  },
+  figures: {
+    type: 'object',
+    additionalProperties: { type: 'number' },
+    description: 'The figures behind the state: counts, rates, p values and their required values.',
+  },
+  'needs?': { type: 'string', description: 'The missing or failed requirement. Absent when the gate cleared.' },
+});
 
 const share = (description: string) => ({ type: 'number', minimum: 0, maximum: 1, description }) as const;
 
-const bandSchema = {
-  type: 'object',
-  required: ['scores', 'records', 'conversions', 'rate', 'low', 'high'],
-  properties: {
-    scores: { type: 'string', enum: bandScores, description: 'The range of scores.' },
-    records: {
-      type: 'integer',
-      minimum: 0,
-      description: 'Leads with a completed horizon and an outcome.',
-    },
-    conversions: {
-      type: 'integer',
-      minimum: 0,
-      description: 'The number of these leads that converted within the horizon.',
-    },
-    rate: share('Conversions divided by records.'),
-    low: share('Lower end of the 95 % interval of the rate.'),
-    high: share('Upper end of the 95 % interval of the rate.'),
-  },
-  description: 'The outcomes of one score band.',
-} as const;
+const bandSchema = objectSchema('The outcomes of one score band.', {
+  scores: { type: 'string', enum: bandScores, description: 'The range of scores.' },
+  records: countSchema('Leads with a completed horizon and an outcome.'),
+  conversions: countSchema('The number of these leads that converted within the horizon.'),
+  rate: share('Conversions divided by records.'),
+  low: share('Lower end of the 95 % interval of the rate.'),
+  high: share('Upper end of the 95 % interval of the rate.'),
+});
 
 /** The verdict of `GET /v1/models/{model_id}`, with the grade behind it. */
 export const validationDetailSchema = {
   ...validationSchema,
   properties: {
     ...validationSchema.properties,
-    as_of: {
-      type: 'string',
-      format: 'date-time',
-      description:
-        'The model was graded on data up to this instant. Absent before the first grade, like the ' + 'members below.',
-    },
-    graded_at: { type: 'string', format: 'date-time', description: 'When the grade was computed.' },
+    as_of: instantSchema(
+      'The model was graded on data up to this instant. Absent before the first grade, like the members below.',
+    ),
+    graded_at: instantSchema('When the grade was computed.'),
     gates: { type: 'array', items: gateSchema, description: 'The six gates, in order.' },
     bands: { type: 'array', items: bandSchema, description: 'The five score bands, lowest scores first.' },
   },

@@ -1,7 +1,8 @@
 import type { LikelihoodName } from '../scoring/score-reply.js';
+import { objectSchema } from './object-schema.js';
 import { modelIdSchema } from './score-request.js';
 import { testSchema } from './score-response.js';
-import { requiredOfRow, rowProperties } from './score-row.js';
+import { rowMembers } from './score-row.js';
 import { usageSchema } from './usage.js';
 import { validationSchema, validationStateSchema } from './validation.js';
 
@@ -16,17 +17,15 @@ const flatMembers = {
   validation_state: { ...validationStateSchema, description: 'The same as `validation.state`.' },
   validation_summary: { type: 'string', description: 'The same as `validation.summary`.' },
 } as const;
-const namesOfFlatMembers = Object.keys(flatMembers);
 
 /** The object that HubSpot's custom actions read: the flat members, and the state of the action. */
 function outputFieldsSchema(likelihoodName: LikelihoodName) {
-  const { drivers: _drivers, warnings: _warnings, ...scalars } = rowProperties(likelihoodName);
-  return {
-    type: 'object',
-    required: [...requiredOfRow(likelihoodName), ...namesOfFlatMembers, 'hs_execution_state'],
-    properties: {
+  const { 'drivers?': _drivers, 'warnings?': _warnings, ...scalars } = rowMembers(likelihoodName);
+  return objectSchema(
+    'Only for HubSpot custom actions: every flat member of the reply, in the object that HubSpot reads.',
+    {
       ...scalars,
-      test: testSchema,
+      'test?': testSchema,
       ...flatMembers,
       hs_execution_state: {
         type: 'string',
@@ -34,25 +33,18 @@ function outputFieldsSchema(likelihoodName: LikelihoodName) {
         description: 'Marks the action as successful for HubSpot.',
       },
     },
-    description: 'Only for HubSpot custom actions: every flat member of the reply, in the object that HubSpot reads.',
-  } as const;
+  );
 }
 
-function replySchema(likelihoodName: LikelihoodName, description: string) {
-  return {
-    type: 'object',
-    required: [...requiredOfRow(likelihoodName), ...namesOfFlatMembers, 'usage', 'validation'],
-    properties: {
-      ...rowProperties(likelihoodName),
-      test: testSchema,
-      ...flatMembers,
-      usage: usageSchema,
-      validation: validationSchema,
-      outputFields: outputFieldsSchema(likelihoodName),
-    },
-    description,
-  } as const;
-}
+const replySchema = (likelihoodName: LikelihoodName, description: string) =>
+  objectSchema(description, {
+    ...rowMembers(likelihoodName),
+    'test?': testSchema,
+    ...flatMembers,
+    usage: usageSchema,
+    validation: validationSchema,
+    'outputFields?': outputFieldsSchema(likelihoodName),
+  });
 
 /** The reply of `POST /v1/webhooks/score`: the members of one V1ScoreRow, then model, usage and verdict. */
 export const webhookReplySchema = replySchema(
@@ -63,5 +55,5 @@ export const webhookReplySchema = replySchema(
 /** The reply of the alias `POST /webhooks/score`. */
 export const legacyWebhookReplySchema = replySchema(
   'probability',
-  'The score of one record as a flat object, in the format before v1: the likelihood is called ' + '`probability`.',
+  'The score of one record as a flat object, in the format before v1: the likelihood is called `probability`.',
 );

@@ -1,3 +1,5 @@
+import type { Schema } from '../openapi/openapi-types.js';
+import { objectSchema } from './object-schema.js';
 import { crmIdSchema, modelIdSchema } from './score-request.js';
 
 /*
@@ -15,19 +17,19 @@ const { minLength: _, ...modelIdOrEmpty } = modelIdSchema;
 
 /** The members that are not fields of the record. A null or empty id counts as absent. */
 const settings = {
-  model_id: {
+  'model_id?': {
     ...modelIdOrEmpty,
     type: ['string', 'null'],
     description: 'The trained model to score with. Optional when the query has it: `?model_id=mdl_...`.',
   },
-  crm_id: {
+  'crm_id?': {
     ...crmIdSchema,
     type: ['string', 'null'],
     description:
       'Your id of the record. When absent, the first of `hs_object_id`, `vid`, `objectId`, ' +
       '`object.objectId`, `Id` and `id` is used, as text.',
   },
-  explain: webhookExplainSchema,
+  'explain?': webhookExplainSchema,
 } as const;
 
 const anyObject = { type: 'object', additionalProperties: true } as const;
@@ -35,112 +37,72 @@ const notAnObject = { type: ['string', 'number', 'boolean', 'array', 'null'] } a
 const plainValue = { type: ['string', 'number', 'boolean'] } as const;
 const fields = { ...anyObject, description: 'The fields of the record.' } as const;
 
+const formatSchema = (description: string, members: Readonly<Record<string, Schema>>) =>
+  objectSchema(description, { ...settings, ...members }, { additionalProperties: true });
+
 // The formats, in order of detection.
 
-export const canonicalWebhookSchema = {
-  type: 'object',
-  required: ['record'],
-  properties: { ...settings, record: fields },
-  additionalProperties: true,
-  description: 'The plain format: settings, and the record as a nested object.',
-} as const;
+export const canonicalWebhookSchema = formatSchema('The plain format: settings, and the record as a nested object.', {
+  record: fields,
+});
 
 /** The reply to this format has `outputFields`. */
-export const hubSpotActionSchema = {
-  type: 'object',
-  required: ['inputFields'],
-  properties: {
-    ...settings,
-    callbackId: {
-      type: 'string',
-      maxLength: crmIdSchema.maxLength,
-      pattern: crmIdSchema.pattern,
-      format: crmIdSchema.format,
-      description: 'Used as the `Idempotency-Key` when none is sent, because HubSpot retries a call under the same id.',
-    },
-    inputFields: fields,
-    record: plainValue,
+export const hubSpotActionSchema = formatSchema('A HubSpot custom action: the record is in `inputFields`.', {
+  'callbackId?': {
+    type: 'string',
+    maxLength: crmIdSchema.maxLength,
+    pattern: crmIdSchema.pattern,
+    format: crmIdSchema.format,
+    description: 'Used as the `Idempotency-Key` when none is sent, because HubSpot retries a call under the same id.',
   },
-  additionalProperties: true,
-  description: 'A HubSpot custom action: the record is in `inputFields`.',
-} as const;
+  inputFields: fields,
+  'record?': plainValue,
+});
 
-export const hubSpotWorkflowSchema = {
-  type: 'object',
-  required: ['properties'],
+export const hubSpotWorkflowSchema = formatSchema('A HubSpot workflow: the record is in `properties`.', {
   properties: {
-    ...settings,
-    properties: {
-      ...fields,
-      description: 'The fields of the record. Each value is plain or an object with a member `value`.',
-    },
-    record: plainValue,
-    inputFields: notAnObject,
+    ...fields,
+    description: 'The fields of the record. Each value is plain or an object with a member `value`.',
   },
-  additionalProperties: true,
-  description: 'A HubSpot workflow: the record is in `properties`.',
-} as const;
+  'record?': plainValue,
+  'inputFields?': notAnObject,
+});
 
-export const pipedriveSchema = {
-  type: 'object',
-  required: ['meta', 'data'],
-  properties: {
-    ...settings,
-    meta: anyObject,
-    data: { ...fields, description: 'The fields of the record, including those in `custom_fields`.' },
-    record: plainValue,
-    inputFields: notAnObject,
-    properties: notAnObject,
-  },
-  additionalProperties: true,
-  description: 'A Pipedrive webhook: the record is in `data`.',
-} as const;
+export const pipedriveSchema = formatSchema('A Pipedrive webhook: the record is in `data`.', {
+  meta: anyObject,
+  data: { ...fields, description: 'The fields of the record, including those in `custom_fields`.' },
+  'record?': plainValue,
+  'inputFields?': notAnObject,
+  'properties?': notAnObject,
+});
 
 /** Any object in none of the other formats. */
-export const flatWebhookSchema = {
-  type: 'object',
-  properties: {
-    ...settings,
-    record: plainValue,
-    inputFields: notAnObject,
-    properties: notAnObject,
-    meta: notAnObject,
-  },
-  additionalProperties: true,
-  description:
-    'The format of Salesforce, Zapier and most other tools. `model_id`, `crm_id` and `explain` are ' +
+export const flatWebhookSchema = formatSchema(
+  'The format of Salesforce, Zapier and most other tools. `model_id`, `crm_id` and `explain` are ' +
     'settings; every other member is a field.',
-} as const;
+  { 'record?': plainValue, 'inputFields?': notAnObject, 'properties?': notAnObject, 'meta?': notAnObject },
+);
 
 /** The wrappers of n8n: an item, or the output of its Webhook node. */
 export const n8nSchema = {
   anyOf: [
-    {
-      type: 'object',
-      required: ['json'],
-      properties: {
+    objectSchema(
+      'An item: `json` holds a body in any other format.',
+      {
         ...settings,
         json: { ...anyObject, description: 'The body.' },
-        pairedItem: { description: 'Ignored.' },
-        binary: { description: 'Ignored.' },
+        'pairedItem?': { description: 'Ignored.' },
+        'binary?': { description: 'Ignored.' },
       },
-      additionalProperties: false,
-      description: 'An item: `json` holds a body in any other format.',
-    },
-    {
-      type: 'object',
-      required: ['headers', 'body'],
-      properties: {
-        ...settings,
-        headers: { ...anyObject, description: 'Ignored.' },
-        body: {
-          anyOf: [anyObject, { type: 'array', minItems: 1, maxItems: 1, items: anyObject }],
-          description: 'The body, or an array with the body as its only element.',
-        },
+      { additionalProperties: false },
+    ),
+    formatSchema('The output of a Webhook node: `body` holds a body in any other format.', {
+      headers: { ...anyObject, description: 'Ignored.' },
+      body: {
+        anyOf: [anyObject, { type: 'array', minItems: 1, maxItems: 1, items: anyObject }],
+        description: 'The body, or an array with the body as its only element.',
       },
-      additionalProperties: true,
-      description: 'The output of a Webhook node: `body` holds a body in any other format.',
-    },
+    }),
   ],
   description: 'The format of n8n when it forwards an item unchanged.',
 } as const;
@@ -175,8 +137,8 @@ export const webhookFormSchema = {
   minProperties: 1,
   propertyNames: { pattern: crmIdSchema.pattern },
   properties: {
-    model_id: { ...settings.model_id, type: 'string' },
-    crm_id: { ...settings.crm_id, type: 'string' },
+    model_id: { ...settings['model_id?'], type: 'string' },
+    crm_id: { ...settings['crm_id?'], type: 'string' },
     explain: { ...webhookExplainSchema, type: 'string', enum: ['true', 'false', '1', '0'] },
   },
   additionalProperties: { type: ['string', 'array'], items: { type: 'string' } },
