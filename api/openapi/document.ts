@@ -1,23 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { projectFile } from '../../shared/process/project-root.js';
-import { componentSchemas } from './component-schemas.js';
+import { bearerOnly, componentSchemas, headers, parameters, securitySchemes } from './components.js';
 import { errorResponses } from './error-responses.js';
-import { headers } from './headers.js';
-import type { OpenApiDocument, PathItem, Tag } from './openapi-types.js';
-import { eraseScoresOperation, outcomesOperation, scoreHistoryOperation } from './operations/lead-operations.js';
+import type { OpenApiDocument, PathItem } from './openapi-types.js';
+import {
+  eraseScoresOperation,
+  getModelOperation,
+  listModelsOperation,
+  outcomesOperation,
+  scoreHistoryOperation,
+  usageOperation,
+} from './operations/reading-operations.js';
 import {
   scoreAliasOperation,
   scoreOperation,
   webhookAliasOperation,
   webhookOperation,
 } from './operations/scoring-operations.js';
-import { getModelOperation, listModelsOperation, usageOperation } from './operations/workspace-operations.js';
-import { parameters } from './parameters.js';
-import { withReferences } from './references.js';
-import { bearerOnly, securitySchemes } from './security-schemes.js';
 
 /** The groups of endpoints. */
-const tags: readonly Tag[] = [
+const tags: OpenApiDocument['tags'] = [
   { name: 'Scoring', description: 'Score records. Each scored record counts one towards the month.' },
   {
     name: 'Models',
@@ -78,14 +80,39 @@ export function openApiDocument({ serverUrl, docsUrl }: DocumentOptions): OpenAp
 const pathItems = (docsUrl: string): Readonly<Record<string, PathItem>> => ({
   '/v1/score': { post: scoreOperation({ docsUrl }) },
   '/v1/webhooks/score': { post: webhookOperation({ docsUrl }) },
-  '/v1/models': { get: listModelsOperation({ docsUrl }) },
-  '/v1/models/{model_id}': { get: getModelOperation({ docsUrl }) },
-  '/v1/scores/{crm_id}': {
-    get: scoreHistoryOperation({ docsUrl }),
-    delete: eraseScoresOperation({ docsUrl }),
-  },
-  '/v1/outcomes': { post: outcomesOperation({ docsUrl }) },
-  '/v1/usage': { get: usageOperation({ docsUrl }) },
-  '/score': { post: scoreAliasOperation({ docsUrl }) },
-  '/webhooks/score': { post: webhookAliasOperation({ docsUrl }) },
+  '/v1/models': { get: listModelsOperation(docsUrl) },
+  '/v1/models/{model_id}': { get: getModelOperation(docsUrl) },
+  '/v1/scores/{crm_id}': { get: scoreHistoryOperation(docsUrl), delete: eraseScoresOperation(docsUrl) },
+  '/v1/outcomes': { post: outcomesOperation(docsUrl) },
+  '/v1/usage': { get: usageOperation(docsUrl) },
+  '/score': { post: scoreAliasOperation(docsUrl) },
+  '/webhooks/score': { post: webhookAliasOperation(docsUrl) },
 });
+
+/**
+ * Replaces every component in the document by a `$ref`. The document is built from the same nested objects that
+ * requests are validated with, so components are recognised by identity.
+ */
+function withReferences<Document extends { readonly components: object }>(value: Document): Document {
+  const pointers = new Map<unknown, string>();
+  for (const [section, entries] of Object.entries(value.components)) {
+    for (const [name, component] of Object.entries(entries as object)) {
+      pointers.set(component, `#/components/${section}/${name}`);
+    }
+  }
+  const copy = (part: unknown, isDefinition = false): unknown => {
+    const pointer = pointers.get(part);
+    if (pointer !== undefined && !isDefinition) return { $ref: pointer };
+    if (Array.isArray(part)) return part.map((item) => copy(item));
+    if (typeof part !== 'object' || part === null) return part;
+    return Object.fromEntries(Object.entries(part).map(([key, member]) => [key, copy(member)]));
+  };
+  const components = Object.fromEntries(
+    Object.entries(value.components).map(([section, entries]) => [
+      section,
+      Object.fromEntries(Object.entries(entries as object).map(([name, component]) => [name, copy(component, true)])),
+    ]),
+  );
+  const { components: _components, ...rest } = value;
+  return { ...(copy(rest) as object), components } as Document;
+}

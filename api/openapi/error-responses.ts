@@ -2,8 +2,9 @@ import { ApiError, type ErrorName, errorTable } from '../../shared/contract/erro
 import type { Verdict } from '../../shared/contract/verdict.js';
 import { errorEnvelope } from '../http/middleware/error-reply.js';
 import { deployBlockedSchema, errorSchema } from '../schemas/error.js';
+import { headers, optional, rateHeaders } from './components.js';
 import { exampleModelId } from './examples.js';
-import { headers, optional, rateHeaders } from './headers.js';
+
 import type { Examples, Header, Response } from './openapi-types.js';
 
 export interface ErrorResponseOptions {

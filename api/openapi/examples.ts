@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { projectFile } from '../../shared/process/project-root.js';
-import type { Examples } from './openapi-types.js';
+import type { Examples, Header, MediaType, Response, Schema } from './openapi-types.js';
 
 /** The model that the examples name. */
 export const exampleModelId = 'mdl_4kTq9ZxW2mNbVc7L';
@@ -18,3 +18,19 @@ export function readExamples(operation: string, section: ExampleSection): Exampl
   if (examples === undefined) throw new Error(`${file} has no section "${section}"`);
   return examples;
 }
+
+/** A JSON body with its examples. */
+export const jsonBody = (
+  schema: Schema,
+  operation: string,
+  section: ExampleSection = 'json',
+): Readonly<Record<string, MediaType>> => ({
+  'application/json': { schema, examples: readExamples(operation, section) },
+});
+
+/** A successful reply with a JSON body. */
+export const jsonReply = (
+  reply: { readonly description: string; readonly headers: Readonly<Record<string, Header>> },
+  schema: Schema,
+  operation: string,
+): Response => ({ ...reply, content: jsonBody(schema, operation, 'replies') });

@@ -1,70 +1,38 @@
-import type {
-  Header,
-  MediaType,
-  OpenApiDocument,
-  Operation,
-  Parameter,
-  PathItem,
-  Response,
-  Schema,
-} from './openapi-types.js';
+import type { OpenApiDocument, Schema } from './openapi-types.js';
 
-const licenseUrls: Readonly<Record<string, string>> = {
-  'Apache-2.0': 'https://www.apache.org/licenses/LICENSE-2.0',
-};
+const licenseUrl = 'https://www.apache.org/licenses/LICENSE-2.0';
 
 /**
  * Converts a document from OpenAPI 3.1 to 3.0, for tools that cannot read 3.1 (Salesforce among them).
  * @throws Error on a schema keyword without a known equivalent in 3.0
  */
 export function toOpenApi30(document: OpenApiDocument): OpenApiDocument {
-  const { info, components } = document;
-  const { summary: _summary, license, ...info30 } = info;
-  const { name, identifier } = license;
-  const url = licenseUrls[identifier ?? ''];
+  const {
+    openapi: _version,
+    info: { summary: _summary, license, ...info },
+    components: { schemas, ...components },
+    ...others
+  } = document;
   return {
-    ...document,
     openapi: '3.0.3',
-    info: { ...info30, license: { name, ...(url && { url }) } },
-    paths: mapValues(document.paths, pathItem),
-    components: {
-      ...components,
-      schemas: mapValues(components.schemas, toSchema30),
-      headers: mapValues(components.headers, withSchema30),
-      parameters: mapValues(components.parameters, withSchema30),
-      responses: mapValues(components.responses, response),
-    },
+    info: { ...info, license: { name: license.name, url: licenseUrl } },
+    ...(withSchemas30(others) as typeof others),
+    components: { schemas: mapValues(schemas, toSchema30), ...(withSchemas30(components) as typeof components) },
   };
 }
 
-type Entries<Value> = Readonly<Record<string, Value>>;
-
-const mapValues = <Value, Changed>(entries: Entries<Value>, change: (value: Value) => Changed): Entries<Changed> =>
-  Object.fromEntries(Object.entries(entries).map(([name, value]) => [name, change(value)]));
-
-/** A `$ref` has no schema of its own. */
-const withSchema30 = <Part extends Header | Parameter | MediaType>(part: Part): Part =>
-  '$ref' in part ? part : { ...part, schema: toSchema30(part.schema) };
-
-const pathItem = (item: PathItem): PathItem => mapValues(item as Entries<Operation>, operation);
-
-function operation(value: Operation): Operation {
-  const { requestBody, parameters, responses } = value;
-  return {
-    ...value,
-    parameters: parameters.map(withSchema30),
-    ...(requestBody && {
-      requestBody: { ...requestBody, content: mapValues(requestBody.content, withSchema30) },
-    }),
-    responses: mapValues(responses, response),
-  };
+/** Converts the schema of each parameter, header and body in a part of the document. Examples stay as they are. */
+function withSchemas30(part: unknown, name = ''): unknown {
+  if (name === 'schema') return toSchema30(part as Schema);
+  if (typeof part !== 'object' || part === null || name.startsWith('example')) return part;
+  return Array.isArray(part) ? part.map((item) => withSchemas30(item)) : mapValues(part as Schema, withSchemas30);
 }
 
-const response = (value: Response): Response => ({
-  ...value,
-  headers: mapValues(value.headers, withSchema30),
-  ...(value.content && { content: mapValues(value.content, withSchema30) }),
-});
+const mapValues = <Value, Changed>(
+  entries: Readonly<Record<string, Value>>,
+  change: (value: Value, name: string) => Changed,
+): Readonly<Record<string, Changed>> =>
+  Object.fromEntries(Object.entries(entries).map(([name, value]) => [name, change(value, name)]));
 
 /** Keywords with the same meaning in both versions, and without nested schemas. */
 const sameKeywords: ReadonlySet<string> = new Set([

@@ -3,12 +3,7 @@
 /** A JSON Schema (draft 2020-12). */
 export type Schema = Readonly<Record<string, unknown>>;
 
-export interface Example {
-  readonly summary: string;
-  readonly value: unknown;
-}
-
-export type Examples = Readonly<Record<string, Example>>;
+export type Examples = Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
 
 export interface MediaType {
   readonly schema: Schema;
@@ -22,13 +17,9 @@ export interface Header {
   readonly example?: unknown;
 }
 
-export interface Parameter {
+export interface Parameter extends Header {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
-  readonly description: string;
-  readonly required?: boolean;
-  readonly schema: Schema;
-  readonly example?: unknown;
 }
 
 export interface Response {
@@ -60,21 +51,7 @@ export interface Operation {
 }
 
 export const methods = ['get', 'post', 'delete'] as const;
-export type Method = (typeof methods)[number];
-export type PathItem = { readonly [M in Method]?: Operation };
-
-export interface Components {
-  readonly schemas: Readonly<Record<string, Schema>>;
-  readonly headers: Readonly<Record<string, Header>>;
-  readonly parameters: Readonly<Record<string, Parameter>>;
-  readonly responses: Readonly<Record<string, Response>>;
-  readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, string>>>>;
-}
-
-export interface Tag {
-  readonly name: string;
-  readonly description: string;
-}
+export type PathItem = { readonly [Method in (typeof methods)[number]]?: Operation };
 
 export interface OpenApiDocument {
   readonly openapi: string;
@@ -87,7 +64,13 @@ export interface OpenApiDocument {
   };
   readonly servers: readonly { readonly url: string; readonly description: string }[];
   readonly security: Security;
-  readonly tags: readonly Tag[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, PathItem>>;
-  readonly components: Components;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly headers: Readonly<Record<string, Header>>;
+    readonly parameters: Readonly<Record<string, Parameter>>;
+    readonly responses: Readonly<Record<string, Response>>;
+    readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  };
 }

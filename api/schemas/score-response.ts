@@ -1,8 +1,93 @@
+import type { LikelihoodName } from '../scoring/score-reply.js';
 import { countSchema, objectSchema } from './object-schema.js';
 import { modelIdSchema } from './score-request.js';
-import { legacyScoreRowSchema, scoreRowSchema } from './score-row.js';
 import { usageSchema } from './usage.js';
 import { validationSchema } from './validation.js';
+
+export const scoreSchema = { type: 'integer', minimum: 0, maximum: 100 } as const;
+
+export const likelihoodSchema = {
+  type: 'number',
+  minimum: 0,
+  maximum: 1,
+  description: 'Conversion likelihood from 0 to 1, with 4 decimal places.',
+} as const;
+
+/** One field's contribution to a score. Every value is text, because some CRMs cannot read a member of mixed types. */
+export const driverSchema = objectSchema("One field's contribution to a record's score.", {
+  field: { type: 'string', description: 'Name of the CRM field.' },
+  value: { type: 'string', description: 'The scored value as text; empty when it is missing.' },
+  contribution: {
+    type: 'string',
+    pattern: '^-?[0-9]+\\.[0-9]{4}$',
+    description:
+      "How far the field moves the model's log-odds, with 4 decimal places. Contributions do not sum " +
+      'to the score.',
+    examples: ['0.8123'],
+  },
+  direction: {
+    type: 'string',
+    enum: ['positive', 'negative'],
+    description: 'Whether the field raises or lowers the score.',
+  },
+  label: { type: 'string', description: 'The name of the field, for people.' },
+});
+
+const topReason = (rank: string) =>
+  ({
+    type: ['string', 'null'],
+    description: `The ${rank} driver in words, or null without that many drivers. Only with \`explain\`.`,
+    examples: ['Lead source is Webinar (raises the score)'],
+  }) as const;
+
+/** The members of a row that every reply format has, with this name for the likelihood. */
+export const rowMembers = (likelihoodName: LikelihoodName) =>
+  ({
+    score: { ...scoreSchema, description: 'Fit score, 0-100. It ranks records; it is not a probability.' },
+    [likelihoodName]: likelihoodSchema,
+    enriched: {
+      type: 'boolean',
+      description:
+        'True when the record matched existing scored data, whose values then fill in fields that were ' +
+        'not sent. False for a cold record. It describes how complete the input is, not how good the ' +
+        'score is.',
+    },
+    'crm_id?': { type: 'string', maxLength: 255, description: 'The `crm_id` sent with the record.' },
+    'previous_score?': {
+      ...scoreSchema,
+      description: 'The previous score for the same crm_id and model. Absent without one.',
+    },
+    'delta?': {
+      type: 'integer',
+      minimum: -100,
+      maximum: 100,
+      description: '`score` minus `previous_score`. Absent without a previous score.',
+    },
+    'drivers?': {
+      type: 'array',
+      maxItems: 10,
+      items: driverSchema,
+      description: 'The fields with the largest contributions, strongest first. Only with `explain`.',
+    },
+    'top_reason_1?': topReason('first'),
+    'top_reason_2?': topReason('second'),
+    'top_reason_3?': topReason('third'),
+    'warnings?': {
+      type: 'array',
+      items: { type: 'string' },
+      description:
+        "Present only when the record's age is outside the range of the training data. The score is " + 'unchanged.',
+    },
+  }) as const;
+
+/** V1ScoreRow. */
+export const scoreRowSchema = objectSchema('The score of one record.', rowMembers('conversion_likelihood'));
+
+/** A row in the replies of the aliases. */
+export const legacyScoreRowSchema = objectSchema(
+  'The score of one record in the format before v1: the likelihood is called `probability`.',
+  rowMembers('probability'),
+);
 
 export const testSchema = {
   type: 'boolean',

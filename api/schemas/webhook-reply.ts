@@ -1,8 +1,7 @@
 import type { LikelihoodName } from '../scoring/score-reply.js';
 import { objectSchema } from './object-schema.js';
 import { modelIdSchema } from './score-request.js';
-import { testSchema } from './score-response.js';
-import { rowMembers } from './score-row.js';
+import { rowMembers, testSchema } from './score-response.js';
 import { usageSchema } from './usage.js';
 import { validationSchema, validationStateSchema } from './validation.js';
 

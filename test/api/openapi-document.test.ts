@@ -7,10 +7,10 @@ import {
   type Operation,
   type Schema,
 } from '../../api/openapi/openapi-types.js';
-import { pointerOf, resolve } from '../../api/openapi/references.js';
 import { scoreRequestSchema } from '../../api/schemas/score-request.js';
 import { errorTable } from '../../shared/contract/errors.js';
 import { OpenApiContract } from '../support/http/openapi-contract.js';
+import { pointerOf, resolve } from '../support/http/openapi-references.js';
 
 const docsUrl = 'https://api.example.com/docs';
 const document = openApiDocument({ serverUrl: 'https://api.example.com', docsUrl });

@@ -4,12 +4,10 @@ import { scoreRequestSchema } from '../../schemas/score-request.js';
 import { legacyScoreResponseSchema, scoreResponseSchema } from '../../schemas/score-response.js';
 import { legacyWebhookReplySchema, webhookReplySchema } from '../../schemas/webhook-reply.js';
 import { webhookFormSchema, webhookRequestSchema } from '../../schemas/webhook-request.js';
+import { aliasHeaders, parameters, scoredHeaders, webhookSecurity } from '../components.js';
 import { type ErrorResponseOptions, errorResponses } from '../error-responses.js';
-import { readExamples } from '../examples.js';
-import { aliasHeaders, scoredHeaders } from '../headers.js';
+import { jsonBody, jsonReply, readExamples } from '../examples.js';
 import type { Examples, Operation, RequestBody, Schema } from '../openapi-types.js';
-import { parameters } from '../parameters.js';
-import { webhookSecurity } from '../security-schemes.js';
 
 /** The errors of both scoring endpoints. */
 const scoringErrors: readonly ErrorName[] = [
@@ -40,18 +38,14 @@ export function scoreOperation(options: ErrorResponseOptions): Operation {
     requestBody: {
       description: 'The model and the records.',
       required: true,
-      content: {
-        'application/json': { schema: scoreRequestSchema, examples: readExamples('score', 'json') },
-      },
+      content: jsonBody(scoreRequestSchema, 'score'),
     },
     responses: {
-      200: {
-        description: 'The records were scored, recorded and counted.',
-        headers: scoredHeaders,
-        content: {
-          'application/json': { schema: scoreResponseSchema, examples: readExamples('score', 'replies') },
-        },
-      },
+      200: jsonReply(
+        { description: 'The records were scored, recorded and counted.', headers: scoredHeaders },
+        scoreResponseSchema,
+        'score',
+      ),
       ...errorResponses(['recordLimitExceeded', ...scoringErrors], options),
     },
   };
@@ -77,13 +71,11 @@ export function webhookOperation(options: ErrorResponseOptions): Operation {
     parameters: [parameters.webhookModelId, parameters.webhookExplain, parameters.idempotencyKey, parameters.requestId],
     requestBody: webhookRequestBody(),
     responses: {
-      200: {
-        description: 'The record was scored, recorded and counted.',
-        headers: scoredHeaders,
-        content: {
-          'application/json': { schema: webhookReplySchema, examples: readExamples('webhook', 'replies') },
-        },
-      },
+      200: jsonReply(
+        { description: 'The record was scored, recorded and counted.', headers: scoredHeaders },
+        webhookReplySchema,
+        'webhook',
+      ),
       ...errorResponses(scoringErrors, options),
     },
   };
@@ -93,7 +85,7 @@ const webhookRequestBody = (): RequestBody => ({
   description: 'One record, in the format of the tool.',
   required: true,
   content: {
-    'application/json': { schema: webhookRequestSchema, examples: readExamples('webhook', 'json') },
+    ...jsonBody(webhookRequestSchema, 'webhook'),
     'application/x-www-form-urlencoded': {
       schema: webhookFormSchema,
       examples: readExamples('webhook', 'form'),
@@ -111,36 +103,28 @@ const webhookRequestBody = (): RequestBody => ({
 });
 
 /** `POST /score`. */
-export function scoreAliasOperation({ docsUrl }: ErrorResponseOptions): Operation {
-  const options = { docsUrl, headers: aliasHeaders };
-  return aliasOf(scoreOperation(options), {
+export const scoreAliasOperation = (docsUrl: string): Operation =>
+  aliasOf(scoreOperation, docsUrl, {
     operationId: 'scoreRecordsLegacy',
     successor: '/v1/score',
     schema: legacyScoreResponseSchema,
-    options,
   });
-}
 
 /** `POST /webhooks/score`. */
-export function webhookAliasOperation({ docsUrl }: ErrorResponseOptions): Operation {
-  const options = { docsUrl, headers: aliasHeaders };
-  return aliasOf(webhookOperation(options), {
+export const webhookAliasOperation = (docsUrl: string): Operation =>
+  aliasOf(webhookOperation, docsUrl, {
     operationId: 'scoreWebhookLegacy',
     successor: '/v1/webhooks/score',
     schema: legacyWebhookReplySchema,
-    options,
   });
-}
 
 function aliasOf(
-  operation: Operation,
-  as: {
-    readonly operationId: string;
-    readonly successor: string;
-    readonly schema: Schema;
-    readonly options: ErrorResponseOptions;
-  },
+  operationWith: (options: ErrorResponseOptions) => Operation,
+  docsUrl: string,
+  as: { readonly operationId: string; readonly successor: string; readonly schema: Schema },
 ): Operation {
+  const options = { docsUrl, headers: aliasHeaders };
+  const operation = operationWith(options);
   const { 200: scored, ...refusals } = operation.responses;
   const examples = scored?.content?.['application/json']?.examples ?? {};
   return {
@@ -160,7 +144,7 @@ function aliasOf(
         content: { 'application/json': { schema: as.schema, examples: withLegacyName(examples) } },
       },
       ...refusals,
-      ...errorResponses(['gone'], { ...as.options, isBeforeKey: true }),
+      ...errorResponses(['gone'], { ...options, isBeforeKey: true }),
     },
   };
 }

@@ -8,8 +8,8 @@ import {
   type Response,
   type Schema,
 } from '../../../api/openapi/openapi-types.js';
-import { resolve } from '../../../api/openapi/references.js';
 import { type HttpReply, httpCall } from './http-call.js';
+import { resolve } from './openapi-references.js';
 
 /** Headers of HTTP itself and of connections, which an OpenAPI document does not list. */
 const headersOfHttp = new Set([

@@ -1,0 +1,255 @@
+import { deployBlockedSchema, errorSchema } from '../schemas/error.js';
+import { modelFieldSchema, modelListSchema, modelSchema, modelSummarySchema } from '../schemas/model.js';
+import { outcomeSchema, outcomesReplySchema, outcomesRequestSchema } from '../schemas/outcomes.js';
+import { historyLimitSchema, pastScoreSchema, scoreHistorySchema } from '../schemas/score-history.js';
+import { modelIdSchema, recordSchema, scoreRequestSchema } from '../schemas/score-request.js';
+import {
+  driverSchema,
+  legacyScoreResponseSchema,
+  legacyScoreRowSchema,
+  scoreResponseSchema,
+  scoreRowSchema,
+} from '../schemas/score-response.js';
+import { monthUsageSchema, usageSchema } from '../schemas/usage.js';
+import { validationDetailSchema, validationSchema } from '../schemas/validation.js';
+import { legacyWebhookReplySchema, webhookReplySchema } from '../schemas/webhook-reply.js';
+import {
+  canonicalWebhookSchema,
+  flatWebhookSchema,
+  hubSpotActionSchema,
+  hubSpotWorkflowSchema,
+  n8nSchema,
+  pipedriveSchema,
+  webhookFormSchema,
+  webhookRequestSchema,
+} from '../schemas/webhook-request.js';
+import { exampleModelId } from './examples.js';
+import type { Header, Parameter, Schema } from './openapi-types.js';
+
+/** The named schemas of the document, in reading order. */
+export const componentSchemas: Readonly<Record<string, Schema>> = {
+  ScoreRequest: scoreRequestSchema,
+  InputRecord: recordSchema,
+  V1ScoreResponse: scoreResponseSchema,
+  V1ScoreRow: scoreRowSchema,
+  V1Driver: driverSchema,
+  V1Usage: usageSchema,
+  V1Validation: validationSchema,
+  V1Error: errorSchema,
+  V1DeployBlocked: deployBlockedSchema,
+  WebhookRequest: webhookRequestSchema,
+  CanonicalWebhook: canonicalWebhookSchema,
+  FlatWebhook: flatWebhookSchema,
+  HubSpotActionWebhook: hubSpotActionSchema,
+  HubSpotWorkflowWebhook: hubSpotWorkflowSchema,
+  PipedriveWebhook: pipedriveSchema,
+  N8nWebhook: n8nSchema,
+  WebhookForm: webhookFormSchema,
+  V1WebhookResponse: webhookReplySchema,
+  V1MonthUsage: monthUsageSchema,
+  V1ModelList: modelListSchema,
+  V1ModelSummary: modelSummarySchema,
+  V1Model: modelSchema,
+  V1ModelField: modelFieldSchema,
+  V1ScoreHistory: scoreHistorySchema,
+  V1PastScore: pastScoreSchema,
+  V1ValidationDetail: validationDetailSchema,
+  OutcomesRequest: outcomesRequestSchema,
+  V1Outcome: outcomeSchema,
+  V1OutcomesResponse: outcomesReplySchema,
+  LegacyScoreResponse: legacyScoreResponseSchema,
+  LegacyScoreRow: legacyScoreRowSchema,
+  LegacyWebhookResponse: legacyWebhookReplySchema,
+};
+
+/** The headers of replies, by their names in `components`. */
+export const headers = {
+  requestId: {
+    description: 'The id of the call in logs: your own `X-Request-Id` when it has an allowed form, else a new one.',
+    required: true,
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,128}$' },
+    example: '80a30390-e343-4e9c-8f30-d4b4894c050d',
+  },
+  rateLimit: {
+    description:
+      'The remaining rate: `r` calls now, and the full rate after `t` seconds ' +
+      '(draft-ietf-httpapi-ratelimit-headers).',
+    required: true,
+    schema: { type: 'string', pattern: '^"key";r=[0-9]+;t=[0-9]+$' },
+    example: '"key";r=9;t=1',
+  },
+  rateLimitPolicy: {
+    description: "The key's rate: `q` calls in any `w` seconds.",
+    required: true,
+    schema: { type: 'string', pattern: '^"key";q=[0-9]+;w=1$' },
+    example: '"key";q=10;w=1',
+  },
+  retryAfter: {
+    description:
+      'Seconds until a retry can succeed. For `rate_limited`, until the next free slot. For ' +
+      '`quota_exceeded`, until the end of the month (UTC), when the month clears it.',
+    required: true,
+    schema: { type: 'integer', minimum: 1 },
+    example: 1,
+  },
+  idempotentReplayed: {
+    description: 'Present, and `true`, when the reply is a stored one, sent before under the same `Idempotency-Key`.',
+    schema: { type: 'string', enum: ['true'] },
+    example: 'true',
+  },
+  wwwAuthenticate: {
+    description: 'How to authenticate.',
+    required: true,
+    schema: { type: 'string' },
+    example: 'Bearer',
+  },
+  allow: {
+    description: 'The methods that the path supports.',
+    required: true,
+    schema: { type: 'string' },
+    example: 'HEAD, GET, DELETE',
+  },
+  deprecation: {
+    description: 'The endpoint is deprecated.',
+    required: true,
+    schema: { type: 'string', enum: ['true'] },
+    example: 'true',
+  },
+  sunset: {
+    description: 'The date when the endpoint stops working (RFC 8594).',
+    required: true,
+    schema: { type: 'string' },
+    example: 'Mon, 19 Oct 2026 00:00:00 GMT',
+  },
+  successor: {
+    description: 'The endpoint to use instead.',
+    required: true,
+    schema: { type: 'string' },
+    example: '</v1/score>; rel="successor-version"',
+  },
+} as const satisfies Record<string, Header>;
+
+/** Headers on every reply to an authenticated call. */
+export const rateHeaders = { RateLimit: headers.rateLimit, 'RateLimit-Policy': headers.rateLimitPolicy };
+
+/** Headers of a successful reply to a reading call. */
+export const readHeaders = { 'X-Request-Id': headers.requestId, ...rateHeaders };
+
+/** Headers of a successful reply to a scoring call. */
+export const scoredHeaders = { ...readHeaders, 'Idempotent-Replayed': headers.idempotentReplayed };
+
+/** Headers on every reply of a deprecated alias. */
+export const aliasHeaders = {
+  Deprecation: headers.deprecation,
+  Sunset: headers.sunset,
+  Link: headers.successor,
+};
+
+/** The same headers, none of them required. */
+export function optional(some: Readonly<Record<string, Header>>): Record<string, Header> {
+  return Object.fromEntries(Object.entries(some).map(([name, { required: _required, ...header }]) => [name, header]));
+}
+
+const { description: _, ...modelId } = modelIdSchema;
+
+/** The parameters of calls, by their names in `components`. */
+export const parameters = {
+  requestId: {
+    name: 'X-Request-Id',
+    in: 'header',
+    description:
+      'Your id for the call: 1-128 characters of `A-Z a-z 0-9 . _ : -`. Replies and logs carry it. An id ' +
+      'of another form is replaced by a new one.',
+    schema: { type: 'string' },
+    example: 'import-2026-11-21.0001',
+  },
+  idempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'Makes a retry safe. For 24 hours, the same key with the same body returns the first 200 reply ' +
+      'again, without counting it again, and with `Idempotent-Replayed: true`. The same key with another ' +
+      'body is refused. Only calls that end in 200 are stored. Use a new random value per call, such as ' +
+      'a UUID.',
+    schema: { type: 'string', maxLength: 255 },
+  },
+  modelId: {
+    name: 'model_id',
+    in: 'path',
+    required: true,
+    description: 'The model.',
+    schema: modelId,
+    example: exampleModelId,
+  },
+  crmId: {
+    name: 'crm_id',
+    in: 'path',
+    required: true,
+    description: 'Your id of the record, percent-encoded.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+    example: 'LEAD-00042',
+  },
+  onlyModelId: {
+    name: 'model_id',
+    in: 'query',
+    description: 'Returns only the scores of this model. Absent or empty: the scores of all models.',
+    schema: { type: 'string' },
+    example: exampleModelId,
+  },
+  limit: {
+    name: 'limit',
+    in: 'query',
+    description: 'The maximum number of scores on a page.',
+    schema: historyLimitSchema,
+    example: 50,
+  },
+  cursor: {
+    name: 'cursor',
+    in: 'query',
+    description: 'The `next_cursor` of the previous page.',
+    schema: { type: 'string', minLength: 1 },
+  },
+  webhookModelId: {
+    name: 'model_id',
+    in: 'query',
+    description: 'The model. A `model_id` in the body takes precedence.',
+    schema: { type: 'string' },
+    example: exampleModelId,
+  },
+  webhookExplain: {
+    name: 'explain',
+    in: 'query',
+    description:
+      'Whether to add `drivers` and top reasons to the reply: `true`, `false`, `1` or `0`. An `explain` ' +
+      'in the body takes precedence.',
+    schema: { type: 'string' },
+    example: 'false',
+  },
+} as const satisfies Record<string, Parameter>;
+
+/** Ways to authenticate. */
+export const securitySchemes = {
+  bearerKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The API key: `Authorization: Bearer <API_KEY>`. Works on every endpoint.',
+  },
+  headerKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-API-Key',
+    description: 'The API key in its own header; webhooks only.',
+  },
+  basicKey: {
+    type: 'http',
+    scheme: 'basic',
+    description:
+      'The API key as the user name, without a password; webhooks only, for tools that support nothing else.',
+  },
+} as const;
+
+/** For every endpoint but webhooks. */
+export const bearerOnly = [{ bearerKey: [] }] as const;
+
+/** For webhooks. Bearer wins when a call sends several. */
+export const webhookSecurity = [{ bearerKey: [] }, { headerKey: [] }, { basicKey: [] }] as const;

@@ -1,0 +1,109 @@
+import type { ErrorName } from '../../../shared/contract/errors.js';
+import { maxValues } from '../../request/parse-json.js';
+import { modelListSchema, modelSchema } from '../../schemas/model.js';
+import { outcomesReplySchema, outcomesRequestSchema } from '../../schemas/outcomes.js';
+import { scoreHistorySchema } from '../../schemas/score-history.js';
+import { monthUsageSchema } from '../../schemas/usage.js';
+import { parameters, readHeaders } from '../components.js';
+import { errorResponses } from '../error-responses.js';
+import { jsonBody, jsonReply } from '../examples.js';
+import type { Operation, Response, Schema } from '../openapi-types.js';
+
+/** The replies of a reading endpoint: the successful one, and the errors of all reading endpoints and of this one. */
+const replies = (docsUrl: string, ok: Readonly<Record<number, Response>>, errors: readonly ErrorName[] = []) => ({
+  ...ok,
+  ...errorResponses(['refusedRequest', 'invalidApiKey', ...errors, 'rateLimited', 'internalError'], { docsUrl }),
+});
+
+const okReply = (description: string, schema: Schema, operation: string) => ({
+  200: jsonReply({ description, headers: readHeaders }, schema, operation),
+});
+
+/** `GET /v1/models`. */
+export const listModelsOperation = (docsUrl: string): Operation => ({
+  operationId: 'listModels',
+  summary: 'List the models',
+  description: 'Returns the models of the workspace, oldest first. A call can name each of them as `model_id`.',
+  tags: ['Models'],
+  parameters: [parameters.requestId],
+  responses: replies(docsUrl, okReply('The models.', modelListSchema, 'models')),
+});
+
+/** `GET /v1/models/{model_id}`. */
+export const getModelOperation = (docsUrl: string): Operation => ({
+  operationId: 'getModel',
+  summary: 'Read one model',
+  description:
+    'Returns one model with the fields to send and how their values are read. The verdict includes the ' +
+    'gates and their figures.',
+  tags: ['Models'],
+  parameters: [parameters.modelId, parameters.requestId],
+  responses: replies(docsUrl, okReply('The model.', modelSchema, 'model'), ['modelNotFound']),
+});
+
+/** `GET /v1/usage`. */
+export const usageOperation = (docsUrl: string): Operation => ({
+  operationId: 'getUsage',
+  summary: "Read this month's usage",
+  description:
+    'Returns the number of records scored this month with keys of this kind (live or test), and the ' +
+    'remaining number.',
+  tags: ['Usage'],
+  parameters: [parameters.requestId],
+  responses: replies(docsUrl, okReply('The usage so far.', monthUsageSchema, 'usage')),
+});
+
+/** `GET /v1/scores/{crm_id}`. */
+export const scoreHistoryOperation = (docsUrl: string): Operation => ({
+  operationId: 'getScoreHistory',
+  summary: 'Read the past scores of a record',
+  description:
+    'Returns every score under one `crm_id`, newest first, in pages. Only live keys store scores; test ' +
+    'keys do not.',
+  tags: ['Score history'],
+  parameters: [parameters.crmId, parameters.onlyModelId, parameters.limit, parameters.cursor, parameters.requestId],
+  responses: replies(docsUrl, okReply('A page of the history.', scoreHistorySchema, 'score-history'), [
+    'notFound',
+    'unreadableRequest',
+  ]),
+});
+
+/** `DELETE /v1/scores/{crm_id}`. */
+export const eraseScoresOperation = (docsUrl: string): Operation => ({
+  operationId: 'eraseScores',
+  summary: 'Erase the stored data of a record',
+  description:
+    'Permanently removes the `crm_id` and the fields from every recorded score of the record, for all ' +
+    'models. Stored replies of idempotent calls lose them too: a replay then contains the score only. ' +
+    'Counted usage stays counted. Calls in flight may still store data; a second erasure removes it ' +
+    'some minutes later. A call with `model_id` in the query is refused. With a test key, nothing is ' +
+    'erased.',
+  tags: ['Score history'],
+  parameters: [parameters.crmId, parameters.requestId],
+  responses: replies(
+    docsUrl,
+    { 204: { description: 'Nothing is stored under this crm_id any more.', headers: readHeaders } },
+    ['notFound'],
+  ),
+});
+
+/** `POST /v1/outcomes`. */
+export const outcomesOperation = (docsUrl: string): Operation => ({
+  operationId: 'recordOutcomes',
+  summary: 'Report the outcomes of leads',
+  description:
+    'Stores which leads converted and which did not; models are graded by it. Report every scored ' +
+    'lead, also those that did not convert. Report a lead again when its outcome changes; the latest ' +
+    'report counts. Sending a call twice changes nothing. With a test key, the call is validated and ' +
+    `nothing is stored. A body has at most ${maxValues.ofOutcomes} values.`,
+  tags: ['Outcomes'],
+  parameters: [parameters.requestId],
+  requestBody: {
+    description: 'The outcomes.',
+    required: true,
+    content: jsonBody(outcomesRequestSchema, 'outcomes'),
+  },
+  responses: replies(docsUrl, okReply('All outcomes were stored.', outcomesReplySchema, 'outcomes'), [
+    'unreadableRequest',
+  ]),
+});
