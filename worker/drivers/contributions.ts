@@ -8,6 +8,15 @@ export interface InputRows {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** How the input columns of a model belong to its fields. */
+export interface FieldColumns {
+  /** Number of input columns. */
+  readonly width: number;
+  /** Contributions per record, and the index of each input column's field among them. */
+  readonly fields: number;
+  readonly fieldOfColumn: Int32Array;
+}
+
 /** Computes how much each field adds to the log-odds of a record. */
 export interface Explainer {
   readonly method: ExplainMethod;

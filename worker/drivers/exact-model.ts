@@ -1,7 +1,7 @@
 import type { OnnxReference } from '../../shared/bundle/manifest/manifest.js';
 import { readOnnxModel } from '../../shared/bundle/onnx/onnx-model.js';
 import { drawnRows } from './check-rows.js';
-import type { ExactExplainer, InputRows } from './contributions.js';
+import type { ExactExplainer, FieldColumns, InputRows } from './contributions.js';
 import { graphColumns } from './graph/graph-columns.js';
 import { NotASum, type Sum } from './graph/sum.js';
 import { explainLinear, type LinearModel } from './linear-contributions.js';
@@ -9,16 +9,12 @@ import { type PreparedTrees, prepareTrees } from './trees/prepared-trees.js';
 import { explainPreparedTrees } from './trees/tree-contributions.js';
 
 /** Input for reading a model that is to be explained exactly. */
-export interface ExactRequest {
+export interface ExactRequest extends FieldColumns {
   /** The ONNX file. */
   readonly onnx: Uint8Array;
   /** Node weights of the bundle's trees (`covers.f32`). */
   readonly covers: Float32Array | undefined;
   readonly reference: Pick<OnnxReference, 'input' | 'output' | 'kind' | 'positive_class'>;
-  readonly width: number;
-  /** Contributions per record, and the index of each input column's field among them. */
-  readonly fields: number;
-  readonly fieldOfColumn: Int32Array;
   /** Reference values of a linear model's contributions. */
   readonly means: ArrayLike<number>;
   /** Whether check rows must be drawn, because the bundle has no golden records. */

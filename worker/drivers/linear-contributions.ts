@@ -1,16 +1,12 @@
-import { type ExactExplainer, type InputRows, logOdds, scaleToLogOdds } from './contributions.js';
+import { type ExactExplainer, type FieldColumns, type InputRows, logOdds, scaleToLogOdds } from './contributions.js';
 import type { Sum } from './graph/sum.js';
 
-export interface LinearModel {
+export interface LinearModel extends FieldColumns {
   /** A weighted sum of input columns; log-odds, or a probability when `isProbability`. */
   readonly sum: Sum;
   readonly isProbability: boolean;
   /** The mean of each input column over the training rows, or a reference row. */
   readonly means: ArrayLike<number>;
-  readonly width: number;
-  /** Contributions per record, and the index of each input column's field among them. */
-  readonly fields: number;
-  readonly fieldOfColumn: Int32Array;
 }
 
 /** Exact Shapley values of a linear model with independent columns: weight * (x - mean). */

@@ -1,10 +1,11 @@
-import { type Explainer, type InputRows, logOdds } from './contributions.js';
+import { type Explainer, type FieldColumns, type InputRows, logOdds } from './contributions.js';
 import { TimeSlices } from './time-slices.js';
 
 /** Runs the model on `count` rows and returns raw probabilities, like `InferenceSession.run`. */
 export type RunModel = (rows: Float32Array, count: number) => Promise<Float64Array>;
 
-export interface OcclusionModel extends Baseline {
+export interface OcclusionModel extends FieldColumns {
+  readonly baseline: Float32Array;
   readonly run: RunModel;
 }
 
@@ -75,16 +76,8 @@ class PacedRuns {
   }
 }
 
-/** The baseline row, and the field of each of its columns. */
-export interface Baseline {
-  readonly width: number;
-  readonly baseline: Float32Array;
-  readonly fields: number;
-  readonly fieldOfColumn: Int32Array;
-}
-
 /** A field of a record that differs from the baseline. */
-export interface Difference {
+interface Difference {
   readonly record: number;
   readonly field: number;
 }
@@ -94,11 +87,11 @@ const maxMixedRows = 4_096;
 const maxMixedNumbers = 1_048_576;
 
 /** Builds mixtures of records and a baseline, in groups of bounded size. */
-export class Mixtures {
+class Mixtures {
   private readonly columnsOf: readonly (readonly number[])[];
   private readonly maxDifferences: number;
 
-  constructor(private readonly model: Baseline) {
+  constructor(private readonly model: Omit<OcclusionModel, 'run'>) {
     const { width, fields, fieldOfColumn } = model;
     const columnsOf = Array.from({ length: fields }, (): number[] => []);
     for (const [column, field] of fieldOfColumn.entries()) columnsOf[field]?.push(column);

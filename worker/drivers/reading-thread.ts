@@ -11,7 +11,7 @@ async function* answers(request: ExactRequest): AsyncGenerator<ReadingMessage> {
   try {
     yield* messagesOf(await readExactModel(request));
   } catch (error) {
-    yield { kind: 'refused', reason: messageOf(error) };
+    yield { refused: messageOf(error) };
   }
 }
 

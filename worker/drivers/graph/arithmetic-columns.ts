@@ -1,6 +1,7 @@
 import { type OnnxNode, onnxDouble, onnxFloat } from '../../../shared/bundle/onnx/onnx-model.js';
 import {
   areComplementary,
+  combined,
   dotProduct,
   NotASum,
   type Operands,
@@ -8,7 +9,6 @@ import {
   type SumColumn,
   scaled,
   softmaxColumns,
-  weightedSum,
 } from './sum.js';
 import { Attributes } from './tensor-values.js';
 
@@ -93,11 +93,7 @@ function addColumns(operands: Operands, sign: 1 | -1): readonly SumColumn[] {
   if (first.length !== second.length) throw new NotASum('a sum of tensors of different widths');
   return first.map((column, index) => {
     const other = second[index] ?? column;
-    const terms = [
-      { sum: plainSum(column), factor: 1 },
-      { sum: plainSum(other), factor: sign },
-    ];
-    return { sum: weightedSum(terms, 0), isLogistic: false };
+    return { sum: combined(plainSum(column), sign, plainSum(other)), isLogistic: false };
   });
 }
 

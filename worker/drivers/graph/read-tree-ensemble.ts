@@ -1,28 +1,9 @@
-import {
-  aboveCode,
-  amongCode,
-  atLeastCode,
-  atMostCode,
-  belowCode,
-  equalCode,
-  type LeafWeight,
-  leafCode,
-  type TreeEnsemble,
-  type TreeInput,
-  unequalCode,
-} from '../trees/tree-ensemble.js';
+import { amongCode, type LeafWeight, leafCode, type TreeEnsemble, type TreeInput } from '../trees/tree-ensemble.js';
 import { NotASum } from './sum.js';
 import type { Attributes } from './tensor-values.js';
 
-const decisionOfName: ReadonlyMap<string, number> = new Map([
-  ['LEAF', leafCode],
-  ['BRANCH_LEQ', atMostCode],
-  ['BRANCH_LT', belowCode],
-  ['BRANCH_GTE', atLeastCode],
-  ['BRANCH_GT', aboveCode],
-  ['BRANCH_EQ', equalCode],
-  ['BRANCH_NEQ', unequalCode],
-]);
+/** The modes of ai.onnx.ml 1-4 by decision code. */
+const modeNames = ['LEAF', 'BRANCH_LEQ', 'BRANCH_LT', 'BRANCH_GTE', 'BRANCH_GT', 'BRANCH_EQ', 'BRANCH_NEQ'];
 
 /** Larger than any node id, so that (tree, node) fits into one number. */
 const treeStride = 2 ** 32;
@@ -42,8 +23,8 @@ export function readTreeEnsemble(
   const nodeCount = treeIds.length;
   const { indexOf, roots } = indexNodes(treeIds, nodeIds);
   const decision = Uint8Array.from({ length: nodeCount }, (_, node) => {
-    const found = decisionOfName.get(modes[node] ?? '');
-    if (found === undefined) throw new NotASum(`a tree node has the mode "${modes[node]}"`);
+    const found = modeNames.indexOf(modes[node] ?? '');
+    if (found < 0) throw new NotASum(`a tree node has the mode "${modes[node]}"`);
     return found;
   });
   const children = (name: string): Int32Array => {
@@ -109,17 +90,6 @@ function readLeafWeights(attributes: Attributes, prefix: string, indexOf: IndexO
   }));
 }
 
-/** Indexed by the mode numbers of the standard. */
-const decisionOfNumber: readonly number[] = [
-  atMostCode,
-  belowCode,
-  atLeastCode,
-  aboveCode,
-  equalCode,
-  unequalCode,
-  amongCode,
-];
-
 /**
  * Reads the trees of a `TreeEnsemble` of ai.onnx.ml 5, which lists leaves separately. Here they follow the splits, as
  * in the bundle's covers.
@@ -164,10 +134,10 @@ export function readTreeEnsemble5(
   };
 }
 
+/** The modes of ai.onnx.ml 5 are numbers without a leaf, in the order of the decision codes. */
 function decisionOf(mode: number): number {
-  const decision = decisionOfNumber[mode];
-  if (decision === undefined) throw new NotASum(`a tree node has the mode ${mode}`);
-  return decision;
+  if (![0, 1, 2, 3, 4, 5, 6].includes(mode)) throw new NotASum(`a tree node has the mode ${mode}`);
+  return mode + 1;
 }
 
 function children(

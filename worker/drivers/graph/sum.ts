@@ -62,30 +62,30 @@ export function dotProduct(columns: readonly SumColumn[], weightOf: (column: num
   return weightedSum(terms, constant);
 }
 
-/** Whether two logistic columns add up to 1 for every input. */
-export function areComplementary(one: SumColumn, other: SumColumn): boolean {
-  if (!one.isLogistic || !other.isLogistic) return false;
-  const both = weightedSum(
+/** one + factor * other. */
+export const combined = (one: Sum, factor: number, other: Sum): Sum =>
+  weightedSum(
     [
-      { sum: one.sum, factor: 1 },
-      { sum: other.sum, factor: 1 },
+      { sum: one, factor: 1 },
+      { sum: other, factor },
     ],
     0,
   );
+
+/** Whether two logistic columns add up to 1 for every input. */
+export function areComplementary(one: SumColumn, other: SumColumn): boolean {
+  if (!one.isLogistic || !other.isLogistic) return false;
+  const both = combined(one.sum, 1, other.sum);
   if (Math.abs(both.constant) > 1e-6) return false;
   for (const weight of both.weights.values()) if (Math.abs(weight) > 1e-6) return false;
   return treesCancel(both.trees);
 }
 
-function treesCancel(shares: readonly TreeShare[]): boolean {
-  const factors = new Map<TreeEnsemble, Map<number, number>>();
-  for (const { ensemble, target, factor } of shares) {
-    const ofEnsemble = factors.get(ensemble) ?? new Map<number, number>();
-    ofEnsemble.set(target, (ofEnsemble.get(target) ?? 0) + factor);
-    factors.set(ensemble, ofEnsemble);
-  }
-  return [...factors.values()].every((byTarget) => [...byTarget.values()].every((factor) => factor === 0));
-}
+const treesCancel = (shares: readonly TreeShare[]): boolean =>
+  shares.every(({ ensemble, target }) => {
+    const same = shares.filter((share) => share.ensemble === ensemble && share.target === target);
+    return same.reduce((sum, { factor }) => sum + factor, 0) === 0;
+  });
 
 /** The model is not a readable sum of trees or of weighted columns; the message says why. */
 export class NotASum extends Error {
@@ -155,12 +155,6 @@ export function softmaxColumns(scores: readonly Sum[]): SumColumn[] {
   const [first, second] = scores;
   if (first === undefined || second === undefined || scores.length !== 2)
     throw new NotASum(`the softmax of ${scores.length} scores is not the logistic function of a sum`);
-  const difference = weightedSum(
-    [
-      { sum: second, factor: 1 },
-      { sum: first, factor: -1 },
-    ],
-    0,
-  );
+  const difference = combined(second, -1, first);
   return [logistic(scaled(difference, -1)), logistic(difference)];
 }

@@ -1,8 +1,8 @@
-import { NotASum, type Sum, type TreeShare } from '../graph/sum.js';
+import type { FieldColumns } from '../contributions.js';
+import { NotASum, type Sum } from '../graph/sum.js';
 import { TimeSlices } from '../time-slices.js';
-import type { NodeDecision } from './node-decision.js';
 import { nodeCovers, parentCounts, type SplitBudget, type SplitTree, unfoldTree } from './split-tree.js';
-import type { TreeEnsemble, TreeInput } from './tree-ensemble.js';
+import type { NodeDecision, TreeEnsemble, TreeInput } from './tree-ensemble.js';
 import { planRows, tableNumbers, tableWidths, type WalkTable, walkTables } from './walk-tables.js';
 
 /** Limits of a model's tables, about 100 MB; a larger model is explained by occlusion. */
@@ -17,16 +17,12 @@ export interface TreeGroup {
   readonly trees: readonly WalkedTree[];
 }
 
-export interface TreeModel {
+export interface TreeModel extends FieldColumns {
   /** A sum of trees; log-odds, or a probability when `isProbability`. */
   readonly sum: Sum;
   readonly isProbability: boolean;
   /** Node weights of the bundle. */
   readonly covers: Float32Array | undefined;
-  readonly width: number;
-  /** Contributions per record, and the index of each input column's field among them. */
-  readonly fields: number;
-  readonly fieldOfColumn: Int32Array;
 }
 
 /** A model's trees, prepared for walking. It is plain data, so it can be posted between threads. */
@@ -46,9 +42,9 @@ export async function prepareTrees(model: TreeModel): Promise<PreparedTrees> {
   const budget = { left: maxSplits };
   const numbers = { left: maxNumbers };
   let expected = model.sum.constant;
-  for (const [ensemble, shares] of sharesByEnsemble(model.sum)) {
+  for (const ensemble of new Set(model.sum.trees.map((share) => share.ensemble))) {
     const trees: WalkedTree[] = [];
-    for await (const tree of unfoldAll(ensemble, shares, { model, budget, slices })) {
+    for await (const tree of unfoldAll(ensemble, { model, budget, slices })) {
       expected += tree.expected;
       if (tree.splits.length === 0) continue;
       const prepared = prepareTree(tree, (column) => model.fieldOfColumn[column] ?? 0);
@@ -64,24 +60,16 @@ export async function prepareTrees(model: TreeModel): Promise<PreparedTrees> {
   return { isProbability, width, fields, groups, expected };
 }
 
-function sharesByEnsemble({ trees }: Sum): Map<TreeEnsemble, TreeShare[]> {
-  const byEnsemble = new Map<TreeEnsemble, TreeShare[]>();
-  for (const share of trees) {
-    const shares = byEnsemble.get(share.ensemble);
-    if (shares === undefined) byEnsemble.set(share.ensemble, [share]);
-    else shares.push(share);
-  }
-  return byEnsemble;
-}
-
 async function* unfoldAll(
   ensemble: TreeEnsemble,
-  shares: readonly TreeShare[],
   context: { readonly model: TreeModel; readonly budget: SplitBudget; readonly slices: TimeSlices },
 ) {
   const { model, budget, slices } = context;
   const factors = new Map<number, number>();
-  for (const { target, factor } of shares) factors.set(target, (factors.get(target) ?? 0) + factor);
+  for (const share of model.sum.trees) {
+    if (share.ensemble !== ensemble) continue;
+    factors.set(share.target, (factors.get(share.target) ?? 0) + share.factor);
+  }
   const leafValues = new Float64Array(ensemble.nodeCount);
   for (const { node, target, weight } of ensemble.leafWeights)
     leafValues[node] = (leafValues[node] ?? 0) + weight * (factors.get(target) ?? 0);
@@ -111,10 +99,7 @@ export interface WalkedTree {
  * @param fieldOf index of an input column's field
  * @returns the prepared tree, and the size of its tables in numbers
  */
-export function prepareTree(
-  tree: SplitTree,
-  fieldOf: (column: number) => number,
-): { walked: WalkedTree; numbers: number } {
+function prepareTree(tree: SplitTree, fieldOf: (column: number) => number): { walked: WalkedTree; numbers: number } {
   const { splits } = tree;
   const rows = planRows(tree);
   const widths = tableWidths(tree.maxColumns);

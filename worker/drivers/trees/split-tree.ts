@@ -1,6 +1,5 @@
 import { NotASum } from '../graph/sum.js';
-import { type NodeDecision, nodeDecision } from './node-decision.js';
-import { leafCode, type TreeEnsemble } from './tree-ensemble.js';
+import { leafCode, type NodeDecision, nodeDecision, type TreeEnsemble } from './tree-ensemble.js';
 
 export const farSide = 0;
 export const nearSide = 1;

@@ -15,22 +15,19 @@ export interface WalkTable {
   readonly plan: Int32Array;
 }
 
-/**
- * Layout of a split's entry in the plan:
- * - `first`, `second`: index of the products and sums of the child splits (-1: none);
- * - `rowOfFirst`, `rowOfSecond`: first row of the edges to them;
- * - `rowOfLeaves`: first row of its leaves (-1: none);
- * - `field`: the field of its column.
- */
-export const planLayout = {
+/** Layout of a split's entry in the plan. */
+const planLayout = {
+  /** Index of the products and sums of the child splits (-1: none), and first row of the edges to them. */
   first: 0,
   second: 1,
   rowOfFirst: 2,
   rowOfSecond: 3,
+  /** First row of its leaves (-1: none). */
   rowOfLeaves: 4,
+  /** The field of its column. */
   field: 5,
   length: 6,
-} as const;
+};
 
 /** Position of a tree's rows, counted in rows. */
 export interface RowPlan {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { justBelow } from '../../../../worker/drivers/trees/node-decision.js';
+import { justBelow } from '../../../../worker/drivers/trees/tree-ensemble.js';
 
 const float32 = fc.float({ noNaN: true });
 
