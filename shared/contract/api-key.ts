@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { randomBase62 } from './identifiers.js';
+import { base62, digitsOf, randomBase62 } from './identifiers.js';
 
 /**
  * The text of an API key: `<brand>_sk_<32 base62><6 base62 checksum>`, with `_sk_test_` for test keys. The checksum is
@@ -9,7 +9,6 @@ import { randomBase62 } from './identifiers.js';
 
 export type KeyKind = 'live' | 'test';
 
-const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const checksumLength = 6;
 const randomLength = 32;
 
@@ -48,12 +47,4 @@ export function isSameText(one: string, other: string): boolean {
   return first.length === second.length && timingSafeEqual(first, second);
 }
 
-function checksumOf(body: string): string {
-  let rest = crc32(body);
-  let text = '';
-  for (let index = 0; index < checksumLength; index += 1) {
-    text = base62.charAt(rest % 62) + text;
-    rest = Math.floor(rest / 62);
-  }
-  return text;
-}
+const checksumOf = (body: string): string => digitsOf(crc32(body), base62, checksumLength);

@@ -1,6 +1,6 @@
 import { randomBytes, randomFillSync } from 'node:crypto';
 
-const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+export const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const crockford = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** Random base62 text without modulo bias. */
@@ -64,12 +64,13 @@ function increment(bytes: Uint8Array): void {
   }
 }
 
-function timePart(atMs: number): string {
+const timePart = (atMs: number): string => digitsOf(atMs, crockford, 10);
+
+/** The last `length` digits of a whole number, in the base and with the digits of an alphabet. */
+export function digitsOf(number: number, alphabet: string, length: number): string {
   let text = '';
-  let rest = atMs;
-  for (let index = 0; index < 10; index += 1) {
-    text = crockford.charAt(rest % 32) + text;
-    rest = Math.floor(rest / 32);
+  for (let rest = number; text.length < length; rest = Math.floor(rest / alphabet.length)) {
+    text = alphabet.charAt(rest % alphabet.length) + text;
   }
   return text;
 }

@@ -73,22 +73,24 @@ interface FeatureBase {
   readonly columns: readonly number[];
 }
 
-export interface NumberFeature extends FeatureBase {
-  readonly type: 'number';
+interface FilledIn extends FeatureBase {
   /** Column value when the field is missing; absent means NaN. */
   readonly impute?: number;
   readonly missing_column?: number;
+}
+
+export interface NumberFeature extends FilledIn {
+  readonly type: 'number';
   /** For the unit `fraction`, a `%` sign divides by 100. */
   readonly unit?: string;
 }
 
-export interface BooleanFeature extends FeatureBase {
+export interface BooleanFeature extends FilledIn {
   readonly type: 'boolean';
-  readonly impute?: number;
-  readonly missing_column?: number;
 }
 
-export interface CategoryFeature extends FeatureBase {
+/** `impute` is for the ordinal encoding only. */
+export interface CategoryFeature extends FilledIn {
   readonly type: 'category';
   readonly encoding: 'onehot' | 'ordinal';
   readonly categories: readonly string[];
@@ -98,9 +100,6 @@ export interface CategoryFeature extends FeatureBase {
   readonly other_column?: number;
   /** Ordinal only: column value for an unknown category; absent means NaN. */
   readonly other_value?: number;
-  readonly missing_column?: number;
-  /** Ordinal only: column value when the field is missing; absent means NaN. */
-  readonly impute?: number;
 }
 
 export interface MultiFeature extends FeatureBase {
@@ -110,10 +109,8 @@ export interface MultiFeature extends FeatureBase {
   readonly separator?: string;
 }
 
-export interface DateFeature extends FeatureBase {
+export interface DateFeature extends FilledIn {
   readonly type: 'date';
-  readonly impute?: number;
-  readonly missing_column?: number;
   /** Order of day and month in dates with slashes; without it such dates are unreadable. */
   readonly date_order?: 'dmy' | 'mdy';
 }

@@ -5,15 +5,13 @@ import { onnxModelType } from './onnx-proto.js';
 /** A decoded ONNX file. Absent numbers are 0, absent strings and lists empty, absent messages null. */
 export interface OnnxModel {
   readonly irVersion: number;
-  readonly producerName: string;
   readonly graph: OnnxGraph;
   readonly opsetImport: readonly { readonly domain: string; readonly version: number }[];
   readonly trainingInfo: readonly unknown[];
-  readonly functions: readonly { readonly name: string; readonly domain: string }[];
+  readonly functions: readonly { readonly name: string }[];
 }
 
 export interface OnnxGraph {
-  readonly name: string;
   readonly node: readonly OnnxNode[];
   readonly initializer: readonly OnnxTensor[];
   readonly sparseInitializer: readonly OnnxSparseTensor[];
@@ -22,7 +20,6 @@ export interface OnnxGraph {
 }
 
 export interface OnnxNode {
-  readonly name: string;
   readonly opType: string;
   /** Empty or `ai.onnx` for the standard operators. */
   readonly domain: string;

@@ -8,7 +8,6 @@ import protobuf from 'protobufjs/light.js';
 const onnxMessages: Record<string, protobuf.IType> = {
   ModelProto: fields({
     irVersion: [1, 'int64'],
-    producerName: [2, 'string'],
     graph: [7, 'GraphProto'],
     opsetImport: [8, 'OperatorSetIdProto', 'repeated'],
     trainingInfo: [20, 'Presence', 'repeated'],
