@@ -1,7 +1,6 @@
 import { type ErrorName, errorTable } from '../../shared/contract/errors.js';
 import { errorNames, exampleEnvelope } from '../openapi/error-responses.js';
-import { type Html, html } from './html.js';
-import { type Page, pageFrame } from './page-frame.js';
+import { type Html, html, type Page, pageFrame } from './page-frame.js';
 
 /**
  * The page at `/docs/errors`: each code with its status, meaning, remedy and an example. The anchor `#<code>` is the

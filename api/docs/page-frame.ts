@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { projectFile } from '../../shared/process/project-root.js';
-import { type Html, html, trusted } from './html.js';
 
 export interface Page {
   readonly html: string;
@@ -68,3 +67,33 @@ export const sourceHash = (text: string): string => `sha256-${createHash('sha256
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath " +
   "fill='%230b7a75' d='M1 9h3v6H1zM6.5 5h3v10h-3zM12 1h3v14h-3z'/%3E%3C/svg%3E";
+
+/** HTML text, as opposed to plain text that must be escaped. */
+export class Html {
+  constructor(readonly text: string) {}
+}
+
+/** A value in a template. Text is escaped, HTML is not, and undefined is left out. */
+export type HtmlPart = Html | string | number | undefined | readonly HtmlPart[];
+
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** An HTML template that escapes the text in its values. */
+export const html = (texts: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html =>
+  new Html(texts.map((text, index) => text + written(parts[index])).join(''));
+
+/** Text that goes into a template unescaped. Never pass input from outside. */
+export const trusted = (text: string): Html => new Html(text);
+
+function written(part: HtmlPart): string {
+  if (part === undefined) return '';
+  if (part instanceof Html) return part.text;
+  if (typeof part === 'object') return part.map(written).join('');
+  return String(part).replace(/[&<>"']/g, (character) => escapes[character] ?? '');
+}

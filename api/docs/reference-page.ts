@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
-import { html, trusted } from './html.js';
-import { type Page, pageFrame, sourceHash } from './page-frame.js';
+import { html, type Page, pageFrame, sourceHash, trusted } from './page-frame.js';
 
 /** A file of the swagger-ui-dist package that the reference page loads. */
 export interface ReferenceAsset {

@@ -1,5 +1,5 @@
 import type { Context, Middleware } from 'koa';
-import { authenticateWebhook } from '../auth/webhook-key.js';
+import { authenticateWebhook } from '../auth/authenticate.js';
 import type { Reply } from '../idempotency/idempotency.js';
 import type { CallTurn } from '../request/large-bodies.js';
 import { bodyHashOf, type ReceivedCall, receiveCall } from '../request/receive-call.js';

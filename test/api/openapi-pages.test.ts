@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { errorsPage } from '../../api/docs/errors-page.js';
-import { html, trusted } from '../../api/docs/html.js';
+import { html, trusted } from '../../api/docs/page-frame.js';
 import { assetFile, referenceAssets, referencePage } from '../../api/docs/reference-page.js';
 import { errorTable } from '../../shared/contract/errors.js';
 

@@ -1,10 +1,9 @@
 import type { OnnxReference } from '../../shared/bundle/manifest/manifest.js';
 import { readOnnxModel } from '../../shared/bundle/onnx/onnx-model.js';
 import { drawnRows } from './check-rows.js';
-import type { ExactExplainer, FieldColumns, InputRows } from './contributions.js';
+import { type ExactExplainer, type FieldColumns, type InputRows, logOdds, scaleToLogOdds } from './contributions.js';
 import { graphColumns } from './graph/graph-columns.js';
 import { NotASum, type Sum } from './graph/sum.js';
-import { explainLinear, type LinearModel } from './linear-contributions.js';
 import { type PreparedTrees, prepareTrees } from './trees/prepared-trees.js';
 import { explainPreparedTrees } from './trees/tree-contributions.js';
 
@@ -56,4 +55,39 @@ function outputSum({ onnx, reference, width }: ExactRequest): { sum: Sum; isProb
   if (reference.kind === 'logit' && column.isLogistic)
     throw new NotASum('the manifest declares a logit, but the output is a probability');
   return { sum: column.sum, isProbability: reference.kind === 'probability' && !column.isLogistic };
+}
+
+export interface LinearModel extends FieldColumns {
+  /** A weighted sum of input columns; log-odds, or a probability when `isProbability`. */
+  readonly sum: Sum;
+  readonly isProbability: boolean;
+  /** The mean of each input column over the training rows, or a reference row. */
+  readonly means: ArrayLike<number>;
+}
+
+/** Exact Shapley values of a linear model with independent columns: weight * (x - mean). */
+export function explainLinear(model: LinearModel): ExactExplainer {
+  const { sum, isProbability, means, width, fields, fieldOfColumn } = model;
+  const terms = Array.from(sum.weights, ([column, weight]) => ({
+    column,
+    weight,
+    mean: means[column] ?? 0,
+    field: fieldOfColumn[column] ?? 0,
+  }));
+  const expected = terms.reduce((total, { weight, mean }) => total + weight * mean, sum.constant);
+  return {
+    method: 'linear',
+    base: isProbability ? logOdds(expected) : expected,
+    contributions: async ({ rows, count }: InputRows) => {
+      const out = new Float64Array(count * fields);
+      for (let record = 0; record < count; record += 1) {
+        for (const { column, weight, mean, field } of terms) {
+          const at = record * fields + field;
+          out[at] = (out[at] ?? 0) + weight * ((rows[record * width + column] ?? Number.NaN) - mean);
+        }
+      }
+      if (isProbability) scaleToLogOdds(out, { base: expected, fields });
+      return out;
+    },
+  };
 }

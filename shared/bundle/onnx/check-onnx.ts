@@ -12,7 +12,6 @@ import {
   onnxString,
   readOnnxModel,
 } from './onnx-model.js';
-import { domainName, isAllowedOperator, maxIrVersion, minIrVersion, opsetVersions } from './onnx-operators.js';
 import { signatureProblems } from './onnx-signature.js';
 
 /** Attributes that make an operator read or write strings, without class labels (see `checkOnnx`). */
@@ -156,4 +155,66 @@ function* attributeTensors(attribute: OnnxAttribute, place: string): Generator<P
 function* sparseParts(sparse: OnnxSparseTensor, place: string): Generator<PlacedTensor> {
   if (sparse.values !== null) yield { tensor: sparse.values, place: `${place} "${sparse.values.name}"` };
   if (sparse.indices !== null) yield { tensor: sparse.indices, place: `the indices of ${place}` };
+}
+
+/*
+ * The operators that a bundle's graph may use: those that the converters of LightGBM, XGBoost, CatBoost and
+ * scikit-learn write, and plain tensor arithmetic. This is an allow list, so unknown operators are refused.
+ *
+ * Left out on purpose:
+ * - control flow (If, Loop, Scan): these have subgraphs;
+ * - random numbers: a score must be reproducible;
+ * - strings: they are encoded before the model runs;
+ * - sequences and maps (ZipMap);
+ * - operators that only one runtime implements.
+ */
+const tensorOperators = `
+  Abs Add And ArgMax ArgMin BatchNormalization Cast CastLike Ceil Clip Concat Constant ConstantOfShape CumSum Div
+  Dropout Elu Equal Erf Exp Expand Flatten Floor Gather GatherElements GatherND Gelu Gemm GlobalAveragePool Greater
+  GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN LayerNormalization LeakyRelu Less LessOrEqual Log
+  LogSoftmax MatMul Max Mean Min Mish Mod Mul Neg Not OneHot Or Pad Pow PRelu Reciprocal ReduceL1 ReduceL2
+  ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape
+  Round Selu Shape Sigmoid Sign Size Slice Softmax Softplus Softsign Split Sqrt Squeeze Sub Sum Swish Tanh
+  ThresholdedRelu TopK Transpose Unsqueeze Where Xor`;
+
+const machineLearningOperators = `
+  ArrayFeatureExtractor Binarizer FeatureVectorizer Imputer LabelEncoder LinearClassifier LinearRegressor Normalizer
+  OneHotEncoder SVMClassifier SVMRegressor Scaler TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor`;
+
+const tensorDomain = 'ai.onnx';
+const machineLearningDomain = 'ai.onnx.ml';
+
+const allowed: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  [tensorDomain, words(tensorOperators)],
+  [machineLearningDomain, words(machineLearningOperators)],
+]);
+
+/**
+ * Operator set versions that onnxruntime-node 1.30 runs. A file that uses no operator of `ai.onnx` may import a version
+ * below 7 of it, as converters of tree models do.
+ */
+export const opsetVersions: ReadonlyMap<string, { readonly min: number; readonly max: number }> = new Map([
+  [tensorDomain, { min: 7, max: 26 }],
+  [machineLearningDomain, { min: 1, max: 5 }],
+]);
+
+/** Versions of the file format that onnxruntime-node 1.30 reads. */
+export const minIrVersion = 3;
+export const maxIrVersion = 13;
+
+/** The name of a domain as an ONNX file writes it: empty means the standard domain. */
+export function domainName(domain: string): string {
+  return domain === '' ? tensorDomain : domain;
+}
+
+/**
+ * @param domain never empty, see `domainName`
+ * @param operator type of the operator, such as `Gemm`
+ */
+export function isAllowedOperator(domain: string, operator: string): boolean {
+  return allowed.get(domain)?.has(operator) ?? false;
+}
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.trim().split(/\s+/));
 }
