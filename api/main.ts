@@ -39,7 +39,7 @@ import { LaneQueues } from './dispatch/lane-queues.js';
 import { blockMs, ReplyStream } from './dispatch/reply-stream.js';
 import { createApp } from './http/app.js';
 import { Drain } from './http/drain.js';
-import { CallMetrics, observeGateway } from './http/metrics.js';
+import { observeCalls, observeGateway } from './http/metrics.js';
 import { startServer } from './http/server.js';
 import { IdempotencyKeys } from './idempotency/idempotency.js';
 import { Metering } from './metering/metering.js';
@@ -218,7 +218,7 @@ async function serve(gateway: Gateway, connections: Connections, services: Servi
     ...appServices(gateway, connections, services),
     legacyAliases: config.legacyAliases,
     logger,
-    metrics: new CallMetrics(metrics),
+    countCalls: observeCalls(metrics),
     configuredUrl: config.baseUrl,
     baseUrl,
     docsUrl,

@@ -19,7 +19,6 @@ import { usageRoute } from '../routes/usage.js';
 import { webhookScoreRoute } from '../routes/webhook-score.js';
 import type { ModelVerdicts } from '../scoring/model-verdicts.js';
 import { scoreReplyWriter } from '../scoring/score-reply.js';
-import type { CallMetrics } from './metrics.js';
 import { deprecatedAlias, isAlias, markDeprecated } from './middleware/deprecated-alias.js';
 import { errorReply } from './middleware/error-reply.js';
 import { checkRequestHead } from './middleware/request-head.js';
@@ -38,7 +37,7 @@ export interface AppOptions extends DocumentationOptions {
   readonly models: ModelStore;
   readonly legacyAliases: 'serve' | 'gone';
   readonly logger: Logger;
-  readonly metrics: CallMetrics;
+  readonly countCalls: Koa.Middleware;
   /** Gives the reason why the gateway cannot serve calls, or undefined. */
   readonly readiness: () => Promise<string | undefined>;
   /** Whether the gateway is stopping. Replies then end their connections. */
@@ -89,7 +88,7 @@ export function createApp(options: AppOptions): Koa {
     context.body = `${reason ?? 'ready'}\n`;
   });
 
-  app.use(options.metrics.middleware());
+  app.use(options.countCalls);
   app.use(async (context, next) => {
     await next();
     if (options.isDraining()) context.set('Connection', 'close');

@@ -7,40 +7,34 @@ import type { CallVoider } from '../metering/void-calls.js';
 /** Balancers probe these paths all the time, so they do not count as calls. */
 const probes: ReadonlySet<unknown> = new Set(['/healthz', '/readyz']);
 
-/** Prometheus metrics of calls. Labels never contain keys, bodies or field values. */
-export class CallMetrics {
-  private readonly calls: Counter<'path' | 'status' | 'code'>;
-  private readonly durations: Histogram<'path'>;
-
-  constructor(registry: Registry) {
-    this.calls = new Counter({
-      name: 'leadscore_calls_total',
-      help: 'Calls answered, by path, status and error code ("ok" for success).',
-      labelNames: ['path', 'status', 'code'],
-      registers: [registry],
-    });
-    this.durations = new Histogram({
-      name: 'leadscore_call_seconds',
-      help: 'Seconds from the first byte of a request to its answer, by path.',
-      labelNames: ['path'],
-      buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-      registers: [registry],
-    });
-  }
-
-  /** Counts and times all calls except probes. Paths without a route share the label "other". */
-  middleware(): Middleware {
-    return async (context, next) => {
-      const startMs = performance.now();
-      await next();
-      const matched: unknown = context._matchedRoute;
-      if (probes.has(matched)) return;
-      const path = typeof matched === 'string' ? matched : 'other';
-      const code = typeof context.state.errorCode === 'string' ? context.state.errorCode : 'ok';
-      this.calls.inc({ path, status: String(context.status), code });
-      this.durations.observe({ path }, (performance.now() - startMs) / 1000);
-    };
-  }
+/**
+ * Counts and times all calls except probes, for Prometheus. Paths without a route share the label "other". Labels never
+ * contain keys, bodies or field values.
+ */
+export function observeCalls(registry: Registry): Middleware {
+  const calls = new Counter({
+    name: 'leadscore_calls_total',
+    help: 'Calls answered, by path, status and error code ("ok" for success).',
+    labelNames: ['path', 'status', 'code'],
+    registers: [registry],
+  });
+  const durations = new Histogram({
+    name: 'leadscore_call_seconds',
+    help: 'Seconds from the first byte of a request to its answer, by path.',
+    labelNames: ['path'],
+    buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  });
+  return async (context, next) => {
+    const startMs = performance.now();
+    await next();
+    const matched: unknown = context._matchedRoute;
+    if (probes.has(matched)) return;
+    const path = typeof matched === 'string' ? matched : 'other';
+    const code = typeof context.state.errorCode === 'string' ? context.state.errorCode : 'ok';
+    calls.inc({ path, status: String(context.status), code });
+    durations.observe({ path }, (performance.now() - startMs) / 1000);
+  };
 }
 
 /** Prometheus gauges of a gateway, read at each scrape. */

@@ -27,20 +27,15 @@ export interface NamedMembers {
  */
 export function membersNamedBy(manifest: Buffer | undefined): NamedMembers {
   if (manifest === undefined) return {};
-  let value: unknown;
+  let value: { readonly onnx?: { readonly file?: unknown }; readonly explain?: { readonly covers?: unknown } } | null;
   try {
     value = JSON.parse(new TextDecoder().decode(manifest));
   } catch {
     return {};
   }
-  const onnx = plainName(property(property(value, 'onnx'), 'file'));
-  const covers = plainName(property(property(value, 'explain'), 'covers'));
+  const onnx = plainName(value?.onnx?.file);
+  const covers = plainName(value?.explain?.covers);
   return { ...(onnx === undefined ? {} : { onnx }), ...(covers === undefined ? {} : { covers }) };
-}
-
-function property(value: unknown, key: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined;
-  return Object.getOwnPropertyDescriptor(value, key)?.value;
 }
 
 function plainName(value: unknown): string | undefined {
@@ -94,22 +89,13 @@ export function bundleDigest(members: ReadonlyMap<string, Uint8Array>): string {
 const mebibyte = 1024 * 1024;
 
 /** How large a bundle may be. Sizes are of the files themselves (after inflating), in bytes. */
-export interface BundleLimits {
-  /** All entries together, including ignored ones. */
-  readonly totalBytes: number;
-  readonly manifestBytes: number;
-  /** Any member but the manifest. */
-  readonly memberBytes: number;
-  /** Entries in an archive. */
-  readonly entries: number;
-}
-
-export const bundleLimits: BundleLimits = {
-  totalBytes: 256 * mebibyte,
+export const bundleLimits = {
+  totalBytes: 256 * mebibyte, // all entries together, including ignored ones
   manifestBytes: 8 * mebibyte, // the manifest's text must fit one MongoDB document of 16 MiB
-  memberBytes: 64 * mebibyte,
-  entries: 1000,
+  memberBytes: 64 * mebibyte, // any member but the manifest
+  entries: 1000, // in an archive
 };
+export type BundleLimits = Readonly<typeof bundleLimits>;
 
 /** The largest float32. A larger input would be infinite, and a linear model would answer NaN, 0 or 1. */
 export const maxFloat32 = 3.4028234663852886e38;

@@ -107,16 +107,12 @@ export function unfoldTree(
     else path.set(column, above);
   };
 
-  const nearShareOf = (decision: NodeDecision, cover: number): number => {
-    const { whenTrue, whenFalse, near, nodes } = decision;
-    const shareOfTrue = trueShare({
-      cover,
-      trueCover: covers[whenTrue] ?? 0,
-      falseCover: covers[whenFalse] ?? 0,
-      isFalseShared: (parents[whenFalse] ?? 0) > 1,
-      isTrueShared: (parents[whenTrue] ?? 0) > nodes,
-      nodes,
-    });
+  // The cover of a child without another parent, because a shared child counts the rows of all its parents. If no row
+  // reached the split, each of its nodes counts as an even split.
+  const nearShareOf = ({ whenTrue, whenFalse, near, nodes }: NodeDecision, cover: number): number => {
+    const isTrueAlone = (parents[whenFalse] ?? 0) > 1 && (parents[whenTrue] ?? 0) <= nodes;
+    const share = isTrueAlone ? (covers[whenTrue] ?? 0) / cover : 1 - (covers[whenFalse] ?? 0) / cover;
+    const shareOfTrue = cover > 0 ? Math.min(1, Math.max(0, share)) : 1 - 0.5 ** nodes;
     return near === whenTrue ? shareOfTrue : 1 - shareOfTrue;
   };
 
@@ -176,23 +172,4 @@ export function parentCounts({ nodeCount, decision, whenTrue, whenFalse }: TreeE
     }
   }
   return counts;
-}
-
-/**
- * The share of a split's rows that go to the true child, 0 to 1. It uses the cover of a child without another parent,
- * because a shared child counts the rows of all its parents. If no row reached the split, each of its `nodes` counts as
- * an even split.
- */
-export function trueShare(split: {
-  readonly cover: number;
-  readonly trueCover: number;
-  readonly falseCover: number;
-  readonly isFalseShared: boolean;
-  readonly isTrueShared: boolean;
-  readonly nodes: number;
-}): number {
-  if (!(split.cover > 0)) return 1 - 0.5 ** split.nodes;
-  const share =
-    split.isFalseShared && !split.isTrueShared ? split.trueCover / split.cover : 1 - split.falseCover / split.cover;
-  return Math.min(1, Math.max(0, share));
 }

@@ -1,7 +1,7 @@
 import { type ExactExplainer, type InputRows, logOdds, scaleToLogOdds } from '../contributions.js';
 import { TimeSlices } from '../time-slices.js';
 import { type PreparedTrees, prepareTrees, type TreeGroup, type TreeModel } from './prepared-trees.js';
-import { type RecordBlock, TreeWalker } from './tree-walk.js';
+import { type RecordBlock, treeWalker } from './tree-walk.js';
 
 /** Records per block, so that a tree's tables stay in the CPU cache; fewer for large trees. */
 const maxBlockRecords = 64;
@@ -16,40 +16,32 @@ export const explainTrees = async (model: TreeModel): Promise<ExactExplainer> =>
   explainPreparedTrees(await prepareTrees(model));
 
 /** Like `explainTrees`, for prepared trees. */
-export const explainPreparedTrees = (trees: PreparedTrees): ExactExplainer => new TreeExplainer(trees);
-
-class TreeExplainer implements ExactExplainer {
-  readonly method = 'tree';
-  readonly base: number;
-  private readonly walker: TreeWalker;
-  private readonly blockRecords: number;
-
-  constructor(private readonly trees: PreparedTrees) {
-    this.base = trees.isProbability ? logOdds(trees.expected) : trees.expected;
-    const sizes = trees.groups.flatMap((group) => group.trees.map((tree) => tree.size));
-    const largest = sizes.reduce((max, size) => Math.max(max, size), 1);
-    this.blockRecords = Math.max(1, Math.min(maxBlockRecords, Math.floor(maxBlockStandings / largest)));
-    this.walker = new TreeWalker({ largest, records: this.blockRecords });
-  }
-
-  async contributions({ rows, count, signal }: InputRows): Promise<Float64Array> {
-    const { fields, width, isProbability, expected } = this.trees;
-    const out = new Float64Array(count * fields);
-    const slices = new TimeSlices(signal);
-    for (let first = 0; first < count; first += this.blockRecords) {
-      const records = Math.min(this.blockRecords, count - first);
-      const blockRows = rows.subarray(first * width, (first + records) * width);
-      for (const group of this.trees.groups) {
-        const block = transposed(blockRows, { group, records, width });
-        for (const tree of group.trees) {
-          this.walker.addTree(tree, block, { out, first: first * fields, fields });
-          if (slices.isOver) await slices.next();
+export function explainPreparedTrees(trees: PreparedTrees): ExactExplainer {
+  const { groups, fields, width, isProbability, expected } = trees;
+  const largest = groups.flatMap((group) => group.trees).reduce((max, { size }) => Math.max(max, size), 1);
+  const blockRecords = Math.max(1, Math.min(maxBlockRecords, Math.floor(maxBlockStandings / largest)));
+  const addTree = treeWalker({ largest, records: blockRecords });
+  return {
+    method: 'tree',
+    base: isProbability ? logOdds(expected) : expected,
+    contributions: async ({ rows, count, signal }: InputRows) => {
+      const out = new Float64Array(count * fields);
+      const slices = new TimeSlices(signal);
+      for (let first = 0; first < count; first += blockRecords) {
+        const records = Math.min(blockRecords, count - first);
+        const blockRows = rows.subarray(first * width, (first + records) * width);
+        for (const group of groups) {
+          const block = transposed(blockRows, { group, records, width });
+          for (const tree of group.trees) {
+            addTree(tree, block, { out, first: first * fields, fields });
+            if (slices.isOver) await slices.next();
+          }
         }
       }
-    }
-    if (isProbability) scaleToLogOdds(out, { base: expected, fields });
-    return out;
-  }
+      if (isProbability) scaleToLogOdds(out, { base: expected, fields });
+      return out;
+    },
+  };
 }
 
 /** Transposes the columns that trees read. Values are computed in float32, like ONNX does. */

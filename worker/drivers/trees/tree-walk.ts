@@ -10,7 +10,7 @@ export interface RecordBlock {
 }
 
 /** Output of contributions: `fields` numbers per record, from `first` on. */
-export interface ContributionTarget {
+interface ContributionTarget {
   readonly out: Float64Array;
   readonly first: number;
   readonly fields: number;
@@ -21,29 +21,23 @@ export interface ContributionTarget {
  * 1. Decides for each split where each record of a block goes. Comparisons are in float32, like ONNX's.
  * 2. For each record walks down the tree multiplying factors, and up again summing the leaves below each
  *    split. Two or three quadrature points are processed together.
+ * @param options `largest`: maximum splits of a tree; `records`: maximum records of a block
+ * @returns a function that adds one tree's contributions for each record of a block
  */
-export class TreeWalker {
+export function treeWalker({ largest, records }: { readonly largest: number; readonly records: number }) {
   /** Standing of each record at each split, record by record: `farSide`, `nearSide` or `missedAbove`. */
-  private readonly standing: Uint8Array;
+  const standing = new Uint8Array(largest * records);
   /** By split: for each point the product of the factors above, then the sum of the leaves below. */
-  private readonly work: Float64Array;
-
-  /** @param options `largest`: maximum splits of a tree; `records`: maximum records of a block */
-  constructor({ largest, records }: { readonly largest: number; readonly records: number }) {
-    this.standing = new Uint8Array(largest * records);
-    this.work = new Float64Array(6 * largest);
-  }
-
-  /** Adds one tree's contributions for each record of a block. */
-  addTree(tree: WalkedTree, block: RecordBlock, target: ContributionTarget): void {
-    decide(tree, block, this.standing);
-    const walked = { size: tree.size, work: this.work, standing: this.standing, out: target.out };
+  const work = new Float64Array(6 * largest);
+  return (tree: WalkedTree, block: RecordBlock, { out, first, fields }: ContributionTarget): void => {
+    decide(tree, block, standing);
+    const walked = { size: tree.size, work, standing, out };
     for (const table of tree.tables) {
       const walk = table.points === 3 ? walkThree : walkTwo;
       for (let record = 0; record < block.records; record += 1)
-        walk(table, walked, record * tree.size, target.first + record * target.fields);
+        walk(table, walked, record * tree.size, first + record * fields);
     }
-  }
+  };
 }
 
 /** Memory that a walk uses besides its table. */
