@@ -62,71 +62,45 @@ export const componentSchemas: Readonly<Record<string, Schema>> = {
   LegacyWebhookResponse: legacyWebhookReplySchema,
 };
 
+const header = (description: string, schema: Schema, example: unknown) =>
+  ({ description, required: true, schema, example }) as const;
+
+const text = { type: 'string' } as const;
+const trueText = { type: 'string', enum: ['true'] } as const;
+
 /** The headers of replies, by their names in `components`. */
 export const headers = {
-  requestId: {
-    description: 'The id of the call in logs: your own `X-Request-Id` when it has an allowed form, else a new one.',
-    required: true,
-    schema: { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,128}$' },
-    example: '80a30390-e343-4e9c-8f30-d4b4894c050d',
-  },
-  rateLimit: {
-    description:
-      'The remaining rate: `r` calls now, and the full rate after `t` seconds ' +
-      '(draft-ietf-httpapi-ratelimit-headers).',
-    required: true,
-    schema: { type: 'string', pattern: '^"key";r=[0-9]+;t=[0-9]+$' },
-    example: '"key";r=9;t=1',
-  },
-  rateLimitPolicy: {
-    description: "The key's rate: `q` calls in any `w` seconds.",
-    required: true,
-    schema: { type: 'string', pattern: '^"key";q=[0-9]+;w=1$' },
-    example: '"key";q=10;w=1',
-  },
-  retryAfter: {
-    description:
-      'Seconds until a retry can succeed. For `rate_limited`, until the next free slot. For ' +
+  requestId: header(
+    'The id of the call in logs: your own `X-Request-Id` when it has an allowed form, else a new one.',
+    { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,128}$' },
+    '80a30390-e343-4e9c-8f30-d4b4894c050d',
+  ),
+  rateLimit: header(
+    'The remaining rate: `r` calls now, and the full rate after `t` seconds (draft-ietf-httpapi-ratelimit-headers).',
+    { type: 'string', pattern: '^"key";r=[0-9]+;t=[0-9]+$' },
+    '"key";r=9;t=1',
+  ),
+  rateLimitPolicy: header(
+    "The key's rate: `q` calls in any `w` seconds.",
+    { type: 'string', pattern: '^"key";q=[0-9]+;w=1$' },
+    '"key";q=10;w=1',
+  ),
+  retryAfter: header(
+    'Seconds until a retry can succeed. For `rate_limited`, until the next free slot. For ' +
       '`quota_exceeded`, until the end of the month (UTC), when the month clears it.',
-    required: true,
-    schema: { type: 'integer', minimum: 1 },
-    example: 1,
-  },
+    { type: 'integer', minimum: 1 },
+    1,
+  ),
   idempotentReplayed: {
     description: 'Present, and `true`, when the reply is a stored one, sent before under the same `Idempotency-Key`.',
-    schema: { type: 'string', enum: ['true'] },
+    schema: trueText,
     example: 'true',
   },
-  wwwAuthenticate: {
-    description: 'How to authenticate.',
-    required: true,
-    schema: { type: 'string' },
-    example: 'Bearer',
-  },
-  allow: {
-    description: 'The methods that the path supports.',
-    required: true,
-    schema: { type: 'string' },
-    example: 'HEAD, GET, DELETE',
-  },
-  deprecation: {
-    description: 'The endpoint is deprecated.',
-    required: true,
-    schema: { type: 'string', enum: ['true'] },
-    example: 'true',
-  },
-  sunset: {
-    description: 'The date when the endpoint stops working (RFC 8594).',
-    required: true,
-    schema: { type: 'string' },
-    example: 'Mon, 19 Oct 2026 00:00:00 GMT',
-  },
-  successor: {
-    description: 'The endpoint to use instead.',
-    required: true,
-    schema: { type: 'string' },
-    example: '</v1/score>; rel="successor-version"',
-  },
+  wwwAuthenticate: header('How to authenticate.', text, 'Bearer'),
+  allow: header('The methods that the path supports.', text, 'HEAD, GET, DELETE'),
+  deprecation: header('The endpoint is deprecated.', trueText, 'true'),
+  sunset: header('The date when the endpoint stops working (RFC 8594).', text, 'Mon, 19 Oct 2026 00:00:00 GMT'),
+  successor: header('The endpoint to use instead.', text, '</v1/score>; rel="successor-version"'),
 } as const satisfies Record<string, Header>;
 
 /** Headers on every reply to an authenticated call. */
@@ -152,79 +126,69 @@ export function optional(some: Readonly<Record<string, Header>>): Record<string,
 
 const { description: _, ...modelId } = modelIdSchema;
 
+const parameter = (
+  place: Parameter['in'],
+  name: string,
+  description: string,
+  schema: Schema,
+  example?: string | number,
+) =>
+  ({
+    ...{ name, in: place, ...(place === 'path' && { required: true }), description, schema },
+    ...(example !== undefined && { example }),
+  }) as const;
+
 /** The parameters of calls, by their names in `components`. */
 export const parameters = {
-  requestId: {
-    name: 'X-Request-Id',
-    in: 'header',
-    description:
-      'Your id for the call: 1-128 characters of `A-Z a-z 0-9 . _ : -`. Replies and logs carry it. An id ' +
+  requestId: parameter(
+    'header',
+    'X-Request-Id',
+    'Your id for the call: 1-128 characters of `A-Z a-z 0-9 . _ : -`. Replies and logs carry it. An id ' +
       'of another form is replaced by a new one.',
-    schema: { type: 'string' },
-    example: 'import-2026-11-21.0001',
-  },
-  idempotencyKey: {
-    name: 'Idempotency-Key',
-    in: 'header',
-    description:
-      'Makes a retry safe. For 24 hours, the same key with the same body returns the first 200 reply ' +
+    text,
+    'import-2026-11-21.0001',
+  ),
+  idempotencyKey: parameter(
+    'header',
+    'Idempotency-Key',
+    'Makes a retry safe. For 24 hours, the same key with the same body returns the first 200 reply ' +
       'again, without counting it again, and with `Idempotent-Replayed: true`. The same key with another ' +
       'body is refused. Only calls that end in 200 are stored. Use a new random value per call, such as ' +
       'a UUID.',
-    schema: { type: 'string', maxLength: 255 },
-  },
-  modelId: {
-    name: 'model_id',
-    in: 'path',
-    required: true,
-    description: 'The model.',
-    schema: modelId,
-    example: exampleModelId,
-  },
-  crmId: {
-    name: 'crm_id',
-    in: 'path',
-    required: true,
-    description: 'Your id of the record, percent-encoded.',
-    schema: { type: 'string', minLength: 1, maxLength: 255 },
-    example: 'LEAD-00042',
-  },
-  onlyModelId: {
-    name: 'model_id',
-    in: 'query',
-    description: 'Returns only the scores of this model. Absent or empty: the scores of all models.',
-    schema: { type: 'string' },
-    example: exampleModelId,
-  },
-  limit: {
-    name: 'limit',
-    in: 'query',
-    description: 'The maximum number of scores on a page.',
-    schema: historyLimitSchema,
-    example: 50,
-  },
-  cursor: {
-    name: 'cursor',
-    in: 'query',
-    description: 'The `next_cursor` of the previous page.',
-    schema: { type: 'string', minLength: 1 },
-  },
-  webhookModelId: {
-    name: 'model_id',
-    in: 'query',
-    description: 'The model. A `model_id` in the body takes precedence.',
-    schema: { type: 'string' },
-    example: exampleModelId,
-  },
-  webhookExplain: {
-    name: 'explain',
-    in: 'query',
-    description:
-      'Whether to add `drivers` and top reasons to the reply: `true`, `false`, `1` or `0`. An `explain` ' +
+    { type: 'string', maxLength: 255 },
+  ),
+  modelId: parameter('path', 'model_id', 'The model.', modelId, exampleModelId),
+  crmId: parameter(
+    'path',
+    'crm_id',
+    'Your id of the record, percent-encoded.',
+    { type: 'string', minLength: 1, maxLength: 255 },
+    'LEAD-00042',
+  ),
+  onlyModelId: parameter(
+    'query',
+    'model_id',
+    'Returns only the scores of this model. Absent or empty: the scores of all models.',
+    text,
+    exampleModelId,
+  ),
+  limit: parameter('query', 'limit', 'The maximum number of scores on a page.', historyLimitSchema, 50),
+  cursor: parameter('query', 'cursor', 'The `next_cursor` of the previous page.', { type: 'string', minLength: 1 }),
+  webhookModelId: parameter(
+    'query',
+    'model_id',
+    'The model. A `model_id` in the body takes precedence.',
+    text,
+    exampleModelId,
+  ),
+  webhookExplain: parameter(
+    'query',
+    'explain',
+    'Whether to add `drivers` and top reasons to the reply: `true`, `false`, `1` or `0`. An `explain` ' +
       'in the body takes precedence.',
-    schema: { type: 'string' },
-    example: 'false',
-  },
+    text,
+    'false',
+  ),
 } as const satisfies Record<string, Parameter>;
 
 /** Ways to authenticate. */

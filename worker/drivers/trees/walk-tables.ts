@@ -109,7 +109,7 @@ export function walkTables(
     return {
       points,
       plan: walkPlan(tree, { rows, points, fieldOf }),
-      numbers: walkNumbers(tree, { rows, points, quadrature }),
+      numbers: walkNumbers(tree, rows, quadrature),
     };
   });
 }
@@ -135,11 +135,8 @@ function walkPlan(
   return plan;
 }
 
-function walkNumbers(
-  { splits }: SplitTree,
-  by: { readonly rows: RowPlan; readonly points: number; readonly quadrature: Quadrature },
-): Float64Array {
-  const { rows, points, quadrature } = by;
+function walkNumbers({ splits }: SplitTree, rows: RowPlan, quadrature: Quadrature): Float64Array {
+  const points = quadrature.nodes.length;
   const stride = 2 * points;
   const numbers = new Float64Array(rows.rows * stride);
   for (const [index, split] of splits.entries()) {
