@@ -39,7 +39,7 @@ npm run bench -- [options]
   --repeats N      number of windows per row
   --minutes N      length of each of ${sustainedRowNames.join(', ')} (2)
   --bundle PATH    model bundle instead of the demo's; its golden records are sent
-  --profile DIR    write CPU profiles of the gateway and of one worker, and print the hottest functions
+  --profile DIR    write a CPU profile of each process of the service at its end, for Chrome's DevTools
   --json           print one JSON document
   --help           print this text
 `;

@@ -3,7 +3,6 @@ import { compareWithFloor } from './load/check-replies.js';
 import type { FloorScorer } from './load/floor-scorer.js';
 import type { MeasuringProcess } from './load/measuring-process.js';
 import type { LoadPlan, LoadReport, MeasuredTarget } from './load/messages.js';
-import type { Profiling } from './profile/profiling.js';
 import type { BenchOutcome } from './report/bench-report.js';
 import { type BenchProgress, benchRow, type RowLabel } from './report/rows.js';
 import { type Load, mainScenario, type Scenario, scenarios } from './scenarios.js';
@@ -19,7 +18,6 @@ export interface BenchRunDeps {
   readonly scorer: FloorScorer;
   readonly chosen: readonly Scenario[];
   readonly progress: BenchProgress;
-  readonly profiling: Profiling | undefined;
 }
 
 const firstWindowWarmUpMs = 300;
@@ -63,13 +61,11 @@ export class BenchRun {
   }
 
   private async measure(scenario: Scenario): Promise<void> {
-    const { profiling, progress, scorer, service } = this.deps;
-    const { id, row, target } = scenario;
+    const { progress, scorer, service } = this.deps;
+    const { id, row } = scenario;
     const load = await this.loadOf(scenario);
     progress.doing(id);
-    const window = () => this.window(scenario, load);
-    const isProfiled = profiling !== undefined && target === 'service';
-    const report = await (isProfiled ? profiling.during(id, window) : window());
+    const report = await this.window(scenario, load);
     this.comparedRows += await compareWithFloor(report.samples, { scorer, database: service.database });
     if (id === mainScenario) this.capacityPerSecond ??= (1000 * report.calls) / report.elapsedMs;
     const label: RowLabel = {

@@ -4,7 +4,6 @@ import { BenchRun } from './bench-run.js';
 import { FloorScorer } from './load/floor-scorer.js';
 import { MeasuringProcess } from './load/measuring-process.js';
 import { recordSourceOf } from './load/request-bodies.js';
-import { Profiling } from './profile/profiling.js';
 import { describeMachine, jsonReport, readableReport } from './report/bench-report.js';
 import { ProgressLines } from './report/progress-lines.js';
 import { scenarios } from './scenarios.js';
@@ -16,12 +15,11 @@ import { startBenchService, workers } from './service/bench-service.js';
  * @throws Error if the service fails or answers with other scores than the floor
  */
 export async function runBench(options: BenchOptions, { onEnd, end }: RunEnd): Promise<void> {
-  const { bundlePath, only, repeats } = options;
-  const profileDirectory = options.profileDirectory && (await Profiling.prepareDirectory(options.profileDirectory));
+  const { bundlePath, only, repeats, profileDirectory } = options;
   process.stderr.write('starting Redis, MongoDB, a gateway and two workers\n');
   const service = await startBenchService({ bundlePath, profileDirectory }, onEnd);
   const machine = describeMachine(service.versions, workers);
-  const { gateway, groups, modelId } = service;
+  const { gateway, modelId } = service;
   const preparation = { source: recordSourceOf(options), modelId, bundlePath };
   const [scorer, generator, floor] = await Promise.all([
     FloorScorer.load(bundlePath),
@@ -31,17 +29,13 @@ export async function runBench(options: BenchOptions, { onEnd, end }: RunEnd): P
   const chosen = scenarios.filter(({ id, row }) => only.length === 0 || only.includes(id) || only.includes(row));
   const needsBare = chosen.some(({ target }) => target === 'bare');
   const bare = needsBare ? await startBareService(bundlePath, onEnd) : undefined;
-  const profiling = profileDirectory ? Profiling.of(profileDirectory, groups) : undefined;
   const progress = new ProgressLines(process.stderr, repeats * chosen.length);
-  const run = new BenchRun({
-    ...{ options, service, bare, generator, floor, scorer, chosen, progress, profiling },
-  });
+  const run = new BenchRun({ options, service, bare, generator, floor, scorer, chosen, progress });
   const outcome = await Promise.race([run.measureAll(), failure(service.ended)]);
   await end();
 
   if (options.json) process.stdout.write(`${jsonReport(outcome, machine)}\n`);
   else process.stdout.write(readableReport(outcome, machine));
-  if (profiling !== undefined) process.stderr.write(await profiling.report());
 }
 
 async function failure(ended: Promise<string>): Promise<never> {

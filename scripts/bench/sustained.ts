@@ -64,7 +64,7 @@ async function measureSustained(name: string, options: SustainedOptions): Promis
   const { bundlePath, minutes, firstWarmUpMs, say, progressOf, onEnd } = options;
   const { shape, callers } = sustainedLoads[name] ?? { shape: 'batch', callers: 1 };
   say(`${name}: starting Redis, MongoDB, a gateway and two workers`);
-  const service = await startBenchService({ bundlePath, profileDirectory: undefined }, onEnd);
+  const service = await startBenchService({ bundlePath }, onEnd);
   const { gateway, groups, modelId } = service;
   const preparation = { source: recordSourceOf(options), modelId, bundlePath, gateway };
   const generator = await stoppedAtEnd(onEnd, MeasuringProcess.start(preparation));

@@ -24,6 +24,8 @@ export interface ServiceOptions {
   /** Changes to this process's environment. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: ServiceLog;
+  /** Further options of Node, also of the processes that a pool starts. */
+  readonly nodeOptions?: readonly string[] | undefined;
   readonly readyTimeoutMs?: number;
 }
 
@@ -35,11 +37,11 @@ const quietStopMs = 35_000;
  * @throws Error when it ends first, or is not ready in time and was killed
  */
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
-  const { kind, environment, log, readyTimeoutMs = 60_000 } = options;
+  const { kind, environment, log, nodeOptions = [], readyTimeoutMs = 60_000 } = options;
   const child = fork(projectFile(entryFiles[kind]), {
     env: childEnvironment({ ...environment, ...(kind === 'worker' ? { KEY_PEPPER: undefined } : {}) }),
     stdio: ['ignore', log, log === 'ignore' ? 'ignore' : log, 'ipc'],
-    execArgv: ['--enable-source-maps'],
+    execArgv: ['--enable-source-maps', ...nodeOptions],
   });
   const ended = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));

@@ -18,14 +18,15 @@ export interface StackOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Where their logs go; `inherit` by default. */
   readonly log?: ServiceLog | Readonly<Record<ServiceKind, ServiceLog>>;
+  readonly nodeOptions?: readonly string[];
 }
 
 /** Starts gateways and a pool on given servers. Resolves when all of them are ready. */
 export async function startStack(options: StackOptions): Promise<Stack> {
-  const { redisUrl, mongoUrl, gateways = 1, log = 'inherit' } = options;
+  const { redisUrl, mongoUrl, gateways = 1, log = 'inherit', nodeOptions } = options;
   const environment = { ...options.environment, REDIS_URL: redisUrl, MONGODB_URL: mongoUrl };
   const start = (kind: ServiceKind) =>
-    startService({ kind, environment, log: typeof log === 'object' ? log[kind] : log });
+    startService({ kind, environment, log: typeof log === 'object' ? log[kind] : log, nodeOptions });
   const attempts = await Promise.allSettled([
     start('worker'),
     ...Array.from({ length: gateways }, () => start('gateway')),

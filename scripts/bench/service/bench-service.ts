@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
 import type { Db } from 'mongodb';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
@@ -13,7 +13,6 @@ import { startRedis } from '../../servers/redis-server.js';
 import { type OnEnd, stoppedAtEnd } from '../../servers/run-to-end.js';
 import { startStack } from '../../servers/stack.js';
 import type { MeasuredTarget } from '../load/messages.js';
-import { profilingOptions } from '../profile/profiling.js';
 
 /** The measured service with one organisation, whose quota and rate limit are never reached. */
 export interface BenchService extends MeasuredTarget {
@@ -34,11 +33,11 @@ const logLinesShown = 12;
 /**
  * Starts its own Redis and mongod in a temporary directory, a gateway and a worker pool. Creates an organisation with a
  * model and API keys.
- * @param options.profileDirectory target of CPU profiles that SIGUSR2 starts and ends; undefined for none
+ * @param options.profileDirectory target of a CPU profile of each process, written at its end; undefined for none
  * @throws Error with the end of the service's log if the service does not start
  */
 export async function startBenchService(
-  options: { readonly bundlePath: string; readonly profileDirectory: string | undefined },
+  options: { readonly bundlePath: string; readonly profileDirectory?: string | undefined },
   onEnd: OnEnd,
 ): Promise<BenchService> {
   const directory = await mkdtemp(join(tmpdir(), 'leadscore-bench-'));
@@ -62,8 +61,9 @@ export async function startBenchService(
   const log = openSync(logFile, 'w', 0o600);
   onEnd(async () => closeSync(log));
   const endOfLog = async () => (await readFile(logFile, 'utf8')).trimEnd().split('\n').slice(-logLinesShown).join('\n');
-  const environment = settings(options.profileDirectory);
-  const starting = startStack({ redisUrl: redis.url, mongoUrl: mongod.url, log, environment });
+  const { profileDirectory: profiles } = options;
+  const nodeOptions = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profiles)}`];
+  const starting = startStack({ redisUrl: redis.url, mongoUrl: mongod.url, log, environment: settings, nodeOptions });
   const stack = await stoppedAtEnd(onEnd, starting).catch(async (error: unknown) => {
     throw new Error(`the service did not start:\n${await endOfLog()}`, { cause: error });
   });
@@ -88,7 +88,7 @@ export async function startBenchService(
 }
 
 /** Overrides every setting of the caller's environment that would change the figures. */
-const settings = (profileDirectory: string | undefined): Record<string, string | undefined> => ({
+const settings: Readonly<Record<string, string | undefined>> = {
   HOST: '127.0.0.1',
   PORT: '0',
   ADMIN_PORT: '0',
@@ -98,8 +98,8 @@ const settings = (profileDirectory: string | undefined): Record<string, string |
   KEY_BRAND: loadKeyBrand,
   KEY_PEPPER: pepper,
   CLOCK_OFFSET_MS: '0',
-  NODE_OPTIONS: profileDirectory === undefined ? undefined : profilingOptions(profileDirectory),
-});
+  NODE_OPTIONS: undefined,
+};
 
 async function redisVersion(url: string): Promise<string> {
   const redis = new Redis(url);
