@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { notApplicable, notYetGraded, unresolved, type Verdict } from '../../shared/contract/verdict.js';
 import type { Clock } from '../../shared/process/clock.js';
 import type { Logger } from '../../shared/process/logger.js';
-import type { Model } from '../../shared/store/models/models.js';
+import { type Model, overrideOf } from '../../shared/store/models/models.js';
 import {
   isAhead,
   type StoredGrade,
@@ -93,7 +93,8 @@ export class ModelVerdicts {
 }
 
 /** Adds to the summary who overrode the deploy policy, when and why. The summary stays one sentence. */
-function withOverride(verdict: Verdict, { override }: Model): Verdict {
+function withOverride(verdict: Verdict, model: Model): Verdict {
+  const override = overrideOf(model);
   if (override === undefined) return verdict;
   const { by, at, reason } = override;
   const since = at.toISOString().slice(0, 10);

@@ -75,10 +75,12 @@ describe('the verdict on a model', () => {
   });
 
   it('names in its one sentence who overrode the policy, when and why', async () => {
-    const override = { by: 'an\nadmin', at: new Date(nowMs), reason: ' for a pilot. ' };
-    const { summary } = await verdictsOf(storedOf()).verdicts.of(modelOf({ override } as Partial<Model>));
+    const override = { version: '1', by: 'an\nadmin', at: new Date(nowMs), reason: ' for a pilot. ' };
+    const { summary } = await verdictsOf(storedOf()).verdicts.of(modelOf({ override }));
     expect(summary).to.equal(
       'Passed: all is well; the deploy policy is overridden by an admin since 2026-02-10: "for a pilot".',
     );
+    const another = modelOf({ override: { ...override, version: '0' } });
+    expect((await verdictsOf(storedOf()).verdicts.of(another)).summary).to.equal('Passed: all is well.');
   });
 });

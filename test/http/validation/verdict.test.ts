@@ -86,7 +86,7 @@ describe('validation verdict of POST /v1/score', () => {
     it('returns 200 under an override, and adds it to the summary in one sentence', async () => {
       const own = await workspace(service, { policy: 'block', verdict: failed });
       const at = new Date('2026-11-22T12:00:00Z');
-      const override = { by: 'ada', at, reason: ' A pilot.\r\n\tSee ticket 7. ' };
+      const override = { version: own.model.version, by: 'ada', at, reason: ' A pilot.\r\n\tSee ticket 7. ' };
       await service.stores.models.update(own.model._id, { override });
       const { validation } = scored(await own.score([lead]));
       expect(validation).to.include({ state: 'failed', failing_gate: 'rate_rises_with_band' });
