@@ -34,7 +34,7 @@ describe('409 of POST /v1/score', () => {
     });
   }
 
-  it('returns 409 for an ungraded model, and for a verdict older than 72 hours', async () => {
+  it('returns 409 for an ungraded model, and scores with a passed verdict of 100 hours ago that says its date', async () => {
     const ungraded = await workspace(service, { policy: 'block' });
     const { validation, error } = refused(await ungraded.score([lead]), '409 deploy_blocked');
     expect(validation).to.include({ state: 'too_early_to_grade', failing_gate: 'predictions_recorded' });
@@ -43,7 +43,9 @@ describe('409 of POST /v1/score', () => {
     );
     const graded_at = new Date(service.clock.now() - 100 * hourMs);
     const stale = await workspace(service, { policy: 'block', verdict: { ...passed, graded_at } });
-    expect(refused(await stale.score([lead]), '409 deploy_blocked').validation).to.deep.equal(unresolved);
+    const kept = scored(await stale.score([lead])).validation;
+    const since = `this verdict is of ${graded_at.toISOString().slice(0, 10)}, and no grade has followed.`;
+    expect(kept).to.deep.equal({ ...passed, summary: `${passed.summary.slice(0, -1)}; ${since}` });
   });
 
   it('returns 409 on both gateways within 2 s of changing the policy to block', async () => {
