@@ -51,8 +51,8 @@ export class WorkspaceCache {
   }
 
   /**
-   * As `workspace`, for a call that names a model. When the cached workspace lacks the model, one document tells whether
-   * it is new: an unknown id must not make every call read all models again.
+   * As `workspace`, for a call that names a model. If the cached workspace lacks it, one document tells whether it is
+   * new. Reading all models again for every unknown id would be slow.
    */
   async workspaceFor(organisationId: string, modelId: string): Promise<Workspace | undefined> {
     const cached = await this.workspaces.fetch(organisationId);

@@ -117,7 +117,7 @@ export class ValidationDailyStore {
     await this.collection.deleteMany({ _id: { $in: ids }, read_at: { $not: { $gt: readAt } } });
   }
 
-  /** Those of some versions that have predictions which mature on a day or later. */
+  /** Selects versions with predictions that mature on a day or later. */
   async maturingSince(graded: readonly string[], maturedFrom: number): Promise<ReadonlySet<string>> {
     const filter = { graded: { $in: [...graded] }, matured_day: { $gte: maturedFrom }, stored_rows: { $gt: 0 } };
     return new Set(await this.collection.distinct('graded', filter));

@@ -162,7 +162,7 @@ describe('leadscore model', () => {
     await desk.document('model', 'set', model, '--override', 'on', '--reason', 'a pilot');
     const next = await desk.writeBundle({ version: '2.0.0' });
     const imported = await desk.run('model', 'import', next, '--org', organisation, '--model', model);
-    expect(imported.stdout).to.match(/Override +none for 2\.0\.0\. That of version 1\.0\.0 does not apply/);
+    expect(imported.stdout).to.match(/Override +none for 2\.0\.0\. The one of version 1\.0\.0 does not apply/);
     expect(await desk.document('model', 'show', model)).to.not.have.property('override');
     const { stdout } = await desk.run('model', 'list', organisation);
     expect(stdout).to.not.include('overridden');
@@ -170,7 +170,7 @@ describe('leadscore model', () => {
     const back = await desk.document('model', 'set', model, '--version', '1.0.0');
     expect(back.override).to.include({ version: '1.0.0', reason: 'a pilot' });
     const away = await desk.run('model', 'set', model, '--version', '2.0.0');
-    expect(away.stdout).to.match(/Override +none for 2\.0\.0\. That of version 1\.0\.0 does not apply/);
+    expect(away.stdout).to.match(/Override +none for 2\.0\.0\. The one of version 1\.0\.0 does not apply/);
     const both = ['--version', '1.0.0', '--override', 'on', '--reason', 'again'];
     expect((await desk.document('model', 'set', model, ...both)).override).to.include({ version: '1.0.0' });
   });

@@ -86,7 +86,7 @@ export function overrideText({ override, version }: Model): string | undefined {
   if (override === undefined) return undefined;
   const given = `by ${override.by}, ${readableDate(override.at)} UTC: ${override.reason}`;
   if (override.version === version) return given;
-  return `none for ${version}. That of version ${override.version} does not apply (${given})`;
+  return `none for ${version}. The one of version ${override.version} does not apply (${given})`;
 }
 
 function documentOf(model: Model, verdict: Verdict): Record<string, unknown> {
