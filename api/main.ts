@@ -178,7 +178,7 @@ async function startCaches({ config, logger, clock, minDeadlineMs }: Gateway, co
   await subscribeToChanges(connections.subscriber, {
     onChange: ({ kind, id }) => {
       if (kind === 'key') keys.forget(id);
-      else if (kind === 'validation') verdicts.invalidateAll();
+      else if (kind === 'validation') verdicts.forget(id);
       else workspaces.invalidateAll();
     },
     onGap: () => {

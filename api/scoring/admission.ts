@@ -4,7 +4,7 @@ import { isCleared, type Verdict } from '../../shared/contract/verdict.js';
 import type { KnownFields } from '../../shared/messages/field-slots.js';
 import type { Clock } from '../../shared/process/clock.js';
 import type { Organisation } from '../../shared/store/accounts/organisations.js';
-import type { Model } from '../../shared/store/models/models.js';
+import { type Model, overrideOf } from '../../shared/store/models/models.js';
 import type { ModelVerdicts } from './model-verdicts.js';
 import type { ScoringCall } from './scoring-call.js';
 import type { Workspace, WorkspaceCache } from './workspace-cache.js';
@@ -92,7 +92,7 @@ export function findModel(workspace: Workspace, modelId: string): Model {
 }
 
 function checkPolicy(organisation: Organisation, model: Model, verdict: Verdict): void {
-  if (organisation.policy !== 'block' || isCleared(verdict) || model.override !== undefined) return;
+  if (organisation.policy !== 'block' || isCleared(verdict) || overrideOf(model) !== undefined) return;
   const gate = verdict.failing_gate === null ? '' : ` at the gate ${verdict.failing_gate}`;
   throw new ApiError(
     'deployBlocked',

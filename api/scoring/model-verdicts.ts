@@ -1,10 +1,12 @@
 import { LRUCache } from 'lru-cache';
+import { Batcher } from '../../shared/async/batcher.js';
 import { notApplicable, notYetGraded, unresolved, type Verdict } from '../../shared/contract/verdict.js';
 import type { Clock } from '../../shared/process/clock.js';
 import type { Logger } from '../../shared/process/logger.js';
-import type { Model } from '../../shared/store/models/models.js';
+import { type Model, overrideOf } from '../../shared/store/models/models.js';
 import {
   isAhead,
+  lastLookMs,
   type StoredGrade,
   type StoredVerdict,
   type ValidationStore,
@@ -13,8 +15,9 @@ import {
 const ttlMs = 60_000;
 const maxVerdicts = 10_000;
 const readTimeoutMs = 1_000;
-/** An older verdict counts as unresolved: grading must have stopped. */
-const staleMs = 72 * 60 * 60 * 1000;
+const maxIdsPerRead = 1_000;
+/** An older verdict still holds, but its summary says since when it is: grading must have stopped. */
+const lateMs = 72 * 60 * 60 * 1000;
 
 export interface ModelVerdictsOptions {
   readonly validation: ValidationStore;
@@ -32,21 +35,25 @@ export interface VerdictDetail extends Verdict {
   readonly bands?: StoredGrade['bands'];
 }
 
+/** The result of a read; without `stored` for a version that has no verdict. */
+interface ReadVerdict {
+  readonly stored?: StoredVerdict;
+}
+
 /** Reads the stored verdict of each model version, with a cache of one minute. */
 export class ModelVerdicts {
-  /** Holds an empty object for a version without a verdict. */
-  private readonly cache: LRUCache<string, { readonly stored?: StoredVerdict }>;
+  private readonly cache: LRUCache<string, ReadVerdict>;
 
   constructor(private readonly options: ModelVerdictsOptions) {
+    const reads = new Batcher<string, ReadVerdict>({ run: (ids) => this.readStored(ids), maxItems: maxIdsPerRead });
     this.cache = new LRUCache({
       max: maxVerdicts,
       ttl: ttlMs,
       // Without this, `clear` rejects the calls that wait for a read.
       ignoreFetchAbort: true,
-      fetchMethod: async (id) => {
-        const stored = await options.validation.find(id, readTimeoutMs);
-        return stored === undefined ? {} : { stored };
-      },
+      // After a failed read the last known verdict holds. Without one, `fetch` returns undefined and does not throw.
+      allowStaleOnFetchRejection: true,
+      fetchMethod: (id) => reads.add('', id),
     });
   }
 
@@ -74,26 +81,51 @@ export class ModelVerdicts {
     this.cache.clear();
   }
 
+  /** Drops the verdict of one version: `<model>:<version>`. */
+  forget(id: string): void {
+    this.cache.delete(id);
+  }
+
+  private async readStored(ids: readonly string[]): Promise<ReadVerdict[]> {
+    const { validation, logger } = this.options;
+    const found = await validation.findAll(ids, readTimeoutMs).catch((error: unknown) => {
+      logger.warn(
+        { verdicts: ids.length, error },
+        'verdicts not read: the last known ones hold, others are unresolved',
+      );
+      throw error;
+    });
+    const byId = new Map(found.map((stored) => [stored._id, stored]));
+    return ids.map((id) => {
+      const stored = byId.get(id);
+      return stored === undefined ? {} : { stored };
+    });
+  }
+
   /** The verdict, with its stored document when it comes from one. */
   private async read(model: Model): Promise<{ readonly verdict: Verdict; readonly stored?: StoredVerdict }> {
     if (model.family === 'timing') return { verdict: notApplicable };
-    try {
-      const { stored } = (await this.cache.fetch(`${model._id}:${model.version}`)) ?? {};
-      if (stored === undefined) return { verdict: notYetGraded };
-      const nowMs = this.options.clock.now();
-      const isStale = nowMs - stored.graded_at.getTime() > staleMs;
-      if (isStale || isAhead(stored, nowMs)) return { verdict: unresolved };
-      const { state, failing_gate, summary } = stored;
-      return { verdict: { state, failing_gate, summary }, stored };
-    } catch (error) {
-      this.options.logger.warn({ model: model._id, error }, 'verdict read failed, answering unresolved');
-      return { verdict: unresolved };
-    }
+    const read = await this.cache.fetch(`${model._id}:${model.version}`);
+    if (read === undefined) return { verdict: unresolved };
+    const { stored } = read;
+    if (stored === undefined) return { verdict: notYetGraded };
+    const nowMs = this.options.clock.now();
+    if (isAhead(stored, nowMs)) return { verdict: unresolved };
+    const { state, failing_gate, summary } = stored;
+    const verdict = { state, failing_gate, summary };
+    return { verdict: nowMs - lastLookMs(stored) > lateMs ? withAge(verdict, stored) : verdict, stored };
   }
 }
 
+/** Adds to the summary when the verdict was computed. The summary stays one sentence. */
+function withAge(verdict: Verdict, { graded_at: gradedAt }: StoredVerdict): Verdict {
+  const since = `; this verdict is of ${gradedAt.toISOString().slice(0, 10)}, and no grade has followed.`;
+  return { ...verdict, summary: verdict.summary.replace(/\.$/, '') + since };
+}
+
 /** Adds to the summary who overrode the deploy policy, when and why. The summary stays one sentence. */
-function withOverride(verdict: Verdict, { override }: Model): Verdict {
+function withOverride(verdict: Verdict, model: Model): Verdict {
+  const override = overrideOf(model);
   if (override === undefined) return verdict;
   const { by, at, reason } = override;
   const since = at.toISOString().slice(0, 10);

@@ -25,7 +25,7 @@ export interface CompiledManifest extends StoredManifest {
 
 export interface WorkspaceCacheOptions {
   readonly organisations: Pick<OrganisationStore, 'find'>;
-  readonly models: Pick<ModelStore, 'listWithDeleted'>;
+  readonly models: Pick<ModelStore, 'find' | 'listWithDeleted'>;
   readonly loadManifest: (modelId: string, version: string) => Promise<StoredManifest | undefined>;
 }
 
@@ -50,10 +50,15 @@ export class WorkspaceCache {
     return this.workspaces.fetch(organisationId);
   }
 
-  /** As `workspace`, for a call that names a model. Reads again when the cached workspace lacks it: the model may be new. */
+  /**
+   * As `workspace`, for a call that names a model. If the cached workspace lacks it, one document tells whether it is
+   * new. Reading all models again for every unknown id would be slow.
+   */
   async workspaceFor(organisationId: string, modelId: string): Promise<Workspace | undefined> {
     const cached = await this.workspaces.fetch(organisationId);
     if (cached === undefined || cached.models.some((model) => model._id === modelId)) return cached;
+    const model = await withMongoTimeout(readTimeoutMs, () => this.options.models.find(modelId));
+    if (model?.organisation_id !== organisationId) return cached;
     return await this.workspaces.fetch(organisationId, { forceRefresh: true });
   }
 

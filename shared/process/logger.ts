@@ -31,6 +31,9 @@ const isBusy = (error: unknown): boolean => error instanceof Error && 'code' in 
 
 export type { Logger } from 'pino';
 
+/** The end of a MongoDB error, in a JSON text, that quotes the value of a key: it may be a lead. */
+const duplicateKey = /(dup key: )(?:[^"\\]|\\.)*/g;
+
 /**
  * A logger that writes one JSON object a line to standard output. Callers never log API keys, bodies or field values.
  * As a second defence, it redacts texts that look like a key and the headers that carry one: an error may contain them.
@@ -45,7 +48,7 @@ export const createLogger = (level: string, process: string): Logger =>
         paths: ['*.authorization', '*.headers.authorization', 'headers["x-api-key"]'],
         censor: '[key]',
       },
-      hooks: { streamWrite: withoutSecrets },
+      hooks: { streamWrite: (line) => withoutSecrets(line).replace(duplicateKey, '$1[value]') },
       serializers: { error: (thrown: unknown) => describeError(thrown) },
       formatters: { level: (label) => ({ level: label }) },
       timestamp: pino.stdTimeFunctions.isoTime,

@@ -4,7 +4,7 @@ import { changesChannel } from './keys.js';
 /** A change of stored data: gateways and workers invalidate their caches on it instead of seconds later. */
 export interface Change {
   readonly kind: 'key' | 'organisation' | 'model' | 'validation';
-  /** Hash of the key; the id for the other kinds. */
+  /** Hash of the key; `<model>:<version>` of a validation; the id for the other kinds. */
   readonly id: string;
 }
 

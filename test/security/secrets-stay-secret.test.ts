@@ -82,6 +82,18 @@ describe('secrets', () => {
       expect((await send('/v1/score', headers, body)).status, JSON.stringify(body)).to.be.within(400, 499);
   }
 
+  /** Makes MongoDB refuse an outcome with an error that quotes the lead. */
+  async function failWithTheLeadInTheError(): Promise<void> {
+    const outcomes = service.stores.database.collection('outcomes');
+    await outcomes.createIndex({ crm_id: 1 }, { unique: true });
+    await outcomes.insertOne({ crm_id: bodyWord });
+    const body = { outcomes: [{ crm_id: bodyWord, converted: true, at: new Date().toISOString() }] };
+    await eventually(async () => {
+      refused(await own.call('/v1/outcomes', { body }), '500 internal_error');
+      expect(await service.log()).to.include('dup key: [value]');
+    }, 10_000);
+  }
+
   /** Makes Redis, the gateway and a worker fail, so that they log errors. */
   async function failEverywhere(): Promise<void> {
     const { redisServer } = service;
@@ -89,9 +101,12 @@ describe('secrets', () => {
     try {
       refused(await own.score([lead]), '500 internal_error');
       refused(await own.call('/v1/usage'), '500 internal_error');
+      for (const method of ['GET', 'DELETE'] as const)
+        refused(await own.call(`/v1/scores/${bodyWord}`, { method }), '500 internal_error');
     } finally {
       signal(redisServer.pid, 'SIGCONT');
     }
+    await failWithTheLeadInTheError();
     const poisonous = await own.addModel({ bundle: crashingBundle() });
     await eventually(async () => {
       refused(await own.score([lead], { modelId: poisonous._id }), '500 internal_error');
@@ -99,13 +114,14 @@ describe('secrets', () => {
     }, 20_000);
   }
 
-  it('holds no key and no word of a body in logs, replies and metrics after bad requests and failures', async function () {
+  it('holds no key, no lead and no word of a body in logs, replies and metrics after bad requests and failures', async function () {
     this.timeout(startTimeoutMs);
     await sendKeysInEveryPlace();
     await sendBadBodies();
     await failEverywhere();
     const log = await service.log();
     expect(log).to.include('gateway ready').and.to.include('"level":"error"');
+    expect(log).to.include('"route":"/v1/scores/:crm_id"');
     const metrics = await Promise.all(metricsUrls.map(async (url) => (await httpCall(url, { method: 'GET' })).text));
     expect(metrics[0]).to.include('leadscore_calls_total');
     for (const text of [log, ...metrics]) {

@@ -44,7 +44,9 @@ export function errorReply({
       }
       const error = asApiError(thrown);
       if (error.entry.status >= 500) {
-        logger.error({ requestId, path: context.path, error: error.options.cause ?? thrown }, messageOf(thrown));
+        // Not the path, which may name a lead.
+        const route: unknown = context._matchedRoute;
+        logger.error({ requestId, route, error: error.options.cause ?? thrown }, messageOf(thrown));
       }
       context.state.errorCode = error.entry.code;
       context.status = error.entry.status;

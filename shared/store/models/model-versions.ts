@@ -116,6 +116,27 @@ export function listVersions(database: Db, modelId: string): Promise<Omit<ModelV
 }
 
 /**
+ * The versions of one or all models, by model. Read from the index alone.
+ * @throws the driver's error, or MongoTimeout
+ */
+export async function versionsByModel(database: Db, modelId?: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  const found = await withMongoTimeout(versionTimeoutMs, (signal) => {
+    const filter = modelId === undefined ? {} : ofModel(modelId);
+    return versions(database)
+      .find(filter, { signal, projection: { _id: 1 }, hint: { _id: 1 } })
+      .toArray();
+  });
+  const byModel = new Map<string, string[]>();
+  for (const { _id } of found) {
+    const colon = _id.indexOf(':');
+    const listed = byModel.get(_id.slice(0, colon)) ?? [];
+    byModel.set(_id.slice(0, colon), listed);
+    listed.push(_id.slice(colon + 1));
+  }
+  return byModel;
+}
+
+/**
  * Removes all versions of a model, and the files of its unfinished imports. Idempotent.
  * @returns the number of removed versions
  * @throws the driver's error, or MongoTimeout; call it again then

@@ -1,8 +1,10 @@
 import type { Collection, Db } from 'mongodb';
 import type { ModelFamily } from '../../bundle/manifest/manifest.js';
 
-/** An administrator's permission to use a model that has not passed validation. */
+/** An administrator's permission to use a model version that has not passed validation. */
 export interface Override {
+  /** It applies to this version only. */
+  readonly version: string;
   readonly by: string;
   readonly at: Date;
   readonly reason: string;
@@ -23,6 +25,10 @@ export interface Model {
   /** Callers cannot use a deleted model; its predictions stay. */
   readonly deleted_at?: Date;
 }
+
+/** The override of the model's current version. One that was given for another version does not apply. */
+export const overrideOf = ({ override, version }: Model): Override | undefined =>
+  override?.version === version ? override : undefined;
 
 /** The models of all organisations. Their versions are in `model_versions`. */
 export class ModelStore {

@@ -1,5 +1,6 @@
 import {
   type Abortable,
+  type AggregateOptions,
   type Db,
   type DeleteOptions,
   type FindOptions,
@@ -131,12 +132,24 @@ function versionDocument(
 }
 
 /**
- * Removes files and chunks that no version refers to: an import whose process was killed leaves them.
+ * Removes what an import leaves whose process was killed: versions without a model, and files and chunks without a
+ * version.
  * @param before skips younger files, which may belong to an import in progress; by the clock of the importing machine
  * @throws the driver's error, or MongoTimeout
  */
 async function removeUnfinishedImports(database: Db, storage: BundleStorage, before: Date): Promise<void> {
   const firstTooYoung = ObjectId.createFromTime(Math.floor(before.getTime() / 1000));
+  const withoutModel = [
+    { $match: { 'files.onnx': { $lt: firstTooYoung } } },
+    { $lookup: { from: 'models', localField: 'model_id', foreignField: '_id', as: 'models' } },
+    { $match: { models: { $size: 0 } } },
+    { $project: { _id: 1 } },
+  ];
+  await withMongoTimeout(versionTimeoutMs, async (signal) => {
+    const options: AggregateOptions & DeleteOptions & Abortable = { signal };
+    const abandoned = await versions(database).aggregate<Pick<ModelVersion, '_id'>>(withoutModel, options).toArray();
+    await versions(database).deleteMany({ _id: { $in: abandoned.map(({ _id }) => _id) } }, options);
+  });
   const old = await storage.idsBefore(firstTooYoung);
   const referring = await withMongoTimeout(versionTimeoutMs, (signal) => {
     const options: FindOptions & Abortable = { signal, projection: { files: 1 } };

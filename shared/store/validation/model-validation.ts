@@ -10,8 +10,10 @@ export interface StoredVerdict {
   readonly state: ValidationState;
   readonly failing_gate: FailingGate | null;
   readonly summary: string;
-  /** When the verdict was computed; readers ignore an outdated one. */
+  /** When the verdict was computed. */
   readonly graded_at: Date;
+  /** When the grader last looked for news since, and whether another grade is due; absent in a new verdict. */
+  readonly checked?: { readonly at: Date; readonly hasNews: boolean };
   /** The grade that the verdict was computed from, if any. */
   readonly grade?: StoredGrade;
 }
@@ -47,8 +49,21 @@ const maxClockSkewMs = 60 * 60 * 1000;
  * Whether a verdict lies in the future and therefore says nothing about now. Two causes: a process whose clock was
  * ahead, or an earlier release, which stored grades as of a future date instead of only showing them.
  */
-export const isAhead = ({ graded_at, grade }: StoredVerdict, nowMs: number): boolean =>
+export const isAhead = ({ graded_at, grade }: VerdictHead, nowMs: number): boolean =>
   Math.max(graded_at.getTime(), grade?.as_of.getTime() ?? 0) > nowMs + maxClockSkewMs;
+
+/** The members of a verdict that say whether another grade is due. */
+export type VerdictHead = Pick<StoredVerdict, '_id' | 'graded_at' | 'checked'> & {
+  readonly grade?: Pick<StoredGrade, 'as_of' | 'data_read_at'> & {
+    readonly gates: readonly Pick<GateResult, 'figures'>[];
+  };
+};
+
+/** When the grader last graded a version or found that its verdict still holds, Unix ms; 0 without a verdict. */
+export const lastLookMs = (verdict: VerdictHead | undefined): number => {
+  const checkedMs = verdict?.checked?.hasNews === false ? verdict.checked.at.getTime() : 0;
+  return Math.max(verdict?.graded_at.getTime() ?? 0, checkedMs);
+};
 
 export class ValidationStore {
   private readonly collection: Collection<StoredVerdict>;
@@ -61,6 +76,28 @@ export class ValidationStore {
   async find(id: string, timeoutMs: number): Promise<StoredVerdict | undefined> {
     const found = await withMongoTimeout(timeoutMs, (signal) => this.collection.findOne({ _id: id }, { signal }));
     return found ?? undefined;
+  }
+
+  /** The verdicts with these ids. */
+  findAll(ids: readonly string[], timeoutMs: number): Promise<StoredVerdict[]> {
+    const filter = { _id: { $in: [...ids] } };
+    return withMongoTimeout(timeoutMs, (signal) => this.collection.find(filter, { signal }).toArray());
+  }
+
+  /** The heads of the verdicts of one or all organisations, by `<model>:<version>`. */
+  async heads(organisationId: string | undefined): Promise<ReadonlyMap<string, VerdictHead>> {
+    const heads = this.collection
+      .find(organisationId === undefined ? {} : { organisation_id: organisationId })
+      .project<VerdictHead>({
+        ...{ graded_at: 1, checked: 1, 'grade.as_of': 1, 'grade.data_read_at': 1 },
+        'grade.gates.figures.stored_rows': 1,
+      });
+    return new Map((await heads.toArray()).map((head) => [head._id, head]));
+  }
+
+  /** Marks verdicts as looked at, with the result. The next grade removes the mark. */
+  async check(ids: readonly string[], checked: NonNullable<StoredVerdict['checked']>): Promise<void> {
+    await this.collection.updateMany({ _id: { $in: [...ids] } }, { $set: { checked } });
   }
 
   /** Replaces the verdict of a version. */

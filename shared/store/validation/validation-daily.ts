@@ -117,6 +117,12 @@ export class ValidationDailyStore {
     await this.collection.deleteMany({ _id: { $in: ids }, read_at: { $not: { $gt: readAt } } });
   }
 
+  /** Selects versions with predictions that mature on a day or later. */
+  async maturingSince(graded: readonly string[], maturedFrom: number): Promise<ReadonlySet<string>> {
+    const filter = { graded: { $in: [...graded] }, matured_day: { $gte: maturedFrom }, stored_rows: { $gt: 0 } };
+    return new Set(await this.collection.distinct('graded', filter));
+  }
+
   /** Marks days of an organisation, under all its models, for recomputation. */
   async markStale(organisationId: string, days: readonly number[]): Promise<void> {
     if (days.length === 0) return;

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ModelVerdicts } from '../../../api/scoring/model-verdicts.js';
 import { createLogger } from '../../../shared/process/logger.js';
@@ -6,6 +7,8 @@ import type { StoredVerdict, ValidationStore } from '../../../shared/store/valid
 
 const nowMs = Date.UTC(2026, 1, 10, 12);
 const hourMs = 60 * 60 * 1_000;
+
+type Stored = StoredVerdict | Error | undefined;
 
 const modelOf = (more: Partial<Model> = {}) =>
   ({ _id: 'mdl', version: '1', family: 'fit', ...more }) as unknown as Model;
@@ -19,19 +22,21 @@ const storedOf = ({ gradedMs = nowMs, asOfMs }: { gradedMs?: number; asOfMs?: nu
     grade: { as_of: new Date(asOfMs ?? gradedMs), gates: [], bands: [] },
   }) as unknown as StoredVerdict;
 
-/** Verdicts from a store that returns or throws `stored`. Collects the ids that it is asked for. */
-function verdictsOf(stored: StoredVerdict | Error | undefined) {
+/** Verdicts from a store that returns or throws `state.stored`. Collects the ids of each read, joined by commas. */
+function verdictsOf(stored: Stored) {
   const asked: string[] = [];
+  const state = { stored };
   const validation = {
-    find: async (id: string) => {
-      asked.push(id);
-      if (stored instanceof Error) throw stored;
-      return stored;
+    findAll: async (ids: readonly string[]) => {
+      asked.push(ids.join());
+      if (state.stored instanceof Error) throw state.stored;
+      return ids.flatMap((_id) => (state.stored === undefined ? [] : [{ ...state.stored, _id }]));
     },
   } as unknown as ValidationStore;
   const clock = { now: () => nowMs };
   return {
     asked,
+    state,
     verdicts: new ModelVerdicts({ validation, clock, logger: createLogger('silent', 'test') }),
   };
 }
@@ -44,10 +49,10 @@ describe('the verdict on a model', () => {
     expect(asked).to.deep.equal(['mdl:1']);
   });
 
-  it('is unresolved when it is older than 72 hours, or dated in the future', async () => {
+  it('is unresolved when it is dated in the future', async () => {
     for (const [stored, state] of [
       [{ gradedMs: nowMs - 72 * hourMs }, 'passed'],
-      [{ gradedMs: nowMs - 72 * hourMs - 1 }, 'unresolved'],
+      [{ gradedMs: nowMs - 1_000 * hourMs }, 'passed'],
       [{ asOfMs: nowMs - 1_000 * hourMs }, 'passed'],
       [{ gradedMs: nowMs + hourMs }, 'passed'], // clocks may differ by an hour
       [{ gradedMs: nowMs + hourMs + 1, asOfMs: nowMs }, 'unresolved'],
@@ -56,6 +61,53 @@ describe('the verdict on a model', () => {
       const detail = await verdictsOf(storedOf(stored)).verdicts.detailOf(modelOf());
       expect(detail, JSON.stringify(stored)).to.include({ state });
       expect('gates' in detail).to.equal(state === 'passed');
+    }
+  });
+
+  it('says its date when the grader has not looked at it for 72 hours', async () => {
+    const late = '; this verdict is of 2026-02-07, and no grade has followed.';
+    const gradedMs = nowMs - 72 * hourMs;
+    const checked = (hasNews: boolean) => ({ at: new Date(nowMs - hourMs), hasNews });
+    for (const [stored, ending] of [
+      [storedOf({ gradedMs }), '.'],
+      [storedOf({ gradedMs: gradedMs - 1 }), late],
+      [{ ...storedOf({ gradedMs: gradedMs - 1 }), checked: checked(false) }, '.'],
+      [{ ...storedOf({ gradedMs: gradedMs - 1 }), checked: checked(true) }, late],
+    ] as const) {
+      const { summary } = await verdictsOf(stored).verdicts.of(modelOf());
+      expect(summary).to.equal(`Passed: all is well${ending}`);
+    }
+  });
+
+  it('is read with those of all other models in one query', async () => {
+    const { asked, verdicts } = verdictsOf(storedOf());
+    const models = Array.from({ length: 300 }, (_, index) => modelOf({ _id: `mdl_${index}` }));
+    for (const verdict of await Promise.all(models.map((model) => verdicts.of(model))))
+      expect(verdict).to.include({ state: 'passed' });
+    expect(asked).to.deep.equal([models.map(({ _id }) => `${_id}:1`).join()]);
+  });
+
+  it('is read again after a grade of its version, and no other verdict is', async () => {
+    const { asked, verdicts } = verdictsOf(storedOf());
+    const [one, other] = [modelOf(), modelOf({ _id: 'other' })];
+    for (const model of [one, other]) await verdicts.of(model);
+    verdicts.forget('mdl:1');
+    for (const model of [one, other]) await verdicts.of(model);
+    expect(asked).to.deep.equal(['mdl:1', 'other:1', 'mdl:1']);
+  });
+
+  it('stays the last known one when a later read fails', async () => {
+    const { asked, state, verdicts } = verdictsOf(storedOf());
+    const now = performance.now.bind(performance);
+    await verdicts.of(modelOf());
+    await pause(5); // the cache reads the time at most once a millisecond
+    try {
+      performance.now = () => now() + 61_000;
+      state.stored = new Error('no primary');
+      expect(await verdicts.of(modelOf())).to.include({ state: 'passed' });
+      expect(asked).to.have.length(2);
+    } finally {
+      performance.now = now;
     }
   });
 
@@ -75,10 +127,12 @@ describe('the verdict on a model', () => {
   });
 
   it('names in its one sentence who overrode the policy, when and why', async () => {
-    const override = { by: 'an\nadmin', at: new Date(nowMs), reason: ' for a pilot. ' };
-    const { summary } = await verdictsOf(storedOf()).verdicts.of(modelOf({ override } as Partial<Model>));
+    const override = { version: '1', by: 'an\nadmin', at: new Date(nowMs), reason: ' for a pilot. ' };
+    const { summary } = await verdictsOf(storedOf()).verdicts.of(modelOf({ override }));
     expect(summary).to.equal(
       'Passed: all is well; the deploy policy is overridden by an admin since 2026-02-10: "for a pilot".',
     );
+    const another = modelOf({ override: { ...override, version: '0' } });
+    expect((await verdictsOf(storedOf()).verdicts.of(another)).summary).to.equal('Passed: all is well.');
   });
 });

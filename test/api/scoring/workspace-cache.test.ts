@@ -24,6 +24,34 @@ describe('WorkspaceCache', () => {
     expect(loads).to.equal(2);
   });
 
+  it('reads one document for an unknown model, and all models again only for a new one', async () => {
+    const models = [{ _id: 'old', organisation_id: 'org' }];
+    const reads: string[] = [];
+    const workspaces = new WorkspaceCache({
+      loadManifest: async () => undefined,
+      organisations: { find: async () => ({ _id: 'org' }) } as unknown as WorkspaceCacheOptions['organisations'],
+      models: {
+        listWithDeleted: async () => {
+          reads.push('all');
+          return [...models];
+        },
+        find: async (id: string) => {
+          reads.push(id);
+          return models.find(({ _id }) => _id === id);
+        },
+      } as unknown as WorkspaceCacheOptions['models'],
+    });
+    const idsFor = async (id: string) =>
+      (await workspaces.workspaceFor('org', id))?.models.map(({ _id }) => _id).filter((_id) => _id === id);
+    expect(await idsFor('old')).to.deep.equal(['old']);
+    models.push({ _id: 'foreign', organisation_id: 'other' });
+    for (const id of ['unknown', 'foreign']) expect(await idsFor(id)).to.deep.equal([]);
+    expect(reads).to.deep.equal(['all', 'unknown', 'foreign']);
+    models.push({ _id: 'new', organisation_id: 'org' });
+    expect(await idsFor('new')).to.deep.equal(['new']);
+    expect(reads.slice(3)).to.deep.equal(['new', 'all']);
+  });
+
   it('answers the calls that wait for a read when it is invalidated, and reads again for the next call', async () => {
     const reads: (() => void)[] = [];
     const organisation = { _id: 'org' };

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { notYetGraded } from '../../../shared/contract/verdict.js';
 import { eventually } from '../../support/eventually.js';
 import { onEachGateway } from '../../support/http/http-call.js';
 import { refused, scored } from '../../support/http/score-reply.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { workspace } from '../../support/service/workspace.js';
 import { failed, passed, tooEarly, unresolved } from '../validation/verdicts.js';
@@ -32,7 +34,7 @@ describe('409 of POST /v1/score', () => {
     });
   }
 
-  it('returns 409 for an ungraded model, and for a verdict older than 72 hours', async () => {
+  it('returns 409 for an ungraded model, and scores with a passed verdict of 100 hours ago that says its date', async () => {
     const ungraded = await workspace(service, { policy: 'block' });
     const { validation, error } = refused(await ungraded.score([lead]), '409 deploy_blocked');
     expect(validation).to.include({ state: 'too_early_to_grade', failing_gate: 'predictions_recorded' });
@@ -41,7 +43,9 @@ describe('409 of POST /v1/score', () => {
     );
     const graded_at = new Date(service.clock.now() - 100 * hourMs);
     const stale = await workspace(service, { policy: 'block', verdict: { ...passed, graded_at } });
-    expect(refused(await stale.score([lead]), '409 deploy_blocked').validation).to.deep.equal(unresolved);
+    const kept = scored(await stale.score([lead])).validation;
+    const since = `this verdict is of ${graded_at.toISOString().slice(0, 10)}, and no grade has followed.`;
+    expect(kept).to.deep.equal({ ...passed, summary: `${passed.summary.slice(0, -1)}; ${since}` });
   });
 
   it('returns 409 on both gateways within 2 s of changing the policy to block', async () => {
@@ -53,13 +57,31 @@ describe('409 of POST /v1/score', () => {
 
   it('returns 409 again after the override is removed', async () => {
     const own = await workspace(service, { policy: 'block', verdict: failed });
-    const override = { by: 'ada', at: new Date(service.clock.now()), reason: 'a pilot' };
+    const override = { version: own.model.version, by: 'ada', at: new Date(service.clock.now()), reason: 'a pilot' };
     await service.stores.models.update(own.model._id, { override });
     scored(await own.score([lead], { gateway: 0 }));
     await service.stores.models.removeOverride(own.model._id);
     await own.changeModel(own.model._id, {});
     await eventually(async () => {
       refused(await own.score([lead], { gateway: 0 }), '409 deploy_blocked');
+    });
+  });
+
+  it('returns 409 for a version that was imported after the override, in a summary of that version alone', async () => {
+    const own = await workspace(service, { policy: 'block', verdict: failed });
+    const { version, _id: modelId } = own.model;
+    const override = { version, by: 'ada', at: new Date(service.clock.now()), reason: 'a pilot' };
+    await own.changeModel(modelId, { override });
+    await eventually(async () => scored(await own.score([lead])));
+    await own.addVersion(sampleBundle({ version: '9.9.9' }));
+    await onEachGateway(async (gateway) => {
+      const { validation } = refused(await own.score([lead], { gateway }), '409 deploy_blocked');
+      expect(validation).to.deep.equal(notYetGraded);
+    });
+    await own.changeModel(modelId, { version });
+    await onEachGateway(async (gateway) => {
+      const { validation } = scored(await own.score([lead], { gateway }));
+      expect(validation.summary).to.include('overridden by ada');
     });
   });
 });

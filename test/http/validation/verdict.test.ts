@@ -37,12 +37,16 @@ describe('validation verdict of POST /v1/score', () => {
       expect((await answerOf({ bundle, verdict: failed })).validation).to.deep.equal(notApplicable);
     });
 
-    it('returns unresolved for a verdict older than 72 hours', async () => {
+    it('returns a verdict older than 72 hours with its date in the summary', async () => {
       const gradedAgo = (hours: number) => new Date(service.clock.now() - hours * hourMs);
       const fresh = { ...passed, graded_at: gradedAgo(71.9) };
       expect((await answerOf({ verdict: fresh })).validation).to.deep.equal(passed);
       const stale = { ...passed, graded_at: gradedAgo(72.1) };
-      expect((await answerOf({ verdict: stale })).validation).to.deep.equal(unresolved);
+      const { state, summary } = (await answerOf({ verdict: stale })).validation;
+      expect(state).to.equal('passed');
+      expect(summary).to.include(
+        `; this verdict is of ${stale.graded_at.toISOString().slice(0, 10)}, and no grade has`,
+      );
     });
 
     it('returns no verdict of the previous version', async () => {
@@ -86,7 +90,7 @@ describe('validation verdict of POST /v1/score', () => {
     it('returns 200 under an override, and adds it to the summary in one sentence', async () => {
       const own = await workspace(service, { policy: 'block', verdict: failed });
       const at = new Date('2026-11-22T12:00:00Z');
-      const override = { by: 'ada', at, reason: ' A pilot.\r\n\tSee ticket 7. ' };
+      const override = { version: own.model.version, by: 'ada', at, reason: ' A pilot.\r\n\tSee ticket 7. ' };
       await service.stores.models.update(own.model._id, { override });
       const { validation } = scored(await own.score([lead]));
       expect(validation).to.include({ state: 'failed', failing_gate: 'rate_rises_with_band' });

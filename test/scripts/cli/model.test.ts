@@ -135,7 +135,7 @@ describe('leadscore model', () => {
     expect(elsewhere.stderr).to.include(`There is no model ${String(id)}`);
   });
 
-  it('model set --override on stores user, time and reason, and off removes them', async () => {
+  it('model set --override on stores version, user, time and reason, and off removes them', async () => {
     const organisation = await desk.newOrganisation();
     const model = await newModel(organisation);
     expect((await desk.run('model', 'set', model, '--override', 'on')).exitCode).to.equal(2);
@@ -149,9 +149,30 @@ describe('leadscore model', () => {
       '--reason',
       'the board said so',
     );
-    expect(override).to.include({ reason: 'the board said so' }).and.to.have.keys('by', 'at', 'reason');
+    expect(override)
+      .to.include({ version: '1.0.0', reason: 'the board said so' })
+      .and.to.have.keys('version', 'by', 'at', 'reason');
     await desk.announced({ kind: 'model', id: model });
     expect(await desk.document('model', 'set', model, '--override', 'off')).to.not.have.property('override');
+  });
+
+  it('an override applies only to its version: import and set --version say that the new one has none', async () => {
+    const organisation = await desk.newOrganisation();
+    const model = await newModel(organisation);
+    await desk.document('model', 'set', model, '--override', 'on', '--reason', 'a pilot');
+    const next = await desk.writeBundle({ version: '2.0.0' });
+    const imported = await desk.run('model', 'import', next, '--org', organisation, '--model', model);
+    expect(imported.stdout).to.match(/Override +none for 2\.0\.0\. The one of version 1\.0\.0 does not apply/);
+    expect(await desk.document('model', 'show', model)).to.not.have.property('override');
+    const { stdout } = await desk.run('model', 'list', organisation);
+    expect(stdout).to.not.include('overridden');
+
+    const back = await desk.document('model', 'set', model, '--version', '1.0.0');
+    expect(back.override).to.include({ version: '1.0.0', reason: 'a pilot' });
+    const away = await desk.run('model', 'set', model, '--version', '2.0.0');
+    expect(away.stdout).to.match(/Override +none for 2\.0\.0\. The one of version 1\.0\.0 does not apply/);
+    const both = ['--version', '1.0.0', '--override', 'on', '--reason', 'again'];
+    expect((await desk.document('model', 'set', model, ...both)).override).to.include({ version: '1.0.0' });
   });
 
   it('the operator name is the uid when the user has no account, as in a container', () => {

@@ -56,7 +56,7 @@ describe('leadscore validation', () => {
     expect(first).to.deep.include({ model_id: model, version: '1.0.0' });
     expect(first?.validation).to.include({ state: 'passed', failing_gate: null });
     expect(first?.validation.gates).to.have.length(6);
-    await desk.announced({ kind: 'validation', id: model });
+    await desk.announced({ kind: 'validation', id: `${model}:1.0.0` });
   });
 
   it('validation run --as-of a past date stores a grade as of that date', async () => {

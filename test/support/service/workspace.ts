@@ -153,7 +153,8 @@ export class TestWorkspace {
   /** Stores a verdict on a model's current version and publishes the change. */
   async grade(model: Model, verdict: GivenVerdict): Promise<void> {
     await storeVerdict(this.service, model, verdict);
-    await publishChange(this.service.redis, { kind: 'validation', id: model._id });
+    const id = `${model._id}:${model.version}`;
+    await publishChange(this.service.redis, { kind: 'validation', id });
   }
 
   /** Revokes a key and publishes the change. */

@@ -1,16 +1,10 @@
-import { dayMs } from '../../../shared/contract/dates.js';
 import type { Clock } from '../../../shared/process/clock.js';
 import { publishChange } from '../../../shared/redis/changes.js';
 import type { Redis } from '../../../shared/redis/connect.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
-import { listVersions, loadManifest } from '../../../shared/store/models/model-versions.js';
+import { loadManifest, versionsByModel } from '../../../shared/store/models/model-versions.js';
 import type { Model } from '../../../shared/store/models/models.js';
-import { isAhead, ValidationStore } from '../../../shared/store/validation/model-validation.js';
 import { type Graded, gradeVersion } from './grade-version.js';
-
-const readTimeoutMs = 10_000;
-/** All grades become due every night at this hour, UTC. */
-const nightlyHourMs = 2 * 60 * 60 * 1000;
 
 export interface GradingDeps {
   readonly database: Db;
@@ -29,7 +23,7 @@ export interface VersionToGrade {
 export async function versionsToGrade(
   database: Db,
   which: { readonly organisationId?: string; readonly modelId?: string } = {},
-): Promise<(VersionToGrade & { readonly importedAt: Date })[]> {
+): Promise<VersionToGrade[]> {
   const { organisationId, modelId } = which;
   const models = await database
     .collection<Model>('models')
@@ -41,11 +35,8 @@ export async function versionsToGrade(
     })
     .sort({ created_at: 1, _id: 1 })
     .toArray();
-  const found = [];
-  for (const model of models)
-    for (const { version, imported_at: importedAt } of await listVersions(database, model._id))
-      found.push({ model, version, importedAt });
-  return found;
+  const versions = await versionsByModel(database, modelId);
+  return models.flatMap((model) => (versions.get(model._id) ?? []).map((version) => ({ model, version })));
 }
 
 /**
@@ -72,24 +63,6 @@ export async function gradeAndPublish(
     rebuild: options.rebuild ?? false,
   });
   if (redis !== undefined && !graded.isRehearsal)
-    await publishChange(redis, { kind: 'validation', id: model._id }).catch(() => undefined);
+    await publishChange(redis, { kind: 'validation', id: `${model._id}:${version}` }).catch(() => undefined);
   return graded;
 }
-
-/** Lists the versions that were not graded since last night, or whose verdict is of a future date. */
-export async function dueVersions(database: Db, clock: Clock): Promise<readonly VersionToGrade[]> {
-  const nowMs = clock.now();
-  const store = new ValidationStore(database);
-  const due = [];
-  for (const candidate of await versionsToGrade(database)) {
-    const stored = await store.find(`${candidate.model._id}:${candidate.version}`, readTimeoutMs);
-    const sinceMs = Math.max(stored?.graded_at.getTime() ?? 0, candidate.importedAt.getTime());
-    const isOfFuture = stored !== undefined && isAhead(stored, nowMs);
-    if (isOfFuture || sinceMs < lastNightMs(nowMs)) due.push(candidate);
-  }
-  return due;
-}
-
-/** The last instant at which all grades became due. */
-export const lastNightMs = (nowMs: number): number =>
-  Math.floor((nowMs - nightlyHourMs) / dayMs) * dayMs + nightlyHourMs;

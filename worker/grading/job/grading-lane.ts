@@ -12,15 +12,12 @@ import type { Redis } from '../../../shared/redis/connect.js';
 import { queuePrefix } from '../../../shared/redis/keys.js';
 import { backOffOnOom } from '../../lanes/lane-worker.js';
 import { ensureSchedules } from '../../upkeep/jobs.js';
-import {
-  dueVersions,
-  type GradingDeps,
-  gradeAndPublish,
-  type VersionToGrade,
-  versionsToGrade,
-} from './grade-models.js';
+import { dueVersions } from './due-versions.js';
+import { type GradingDeps, gradeAndPublish, type VersionToGrade, versionsToGrade } from './grade-models.js';
 
 const findDueEveryMs = 15 * 60 * 1000;
+/** Grades that a pool computes at once, so that one large organisation does not hold up all others. */
+const gradesAtOnce = 2;
 
 export interface GradingLaneOptions extends GradingDeps {
   /** A connection for blocking commands. */
@@ -31,10 +28,10 @@ export interface GradingLaneOptions extends GradingDeps {
 /**
  * Grades models as BullMQ jobs in a separate queue. Each job runs once, independent of the number of pools.
  *
- * 1. Every 15 minutes a job finds the versions that were not graded since last night. After an outage they
- *    are graded as soon as a pool starts.
- * 2. An import of outcomes grades the organisation's models.
- * 3. Each version is graded by its own job.
+ * 1. Every 15 minutes a job finds the versions that have news and were not graded since last night. After an outage
+ *    they are graded as soon as a pool starts.
+ * 2. An import of outcomes grades the organisation's versions that have predictions.
+ * 3. Each version is graded by its own job, current versions first.
  */
 export async function startGradingLane(options: GradingLaneOptions): Promise<Stoppable> {
   const { blocking, logger } = options;
@@ -47,6 +44,7 @@ export async function startGradingLane(options: GradingLaneOptions): Promise<Sto
     prefix: queuePrefix,
     lockDuration: 30_000,
     runRetryDelay: 250,
+    concurrency: gradesAtOnce,
   });
   worker.on('error', errorLog(logger, 'grading error'));
   backOffOnOom(worker);
@@ -68,10 +66,8 @@ type Lane = GradingLaneOptions & { readonly queue: Queue };
 
 async function work(job: GradingJob, lane: Lane): Promise<void> {
   if (job.name === 'find-due') return enqueue(await dueVersions(lane.database, lane.clock), lane);
-  if (job.name === 'grade-organisation') {
-    const { organisationId } = job.data;
-    return enqueue(await versionsToGrade(lane.database, { organisationId }), lane);
-  }
+  if (job.name === 'grade-organisation')
+    return enqueue(await dueVersions(lane.database, lane.clock, job.data.organisationId), lane);
   const { modelId, version } = job.data;
   const wanted = await versionsToGrade(lane.database, { modelId });
   const found = wanted.find((candidate) => candidate.version === version);
@@ -89,7 +85,9 @@ async function enqueue(versions: readonly VersionToGrade[], { queue }: Lane): Pr
     versions.map(({ model, version }) => {
       const data: GradingJobs['grade-version'] = { modelId: model._id, version };
       const deduplication = { id: `version-${model._id}-${version}` };
-      return { name: 'grade-version', data, opts: { ...gradingJobOptions, deduplication } };
+      // Jobs without a priority come first: an import of outcomes does not wait for the night's grades.
+      const priority = version === model.version ? 1 : 2;
+      return { name: 'grade-version', data, opts: { ...gradingJobOptions, deduplication, priority } };
     }),
   );
 }

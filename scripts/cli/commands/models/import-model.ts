@@ -12,6 +12,7 @@ import { announceChange } from '../../context/connections.js';
 import { renderFields } from '../../output/table.js';
 import { requireOrganisation } from '../organisations.js';
 import { type BundleRun, runBundle } from './golden-check.js';
+import { overrideText } from './show-model.js';
 
 /** Parsed options of `model import`. */
 export interface ImportOptions {
@@ -50,6 +51,7 @@ export async function importModel(context: CliContext, path: string, options: Im
     ['Version', `${model.version}${stored.isNew ? '' : ' (already stored)'}`],
     ['Family', model.family],
     ['Live API', model.live_api ? 'on' : 'off'],
+    ['Override', overrideText(model)],
     ['Golden', golden === undefined ? 'no golden records' : `${golden.records} records, all results as expected`],
     ['Ignored files', files.ignored.length === 0 ? undefined : files.ignored.slice(0, 10).join(', ')],
   ]);

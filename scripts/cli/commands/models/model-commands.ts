@@ -84,7 +84,7 @@ function addSet(models: Command, context: CliContext): void {
   })
     .option('--live-api <on|off>', 'whether calls may use the model', onOrOff)
     .option('--version <version>', 'version to activate; `model show` lists the versions', nonBlank)
-    .option('--override <on|off>', 'let the model score without passed validation', onOrOff)
+    .option('--override <on|off>', 'let this version score without passed validation', onOrOff)
     .option('--reason <reason>', 'reason for the override; stored with your user name and the time', plainText)
     .action(async (modelId: string, options: SetModelOptions) => {
       const { setModel } = await import('./set-model.js');

@@ -1,6 +1,6 @@
 import type { Db } from '../../../../shared/store/connection/connect.js';
 import { listVersions } from '../../../../shared/store/models/model-versions.js';
-import { type Model, ModelStore } from '../../../../shared/store/models/models.js';
+import { ModelStore, type Override } from '../../../../shared/store/models/models.js';
 import type { CliContext, CommandResult } from '../../context/cli-context.js';
 import { CliError, declined, usageError } from '../../context/cli-error.js';
 import { announceChange } from '../../context/connections.js';
@@ -34,12 +34,12 @@ export async function setModel(context: CliContext, modelId: string, options: Se
 
   const database = await context.connections.preparedDatabase();
   const models = new ModelStore(database);
-  await requireModel(models, modelId);
+  const model = await requireModel(models, modelId);
   if (version !== undefined) await requireVersion(database, modelId, version);
   const fields: Parameters<ModelStore['update']>[1] = {
     ...(liveApi === undefined ? {} : { live_api: liveApi }),
     ...(version === undefined ? {} : { version }),
-    ...(reason === undefined ? {} : { override: newOverride(context, reason) }),
+    ...(reason === undefined ? {} : { override: newOverride(context, { version: version ?? model.version, reason }) }),
   };
   if (Object.keys(fields).length > 0) await models.update(modelId, fields);
   if (override === false) await models.removeOverride(modelId);
@@ -66,8 +66,8 @@ export async function deleteModel(
   };
 }
 
-function newOverride({ clock }: CliContext, reason: string): NonNullable<Model['override']> {
-  return { by: operatorName(), at: new Date(clock.now()), reason };
+function newOverride({ clock }: CliContext, given: Pick<Override, 'version' | 'reason'>): Override {
+  return { by: operatorName(), at: new Date(clock.now()), ...given };
 }
 
 async function requireVersion(database: Db, modelId: string, version: string): Promise<void> {

@@ -5,7 +5,7 @@ import { createLogger } from '../../../../shared/process/logger.js';
 import { OrganisationStore } from '../../../../shared/store/accounts/organisations.js';
 import type { Db } from '../../../../shared/store/connection/connect.js';
 import { listVersions, loadManifest } from '../../../../shared/store/models/model-versions.js';
-import { type Model, ModelStore } from '../../../../shared/store/models/models.js';
+import { type Model, ModelStore, overrideOf } from '../../../../shared/store/models/models.js';
 import { ValidationStore } from '../../../../shared/store/validation/model-validation.js';
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
 import { notFound } from '../../context/cli-error.js';
@@ -33,7 +33,7 @@ export async function listModels(context: CliContext, organisationId: string): P
     model.name,
     model.version,
     model.live_api ? 'on' : 'off',
-    verdict.state + (model.override === undefined ? '' : ', overridden'),
+    verdict.state + (overrideOf(model) === undefined ? '' : ', overridden'),
   ]);
   const none = `No models yet. Import one: npx leadscore model import BUNDLE --org ${organisationId}`;
   return {
@@ -81,7 +81,16 @@ const verdictsOf = ({ clock }: CliContext, database: Db): ModelVerdicts =>
     logger: createLogger('silent', 'cli'),
   });
 
+/** Describes the override of a model, also one that was given for another version; undefined without one. */
+export function overrideText({ override, version }: Model): string | undefined {
+  if (override === undefined) return undefined;
+  const given = `by ${override.by}, ${readableDate(override.at)} UTC: ${override.reason}`;
+  if (override.version === version) return given;
+  return `none for ${version}. The one of version ${override.version} does not apply (${given})`;
+}
+
 function documentOf(model: Model, verdict: Verdict): Record<string, unknown> {
+  const override = overrideOf(model);
   return {
     model_id: model._id,
     org_id: model.organisation_id,
@@ -90,7 +99,7 @@ function documentOf(model: Model, verdict: Verdict): Record<string, unknown> {
     version: model.version,
     live_api: model.live_api,
     validation: verdict,
-    ...(model.override === undefined ? {} : { override: model.override }),
+    ...(override === undefined ? {} : { override }),
     created_at: model.created_at,
   };
 }
@@ -107,7 +116,6 @@ function describe(
   model: Model,
   { verdict, versions }: { readonly verdict: Verdict; readonly versions: Versions },
 ): string {
-  const { override } = model;
   const listed = versions.map(
     ({ version, imported_at }) =>
       `${version}${version === model.version ? ' (active)' : ''}, imported ${readableDate(imported_at)} UTC`,
@@ -120,7 +128,7 @@ function describe(
     ['Live API', model.live_api ? 'on' : 'off (calls get 403)'],
     ['Validation', verdict.state],
     ['', verdict.summary],
-    ['Override', override && `by ${override.by}, ${readableDate(override.at)} UTC: ${override.reason}`],
+    ['Override', overrideText(model)],
     ['Versions', listed.join('\n')],
   ]);
 }

@@ -112,7 +112,7 @@ const describeAsOf = (asOf: Date, { isRehearsal }: GradedVersion): string =>
     ? `A rehearsal as of ${asOf.toISOString()}, which is in the future. It is shown but not stored. Callers and the deploy ` +
       'policy use the stored verdict; see "validation show".'
     : `As of ${asOf.toISOString()}, with the outcomes known today. It is stored: callers and the deploy policy use it ` +
-      'until the next grade, at the latest tonight.';
+      'until the next grade, which is due tonight.';
 
 function describeGrades(
   context: CliContext,

@@ -59,8 +59,8 @@ gateways, and takes some minutes. The many models need no servers: the command
 draws random counts and grades them with the code of the service.`;
 
 const runNotes = `
-The worker pool grades all models every night. This command grades now, in its
-own process. With --as-of the horizon of predictions ends at that time.
+The worker pool grades models with news every night. This command grades all
+versions now, in its own process. With --as-of the horizon of predictions ends at that time.
 
 A grade as of the future is a rehearsal: it is shown but not stored, so it
 affects neither API callers nor the policy "block". A verdict as of the past is

@@ -223,6 +223,36 @@ describe('model versions', () => {
     for (const model of [modelId, 'mdl_2']) expect(await loadBundle(database, model, '1.0.0')).to.be.an('object');
   });
 
+  it('removes a version without a model, which a killed import left, with its files at a later import', async () => {
+    const versions = database.collection<{ _id: string; files: object }>('model_versions');
+    const files = database.collection('bundles.files');
+    /** Moves a version and its file into the past, like an import of hours ago. */
+    const age = async (model: string, hours: number): Promise<void> => {
+      const onnx = ObjectId.createFromTime(Date.now() / 1000 - hours * 3600);
+      await new BundleStorage(database, { timeoutMs: 5000 }).upload({
+        ...{ id: onnx, filename: `${model}:1.0.0/model.onnx`, bytes: Buffer.from('x') },
+      });
+      await versions.updateOne({ _id: `${model}:1.0.0` }, { $set: { files: { onnx } } });
+    };
+    for (const [model, hours] of [
+      ['mdl_killed', 2],
+      ['mdl_begun', 0.5],
+      ['mdl_kept', 2],
+    ] as const) {
+      await store(sample(), model);
+      await age(model, hours);
+    }
+    const kept = { _id: 'mdl_kept', deleted_at: now };
+    await database.collection<typeof kept>('models').insertOne(kept);
+
+    await store(sample(), 'mdl_later');
+    const left = (await versions.find().toArray()).map(({ _id }) => _id);
+    expect(left).to.have.members(['mdl_begun:1.0.0', 'mdl_kept:1.0.0', 'mdl_later:1.0.0']);
+    const killed = await files.find({ filename: /^mdl_killed/, length: 1 }).toArray();
+    expect(killed).to.deep.equal([]);
+    expect(await files.countDocuments({ filename: /^mdl_kept/, length: 1 })).to.equal(1);
+  });
+
   it('deletes the versions of a model with their files and those of killed imports', async () => {
     for (const version of ['1', '2']) await store(sample({ version }));
     await store(sample(), 'mdl_10');

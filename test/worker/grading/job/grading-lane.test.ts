@@ -14,11 +14,12 @@ import { prepareDatabase } from '../../../../shared/store/connection/prepare-dat
 import type { Model } from '../../../../shared/store/models/models.js';
 import { createModel } from '../../../../shared/store/models/store-version.js';
 import { type StoredVerdict, ValidationStore } from '../../../../shared/store/validation/model-validation.js';
-import { dueVersions, gradeAndPublish, lastNightMs } from '../../../../worker/grading/job/grade-models.js';
+import { gradeAndPublish } from '../../../../worker/grading/job/grade-models.js';
 import { startGradingLane } from '../../../../worker/grading/job/grading-lane.js';
 import { eventually } from '../../../support/eventually.js';
 import { sampleBundle } from '../../../support/models/sample-bundle.js';
 import { type FreshDatabases, freshDatabases } from '../../../support/service/servers.js';
+import { RecordedWorld } from '../recorded-world.js';
 
 const hourMs = 60 * 60 * 1000;
 
@@ -96,20 +97,26 @@ describe('startGradingLane', () => {
       failing_gate: 'predictions_recorded',
     });
     await eventually(() => {
-      expect(changes).to.deep.include({ kind: 'validation', id: model._id });
+      expect(changes).to.deep.include({ kind: 'validation', id: `${model._id}:${model.version}` });
     });
   });
 
   it('grades the forward models of one organisation after an import', async () => {
     const organisation = newId('org');
-    const [one, two] = [await newModel(organisation), await newModel(organisation)];
-    const [timing, foreign] = [await newModel(organisation, 'timing'), await newModel()];
+    const [own, foreign] = [await newModel(organisation), await newModel()];
+    const timing = await newModel(organisation, 'timing');
+    const firstMs = nowMs;
+    nowMs += hourMs;
+    for (const model of [own, foreign]) {
+      const ids = { organisationId: model.organisation_id, modelId: model._id, version: model.version };
+      await gradeAndPublish({ database: mongo.database, clock: { now: () => firstMs }, redis }, { model, ...ids });
+      await new RecordedWorld(mongo.database, ids).call(nowMs, [{ crmId: 'a', score: 10 }]);
+    }
     await startLane();
     await requestGrading(redis, organisation);
-    await graded(one);
-    await graded(two);
+    await eventually(async () => expect((await verdictOf(own))?.graded_at.getTime()).to.equal(nowMs), 10_000);
+    expect((await verdictOf(foreign))?.graded_at.getTime()).to.equal(firstMs);
     expect(await verdictOf(timing)).to.equal(undefined);
-    expect(await verdictOf(foreign)).to.equal(undefined);
   });
 
   it('neither stores nor publishes the verdict of a future date', async () => {
@@ -129,7 +136,7 @@ describe('startGradingLane', () => {
 
     await gradeAndPublish(deps, { model: plain, version: plain.version });
     await eventually(() => {
-      expect(changes.map(({ id }) => id)).to.deep.equal([rehearsed._id, plain._id]);
+      expect(changes.map(({ id }) => id)).to.deep.equal([`${rehearsed._id}:1.0.0`, `${plain._id}:1.0.0`]);
     });
   });
 
@@ -141,24 +148,6 @@ describe('startGradingLane', () => {
     await eventually(async () => {
       expect((await verdictOf(model))?.grade?.as_of.getTime()).to.equal(nowMs);
     }, 10_000);
-  });
-
-  it('lists versions as due that were last graded or imported before 2:00 UTC', async () => {
-    const night = Date.UTC(2026, 4, 11, 2);
-    expect(lastNightMs(night)).to.equal(night);
-    expect(lastNightMs(night - 1)).to.equal(night - dayMs);
-    const model = await newModel();
-    const isDue = async () => (await dueVersions(mongo.database, clock)).some((due) => due.model._id === model._id);
-    nowMs = night - hourMs;
-    expect(await isDue(), 'imported today').to.equal(false);
-    nowMs = night + hourMs;
-    expect(await isDue(), 'never graded').to.equal(true);
-    await gradeAndPublish({ database: mongo.database, clock, redis: undefined }, { model, version: model.version });
-    expect(await isDue(), 'just graded').to.equal(false);
-    nowMs = night + 23 * hourMs;
-    expect(await isDue(), 'graded since last night').to.equal(false);
-    nowMs = night + 25 * hourMs;
-    expect(await isDue(), 'the next night').to.equal(true);
   });
 
   it('recreates its schedule after Redis was emptied', async function () {

@@ -1,0 +1,133 @@
+import { dayMs, dayNumber } from '../../../shared/contract/dates.js';
+import { callIdFloor, maxArrivalMs } from '../../../shared/contract/identifiers.js';
+import type { Clock } from '../../../shared/process/clock.js';
+import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import type { Db } from '../../../shared/store/connection/connect.js';
+import {
+  isAhead,
+  lastLookMs,
+  ValidationStore,
+  type VerdictHead,
+} from '../../../shared/store/validation/model-validation.js';
+import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
+import { type VersionToGrade, versionsToGrade } from './grade-models.js';
+
+/** All grades become due every night at this hour, UTC. */
+const nightlyHourMs = 2 * 60 * 60 * 1000;
+/** Tolerance for clock skew between gateways and pools, and for calls that were recorded late. */
+const overlapMs = 60 * 60 * 1000;
+
+/** The last instant at which all grades became due. */
+export const lastNightMs = (nowMs: number): number =>
+  Math.floor((nowMs - nightlyHourMs) / dayMs) * dayMs + nightlyHourMs;
+
+interface Candidate extends VersionToGrade {
+  readonly key: string;
+  readonly head: VerdictHead | undefined;
+}
+
+/**
+ * Lists the versions whose grade is due: current versions first, one of each organisation in turn. Without an
+ * organisation it looks at the versions that were neither graded nor looked at since last night. A version without
+ * news keeps its verdict, and is marked as looked at.
+ */
+export async function dueVersions(
+  database: Db,
+  clock: Clock,
+  organisationId?: string,
+): Promise<readonly VersionToGrade[]> {
+  const nowMs = clock.now();
+  const store = new ValidationStore(database);
+  const [versions, heads] = await Promise.all([
+    versionsToGrade(database, organisationId === undefined ? {} : { organisationId }),
+    store.heads(organisationId),
+  ]);
+  const candidates = versions.map((version): Candidate => {
+    const key = `${version.model._id}:${version.version}`;
+    return { ...version, key, head: heads.get(key) };
+  });
+  const due = candidates.filter(({ head }) => head?.checked?.hasNews === true);
+  const toCheck = candidates.filter(({ head }) => {
+    if (head?.checked?.hasNews === true) return false;
+    if (organisationId !== undefined || (head !== undefined && isAhead(head, nowMs))) return true;
+    return lastLookMs(head) < lastNightMs(nowMs);
+  });
+  const hasNews = await newsOf(database, toCheck, nowMs);
+  const news = toCheck.filter(hasNews);
+  const quiet = toCheck.filter((candidate) => !news.includes(candidate));
+  const at = new Date(nowMs);
+  await store.check(keysOf(news), { at, hasNews: true });
+  await store.check(keysOf(quiet), { at, hasNews: false });
+  return inTurns([...due, ...news]);
+}
+
+const keysOf = (candidates: readonly Candidate[]): string[] => candidates.map(({ key }) => key);
+
+/**
+ * Finds out, in three reads for all candidates, which of them another grade could judge differently:
+ * - one without a grade as of its own time;
+ * - one that scored since it was graded or looked at;
+ * - one with predictions, if its organisation has had outcomes since its grade;
+ * - the current version of a model, if its predictions have matured since.
+ */
+async function newsOf(
+  database: Db,
+  candidates: readonly Candidate[],
+  nowMs: number,
+): Promise<(candidate: Candidate) => boolean> {
+  const hasGrade = ({ head }: Candidate): boolean =>
+    head?.grade !== undefined && !isAhead(head, nowMs) && head.grade.as_of.getTime() === head.graded_at.getTime();
+  const known = candidates.filter(hasGrade);
+  if (known.length === 0) return () => true;
+  const sinceMs = Math.min(...known.map(({ head }) => lastLookMs(head))) - overlapMs;
+  const lastCalls = await lastCallsSince(database, sinceMs);
+  const lastOutcomes = await lastOutcomeChanges(database);
+  const current = known.filter(({ model, version }) => version === model.version);
+  const maturing = await new ValidationDailyStore(database).maturingSince(keysOf(current), dayNumber(sinceMs));
+  return (candidate) => {
+    const { key, head, model } = candidate;
+    if (head?.grade === undefined || !hasGrade(candidate)) return true;
+    if ((lastCalls.get(key) ?? '') > callIdFloor(lastLookMs(head) - overlapMs)) return true;
+    const storedRows = head.grade.gates[0]?.figures.stored_rows ?? 0;
+    const changedMs = lastOutcomes.get(model.organisation_id) ?? 0;
+    return (storedRows > 0 && changedMs > head.grade.data_read_at.getTime() - overlapMs) || maturing.has(key);
+  };
+}
+
+/** The id of the last live call of each version since an instant, by `<model>:<version>`. Reads the calls in disk order. */
+async function lastCallsSince(database: Db, sinceMs: number): Promise<ReadonlyMap<string, string>> {
+  const rows = database
+    .collection(callsCollection)
+    .aggregate<{ readonly _id: string; readonly last: string }>(
+      [
+        { $match: { _id: { $gte: callIdFloor(sinceMs - maxArrivalMs) }, bucket: 'live' } },
+        { $group: { _id: { $concat: ['$model', ':', '$version'] }, last: { $max: '$_id' } } },
+      ],
+      { hint: { _id: 1 } },
+    );
+  return new Map((await rows.toArray()).map(({ _id, last }) => [_id, last]));
+}
+
+/** When an outcome of each organisation last changed, Unix ms. MongoDB reads one index entry per organisation. */
+async function lastOutcomeChanges(database: Db): Promise<ReadonlyMap<string, number>> {
+  const rows = database
+    .collection('outcomes')
+    .aggregate<{ readonly _id: string; readonly last: Date }>([
+      { $sort: { org: -1, changed_at: -1 } },
+      { $group: { _id: '$org', last: { $first: '$changed_at' } } },
+    ]);
+  return new Map((await rows.toArray()).map(({ _id, last }) => [_id, last.getTime()]));
+}
+
+/** Orders versions: current ones first, then by how many versions of the same organisation come before. */
+function inTurns(versions: readonly VersionToGrade[]): VersionToGrade[] {
+  const before = new Map<string, number>();
+  const placed = versions.map((each) => {
+    const isOld = each.version !== each.model.version;
+    const group = `${each.model.organisation_id}:${isOld}`;
+    const turn = before.get(group) ?? 0;
+    before.set(group, turn + 1);
+    return { each, isOld: Number(isOld), turn };
+  });
+  return placed.sort((one, other) => one.isOld - other.isOld || one.turn - other.turn).map(({ each }) => each);
+}
