@@ -16,6 +16,8 @@ export interface ReservationDeps {
   readonly callVoider: Pick<CallVoider, 'begin' | 'invalidateScores'>;
 }
 
+const maxReleaseMs = 250;
+
 /** A call was recorded, or may have been, and is not answered with 200: it has to be voided. */
 export class RecordedButUnanswered extends ApiError {
   constructor(message: string, cause?: unknown) {
@@ -42,7 +44,7 @@ export class CallReservation {
   }
 
   /**
-   * Runs `work`, which records the call. On failure it releases the reservation. If the call was recorded, or may have
+   * Runs `work`, which records the call. On failure it releases the reservation before it throws. If the call was recorded, or may have
    * been, or ended after its deadline, it voids the call instead.
    */
   async compensateOnFailure<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -52,7 +54,7 @@ export class CallReservation {
       return result;
     } catch (error) {
       if (this.isRecorded || error instanceof RecordedButUnanswered) this.options.callVoider.begin(this.callOfModel);
-      else this.release();
+      else await this.release();
       throw error;
     }
   }
@@ -96,11 +98,16 @@ export class CallReservation {
     };
   }
 
-  /** The answer does not wait for a release. The sweep repeats one that fails. */
-  private release(): void {
-    this.options.quota.release(this.counter, this.call.id).catch((error: unknown) => {
-      const { logger } = this.options;
+  /**
+   * The answer waits for the release, because a caller may retry at once. It does not wait long for a Redis that does
+   * not answer: the sweep repeats a release that fails.
+   */
+  private async release(): Promise<void> {
+    const { logger, quota } = this.options;
+    const released = quota.release(this.counter, this.call.id).catch((error: unknown) => {
       logger.warn({ call: this.call.id, error }, 'release failed, the sweep will release the call');
     });
+    const waitMs = Math.min(maxReleaseMs, msUntil(this.call.deadline));
+    await withTimeout(waitMs, released).catch(() => undefined);
   }
 }

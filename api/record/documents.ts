@@ -11,7 +11,7 @@ import { type PredictionSlice, rowOf, slicesOf } from '../../shared/store/calls/
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import type { CallReservation } from '../metering/call-reservation.js';
 import type { AdmittedModel } from '../scoring/admission.js';
-import { msUntil, type ScoringCall } from '../scoring/scoring-call.js';
+import { type Deadline, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
 
 /** A scored call before it is recorded. */
 export interface ScoredCall {
@@ -25,7 +25,7 @@ export interface ScoredCall {
 
 /** The documents of one call, and the size that they add to a commit. */
 export interface CallEntry {
-  readonly timeoutMs: number;
+  readonly deadline: Pick<Deadline, 'monotonicMs'>;
   readonly records: number;
   readonly bytes: number;
   readonly documents: readonly CallDocument[];
@@ -36,9 +36,9 @@ export interface CallEntry {
 export const documentsOf = (entries: readonly CallEntry[]): CallDocument[] =>
   entries.flatMap(({ documents }) => documents);
 
-/** The timeout of a commit: that of its last call. */
+/** The timeout of a commit that begins now: the time left to its last call. */
 export const maxTimeoutMs = (entries: readonly CallEntry[]): number =>
-  Math.max(...entries.map(({ timeoutMs }) => timeoutMs));
+  Math.max(...entries.map(({ deadline }) => msUntil(deadline)));
 
 /** The entry of a scored call: its documents and, under an Idempotency-Key, its reply. */
 export function entryOf({ call, model, rows, reservation, writeWith }: ScoredCall): CallEntry {
@@ -60,7 +60,7 @@ export function entryOf({ call, model, rows, reservation, writeWith }: ScoredCal
   const bytes = bytesOfDocuments(documents, call.nameOfRecord);
   const reply = replyOf(call, () => writeWith(reservation.usageIfSettled));
   return {
-    timeoutMs: msUntil(call.deadline),
+    deadline: call.deadline,
     records: call.records.length,
     // Characters stand for bytes: most of a reply is ASCII.
     bytes: bytes + (reply?.reply.length ?? 0),

@@ -1,9 +1,11 @@
 import { Batcher } from '../../shared/async/batcher.js';
 import { maxCommandBytes } from '../../shared/store/calls/call-documents.js';
+import type { Deadline } from '../scoring/scoring-call.js';
 import { CommitUnknown } from './transaction.js';
 
-/** The size that one call adds to a commit. */
+/** The size that one call adds to a commit, and its deadline. */
 interface CommitSize {
+  readonly deadline: Pick<Deadline, 'monotonicMs'>;
   readonly records: number;
   readonly bytes: number;
 }
@@ -13,14 +15,28 @@ const minAloneRecords = 200;
 const minAloneBytes = 1024 * 1024;
 const maxRecordsPerCommit = 1_000;
 
+/** The deadline of a call passed while it waited for its commit. Nothing of it was written. */
+export class CommitTooLate extends Error {
+  override name = 'CommitTooLate';
+}
+
 /**
  * Group commit: entries that are ready at about the same time share one commit. A lone entry is committed at once.
- * @param commit writes entries together. Returns the error of each in order, undefined where it is written
+ * An entry whose deadline has passed is not committed: its call is answered already.
+ * @param commitNow writes entries together. Returns the error of each in order, undefined where it is written
  * @returns a function that commits one entry, and rejects with the error of its commit
  */
 export function groupCommit<Entry extends CommitSize>(
-  commit: (entries: readonly Entry[]) => Promise<readonly (Error | undefined)[]>,
+  commitNow: (entries: readonly Entry[]) => Promise<readonly (Error | undefined)[]>,
 ): (entry: Entry) => Promise<void> {
+  const commit = async (entries: readonly Entry[]): Promise<readonly (Error | undefined)[]> => {
+    const nowMs = performance.now();
+    const isLate = ({ deadline }: Entry): boolean => deadline.monotonicMs <= nowMs;
+    const inTime = entries.filter((entry) => !isLate(entry));
+    const outcomes = inTime.length === 0 ? [] : [...(await commitNow(inTime))];
+    const late = new CommitTooLate('MongoDB was too slow with the calls before this one');
+    return entries.map((entry) => (isLate(entry) ? late : outcomes.shift()));
+  };
   const commitAlone = async (entry: Entry): Promise<Error | undefined> => (await commit([entry]))[0];
   const batcher = new Batcher<Entry, undefined>({
     gathers: true,

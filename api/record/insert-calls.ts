@@ -15,6 +15,11 @@ export interface CallWriting {
 const retryableCodes = new Set([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436]);
 /** With these codes nothing was written: NotWritablePrimary and a command that is too large to be read. */
 const nothingWrittenCodes = new Set([10_107, 13_435, 10_334]);
+/**
+ * With these codes MongoDB refused one document before it wrote it: BadValue, TypeMismatch, DocumentValidationFailure,
+ * BSONObjectTooLarge. With other codes the document may be written: a mongos lists the errors of its connections to shards.
+ */
+const refusedCodes = new Set([2, 14, 121, 10_334]);
 const backOff = { firstDelayMs: 5, maxDelayMs: 100 };
 
 /** A void row stands in the place of the document, so the document will never be written. */
@@ -31,7 +36,7 @@ class NotConfirmed extends Error {
  * Writes calls of one document each with `w: majority` and without a transaction. Repeats while the outcome is unknown
  * and time is left. An existing document is either the same one, from an attempt whose answer was lost, or a void row.
  * @param documents no more than one command takes, see groupCommit
- * @returns in order, the error of each; undefined where it is written
+ * @returns in order, the error of each; undefined where it is written; CommitUnknown where it may be
  * @throws CommitUnknown when the outcome is unknown. After any other error none was written
  */
 export async function insertCalls(
@@ -61,16 +66,21 @@ export async function insertCalls(
 
 async function outcomes(
   documents: readonly CallDocument[],
-  { duplicates, refused }: WriteReport,
+  { duplicates, failed }: WriteReport,
   recordedCalls: CallWriting['recordedCalls'],
 ): Promise<(Error | undefined)[]> {
-  const found = documents.map((_, index) => refused.get(index));
+  const found: (Error | undefined)[] = documents.map((_, index) => failureOf(failed.get(index)));
   if (duplicates.length === 0) return found;
   const callIdAt = (index: number): string => documents[index]?._id ?? '';
   const recorded = await recordedCalls(duplicates.map(callIdAt));
   for (const index of duplicates)
     if (!recorded.has(callIdAt(index))) found[index] = new CallIsVoid('the call was voided meanwhile');
   return found;
+}
+
+function failureOf(error: MongoServerError | undefined): Error | undefined {
+  if (error === undefined || refusedCodes.has(Number(error.code))) return error;
+  return new CommitUnknown('MongoDB reported an error for the call, which may be written', { cause: error });
 }
 
 /** Whether a failed attempt has certainly written nothing. */

@@ -3,6 +3,7 @@ import { ApiError } from '../../shared/contract/errors.js';
 import type { CallDocuments } from '../../shared/store/calls/call-documents.js';
 import type { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
 import { CallIsFinal, type UsageLedger } from '../../shared/store/calls/usage-ledger.js';
+import { duplicateKey } from '../../shared/store/connection/mongo-errors.js';
 import { IdempotencyConflict } from '../idempotency/idempotency.js';
 import { RecordedButUnanswered } from '../metering/call-reservation.js';
 import { type CallEntry, documentsOf, entryOf, maxTimeoutMs, type ScoredCall } from './documents.js';
@@ -17,7 +18,6 @@ export interface RecorderOptions {
   readonly idempotency: IdempotencyStore;
 }
 
-const duplicateKey = 11_000;
 const voidTimeoutMs = 5_000;
 /**
  * Records calls: the ledger row with its predictions (live keys only) and, under an Idempotency-Key, the stored reply.
@@ -46,7 +46,7 @@ export class Recorder {
       await (isOneDocument ? this.insertEntry(entry) : this.transactEntry(entry));
       return entry.reply?.reply;
     } catch (error) {
-      if (isDuplicateReply(error)) throw new IdempotencyConflict('another call was recorded under the Idempotency-Key');
+      if (error instanceof IdempotencyConflict) throw error;
       if (!(error instanceof CommitUnknown)) {
         throw new ApiError('internalError', 'The scores could not be recorded.', {
           cause: error,
@@ -96,7 +96,7 @@ export class Recorder {
     await inTransaction(
       client,
       async (options) => {
-        await idempotency.insert(replies, options);
+        await idempotency.insert(replies, options).catch(throwConflict);
         await calls.insert(documentsOf(entries), options);
       },
       { timeoutMs: maxTimeoutMs(entries) },
@@ -105,6 +105,8 @@ export class Recorder {
   }
 }
 
-function isDuplicateReply(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === duplicateKey && error.message.includes('idempotency');
+/** Another call can only cause a duplicate of the stored reply: documents of calls have ids of their own. */
+function throwConflict(error: unknown): never {
+  if (!(error instanceof MongoServerError) || error.code !== duplicateKey) throw error;
+  throw new IdempotencyConflict('another call was recorded under the Idempotency-Key');
 }

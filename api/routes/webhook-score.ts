@@ -74,5 +74,6 @@ function repeatedCallback(
 ): Idempotency | undefined {
   if (hubSpotCallbackId === undefined || hubSpotCallbackId === '') return undefined;
   const bodyHash = bodyHashOf(route, received.body);
-  return { key: `callback:${hubSpotCallbackId}`, name: 'callbackId', bodyHash };
+  // No header holds a line break, so no Idempotency-Key is the same.
+  return { key: `callbackId\n${hubSpotCallbackId}`, name: 'callbackId', bodyHash };
 }

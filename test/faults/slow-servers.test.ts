@@ -5,7 +5,8 @@ import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.
 import { printFigures } from '../support/faults/fault-figures.js';
 import { AnswerClock, recordsAnswered, statuses, timed } from '../support/faults/fault-load.js';
 import { type FaultService, sharedDeadlineMs, sharedFaultService } from '../support/faults/fault-service.js';
-import { scored } from '../support/http/score-reply.js';
+import { scriptDigest } from '../support/faults/script-digest.js';
+import { refused, scored } from '../support/http/score-reply.js';
 import { startTimeoutMs } from '../support/service/service.js';
 import { workspace } from '../support/service/workspace.js';
 
@@ -13,6 +14,8 @@ const leads = (count: number) => Array.from({ length: count }, () => ({ company_
 const proxied = 0;
 const silentMs = sharedDeadlineMs / 2;
 const exactWithinMs = 5_000;
+const badRecord = { company_size: {} };
+const releasing = scriptDigest('shared/quota/lua/release.lua');
 
 describe('a gateway whose server is silent for half a deadline', () => {
   let service: FaultService;
@@ -54,4 +57,34 @@ describe('a gateway whose server is silent for half a deadline', () => {
       expect(await expectExact(own, exactWithinMs)).to.equal(1 + recordsAnswered(outcomes, 2));
     });
   }
+
+  it('answers a refused call after Redis has released its records', async function () {
+    this.timeout(startTimeoutMs);
+    const own = await workspace(service);
+    scored(await own.score(leads(1), { gateway: proxied }));
+    const held = slot.proxies?.redis.next(releasing, 'held');
+    const answered = own
+      .score([badRecord], { gateway: proxied })
+      .then(async (reply) => ({ reply, usage: await own.redisUsage() }));
+    await held;
+    await pause(50);
+    slot.proxies?.redis.release();
+    const { reply, usage } = await answered;
+    refused(reply, '400 bad_request');
+    expect(usage).to.deep.equal({ used: 1, leased: 0 });
+  });
+
+  it('answers a refused call within 1.5 s when Redis does not confirm the release', async function () {
+    this.timeout(startTimeoutMs);
+    const own = await workspace(service);
+    scored(await own.score(leads(1), { gateway: proxied }));
+    const held = slot.proxies?.redis.next(releasing, 'held');
+    const sentMs = performance.now();
+    refused(await own.score([badRecord], { gateway: proxied }), '400 bad_request');
+    const tookMs = performance.now() - sentMs;
+    await held;
+    slot.proxies?.redis.release();
+    expect(tookMs).to.be.below(0.75 * sharedDeadlineMs);
+    expect(await expectExact(own, exactWithinMs)).to.equal(1);
+  });
 });

@@ -1,4 +1,4 @@
-import type { Db } from 'mongodb';
+import { type Db, MongoServerError } from 'mongodb';
 import { UnusableServer } from '../../process/retry-at-start.js';
 import { createClustered, type WriteOptions } from '../connection/connect.js';
 import { duplicateKey } from '../connection/mongo-errors.js';
@@ -38,8 +38,8 @@ export function callDocuments(row: LedgerRow, slices: readonly PredictionSlice[]
 export interface WriteReport {
   /** Indexes of the documents whose `_id` existed before. */
   readonly duplicates: readonly number[];
-  /** Errors of the documents that MongoDB refused, by index. */
-  readonly refused: ReadonlyMap<number, Error>;
+  /** Errors of the other documents that have one, by index. Only some codes prove that nothing was written. */
+  readonly failed: ReadonlyMap<number, MongoServerError>;
   /** Whether a majority of the replica set has the writes. */
   readonly isConfirmed: boolean;
 }
@@ -97,10 +97,10 @@ export class CallDocuments {
     const { writeErrors = [], writeConcernError }: InsertReply = await this.database.command(command, {
       signal,
     });
-    const refused = writeErrors.filter(({ code }) => code !== duplicateKey);
+    const failed = writeErrors.filter(({ code }) => code !== duplicateKey);
     return {
       duplicates: writeErrors.flatMap(({ index, code }) => (code === duplicateKey ? index : [])),
-      refused: new Map(refused.map(({ index, errmsg }) => [index, new Error(errmsg)])),
+      failed: new Map(failed.map((error) => [error.index, new MongoServerError(error)])),
       isConfirmed: writeConcernError === undefined,
     };
   }

@@ -1,14 +1,20 @@
 import { expect } from 'chai';
-import { groupCommit } from '../../../api/record/group-commit.js';
+import { CommitTooLate, groupCommit } from '../../../api/record/group-commit.js';
 import { CommitUnknown } from '../../../api/record/transaction.js';
 
 interface Entry {
   readonly name: string;
   readonly records: number;
   readonly bytes: number;
+  readonly deadline: { readonly monotonicMs: number };
 }
 
-const entryOf = (name: string, { records = 1, bytes = 0 } = {}): Entry => ({ name, records, bytes });
+const entryOf = (name: string, { records = 1, bytes = 0, leftMs = 60_000 } = {}): Entry => ({
+  name,
+  records,
+  bytes,
+  deadline: { monotonicMs: performance.now() + leftMs },
+});
 
 /** A group commit that notes the names of each commit. */
 function recorder(
@@ -109,5 +115,17 @@ describe('groupCommit', () => {
     const outcomes = await Promise.allSettled(['a', 'b'].map((name) => commit(entryOf(name))));
     expect(outcomes.map((outcome) => outcome.status)).to.deep.equal(['rejected', 'rejected']);
     expect(groups).to.deep.equal([['a', 'b']]);
+  });
+
+  it('rejects entries whose deadline has passed, and commits the others', async () => {
+    const { groups, commit } = recorder();
+    const late = { leftMs: -1 };
+    const entries = [entryOf('late', late), entryOf('b'), entryOf('late too', late), entryOf('d')];
+    const outcomes = await Promise.allSettled(entries.map((entry) => commit(entry)));
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(outcomes[0]).to.have.property('reason').that.is.instanceOf(CommitTooLate);
+    const alone = await Promise.allSettled([commit(entryOf('large', { ...late, bytes: 1_100_000 }))]);
+    expect(alone[0]?.status).to.equal('rejected');
+    expect(groups).to.deep.equal([['b', 'd']]);
   });
 });

@@ -7,7 +7,7 @@ import type { CallDocument, WriteReport } from '../../../shared/store/calls/call
 type Attempt = WriteReport | Error | 'never answered';
 
 const documents = ['one', 'two', 'three'].map((_id) => ({ _id }) as CallDocument);
-const confirmed: WriteReport = { duplicates: [], refused: new Map(), isConfirmed: true };
+const confirmed: WriteReport = { duplicates: [], failed: new Map(), isConfirmed: true };
 const unanswered = new MongoNetworkError('connection closed');
 const stoppingCode = 11_600;
 const serverError = (code: number) => new MongoServerError({ message: `code ${code}`, code });
@@ -47,12 +47,21 @@ describe('insertCalls', () => {
   });
 
   it('returns the error of the one document that MongoDB refused', async () => {
-    const tooLarge = new Error('too large');
-    expect(await written([{ ...confirmed, refused: new Map([[1, tooLarge]]) }])).to.deep.equal([
-      undefined,
-      tooLarge,
-      undefined,
-    ]);
+    for (const code of [2, 14, 121, 10_334]) {
+      const error = serverError(code);
+      const outcome = await written([{ ...confirmed, failed: new Map([[1, error]]) }]);
+      expect(outcome).to.deep.equal([undefined, error, undefined]);
+    }
+  });
+
+  it('returns CommitUnknown for a document whose error does not prove that it was not written', async () => {
+    // As a mongos reports them: HostUnreachable, NetworkTimeout, PrimarySteppedDown, a stepdown during the write.
+    for (const code of [6, 89, 189, 11_602]) {
+      const outcome = await written([{ ...confirmed, failed: new Map([[1, serverError(code)]]) }]);
+      const [one, two, three] = outcome as readonly (Error | undefined)[];
+      expect([one, three]).to.deep.equal([undefined, undefined]);
+      expect(two).to.be.instanceOf(CommitUnknown);
+    }
   });
 
   it('repeats until a majority has confirmed the write', async () => {

@@ -62,12 +62,17 @@ describe('a commit of documents that are too large for one command', function ()
   const insert = (documents: readonly CallDocument[]) => insertCalls(writing(), documents, { timeoutMs: 20_000 });
   /** The outcome of each document, in a group commit. */
   const commitAll = (documents: readonly CallDocument[]) => {
-    const commit = groupCommit<{ document: CallDocument; records: number; bytes: number }>((entries) =>
-      insert(entries.map((entry) => entry.document)),
-    );
+    const deadline = { monotonicMs: performance.now() + 60_000 };
+    const entryOf = (document: CallDocument) => ({
+      document,
+      deadline,
+      records: 1,
+      bytes: documentBytes(document),
+    });
+    const commit = groupCommit<ReturnType<typeof entryOf>>((entries) => insert(entries.map((entry) => entry.document)));
     return Promise.all(
       documents.map((document) =>
-        commit({ document, records: 1, bytes: documentBytes(document) }).then(
+        commit(entryOf(document)).then(
           () => undefined,
           (error: unknown) => error,
         ),

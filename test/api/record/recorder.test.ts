@@ -9,7 +9,7 @@ import { CallIsFinal } from '../../../shared/store/calls/usage-ledger.js';
 import { failureOf } from '../../support/failure-of.js';
 
 /** A call of a test key under an Idempotency-Key, which is recorded in a transaction. */
-const keyedCall = (id: string) =>
+const keyedCall = (id: string, leftMs = 5_000) =>
   ({
     call: {
       id,
@@ -19,7 +19,7 @@ const keyedCall = (id: string) =>
       nameOfRecord: String,
       idempotency: { key: id, name: 'Idempotency-Key', bodyHash: 'hash' },
       atMs: 0,
-      deadline: { monotonicMs: performance.now() + 5_000, redisMs: 0 },
+      deadline: { monotonicMs: performance.now() + leftMs, redisMs: 0 },
     },
     model: { id: 'mdl', version: '1' },
     rows: { parts: [], fields: [] },
@@ -28,7 +28,7 @@ const keyedCall = (id: string) =>
   }) as unknown as ScoredCall;
 
 /** A recorder whose writes to the ledger and to the stored replies fail with these errors. Collects the transaction's steps. */
-function recorderWith({ insert, voidCall }: { readonly insert?: Error; readonly voidCall?: Error }) {
+function recorderWith(fails: { readonly reply?: Error; readonly documents?: Error; readonly voidCall?: Error }) {
   const done: string[] = [];
   const fail = async (error: Error | undefined): Promise<void> => {
     if (error !== undefined) throw error;
@@ -41,24 +41,32 @@ function recorderWith({ insert, voidCall }: { readonly insert?: Error; readonly 
   };
   const options = {
     client: { startSession: () => session },
-    calls: { insert: async () => undefined },
-    ledger: { voidCall: () => fail(voidCall) },
-    idempotency: { insert: () => fail(insert), removeCall: async () => true },
+    calls: { insert: () => fail(fails.documents) },
+    ledger: { voidCall: () => fail(fails.voidCall) },
+    idempotency: { insert: () => fail(fails.reply), removeCall: async () => true },
   };
   return { done, recorder: new Recorder(options as unknown as RecorderOptions) };
 }
 
+/** As of a database whose name has the word. */
 const duplicateIn = (collection: string) =>
-  new MongoServerError({ code: 11_000, message: `E11000 duplicate key error collection: db.${collection}` });
+  new MongoServerError({ code: 11_000, message: `E11000 duplicate key error collection: idempotency.${collection}` });
 
 describe('a call under an Idempotency-Key', () => {
   it('throws IdempotencyConflict when its reply exists, and internalError for any other duplicate', async () => {
-    const elsewhere = recorderWith({ insert: duplicateIn('idempotency') });
+    const elsewhere = recorderWith({ reply: duplicateIn('idempotency') });
     expect(await failureOf(elsewhere.recorder.record(keyedCall('one')))).to.be.instanceOf(IdempotencyConflict);
-    const failed = recorderWith({ insert: duplicateIn('calls') });
+    const failed = recorderWith({ documents: duplicateIn('calls') });
     const failure = await failureOf(failed.recorder.record(keyedCall('one')));
     expect(failure).to.be.instanceOf(ApiError).and.not.instanceOf(RecordedButUnanswered);
     expect(failure).to.have.nested.property('options.retryAfterSeconds', 1);
+  });
+
+  it('is not sent to MongoDB when its deadline passed while it waited, and needs no void', async () => {
+    const { done, recorder } = recorderWith({});
+    const failure = await failureOf(recorder.record(keyedCall('one', -1)));
+    expect(failure).to.be.instanceOf(ApiError).and.not.instanceOf(RecordedButUnanswered);
+    expect(done).to.deep.equal([]);
   });
 
   it('stays counted with its reply when it is too old to be voided', async () => {

@@ -80,6 +80,16 @@ describe('HubSpot custom actions to POST /v1/webhooks/score', () => {
     expect(await own.ledgerSum()).to.equal(2);
   });
 
+  it('scores a callbackId that another call sent as its Idempotency-Key', async () => {
+    const callbackId = randomUUID();
+    for (const key of [callbackId, `callback:${callbackId}`, `callbackId ${callbackId}`])
+      scoredWebhook(await send(lead, { headers: { 'idempotency-key': key } }));
+    const reply = await send(action(callbackId));
+    scoredWebhook(reply);
+    expect(reply.headers.has('idempotent-replayed')).to.equal(false);
+    expect(await own.ledgerSum()).to.equal(4);
+  });
+
   it('scores a callbackId again after a failed call', async () => {
     const callbackId = randomUUID();
     refused(await send(action(callbackId, { company_size: {} })), '400 bad_request');

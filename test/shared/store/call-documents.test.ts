@@ -53,6 +53,18 @@ describe('CallDocuments', () => {
     expect([...standing]).to.have.members(ids([one, two]));
   });
 
+  it('insertEach reports the code of a document that MongoDB refused, and writes the others', async () => {
+    const { database } = mongo;
+    const calls = new CallDocuments(database);
+    const [one, two] = [callOf(1), callOf(2)].flat();
+    if (one === undefined || two === undefined) throw new Error('a call has no document');
+    const validate = (validator: object) => database.command({ collMod: callsCollection, validator });
+    await validate({ records: { $ne: 2 } });
+    const report = await calls.insertEach([two, one], soon()).finally(() => validate({}));
+    expect([...report.failed].map(([index, { code }]) => [index, code])).to.deep.equal([[0, 121]]);
+    expect([...(await new UsageLedger(database).recordedCalls(ids([one, two])))]).to.deep.equal(ids([one]));
+  });
+
   it('insertEach reports isConfirmed false after a write concern error', async () => {
     const reply = {
       ok: 1,
