@@ -1,6 +1,5 @@
 import { ApiError } from '../../shared/contract/errors.js';
-import type { CallTurn } from './large-bodies.js';
-import { bodyText } from './read-body.js';
+import { bodyText, type Yielding } from './read-body.js';
 
 /*
  * JSON bodies. `boundValues` limits the number of values before parsing. `parseJson` limits the depth, and says where a
@@ -15,17 +14,12 @@ const escapedNul = '\\u0000';
  * Decodes, bounds and parses a body, each in a turn of the event loop.
  * @throws ApiError unreadableRequest, refusedRequest; what `limit.refuse` throws
  */
-export async function parseJsonBody(
-  body: Buffer,
-  limit: ValueLimit,
-  { yieldToEventLoop }: Pick<CallTurn, 'yieldToEventLoop'>,
-): Promise<unknown> {
-  const text = bodyText(body);
-  await yieldToEventLoop();
+export async function parseJsonBody(body: Buffer, limit: ValueLimit, turn: Yielding): Promise<unknown> {
+  const text = await bodyText(body, turn);
   const levels = boundValues(body, limit);
-  await yieldToEventLoop();
+  await turn.yieldToEventLoop();
   const value = parseJson(text, levels);
-  await yieldToEventLoop();
+  await turn.yieldToEventLoop();
   return value;
 }
 

@@ -1,8 +1,7 @@
 import type { Context } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
-import type { CallTurn } from '../request/large-bodies.js';
 import { maxValues, parseJsonBody } from '../request/parse-json.js';
-import { bodyText } from '../request/read-body.js';
+import { bodyText, type Yielding } from '../request/read-body.js';
 
 /** Far above any tool's form. Parsing a field costs about 100 times as much as sending it. */
 const maxFormFields = 10_000;
@@ -16,11 +15,7 @@ const isJson = (text: string): boolean => ['[', '{'].includes(text.trimStart().c
  * @throws ApiError unreadableRequest for another content type or a syntax error; refusedRequest for too many fields or
  * values
  */
-export async function parseWebhookBody(
-  context: Context,
-  body: Buffer,
-  turn: Pick<CallTurn, 'yieldToEventLoop'>,
-): Promise<unknown> {
+export async function parseWebhookBody(context: Context, body: Buffer, turn: Yielding): Promise<unknown> {
   const type = context.is('application/json', 'application/*+json', 'text/plain', 'application/x-www-form-urlencoded');
   if (type === null) throw new ApiError('unreadableRequest', 'The body is empty: send the fields of one record.');
   const { charset } = context.request;
@@ -30,9 +25,8 @@ export async function parseWebhookBody(
       'Send the record as application/json, application/x-www-form-urlencoded, or JSON in text/plain, in ' + 'UTF-8.',
     );
   }
-  if (type === 'application/x-www-form-urlencoded' && !isJson(bodyText(body))) {
-    await turn.yieldToEventLoop();
-    return parseForm(bodyText(withSpaces(body)));
+  if (type === 'application/x-www-form-urlencoded' && !isJson(await bodyText(body, turn))) {
+    return parseForm(await bodyText(withSpaces(body), turn));
   }
   return await parseJsonBody(body, { max: maxValues.ofRecord, advice: 'send the fields of one record' }, turn);
 }
