@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Batcher } from '../../shared/async/batcher.js';
 import { ApiError } from '../../shared/contract/errors.js';
+import type { SentNames } from '../../shared/messages/field-slots.js';
 import {
   type ChunkReply,
   type Lane,
@@ -15,6 +16,7 @@ import {
 import type { AdmittedModel } from '../scoring/admission.js';
 import { msUntil, type ScoringCall } from '../scoring/scoring-call.js';
 import { FairQueue } from './fair-queue.js';
+import { sentNamesOf } from './field-names.js';
 import type { LaneQueues } from './lane-queues.js';
 import { refusal } from './refusal.js';
 import type { ReplyStream } from './reply-stream.js';
@@ -88,14 +90,16 @@ export class Dispatcher {
   /**
    * Scores the records of a call.
    * @param ended resolves at the end of the call, whatever its outcome
-   * @throws ApiError refusedRequest naming the records that cannot be featurized; internalError when no answer came in time
+   * @throws ApiError refusedRequest naming the records that cannot be featurized, or for too many field names;
+   * internalError when no answer came in time
    */
   async score(call: ScoringCall, model: AdmittedModel, ended: Promise<void>): Promise<ScoredRows> {
     const target = { organisationId: call.apiKey.organisation_id, model };
     const parts: OutgoingPart[] = [];
     const inFlight: Promise<PartReply>[] = [];
     const { maxChunks = Number.POSITIVE_INFINITY } = call;
-    for (const part of packedParts(call, model)) {
+    const names = await sentNamesOf(call, model.knownFields);
+    for (const part of packedParts(call, model, names)) {
       // Packing a part takes milliseconds. Other calls run in between.
       if (parts.length > 0) await nextTurn();
       parts.push(part);
@@ -106,7 +110,7 @@ export class Dispatcher {
     }
     const replies = await Promise.all(inFlight);
     const refused = replies.filter((reply): reply is RefusedPart => 'problems' in reply);
-    if (refused.length > 0) throw refusal(refused, call, model.knownFields);
+    if (refused.length > 0) throw refusal(refused, call, { knownFields: model.knownFields, names });
     const scored = replies.filter((reply): reply is ScoredPart => 'scores' in reply);
     return { parts: scored, fields: fieldsOf(parts, scored) };
   }
@@ -192,7 +196,7 @@ const unanswered = (cause: unknown): ApiError =>
   new ApiError('internalError', 'The records could not be scored in time.', { cause, retryAfterSeconds: 1 });
 
 /** Cuts a call into parts of at most 250 records. Each record keeps only the fields that the model knows. */
-function* packedParts(call: ScoringCall, { knownFields }: AdmittedModel): Generator<OutgoingPart> {
+function* packedParts(call: ScoringCall, { knownFields }: AdmittedModel, names: SentNames): Generator<OutgoingPart> {
   for (let firstRow = 0; firstRow < call.records.length; firstRow += maxChunkRecords) {
     const records = call.records.slice(firstRow, firstRow + maxChunkRecords);
     yield {
@@ -200,7 +204,7 @@ function* packedParts(call: ScoringCall, { knownFields }: AdmittedModel): Genera
       explain: call.explain,
       firstRow,
       crmIds: records.map((record) => record.crmId),
-      rows: records.map((record) => JSON.stringify(knownFields.pack(record.fields))),
+      rows: records.map((record) => JSON.stringify(knownFields.pack(record.fields, names))),
     };
   }
 }

@@ -1,5 +1,5 @@
 import { ApiError } from '../../shared/contract/errors.js';
-import type { KnownFields } from '../../shared/messages/field-slots.js';
+import type { KnownFields, SentNames } from '../../shared/messages/field-slots.js';
 import { maxProblemsNamed, nothingKnown, type RefusedPart } from '../../shared/messages/score-job.js';
 import type { ScoringCall } from '../scoring/scoring-call.js';
 
@@ -15,15 +15,22 @@ const maxSentNames = 5;
 export function refusal(
   parts: readonly RefusedPart[],
   { records, nameOfRecord, modelId }: Pick<ScoringCall, 'records' | 'nameOfRecord' | 'modelId'>,
-  knownFields: Pick<KnownFields, 'keyOf'>,
+  {
+    knownFields,
+    names,
+  }: { readonly knownFields: Pick<KnownFields, 'keysOf' | 'slotNames'>; readonly names: SentNames },
 ): ApiError {
   const problems = parts.flatMap((part) => part.problems).slice(0, maxProblemsNamed);
   const count = parts.reduce((sum, part) => sum + part.problemCount, 0);
   const more = count > problems.length ? `; and ${count - problems.length} more` : '';
+  const fieldsOf = (record: number) => records[record]?.fields ?? {};
+  // One pass over each record: it may have ten thousand fields, and several problems.
+  const places = new Set(problems.map(({ record }) => record));
+  const keysOf = new Map([...places].map((record) => [record, knownFields.keysOf(fieldsOf(record), names)]));
   const described = problems.map(({ record, field, expected, came }) => {
-    const fields = records[record]?.fields ?? {};
-    const key = knownFields.keyOf(fields, field);
-    const sentAs = expected === nothingKnown.expected ? namesIn(fields) : key === field ? '' : asSent(key);
+    const key = keysOf.get(record)?.find((each, slot) => each !== undefined && knownFields.slotNames[slot] === field);
+    const isUnknown = expected === nothingKnown.expected;
+    const sentAs = isUnknown ? namesIn(fieldsOf(record)) : key === field ? '' : asSent(key);
     return `${placeOf(nameOfRecord(record), field)}: expected ${expected}, came ${came}${sentAs}`;
   });
   const isAnyUnknown = problems.some(({ expected }) => expected === nothingKnown.expected);

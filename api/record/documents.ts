@@ -11,7 +11,7 @@ import { type PredictionSlice, rowOf, slicesOf } from '../../shared/store/calls/
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import type { CallReservation } from '../metering/call-reservation.js';
 import type { AdmittedModel } from '../scoring/admission.js';
-import { type Deadline, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
+import { type Deadline, type Idempotency, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
 
 /** A scored call before it is recorded. */
 export interface ScoredCall {
@@ -88,11 +88,14 @@ function predictionsOf(
 
 function replyOf(call: ScoringCall, write: () => string): IdempotentReply | undefined {
   if (call.idempotency === undefined) return undefined;
+  const reply = write();
+  const bytes = Buffer.byteLength(reply);
+  if (bytes > maxDocumentBytes) throw replyTooLarge(bytes, call.idempotency.name);
   return {
     _id: idempotencyId(call.apiKey.organisation_id, call.bucket, call.idempotency.key),
     body_hash: call.idempotency.bodyHash,
     call_id: call.id,
-    reply: write(),
+    reply,
     expires_at: new Date(call.atMs + idempotencyMs),
   };
 }
@@ -125,5 +128,13 @@ function tooLarge(
       'Send shorter fields. Nothing of the call was counted.',
   );
 }
+
+const replyTooLarge = (bytes: number, keyName: Idempotency['name']): ApiError =>
+  new ApiError(
+    'refusedRequest',
+    `The reply has ${mebibytes(bytes)} MiB; under an ${keyName} it is stored, and may have ` +
+      `${mebibytes(maxDocumentBytes)} MiB. Send fewer records, or send them without explain. ` +
+      'Nothing of the call was counted.',
+  );
 
 const mebibytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(2);

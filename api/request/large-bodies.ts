@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promis
 import { LRUCache } from 'lru-cache';
 import { FairQueue } from '../dispatch/fair-queue.js';
 import { msUntil } from '../scoring/scoring-call.js';
-import { CallerGone } from './read-body.js';
+import { CallerGone, type Yielding } from './read-body.js';
 import type { ReceivedCall } from './receive-call.js';
 
 /** A body of this size takes the gateway's thread for milliseconds at a time. */
@@ -23,9 +23,7 @@ export type QueuedCall = Pick<ReceivedCall, 'body' | 'hasHungUp'> & {
   readonly apiKey: Pick<ReceivedCall['apiKey'], 'organisation_id'>;
 };
 
-export interface CallTurn {
-  /** Ends a turn of the event loop between two steps of a large call, so that other calls run. */
-  readonly yieldToEventLoop: () => Promise<void>;
+export interface CallTurn extends Yielding {
   /** Chunks of the call that the workers have at once. */
   readonly maxChunks: number;
 }

@@ -4,13 +4,14 @@ import { ApiError } from '../../shared/contract/errors.js';
 import type { Outcome, OutcomeStore } from '../../shared/store/validation/outcomes.js';
 import type { BodyMemory } from '../request/body-memory.js';
 import type { LargeBodies } from '../request/large-bodies.js';
-import { boundValues, maxValues, parseJson } from '../request/parse-json.js';
-import { type BodyLimits, bodyText, readBody, requireJson } from '../request/read-body.js';
+import { maxValues, parseJsonBody } from '../request/parse-json.js';
+import { type BodyLimits, readBody, requireJson } from '../request/read-body.js';
 import { type OutcomesRequest, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { compileCheck } from '../schemas/validator.js';
 import { type ReadingDeps, receivingRoute } from './reading.js';
 
 const maxOutcomes = outcomesRequestSchema.properties.outcomes.maxItems;
+const valueLimit = { max: maxValues.ofOutcomes, advice: 'send only crm_id, converted and at of each lead' };
 
 /** Dependencies of `outcomesRoute`, besides those of every reading endpoint. */
 export interface OutcomesDeps {
@@ -37,15 +38,10 @@ export function outcomesRoute(deps: ReadingDeps, { store, largeBodies, limits, b
         deadline: { monotonicMs: performance.now() + deps.timeoutMs },
         hasHungUp: () => socket.destroyed,
       };
-      return await largeBodies.inTurn(call, async ({ yieldToEventLoop }) => {
-        const text = bodyText(body);
-        boundValues(body, {
-          max: maxValues.ofOutcomes,
-          advice: 'send only crm_id, converted and at of each lead',
-        });
-        const parsed = parseJson(text);
-        await yieldToEventLoop();
-        return outcomesOf(check(parsed), deps.clock.now());
+      return await largeBodies.inTurn(call, async (turn) => {
+        const request = check(await parseJsonBody(body, valueLimit, turn));
+        await turn.yieldToEventLoop();
+        return outcomesOf(request, deps.clock.now());
       });
     },
     answer: async (_context, { organisation, apiKey }, outcomes) => {

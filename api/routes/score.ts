@@ -2,8 +2,8 @@ import type { Middleware } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import type { LargeBodies } from '../request/large-bodies.js';
-import { boundValues, maxValues, parseJson } from '../request/parse-json.js';
-import { bodyText, requireJson } from '../request/read-body.js';
+import { maxValues, parseJsonBody, type ValueLimit } from '../request/parse-json.js';
+import { requireJson } from '../request/read-body.js';
 import { type ReceivedCall, type ReceivingDeps, receiveCall } from '../request/receive-call.js';
 import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.js';
 import { compileCheck } from '../schemas/validator.js';
@@ -21,6 +21,11 @@ export interface ScoreRouteDeps {
 }
 
 const maxRecords = scoreRequestSchema.properties.records.maxItems;
+const valueLimit: ValueLimit = {
+  max: maxValues.ofBatch,
+  advice: 'send fewer records in each call, or fewer fields of each',
+  refuse: ({ maxList }) => checkRecordCount(maxList),
+};
 
 /** `POST /v1/score`: scores up to 1000 records with one model. */
 export function scoreRoute(deps: ScoreRouteDeps, writeReply: WriteReply): Middleware {
@@ -32,18 +37,10 @@ export function scoreRoute(deps: ScoreRouteDeps, writeReply: WriteReply): Middle
       route: String(context._matchedRoute),
     });
     requireJson(context);
-    const reply = await deps.largeBodies.inTurn(received, async ({ yieldToEventLoop, maxChunks }) => {
-      const text = bodyText(received.body);
-      boundValues(received.body, {
-        max: maxValues.ofBatch,
-        advice: 'send fewer records in each call, or fewer fields of each',
-        refuse: ({ maxList }) => checkRecordCount(maxList),
-      });
-      const parsed = parseJson(text);
-      await yieldToEventLoop();
-      const request = check(parsed);
-      await yieldToEventLoop();
-      const call = { ...callOf(received, request, String(context.state.requestId)), maxChunks };
+    const reply = await deps.largeBodies.inTurn(received, async (turn) => {
+      const request = check(await parseJsonBody(received.body, valueLimit, turn));
+      await turn.yieldToEventLoop();
+      const call = { ...callOf(received, request, String(context.state.requestId)), maxChunks: turn.maxChunks };
       return await answerInTime(call, () => scoreRecords(call, writeReply, deps.scoring));
     });
     sendReply(context, reply);

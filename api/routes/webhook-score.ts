@@ -23,11 +23,9 @@ export function webhookScoreRoute(deps: ScoreRouteDeps, likelihoodName: Likeliho
     sendReply(context, reply);
   };
 
-  async function answer(context: Context, received: ReceivedCall, { yieldToEventLoop }: CallTurn): Promise<Reply> {
-    const parsed = parseWebhookBody(context, received.body);
-    await yieldToEventLoop();
-    const request = readWebhook(parsed, context.query);
-    await yieldToEventLoop();
+  async function answer(context: Context, received: ReceivedCall, turn: CallTurn): Promise<Reply> {
+    const request = readWebhook(await parseWebhookBody(context, received.body, turn), context.query);
+    await turn.yieldToEventLoop();
     const call = callOf(received, request, {
       requestId: String(context.state.requestId),
       route: routeOf(context),

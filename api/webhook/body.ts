@@ -1,20 +1,21 @@
 import type { Context } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
-import { boundValues, maxValues, parseJson } from '../request/parse-json.js';
-import { bodyText } from '../request/read-body.js';
+import { maxValues, parseJsonBody } from '../request/parse-json.js';
+import { bodyText, type Yielding } from '../request/read-body.js';
 
 /** Far above any tool's form. Parsing a field costs about 100 times as much as sending it. */
 const maxFormFields = 10_000;
+const [plus, space] = [0x2b, 0x20];
 
 /** Detects JSON that was sent as a form (curl's default). A real form percent-encodes these characters. */
-const isJson = /^\s*[[{]/;
+const isJson = (text: string): boolean => ['[', '{'].includes(text.trimStart().charAt(0));
 
 /**
  * Parses the body of a webhook: JSON, JSON in text/plain, or a form.
  * @throws ApiError unreadableRequest for another content type or a syntax error; refusedRequest for too many fields or
  * values
  */
-export function parseWebhookBody(context: Context, body: Buffer): unknown {
+export async function parseWebhookBody(context: Context, body: Buffer, turn: Yielding): Promise<unknown> {
   const type = context.is('application/json', 'application/*+json', 'text/plain', 'application/x-www-form-urlencoded');
   if (type === null) throw new ApiError('unreadableRequest', 'The body is empty: send the fields of one record.');
   const { charset } = context.request;
@@ -24,10 +25,17 @@ export function parseWebhookBody(context: Context, body: Buffer): unknown {
       'Send the record as application/json, application/x-www-form-urlencoded, or JSON in text/plain, in ' + 'UTF-8.',
     );
   }
-  const text = bodyText(body);
-  if (type === 'application/x-www-form-urlencoded' && !isJson.test(text)) return parseForm(text);
-  boundValues(body, { max: maxValues.ofRecord, advice: 'send the fields of one record' });
-  return parseJson(text);
+  if (type === 'application/x-www-form-urlencoded' && !isJson(await bodyText(body, turn))) {
+    return parseForm(await bodyText(withSpaces(body), turn));
+  }
+  return await parseJsonBody(body, { max: maxValues.ofRecord, advice: 'send the fields of one record' }, turn);
+}
+
+/** Replaces each plus sign by the space that it stands for in a form. `replaceAll` takes 100 ms per MB of plus signs. */
+function withSpaces(body: Buffer): Buffer {
+  const spaced = Buffer.from(body);
+  for (let at = 0; at < spaced.length; at += 1) if (spaced[at] === plus) spaced[at] = space;
+  return spaced;
 }
 
 /** Parses a form. A repeated name becomes an array, because multi-selects repeat their name. */
@@ -56,7 +64,7 @@ function parseForm(text: string): unknown {
 
 function decoded(text: string): string {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
+    return decodeURIComponent(text);
   } catch {
     throw new ApiError('unreadableRequest', 'The form is not percent-encoded UTF-8.');
   }

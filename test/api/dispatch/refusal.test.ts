@@ -1,13 +1,16 @@
 import { expect } from 'chai';
 import { refusal } from '../../../api/dispatch/refusal.js';
-import { nothingKnown, type RefusedPart } from '../../../shared/messages/score-job.js';
+import { compileKnownFields } from '../../../shared/messages/field-slots.js';
+import { nothingKnown } from '../../../shared/messages/score-job.js';
 
 /** The message for a call of one record whose model knows the field `size`. */
 function messageOf(fields: Readonly<Record<string, unknown>>, problem: { field: string; expected: string }) {
   const parts = [{ problems: [{ record: 0, came: 'an object', ...problem }], problemCount: 1 }];
   const call = { records: [{ crmId: null, fields }], nameOfRecord: () => 'record', modelId: 'mdl' };
-  const knownFields = { keyOf: () => Object.keys(fields)[0] ?? '' };
-  return refusal(parts as readonly RefusedPart[], call, knownFields).message;
+  const knownFields = compileKnownFields({
+    features: [{ type: 'number', field: 'size', label: 'Size', columns: [0] }],
+  });
+  return refusal(parts, call, { knownFields, names: knownFields.sentNames() }).message;
 }
 
 describe('a record that cannot be featurized', () => {

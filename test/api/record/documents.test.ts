@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { entryOf, maxTimeoutMs, type ScoredCall } from '../../../api/record/documents.js';
+import { ApiError } from '../../../shared/contract/errors.js';
+import { maxDocumentBytes } from '../../../shared/store/calls/call-documents.js';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 const atMs = Date.UTC(2026, 1, 1) - 1;
@@ -51,6 +53,16 @@ describe('entryOf', () => {
     const without = entryOf(scoredCall());
     expect(without.reply).to.equal(undefined);
     expect(bytes - without.bytes).to.equal('the reply'.length);
+  });
+
+  it('refuses a reply whose bytes MongoDB cannot store under an Idempotency-Key with 400', () => {
+    const text = 'é'.repeat(maxDocumentBytes / 2);
+    const call = { ...scoredCall({ isKeyed: true }), writeWith: () => text };
+    expect(entryOf(call).reply?.reply).to.have.length(text.length);
+    expect(() => entryOf({ ...call, writeWith: () => `${text}x` }))
+      .to.throw(ApiError, /^The reply has 15\.94 MiB; .* fewer records, or send them without explain\. Nothing/)
+      .with.nested.property('entry.status', 400);
+    expect(entryOf({ ...scoredCall(), writeWith: () => `${text}x` }).reply).to.equal(undefined);
   });
 
   it('gives a commit the timeout of its last call', () => {

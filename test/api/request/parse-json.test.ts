@@ -58,6 +58,9 @@ describe('parseJson', () => {
   it('refuses NUL in a key at any depth, and keeps it in values', () => {
     for (const text of ['{"\\u0000":1}', '[{"a":[{"b\\u0000c":1}]}]'])
       expect(refusalBy(() => parseJson(text)).message).to.match(/NUL/);
+    for (const key of ['\\\\\\u0000', 'a\\"\\u0000', '\\u0000\\u0000\\\\'])
+      expect(refusalBy(() => parseJson(`{"x":"\\u0000","${key}" \n:1}`)).message, key).to.match(/NUL/);
+    expect(parseJson('["\\u0000","a:\\\\\\u0000",":"]')).to.deep.equal(['\0', 'a:\\\0', ':']);
     expect(parseJson('{"a":"\\u0000","\\\\u0000":1}')).to.deep.equal({ a: '\0', '\\u0000': 1 });
   });
 
@@ -137,6 +140,23 @@ describe('boundValues', () => {
     const object = `{"d":${list(9)},"e":1,"f":1,"g":1,"h":1,"i":1}`;
     const body = `{"a":${list(3)},"records":${list(5)},"b":[${list(9)}],"c":${object}}`;
     expect(valuesIn(Buffer.from(body)).maxList).to.equal(5);
+  });
+
+  it('finds the largest object, at any depth', () => {
+    for (const [text, maxMembers] of [
+      ['{"a":[{"b":1,"c":{"d":1}},[1,2,3]],"b":{"e":[1,2,3,4],"f":2,"g":3}}', 3],
+      ['[[1,2],[3]]', 0],
+    ] as const)
+      expect(valuesIn(Buffer.from(text)).maxMembers, text).to.equal(maxMembers);
+  });
+
+  it('refuses a body of more than 20,000 members in one object with 400', () => {
+    const bound = (members: number) => {
+      const object = `{${Array.from({ length: members }, (_, index) => `"${index}":1`).join()}}`;
+      boundValues(Buffer.from(`{"records":[1,${object},2]}`), { max: 50_000, advice: 'send less' });
+    };
+    bound(20_000);
+    expect(() => bound(20_001)).to.throw(ApiError, /^The body has more than 20000 values in one object: send less\.$/);
   });
 
   it('counts a body that is not JSON without an error', () => {

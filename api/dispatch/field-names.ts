@@ -1,0 +1,38 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ApiError } from '../../shared/contract/errors.js';
+import type { KnownFields, SentNames } from '../../shared/messages/field-slots.js';
+import type { ScoringCall } from '../scoring/scoring-call.js';
+
+/** Characters of the different field names of one call. A CRM with a thousand fields has some fifty thousand. */
+const maxNameCharacters = 256 * 1024;
+/** Folding so many takes up to 10 ms. */
+const charactersPerTurn = 16 * 1024;
+
+/**
+ * Matches the different field names of a call with the fields of its model, in several turns of the event loop.
+ * @throws ApiError refusedRequest when they have too many characters
+ */
+export async function sentNamesOf(
+  { records }: Pick<ScoringCall, 'records'>,
+  knownFields: Pick<KnownFields, 'sentNames'>,
+): Promise<SentNames> {
+  const names = knownFields.sentNames();
+  let turnEnd = charactersPerTurn;
+  for (const { fields } of records) {
+    for (const name in fields) {
+      names.targetsOf(name);
+      if (names.foldedCharacters < turnEnd) continue;
+      if (names.foldedCharacters > maxNameCharacters) throw tooManyNames();
+      await nextTurn();
+      turnEnd = names.foldedCharacters + charactersPerTurn;
+    }
+  }
+  return names;
+}
+
+const tooManyNames = (): ApiError =>
+  new ApiError(
+    'refusedRequest',
+    `The different field names of the call have more than ${maxNameCharacters} characters in total: ` +
+      'send fewer fields, for example only those that the model knows. Nothing of the call was counted.',
+  );
