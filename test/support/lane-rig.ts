@@ -1,6 +1,12 @@
 import { Queue, type Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { type ChunkJob, type ChunkReply, encodePayload, laneQueueName } from '../../shared/messages/score-job.js';
+import {
+  type ChunkJob,
+  type ChunkReply,
+  encodePayload,
+  laneQueueName,
+  type OutgoingPart,
+} from '../../shared/messages/score-job.js';
 import { createLogger, type Logger } from '../../shared/process/logger.js';
 import { payloadKey, queuePrefix } from '../../shared/redis/keys.js';
 import type { ChunkDeps } from '../../worker/lanes/handle-chunk.js';
@@ -21,6 +27,7 @@ export interface SentChunk {
   readonly inJob?: boolean;
   /** Whether the gateway awaits it. */
   readonly isAwaited?: boolean;
+  readonly parts?: readonly OutgoingPart[];
 }
 
 /** A lane worker on a Redis of its own, and its queue. */
@@ -35,7 +42,7 @@ export interface LaneRig {
   readonly crashNote: CrashNote;
   /** A further connection, closed with the rest. */
   connect(): Redis;
-  /** Queues a chunk without records as a gateway does. */
+  /** Queues a chunk as a gateway does, by default without records. */
   send(chunk: string, how?: SentChunk): Promise<void>;
   close(): Promise<void>;
 }
@@ -82,9 +89,9 @@ export async function laneRig(
     commands,
     crashNote,
     connect,
-    async send(chunk, { inJob = true, isAwaited = true } = {}) {
+    async send(chunk, { inJob = true, isAwaited = true, parts = [] } = {}) {
       const head = { chunk, gateway, organisation: 'org', model: 'mdl', version: '1' };
-      const payload = encodePayload({ ...head, otherModels: [], parts: [] });
+      const payload = encodePayload({ ...head, otherModels: [], parts });
       if (isAwaited) await redis.set(payloadKey(chunk), inJob ? '' : payload, 'PX', 60_000);
       const job: ChunkJob = { ...head, ...(inJob ? { payload } : {}) };
       await queue.add('chunk', job, { jobId: chunk, removeOnComplete: true, removeOnFail: true });
