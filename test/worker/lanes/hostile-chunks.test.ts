@@ -130,13 +130,13 @@ describe('a hostile chunk', () => {
   }
 
   for (const [what, records] of Object.entries(hostile))
-    it(`of ${what} leaves turns of the event loop to other chunks`, async function () {
+    it(`leaves turns of the event loop to other chunks: ${what}`, async function () {
       this.timeout(120_000);
       const { parts } = await expectShortTurns(what, [partOf(records())]);
       expect(parts[0]).to.have.property('scores');
     });
 
-  it('that stored lists fill in leaves turns of the event loop to other chunks', async function () {
+  it('leaves turns of the event loop to other chunks when stored lists fill in its records', async function () {
     this.timeout(120_000);
     const text = repeated('\ufdfa;', maxStoredLength - 8 * fieldsOfType);
     const crmIds = Array.from({ length: maxChunkRecords }, (_, index) => `lead ${index}`);
