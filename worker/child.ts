@@ -44,7 +44,7 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
       loadManifest: (modelId, version) => loadManifest(mongo.database, modelId, version),
     },
     loadedModels,
-    (modelKey, run) => crashNote.during(modelKey, run),
+    (run) => crashNote.duringRun(run),
     (model, reason) => logger.warn({ model, reason }, 'a model is explained by occlusion'),
   );
   lifecycle.onStop('models', () => registry.close());
@@ -62,6 +62,7 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
       connection,
       commands,
       begin: (chunk) => beginChunk(chunk, scoring),
+      crashNote,
       timings: laneTimings,
       logger,
     });

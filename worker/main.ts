@@ -7,9 +7,9 @@ import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../shared/process/logger.js';
 import { connectRedis } from '../shared/redis/connect.js';
 import { RedisHealth } from '../shared/redis/health.js';
+import { chunkDeathHandler } from './lanes/chunk-death.js';
 import { observePool, sweepCounter } from './pool/metrics.js';
 import { poolTimings, WorkerPool } from './pool/pool.js';
-import { type DeathCause, strikeCommand } from './pool/quarantine.js';
 import { startScheduler, upkeepTimings } from './upkeep/scheduler.js';
 
 /* The worker pool: the processes that score, the upkeep scheduler, and the admin port. */
@@ -31,15 +31,9 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   lifecycle.onStop('redis', async () => redis.disconnect());
   const health = lifecycle.add(new RedisHealth(redis, config.timings.redis));
   observeClock(metrics, lifecycle.add(new ClockWatch(redis, logger)));
-  const strike = strikeCommand(redis);
-  const onModelDeath = (model: string, cause: DeathCause) => {
-    strike(model, cause, Date.now()).then(
-      (count) => logger.error({ model, cause, count }, 'a worker died while it ran a model'),
-      (error: unknown) => logger.error({ model, cause, error }, 'could not record worker death'),
-    );
-  };
   const { workers } = config;
-  const pool = lifecycle.add(new WorkerPool({ workers, timings: poolTimings, logger, onModelDeath }));
+  const onChunkDeath = chunkDeathHandler({ redis, logger });
+  const pool = lifecycle.add(new WorkerPool({ workers, timings: poolTimings, logger, onChunkDeath }));
   lifecycle.add(observePool(metrics, { pool, workers, redis }));
   lifecycle.add(
     await startAdminServer({

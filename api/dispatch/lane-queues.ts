@@ -40,10 +40,11 @@ export class LaneQueues {
   async add(lane: Lane, payload: OutgoingPayload, timeoutMs: number): Promise<void> {
     const queue = this.queues.get(lane);
     if (queue === undefined) throw new Error(`there is no lane ${lane}`);
-    const { chunk } = payload;
+    const { otherModels, parts, ...head } = payload;
+    const { chunk } = head;
     const text = encodePayload(payload);
     const isShort = text.length <= maxInJob;
-    const job: ChunkJob = { chunk, ...(isShort ? { payload: text } : {}) };
+    const job: ChunkJob = { ...head, ...(isShort ? { payload: text } : {}) };
     await Promise.all([
       this.redis.set(payloadKey(chunk), isShort ? '' : text, 'PX', timeoutMs),
       queue.add(jobName, job, { jobId: chunk }),

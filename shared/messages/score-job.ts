@@ -7,7 +7,7 @@ import type { Cell } from './cells.js';
  */
 
 /** Incremented when the form or the meaning of a message changes. Each version has its own queues. */
-export const messageVersion = 3;
+export const messageVersion = 4;
 
 /** The queues. Two of them, so that a batch never delays a single. */
 export const lanes = ['singles', 'batches'] as const;
@@ -19,11 +19,20 @@ export const laneQueueName = (lane: Lane, version = messageVersion): string => `
 /** Max records of one job. */
 export const maxChunkRecords = 250;
 
-/** The data of a BullMQ job. */
-export interface ChunkJob {
+/** Names a chunk before its payload is parsed, so that a worker process can note what it has in hand. */
+export interface ChunkHead {
   /** Id of the chunk; names the payload key. */
   readonly chunk: string;
-  /** The payload as JSON, unless it exceeds `maxInJob` characters. */
+  /** Id of the gateway, whose reply stream gets the reply. */
+  readonly gateway: string;
+  readonly organisation: string;
+  readonly model: string;
+  readonly version: string;
+}
+
+/** The data of a BullMQ job. */
+export interface ChunkJob extends ChunkHead {
+  /** The payload as JSON, see `encodePayload`, unless it exceeds `maxInJob` characters. */
   readonly payload?: string;
 }
 
@@ -31,13 +40,7 @@ export interface ChunkJob {
 export const maxInJob = 16 * 1024;
 
 /** Records of one model, from one batch call or from several singles. */
-export interface ChunkPayload {
-  readonly chunk: string;
-  /** Id of the gateway, whose reply stream gets the reply. */
-  readonly gateway: string;
-  readonly organisation: string;
-  readonly model: string;
-  readonly version: string;
+export interface ChunkPayload extends ChunkHead {
   /** The organisation's other models: a prediction under any model counts as a match. */
   readonly otherModels: readonly string[];
   readonly parts: readonly ChunkPart[];
@@ -61,10 +64,10 @@ export interface OutgoingPart extends Omit<ChunkPart, 'rows'> {
   readonly rows: readonly string[];
 }
 
-/** Encodes a payload as JSON. The rows, most of the text, are joined instead of serialized again. */
-export function encodePayload({ parts, ...head }: OutgoingPayload): string {
+/** Encodes a payload as JSON, without the head. The rows, most of the text, are joined instead of serialized again. */
+export function encodePayload({ otherModels, parts }: OutgoingPayload): string {
   const texts = parts.map(({ rows, ...part }) => `${JSON.stringify(part).slice(0, -1)},"rows":[${rows.join(',')}]}`);
-  return `${JSON.stringify(head).slice(0, -1)},"parts":[${texts.join(',')}]}`;
+  return `{"otherModels":${JSON.stringify(otherModels)},"parts":[${texts.join(',')}]}`;
 }
 
 /** A payload in the gateway. */

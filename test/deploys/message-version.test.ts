@@ -1,14 +1,18 @@
 import { Queue, Worker } from 'bullmq';
 import { expect } from 'chai';
-import { type ChunkJob, laneQueueName, messageVersion } from '../../shared/messages/score-job.js';
+import { laneQueueName, messageVersion } from '../../shared/messages/score-job.js';
 import { payloadKey, queuePrefix, replyStreamKey } from '../../shared/redis/keys.js';
 import { eventually } from '../support/eventually.js';
 import { gateway, type LaneRig, laneRig, scoredBy } from '../support/lane-rig.js';
 
+interface TomorrowsJob {
+  readonly chunk: string;
+}
+
 describe('a job of a later message version', () => {
   let rig: LaneRig;
   let scored: string[];
-  let ofTomorrow: Queue<ChunkJob>;
+  let ofTomorrow: Queue<TomorrowsJob>;
 
   beforeEach(async () => {
     scored = [];
@@ -17,7 +21,7 @@ describe('a job of a later message version', () => {
       return { chunk, parts: [] };
     };
     rig = await laneRig(scoredBy(score));
-    ofTomorrow = new Queue<ChunkJob>(laneQueueName('singles', messageVersion + 1), {
+    ofTomorrow = new Queue<TomorrowsJob>(laneQueueName('singles', messageVersion + 1), {
       connection: rig.connect(),
       prefix: queuePrefix,
     });
@@ -40,10 +44,10 @@ describe('a job of a later message version', () => {
     });
 
     const taken: string[] = [];
-    const take = async ({ data }: { readonly data: ChunkJob }) => {
+    const take = async ({ data }: { readonly data: TomorrowsJob }) => {
       taken.push(data.chunk);
     };
-    const theirs = new Worker<ChunkJob>(ofTomorrow.name, take, {
+    const theirs = new Worker<TomorrowsJob>(ofTomorrow.name, take, {
       connection: rig.connect(),
       prefix: queuePrefix,
     });

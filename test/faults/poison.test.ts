@@ -30,16 +30,17 @@ describe('a model that crashes or hangs its worker', () => {
     await service?.stop();
   });
 
-  /** Calls the model until it is quarantined after so many worker deaths, while calls to another model go on. */
-  async function callUntilQuarantined(
-    poisonous: TestWorkspace,
-    { fault, deathCount }: { readonly fault: string; readonly deathCount: number },
-  ): Promise<void> {
+  /** Calls the model three times, while calls to another model go on: each of the first two calls ends one worker. */
+  async function expectQuarantinedAfterTwo(poisonous: TestWorkspace, fault: string): Promise<void> {
     const beganMs = performance.now();
     const poisoned: CallOutcome[] = [];
     const callPoisonous = async () => {
-      do poisoned.push(await timed(() => poisonous.score([lead])));
-      while ((poisoned.at(-1)?.tookMs ?? 0) > quarantinedMs || (await workerDeaths(service)).length < deathCount);
+      for (const deathCount of [1, 2]) {
+        poisoned.push(await timed(() => poisonous.score([lead])));
+        await eventually(async () => expect(await workerDeaths(service)).to.have.length(deathCount));
+      }
+      await healthy.score([lead]); // ends when a replacement takes calls
+      poisoned.push(await timed(() => poisonous.score([lead])));
     };
     const [clock, outcomes] = await AnswerClock.during(service, deadlineMs, () =>
       underLoad(() => healthy.score([lead]), callPoisonous, { everyMs: 200 }),
@@ -50,26 +51,28 @@ describe('a model that crashes or hangs its worker', () => {
       answers: statuses(outcomes),
       slowest_ms: Math.max(...outcomes.map(({ tookMs }) => tookMs)),
       worker_deaths: deaths.length,
+      ended_in_ms: Object.fromEntries(poisoned.map(({ tookMs }, index) => [`call ${index + 1}`, tookMs])),
       quarantined_ms: performance.now() - beganMs,
     });
+    expect(poisoned.at(-1)?.tookMs, 'ms until a quarantined version is refused').to.be.below(quarantinedMs);
     clock.expectInTime([...outcomes, ...poisoned]);
     for (const { reply } of poisoned) if (reply !== undefined) refused(reply, '500 internal_error');
     expect(statuses(outcomes)).to.have.all.keys('200');
-    expect(deaths, 'workers that died').to.have.length(deathCount);
+    expect(deaths, 'workers that died').to.have.length(2);
     expect(await expectExact(poisonous, 5_000)).to.equal(0);
-    expect(await expectExact(healthy, 5_000)).to.equal(1 + outcomes.length);
+    expect(await expectExact(healthy, 5_000)).to.equal(2 + outcomes.length);
   }
 
-  it('crashes a worker: is quarantined after two deaths, and other models answer 200', async function () {
+  it('crashes a worker: no chunk ends a second one, two quarantine it, and other models answer 200', async function () {
     this.timeout(testTimeoutMs);
     const poisonous = await workspace(service, { bundle: crashingBundle() });
-    await callUntilQuarantined(poisonous, { fault: 'a model that crashes its worker', deathCount: 2 });
+    await expectQuarantinedAfterTwo(poisonous, 'a model that crashes its worker');
   });
 
-  it('hangs a worker: is quarantined after one death, and other models answer 200', async function () {
+  it('hangs a worker: no chunk ends a second one, two quarantine it, and other models answer 200', async function () {
     this.timeout(testTimeoutMs);
     const poisonous = await workspace(service, { bundle: hangingBundle() });
-    await callUntilQuarantined(poisonous, { fault: 'a model that hangs its worker', deathCount: 1 });
+    await expectQuarantinedAfterTwo(poisonous, 'a model that hangs its worker');
   });
 
   for (const [does, bundle] of [

@@ -14,3 +14,26 @@ export async function beatsDuring(work: () => Promise<unknown>, everyMs = 50): P
   }
   return beats;
 }
+
+/**
+ * The CPU time in ms of the longest turn of the event loop while `work` runs. CPU time does not depend on the load of the
+ * machine, but includes what threads of the process used meanwhile.
+ */
+export async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {
+  let longestUs = 0;
+  let before = process.cpuUsage();
+  let isOver = false;
+  const turn = (): void => {
+    const { user, system } = process.cpuUsage(before);
+    longestUs = Math.max(longestUs, user + system);
+    before = process.cpuUsage();
+    if (!isOver) setImmediate(turn);
+  };
+  turn();
+  try {
+    await work();
+  } finally {
+    isOver = true;
+  }
+  return longestUs / 1_000;
+}

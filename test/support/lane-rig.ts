@@ -1,10 +1,17 @@
 import { Queue, type Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { type ChunkJob, type ChunkReply, encodePayload, laneQueueName } from '../../shared/messages/score-job.js';
+import {
+  type ChunkJob,
+  type ChunkReply,
+  encodePayload,
+  laneQueueName,
+  type OutgoingPart,
+} from '../../shared/messages/score-job.js';
 import { createLogger, type Logger } from '../../shared/process/logger.js';
 import { payloadKey, queuePrefix } from '../../shared/redis/keys.js';
 import type { ChunkDeps } from '../../worker/lanes/handle-chunk.js';
 import { laneTimings, startLaneWorker } from '../../worker/lanes/lane-worker.js';
+import { CrashNote, CrashNoteWriter } from '../../worker/pool/crash-note.js';
 import { freshDatabases } from './service/servers.js';
 
 const lane = 'singles';
@@ -20,6 +27,7 @@ export interface SentChunk {
   readonly inJob?: boolean;
   /** Whether the gateway awaits it. */
   readonly isAwaited?: boolean;
+  readonly parts?: readonly OutgoingPart[];
 }
 
 /** A lane worker on a Redis of its own, and its queue. */
@@ -30,9 +38,11 @@ export interface LaneRig {
   /** The worker's own connection, and the one for its reads. */
   readonly connection: Redis;
   readonly commands: Redis;
+  /** Names the chunk that the worker works on. */
+  readonly crashNote: CrashNote;
   /** A further connection, closed with the rest. */
   connect(): Redis;
-  /** Queues a chunk without records as a gateway does. */
+  /** Queues a chunk as a gateway does, by default without records. */
   send(chunk: string, how?: SentChunk): Promise<void>;
   close(): Promise<void>;
 }
@@ -59,12 +69,14 @@ export async function laneRig(
   };
   const [redis, connection, commands] = [connect(), connect(), connect()];
   const queue = new Queue<ChunkJob>(laneQueueName(lane), { connection: connect(), prefix: queuePrefix });
+  const crashNote = new CrashNote();
   const worker = startLaneWorker({
     lane,
     connection,
     commands,
     begin: begin({ commands }),
     timings: rigTimings,
+    crashNote: new CrashNoteWriter(crashNote.descriptor),
     logger,
   });
   await worker.waitUntilReady();
@@ -75,18 +87,20 @@ export async function laneRig(
     worker,
     connection,
     commands,
+    crashNote,
     connect,
-    async send(chunk, { inJob = true, isAwaited = true } = {}) {
+    async send(chunk, { inJob = true, isAwaited = true, parts = [] } = {}) {
       const head = { chunk, gateway, organisation: 'org', model: 'mdl', version: '1' };
-      const payload = encodePayload({ ...head, otherModels: [], parts: [] });
+      const payload = encodePayload({ ...head, otherModels: [], parts });
       if (isAwaited) await redis.set(payloadKey(chunk), inJob ? '' : payload, 'PX', 60_000);
-      const job: ChunkJob = { chunk, ...(inJob ? { payload } : {}) };
+      const job: ChunkJob = { ...head, ...(inJob ? { payload } : {}) };
       await queue.add('chunk', job, { jobId: chunk, removeOnComplete: true, removeOnFail: true });
     },
     async close() {
       await worker.close();
       await queue.close();
       for (const each of connections) each.disconnect();
+      crashNote.close();
     },
   };
 }

@@ -3,20 +3,21 @@ import type { Cell } from '../../shared/messages/cells.js';
 import type { ExplainedRows } from '../../shared/messages/score-job.js';
 import { missingRow } from '../feature-row/cell-reading.js';
 import type { InferenceSession } from '../models/inference-session.js';
+import { type Steps, TimeSlices } from '../scoring/time-slices.js';
 import { type Featurizer, goldenRows } from './check-rows.js';
 import { type ExactExplainer, type Explainer, type InputRows, logistic } from './contributions.js';
 import { exactExplainer } from './exact-model.js';
 import { NotASum } from './graph/sum.js';
 import { explainByOcclusion } from './occlusion.js';
 import { readExactModelInThread } from './read-in-thread.js';
-import { type DriverFields, DriverWriter, driverFields } from './record-drivers.js';
-import { TimeSlices } from './time-slices.js';
+import { type DriverFields, DriverWriter, driverFields, type RecordDrivers } from './record-drivers.js';
 
 /** The records of one part of a chunk, as cells and as input rows. */
 export interface ExplainedRecords {
   readonly cells: readonly (readonly Cell[])[];
   readonly rows: Float32Array;
-  readonly nowMs: number;
+  /** The readings of each record's features. */
+  readonly readings: Uint8Array;
   /** Aborts the work, which then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -24,18 +25,33 @@ export interface ExplainedRecords {
 /** Computes the drivers of a part's records. */
 export async function explainPart(
   { explainer, writer }: Explanation,
-  { cells, rows, nowMs, signal }: ExplainedRecords,
+  records: ExplainedRecords,
 ): Promise<ExplainedRows> {
+  const { cells, rows, signal } = records;
   const contributions = await explainer.contributions({ rows, count: cells.length, signal });
-  const fields = writer.fields.length;
-  const slices = new TimeSlices(signal);
-  const drivers: ExplainedRows['drivers'][number][] = [];
-  for (const [record, recordCells] of cells.entries()) {
-    const own = contributions.subarray(record * fields, (record + 1) * fields);
-    drivers.push(writer.write({ contributions: own, cells: recordCells, nowMs }));
-    if (slices.isOver) await slices.next();
-  }
+  const drivers = await new TimeSlices(signal).run(driversOf(writer, contributions, records));
   return { method: explainer.method, fields: writer.fields, drivers };
+}
+
+function* driversOf(
+  writer: DriverWriter,
+  contributions: Float64Array,
+  { cells, readings }: ExplainedRecords,
+): Steps<RecordDrivers[]> {
+  const fields = writer.fields.length;
+  const features = readings.length / cells.length;
+  const drivers: RecordDrivers[] = [];
+  for (const [record, recordCells] of cells.entries()) {
+    drivers.push(
+      writer.write({
+        contributions: contributions.subarray(record * fields, (record + 1) * fields),
+        cells: recordCells,
+        readings: readings.subarray(record * features, (record + 1) * features),
+      }),
+    );
+    yield;
+  }
+  return drivers;
 }
 
 /** Largest accepted difference between the probability from contributions and ONNX's. */

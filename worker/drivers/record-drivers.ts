@@ -2,8 +2,7 @@ import type { Feature, Manifest } from '../../shared/bundle/manifest/manifest.js
 import { type Cell, isAbsent } from '../../shared/messages/cells.js';
 import type { KnownFields } from '../../shared/messages/field-slots.js';
 import type { ExplainedRows } from '../../shared/messages/score-job.js';
-import { compileMissingTexts, wasRead } from '../feature-row/cell-reading.js';
-import { compileFeatureReader, type FeatureReader, readStructure } from '../feature-row/feature-reader.js';
+import { wasRead } from '../feature-row/cell-reading.js';
 
 /** A CRM field of a model. Its contribution is the sum over the columns of its features. */
 export interface DriverField {
@@ -55,9 +54,10 @@ const tenThousandths = 10_000;
 /** Longer values are truncated to this many UTF-16 units. */
 const maxValueLength = 255;
 
-/** Re-reads one feature of a field to find out whether the model saw a value. */
-interface ValueReader {
-  readonly reader: FeatureReader;
+/** One feature of a field: where its reading and its value are. */
+interface ValueSource {
+  readonly feature: number;
+  readonly slot: number;
   readonly separator: string;
 }
 
@@ -67,53 +67,47 @@ export type RecordDrivers = ExplainedRows['drivers'][number];
 /** Converts contributions to drivers. */
 export class DriverWriter {
   readonly fields: ExplainedRows['fields'];
-  private readonly readers: readonly (readonly ValueReader[])[];
-  private readonly scratch: Float32Array;
+  private readonly sources: readonly (readonly ValueSource[])[];
 
   constructor(manifest: Manifest, { slotOfFeature }: Pick<KnownFields, 'slotOfFeature'>) {
     const { fields }: DriverFields = driverFields(manifest);
-    const missingTexts = compileMissingTexts(manifest.missing_tokens);
     this.fields = fields.map(({ field, label }) => [field, label]);
-    this.scratch = new Float32Array(manifest.width);
-    this.readers = fields.map(({ features }) =>
+    this.sources = fields.map(({ features }) =>
       features.flatMap((index) => {
         const feature = manifest.features[index];
         const slot = slotOfFeature[index];
         if (feature === undefined || slot === undefined) return [];
         const separator = feature.type === 'multi' ? (feature.separator ?? ';') : ';';
-        return [{ reader: compileFeatureReader(feature, { slot, missingTexts }), separator }];
+        return [{ feature: index, slot, separator }];
       }),
     );
   }
 
   /**
    * Selects the drivers of one record: at most ten, strongest first, each with at least 1 % of the total.
-   * @param of `contributions`: one per field; `cells`: the record's input
+   * @param of `contributions`: one per field; `cells`: the record's input; `readings`: of each feature
    */
   write(of: {
     readonly contributions: Float64Array;
     readonly cells: readonly Cell[];
-    readonly nowMs: number;
+    readonly readings: Uint8Array;
   }): RecordDrivers {
-    const { contributions, cells, nowMs } = of;
+    const { contributions, cells, readings } = of;
     const drivers: (number | string)[] = [];
     for (const place of strongest(contributions)) {
       const rounded = Math.round(Math.abs(contributions[place] ?? 0) * tenThousandths);
       if (rounded === 0) break;
       const signed = (contributions[place] ?? 0) < 0 ? -rounded : rounded;
-      drivers.push(place, signed, this.valueOf(place, cells, nowMs));
+      drivers.push(place, signed, this.valueOf(place, cells, readings));
     }
     return drivers;
   }
 
   /** The value that the model saw, as sent or stored; empty if it was missing. */
-  private valueOf(place: number, cells: readonly Cell[], nowMs: number): string {
-    for (const { reader, separator } of this.readers[place] ?? []) {
-      const cell = cells[reader.slot];
-      if (isAbsent(cell)) continue;
-      const target = { out: this.scratch, offset: 0, nowMs };
-      const reading = typeof cell === 'object' ? readStructure(reader, cell, target) : reader.write(cell, target);
-      if (reading === wasRead) return cut(textOf(cell, separator));
+  private valueOf(place: number, cells: readonly Cell[], readings: Uint8Array): string {
+    for (const { feature, slot, separator } of this.sources[place] ?? []) {
+      const cell = cells[slot];
+      if (!isAbsent(cell) && readings[feature] === wasRead) return cut(textOf(cell, separator));
     }
     return '';
   }
@@ -132,7 +126,11 @@ function strongest(contributions: Float64Array): number[] {
 
 function textOf(cell: Exclude<Cell, undefined | null>, separator: string): string {
   if (!Array.isArray(cell)) return String(cell);
-  return cell.filter((value) => value !== null).join(separator);
+  // A list may have millions of values, of which `cut` keeps the first few.
+  return cell
+    .filter((value) => value !== null)
+    .slice(0, maxValueLength + 2)
+    .join(separator);
 }
 
 function cut(text: string): string {

@@ -76,10 +76,16 @@ export function compileTextReader(
   { tooLong }: { readonly tooLong: number },
 ): (text: string) => number {
   return rememberTexts((text) => {
-    if (text.length <= maxRememberedLength) return read(foldedText(text));
-    const trimmed = text.trim();
-    return trimmed.length > maxValue ? tooLong : read(foldedText(trimmed));
+    const folded = foldedValue(text);
+    return folded === undefined ? tooLong : read(folded);
   });
+}
+
+/** Folds the text of one value (see `foldedText`); undefined for more than 4096 characters after trimming. */
+export function foldedValue(text: string): string | undefined {
+  if (text.length <= maxRememberedLength) return foldedText(text);
+  const trimmed = text.trim();
+  return trimmed.length > maxValue ? undefined : foldedText(trimmed);
 }
 
 /** Enough for the vocabulary of one field. A full cache is emptied, because callers send arbitrary texts. */

@@ -1,5 +1,6 @@
 import type { Feature } from '../../shared/bundle/manifest/manifest.js';
 import type { Cell } from '../../shared/messages/cells.js';
+import type { Steps } from '../scoring/time-slices.js';
 import { compileBooleanWriter } from './boolean-value.js';
 import { compileCategoryWriter } from './category-value.js';
 import { type FeatureWriter, type Reading, type RowTarget, wasMissing, wasRead } from './cell-reading.js';
@@ -62,10 +63,14 @@ function compileWriter(feature: Feature, missingTexts: ReadonlySet<string>): Fea
 }
 
 /**
- * Reads a cell that is not a scalar: null, an array, or the placeholder of an object.
+ * Reads a cell that is not a scalar: null, an array, or the placeholder of an object. An array is read in steps.
  * @returns a reading, or a description of the value if it makes the record invalid
  */
-export function readStructure(reader: FeatureReader, cell: Extract<Cell, object>, target: RowTarget): Reading | string {
+export function* readStructure(
+  reader: FeatureReader,
+  cell: Extract<Cell, object>,
+  target: RowTarget,
+): Steps<Reading | string> {
   if (!Array.isArray(cell)) return 'overflow' in cell ? 'a number beyond 1.8e308' : 'an object';
   const values: readonly unknown[] = cell;
   if (values.some((value) => typeof value === 'object' && value !== null)) return 'a nested array';
@@ -75,6 +80,7 @@ export function readStructure(reader: FeatureReader, cell: Extract<Cell, object>
     if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') continue;
     const ofOne = reader.write(value, target);
     if (reading !== wasRead) reading = ofOne;
+    yield;
   }
   return reading;
 }

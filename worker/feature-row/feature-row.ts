@@ -2,6 +2,7 @@ import type { Manifest } from '../../shared/bundle/manifest/manifest.js';
 import { type Cell, isAbsent } from '../../shared/messages/cells.js';
 import type { KnownFields } from '../../shared/messages/field-slots.js';
 import { nothingKnown, type RecordProblem } from '../../shared/messages/score-job.js';
+import { atOnce, type Steps } from '../scoring/time-slices.js';
 import {
   compileMissingTexts,
   missingRow,
@@ -20,6 +21,8 @@ export type FieldProblem = Omit<RecordProblem, 'record'>;
 export interface RowRequest extends RowTarget {
   /** Indexed by slot of the known fields; stored fields are merged in. */
   readonly cells: readonly Cell[];
+  /** Gets the reading of each feature, by its index in the manifest. */
+  readonly readings?: Uint8Array | undefined;
 }
 
 /** Turns packed records into a model's input rows. */
@@ -28,11 +31,16 @@ export interface FeatureRow {
   /** Unreadable scalars that were treated as missing, counted since compilation. */
   readonly unreadableCount: number;
   /**
-   * Writes the input row of one record.
+   * Writes the input row of one record, in steps: a record may hold megabytes of text.
    * @returns undefined on success, else one problem per field; the row's content is then undefined
    */
+  steps(request: RowRequest): Steps<readonly FieldProblem[] | undefined>;
+  /** All steps at once. */
   write(request: RowRequest): readonly FieldProblem[] | undefined;
 }
+
+/** Reading a longer text is a step of its own. */
+const maxQuickLength = 64;
 
 /**
  * Compiles a manifest's features.
@@ -69,24 +77,60 @@ class CompiledRow implements FeatureRow {
   }
 
   write(request: RowRequest): readonly FieldProblem[] | undefined {
-    request.out.set(this.missing, request.offset);
-    let anyKnown = false;
-    let problems: FieldProblem[] | undefined;
-    for (const reader of this.readers) {
-      const cell = request.cells[reader.slot];
-      let reading: Reading | string = wasMissing;
-      if (!isAbsent(cell)) {
-        anyKnown = true;
-        reading = typeof cell === 'object' ? readStructure(reader, cell, request) : reader.write(cell, request);
-        if (reading === wasRead) continue;
-        if (reading === wasUnreadable) this.unreadable += 1;
-      }
-      if (typeof reading !== 'string' && !reader.required) continue;
-      problems ??= [];
-      addProblem(problems, reader, typeof reading === 'string' ? reading : whatCame(cell, reading));
-    }
-    return anyKnown || problems ? problems : [nothingKnown];
+    return atOnce(this.steps(request));
   }
+
+  *steps(request: RowRequest): Steps<readonly FieldProblem[] | undefined> {
+    request.out.set(this.missing, request.offset);
+    const row: StartedRow = { request, anyKnown: false, problems: undefined };
+    for (let index = this.writeQuick(row, 0); index < this.readers.length; index = this.writeQuick(row, index + 1)) {
+      yield;
+      const reader = this.readers[index] as FeatureReader;
+      const cell = request.cells[reader.slot] as string | Extract<Cell, object>;
+      const reading =
+        typeof cell === 'object' ? yield* readStructure(reader, cell, request) : reader.write(cell, request);
+      this.note(row, index, reading);
+    }
+    return row.anyKnown || row.problems ? row.problems : [nothingKnown];
+  }
+
+  /** Reads cells from one feature on, without a generator: most records are read at once. Returns the next slow one. */
+  private writeQuick(row: StartedRow, first: number): number {
+    const { request } = row;
+    for (let index = first; index < this.readers.length; index += 1) {
+      const reader = this.readers[index] as FeatureReader;
+      const cell = request.cells[reader.slot];
+      if (isSlow(cell)) return index;
+      const isScalar = !isAbsent(cell) && typeof cell !== 'object';
+      this.note(row, index, isScalar ? reader.write(cell, request) : wasMissing);
+    }
+    return this.readers.length;
+  }
+
+  private note(row: StartedRow, index: number, reading: Reading | string): void {
+    const { cells, readings } = row.request;
+    const reader = this.readers[index] as FeatureReader;
+    const cell = cells[reader.slot];
+    row.anyKnown ||= !isAbsent(cell);
+    if (reading === wasUnreadable) this.unreadable += 1;
+    if (readings !== undefined && typeof reading === 'number') readings[index] = reading;
+    if (reading === wasRead || (typeof reading !== 'string' && !reader.required)) return;
+    row.problems ??= [];
+    addProblem(row.problems, reader, typeof reading === 'string' ? reading : whatCame(cell, reading));
+  }
+}
+
+/** A row that is being written. */
+interface StartedRow {
+  readonly request: RowRequest;
+  anyKnown: boolean;
+  problems: FieldProblem[] | undefined;
+}
+
+/** Whether reading a cell may take long: a long text, or an array with values. */
+function isSlow(cell: Cell): boolean {
+  if (typeof cell === 'string') return cell.length > maxQuickLength;
+  return typeof cell === 'object' && cell !== null && !(Array.isArray(cell) && cell.length === 0);
 }
 
 /** Adds a problem unless another feature of the same field has added one. */

@@ -1,8 +1,16 @@
 import type { MultiFeature } from '../../shared/bundle/manifest/manifest.js';
-import { boundedNfkc, foldedText } from '../../shared/contract/texts.js';
+import { boundedNfkc } from '../../shared/contract/texts.js';
 import { maxList } from '../../shared/messages/cells.js';
 import { compileVocabulary } from './category-value.js';
-import { type FeatureWriter, type Reading, rememberTexts, wasMissing, wasRead, wasUnreadable } from './cell-reading.js';
+import {
+  type FeatureWriter,
+  foldedValue,
+  type Reading,
+  rememberTexts,
+  wasMissing,
+  wasRead,
+  wasUnreadable,
+} from './cell-reading.js';
 
 /** A parsed list: the columns that it sets. */
 interface Listed {
@@ -31,7 +39,7 @@ function compileListReader(feature: MultiFeature, missingTexts: ReadonlySet<stri
 
   return (text) => {
     if (text.length > maxList) return tooLong;
-    const isOne = separator === '' || vocabulary.has(foldedText(text));
+    const isOne = separator === '' || vocabulary.has(foldedValue(text) ?? text);
     const parts = isOne
       ? [text]
       : boundedNfkc(text)
@@ -40,7 +48,7 @@ function compileListReader(feature: MultiFeature, missingTexts: ReadonlySet<stri
     const columns = new Set<number>();
     let reading: Reading = wasMissing;
     for (const part of parts) {
-      const folded = foldedText(part);
+      const folded = foldedValue(part) ?? part;
       const column = feature.columns[vocabulary.get(folded) ?? -1];
       if (column !== undefined) columns.add(column);
       if (column !== undefined || !missingTexts.has(folded)) reading = wasRead;

@@ -1,4 +1,4 @@
-import type { ChunkPayload, ChunkReply } from '../../shared/messages/score-job.js';
+import type { ChunkHead, ChunkReply } from '../../shared/messages/score-job.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import { modelStrikesKey, payloadKey, replyStreamKey } from '../../shared/redis/keys.js';
@@ -43,7 +43,7 @@ export class ChunkReplies {
    * Sends the reply and deletes the chunk's key, so that the chunk is never scored again. Does not wait for Redis,
    * which executes later commands of the connection after these. A reply that Redis refuses is lost, and logged.
    */
-  send({ gateway, chunk }: ChunkPayload, reply: ChunkReply): void {
+  send({ gateway, chunk }: Pick<ChunkHead, 'gateway' | 'chunk'>, reply: ChunkReply): void {
     const { replies, logger } = this.connections;
     const stream = replyStreamKey(gateway);
     inOneWrite(replies);

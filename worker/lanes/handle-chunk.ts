@@ -1,9 +1,10 @@
-import type { ChunkJob, ChunkPayload, ChunkReply } from '../../shared/messages/score-job.js';
+import type { ChunkHead, ChunkJob, ChunkPayload, ChunkReply } from '../../shared/messages/score-job.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import { inOneWrite } from '../../shared/redis/lua-command.js';
-import { isQuarantined } from '../pool/quarantine.js';
-import type { AwaitedChunk, ChunkReplies } from './chunk-replies.js';
+import { type CrashNoteWriter, noted } from '../pool/crash-note.js';
+import { isQuarantined, quarantineKey } from '../pool/quarantine.js';
+import type { ChunkReplies } from './chunk-replies.js';
 
 export interface ChunkDeps {
   readonly replies: ChunkReplies;
@@ -16,6 +17,7 @@ export interface ChunkDeps {
   readonly begin: (chunk: ChunkPayload) => (signal: AbortSignal) => Promise<ChunkReply>;
   /** How often a chunk that is being scored is checked for a gateway that still awaits it. */
   readonly abandonedCheckMs: number;
+  readonly crashNote: Pick<CrashNoteWriter, 'forChunk'>;
   readonly logger: Logger;
 }
 
@@ -29,42 +31,23 @@ export class ChunkAbandoned extends Error {
  * BullMQ ends the job in the same write.
  * @throws errors of Redis
  */
-export async function handleChunk(job: ChunkJob, deps: ChunkDeps): Promise<void> {
-  const { replies } = deps;
-  const chunk = await awaitedChunk(job, deps);
-  if (chunk === undefined) return;
-  const { payload, strikes } = chunk;
-  if (isQuarantined(strikes, `${payload.model}:${payload.version}`, Date.now()))
-    return replies.send(payload, quarantined(payload));
-  const reply = await scoreOrFail(chunk, deps);
-  if (reply !== undefined) replies.send(payload, reply);
-}
+export const handleChunk = (job: ChunkJob, deps: ChunkDeps): Promise<void> =>
+  deps.crashNote.forChunk(job, () => handleNoted(job, deps));
 
-/** An awaited chunk, and the function that scores it. */
-interface BegunChunk {
-  readonly payload: ChunkPayload;
-  readonly score: (signal: AbortSignal) => Promise<ChunkReply>;
-}
-
-/**
- * Reads the chunk of a job; undefined if no gateway awaits it. A payload in the job is begun with before that is known,
- * so that both are asked of Redis in one write.
- */
-async function awaitedChunk(
-  { chunk, payload }: ChunkJob,
-  { replies, begin, commands }: ChunkDeps,
-): Promise<(BegunChunk & Pick<AwaitedChunk, 'strikes'>) | undefined> {
-  const begun = (text: string): BegunChunk => {
-    const read = JSON.parse(text) as ChunkPayload;
-    return { payload: read, score: begin(read) };
-  };
+/** A payload in the job is begun with before it is known to be awaited, so that both are asked of Redis in one write. */
+async function handleNoted({ payload, ...head }: ChunkJob, deps: ChunkDeps): Promise<void> {
+  const { replies, begin, commands } = deps;
+  const begun = (text: string) => noted(() => begin({ ...head, ...JSON.parse(text) } as ChunkPayload));
   inOneWrite(commands);
   const early = payload === undefined ? undefined : begun(payload);
-  const awaited = await replies.read(chunk);
-  return awaited && { ...(early ?? begun(awaited.text)), strikes: awaited.strikes };
+  const awaited = await replies.read(head.chunk);
+  if (awaited === undefined) return;
+  if (isQuarantined(awaited.strikes, quarantineKey(head), Date.now())) return replies.send(head, quarantined(head));
+  const reply = await scoreOrFail(head, early ?? begun(awaited.text), deps);
+  if (reply !== undefined) replies.send(head, reply);
 }
 
-const quarantined = ({ chunk, model, version }: ChunkPayload): ChunkReply => ({
+const quarantined = ({ chunk, model, version }: ChunkHead): ChunkReply => ({
   chunk,
   parts: [],
   failure: {
@@ -75,12 +58,13 @@ const quarantined = ({ chunk, model, version }: ChunkPayload): ChunkReply => ({
 
 /** Replies with a failure where scoring throws, so that the call need not wait for its deadline. Undefined if abandoned. */
 async function scoreOrFail(
-  { payload, score }: BegunChunk,
+  { chunk, model }: ChunkHead,
+  score: ReturnType<ChunkDeps['begin']>,
   { abandonedCheckMs, logger, replies }: ChunkDeps,
 ): Promise<ChunkReply | undefined> {
   const abandoned = new AbortController();
   const check = async (): Promise<void> => {
-    const isAwaited = await replies.isAwaited(payload.chunk).catch(() => true);
+    const isAwaited = await replies.isAwaited(chunk).catch(() => true);
     if (!isAwaited) abandoned.abort(new ChunkAbandoned('no gateway awaits the chunk'));
   };
   const timer = setInterval(() => void check(), abandonedCheckMs);
@@ -88,12 +72,8 @@ async function scoreOrFail(
     return await score(abandoned.signal);
   } catch (error) {
     if (error instanceof ChunkAbandoned) return undefined;
-    logger.error({ chunk: payload.chunk, model: payload.model, error }, 'chunk could not be scored');
-    return {
-      chunk: payload.chunk,
-      parts: [],
-      failure: { code: 'scoring_failed', message: 'the records could not be scored' },
-    };
+    logger.error({ chunk, model, error }, 'chunk could not be scored');
+    return { chunk, parts: [], failure: { code: 'scoring_failed', message: 'the records could not be scored' } };
   } finally {
     clearInterval(timer);
   }

@@ -10,12 +10,12 @@ import { type ChunkDeps, handleChunk } from './handle-chunk.js';
 
 /** The timings of production. Another worker retries a killed worker's job within 7.5 s. */
 export const laneTimings = {
-  lockMs: 5_500, // longer than the hang limit: a hung worker's model is quarantined before its job is retried
+  lockMs: 5_500, // longer than the hang limit: the chunk that hung a worker is refused before its job is retried
   stalledCheckMs: 1_000, // one worker checks in each interval; when that one has died, an interval is lost
   abandonedCheckMs: 1_000, // most chunks take a fraction of it and are never checked
 };
 
-export interface LaneWorkerOptions extends Pick<ChunkDeps, 'commands' | 'begin' | 'logger'> {
+export interface LaneWorkerOptions extends Pick<ChunkDeps, 'commands' | 'begin' | 'crashNote' | 'logger'> {
   readonly lane: Lane;
   /** For BullMQ's commands and the replies of this lane. */
   readonly connection: Redis;
@@ -30,10 +30,10 @@ export const laneConcurrency = 2;
  * a killed worker is retried by another one, once.
  */
 export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
-  const { lane, commands, connection, logger, begin, timings } = options;
+  const { lane, commands, connection, crashNote, logger, begin, timings } = options;
   const { abandonedCheckMs, lockMs, stalledCheckMs } = timings;
   const replies = new ChunkReplies({ commands, replies: connection, logger });
-  const deps: ChunkDeps = { replies, commands, begin, abandonedCheckMs, logger };
+  const deps: ChunkDeps = { replies, commands, begin, abandonedCheckMs, crashNote, logger };
   const worker = new Worker<ChunkJob>(laneQueueName(lane), (job) => handleChunk(job.data, deps), {
     connection,
     prefix: queuePrefix,

@@ -3,6 +3,7 @@ import type { Manifest } from '../../shared/bundle/manifest/manifest.js';
 import { compileKnownFields, type KnownFields } from '../../shared/messages/field-slots.js';
 import type { ExplainFiles } from '../drivers/explainer.js';
 import type { FeatureRow } from '../feature-row/feature-row.js';
+import type { RunGuard } from './inference-session.js';
 import { compileModel, type LoadedModel, ModelUnavailable } from './loaded-model.js';
 
 /** The store of versions; in production `shared/store/model-versions.ts`. */
@@ -26,9 +27,6 @@ interface VersionId {
   readonly version: string;
 }
 
-/** Runs native code of a `<model>:<version>`, which may crash or never return. */
-export type GuardedRun = <Result>(modelKey: string, run: () => Promise<Result>) => Promise<Result>;
-
 /**
  * 1. Loads each version when it is first used, once for all concurrent users.
  * 2. Keeps the `capacity` versions used last. Releases an evicted one when its last user is done.
@@ -42,13 +40,13 @@ export class ModelRegistry {
   private readonly unreadableBefore = new WeakMap<FeatureRow, number>();
 
   /**
-   * @param guarded wraps every load and run of a version
+   * @param guard wraps every load and run of a version
    * @param onFallback called with the reason when a version cannot be explained exactly
    */
   constructor(
     private readonly source: VersionSource,
     capacity: number,
-    private readonly guarded: GuardedRun = (_modelKey, run) => run(),
+    private readonly guard: RunGuard = (run) => run(),
     private readonly onFallback: (modelKey: string, reason: string) => void = () => undefined,
   ) {
     this.entries = new LRUCache({ max: capacity, dispose: leave });
@@ -133,7 +131,7 @@ export class ModelRegistry {
     const bundle = await this.bundle(modelId, version);
     this.loads += 1;
     return compileModel(bundle.manifest, bundle.onnx, {
-      guard: (run) => this.guarded(key, run),
+      guard: this.guard,
       // Read again for the first explanation: few versions are ever explained, and ONNX holds a copy of its own.
       explainFiles: async () => await this.bundle(modelId, version),
       onFallback: (reason) => this.onFallback(key, reason),

@@ -39,14 +39,14 @@ export class HangDetector {
       if (!child.isReady || child.wasKilled || nowMs - child.lastHeartbeatMs < hangLimitMs) continue;
       child.wasKilled = true;
       child.isHung = !isStopped(child.pid);
-      const model = child.crashNote.read();
-      logger.error({ pid: child.pid, model, isHung: child.isHung, hangLimitMs }, 'a silent worker is killed');
+      const { pid, isHung } = child;
+      logger.error({ pid, isHung, hangLimitMs, inHand: child.crashNote.read() }, 'a silent worker is killed');
       child.process.kill('SIGKILL');
     }
   }
 }
 
-/** Whether a process is in state T of proc(5), after a SIGSTOP: its model is not to blame. False outside Linux. */
+/** Whether a process is in state T of proc(5), after a SIGSTOP: its chunk is not to blame. False outside Linux. */
 function isStopped(pid: number | undefined): boolean {
   const path = `/proc/${pid}/stat`; // exists until the pool has read the exit status
   return existsSync(path) && readFileSync(path, 'latin1').includes(') T ');

@@ -17,14 +17,14 @@ export class PoolChild {
   lastHeartbeatMs = this.startedMs;
   isReady = false;
   isLeaving = false;
-  /** Whether the hang detector has killed it; `isHung` if its model is to blame. */
+  /** Whether the hang detector has killed it; `isHung` if its chunk is to blame. */
   wasKilled = false;
   isHung = false;
 
   /**
    * Starts the process.
    * @param program its module
-   * @param crashNote where it writes the model that it is running
+   * @param crashNote where it writes the chunk that it works on
    */
   constructor(
     program: URL,
@@ -47,7 +47,7 @@ export class PoolChild {
     this.process.kill('SIGTERM');
   }
 
-  /** How its model ended it; undefined when something outside ended the process. */
+  /** How its chunk ended it; undefined when something outside ended the process. */
   causeOfDeath({ code, signal }: ExitStatus): DeathCause | undefined {
     if (this.isHung) return 'hang';
     const hasCrashed = (code !== null && code !== 0) || (signal !== null && crashSignals.has(signal));

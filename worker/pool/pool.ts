@@ -1,5 +1,5 @@
 import type { Logger } from '../../shared/process/logger.js';
-import { CrashNote } from './crash-note.js';
+import { type ChunkInHand, CrashNote } from './crash-note.js';
 import { HangDetector } from './hang-detector.js';
 import { type ChildMessage, type ExitStatus, PoolChild } from './pool-child.js';
 import type { DeathCause } from './quarantine.js';
@@ -18,8 +18,8 @@ export interface PoolOptions {
   readonly workers: number;
   readonly timings: Readonly<typeof poolTimings>;
   readonly logger: Logger;
-  /** Called when a process crashed or hung while it ran a version of a model (`<model>:<version>`). */
-  readonly onModelDeath: (modelKey: string, cause: DeathCause) => void;
+  /** Called when a process crashed or hung while it worked on a chunk. */
+  readonly onChunkDeath: (inHand: ChunkInHand, cause: DeathCause) => void;
   /** The module of each process; by default `worker/child.ts`. */
   readonly program?: URL;
 }
@@ -28,7 +28,7 @@ export interface PoolOptions {
  * 1. Runs a number of worker processes.
  * 2. Kills a process whose event loop is silent for the hang limit.
  * 3. Replaces a process that died, within a second, and one that is worn.
- * 4. Reports the model that a crashed or hung process was running.
+ * 4. Reports the chunk that a crashed or hung process worked on.
  * 5. Stops the processes: SIGTERM first, so that each finishes its chunks, then SIGKILL.
  */
 export class WorkerPool {
@@ -111,10 +111,10 @@ export class WorkerPool {
 
   private onExit(child: PoolChild, status: ExitStatus): void {
     if (!this.children.delete(child)) return;
-    const modelKey = child.crashNote.read();
+    const inHand = child.crashNote.read();
     child.crashNote.close();
     if (this.isStopping) return;
-    const { logger, onModelDeath, timings } = this.options;
+    const { logger, onChunkDeath, timings } = this.options;
     const { pid } = child;
     if (status.code === 0 && child.isLeaving) {
       logger.info({ pid }, 'a worn worker has left and is replaced');
@@ -123,7 +123,7 @@ export class WorkerPool {
     }
     this.deaths += 1;
     const cause = child.causeOfDeath(status);
-    if (modelKey !== undefined && cause !== undefined) onModelDeath(modelKey, cause);
+    if (inHand !== undefined && cause !== undefined) onChunkDeath(inHand, cause);
     const wasHealthy = performance.now() - child.startedMs >= timings.healthyMs;
     this.quickDeaths = wasHealthy ? 0 : this.quickDeaths + 1;
     const delayMs = Math.min(timings.minReplacementDelayMs * 2 ** this.quickDeaths, timings.maxReplacementDelayMs);

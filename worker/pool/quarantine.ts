@@ -1,30 +1,31 @@
+import type { ChunkHead } from '../../shared/messages/score-job.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import { modelStrikesKey } from '../../shared/redis/keys.js';
 import { integerReply, luaCommand } from '../../shared/redis/lua-command.js';
 
-/** How a model ended the worker process that ran it. */
+/** How a chunk ended the worker process that worked on it. */
 export type DeathCause = 'crash' | 'hang';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** How long a strike is remembered, and the quarantine that a first one brings. A further one brings `hourMs`. */
-const strikeRules: Readonly<Record<DeathCause, { readonly windowMs: number; readonly firstMs: number }>> = {
-  crash: { windowMs: minuteMs, firstMs: 0 }, // a single crash may be an accident of the machine
-  hang: { windowMs: hourMs, firstMs: minuteMs }, // the chunk's other attempts would hang the other workers at once
-};
+/** How long a strike is remembered. A single one may be an accident of the machine; a second one is a quarantine. */
+const windowMs: Readonly<Record<DeathCause, number>> = { crash: minuteMs, hang: hourMs };
+const quarantineMs = hourMs;
 
-/** Counts the death of a worker process against the version that it was running. Returns the count. */
-export type Strike = (modelKey: string, cause: DeathCause, nowMs: number) => Promise<number>;
+/** Counts the death of a worker process against the version whose chunk it worked on. Returns the count. */
+export type Strike = (of: Pick<ChunkHead, 'model' | 'version'>, cause: DeathCause, nowMs: number) => Promise<number>;
 
 /** Makes the command on a connection. */
 export function strikeCommand(redis: Redis): Strike {
   const strike = luaCommand(redis, { file: 'worker/pool/strike.lua', reply: integerReply });
-  return (modelKey, cause, nowMs) => {
-    const { windowMs, firstMs } = strikeRules[cause];
-    return strike({ keys: [modelStrikesKey], args: [modelKey, nowMs, windowMs, firstMs, hourMs] });
-  };
+  return (of, cause, nowMs) =>
+    strike({ keys: [modelStrikesKey], args: [quarantineKey(of), nowMs, windowMs[cause], quarantineMs] });
 }
+
+/** Names a version among the strikes and the quarantined versions. */
+export const quarantineKey = ({ model, version }: Pick<ChunkHead, 'model' | 'version'>): string =>
+  `${model}:${version}`;
 
 /** The quarantined versions (`<model>:<version>`). */
 export async function quarantinedVersions(redis: Redis): Promise<string[]> {

@@ -8,7 +8,8 @@ import {
 import type { FieldProblem } from '../feature-row/feature-row.js';
 import type { LoadedModel } from '../models/loaded-model.js';
 import { type KnownLead, leadOf } from './lead-lookup.js';
-import type { FillIn } from './stored-fields.js';
+import { FillIn } from './stored-fields.js';
+import type { Steps } from './time-slices.js';
 
 /** A part whose records have feature rows. */
 export interface FeaturizedPart {
@@ -17,38 +18,68 @@ export interface FeaturizedPart {
   readonly firstRow: number;
   /** The cells, as JSON, of each record into which stored fields were filled. */
   readonly filled: [row: number, fields: string][];
+  /** The readings of each record's features, for explaining; empty otherwise. */
+  readonly readings: Uint8Array;
+}
+
+/** A part with problems, none of whose records is scored. */
+export interface Refused {
+  readonly refused: PartReply;
 }
 
 export interface FeaturizeDeps {
   readonly model: LoadedModel;
   readonly leads: ReadonlyMap<string, KnownLead>;
-  readonly fillIn: FillIn;
+  /** Room for the feature rows of all records. */
   readonly rows: Float32Array;
+}
+
+interface FeaturizeOneDeps extends FeaturizeDeps {
+  readonly fillIn: FillIn;
   readonly firstRow: number;
 }
 
+/** Featurizes all parts of a chunk. Returns them, and the number of rows written. */
+export function* featurize(
+  parts: readonly ChunkPart[],
+  by: FeaturizeDeps,
+): Steps<{ readonly featurized: readonly (FeaturizedPart | Refused)[]; readonly rowCount: number }> {
+  const fillIn = new FillIn(by.model.knownFields);
+  const featurized: (FeaturizedPart | Refused)[] = [];
+  let rowCount = 0;
+  for (const part of parts) {
+    const done = yield* featurizePart(part, { ...by, fillIn, firstRow: rowCount });
+    featurized.push(done);
+    if ('part' in done) rowCount += part.rows.length;
+  }
+  return { featurized, rowCount };
+}
+
 /** Fills in the records of a part and writes their feature rows; or refuses the part, with the problems found. */
-export function featurize(part: ChunkPart, by: FeaturizeDeps): FeaturizedPart | { readonly refused: PartReply } {
-  const { featureRow } = by.model;
+function* featurizePart(part: ChunkPart, by: FeaturizeOneDeps): Steps<FeaturizedPart | Refused> {
+  const { featureRow, manifest } = by.model;
   const problems = new Problems(part.firstRow);
-  const filled = fillPart(part, by, problems);
+  const filled = yield* fillPart(part, by, problems);
   // Reading long fields takes time: skip it for a part that is refused already.
   if (problems.count > 0) return { refused: problems.reply };
-  let offset = by.firstRow * featureRow.width;
+  const features = part.explain ? manifest.features.length : 0;
+  const readings = new Uint8Array(part.rows.length * features);
   for (const [index, cells] of part.rows.entries()) {
-    const found = featureRow.write({ cells, nowMs: part.now, out: by.rows, offset });
-    offset += featureRow.width;
-    for (const problem of found ?? []) problems.add(index, problem);
+    const offset = (by.firstRow + index) * featureRow.width;
+    const ownReadings = features === 0 ? undefined : readings.subarray(index * features, (index + 1) * features);
+    const request = { cells, nowMs: part.now, out: by.rows, offset, readings: ownReadings };
+    for (const problem of (yield* featureRow.steps(request)) ?? []) problems.add(index, problem);
+    yield;
   }
-  return problems.count > 0 ? { refused: problems.reply } : { part, firstRow: by.firstRow, filled };
+  return problems.count > 0 ? { refused: problems.reply } : { part, firstRow: by.firstRow, filled, readings };
 }
 
 /** Fills in the records of a part, in place. Returns the cells of those that changed, as JSON. */
-function fillPart(
+function* fillPart(
   part: ChunkPart,
-  { model, leads, fillIn }: FeaturizeDeps,
+  { model, leads, fillIn }: FeaturizeOneDeps,
   problems: Problems,
-): [row: number, fields: string][] {
+): Steps<[row: number, fields: string][]> {
   const filled: [number, string][] = [];
   for (const [index, sent] of part.rows.entries()) {
     const cells = sent as Cell[];
@@ -58,6 +89,7 @@ function fillPart(
     const { text, problem } = fillIn.fill(cells, stored);
     if (text !== undefined) filled.push([index, text]);
     if (problem !== undefined) problems.add(index, problem);
+    yield;
   }
   return filled;
 }

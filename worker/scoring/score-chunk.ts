@@ -7,7 +7,7 @@ import { type LoadedModel, ModelUnavailable } from '../models/loaded-model.js';
 import type { ModelRegistry } from '../models/model-registry.js';
 import { type FeaturizedPart, featurize, lacksFields } from './featurize-part.js';
 import { findKnownLeads, type KnownLead, leadOf, type RequestedLeads, requestLatestScores } from './lead-lookup.js';
-import { FillIn } from './stored-fields.js';
+import { type Steps, TimeSlices } from './time-slices.js';
 
 export interface ScoringDeps {
   readonly registry: ModelRegistry;
@@ -70,18 +70,13 @@ async function scoreWith(
   const { width } = model.manifest;
   const recordCount = chunk.parts.reduce((count, part) => count + part.rows.length, 0);
   const rows = new Float32Array(recordCount * width);
-  const featurized: ReturnType<typeof featurize>[] = [];
-  const fillIn = new FillIn(model.knownFields);
-  let row = 0;
-  for (const part of chunk.parts) {
-    const done = featurize(part, { model, leads, fillIn, rows, firstRow: row });
-    featurized.push(done);
-    if ('part' in done) row += part.rows.length;
-  }
-  const raw = row === 0 ? new Float64Array(0) : await model.session.run(rows.subarray(0, row * width), row);
+  const slices = new TimeSlices(scoring.signal);
+  const { featurized, rowCount } = await slices.run(featurize(chunk.parts, { model, leads, rows }));
+  const scored = rows.subarray(0, rowCount * width);
+  const raw = rowCount === 0 ? new Float64Array(0) : await model.session.run(scored, rowCount);
   const parts: PartReply[] = [];
   for (const part of featurized) {
-    const reply = 'refused' in part ? part.refused : scoredPart(part, { model, leads, raw, epoch });
+    const reply = 'refused' in part ? part.refused : await slices.run(scoredPart(part, { model, leads, raw, epoch }));
     parts.push(
       'part' in part && 'scores' in reply
         ? await explained(part, reply, { model, rows, signal: scoring.signal })
@@ -92,7 +87,7 @@ async function scoreWith(
 }
 
 /** Computes the reply to a part from the raw probabilities of its rows. */
-function scoredPart(
+function* scoredPart(
   { part, firstRow, filled }: FeaturizedPart,
   by: {
     readonly model: LoadedModel;
@@ -100,7 +95,7 @@ function scoredPart(
     readonly raw: Float64Array;
     readonly epoch: string | undefined;
   },
-): PartReply {
+): Steps<PartReply> {
   const { model, leads, raw, epoch } = by;
   const scores: number[] = [];
   const likelihoods: number[] = [];
@@ -117,6 +112,7 @@ function scoredPart(
     previous.push(lead?.previousScore ?? null);
     const warning = model.recencyGuard(cells, part.now);
     if (warning !== undefined) warnings.push([index, warning]);
+    yield;
   }
   return { scores, likelihoods, matched, previous, ...(epoch !== undefined && { epoch }), warnings, filled };
 }
@@ -129,7 +125,7 @@ const notComputable = (record: number): PartReply => ({
 
 /** Adds the explanation to the reply of a part that asks for one. */
 async function explained(
-  { part, firstRow }: FeaturizedPart,
+  { part, firstRow, readings }: FeaturizedPart,
   reply: ScoredPart,
   by: {
     readonly model: LoadedModel;
@@ -141,7 +137,7 @@ async function explained(
   const { model, rows, signal } = by;
   const { width } = model.manifest;
   const own = rows.subarray(firstRow * width, (firstRow + part.rows.length) * width);
-  const records = { cells: part.rows, rows: own, nowMs: part.now, signal };
+  const records = { cells: part.rows, rows: own, readings, signal };
   return { ...reply, explained: await explainPart(await model.explanation(), records) };
 }
 

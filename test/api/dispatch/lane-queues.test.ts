@@ -16,6 +16,7 @@ import { freshDatabases } from '../../support/service/servers.js';
 const lane = 'singles';
 const timeoutMs = 60_000;
 const chunk = 'the-chunk';
+const head = { chunk, gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
 
 describe('a chunk in a lane', () => {
   let redis: Redis;
@@ -33,7 +34,6 @@ describe('a chunk in a lane', () => {
 
   /** A payload whose JSON has this number of characters. */
   function payloadOf(characters: number): OutgoingPayload {
-    const head = { chunk, gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
     const part = { now: 0, explain: false, firstRow: 0, crmIds: [null], rows: ['[""]'] };
     const payload = { ...head, otherModels: [], parts: [part] };
     const filler = 'x'.repeat(characters - encodePayload(payload).length);
@@ -46,7 +46,7 @@ describe('a chunk in a lane', () => {
   it('is part of its job when it is short, and its chunk key expires at the deadline', async () => {
     const payload = payloadOf(maxInJob);
     await queues.add(lane, payload, timeoutMs);
-    expect(await job()).to.deep.equal({ chunk, payload: encodePayload(payload) });
+    expect(await job()).to.deep.equal({ ...head, payload: encodePayload(payload) });
     expect(await redis.get(payloadKey(chunk))).to.equal('');
     expect(await redis.pttl(payloadKey(chunk))).to.be.within(1, timeoutMs);
   });
@@ -54,7 +54,7 @@ describe('a chunk in a lane', () => {
   it('is stored under its chunk key when it is long', async () => {
     const payload = payloadOf(maxInJob + 1);
     await queues.add(lane, payload, timeoutMs);
-    expect(await job()).to.deep.equal({ chunk });
+    expect(await job()).to.deep.equal(head);
     expect(await redis.get(payloadKey(chunk))).to.equal(encodePayload(payload));
     expect(await redis.pttl(payloadKey(chunk))).to.be.within(1, timeoutMs);
   });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { Feature, Manifest } from '../../../shared/bundle/manifest/manifest.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import { DriverWriter, driverFields } from '../../../worker/drivers/record-drivers.js';
+import { compileFeatureRow } from '../../../worker/feature-row/feature-row.js';
 import { numbersManifest } from './compiled.js';
 
 const nowMs = Date.parse('2026-06-01T00:00:00Z');
@@ -14,11 +15,14 @@ function withFeatures(features: readonly Feature[], width: number): Manifest {
 function writerOf(manifest: Manifest) {
   const knownFields = compileKnownFields(manifest);
   const writer = new DriverWriter(manifest, knownFields);
+  const featureRow = compileFeatureRow(manifest, knownFields);
   /** Returns the drivers of a record as [field, contribution in ten-thousandths, value]. */
   return (record: Readonly<Record<string, unknown>>, contributions: readonly number[]) => {
     // Through JSON, like records in a job.
     const cells = JSON.parse(JSON.stringify(knownFields.pack(record)));
-    const packed = writer.write({ contributions: Float64Array.from(contributions), cells, nowMs });
+    const readings = new Uint8Array(manifest.features.length);
+    featureRow.write({ cells, nowMs, out: new Float32Array(manifest.width), offset: 0, readings });
+    const packed = writer.write({ contributions: Float64Array.from(contributions), cells, readings });
     return Array.from({ length: packed.length / 3 }, (_, driver) => {
       const [place, contribution, value] = packed.slice(3 * driver, 3 * driver + 3);
       return [writer.fields[Number(place)]?.[0], contribution, value];

@@ -160,7 +160,7 @@ describe('compileFeatureRow', () => {
 });
 
 const width = 2_000;
-/** Heap per feature. A loaded and explained model has three readers per feature. */
+/** Heap per feature. A loaded and explained model has two readers per feature. */
 const maxBytesPerFeature = 4_000;
 
 function heapUsed(): number {

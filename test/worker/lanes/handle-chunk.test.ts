@@ -12,12 +12,13 @@ describe('the chunk of a job', () => {
   let rig: LaneRig;
   let begun: string[];
   let scored: string[];
+  let noted: unknown[];
   let logged: string;
   /** Runs while a chunk is scored. */
   let work: (signal: AbortSignal) => Promise<unknown>;
 
   beforeEach(async () => {
-    [begun, scored, logged] = [[], [], ''];
+    [begun, scored, noted, logged] = [[], [], [], ''];
     work = async () => undefined;
     const log = new Writable({
       write(line, _encoding, done) {
@@ -29,6 +30,7 @@ describe('the chunk of a job', () => {
       ({ commands }: { readonly commands: Redis }) =>
       ({ chunk }: { readonly chunk: string }) => {
         begun.push(chunk);
+        noted.push(rig.crashNote.read());
         const asked = commands.echo(chunk);
         return async (signal: AbortSignal) => {
           scored.push(await asked);
@@ -65,6 +67,12 @@ describe('the chunk of a job', () => {
         expect(scored).to.deep.equal(['one']);
         expect(await replies()).to.equal(1);
         expect(await rig.redis.exists(payloadKey('one'))).to.equal(0);
+      });
+
+      it('is named in the crash note while its payload is read, and not while it waits', async () => {
+        work = async () => noted.push(rig.crashNote.read());
+        await ended('one', { inJob });
+        expect(noted).to.deep.equal([{ chunk: 'one', gateway, model: 'mdl', version: '1' }, undefined]);
       });
 
       it('is neither scored nor answered when no gateway awaits it', async () => {

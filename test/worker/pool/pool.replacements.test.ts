@@ -5,17 +5,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { createLogger } from '../../../shared/process/logger.js';
-import { noteDescriptor } from '../../../worker/pool/crash-note.js';
+import { type ChunkInHand, noteDescriptor } from '../../../worker/pool/crash-note.js';
 import { WorkerPool } from '../../../worker/pool/pool.js';
+import type { DeathCause } from '../../../worker/pool/quarantine.js';
 import { eventually } from '../../support/eventually.js';
 import { leaveOut } from '../../support/leave-out.js';
 
-const modelKey = 'mdl:1';
+const inHand: ChunkInHand = { chunk: 'chunk', gateway: 'gw', model: 'mdl', version: '1' };
 
 /** Behaves like a worker without servers. A file `hang-PID` lets its event loop hang, `worn-PID` wears it out. */
 const program = (directory: string) => `
   import { appendFileSync, existsSync, writeSync } from 'node:fs';
-  writeSync(${noteDescriptor}, '${modelKey}'.padEnd(512), 0);
+  writeSync(${noteDescriptor}, '${JSON.stringify(inHand)}', 0);
   const at = (name) => ${JSON.stringify(`${directory}/`)} + name;
   const isAsked = (name) => existsSync(at(name + '-' + process.pid));
   appendFileSync(at('pids'), process.pid + '\\n');
@@ -44,7 +45,7 @@ const withinMs = 8_000;
 describe('the processes of a pool', () => {
   let directory: string;
   let pool: WorkerPool;
-  let blamed: string[];
+  let blamed: (readonly [DeathCause, ChunkInHand])[];
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'leadscore-pool-'));
@@ -55,7 +56,7 @@ describe('the processes of a pool', () => {
       workers: 2,
       timings,
       logger: createLogger('silent', 'pool'),
-      onModelDeath: (model, cause) => blamed.push(`${cause} ${model}`),
+      onChunkDeath: (chunk, cause) => blamed.push([cause, chunk]),
       program: pathToFileURL(file),
     });
     await pool.start();
@@ -77,15 +78,15 @@ describe('the processes of a pool', () => {
     }, withinMs);
   const askTo = (does: 'hang' | 'worn', pid: number) => appendFile(join(directory, `${does}-${pid}`), '');
 
-  it('are replaced when they crash, and the model is blamed', async () => {
+  it('are replaced when they crash, and the chunk in hand is blamed', async () => {
     const [crashing = 0] = await startedPids();
     process.kill(crashing, 'SIGSEGV');
     await replaced(3);
-    expect(blamed).to.deep.equal([`crash ${modelKey}`]);
+    expect(blamed).to.deep.equal([['crash', inHand]]);
     expect(pool.deathCount).to.equal(1);
   });
 
-  it('are replaced when they are killed from outside, and no model is blamed', async () => {
+  it('are replaced when they are killed from outside, and no chunk is blamed', async () => {
     const [killed = 0] = await startedPids();
     process.kill(killed, 'SIGKILL');
     await replaced(3);
@@ -93,7 +94,7 @@ describe('the processes of a pool', () => {
     expect(pool.deathCount).to.equal(1);
   });
 
-  it('are killed once and replaced when their event loop hangs, and the model is blamed', async function () {
+  it('are killed once and replaced when their event loop hangs, and the chunk in hand is blamed', async function () {
     this.timeout(20_000);
     const [hanging = 0] = await startedPids();
     await askTo('hang', hanging);
@@ -102,11 +103,11 @@ describe('the processes of a pool', () => {
     expect(await livingPids())
       .to.have.length(2)
       .and.not.include(hanging);
-    expect(blamed).to.deep.equal([`hang ${modelKey}`]);
+    expect(blamed).to.deep.equal([['hang', inHand]]);
     expect(pool.deathCount).to.equal(1);
   });
 
-  it('are killed and replaced when they are stopped, and no model is blamed', async function () {
+  it('are killed and replaced when they are stopped, and no chunk is blamed', async function () {
     if (process.platform !== 'linux') leaveOut(this, 'only Linux says whether a process is stopped', 'run it on Linux');
     this.timeout(20_000);
     const [stopped = 0] = await startedPids();

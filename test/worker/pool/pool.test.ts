@@ -23,9 +23,9 @@ describe('a pool', () => {
       import { createLogger } from ${moduleOf('shared/process/logger.js')};
       import { poolTimings, WorkerPool } from ${moduleOf('worker/pool/pool.js')};
       const blamed = [];
-      const onModelDeath = (modelKey) => blamed.push(modelKey);
+      const onChunkDeath = (inHand) => blamed.push(inHand);
       const logger = createLogger('error', 'pool');
-      const pool = new WorkerPool({ workers: 1, timings: poolTimings, logger, onModelDeath });
+      const pool = new WorkerPool({ workers: 1, timings: poolTimings, logger, onChunkDeath });
       void pool.start();
       ${rest}`;
     const environment = {
@@ -41,7 +41,7 @@ describe('a pool', () => {
   }
   const untilDeath = 'while (pool.deathCount === 0) await pause(5);';
 
-  it('blames no model for a worker that cannot start', async () => {
+  it('blames no chunk for a worker that cannot start', async () => {
     const ended = await run(`${untilDeath} await pool.stop(); console.log(JSON.stringify(blamed)); process.exit();`);
     expect(ended.exitCode).to.equal(0);
     expect(ended.output)

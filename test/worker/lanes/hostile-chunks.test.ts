@@ -1,0 +1,163 @@
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { MongoClient } from 'mongodb';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
+import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { LatestScores } from '../../../shared/latest-scores/latest-scores.js';
+import { compileKnownFields } from '../../../shared/messages/field-slots.js';
+import { type ChunkReply, maxChunkRecords, type OutgoingPart } from '../../../shared/messages/score-job.js';
+import { replyStreamKey } from '../../../shared/redis/keys.js';
+import { callsCollection, slicesOf } from '../../../shared/store/calls/prediction-slice.js';
+import { PredictionStore } from '../../../shared/store/calls/predictions.js';
+import { ModelRegistry } from '../../../worker/models/model-registry.js';
+import { beginChunk } from '../../../worker/scoring/score-chunk.js';
+import { longestTurnMs } from '../../support/beats.js';
+import { gateway, type LaneRig, laneRig } from '../../support/lane-rig.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
+import { freshMongoUrl, testServers } from '../../support/service/servers.js';
+
+/** A turn of the event loop takes less CPU time than this, for any body that the gateway accepts. */
+const maxTurnMs = 250;
+const maxBodyBytes = 8 * 1024 * 1024;
+const maxList = 65_536;
+const maxValue = 4_096;
+const maxStoredLength = 16 * 1024;
+const fieldsOfType = 140;
+
+function features(): Feature[] {
+  let columns = 0;
+  const column = () => columns++;
+  return Array.from({ length: fieldsOfType }, (_, index): Feature[] => {
+    const named = (type: string) => ({ field: `${type} ${index}`, label: `${type} ${index}` });
+    const categories = ['Alpha', 'Beta'];
+    return [
+      { ...named('list'), type: 'multi', categories, columns: [column(), column()] },
+      { ...named('text'), type: 'category', encoding: 'onehot', categories, columns: [column(), column()] },
+      { ...named('number'), type: 'number', columns: [column()], impute: 0 },
+      { ...named('date'), type: 'date', columns: [column()], impute: 0 },
+    ];
+  }).flat();
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Records of `value` in all fields of a type, as many as a body and a chunk hold. */
+function filled(type: string, value: unknown): Fields[] {
+  const bytes = Buffer.byteLength(JSON.stringify(value)) + 16;
+  const cells = Math.min(Math.floor(maxBodyBytes / bytes), maxChunkRecords * fieldsOfType);
+  const records: Record<string, unknown>[] = [];
+  for (let cell = 0; cell < cells; cell += 1) {
+    const place = cell % fieldsOfType;
+    if (place === 0) records.push({});
+    // Different texts, because a reader caches short ones.
+    const text = typeof value === 'string' ? `${value.slice(0, -3)}${String(cell % 1_000).padStart(3, '0')}` : value;
+    Object.assign(records.at(-1) ?? {}, { [`${type} ${place}`]: text });
+  }
+  return records;
+}
+
+const thirtyMarks = `a${'\u0345\u0301\u0316'.repeat(10)}`;
+const repeated = (text: string, length: number) => text.repeat(Math.floor(length / text.length));
+
+const hostile: Readonly<Record<string, () => Fields[]>> = {
+  'lists with 32,768 parts': () => filled('list', repeated('\u00fc;', maxList)),
+  'lists with 32,768 parts that NFKC makes long': () => filled('list', repeated('\ufdfa;', maxList)),
+  'lists that NFKC makes 18 times as long': () => filled('list', repeated('\ufdfa', maxList)),
+  'lists with thirty marks a letter': () => filled('list', repeated(thirtyMarks, maxList)),
+  'lists with 65,000 marks on one letter': () => filled('list', `a${repeated('\u0345\u0301\u0316', maxList - 2)}`),
+  'arrays of 60 long lists': () => filled('list', Array(60).fill(repeated('\ufdfa;', maxList / 2))),
+  'an array of four million numbers': () => filled('list', Array(4_000_000).fill(1)),
+  'texts with thirty marks a letter': () => filled('text', repeated(thirtyMarks, maxValue)),
+  'texts that NFKC makes 18 times as long': () => filled('text', repeated('\ufdfa', maxValue)),
+  'endless numbers': () => filled('number', repeated('1,', maxValue)),
+  'endless numbers in another script': () => filled('number', repeated('\uff11', maxValue)),
+  'endless dates': () => filled('date', repeated('2026-01-01T', maxValue)),
+  '250 records of short texts in all fields': () => filled('text', thirtyMarks),
+};
+
+describe('a hostile chunk', () => {
+  const bundle = checkBundle(sampleBundle({ features: features() }));
+  const knownFields = compileKnownFields(bundle.manifest);
+  let registry: ModelRegistry;
+  let mongo: MongoClient;
+  let rig: LaneRig;
+
+  before(async () => {
+    mongo = new MongoClient(freshMongoUrl((await testServers()).mongoUrl));
+    registry = new ModelRegistry({ loadBundle: async () => bundle, loadManifest: async () => bundle.manifest }, 1);
+    const predictions = new PredictionStore(mongo.db());
+    await predictions.prepare();
+    rig = await laneRig(({ commands }) => {
+      const latest = new LatestScores(commands);
+      return (chunk) =>
+        beginChunk(chunk, { registry, latest, predictions, lookupTimeoutMs: 60_000, retentionDays: 365 });
+    });
+    await expectShortTurns('first', [partOf([{ 'text 0': 'Alpha' }])]);
+  });
+  after(async () => {
+    await rig.close();
+    await registry.close();
+    await mongo.close();
+  });
+
+  const rowOf = (fields: Fields) => JSON.stringify(knownFields.pack(fields));
+  const partOf = (records: readonly Fields[], crmId: (index: number) => string | null = () => null): OutgoingPart => ({
+    now: Date.now(),
+    explain: true,
+    firstRow: 0,
+    crmIds: records.map((_, index) => crmId(index)),
+    rows: records.map(rowOf),
+  });
+
+  /** Scores the parts as one chunk, and returns its reply. */
+  async function expectShortTurns(chunk: string, parts: readonly OutgoingPart[]): Promise<ChunkReply> {
+    const turnMs = await longestTurnMs(async () => {
+      const completed = once(rig.worker, 'completed');
+      await rig.send(chunk, { inJob: false, parts });
+      await completed;
+    });
+    process.stdout.write(`    measured ${turnMs.toFixed(0)} ms of CPU time in the longest turn\n`);
+    const [[, [, text]] = ['', []]] = (await rig.redis.xrevrange(replyStreamKey(gateway), '+', '-', 'COUNT', 1)) as [
+      string,
+      string[],
+    ][];
+    expect(turnMs, 'ms of CPU time in the longest turn').to.be.below(maxTurnMs);
+    const reply = JSON.parse(text ?? '') as ChunkReply;
+    expect(reply.chunk).to.equal(chunk);
+    expect(reply).not.to.have.property('failure');
+    return reply;
+  }
+
+  for (const [what, records] of Object.entries(hostile))
+    it(`leaves turns of the event loop to other chunks: ${what}`, async function () {
+      this.timeout(120_000);
+      const { parts } = await expectShortTurns(what, [partOf(records())]);
+      expect(parts[0]).to.have.property('scores');
+    });
+
+  it('leaves turns of the event loop to other chunks when stored lists fill in its records', async function () {
+    this.timeout(120_000);
+    const text = repeated('\ufdfa;', maxStoredLength - 8 * fieldsOfType);
+    const crmIds = Array.from({ length: maxChunkRecords }, (_, index) => `lead ${index}`);
+    const scored = { org: 'org', model: 'mdl', version: '1', at: new Date() };
+    const fields = crmIds.map(() => rowOf({ 'list 0': text }));
+    const column = crmIds.map(() => 50);
+    const slices = slicesOf({
+      ...scored,
+      crmIds,
+      fields,
+      scores: column,
+      likelihoods: column,
+      callId: callIdGenerator()(Date.now()),
+    });
+    await mongo.db().collection<{ _id: string }>(callsCollection).insertMany(slices);
+    const { parts } = await expectShortTurns('stored', [
+      partOf(
+        crmIds.map(() => ({ 'text 0': 'Alpha' })),
+        (index) => crmIds[index] ?? null,
+      ),
+    ]);
+    expect(parts[0]).to.have.property('filled').with.length(maxChunkRecords);
+  });
+});
