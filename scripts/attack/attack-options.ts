@@ -39,7 +39,7 @@ export function readAttackOptions(args: readonly string[]): AttackCommand | stri
   const seconds = Number(values.seconds ?? '8');
   if (!(seconds > 0 && seconds <= maxSeconds))
     throw new UsageError(`--seconds must be a number up to ${maxSeconds}, but is "${values.seconds}"`);
-  return { only, seconds, json: values.json === true };
+  return { only, seconds, quietSeconds: seconds / 2, json: values.json === true };
 }
 
 function parsed(args: readonly string[]) {

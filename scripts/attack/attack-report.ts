@@ -3,8 +3,17 @@ import { short } from '../bench/report/tables.js';
 import { readableBytes, readableCount, readableDuration } from '../cli/output/readable-numbers.js';
 import { renderTable, type TableColumn } from '../cli/output/table.js';
 import type { Attack } from './caller/attack.js';
-import type { AttackRow, Promised } from './judge.js';
-import type { AttackResult } from './run-attacks.js';
+import type { AttackRow, BrokenPromise } from './judge.js';
+
+/** Result of a run, and the JSON document of `--json`. */
+export interface AttackResult {
+  readonly seconds: number;
+  readonly rows: readonly AttackRow[];
+  /** Broken promises. */
+  readonly problems: readonly BrokenPromise[];
+  /** Times beyond a promise while other work used the machine. They prove nothing about the service. */
+  readonly not_judged: readonly BrokenPromise[];
+}
 
 type Output = Pick<WriteStream, 'write'> & Partial<Pick<WriteStream, 'isTTY'>>;
 
@@ -26,7 +35,7 @@ export class AttackProgress {
     if (this.output.isTTY === true) this.output.write(`${clearLine}${name}: ${does}${left}`);
   }
 
-  end(row: AttackRow, problems: readonly Promised[]): void {
+  end(row: AttackRow, problems: readonly BrokenPromise[]): void {
     this.done += 1;
     const place = `[${String(this.done).padStart(2)}/${this.total}]`;
     const broken = problems.length === 0 ? '' : `  broken: ${promisesOf(problems)}`;
@@ -35,7 +44,7 @@ export class AttackProgress {
   }
 }
 
-const promisesOf = (problems: readonly Promised[]): string =>
+const promisesOf = (problems: readonly BrokenPromise[]): string =>
   [...new Set(problems.map(({ promise }) => promise))].join(', ');
 
 type Column = readonly [TableColumn, (row: AttackRow) => string];
@@ -87,7 +96,7 @@ function verdictLines({ rows, problems, not_judged }: AttackResult): string[] {
   return not_judged.length > 0 ? [...busy, kept, 'Run the command again on an idle machine.'] : [kept];
 }
 
-const shown = (problems: readonly Promised[]): string[] =>
+const shown = (problems: readonly BrokenPromise[]): string[] =>
   problems
     .slice(0, maxProblemsShown)
     .map(({ attack, promise, text }) => `  ${attack}, ${promise}: ${text.slice(0, maxProblemText)}`);

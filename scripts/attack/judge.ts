@@ -4,7 +4,7 @@ import type { Stored } from './measure/stored.js';
 import type { MeasuredCall } from './measure/victim.js';
 
 /** A promise of the service that an attack broke. */
-export interface Promised {
+export interface BrokenPromise {
   readonly attack: string;
   /** `victim`: no call fails. `p99`, `healthz`: times. `workers`: none dies. `answers`: none is unexpected. */
   readonly promise: 'victim' | 'p99' | 'healthz' | 'workers' | 'redis' | 'mongodb' | 'answers';
@@ -81,11 +81,22 @@ export function rowOf(measured: {
   };
 }
 
+/** One text for each kind of failure, with its count. */
+export function failureTexts(failures: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const failure of failures) counts.set(failure, (counts.get(failure) ?? 0) + 1);
+  return [...counts].map(([failure, count]) => `${count} calls failed: ${failure}`);
+}
+
 /** Finds the promises that an attack broke. */
-export function judge(row: AttackRow): { readonly problems: Promised[]; readonly notJudged: Promised[] } {
-  const problem = (promise: Promised['promise'], text: string): Promised => ({ attack: row.attack, promise, text });
+export function judge(row: AttackRow): { readonly problems: BrokenPromise[]; readonly notJudged: BrokenPromise[] } {
+  const problem = (promise: BrokenPromise['promise'], text: string): BrokenPromise => ({
+    attack: row.attack,
+    promise,
+    text,
+  });
   const certain = [
-    ...row.victim_failures.map((failure) => problem('victim', `a call failed: ${failure}`)),
+    ...failureTexts(row.victim_failures).map((text) => problem('victim', text)),
     ...(row.dead_workers > 0 ? [problem('workers', `${row.dead_workers} worker processes died`)] : []),
     ...storedTooMuch(row).map(([promise, text]) => problem(promise, text)),
     ...Object.entries(row.unexpected).map(([name, text]) =>
@@ -95,7 +106,9 @@ export function judge(row: AttackRow): { readonly problems: Promised[]; readonly
   ];
   const maxMs = Math.max(maxVictimMs, maxTimesQuiet * row.quiet_p99_ms);
   const late = [
-    ...(row.victim_p99_ms > maxMs ? [problem('p99', `p99 ${row.victim_p99_ms} ms, at most ${maxMs} ms`)] : []),
+    ...(row.victim_p99_ms > maxMs
+      ? [problem('p99', `p99 ${row.victim_p99_ms} ms, at most ${Math.round(maxMs)} ms`)]
+      : []),
     ...(row.healthz_ms > maxHealthzMs ? [problem('healthz', `/healthz answered after ${row.healthz_ms} ms`)] : []),
   ];
   return row.others_share < maxOthersShare

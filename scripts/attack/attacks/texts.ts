@@ -46,6 +46,12 @@ export const texts: readonly Attack[] = [
     }),
   },
   {
+    name: 'wide-lists',
+    does: 'sends lists of 60,000 letters that become 18 times as long when they are compared',
+    answers: ['200', ...slowDown],
+    run: repeated((hostile) => batchOf(hostile, Array(45).fill({ [list]: wideLetter.repeat(60_000) }))),
+  },
+  {
     name: 'wide-values',
     does: 'sends categories of 4,096 letters that become 18 times as long when they are compared',
     answers: ['200', ...slowDown],

@@ -38,13 +38,20 @@ export class Hostile {
   private readonly answers: Record<AnswerName, number> = {};
   private readonly unexpected: Record<AnswerName, string> = {};
   private readonly sockets = new Set<RawSocket>();
+  private began: number | undefined;
 
   constructor(
     private readonly target: HostileTarget,
     private readonly expected: readonly AnswerName[],
-    private readonly endMs: number,
+    private readonly durationMs: number,
   ) {
     [this.modelId = '', this.slowModelId = ''] = target.organisation.modelIds;
+  }
+
+  /** The time begins with the first call or connection, so that an attack may take its time to make bodies. */
+  private get endMs(): number {
+    this.began ??= performance.now();
+    return this.began + this.durationMs;
   }
 
   get isOver(): boolean {

@@ -11,7 +11,7 @@ import type { AttackOrder, AttackReport } from './messages.js';
 async function run({ name, seconds, target }: AttackOrder): Promise<AttackReport> {
   const attack = attacks.find((each) => each.name === name);
   if (attack === undefined) throw new Error(`there is no attack ${name}`);
-  const hostile = new Hostile(target, attack.answers, performance.now() + 1_000 * seconds);
+  const hostile = new Hostile(target, attack.answers, 1_000 * seconds);
   try {
     await attack.run(hostile);
     return hostile.end(undefined);

@@ -53,7 +53,7 @@ async function lastingBytes(redis: Redis): Promise<number> {
   return bytes;
 }
 
-const pollMs = 100;
+const pollMs = 50;
 const sameJobPolls = 4;
 const settleLimitMs = 15_000;
 
