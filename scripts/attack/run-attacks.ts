@@ -73,9 +73,9 @@ export class AttackRun {
     const fromMs = performance.now();
     const report = await hostile.run({ name, seconds, target: { url: service.url, organisation } });
     await workersSettled(service);
-    const toMs = performance.now();
     const othersShare = otherWork();
-    await victim.settled();
+    await victim.recovered();
+    const toMs = performance.now();
     const { unexpectedDeaths } = service.cluster;
     if (unexpectedDeaths.length > 0)
       throw new Error(`the service ended during ${name}: ${unexpectedDeaths.join(', ')}`);

@@ -13,6 +13,10 @@ export interface MeasuredCall {
 }
 
 const callsPerSecond = 10;
+/** A victim has recovered when this many of its last calls were answered. */
+const recoveredCalls = 5;
+/** A model stays quarantined for a minute. */
+const maxRecoveryMs = 75_000;
 const probeEveryMs = 100;
 const knownLeads = 200;
 /** Beyond every deadline. */
@@ -61,6 +65,16 @@ export class Victim {
     await Promise.all(this.running);
     await this.settled();
     this.agent.destroy();
+  }
+
+  /** Waits until calls succeed again, so that the harm of one attack is not attributed to the next. */
+  async recovered(): Promise<void> {
+    const endMs = performance.now() + maxRecoveryMs;
+    await this.settled();
+    while (this.calls.slice(-recoveredCalls).some(({ failure }) => failure !== undefined)) {
+      if (performance.now() > endMs) return;
+      await pause(1_000 / callsPerSecond);
+    }
   }
 
   /** Waits until the calls that are in flight now are answered. */
