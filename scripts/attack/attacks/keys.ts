@@ -84,6 +84,22 @@ export const keys: readonly Attack[] = [
     },
   },
   {
+    name: 'long-queries',
+    does: 'sends queries of 15,000 characters, with one name and with thousands, a hundred a second',
+    answers: ['200', '404 not_found', '422 bad_request', ...slowDown],
+    run: async (hostile) => {
+      const names = Array.from({ length: 4_000 }, (_, index) => index.toString(36))
+        .join('&')
+        .slice(0, 15_000);
+      const paths = [
+        `/v1/scores/x?${'a&'.repeat(7_500)}`,
+        `/v1/scores/x?${names}`,
+        `/v1/usage?${'%61&'.repeat(3_700)}`,
+      ];
+      await hostile.atRate(100, (index) => hostile.call({ path: paths[index % paths.length] ?? '', key: 'test' }));
+    },
+  },
+  {
     name: 'pages',
     does: 'loads the pages of the documentation and paths that do not exist, from ten connections',
     answers: ['200', '304', '404 not_found'],

@@ -38,8 +38,8 @@ export const names: readonly Attack[] = [
   },
   {
     name: 'new-names',
-    does: 'sends 200,000 names that no call has used before, to fill caches of names',
-    answers: ['200', ...refused, ...slowDown],
+    does: 'sends 200,000 names a call that no record has used before, to fill caches of names',
+    answers: [...refused, ...slowDown],
     run: async (hostile) => {
       let used = 0;
       const newNames = () => {
@@ -50,11 +50,11 @@ export const names: readonly Attack[] = [
       const bodies = Array.from({ length: 3 }, () =>
         gzipped({
           model_id: hostile.modelId,
-          records: Array.from({ length: 1_000 }, () => ({ Industry: 'Retail', ...newNames() })),
+          records: Array.from({ length: 1_000 }, () => ({ Industry: {}, ...newNames() })),
         }),
       );
       await hostile.callers(2, (index) =>
-        hostile.callGzipped({ path: '/v1/score', body: bodies[index % bodies.length] ?? Buffer.of() }),
+        hostile.callGzipped({ path: '/v1/score', key: 'test', body: bodies[index % bodies.length] ?? Buffer.of() }),
       );
     },
   },
