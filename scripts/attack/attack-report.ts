@@ -1,0 +1,102 @@
+import type { WriteStream } from 'node:tty';
+import { short } from '../bench/report/tables.js';
+import { readableBytes, readableCount, readableDuration } from '../cli/output/readable-numbers.js';
+import { renderTable, type TableColumn } from '../cli/output/table.js';
+import type { Attack } from './caller/attack.js';
+import type { AttackRow, BrokenPromise } from './judge.js';
+
+/** Result of a run, and the JSON document of `--json`. */
+export interface AttackResult {
+  readonly seconds: number;
+  readonly rows: readonly AttackRow[];
+  /** Broken promises. */
+  readonly problems: readonly BrokenPromise[];
+  /** Times beyond a promise while other work used the machine. They prove nothing about the service. */
+  readonly not_judged: readonly BrokenPromise[];
+}
+
+type Output = Pick<WriteStream, 'write'> & Partial<Pick<WriteStream, 'isTTY'>>;
+
+const clearLine = '\r\x1b[2K';
+
+/** Prints one line per attack. A terminal also shows the current attack and an estimate of the remaining time. */
+export class AttackProgress {
+  private done = 0;
+  private readonly startedMs = performance.now();
+
+  constructor(
+    private readonly output: Output,
+    private readonly total: number,
+  ) {}
+
+  begin({ name, does }: Attack): void {
+    const perAttackMs = (performance.now() - this.startedMs) / this.done;
+    const left = this.done === 0 ? '' : `, ${readableDuration(perAttackMs * (this.total - this.done))} left`;
+    if (this.output.isTTY === true) this.output.write(`${clearLine}${name}: ${does}${left}`);
+  }
+
+  end(row: AttackRow, problems: readonly BrokenPromise[]): void {
+    this.done += 1;
+    const place = `[${String(this.done).padStart(2)}/${this.total}]`;
+    const broken = problems.length === 0 ? '' : `  broken: ${promisesOf(problems)}`;
+    const line = `${place}  ${row.attack.padEnd(24)}  p99 ${short(row.victim_p99_ms).padStart(5)} ms${broken}`;
+    this.output.write(`${this.output.isTTY === true ? clearLine : ''}${line}\n`);
+  }
+}
+
+const promisesOf = (problems: readonly BrokenPromise[]): string =>
+  [...new Set(problems.map(({ promise }) => promise))].join(', ');
+
+type Column = readonly [TableColumn, (row: AttackRow) => string];
+
+const right = (name: string, text: (row: AttackRow) => string): Column => [{ name, align: 'right' }, text];
+
+const grown = ({ before, after }: AttackRow['redis_bytes']): string =>
+  `${after < before ? '-' : '+'}${readableBytes(Math.abs(after - before))}`;
+
+const columns: readonly Column[] = [
+  [{ name: 'attack', whole: true }, ({ attack }) => attack],
+  right('p50 ms', (row) => short(row.victim_p50_ms)),
+  right('p99 ms', (row) => short(row.victim_p99_ms)),
+  right('to quiet', (row) => (row.victim_p99_ms / Math.max(1, row.quiet_p99_ms)).toFixed(1)),
+  right('failed', (row) => readableCount(row.victim_failures.length)),
+  right('loop ms', (row) => readableCount(row.loop_delay_ms)),
+  right('healthz ms', (row) => short(row.healthz_ms)),
+  right('workers died', (row) => readableCount(row.dead_workers)),
+  right('Redis', (row) => grown(row.redis_bytes)),
+  right('MongoDB', (row) => grown(row.mongo_bytes)),
+  [
+    { name: 'answers' },
+    ({ answers }) =>
+      Object.entries(answers)
+        .map(([name, count]) => `${count} x ${name}`)
+        .join(', '),
+  ],
+];
+const tableWidth = 150;
+const maxProblemsShown = 60;
+const maxProblemText = 220;
+
+export function readableReport(result: AttackResult, width = tableWidth): string {
+  const table = renderTable(
+    columns.map(([column]) => column),
+    result.rows.map((row) => columns.map(([, text]) => text(row))),
+    { width },
+  );
+  return `${[table, '', ...verdictLines(result)].join('\n')}\n`;
+}
+
+function verdictLines({ rows, problems, not_judged }: AttackResult): string[] {
+  const busy =
+    not_judged.length === 0
+      ? []
+      : [`Other work used the machine, so ${not_judged.length} times prove nothing:`, ...shown(not_judged)];
+  if (problems.length > 0) return [...busy, `${problems.length} promises broken:`, ...shown(problems)];
+  const kept = `No victim call failed, no worker died, and Redis holds only what was counted, in ${rows.length} attacks.`;
+  return not_judged.length > 0 ? [...busy, kept, 'Run the command again on an idle machine.'] : [kept];
+}
+
+const shown = (problems: readonly BrokenPromise[]): string[] =>
+  problems
+    .slice(0, maxProblemsShown)
+    .map(({ attack, promise, text }) => `  ${attack}, ${promise}: ${text.slice(0, maxProblemText)}`);

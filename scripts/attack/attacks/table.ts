@@ -1,0 +1,22 @@
+import type { Attack } from '../caller/attack.js';
+import { bodies } from './bodies.js';
+import { connections } from './connections.js';
+import { keys } from './keys.js';
+import { leads } from './leads.js';
+import { names } from './names.js';
+import { scoring } from './scoring.js';
+import { texts } from './texts.js';
+
+/**
+ * All attacks, in the order of the report. To add one, add an entry to the list of its file. Each runs in turn, as a new
+ * trial organisation, beside the victim.
+ */
+export const attacks: readonly Attack[] = [
+  ...texts,
+  ...names,
+  ...bodies,
+  ...scoring,
+  ...leads,
+  ...keys,
+  ...connections,
+];

@@ -1,0 +1,80 @@
+import { Redis } from 'ioredis';
+import type { Db } from 'mongodb';
+import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
+import { type CheckedBundle, checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { testBucketRecords } from '../../../shared/contract/plans.js';
+import { projectFile } from '../../../shared/process/project-root.js';
+import { connectMongo } from '../../../shared/store/connection/connect.js';
+import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
+import { createModel } from '../../../shared/store/models/store-version.js';
+import { Cluster } from '../../servers/cluster.js';
+import {
+  createLoadOrganisation,
+  type LoadOrganisation,
+  loadKeyBrand,
+  unreachedLimit,
+} from '../../servers/load-organisation.js';
+import { type OnEnd, stoppedAtEnd } from '../../servers/run-to-end.js';
+import { freePort } from '../../servers/server-process.js';
+
+/** The attacked service, with the settings of production on its own servers. */
+export interface AttackService {
+  readonly cluster: Cluster;
+  /** Address of the only gateway, so that victim and attacks share it. */
+  readonly url: string;
+  /** Address of the gateway's metrics. */
+  readonly metricsUrl: string;
+  readonly redis: Redis;
+  readonly database: Db;
+  readonly victim: LoadOrganisation;
+  /** Creates a trial organisation with a live key, a test key, and two models. */
+  createAttacker(name: string): Promise<LoadOrganisation>;
+}
+
+const pepper = 'pepper-of-the-attack-run';
+const trialRecords = 10 * testBucketRecords;
+const defaultRatePerSecond = 10;
+
+/** Starts Redis, MongoDB, one gateway and a pool of two workers. */
+export async function startAttackService(onEnd: OnEnd): Promise<AttackService> {
+  const adminPort = await freePort();
+  const starting = Cluster.start({ gateways: ['direct'], settings: settings(adminPort) });
+  const cluster = await stoppedAtEnd(onEnd, starting);
+  const redis = new Redis(cluster.redisUrl, { maxRetriesPerRequest: null });
+  redis.on('error', () => undefined); // it retries
+  onEnd(async () => redis.disconnect());
+  const { client, database } = await connectMongo(cluster.mongoUrl, { name: 'leadscore-attack' });
+  onEnd(() => client.close());
+  await prepareDatabase(database);
+  const occluded = await occludedBundle();
+  return {
+    cluster,
+    url: cluster.gateways[0]?.url ?? '',
+    metricsUrl: `http://127.0.0.1:${adminPort}/metrics`,
+    redis,
+    database,
+    victim: await createLoadOrganisation(database, { name: 'Victim', limit: unreachedLimit, keys: ['live'], pepper }),
+    createAttacker: async (name) => {
+      const trial = { plan: 'trial', limit: trialRecords, ratePerSecond: defaultRatePerSecond } as const;
+      const created = await createLoadOrganisation(database, { name, ...trial, keys: ['live', 'test'], pepper });
+      const slow = await createModel(database, { organisationId: created.id, bundle: occluded, now: new Date() });
+      return { ...created, modelIds: [...created.modelIds, slow._id] };
+    },
+  };
+}
+
+/** Overrides every setting of the caller's environment that would change the figures. */
+const settings = (adminPort: number): Readonly<Record<string, string | undefined>> => ({
+  ...{ HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: String(adminPort), WORKER_ADMIN_PORT: '0' },
+  ...{ WORKERS: '2', LOG_LEVEL: 'warn', KEY_BRAND: loadKeyBrand, KEY_PEPPER: pepper, CLOCK_OFFSET_MS: '0' },
+  ...{ BASE_URL: undefined, DOCS_URL: undefined, MAX_BODY_BYTES: undefined, BODY_TIMEOUT_MS: undefined },
+  ...{ REQUEST_TIMEOUT_MS: undefined, WEBHOOK_TIMEOUT_MS: undefined, LEGACY_ALIASES: undefined },
+  ...{ RETENTION_DAYS: undefined, TRUSTED_PROXIES: undefined, TEST_TIMINGS_PERCENT: undefined },
+});
+
+/** The demo's model without the figures of an exact explanation. */
+async function occludedBundle(): Promise<CheckedBundle> {
+  const files = await readBundle(projectFile('scripts/demo/bundle'));
+  const { explain: _, ...manifest } = JSON.parse(String(files.get('manifest.json'))) as Record<string, unknown>;
+  return checkBundle(new Map([...files, ['manifest.json', Buffer.from(JSON.stringify(manifest))]]));
+}

@@ -1,0 +1,82 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { laneQueueName, lanes } from '../../../shared/messages/score-job.js';
+import { monthOf } from '../../../shared/process/clock.js';
+import { queuePrefix } from '../../../shared/redis/keys.js';
+import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
+import type { AttackService } from './attack-service.js';
+
+/** What the service holds, and what it counted for one organisation. */
+export interface Stored {
+  /** Bytes of the keys of Redis that last; keys of calls in flight expire within two minutes and do not count. */
+  readonly redisBytes: number;
+  /** Bytes of all documents. */
+  readonly mongoBytes: number;
+  /** Counted records of live and test keys. */
+  readonly counted: { readonly live: number; readonly test: number };
+  readonly workerDeaths: number;
+}
+
+/** Two leases, for which the state of a settled call is kept. */
+const lastingMs = 120_000;
+const scanCount = 1_000;
+
+export async function readStored(service: AttackService, organisationId: string): Promise<Stored> {
+  const { redis, database, cluster } = service;
+  const ledger = new UsageLedger(database);
+  const month = monthOf(Date.now());
+  const [redisBytes, { dataSize }, live, test, log] = await Promise.all([
+    lastingBytes(redis),
+    database.stats(),
+    ledger.sum({ organisationId, bucket: 'live', month }),
+    ledger.sum({ organisationId, bucket: 'test', month }),
+    cluster.readLog(),
+  ]);
+  const workerDeaths = log.split('a worker died and is replaced').length - 1;
+  return { redisBytes, mongoBytes: dataSize, counted: { live, test }, workerDeaths };
+}
+
+async function lastingBytes(redis: Redis): Promise<number> {
+  let bytes = 0;
+  let cursor = '0';
+  do {
+    const [next, keys] = await redis.scan(cursor, 'COUNT', scanCount);
+    cursor = next;
+    const sizes = redis.pipeline();
+    for (const key of keys) sizes.pttl(key).memory('USAGE', key, 'SAMPLES', 0);
+    const replies = ((await sizes.exec()) ?? []).map(([, reply]) => Number(reply ?? 0));
+    for (let index = 0; index < replies.length; index += 2) {
+      const [ttlMs = 0, size = 0] = replies.slice(index, index + 2);
+      if (ttlMs === -1 || ttlMs > lastingMs) bytes += size;
+    }
+  } while (cursor !== '0');
+  return bytes;
+}
+
+const pollMs = 50;
+const sameJobPolls = 4;
+const settleLimitMs = 15_000;
+
+/**
+ * Waits until no worker is busy with a chunk of an attack: until no chunk has been active for four polls. A hung worker
+ * is killed meanwhile.
+ */
+export async function workersSettled({ redis }: AttackService): Promise<void> {
+  const polls = new Map<string, number>();
+  const endMs = performance.now() + settleLimitMs;
+  for (let poll = 0; performance.now() < endMs; poll += 1) {
+    const ids = (
+      await Promise.all(lanes.map((lane) => redis.lrange(`${queuePrefix}:${laneQueueName(lane)}:active`, 0, -1)))
+    ).flat();
+    for (const id of polls.keys()) if (!ids.includes(id)) polls.delete(id);
+    for (const id of ids) polls.set(id, (polls.get(id) ?? 0) + 1);
+    if (poll >= sameJobPolls && [...polls.values()].every((count) => count < sameJobPolls)) return;
+    await pause(pollMs);
+  }
+}
+
+/** Reads the worst delay of the gateway's event loop since the last reading, ms. */
+export async function worstLoopDelayMs({ metricsUrl }: AttackService): Promise<number> {
+  const text = await (await fetch(metricsUrl)).text();
+  return 1_000 * Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1] ?? Number.NaN);
+}
