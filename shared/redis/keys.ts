@@ -60,8 +60,11 @@ export const sweepTurnKey = 'leadscore:sweep-turn';
 /** Id of the database that has claimed this Redis; see shared/redis/owner.ts. */
 export const installationKey = 'leadscore:installation';
 
+/** Calls of a key that share a rate. */
+export type RateWindow = 'scoring' | 'reading' | 'erasing';
+
 /** Sorted set of a key's accepted calls in the last second, scored by Redis time in microseconds. */
-export const rateWindowKey = (organisationId: string, keyId: string, window: 'scoring' | 'reading'): string =>
+export const rateWindowKey = (organisationId: string, keyId: string, window: RateWindow): string =>
   `{${organisationId}}:rate:${window}:${keyId}`;
 
 /** Payload of one queued chunk; empty when the job has it. Deleting the key cancels the chunk. */

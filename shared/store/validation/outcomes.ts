@@ -80,6 +80,11 @@ export class OutcomeStore {
     );
   }
 
+  /** Whether a lead has an outcome. */
+  async knows(organisationId: string, crmId: string): Promise<boolean> {
+    return (await this.collection.findOne({ _id: outcomeId(organisationId, crmId) })) !== null;
+  }
+
   /**
    * Removes the outcome of a lead.
    * @returns whether there was one
