@@ -23,6 +23,9 @@ export const queuePrefix = '{leadscore}';
 export const usageKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:usage:${bucket}:${month}`;
 
+/** Matches every `usageKey`. */
+export const anyUsageKey = '{*}:usage:*';
+
 /** Sorted set of one counter's open leases: call ids, scored by the Redis ms of their expiry. */
 export const leasesKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:leases:${bucket}:${month}`;

@@ -73,6 +73,9 @@ export interface Erasure {
 /** An erasure whose second pass is to come. */
 export type DueErasure = Erasure & { readonly crm_id: string };
 
+/** The part of an erasure that is left after the second one. */
+export type RememberedErasure = Pick<Erasure, '_id' | 'org' | 'at'>;
+
 /** The hash of a lead in `erasures`: without the pepper it does not tell which lead it was. */
 export const leadHash = ({ organisationId, crmId }: Lead, pepper: string): string =>
   hashSecret(`erased ${organisationId} ${crmId}`, pepper);
@@ -132,6 +135,26 @@ export class ErasureStore {
     if (wasThere || was_known === true)
       await this.collection.updateOne({ _id, at }, { $unset: { crm_id: 1, due_at: 1 }, $set: { was_known: true } });
     else await this.collection.deleteOne({ _id, at });
+  }
+
+  /** All erasures of leads of which anything was stored, by the hash of the lead. */
+  remembered(): AsyncIterable<RememberedErasure> {
+    return this.collection.find({ was_known: true }).project<RememberedErasure>({ org: 1, at: 1 });
+  }
+
+  /** The remembered erasures of some leads. */
+  async among(hashes: readonly string[]): Promise<RememberedErasure[]> {
+    const known = { _id: { $in: [...hashes] }, was_known: true } as const;
+    return await this.collection.find(known).project<RememberedErasure>({ org: 1, at: 1 }).toArray();
+  }
+
+  /** Stores erasures that this database may not know, because it was restored from an older backup. */
+  async remember(erasures: readonly RememberedErasure[]): Promise<void> {
+    if (erasures.length === 0) return;
+    const writes = erasures.map(({ _id, org, at }) => ({
+      updateOne: { filter: { _id }, update: { $set: { org, was_known: true as const }, $max: { at } }, upsert: true },
+    }));
+    await this.collection.bulkWrite(writes, { ordered: false, writeConcern: { w: 'majority' } });
   }
 
   /** Puts off a second erasure that has failed. */
