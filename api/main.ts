@@ -14,6 +14,7 @@ import { Quota } from '../shared/quota/quota.js';
 import { subscribeToChanges } from '../shared/redis/changes.js';
 import { connectionReady, connectRedis, type Redis } from '../shared/redis/connect.js';
 import { checkRedis, RedisHealth } from '../shared/redis/health.js';
+import { redisNowMs } from '../shared/redis/info.js';
 import { claimRedis } from '../shared/redis/owner.js';
 import { ApiKeyStore } from '../shared/store/accounts/api-keys.js';
 import { KeySettingsStore } from '../shared/store/accounts/key-settings.js';
@@ -253,6 +254,7 @@ function appServices(gateway: Gateway, { commands, mongo }: Connections, service
   const { config, clock } = gateway;
   const { database } = mongo;
   const { keys, workspaces, verdicts, metering, dispatcher, recorder, idempotencyKeys } = services;
+  const stores = { predictions: new PredictionStore(database), outcomes: new OutcomeStore(database) };
   const common = {
     rateLimit: new RateLimit(commands, commandTimeoutMs(gateway)),
     clock,
@@ -275,13 +277,16 @@ function appServices(gateway: Gateway, { commands, mongo }: Connections, service
     },
     reading: { ...common, keys, workspaces, timeoutMs: config.requestTimeoutMs },
     verdicts,
-    predictions: new PredictionStore(database),
-    latest: services.latest,
-    outcomes: new OutcomeStore(database),
-    daily: new ValidationDailyStore(database),
-    idempotency: services.idempotency,
-    erasures: new ErasureStore(database),
-    models: services.models,
+    ...stores,
+    erasing: {
+      ...services,
+      ...stores,
+      daily: new ValidationDailyStore(database),
+      erasures: new ErasureStore(database),
+      redisNowMs: () => redisNowMs(commands),
+      leaseMs: leaseMsOf(config),
+      keyPepper: config.keyPepper,
+    },
   };
 }
 

@@ -1,20 +1,15 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
-import type { LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import type { Logger } from '../../shared/process/logger.js';
-import type { ErasureStore } from '../../shared/store/calls/erasures.js';
-import type { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
-import type { ModelStore } from '../../shared/store/models/models.js';
 import type { OutcomeStore } from '../../shared/store/validation/outcomes.js';
-import type { ValidationDailyStore } from '../../shared/store/validation/validation-daily.js';
 import { addDocumentation, type DocumentationOptions } from '../routes/docs.js';
 import { modelRoute, modelsRoute } from '../routes/models.js';
 import { outcomesRoute } from '../routes/outcomes.js';
 import type { ReadingDeps } from '../routes/reading.js';
 import { type ScoreRouteDeps, scoreRoute } from '../routes/score.js';
-import { eraseScoresRoute, scoreHistoryRoute } from '../routes/scores.js';
+import { type ErasureDeps, eraseScoresRoute, scoreHistoryRoute } from '../routes/scores.js';
 import { usageRoute } from '../routes/usage.js';
 import { webhookScoreRoute } from '../routes/webhook-score.js';
 import type { ModelVerdicts } from '../scoring/model-verdicts.js';
@@ -29,12 +24,8 @@ export interface AppOptions extends DocumentationOptions {
   readonly reading: ReadingDeps;
   readonly verdicts: ModelVerdicts;
   readonly predictions: PredictionStore;
-  readonly latest: LatestScores;
   readonly outcomes: OutcomeStore;
-  readonly daily: ValidationDailyStore;
-  readonly idempotency: IdempotencyStore;
-  readonly erasures: ErasureStore;
-  readonly models: ModelStore;
+  readonly erasing: ErasureDeps;
   readonly legacyAliases: 'serve' | 'gone';
   readonly logger: Logger;
   readonly countCalls: Koa.Middleware;
@@ -67,7 +58,7 @@ export function createApp(options: AppOptions): Koa {
   router.get('/v1/models', modelsRoute(reading, options.verdicts));
   router.get('/v1/models/:model_id', modelRoute(reading, options.verdicts));
   router.get('/v1/scores/:crm_id', scoreHistoryRoute(reading, options.predictions));
-  router.delete('/v1/scores/:crm_id', eraseScoresRoute(reading, options));
+  router.delete('/v1/scores/:crm_id', eraseScoresRoute(reading, options.erasing));
   router.post(
     '/v1/outcomes',
     outcomesRoute(reading, {

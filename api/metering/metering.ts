@@ -13,6 +13,8 @@ export interface MeteringOptions extends ReservationDeps {
   readonly clock: Clock;
 }
 
+const clockToleranceMs = 10 * 60 * 1_000;
+
 /** Reserves the month's quota for calls, and reports its usage. */
 export class Metering {
   constructor(private readonly options: MeteringOptions) {}
@@ -48,6 +50,15 @@ export class Metering {
     const counter = this.counterOf(organisation, bucket);
     const { used } = await this.options.quota.usage(counter);
     return { ...usageReport(used, allowanceOf(organisation, bucket)), month: counter.month };
+  }
+
+  /** Whether live calls of an organisation hold records, in this month or one that began or ends within minutes. */
+  async hasCallsInFlight(organisationId: string): Promise<boolean> {
+    const nowMs = this.options.clock.now();
+    const months = new Set([nowMs - clockToleranceMs, nowMs, nowMs + clockToleranceMs].map(monthOf));
+    const counters = [...months].map((month) => ({ organisationId, bucket: 'live', month }) as const);
+    const found = await Promise.all(counters.map((counter) => this.options.quota.commands.read(counter)));
+    return found.some(({ leased }) => leased > 0);
   }
 
   private counterOf({ _id }: Organisation, bucket: UsageCounter['bucket']): UsageCounter {

@@ -79,6 +79,7 @@ function predictionsOf(
     model: model.id,
     version: model.version,
     at,
+    arrivedAt: new Date(call.deadline.arrivedRedisMs),
     crmIds: call.records.map(({ crmId }) => crmId),
     scores: rows.parts.flatMap(({ scores }) => scores),
     likelihoods: rows.parts.flatMap(({ likelihoods }) => likelihoods),

@@ -1,7 +1,7 @@
 import { Batcher } from '../../shared/async/batcher.js';
 import { TimedOut, withTimeout } from '../../shared/async/timeouts.js';
 import type { Redis } from '../../shared/redis/connect.js';
-import { rateWindowKey } from '../../shared/redis/keys.js';
+import { type RateWindow, rateWindowKey } from '../../shared/redis/keys.js';
 import { integersReply, luaCommand } from '../../shared/redis/lua-command.js';
 
 const windowUs = 1_000_000;
@@ -12,7 +12,7 @@ const numbersPerCall = 5;
 export interface RateRequest {
   readonly organisationId: string;
   readonly keyId: string;
-  readonly window: 'scoring' | 'reading';
+  readonly window: RateWindow;
   /** Calls that the key may make in any second. */
   readonly rate: number;
   /** Unique. The same id again takes the same slot. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Context } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Clock } from '../../shared/process/clock.js';
+import type { RateWindow } from '../../shared/redis/keys.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
 import type { Deadline, Idempotency } from '../scoring/scoring-call.js';
 import type { BodyMemory } from './body-memory.js';
@@ -57,6 +58,8 @@ export async function receiveCall(
   const body = await readBody(context.req, deps.limits, deps.bodies.begin(apiKey.organisation_id));
   // The last byte may have arrived during the checks of key and rate, so their duration counts.
   const endMs = performance.now() + options.timeoutMs - (decidedMs - arrivedMs);
+  // Measured from the request to Redis: a slow answer must not extend the deadline.
+  const endRedisMs = decision.redisNowMs + (endMs - requestedMs);
   const { socket } = context.req;
   const atMs = deps.clock.now();
   return {
@@ -64,8 +67,7 @@ export async function receiveCall(
     apiKey,
     body,
     atMs,
-    // Measured from the request to Redis: a slow answer must not extend the deadline.
-    deadline: { monotonicMs: endMs, redisMs: decision.redisNowMs + (endMs - requestedMs) },
+    deadline: { monotonicMs: endMs, redisMs: endRedisMs, arrivedRedisMs: endRedisMs - options.timeoutMs },
     idempotency: idempotencyOf(context, options.route, body),
     // Node ends its side of a connection when the caller closes theirs.
     hasHungUp: () => socket.destroyed || socket.writableEnded,
@@ -83,12 +85,12 @@ export async function takeSlot(
   slot: {
     readonly apiKey: ApiKey;
     readonly slotId: string;
-    readonly window: 'scoring' | 'reading';
+    readonly window: RateWindow;
     readonly timeoutMs?: number;
   },
 ): Promise<RateDecision> {
   const { apiKey, slotId, window, timeoutMs } = slot;
-  const rate = window === 'scoring' ? apiKey.rate_per_second : 10 * apiKey.rate_per_second;
+  const rate = (window === 'reading' ? 10 : 1) * apiKey.rate_per_second;
   const { organisation_id: organisationId, _id: keyId } = apiKey;
   const request = { organisationId, keyId, window, rate, slotId };
   const decision = await rateLimit.take(request, timeoutMs).catch((cause: unknown) => {

@@ -2,6 +2,7 @@ import type { Context, Middleware } from 'koa';
 import { TimedOut, withTimeout } from '../../shared/async/timeouts.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Clock } from '../../shared/process/clock.js';
+import type { RateWindow } from '../../shared/redis/keys.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import type { RateLimit } from '../request/rate-limit.js';
@@ -30,12 +31,14 @@ type ReadAnswer = Record<string, unknown> | undefined;
 /**
  * An endpoint that reads data of the key's organisation, in every state of the organisation. Its rate is ten times that
  * of scoring, in a window of its own.
+ * @param window of an endpoint with another rate
  * @throws (the middleware) ApiError invalidApiKey, rateLimited, internalError at the deadline; errors of `answer`
  */
 export const readingRoute = (
   deps: ReadingDeps,
   answer: (context: Context, reader: Reader) => Promise<ReadAnswer>,
-): Middleware => receivingRoute(deps, { receive: async () => undefined, answer });
+  window: RateWindow = 'reading',
+): Middleware => receivingRoute(deps, { receive: async () => undefined, answer, window });
 
 /**
  * As `readingRoute`, for calls with a body.
@@ -46,11 +49,12 @@ export function receivingRoute<Received>(
   steps: {
     readonly receive: (context: Context, reader: Reader) => Promise<Received>;
     readonly answer: (context: Context, reader: Reader, received: Received) => Promise<ReadAnswer>;
+    readonly window?: RateWindow;
   },
 ): Middleware {
   return async (context) => {
     const beganMs = performance.now();
-    const reader = await answered(deps.timeoutMs, identify(context, deps));
+    const reader = await answered(deps.timeoutMs, identify(context, deps, steps.window));
     const leftMs = deps.timeoutMs - (performance.now() - beganMs);
     const received = await steps.receive(context, reader);
     const body = await answered(leftMs, steps.answer(context, reader, received));
@@ -63,10 +67,10 @@ export function receivingRoute<Received>(
   };
 }
 
-async function identify(context: Context, deps: ReadingDeps): Promise<Reader> {
+async function identify(context: Context, deps: ReadingDeps, window: RateWindow = 'reading'): Promise<Reader> {
   const apiKey = await deps.keys.authenticate(context.req);
   const slotId = deps.newCallId(deps.clock.now());
-  await takeSlot(context, deps.rateLimit, { apiKey, slotId, window: 'reading' });
+  await takeSlot(context, deps.rateLimit, { apiKey, slotId, window });
   const workspace = await deps.workspaces.workspace(apiKey.organisation_id);
   if (workspace === undefined) throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
   return { ...workspace, apiKey };

@@ -1,11 +1,19 @@
 import type { Context, Middleware } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
+import { lastIdMs } from '../../shared/contract/identifiers.js';
 import type { LatestScores } from '../../shared/latest-scores/latest-scores.js';
-import { type ErasingStores, type ErasureStore, eraseLead } from '../../shared/store/calls/erasures.js';
+import {
+  type ErasingStores,
+  type ErasureStore,
+  eraseLead,
+  type Lead,
+  leadHash,
+} from '../../shared/store/calls/erasures.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 import type { ModelStore } from '../../shared/store/models/models.js';
+import type { Metering } from '../metering/metering.js';
 import { historyLimitSchema } from '../schemas/score-history.js';
-import { pathParameter, queryParameter, type ReadingDeps, readingRoute } from './reading.js';
+import { pathParameter, queryParameter, type Reader, type ReadingDeps, readingRoute } from './reading.js';
 
 const { default: defaultLimit, minimum: minLimit, maximum: maxLimit } = historyLimitSchema;
 const predictionIdForm = /^[0-9a-z]{26}\.\d{4}$/;
@@ -41,21 +49,27 @@ export function scoreHistoryRoute(deps: ReadingDeps, predictions: PredictionStor
   });
 }
 
-/** Stores from which a lead is erased. */
+/** Dependencies of `eraseScoresRoute`, besides those of every reading endpoint. */
 export interface ErasureDeps extends ErasingStores {
   readonly erasures: ErasureStore;
   readonly latest: LatestScores;
   /** Read directly: the workspace cache may be seconds old. */
   readonly models: ModelStore;
+  readonly metering: Pick<Metering, 'hasCallsInFlight'>;
+  /** Redis's clock, which dates the arrival of calls. */
+  readonly redisNowMs: () => Promise<number>;
+  /** Maximum duration of a call. */
+  readonly leaseMs: number;
+  readonly keyPepper: string;
 }
 
 /**
  * `DELETE /v1/scores/{crm_id}`: erases a lead from all stores (see `eraseLead`), now and again after the calls in
- * flight have ended. Test keys are refused, because all stored scores belong to live keys.
+ * flight have ended. Test keys are refused, because all stored scores belong to live keys. Its rate is that of scoring,
+ * in a window of its own.
  */
 export function eraseScoresRoute(deps: ReadingDeps, stores: ErasureDeps): Middleware {
-  const { erasures, latest, models } = stores;
-  return readingRoute(deps, async (context, { apiKey, organisation }) => {
+  const answer = async (context: Context, { apiKey, organisation }: Reader): Promise<undefined> => {
     if (apiKey.kind === 'test')
       throw new ApiError('refusedRequest', 'A test key cannot erase scores: use a live key. Nothing was erased.');
     // The history can be limited to one model, so a caller may expect the same here. Erasure cannot be
@@ -65,18 +79,34 @@ export function eraseScoresRoute(deps: ReadingDeps, stores: ErasureDeps): Middle
         'refusedRequest',
         'DELETE erases the scores of all models: send it without model_id. Nothing was erased.',
       );
-    const lead = { organisationId: organisation._id, crmId: pathParameter(context, 'crm_id') };
-    const asked = { ...lead, nowMs: deps.clock.now() };
-    const erasure = await erasures.begin(asked);
-    const wasThere = await eraseLead(stores, asked);
-    // Runs last, and again on a retry: the steps above are idempotent.
-    const found = await models.listWithDeleted(organisation._id);
-    const nowMs = deps.clock.now();
-    await latest.forgetLead({ ...lead, modelIds: found.map((model) => model._id), atMs: nowMs });
-    await erasures.end(erasure, nowMs);
-    if (!wasThere) throw unknownLead();
+    const wasKnown = await erase({ organisationId: organisation._id, crmId: pathParameter(context, 'crm_id') }, stores);
+    if (!wasKnown) throw unknownLead();
     return undefined;
-  });
+  };
+  return readingRoute(deps, answer, 'erasing');
+}
+
+/**
+ * Erases a lead now. Notes it for the second erasure, unless there is nothing to erase then: the lead is unknown, and no
+ * call is in flight.
+ * @returns whether anything was stored of the lead
+ */
+async function erase(lead: Lead, stores: ErasureDeps): Promise<boolean> {
+  const { predictions, outcomes, erasures, latest, models, metering, redisNowMs, leaseMs, keyPepper } = stores;
+  const { organisationId, crmId } = lead;
+  const note = async (wasKnown: boolean): Promise<void> => {
+    const atMs = await redisNowMs();
+    await erasures.note(lead, { hash: leadHash(lead, keyPepper), atMs, dueMs: atMs + leaseMs, wasKnown });
+  };
+  const isKnown = (await predictions.knows(organisationId, crmId)) || (await outcomes.knows(organisationId, crmId));
+  const mayReturn = isKnown || (await metering.hasCallsInFlight(organisationId));
+  if (mayReturn) await note(isKnown);
+  const wasKnown = (await eraseLead(stores, lead)) || isKnown;
+  const modelIds = (await models.listWithDeleted(organisationId)).map(({ _id }) => _id);
+  await latest.forgetLead({ organisationId, crmId, modelIds, atMs: lastIdMs });
+  // A call that arrives from now on finds nothing of the lead, so that the second erasure leaves it alone.
+  if (mayReturn || wasKnown) await note(wasKnown);
+  return wasKnown;
 }
 
 const unknownLead = (): ApiError => new ApiError('notFound', 'Nothing has been scored under this crm_id.');

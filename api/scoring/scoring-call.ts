@@ -49,6 +49,8 @@ export interface Deadline {
   readonly monotonicMs: number;
   /** Unix ms by Redis's clock. */
   readonly redisMs: number;
+  /** When the body had arrived, or a little earlier. Unix ms by Redis's clock. */
+  readonly arrivedRedisMs: number;
 }
 
 /** Milliseconds until a deadline; at least 1, so that it is a valid timeout. */

@@ -5,6 +5,7 @@ import { addKeyCommands } from './commands/keys.js';
 import { addModelCommands } from './commands/models/model-commands.js';
 import { addOrganisationCommands } from './commands/organisations.js';
 import { addOutcomesCommands } from './commands/outcomes.js';
+import { addRestoreCommands } from './commands/restore.js';
 import { addScoreCommand } from './commands/score.js';
 import { addUsageCommands } from './commands/usage/usage-commands.js';
 import { addValidationCommands } from './commands/validation/validation-commands.js';
@@ -39,6 +40,7 @@ export function createProgram(context: CliContext): Command {
   addUsageCommands(program, context);
   addOutcomesCommands(program, context);
   addValidationCommands(program, context);
+  addRestoreCommands(program, context);
   addScoreCommand(program, context);
   return program;
 }

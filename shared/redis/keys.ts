@@ -23,6 +23,9 @@ export const queuePrefix = '{leadscore}';
 export const usageKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:usage:${bucket}:${month}`;
 
+/** Matches every `usageKey`. */
+export const anyUsageKey = '{*}:usage:*';
+
 /** Sorted set of one counter's open leases: call ids, scored by the Redis ms of their expiry. */
 export const leasesKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:leases:${bucket}:${month}`;
@@ -60,8 +63,11 @@ export const sweepTurnKey = 'leadscore:sweep-turn';
 /** Id of the database that has claimed this Redis; see shared/redis/owner.ts. */
 export const installationKey = 'leadscore:installation';
 
+/** Calls of a key that share a rate. */
+export type RateWindow = 'scoring' | 'reading' | 'erasing';
+
 /** Sorted set of a key's accepted calls in the last second, scored by Redis time in microseconds. */
-export const rateWindowKey = (organisationId: string, keyId: string, window: 'scoring' | 'reading'): string =>
+export const rateWindowKey = (organisationId: string, keyId: string, window: RateWindow): string =>
   `{${organisationId}}:rate:${window}:${keyId}`;
 
 /** Payload of one queued chunk; empty when the job has it. Deleting the key cancels the chunk. */

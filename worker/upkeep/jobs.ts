@@ -39,7 +39,8 @@ export async function startUpkeep(options: UpkeepOptions): Promise<Stoppable> {
     async (job) => {
       await jobs.find(({ name }) => name === job.name)?.run();
     },
-    { connection: redis, prefix: queuePrefix, lockDuration: 30_000, runRetryDelay: 250 },
+    // No job waits for another one.
+    { connection: redis, prefix: queuePrefix, concurrency: jobs.length, lockDuration: 30_000, runRetryDelay: 250 },
   );
   worker.on('error', errorLog(logger, 'upkeep error'));
   backOffOnOom(worker);

@@ -11,6 +11,7 @@ import { Quota } from '../../shared/quota/quota.js';
 import { type SweepCounts, sweepLeases } from '../../shared/quota/sweep.js';
 import { connectionReady, connectRedis } from '../../shared/redis/connect.js';
 import { checkRedis } from '../../shared/redis/health.js';
+import { redisNowMs } from '../../shared/redis/info.js';
 import { claimRedis, OtherInstallation } from '../../shared/redis/owner.js';
 import { ErasureStore } from '../../shared/store/calls/erasures.js';
 import { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
@@ -123,7 +124,7 @@ export async function startScheduler(
       name: 'erasures',
       when: { every: timings.secondErasureEveryMs },
       run: async () => {
-        await eraseAgain(erasureDeps, { nowMs: clock.now(), leaseMs: leaseMsOf(config) });
+        await eraseAgain(erasureDeps, { nowMs: await redisNowMs(commands), signal: stopping.signal });
       },
     },
     {

@@ -1,7 +1,13 @@
-import { callIdFloor } from '../../shared/contract/identifiers.js';
+import { lastIdMs, newId } from '../../shared/contract/identifiers.js';
 import type { LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { type ErasingStores, type ErasureStore, eraseLead } from '../../shared/store/calls/erasures.js';
+import {
+  type DueErasure,
+  type ErasingStores,
+  type ErasureStore,
+  eraseLead,
+} from '../../shared/store/calls/erasures.js';
+import { withMongoTimeout } from '../../shared/store/connection/mongo-errors.js';
 import type { ModelStore } from '../../shared/store/models/models.js';
 
 export interface SecondErasureDeps extends ErasingStores {
@@ -11,35 +17,59 @@ export interface SecondErasureDeps extends ErasingStores {
   readonly logger: Pick<Logger, 'warn'>;
 }
 
+/** Leads that are erased at once; as many take their turn before the next organisation. */
+const leadsPerTurn = 8;
+const maxJobMs = 45_000; // the next job, a minute after the start of this one, erases the rest
+const maxLeadMs = 10_000; // a frozen MongoDB must not block the queue
+const retryAfterMs = 5 * 60_000;
+
 /**
  * Erases leads a second time, one lease after the request. Calls that were in flight then may have recorded the lead
- * since, and the latest scores in Redis held a mark until then. A lead that cannot be erased does not stop the others;
- * the next run retries it.
- * @param options.leaseMs maximum duration of a call
+ * since. Organisations take turns, from any of them on, until no erasure is due. One that fails is put off.
+ * @param options.nowMs Redis's clock
+ * @param options.signal ends the job after the leads that are in flight
  * @returns erased leads
- * @throws errors of MongoDB when the list of leads cannot be read
+ * @throws errors of MongoDB when the erasures cannot be read or put off
  */
 export async function eraseAgain(
-  { logger, ...deps }: SecondErasureDeps,
-  { nowMs, leaseMs }: { readonly nowMs: number; readonly leaseMs: number },
+  deps: SecondErasureDeps,
+  { nowMs, signal }: { readonly nowMs: number; readonly signal?: AbortSignal },
 ): Promise<number> {
-  const due = await deps.erasures.upTo(nowMs - leaseMs);
+  const { erasures, models, logger } = deps;
+  const endMs = performance.now() + maxJobMs;
   const failures: unknown[] = [];
-  for (const erasure of due) {
-    const { org: organisationId, crm_id: crmId, at } = erasure;
-    const beforeId = callIdFloor(at.getTime() + 1);
-    try {
-      await eraseLead(deps, { organisationId, crmId, nowMs, beforeId });
-      const modelIds = (await deps.models.listWithDeleted(organisationId)).map(({ _id }) => _id);
-      await deps.latest.forgetLead({ organisationId, modelIds, crmId, atMs: at.getTime() });
-      await deps.erasures.forget(erasure);
-    } catch (error) {
-      failures.push(error);
-    }
+  let erased = 0;
+  for (let organisationId = newId('org'); performance.now() < endMs && signal?.aborted !== true; ) {
+    const due = await erasures.dueAfter(organisationId, nowMs, leadsPerTurn);
+    const isRoundOver = due[0] === undefined;
+    if (isRoundOver && organisationId === '') break;
+    organisationId = due[0]?.org ?? '';
+    if (isRoundOver) continue;
+    const modelIds = (await models.listWithDeleted(organisationId)).map(({ _id }) => _id);
+    const eraseOrPutOff = async (erasure: DueErasure): Promise<void> => {
+      try {
+        await withMongoTimeout(maxLeadMs, () => eraseOne(deps, { erasure, modelIds }));
+        erased += 1;
+      } catch (error) {
+        failures.push(error);
+        await erasures.putOff(erasure, nowMs + retryAfterMs);
+      }
+    };
+    await Promise.all(due.map(eraseOrPutOff));
   }
-  if (failures.length > 0) {
-    const [error] = failures;
-    logger.warn({ leads: failures.length, error }, 'second erasure of leads failed; retrying in a minute');
-  }
-  return due.length - failures.length;
+  const [error] = failures;
+  if (failures.length > 0)
+    logger.warn({ leads: failures.length, error }, 'second erasure of leads failed; retrying in five minutes');
+  return erased;
+}
+
+async function eraseOne(
+  { latest, erasures, ...stores }: SecondErasureDeps,
+  { erasure, modelIds }: { readonly erasure: DueErasure; readonly modelIds: readonly string[] },
+): Promise<void> {
+  const lead = { organisationId: erasure.org, crmId: erasure.crm_id };
+  const wasThere = await eraseLead(stores, { ...lead, arrivedBy: erasure.at });
+  // Whatever Redis knows, MongoDB knows too. Ids do not tell what came first: clocks of gateways differ.
+  await latest.forgetLead({ ...lead, modelIds, atMs: lastIdMs });
+  await erasures.end(erasure, wasThere);
 }

@@ -67,6 +67,11 @@ export class ApiKeyStore {
     return (await this.collection.findOne({ _id: keyId })) ?? undefined;
   }
 
+  /** All revoked keys. */
+  revoked(): AsyncIterable<ApiKey> {
+    return this.collection.find({ revoked_at: { $exists: true } });
+  }
+
   /** The keys of an organisation, oldest first. */
   list(organisationId: string): Promise<ApiKey[]> {
     return this.collection.find({ organisation_id: organisationId }).sort({ created_at: 1 }).toArray();

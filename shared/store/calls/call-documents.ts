@@ -24,6 +24,7 @@ export function callDocuments(row: LedgerRow, slices: readonly PredictionSlice[]
     model: row.model,
     version: row.version,
     at: row.at,
+    arrived_at: first.arrived_at,
     crm_ids: first.crm_ids,
     scores: first.scores,
     likelihoods: first.likelihoods,

@@ -1,8 +1,10 @@
-import { type Collection, type Db, ObjectId } from 'mongodb';
-import { maxArrivalMs } from '../../contract/identifiers.js';
+import type { Collection, Db } from 'mongodb';
+import { hashSecret } from '../../contract/api-key.js';
+import { dayMs, dayNumber } from '../../contract/dates.js';
 import type { OutcomeStore } from '../validation/outcomes.js';
 import type { ValidationDailyStore } from '../validation/validation-daily.js';
-import { type IdempotencyStore, idempotencyMs } from './idempotency.js';
+import type { IdempotencyStore } from './idempotency.js';
+import { callIdOf } from './prediction-slice.js';
 import type { PredictionStore } from './predictions.js';
 
 /** The stores that hold data of leads. */
@@ -13,14 +15,13 @@ export interface ErasingStores {
   readonly idempotency: IdempotencyStore;
 }
 
-/** A lead to erase. */
-export interface LeadToErase {
+/** A lead of an organisation. */
+export interface Lead {
   readonly organisationId: string;
   readonly crmId: string;
-  readonly nowMs: number;
-  /** Erases only data of calls with smaller ids; without it everything, including the outcome. */
-  readonly beforeId?: string;
 }
+
+const slicesPerStep = 500;
 
 /**
  * Erases the data of a lead:
@@ -28,40 +29,65 @@ export interface LeadToErase {
  * - stored replies lose its id and everything derived from its fields;
  * - its outcome is deleted.
  *
- * Its counted usage stays.
+ * Its counted usage stays. A call that is recorded meanwhile keeps the lead in both its predictions and its reply, and a
+ * later erasure finds it by its predictions.
+ * @param lead.arrivedBy erases only data of calls that had arrived by then, by Redis's clock, and no outcome
  * @returns whether anything was stored of the lead
  */
 export async function eraseLead(
   { predictions, outcomes, daily, idempotency }: ErasingStores,
-  { organisationId, crmId, nowMs, beforeId }: LeadToErase,
+  lead: Lead & { readonly arrivedBy?: Date },
 ): Promise<boolean> {
-  // Replies of older calls have expired.
-  const sinceMs = nowMs - idempotencyMs - maxArrivalMs;
-  const callIds = await predictions.callsOf(organisationId, crmId, { sinceMs, beforeId });
-  await idempotency.eraseLead({ organisationId, crmId, callIds });
-  const days = await predictions.daysOf(organisationId, crmId, beforeId);
-  const wasScored = await predictions.erase(organisationId, crmId, beforeId);
-  const hadOutcome = beforeId === undefined && (await outcomes.erase(organisationId, crmId));
-  // Runs last, so that a grader that recomputes the days no longer finds the lead.
-  await daily.markStale(organisationId, days);
+  const { organisationId, crmId, arrivedBy } = lead;
+  let wasScored = false;
+  for (let isLast = false; !isLast; ) {
+    const slices = await predictions.slicesWith(lead, slicesPerStep);
+    const ids = slices.map(({ _id }) => _id);
+    isLast = slices.length < slicesPerStep;
+    // Replies come before predictions, and predictions of these calls only: a reply is found by its call's predictions.
+    await idempotency.eraseLead({ organisationId, crmId, callIds: ids.map(callIdOf) });
+    if (slices.length === 0) break;
+    wasScored = true;
+    await predictions.erase(crmId, ids);
+    // Comes last, so that a grader that recomputes the days no longer finds the lead.
+    await daily.markStale(organisationId, [...new Set(slices.map(({ at }) => dayNumber(at.getTime())))]);
+  }
+  const hadOutcome = arrivedBy === undefined && (await outcomes.erase(organisationId, crmId));
   return wasScored || hadOutcome;
 }
 
-/** One document of `erasures`. */
+/** One document of `erasures`. After the second erasure, only the hash of the lead is left. */
 export interface Erasure {
-  readonly _id: ObjectId;
+  /** See `leadHash`. */
+  readonly _id: string;
   readonly org: string;
-  readonly crm_id: string;
-  /** When the erasure ended; until then, when it began. */
+  readonly crm_id?: string;
+  /** When the erasure ended or, until then, began, by Redis's clock. */
   readonly at: Date;
+  /** When the second erasure is due, by Redis's clock. Absent after it. */
+  readonly due_at?: Date;
+  /** Whether anything was stored of the lead. */
+  readonly was_known?: true;
 }
 
-const maxErasures = 1_000;
+/** An erasure whose second pass is to come. */
+export type DueErasure = Erasure & { readonly crm_id: string };
+
+/** The part of an erasure that is left after the second one. */
+export type RememberedErasure = Pick<Erasure, '_id' | 'org' | 'at'>;
+
+/** The hash of a lead in `erasures`: without the pepper it does not tell which lead it was. */
+export const leadHash = ({ organisationId, crmId }: Lead, pepper: string): string =>
+  hashSecret(`erased ${organisationId} ${crmId}`, pepper);
+
+/** How long an erasure is remembered, to be repeated after a restore from a backup. */
+const rememberedMs = 400 * dayMs;
+const isDue = { due_at: { $exists: true } } as const;
 
 /**
- * Recent erasures. A call in flight during an erasure may be recorded after it, with fields that it read before it. So
- * each lead is erased a second time, once such calls have ended. The second erasure also completes one that a gateway
- * began and did not end.
+ * Erasures. A call in flight during an erasure may be recorded after it, with fields that it read before it. So each lead
+ * is erased a second time, once such calls have ended. The second erasure also completes one that a gateway began and did
+ * not end. A hash of each erased lead is kept for 400 days.
  */
 export class ErasureStore {
   private readonly collection: Collection<Erasure>;
@@ -70,33 +96,69 @@ export class ErasureStore {
     this.collection = database.collection<Erasure>('erasures');
   }
 
-  /** Stores that an erasure begins. */
-  async begin(lead: {
-    readonly organisationId: string;
-    readonly crmId: string;
-    readonly nowMs: number;
-  }): Promise<ObjectId> {
-    const _id = new ObjectId();
-    const { organisationId: org, crmId, nowMs } = lead;
-    const erasure = { _id, org, crm_id: crmId, at: new Date(nowMs) };
-    await this.collection.insertOne(erasure, { writeConcern: { w: 'majority' } });
-    return _id;
+  async prepare(): Promise<void> {
+    await this.collection.createIndex({ org: 1, due_at: 1 }, { partialFilterExpression: isDue });
+    await this.collection.createIndex({ at: 1 }, { expireAfterSeconds: rememberedMs / 1_000 });
+    // Earlier releases gave each erasure an ObjectId and stored only when it was requested.
+    const earlier = { _id: { $type: 'objectId' }, due_at: { $exists: false } } as const;
+    await this.collection.updateMany(earlier, [{ $set: { due_at: '$at' } }]);
   }
 
-  /** Stores that an erasure has ended. */
-  async end(_id: ObjectId, nowMs: number): Promise<void> {
-    await this.collection.updateOne({ _id }, { $set: { at: new Date(nowMs) } });
+  /** Stores that the erasure of a lead begins or has ended. Idempotent; the latest erasure of a lead counts. */
+  async note(
+    { organisationId, crmId }: Lead,
+    of: { readonly hash: string; readonly atMs: number; readonly dueMs: number; readonly wasKnown: boolean },
+  ): Promise<void> {
+    const known = of.wasKnown ? { was_known: true as const } : {};
+    await this.collection.updateOne(
+      { _id: of.hash },
+      {
+        $set: { org: organisationId, crm_id: crmId, ...known },
+        $max: { at: new Date(of.atMs), due_at: new Date(of.dueMs) },
+      },
+      { upsert: true, writeConcern: { w: 'majority' } },
+    );
   }
 
-  /** Up to 1,000 erasures that began or ended by an instant. */
-  async upTo(atMs: number): Promise<Erasure[]> {
-    return await this.collection
-      .find({ at: { $lte: new Date(atMs) } })
-      .limit(maxErasures)
+  /** The due erasures of the first organisation after another one, oldest first. */
+  async dueAfter(organisationId: string, nowMs: number, most: number): Promise<DueErasure[]> {
+    const found = await this.collection
+      .find({ org: { $gt: organisationId }, due_at: { $lte: new Date(nowMs) } })
+      .sort({ org: 1, due_at: 1 })
+      .limit(most)
       .toArray();
+    return found.filter((erasure): erasure is DueErasure => erasure.org === found[0]?.org);
   }
 
-  async forget({ _id }: Erasure): Promise<void> {
-    await this.collection.deleteOne({ _id });
+  /** Ends a second erasure, unless the lead was erased again since. Forgets a lead of which nothing was ever stored. */
+  async end({ _id, at, was_known }: DueErasure, wasThere: boolean): Promise<void> {
+    if (wasThere || was_known === true)
+      await this.collection.updateOne({ _id, at }, { $unset: { crm_id: 1, due_at: 1 }, $set: { was_known: true } });
+    else await this.collection.deleteOne({ _id, at });
+  }
+
+  /** All erasures of leads of which anything was stored, by the hash of the lead. */
+  remembered(): AsyncIterable<RememberedErasure> {
+    return this.collection.find({ was_known: true }).project<RememberedErasure>({ org: 1, at: 1 });
+  }
+
+  /** The remembered erasures of some leads. */
+  async among(hashes: readonly string[]): Promise<RememberedErasure[]> {
+    const known = { _id: { $in: [...hashes] }, was_known: true } as const;
+    return await this.collection.find(known).project<RememberedErasure>({ org: 1, at: 1 }).toArray();
+  }
+
+  /** Stores erasures that this database may not know, because it was restored from an older backup. */
+  async remember(erasures: readonly RememberedErasure[]): Promise<void> {
+    if (erasures.length === 0) return;
+    const writes = erasures.map(({ _id, org, at }) => ({
+      updateOne: { filter: { _id }, update: { $set: { org, was_known: true as const }, $max: { at } }, upsert: true },
+    }));
+    await this.collection.bulkWrite(writes, { ordered: false, writeConcern: { w: 'majority' } });
+  }
+
+  /** Puts off a second erasure that has failed. */
+  async putOff({ _id, at }: DueErasure, dueMs: number): Promise<void> {
+    await this.collection.updateOne({ _id, at }, { $set: { due_at: new Date(dueMs) } });
   }
 }

@@ -106,6 +106,11 @@ export class IdempotencyStore {
     for (const { _id } of found) await this.eraseFrom(_id, crmId);
   }
 
+  /** Removes all replies to test keys. Which leads they name is not stored beside them. */
+  async removeTestReplies(): Promise<void> {
+    await this.collection.deleteMany({ _id: /^[^:]*:test:/ });
+  }
+
   private async eraseFrom(id: string, crmId: string): Promise<void> {
     for (;;) {
       const kept = await this.collection.findOne({ _id: id }, { projection: { reply: 1 } });

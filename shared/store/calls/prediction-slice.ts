@@ -23,6 +23,11 @@ export interface PredictionSlice {
   readonly model: string;
   readonly version: string;
   readonly at: Date;
+  /**
+   * When the body of the call had arrived, by Redis's clock, which all gateways share. Erasures go by it. Absent in
+   * documents of earlier releases.
+   */
+  readonly arrived_at: Date;
   /** One a record; null if the record had none or was erased. */
   readonly crm_ids: readonly (string | null)[];
   readonly scores: readonly number[];
@@ -38,6 +43,7 @@ export interface PredictionSlice {
 
 /** The members that the first slice adds to its call's ledger row, in the form of `$unset`. */
 export const sliceColumns = {
+  arrived_at: 1,
   crm_ids: 1,
   scores: 1,
   likelihoods: 1,
@@ -97,6 +103,8 @@ export interface ScoredColumns {
   readonly model: string;
   readonly version: string;
   readonly at: Date;
+  /** By Redis's clock; `at` by default. */
+  readonly arrivedAt?: Date;
   readonly crmIds: readonly (string | null)[];
   readonly scores: readonly number[];
   readonly likelihoods: readonly number[];
@@ -105,14 +113,14 @@ export interface ScoredColumns {
 
 /** Splits the columns of a call into slices. */
 export function slicesOf(call: ScoredColumns): PredictionSlice[] {
-  const { callId, org, model, version, at } = call;
+  const { callId, org, model, version, at, arrivedAt = at } = call;
   const slices: PredictionSlice[] = [];
   for (let row = 0; row < call.scores.length; row += maxSliceRecords) {
     const end = row + maxSliceRecords;
     const crmIds = call.crmIds.slice(row, end);
     slices.push({
       _id: sliceIdOf(callId, row),
-      ...{ org, model, version, at },
+      ...{ org, model, version, at, arrived_at: arrivedAt },
       crm_ids: crmIds,
       scores: call.scores.slice(row, end),
       likelihoods: call.likelihoods.slice(row, end),

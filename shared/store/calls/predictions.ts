@@ -1,6 +1,4 @@
 import { type Collection, type Db, type Document, MongoServerError } from 'mongodb';
-import { dayNumber } from '../../contract/dates.js';
-import { callIdFloor } from '../../contract/identifiers.js';
 import { withMongoTimeout } from '../connection/mongo-errors.js';
 import {
   type LatestPrediction,
@@ -147,49 +145,37 @@ export class PredictionStore {
     return found !== null;
   }
 
-  /** Ids of the calls that scored a lead since an instant and, if given, before `beforeId`. */
-  async callsOf(
-    organisationId: string,
-    crmId: string,
-    { sinceMs, beforeId }: { readonly sinceMs: number; readonly beforeId?: string | undefined },
-  ): Promise<string[]> {
-    const found = await this.collection
-      .find(
-        { org: organisationId, crm_ids: crmId, _id: { $gte: callIdFloor(sinceMs), ...before(beforeId) } },
-        { projection: { _id: 1 } },
-      )
-      .toArray();
-    return [...new Set(found.map(({ _id }) => callIdOf(_id)))];
-  }
-
-  /** The UTC days of a lead's predictions, as numbers (see `dayNumber`). */
-  async daysOf(organisationId: string, crmId: string, beforeId?: string): Promise<number[]> {
-    const found = await this.collection
-      .find(ofLead(organisationId, crmId, beforeId), { projection: { _id: 0, at: 1 } })
-      .toArray();
-    return [...new Set(found.map(({ at }) => dayNumber(at.getTime())))];
-  }
-
   /**
-   * Removes the id and fields of a lead from its predictions, the only change that a prediction ever undergoes.
-   * @param beforeId predictions of calls with this id or a greater one stay unchanged
-   * @returns whether the lead had predictions
+   * Some of the slices that hold a lead, in no particular order.
+   * @param lead.arrivedBy of calls that had arrived by then, by Redis's clock; of all calls without it
    */
-  async erase(organisationId: string, crmId: string, beforeId?: string): Promise<boolean> {
-    const lead = ofLead(organisationId, crmId, beforeId);
-    const erased = await this.collection.updateMany(lead, erasure(crmId), {
+  async slicesWith(lead: LeadSlices, most: number): Promise<Pick<PredictionSlice, '_id' | 'at'>[]> {
+    const { organisationId, crmId, arrivedBy } = lead;
+    return await this.collection
+      .find({
+        ...{ org: organisationId, crm_ids: crmId },
+        // Documents of earlier releases do not say when their call had arrived: they are older.
+        ...(arrivedBy === undefined ? {} : { arrived_at: { $not: { $gt: arrivedBy } } }),
+      })
+      .project<Pick<PredictionSlice, '_id' | 'at'>>({ at: 1 })
+      .limit(most)
+      .toArray();
+  }
+
+  /** Removes the id and fields of a lead from slices, the only change that a prediction ever undergoes. */
+  async erase(crmId: string, sliceIds: readonly string[]): Promise<void> {
+    await this.collection.updateMany({ _id: { $in: [...sliceIds] }, crm_ids: crmId }, erasure(crmId), {
       writeConcern: { w: 'majority' },
     });
-    return erased.matchedCount > 0;
   }
 }
 
-const before = (id: string | undefined) => (id === undefined ? {} : { $lt: id });
-
-const ofLead = (org: string, crmId: string, beforeId: string | undefined) => ({
-  ...{ org, crm_ids: crmId },
-  ...(beforeId === undefined ? {} : { _id: before(beforeId) }),
-});
+/** Selects the slices of a lead. */
+export interface LeadSlices {
+  readonly organisationId: string;
+  readonly crmId: string;
+  readonly arrivedBy?: Date | undefined;
+}
 
 /** The predictions of a lead in one slice, latest first. */
 function scoresOf(slice: Omit<PredictionSlice, 'fields' | 'org'>, crmId: string): PastScore[] {

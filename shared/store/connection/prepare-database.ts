@@ -3,6 +3,7 @@ import { messageOf } from '../../contract/errors.js';
 import { retryAtStart } from '../../process/retry-at-start.js';
 import { ApiKeyStore } from '../accounts/api-keys.js';
 import { CallDocuments, PreReleaseDatabase } from '../calls/call-documents.js';
+import { ErasureStore } from '../calls/erasures.js';
 import { IdempotencyStore } from '../calls/idempotency.js';
 import { PredictionStore } from '../calls/predictions.js';
 import { UsageLedger } from '../calls/usage-ledger.js';
@@ -34,6 +35,7 @@ async function prepareOnce(database: Db): Promise<void> {
     new ModelStore(database).prepare(),
     new PredictionStore(database).prepare(),
     new UsageLedger(database).prepare(),
+    new ErasureStore(database).prepare(),
     new IdempotencyStore(database).prepare(),
     new OutcomeStore(database).prepare(),
     new ValidationDailyStore(database).prepare(),

@@ -80,13 +80,19 @@ export class OutcomeStore {
     );
   }
 
+  /** Whether a lead has an outcome. */
+  async knows(organisationId: string, crmId: string): Promise<boolean> {
+    return (await this.collection.findOne({ _id: outcomeId(organisationId, crmId) })) !== null;
+  }
+
   /**
    * Removes the outcome of a lead.
+   * @param upTo of a report that arrived by then; of any report without it
    * @returns whether there was one
    */
-  async erase(organisationId: string, crmId: string): Promise<boolean> {
+  async erase(organisationId: string, crmId: string, upTo?: Date): Promise<boolean> {
     const erased = await this.collection.deleteOne(
-      { _id: outcomeId(organisationId, crmId) },
+      { _id: outcomeId(organisationId, crmId), ...(upTo === undefined ? {} : { received_at: { $lte: upTo } }) },
       { writeConcern: { w: 'majority' } },
     );
     return erased.deletedCount > 0;

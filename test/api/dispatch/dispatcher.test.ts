@@ -57,7 +57,10 @@ function dispatcherWith(
 
 describe('Dispatcher', () => {
   const single = (timeoutMs = 5_000) =>
-    callOf(1, { lane: 'singles', deadline: { monotonicMs: performance.now() + timeoutMs, redisMs: 0 } });
+    callOf(1, {
+      lane: 'singles',
+      deadline: { monotonicMs: performance.now() + timeoutMs, redisMs: 0, arrivedRedisMs: 0 },
+    });
 
   it('sends singles of one turn in one chunk for each model and list of other models', async () => {
     const { dispatcher, sent } = dispatcherWith(async ({ parts }) => parts.map(() => scoredRow));

@@ -30,7 +30,7 @@ function scoredCall({
       nameOfRecord: String,
       idempotency: isKeyed ? { key: 'k', name: 'Idempotency-Key', bodyHash: 'hash' } : undefined,
       atMs,
-      deadline: { monotonicMs: performance.now() + leftMs, redisMs: 0 },
+      deadline: { monotonicMs: performance.now() + leftMs, redisMs: 0, arrivedRedisMs: 1_234 },
     },
     model: { id: 'mdl', version: '1' },
     rows: { parts: [part], fields: ['["a"]', '["b"]'] },
@@ -44,6 +44,11 @@ describe('entryOf', () => {
     const [document] = entryOf(scoredCall()).documents;
     expect(document).to.include({ _id: 'call', month: '2026-02', records: 2 });
     expect(document?.at).to.deep.equal(new Date(atMs));
+  });
+
+  it('stores when the body had arrived by the clock of Redis', () => {
+    const [document] = entryOf(scoredCall()).documents;
+    expect(document).to.deep.include({ arrived_at: new Date(1_234) });
   });
 
   it('keeps the reply of an Idempotency-Key for a day, and adds its size', () => {

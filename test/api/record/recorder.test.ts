@@ -19,7 +19,7 @@ const keyedCall = (id: string, leftMs = 5_000) =>
       nameOfRecord: String,
       idempotency: { key: id, name: 'Idempotency-Key', bodyHash: 'hash' },
       atMs: 0,
-      deadline: { monotonicMs: performance.now() + leftMs, redisMs: 0 },
+      deadline: { monotonicMs: performance.now() + leftMs, redisMs: 0, arrivedRedisMs: 0 },
     },
     model: { id: 'mdl', version: '1' },
     rows: { parts: [], fields: [] },

@@ -52,6 +52,9 @@ describe('receiveCall', () => {
     const { deadline } = await receiveCall(context, deps, options);
     const leftByRedisMs = deadline.redisMs - redisNowMs;
     expect(leftByRedisMs).to.be.within(deadline.monotonicMs - takenMs, deadline.monotonicMs - beforeMs);
+    const arrivedMs = deadline.arrivedRedisMs - redisNowMs;
+    expect(arrivedMs, 'not later than the body had arrived').to.be.at.most(performance.now() - beforeMs);
+    expect(arrivedMs, 'not before the call arrived').to.be.at.least(beforeMs - takenMs);
     req.destroy();
   });
 });

@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import { childProcessIds } from '../../../scripts/servers/process-usage.js';
 import { LatestScores } from '../../../shared/latest-scores/latest-scores.js';
 import { createLogger } from '../../../shared/process/logger.js';
-import { rateWindowKey } from '../../../shared/redis/keys.js';
-import { ErasureStore } from '../../../shared/store/calls/erasures.js';
+import { redisNowMs } from '../../../shared/redis/info.js';
+import { latestScoresKey, rateWindowKey } from '../../../shared/redis/keys.js';
+import { ErasureStore, eraseLead } from '../../../shared/store/calls/erasures.js';
 import { IdempotencyStore } from '../../../shared/store/calls/idempotency.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
@@ -51,20 +52,27 @@ describe('calls in flight during DELETE /v1/scores/{crm_id}', () => {
     }
   }
 
-  /** Runs the second erasure of the pools as if `afterMs` had passed. */
-  function eraseLater(afterMs = leaseMs): Promise<number> {
-    const { database, models } = service.stores;
-    const stores = {
-      models,
-      latest: new LatestScores(service.redis),
-      erasures: new ErasureStore(database),
+  const storesOfLeads = () => {
+    const { database } = service.stores;
+    return {
       predictions: new PredictionStore(database),
       outcomes: new OutcomeStore(database),
       daily: new ValidationDailyStore(database),
       idempotency: new IdempotencyStore(database),
+    };
+  };
+
+  /** Runs the second erasure of the pools as if `afterMs` had passed. */
+  async function eraseLater(afterMs = leaseMs): Promise<number> {
+    const { database, models } = service.stores;
+    const deps = {
+      ...storesOfLeads(),
+      models,
+      latest: new LatestScores(service.redis),
+      erasures: new ErasureStore(database),
       logger: createLogger('silent', 'test'),
     };
-    return eraseAgain(stores, { nowMs: service.clock.now() + afterMs, leaseMs });
+    return await eraseAgain(deps, { nowMs: (await redisNowMs(service.redis)) + afterMs });
   }
 
   it('keeps the score of a call in flight until the second erasure after its lease', async () => {
@@ -92,7 +100,70 @@ describe('calls in flight during DELETE /v1/scores/{crm_id}', () => {
       async () => expect(await erased()).to.equal(404),
     );
     expect(scoredRow(await own.score([{ crm_id: 'L-1' }]))).to.include({ enriched: true });
+    await eraseLater();
+    expect(await history(), 'the score after the erasure').to.have.length(1);
   });
+
+  it('stores nothing when the lead is unknown and no call is in flight', async () => {
+    expect(await erased()).to.equal(404);
+    expect(await service.stores.database.collection('erasures').countDocuments({ org: own.id })).to.equal(0);
+  });
+
+  it('erases the score of a call in flight on a gateway whose clock is ahead', async () => {
+    const offset = service.clock.now() - Date.now() + 20 * 60_000;
+    const { url } = await service.startGateway({ CLOCK_OFFSET_MS: String(offset) });
+    scored(await own.score([lead]));
+    await during(
+      async () => scored(await own.score([lead], { url })),
+      async () => expect(await erased()).to.equal(204),
+    );
+    expect(scoredRow(await own.score([lead]))).to.include.keys('previous_score');
+    expect(await eraseLater()).to.equal(1);
+    const kept = (await own.predictions()).filter(({ crm_id }) => crm_id !== undefined);
+    expect(kept.map(({ at }) => at.getTime() < service.clock.now() + 60_000)).to.deep.equal([true]);
+    expect(await service.redis.hgetall(latestScoresKey(own.id, own.model._id))).to.not.have.property('L-1');
+  });
+
+  const steps = [
+    ['predictions', 'slicesWith'],
+    ['idempotency', 'eraseLead'],
+    ['predictions', 'erase'],
+    ['daily', 'markStale'],
+    ['outcomes', 'erase'],
+  ] as const;
+  for (const [store, step] of steps) {
+    for (const when of ['before', 'after'] as const) {
+      it(`leaves no reply to replay of a call recorded ${when} the step ${store}.${step}`, async () => {
+        const headers = { 'idempotency-key': `key of ${own.id}` };
+        const explained = () => own.score([{ ...lead, company_size: 5 }], { explain: true, headers });
+        scored(await own.score([lead]));
+        const stores = storesOfLeads();
+        let calls = 0;
+        const score = async () => {
+          calls += 1;
+          if (calls === 1) scored(await explained());
+        };
+        const work = Reflect.get(stores[store], step) as (...words: unknown[]) => Promise<unknown>;
+        Reflect.set(stores[store], step, async (...words: unknown[]) => {
+          if (when === 'before') await score();
+          const result = await work.apply(stores[store], words);
+          if (when === 'after') await score();
+          return result;
+        });
+        const asked = { organisationId: own.id, crmId: 'L-1' };
+        expect(await eraseLead(stores, asked)).to.equal(true);
+        expect(calls).to.be.at.least(1);
+        const atMs = await redisNowMs(service.redis);
+        const note = { hash: own.id, atMs, dueMs: atMs + leaseMs, wasKnown: true };
+        await new ErasureStore(service.stores.database).note(asked, note);
+        expect(await eraseLater()).to.equal(1);
+        expect((await own.call(scores)).status).to.equal(404);
+        const replayed = scoredRow(await explained());
+        expect(replayed).to.not.have.any.keys('crm_id', 'warnings');
+        expect(replayed).to.include({ top_reason_1: null }).and.deep.include({ drivers: [] });
+      });
+    }
+  }
 
   it('erases the scores of a model that the gateway has not cached yet', async () => {
     expect((await own.call(scores, { gateway: 0 })).status).to.equal(404);

@@ -162,6 +162,8 @@ describe('every command', () => {
         'usage show',
         'usage reconcile',
         'outcomes import',
+        'restore export',
+        'restore finish',
         'validation run',
         'validation show',
         'validation simulate',

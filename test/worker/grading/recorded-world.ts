@@ -2,6 +2,8 @@ import type { Db } from 'mongodb';
 import { dayMs, dayNumber } from '../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { type CallDocument, callDocuments } from '../../../shared/store/calls/call-documents.js';
+import { eraseLead } from '../../../shared/store/calls/erasures.js';
+import { IdempotencyStore } from '../../../shared/store/calls/idempotency.js';
 import { bandOf, callsCollection, predictionId, slicesOf } from '../../../shared/store/calls/prediction-slice.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
@@ -93,14 +95,16 @@ export class RecordedWorld {
     for (const outcome of outcomes) this.words.set(outcome.crmId, outcome);
   }
 
-  /** Erases a lead with the steps of `DELETE /v1/scores/{crm_id}`. */
+  /** Erases a lead like `DELETE /v1/scores/{crm_id}`. */
   async erase(crmId: string): Promise<void> {
     const { organisationId } = this.ids;
-    const store = new PredictionStore(this.database);
-    const days = await store.daysOf(organisationId, crmId);
-    await store.erase(organisationId, crmId);
-    await new OutcomeStore(this.database).erase(organisationId, crmId);
-    await new ValidationDailyStore(this.database).markStale(organisationId, days);
+    const stores = {
+      predictions: new PredictionStore(this.database),
+      outcomes: new OutcomeStore(this.database),
+      daily: new ValidationDailyStore(this.database),
+      idempotency: new IdempotencyStore(this.database),
+    };
+    await eraseLead(stores, { organisationId, crmId });
     for (const [index, row] of this.rows.entries()) {
       if (row.crmId === crmId) this.rows[index] = { ...row, crmId: undefined, isErased: true };
     }

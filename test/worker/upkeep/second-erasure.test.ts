@@ -4,7 +4,7 @@ import type { Document } from 'mongodb';
 import { callIdFloor } from '../../../shared/contract/identifiers.js';
 import { LatestScores } from '../../../shared/latest-scores/latest-scores.js';
 import { latestScoresKey } from '../../../shared/redis/keys.js';
-import { ErasureStore } from '../../../shared/store/calls/erasures.js';
+import { ErasureStore, leadHash } from '../../../shared/store/calls/erasures.js';
 import { IdempotencyStore } from '../../../shared/store/calls/idempotency.js';
 import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
@@ -40,7 +40,7 @@ describe('leads that are erased once more', () => {
   });
 
   const documents = () => mongo.database.collection<Document & { _id: string }>(callsCollection);
-  const erase = () =>
+  const erase = (signal?: AbortSignal) =>
     eraseAgain(
       {
         erasures,
@@ -52,31 +52,118 @@ describe('leads that are erased once more', () => {
         idempotency: new IdempotencyStore(mongo.database),
         logger: { warn: (fields: unknown) => void warnings.push(fields) },
       },
-      { nowMs, leaseMs },
+      { nowMs, ...(signal === undefined ? {} : { signal }) },
     );
+  const atMs = nowMs - 2 * leaseMs;
+  const called = (name: string) => `${callIdFloor(atMs - 1)}${name}`;
+  const columns = { org: organisationId, at: new Date(atMs), arrived_at: new Date(atMs) };
+  const ofOne = { fields: ['x'], scores: [1], likelihoods: [1], erased: 0 };
+  const asked = async (crmId: string, { org = organisationId, wasKnown = true } = {}) => {
+    const lead = { organisationId: org, crmId };
+    const hash = leadHash(lead, 'a pepper of sixteen');
+    await erasures.note(lead, { hash, atMs, dueMs: atMs + leaseMs, wasKnown });
+  };
+  const leftDue = async () =>
+    await mongo.database.collection('erasures').distinct('crm_id', { due_at: { $exists: true } });
 
-  it('do not wait for one that cannot be erased, which is tried again the next time', async () => {
-    const atMs = nowMs - 2 * leaseMs;
-    const at = new Date(atMs);
-    const called = (name: string) => `${callIdFloor(atMs - 1)}${name}`;
-    const columns = { org: organisationId, at, fields: ['x'], scores: [1], likelihoods: [1], erased: 0 };
+  it('do not wait for one that cannot be erased, which is tried again five minutes later', async () => {
     // Its ids are no list: an erasure cannot go through them.
-    await documents().insertOne({ _id: called('damaged'), ...columns, crm_ids: 'L-1' });
-    await documents().insertOne({ _id: called('sound'), ...columns, crm_ids: ['L-2'] });
-    for (const crmId of ['L-1', 'L-2']) await erasures.begin({ organisationId, crmId, nowMs: atMs });
+    await documents().insertOne({ _id: called('damaged'), ...columns, ...ofOne, crm_ids: 'L-1' });
+    await documents().insertOne({ _id: called('sound'), ...columns, ...ofOne, crm_ids: ['L-2'] });
+    for (const crmId of ['L-1', 'L-2']) await asked(crmId);
 
     expect(await erase()).to.equal(1);
     expect((await documents().findOne({ _id: called('sound') }))?.crm_ids).to.deep.equal([null]);
-    expect((await erasures.upTo(nowMs)).map(({ crm_id }) => crm_id)).to.deep.equal(['L-1']);
+    expect(await leftDue()).to.deep.equal(['L-1']);
     expect(warnings).to.have.length(1);
     expect(warnings[0]).to.include({ leads: 1 });
+    expect(await erase(), 'before it is due again').to.equal(0);
 
     await documents().updateOne({ _id: called('damaged') }, { $set: { crm_ids: ['L-1'] } });
+    await mongo.database.collection('erasures').updateOne({ crm_id: 'L-1' }, { $set: { due_at: new Date(nowMs) } });
     expect(await erase()).to.equal(1);
-    expect(await erasures.upTo(nowMs)).to.deep.equal([]);
+    expect(await leftDue()).to.deep.equal([]);
   });
 
-  it('are no longer named in Redis, under any model; what was scored since stays', async () => {
+  it('are all erased in one job, in turns of their organisations, also when those of one fail', async () => {
+    const other = 'org_zzzzzzzzzzzzzzzz';
+    const ofOther = { ...columns, org: other, ...ofOne };
+    const damaged = Array.from({ length: 100 }, (_, lead) => `D-${lead}`);
+    await documents().insertOne({ _id: called('other'), ...ofOther, crm_ids: ['L-1'] });
+    await documents().insertMany(
+      damaged.map((crmId) => ({ _id: called(crmId), ...columns, ...ofOne, crm_ids: crmId })),
+    );
+    const due = { at: new Date(atMs), due_at: new Date(atMs + leaseMs), was_known: true };
+    const leads = Array.from({ length: 1_100 }, (_, lead) => ({ org: other, crm_id: `L-${lead}`, ...due }));
+    const failing = damaged.map((crm_id) => ({ org: organisationId, crm_id, ...due }));
+    const named = [...failing, ...leads].map((erasure) => ({ ...erasure, _id: erasure.crm_id }));
+    await mongo.database.collection<{ _id: string }>('erasures').insertMany(named);
+    expect(await erase()).to.equal(1_100);
+    expect(await leftDue()).to.have.members(damaged);
+    expect(warnings[0]).to.include({ leads: 100 });
+    expect((await documents().findOne({ _id: called('other') }))?.crm_ids).to.deep.equal([null]);
+  });
+
+  it('are left to the next job when the signal is aborted', async () => {
+    await asked('L-1');
+    expect(await erase(AbortSignal.abort())).to.equal(0);
+    expect(await erase()).to.equal(1);
+  });
+
+  it('lose what calls stored that had arrived before the erasure, by whatever clock their ids were made', async () => {
+    const hourMs = 60 * 60 * 1_000;
+    const call = (arrivedMs: number, idMs: number) => ({
+      ...columns,
+      ...ofOne,
+      _id: `${callIdFloor(idMs)}${'0'.repeat(16)}`,
+      at: new Date(idMs),
+      arrived_at: new Date(arrivedMs),
+      crm_ids: ['L-1'],
+    });
+    await documents().insertMany([call(atMs - 1, atMs + hourMs), call(atMs + 1, atMs - hourMs)]);
+    const { arrived_at, ...ofEarlierRelease } = call(atMs, atMs - 2 * hourMs);
+    await documents().insertOne(ofEarlierRelease);
+    await asked('L-1');
+    expect(await erase()).to.equal(1);
+    const kept = await documents().find({ crm_ids: 'L-1' }).toArray();
+    expect(kept.map((document) => document.arrived_at.getTime())).to.deep.equal([atMs + 1]);
+  });
+
+  it('are known by a hash afterwards, unless nothing was ever stored of them', async () => {
+    await asked('L-1');
+    await asked('L-2', { wasKnown: false });
+    await asked('L-3', { wasKnown: false });
+    await documents().insertOne({ _id: called('late'), ...columns, ...ofOne, crm_ids: ['L-3'] });
+    expect(await erase()).to.equal(3);
+    const hashOf = (crmId: string) => leadHash({ organisationId, crmId }, 'a pepper of sixteen');
+    const kept = { org: organisationId, at: new Date(atMs), was_known: true };
+    expect(await mongo.database.collection('erasures').find().toArray()).to.have.deep.members(
+      ['L-1', 'L-3'].map((crmId) => ({ _id: hashOf(crmId), ...kept })),
+    );
+  });
+
+  it('stay due when they were erased again meanwhile', async () => {
+    await asked('L-1');
+    const [due] = await erasures.dueAfter('', nowMs, 1);
+    const lead = { organisationId, crmId: 'L-1' };
+    const hash = leadHash(lead, 'a pepper of sixteen');
+    await erasures.note(lead, { hash, atMs: nowMs, dueMs: nowMs + leaseMs, wasKnown: false });
+    if (due === undefined) throw new Error('no erasure is due');
+    await erasures.end(due, true);
+    expect(await erasures.dueAfter('', nowMs, 1)).to.deep.equal([]);
+    expect((await erasures.dueAfter('', nowMs + leaseMs, 1)).map(({ crm_id }) => crm_id)).to.deep.equal(['L-1']);
+  });
+
+  it('are erased again when an earlier release has noted them', async () => {
+    await mongo.database.collection('erasures').insertOne({ org: organisationId, crm_id: 'L-1', at: new Date(atMs) });
+    await documents().insertOne({ _id: called('late'), ...columns, ...ofOne, crm_ids: ['L-1'] });
+    expect(await erase()).to.equal(0);
+    await erasures.prepare();
+    expect(await erase()).to.equal(1);
+    expect((await documents().findOne({ _id: called('late') }))?.crm_ids).to.deep.equal([null]);
+  });
+
+  it('are no longer named in Redis, under any model', async () => {
     const models = new ModelStore(mongo.database);
     const latest = new LatestScores(redis);
     const created = {
@@ -89,20 +176,18 @@ describe('leads that are erased once more', () => {
     const modelIds = ['mdl_A', 'mdl_B'];
     for (const _id of modelIds) await models.create({ ...created, _id, organisation_id: organisationId });
     await models.update('mdl_B', { deleted_at: new Date() });
-    const atMs = nowMs - 2 * leaseMs;
     const crmIds = ['L-1', 'L-2'];
-    for (const crmId of crmIds) await erasures.begin({ organisationId, crmId, nowMs: atMs });
+    await asked('L-1');
     await latest.read({ organisationId, modelIds, crmIds }); // makes the hashes
     const [keyOfA = '', keyOfB = ''] = modelIds.map((id) => latestScoresKey(organisationId, id));
-    const before = `${callIdFloor(atMs)}0.0000 7`;
-    const since = `${callIdFloor(atMs + 1)}0.0000 7`;
+    const ofClockAhead = `${callIdFloor(nowMs)}0.0000 7`;
     const epochBefore = await redis.hget(keyOfA, '');
-    await redis.hset(keyOfA, { 'L-1': before, 'L-2': since });
-    await redis.hset(keyOfB, 'L-1', before);
+    await redis.hset(keyOfA, { 'L-1': ofClockAhead, 'L-2': ofClockAhead });
+    await redis.hset(keyOfB, 'L-1', `${callIdFloor(atMs)}0.0000 7`);
 
-    expect(await erase()).to.equal(2);
+    expect(await erase()).to.equal(1);
     const { '': epoch, ...ofA } = await redis.hgetall(keyOfA);
-    expect(ofA).to.deep.equal({ 'L-2': since });
+    expect(ofA).to.deep.equal({ 'L-2': ofClockAhead });
     expect(epoch).to.be.a('string').and.not.equal(epochBefore);
     expect(await redis.hkeys(keyOfB)).to.deep.equal(['']);
   });

@@ -1,0 +1,130 @@
+import type { Command } from 'commander';
+import { mastersOf, type Redis } from '../../../shared/redis/connect.js';
+import { anyLatestScoresKey, anyUsageKey } from '../../../shared/redis/keys.js';
+import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
+import { KeySettingsStore } from '../../../shared/store/accounts/key-settings.js';
+import { ErasureStore, type RememberedErasure } from '../../../shared/store/calls/erasures.js';
+import type { Db } from '../../../shared/store/connection/connect.js';
+import type { CliContext, CommandResult } from '../context/cli-context.js';
+import { Progress, type ProgressState } from '../output/progress.js';
+import { readableCount } from '../output/readable-numbers.js';
+import { renderFields } from '../output/table.js';
+import { type ChangeCounts, type LostChange, readChanges, writeChanges } from '../restore/change-file.js';
+import { eraseRestored } from '../restore/erase-restored.js';
+import { defineCommand, type JsonOption } from './define-command.js';
+
+/** Adds `restore export` and `restore finish`. */
+export function addRestoreCommands(program: Command, context: CliContext): void {
+  const restore = program
+    .command('restore')
+    .description('Restore from a backup: keep what it would undo, and repeat that afterwards');
+
+  defineCommand(restore, {
+    usage: 'export <file>',
+    description: 'Write the erasures of leads and the revocations of keys to a file, for `restore finish`',
+    examples: ['restore export changes.jsonl'],
+    notes:
+      'A restore from a backup undoes those that came after it. Run this command often, and\nkeep the file apart from the database. It names leads by their hash only.',
+  }).action((path: string, options: JsonOption) => context.present(options, exportChanges(context, path)));
+
+  defineCommand(restore, {
+    usage: 'finish [file]',
+    description: 'Make a database that was restored from a backup ready for use',
+    examples: ['restore finish changes.jsonl', 'restore finish'],
+    notes: finishNotes,
+  }).action((path: string | undefined, options: JsonOption) =>
+    context.present(options, finishRestore(context, path, options)),
+  );
+}
+
+const finishNotes = `
+Run it while gateways and pools are stopped, with the KEY_PEPPER of the gateways:
+1. revokes the keys and notes the erased leads that the file lists;
+2. erases these leads, and those that the database itself lists, once more;
+3. drops usage counters and latest scores from Redis. They are rebuilt from the
+   database when they are next needed.
+After an interruption, run it again.`.trim();
+
+const otherPepper =
+  'Warning: KEY_PEPPER is not the one that the gateways had at the time of the backup. Leads that were erased under ' +
+  'another pepper are found only with it: run this command once with each.\n';
+
+async function exportChanges({ connections }: CliContext, path: string): Promise<CommandResult> {
+  const counts = await writeChanges(path, changesOf(await connections.database()));
+  return { document: { file: path, ...counts }, text: renderFields([...fieldsOf(counts), ['File', path]]) };
+}
+
+async function* changesOf(database: Db): AsyncGenerator<LostChange> {
+  for await (const { _id: erased, org, at } of new ErasureStore(database).remembered()) yield { erased, org, at };
+  for await (const { _id: revoked, revoked_at: at } of new ApiKeyStore(database).revoked())
+    if (at !== undefined) yield { revoked, at };
+}
+
+async function finishRestore(
+  { config, connections, stderr }: CliContext,
+  path: string | undefined,
+  { json }: JsonOption,
+): Promise<CommandResult> {
+  const database = await connections.preparedDatabase();
+  const different = await new KeySettingsStore(database).compare({ brand: config.keyBrand, pepper: config.keyPepper });
+  if (different.includes('KEY_PEPPER')) stderr.write(otherPepper);
+  const redis = await connections.redis();
+  const repeated = path === undefined ? undefined : await repeatChanges(database, path);
+  const progress =
+    json === true ? undefined : new Progress({ stream: stderr, label: 'Looking for erased leads', unit: 'documents' });
+  progress?.start();
+  const onProgress = (state: ProgressState): void => progress?.update(state);
+  const leads = await eraseRestored(database, { keyPepper: config.keyPepper, onProgress }).finally(() =>
+    progress?.stop(),
+  );
+  const dropped = await dropDerived(redis);
+  return {
+    document: { file: path ?? null, ...repeated, leads_erased: leads, redis_keys_dropped: dropped },
+    text: renderFields([
+      ...(repeated === undefined ? [] : fieldsOf(repeated)),
+      ['Leads erased again', readableCount(leads)],
+      ['Redis keys dropped', readableCount(dropped)],
+    ]),
+  };
+}
+
+const fieldsOf = ({ erasures, revocations }: ChangeCounts): [string, string][] => [
+  ['Erasures', readableCount(erasures)],
+  ['Revocations', readableCount(revocations)],
+];
+
+const erasuresPerWrite = 1_000;
+
+/** Stores the changes of a file in the restored database. Keys that it does not have cannot be used either. */
+async function repeatChanges(database: Db, path: string): Promise<ChangeCounts> {
+  const counts = { erasures: 0, revocations: 0 };
+  const [keys, erasures] = [new ApiKeyStore(database), new ErasureStore(database)];
+  let pending: RememberedErasure[] = [];
+  const flush = async (): Promise<void> => {
+    await erasures.remember(pending);
+    counts.erasures += pending.length;
+    pending = [];
+  };
+  for await (const change of readChanges(path)) {
+    if ('erased' in change) pending.push({ _id: change.erased, org: change.org, at: change.at });
+    else if ((await keys.revoke(change.revoked, change.at)) !== undefined) counts.revocations += 1;
+    if (pending.length === erasuresPerWrite) await flush();
+  }
+  await flush();
+  return counts;
+}
+
+/** Drops what Redis derived from the database before the restore. An unknown counter is rebuilt from the ledger. */
+async function dropDerived(redis: Redis): Promise<number> {
+  let dropped = 0;
+  for (const master of mastersOf(redis))
+    for (const pattern of [anyUsageKey, anyLatestScoresKey])
+      for (let cursor = '0'; ; ) {
+        const [next, keys] = await master.scan(cursor, 'MATCH', pattern, 'COUNT', 1_000);
+        // One command a key: keys of several organisations are in several slots.
+        for (const key of keys) dropped += await master.unlink(key);
+        if (next === '0') break;
+        cursor = next;
+      }
+  return dropped;
+}

@@ -1,0 +1,71 @@
+import { open, rename } from 'node:fs/promises';
+import { CliError, fileProblem, unwritable } from '../context/cli-error.js';
+
+/** A change that a restore from an older backup undoes: the erasure of a lead, or the revocation of a key. */
+export type LostChange =
+  | { readonly erased: string; readonly org: string; readonly at: Date }
+  | { readonly revoked: string; readonly at: Date };
+
+/** Counts of changes by kind. */
+export interface ChangeCounts {
+  readonly erasures: number;
+  readonly revocations: number;
+}
+
+/**
+ * Writes changes to a file, one JSON document a line. An earlier file stays until the new one is complete.
+ * @throws CliError when the file cannot be written
+ */
+export async function writeChanges(path: string, changes: AsyncIterable<LostChange>): Promise<ChangeCounts> {
+  const counts = { erasures: 0, revocations: 0 };
+  const part = `${path}.part`;
+  const orUnwritable = (error: unknown): never => {
+    throw unwritable(path, error);
+  };
+  const file = await open(part, 'w', 0o600).catch(orUnwritable);
+  try {
+    for await (const change of changes) {
+      await file.write(`${JSON.stringify(change)}\n`).catch(orUnwritable);
+      counts['erased' in change ? 'erasures' : 'revocations'] += 1;
+    }
+    await file.sync().catch(orUnwritable);
+  } finally {
+    await file.close();
+  }
+  await rename(part, path).catch(orUnwritable);
+  return counts;
+}
+
+/**
+ * Reads the changes of a file.
+ * @throws CliError when the file cannot be read, with the line that is not a change
+ */
+export async function* readChanges(path: string): AsyncGenerator<LostChange> {
+  const unreadable = (cause: unknown): CliError =>
+    new CliError(`Cannot read ${path}: ${fileProblem(cause)}`, { code: 'bad_input', cause });
+  const file = await open(path).catch((error: unknown) => {
+    throw unreadable(error);
+  });
+  const lines = file.readLines()[Symbol.asyncIterator]();
+  for (let line = 1; ; line += 1) {
+    const { value: text, done } = await lines.next().catch((error: unknown) => {
+      throw unreadable(error);
+    });
+    if (done === true) return;
+    const change = changeOf(text);
+    if (change !== undefined) yield change;
+    else throw new CliError(`${path}, line ${line} was not written by \`restore export\``, { code: 'bad_input' });
+  }
+}
+
+function changeOf(text: string): LostChange | undefined {
+  try {
+    const { erased, revoked, org, at: atText }: Readonly<Record<string, unknown>> = JSON.parse(text);
+    const at = new Date(String(atText));
+    if (Number.isNaN(at.getTime())) return undefined;
+    if (typeof revoked === 'string') return { revoked, at };
+    return typeof erased === 'string' && typeof org === 'string' ? { erased, org, at } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,144 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Document } from 'mongodb';
+import { refused, scored, scoredRow } from '../../support/http/score-reply.js';
+import { testServers } from '../../support/service/servers.js';
+import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
+import { callCli, cliDocument } from './cli-call.js';
+
+const lead = { company_size: 120, lead_source: 'Referral' };
+const scoresOf = (crmId: string): string => `/v1/scores/${crmId}`;
+
+describe('leadscore restore', () => {
+  let service: RunningService;
+  let own: TestWorkspace;
+  let directory: string;
+  let file: string;
+  let settings: Record<string, string>;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await runningService({ gateways: 1 });
+    const mongoUrl = new URL((await testServers()).mongoUrl);
+    mongoUrl.pathname = `/${service.stores.database.databaseName}`;
+    settings = { REDIS_URL: service.redisServer.url, MONGODB_URL: mongoUrl.href, KEY_PEPPER: service.keyPepper };
+  });
+  after(() => service.stop());
+  beforeEach(async () => {
+    own = await workspace(service);
+    directory = await mkdtemp(join(tmpdir(), 'leadscore-restore-'));
+    file = join(directory, 'changes.jsonl');
+  });
+  afterEach(() => rm(directory, { recursive: true }));
+
+  const document = (...words: string[]) => cliDocument(['restore', ...words], settings);
+  const score = (crmId: string, options = {}) => own.score([{ ...lead, crm_id: crmId }], options);
+  const erase = async (crmId: string) => (await own.call(scoresOf(crmId), { method: 'DELETE' })).status;
+  const knows = async (crmId: string) => (await own.call(scoresOf(crmId))).status === 200;
+  const outcome = (crmId: string) =>
+    own.call('/v1/outcomes', { body: { outcomes: [{ crm_id: crmId, converted: true, at: '2026-03-01' }] } });
+
+  /** Copies all documents. The result puts them back, as a restore from a backup does. */
+  async function backUp(): Promise<() => Promise<void>> {
+    const collections = (await service.stores.database.collections()).filter(
+      ({ collectionName }) => !/^(fs\.|bundle|system)/.test(collectionName),
+    );
+    const copies: Document[][] = [];
+    for (const collection of collections) copies.push(await collection.find().toArray());
+    return async () => {
+      for (const [index, collection] of collections.entries()) {
+        await collection.deleteMany({});
+        const copy = copies[index] ?? [];
+        if (copy.length > 0) await collection.insertMany(copy);
+      }
+    };
+  }
+
+  it('finish erases leads and revokes keys that the backup has, as the exported file says', async () => {
+    const other = await own.addKey('live');
+    const ofTestKey = { key: own.test, headers: { 'idempotency-key': own.id } };
+    for (const crmId of ['erased', 'kept', 'reported']) scored(await score(crmId));
+    for (const crmId of ['erased', 'reported', 'only reported']) expect((await outcome(crmId)).status).to.equal(200);
+    scored(await score('erased', ofTestKey));
+    const restore = await backUp();
+    for (const crmId of ['erased', 'only reported']) expect(await erase(crmId)).to.equal(204);
+    await cliDocument(['key', 'revoke', other.key._id], settings);
+    expect(await document('export', file)).to.deep.equal({ file, erasures: 2, revocations: 1 });
+    expect(await readFile(file, 'utf8')).to.not.match(/kept|reported|"erased"}/);
+
+    await restore();
+    expect(await knows('erased'), 'after the restore').to.equal(true);
+    expect(await document('finish', file)).to.deep.include({ erasures: 2, revocations: 1, leads_erased: 2 });
+    expect(await knows('erased')).to.equal(false);
+    expect(await knows('kept')).to.equal(true);
+    const outcomes = service.stores.database.collection('outcomes').find({ org: own.id }).toArray();
+    expect((await outcomes).map(({ crm_id }) => crm_id)).to.deep.equal(['reported']);
+    const replies = service.stores.replies.find({ _id: new RegExp(`^${own.id}:`) }).toArray();
+    expect(await replies).to.deep.equal([]);
+    expect((await service.stores.keys.findByHash(other.key.hash))?.revoked_at).to.be.an.instanceOf(Date);
+
+    scored(await score('erased'));
+    expect(await document('finish', file), 'run again').to.deep.include({ leads_erased: 0 });
+    expect(await knows('erased'), 'scored since').to.equal(true);
+  });
+
+  it('finish erases the leads that the restored database itself lists, without a file', async () => {
+    scored(await score('erased'));
+    const calls = await service.stores.calls.find({ org: own.id }).toArray();
+    expect(await erase('erased')).to.equal(204);
+    await service.stores.calls.deleteMany({ org: own.id });
+    await service.stores.calls.insertMany(calls);
+    expect(await document('finish')).to.deep.include({ file: null, leads_erased: 1 });
+    expect(await knows('erased')).to.equal(false);
+  });
+
+  it('finish leaves no previous score and no usage in Redis that the restored database does not have', async () => {
+    scored(await score('before the backup'));
+    const restore = await backUp();
+    scored(await score('after the backup'));
+    await restore();
+    await document('finish');
+    const row = scoredRow(await score('after the backup'));
+    expect(row).to.include({ enriched: false }).and.not.have.property('previous_score');
+    expect(await own.redisUsage()).to.deep.equal({ used: await own.ledgerSum(), leased: 0 });
+    expect(scoredRow(await score('before the backup'))).to.include({ enriched: true });
+  });
+
+  it('finish warns when KEY_PEPPER differs from that of the restored database', async () => {
+    const { exitCode, stderr } = await callCli(['restore', 'finish', '--json'], {
+      ...settings,
+      KEY_PEPPER: 'another pepper of the tests',
+    });
+    expect(exitCode).to.equal(0);
+    expect(stderr).to.include('Warning: KEY_PEPPER');
+  });
+
+  it('finish names a file that cannot be read, and a line that is no change', async () => {
+    const missing = await callCli(['restore', 'finish', file], settings);
+    expect([missing.exitCode, missing.stderr]).to.deep.equal([1, `Error: Cannot read ${file}: no such file\n`]);
+    await writeFile(file, '{"revoked":"key_x","at":"2026-03-01T00:00:00Z"}\n{"erased":"x"}\n');
+    const wrong = await callCli(['restore', 'finish', file], settings);
+    expect(wrong.exitCode).to.equal(1);
+    expect(wrong.stderr).to.include(`${file}, line 2 `);
+  });
+
+  it('export says why a file cannot be written', async () => {
+    const nowhere = join(directory, 'missing', 'changes.jsonl');
+    const { exitCode, stderr } = await callCli(['restore', 'export', nowhere], settings);
+    expect(exitCode).to.equal(1);
+    expect(stderr).to.include('no such folder');
+  });
+
+  it('refuses a call with the revoked key after finish', async () => {
+    const other = await own.addKey('live');
+    const restore = await backUp();
+    await cliDocument(['key', 'revoke', other.key._id], settings);
+    await document('export', file);
+    await restore();
+    await document('finish', file);
+    refused(await own.score([lead], { key: other }), '401 invalid_api_key');
+  });
+});
