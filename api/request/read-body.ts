@@ -28,6 +28,10 @@ export class CallerGone extends Error {
   override name = 'CallerGone';
 }
 
+/** Node takes microseconds for each chunk of a body, even of one byte: 500,000 would hold up other calls for a second. */
+const maxSmallChunks = 10_000;
+const minChunkBytes = 64;
+
 const inflate = promisify(gunzip);
 
 /**
@@ -92,6 +96,11 @@ function collect(request: IncomingMessage, limits: BodyLimits, account: BodyAcco
         return;
       }
       chunks.push(chunk);
+      if (chunks.length > maxSmallChunks && length < minChunkBytes * chunks.length) {
+        request.pause();
+        end(() => reject(tooSmallChunks()));
+        return;
+      }
       try {
         account.add(chunk.length);
       } catch (error) {
@@ -112,6 +121,13 @@ async function inflated(sent: Buffer, limits: BodyLimits): Promise<Buffer> {
     throw unreadable('The Content-Encoding is gzip, but the body does not inflate as gzip.');
   }
 }
+
+const tooSmallChunks = (): ApiError =>
+  new ApiError(
+    'refusedRequest',
+    `The body comes in more than ${maxSmallChunks} chunks of less than ${minChunkBytes} bytes: send larger chunks, or a Content-Length.`,
+    { headers: { Connection: 'close' } },
+  );
 
 const unreadable = (message: string): ApiError => new ApiError('unreadableRequest', message);
 

@@ -119,3 +119,13 @@ function idempotencyOf(context: Context, route: string, body: Buffer): Idempoten
 /** SHA-256 of route and body, hex. Tells two different calls with the same Idempotency-Key apart. */
 export const bodyHashOf = (route: string, body: Buffer): string =>
   createHash('sha256').update(route).update('\0').update(body).digest('hex');
+
+/**
+ * A query parameter. Koa's `context.query` takes 0.4 s for 15,000 characters of one repeated name.
+ * @throws ApiError unreadableRequest if it is repeated
+ */
+export function queryParameter(context: Context, name: string): string | undefined {
+  const [value, ...more] = new URLSearchParams(context.querystring).getAll(name);
+  if (more.length > 0) throw new ApiError('unreadableRequest', `${name} must come once in the address.`);
+  return value;
+}

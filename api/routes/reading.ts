@@ -93,13 +93,3 @@ export const pathParameter = (context: Context, name: string): string => {
   const parameters: Readonly<Record<string, string | undefined>> = context.params;
   return parameters[name] ?? '';
 };
-
-/**
- * A query parameter.
- * @throws ApiError unreadableRequest if it is repeated
- */
-export function queryParameter(context: Context, name: string): string | undefined {
-  const value = context.query[name];
-  if (Array.isArray(value)) throw new ApiError('unreadableRequest', `${name} must come once in the address.`);
-  return value;
-}

@@ -12,8 +12,9 @@ import {
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 import type { ModelStore } from '../../shared/store/models/models.js';
 import type { Metering } from '../metering/metering.js';
+import { queryParameter } from '../request/receive-call.js';
 import { historyLimitSchema } from '../schemas/score-history.js';
-import { pathParameter, queryParameter, type Reader, type ReadingDeps, readingRoute } from './reading.js';
+import { pathParameter, type Reader, type ReadingDeps, readingRoute } from './reading.js';
 
 const { default: defaultLimit, minimum: minLimit, maximum: maxLimit } = historyLimitSchema;
 const predictionIdForm = /^[0-9a-z]{26}\.\d{4}$/;
@@ -74,7 +75,7 @@ export function eraseScoresRoute(deps: ReadingDeps, stores: ErasureDeps): Middle
       throw new ApiError('refusedRequest', 'A test key cannot erase scores: use a live key. Nothing was erased.');
     // The history can be limited to one model, so a caller may expect the same here. Erasure cannot be
     // undone.
-    if (context.query.model_id)
+    if (modelOf(context) !== undefined)
       throw new ApiError(
         'refusedRequest',
         'DELETE erases the scores of all models: send it without model_id. Nothing was erased.',

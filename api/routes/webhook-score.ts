@@ -2,7 +2,7 @@ import type { Context, Middleware } from 'koa';
 import { authenticateWebhook } from '../auth/authenticate.js';
 import type { Reply } from '../idempotency/idempotency.js';
 import type { CallTurn } from '../request/large-bodies.js';
-import { bodyHashOf, type ReceivedCall, receiveCall } from '../request/receive-call.js';
+import { bodyHashOf, queryParameter, type ReceivedCall, receiveCall } from '../request/receive-call.js';
 import { scoreRecords } from '../score-records.js';
 import { type LikelihoodName, sendReply } from '../scoring/score-reply.js';
 import { answerInTime, type Idempotency, type ScoringCall } from '../scoring/scoring-call.js';
@@ -24,7 +24,9 @@ export function webhookScoreRoute(deps: ScoreRouteDeps, likelihoodName: Likeliho
   };
 
   async function answer(context: Context, received: ReceivedCall, turn: CallTurn): Promise<Reply> {
-    const request = readWebhook(await parseWebhookBody(context, received.body, turn), context.query);
+    const request = readWebhook(await parseWebhookBody(context, received.body, turn), (name) =>
+      queryParameter(context, name),
+    );
     await turn.yieldToEventLoop();
     const call = callOf(received, request, {
       requestId: String(context.state.requestId),

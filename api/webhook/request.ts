@@ -14,6 +14,8 @@ export interface WebhookRequest {
   readonly hubSpotCallbackId: string | undefined;
 }
 
+type InAddress = (name: 'model_id' | 'explain') => string | undefined;
+
 /** Names under which tools send the record's id, in order of precedence. */
 const fallbackIds = ['hs_object_id', 'vid', 'objectId', 'Id', 'id'] as const;
 const n8nItemNames: ReadonlySet<string> = new Set(['json', 'pairedItem', 'binary']);
@@ -23,15 +25,15 @@ const { maxLength: maxModelIdLength } = modelIdSchema;
 /**
  * Reads record and settings from the body and the query of a webhook.
  * @param body parsed JSON, or the members of a form
- * @param query may contain `model_id` and `explain`
+ * @param inAddress returns a query parameter: `model_id` or `explain`
  * @throws ApiError unreadableRequest for an unknown format; refusedRequest for events without a record
  */
-export function readWebhook(body: unknown, query: Readonly<Record<string, unknown>>): WebhookRequest {
+export function readWebhook(body: unknown, inAddress: InAddress): WebhookRequest {
   const envelope = openEnvelope(withoutWrappers(onlyElement(body)));
   return {
-    modelId: modelIdOf(envelope, query),
+    modelId: modelIdOf(envelope, inAddress),
     crmId: crmIdOf(envelope),
-    explain: explainOf(envelope, query),
+    explain: explainOf(envelope, inAddress),
     record: envelope.record,
     hubSpotCallbackId: envelope.callbackId,
   };
@@ -107,9 +109,9 @@ const isHubSpotEvent = (body: unknown): boolean =>
   Object.hasOwn(body, 'portalId') &&
   (Object.hasOwn(body, 'eventId') || Object.hasOwn(body, 'subscriptionId'));
 
-function modelIdOf({ settings }: Envelope, query: Readonly<Record<string, unknown>>): string {
+function modelIdOf({ settings }: Envelope, inAddress: InAddress): string {
   const sent = settings.map((members) => memberOf(members, 'model_id')).find((value) => !isAbsent(value));
-  const modelId = sent ?? onceIn(query, 'model_id');
+  const modelId = sent ?? inAddress('model_id');
   if (isAbsent(modelId)) {
     throw new ApiError(
       'unreadableRequest',
@@ -120,16 +122,9 @@ function modelIdOf({ settings }: Envelope, query: Readonly<Record<string, unknow
   throw new ApiError('unreadableRequest', `model_id must be a string of 1-${maxModelIdLength} characters.`);
 }
 
-/** A setting in the query. */
-function onceIn(query: Readonly<Record<string, unknown>>, name: string): unknown {
-  const value = memberOf(query, name);
-  if (!Array.isArray(value)) return value;
-  throw new ApiError('unreadableRequest', `${name} must come once in the address.`);
-}
-
-function explainOf({ settings }: Envelope, query: Readonly<Record<string, unknown>>): boolean {
+function explainOf({ settings }: Envelope, inAddress: InAddress): boolean {
   const sent = settings.map((members) => memberOf(members, 'explain')).find((value) => value !== undefined);
-  const explain = sent === undefined ? onceIn(query, 'explain') : sent;
+  const explain = sent === undefined ? inAddress('explain') : sent;
   if (explain === undefined) return false;
   const text = typeof explain === 'string' ? explain.trim().toLowerCase() : explain;
   if (text === true || text === 'true' || text === '1' || text === 1) return true;

@@ -10,7 +10,7 @@ const ajv = new Ajv2020({ strict: false, ownProperties: true });
 ajv.addFormat('well-formed-text', (text) => text.isWellFormed());
 const isForm = ajv.compile(webhookRequestSchema);
 const isFormBody = ajv.compile(webhookFormSchema);
-const modelInAddress = { model_id: 'mdl_1' };
+const modelInAddress = (name: string) => (name === 'model_id' ? 'mdl_1' : undefined);
 
 /** Whether the service can read a body as a webhook, with the model in the query. */
 function isRead(body: unknown): boolean {

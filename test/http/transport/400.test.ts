@@ -92,6 +92,25 @@ describe('transport', () => {
       for (const reply of replies) refused(reply, '400 bad_request');
     });
 
+    it('returns 400 for a body of 20,000 chunks of one byte, and 200 for one of 5,000', async () => {
+      const inBytes = (length: number): Buffer => {
+        const { 'Content-Type': type = '', Authorization = '' } = call().headers ?? {};
+        const head = `POST /v1/score HTTP/1.1\r\nHost: a\r\nAuthorization: ${Authorization}\r\nContent-Type: ${type}\r\n`;
+        const chunks = [...goodBody().padEnd(length)].map((byte) => `1\r\n${byte}\r\n`).join('');
+        return Buffer.from(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`);
+      };
+      const replyTo = async (bytes: Buffer): Promise<HttpReply> => {
+        const connection = await RawConnection.open(url);
+        connection.send(bytes);
+        return await connection.reply().finally(() => connection.destroy());
+      };
+      scored(await replyTo(inBytes(5_000)));
+      const reply = await replyTo(inBytes(20_000));
+      expect(refused(reply, '400 bad_request').error.message).to.include('more than 10000 chunks');
+      expect(reply.headers.get('connection')).to.equal('close');
+      await expectCounted(1);
+    });
+
     it('closes 500 silent connections without a reply, and returns 200 to other clients meanwhile', async () => {
       const idle = await Promise.all(Array.from({ length: 500 }, () => RawConnection.open(url)));
       const startMs = performance.now();
