@@ -1,4 +1,4 @@
-import type { Context, Middleware } from 'koa';
+import type { Middleware } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import type { LargeBodies } from '../request/large-bodies.js';
@@ -43,33 +43,32 @@ export function scoreRoute(deps: ScoreRouteDeps, writeReply: WriteReply): Middle
       await yieldToEventLoop();
       const request = check(parsed);
       await yieldToEventLoop();
-      const call = { ...callOf(received, request, context), maxChunks };
+      const call = { ...callOf(received, request, String(context.state.requestId)), maxChunks };
       return await answerInTime(call, () => scoreRecords(call, writeReply, deps.scoring));
     });
     sendReply(context, reply);
   };
 }
 
-/** The members of a call that come with its request. */
-export function callBaseOf(
-  { callId: id, apiKey, atMs, deadline, idempotency, hasHungUp }: ReceivedCall,
-  context: Context,
-) {
-  const requestId = String(context.state.requestId);
-  return { id, requestId, apiKey, bucket: apiKey.kind, idempotency, atMs, deadline, hasHungUp };
-}
-
-function callOf(received: ReceivedCall, request: ScoreRequest, context: Context): ScoringCall {
+function callOf(received: ReceivedCall, request: ScoreRequest, requestId: string): ScoringCall {
   const { length } = request.records;
   if (length === 0) throw new ApiError('refusedRequest', `There are no records: send between 1 and ${maxRecords}.`);
   checkRecordCount(length);
+  const { callId, apiKey, atMs, deadline, idempotency, hasHungUp } = received;
   return {
-    ...callBaseOf(received, context),
+    id: callId,
+    requestId,
+    apiKey,
+    bucket: apiKey.kind,
     modelId: request.model_id,
     records: request.records.map(recordOf),
     nameOfRecord: (index) => `records[${index}]`,
     explain: request.explain ?? false,
     lane: length === 1 ? 'singles' : 'batches',
+    idempotency,
+    atMs,
+    deadline,
+    hasHungUp,
   };
 }
 

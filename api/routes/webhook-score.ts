@@ -9,7 +9,7 @@ import { answerInTime, type Idempotency, type ScoringCall } from '../scoring/sco
 import { parseWebhookBody } from '../webhook/body.js';
 import { webhookReplyWriter } from '../webhook/reply.js';
 import { readWebhook, type WebhookRequest } from '../webhook/request.js';
-import { callBaseOf, type ScoreRouteDeps } from './score.js';
+import type { ScoreRouteDeps } from './score.js';
 
 /** `POST /v1/webhooks/score`: one record, in the format of a CRM or automation tool. */
 export function webhookScoreRoute(deps: ScoreRouteDeps, likelihoodName: LikelihoodName): Middleware {
@@ -28,9 +28,14 @@ export function webhookScoreRoute(deps: ScoreRouteDeps, likelihoodName: Likeliho
     await yieldToEventLoop();
     const request = readWebhook(parsed, context.query);
     await yieldToEventLoop();
-    const call = callOf(received, request, context);
-    const forHubSpotAction = request.hubSpotCallbackId !== undefined;
-    const writeReply = webhookReplyWriter({ likelihoodName, forHubSpotAction });
+    const call = callOf(received, request, {
+      requestId: String(context.state.requestId),
+      route: routeOf(context),
+    });
+    const writeReply = webhookReplyWriter({
+      likelihoodName,
+      forHubSpotAction: request.hubSpotCallbackId !== undefined,
+    });
     return await answerInTime(call, () => scoreRecords(call, writeReply, deps.scoring));
   }
 }
@@ -38,15 +43,26 @@ export function webhookScoreRoute(deps: ScoreRouteDeps, likelihoodName: Likeliho
 /** The route of a call, with its query: `model_id` and `explain` in the query are part of the call. */
 const routeOf = (context: Context): string => `${context._matchedRoute}?${context.querystring}`;
 
-function callOf(received: ReceivedCall, request: WebhookRequest, context: Context): ScoringCall {
+function callOf(
+  received: ReceivedCall,
+  request: WebhookRequest,
+  { requestId, route }: { readonly requestId: string; readonly route: string },
+): ScoringCall {
+  const { callId, apiKey, atMs, deadline, hasHungUp } = received;
   return {
-    ...callBaseOf(received, context),
+    id: callId,
+    requestId,
+    apiKey,
+    bucket: apiKey.kind,
     modelId: request.modelId,
     records: [{ crmId: request.crmId, fields: request.record }],
     nameOfRecord: () => 'record',
     explain: request.explain,
     lane: 'singles',
-    idempotency: received.idempotency ?? repeatedCallback(received, request, routeOf(context)),
+    idempotency: received.idempotency ?? repeatedCallback(received, request, route),
+    atMs,
+    deadline,
+    hasHungUp,
   };
 }
 
