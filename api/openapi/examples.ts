@@ -13,11 +13,14 @@ export type ExampleSection = 'json' | 'form' | 'text' | 'replies';
  * @throws Error when the file or the section is missing
  */
 export function readExamples(operation: string, section: ExampleSection): Examples {
-  const file = projectFile(`api/openapi/examples/${operation}.json`);
-  const examples = (JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string, Examples>>)[section];
-  if (examples === undefined) throw new Error(`${file} has no section "${section}"`);
+  const examples = readExamplesFile<Readonly<Record<string, Examples>>>(operation)[section];
+  if (examples === undefined) throw new Error(`the examples of ${operation} have no section "${section}"`);
   return examples;
 }
+
+/** Reads `examples/<name>.json`. */
+export const readExamplesFile = <Content>(name: string): Content =>
+  JSON.parse(readFileSync(projectFile(`api/openapi/examples/${name}.json`), 'utf8')) as Content;
 
 /** A JSON body with its examples. */
 export const jsonBody = (

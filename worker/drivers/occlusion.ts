@@ -1,11 +1,10 @@
 import { TimeSlices } from '../scoring/time-slices.js';
-import { type Explainer, type FieldColumns, type InputRows, logOdds } from './contributions.js';
+import { type Explainer, type InputRows, logOdds } from './contributions.js';
 
 /** Runs the model on `count` rows and returns raw probabilities, like `InferenceSession.run`. */
 export type RunModel = (rows: Float32Array, count: number) => Promise<Float64Array>;
 
-export interface OcclusionModel extends FieldColumns {
-  readonly baseline: Float32Array;
+export interface OcclusionModel extends Baseline {
   readonly run: RunModel;
 }
 
@@ -76,6 +75,14 @@ class PacedRuns {
   }
 }
 
+/** The baseline row, and the field of each of its columns. */
+export interface Baseline {
+  readonly width: number;
+  readonly baseline: Float32Array;
+  readonly fields: number;
+  readonly fieldOfColumn: Int32Array;
+}
+
 /** A field of a record that differs from the baseline. */
 interface Difference {
   readonly record: number;
@@ -91,7 +98,7 @@ class Mixtures {
   private readonly columnsOf: readonly (readonly number[])[];
   private readonly maxDifferences: number;
 
-  constructor(private readonly model: Omit<OcclusionModel, 'run'>) {
+  constructor(private readonly model: Baseline) {
     const { width, fields, fieldOfColumn } = model;
     const columnsOf = Array.from({ length: fields }, (): number[] => []);
     for (const [column, field] of fieldOfColumn.entries()) columnsOf[field]?.push(column);

@@ -1,7 +1,6 @@
 import type { BooleanFeature } from '../../shared/bundle/manifest/manifest.js';
 import type { Scalar } from '../../shared/messages/cells.js';
 import {
-  compileTextReader,
   type FeatureWriter,
   missingSentinel,
   noColumn,
@@ -9,6 +8,7 @@ import {
   unreadableSentinel,
   wasRead,
 } from './cell-reading.js';
+import { compileTextReader } from './text-reader.js';
 
 const trueTexts = ['true', '1', 'yes', 'y', 't', 'on'];
 const falseTexts = ['false', '0', 'no', 'n', 'f', 'off'];

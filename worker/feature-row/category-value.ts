@@ -1,14 +1,8 @@
 import type { CategoryFeature } from '../../shared/bundle/manifest/manifest.js';
 import { foldedText } from '../../shared/contract/texts.js';
 import type { Scalar } from '../../shared/messages/cells.js';
-import {
-  compileTextReader,
-  type FeatureWriter,
-  missingSentinel,
-  noColumn,
-  wasMissing,
-  wasRead,
-} from './cell-reading.js';
+import { type FeatureWriter, missingSentinel, noColumn, wasMissing, wasRead } from './cell-reading.js';
+import { compileTextReader } from './text-reader.js';
 
 /** Index of a value outside the model's categories. */
 export const unknownCategory = -1;

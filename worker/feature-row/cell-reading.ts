@@ -1,6 +1,6 @@
 import type { Feature, Manifest } from '../../shared/bundle/manifest/manifest.js';
 import { foldedText } from '../../shared/contract/texts.js';
-import { maxValue, type Scalar } from '../../shared/messages/cells.js';
+import type { Scalar } from '../../shared/messages/cells.js';
 
 /** Outcome of reading one cell for one feature: a value. */
 export const wasRead = 0;
@@ -64,50 +64,4 @@ function missingValue(feature: Feature): number {
   if (feature.type === 'multi') return 0;
   if (feature.type === 'category' && feature.encoding === 'onehot') return 0;
   return feature.impute ?? Number.NaN;
-}
-
-/**
- * Compiles a text reader that folds its input and caches its results.
- * @param read a pure function of a folded text (see `foldedText`)
- * @param tooLong the result for a text of more than 4096 characters after trimming
- */
-export function compileTextReader(
-  read: (folded: string) => number,
-  { tooLong }: { readonly tooLong: number },
-): (text: string) => number {
-  return rememberTexts((text) => {
-    const folded = foldedValue(text);
-    return folded === undefined ? tooLong : read(folded);
-  });
-}
-
-/** Folds the text of one value (see `foldedText`); undefined for more than 4096 characters after trimming. */
-export function foldedValue(text: string): string | undefined {
-  if (text.length <= maxRememberedLength) return foldedText(text);
-  const trimmed = text.trim();
-  return trimmed.length > maxValue ? undefined : foldedText(trimmed);
-}
-
-/** Enough for the vocabulary of one field. A full cache is emptied, because callers send arbitrary texts. */
-const maxRememberedTexts = 1024;
-/** Longer texts are not cached. */
-const maxRememberedLength = 64;
-
-/**
- * Caches a function's results for texts of up to 64 characters.
- * @param work a pure function; callers must not modify its results
- */
-export function rememberTexts<Answer extends number | object>(
-  work: (text: string) => Answer,
-): (text: string) => Answer {
-  const answers = new Map<string, Answer>();
-  return (text) => {
-    const known = answers.get(text);
-    if (known !== undefined) return known;
-    const answer = work(text);
-    if (text.length > maxRememberedLength) return answer;
-    if (answers.size >= maxRememberedTexts) answers.clear();
-    answers.set(text, answer);
-    return answer;
-  };
 }

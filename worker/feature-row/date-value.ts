@@ -1,7 +1,6 @@
 import type { DateFeature } from '../../shared/bundle/manifest/manifest.js';
 import type { Scalar } from '../../shared/messages/cells.js';
 import {
-  compileTextReader,
   type FeatureWriter,
   missingSentinel,
   noColumn,
@@ -10,6 +9,7 @@ import {
   wasRead,
 } from './cell-reading.js';
 import { hourMs, minuteMs, plainIsoDateMs } from './plain-iso-date.js';
+import { compileTextReader } from './text-reader.js';
 
 export const dayMs = 86_400_000;
 

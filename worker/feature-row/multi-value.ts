@@ -2,15 +2,8 @@ import type { MultiFeature } from '../../shared/bundle/manifest/manifest.js';
 import { boundedNfkc } from '../../shared/contract/texts.js';
 import { maxList } from '../../shared/messages/cells.js';
 import { compileVocabulary } from './category-value.js';
-import {
-  type FeatureWriter,
-  foldedValue,
-  type Reading,
-  rememberTexts,
-  wasMissing,
-  wasRead,
-  wasUnreadable,
-} from './cell-reading.js';
+import { type FeatureWriter, type Reading, wasMissing, wasRead, wasUnreadable } from './cell-reading.js';
+import { foldedValue, rememberTexts } from './text-reader.js';
 
 /** A parsed list: the columns that it sets. */
 interface Listed {

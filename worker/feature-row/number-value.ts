@@ -2,7 +2,6 @@ import { maxFloat32 } from '../../shared/bundle/bundle-files.js';
 import type { NumberFeature } from '../../shared/bundle/manifest/manifest.js';
 import type { Scalar } from '../../shared/messages/cells.js';
 import {
-  compileTextReader,
   type FeatureWriter,
   missingSentinel,
   noColumn,
@@ -11,6 +10,7 @@ import {
   wasRead,
 } from './cell-reading.js';
 import { compileNumberText } from './number-text.js';
+import { compileTextReader } from './text-reader.js';
 
 /**
  * Compiles a reader of number cells.

@@ -1,87 +1,19 @@
 import protobuf from 'protobufjs/light.js';
 import { BundleError } from '../bundle-error.js';
-import { onnxModelType } from './onnx-proto.js';
+import { type OnnxMessage, onnxModelType } from './onnx-proto.js';
 
-/** A decoded ONNX file. Absent numbers are 0, absent strings and lists empty, absent messages null. */
-export interface OnnxModel {
-  readonly irVersion: number;
-  readonly graph: OnnxGraph;
-  readonly opsetImport: readonly { readonly domain: string; readonly version: number }[];
-  readonly trainingInfo: readonly unknown[];
-  readonly functions: readonly { readonly name: string }[];
-}
-
-export interface OnnxGraph {
-  readonly node: readonly OnnxNode[];
-  readonly initializer: readonly OnnxTensor[];
-  readonly sparseInitializer: readonly OnnxSparseTensor[];
-  readonly input: readonly OnnxValue[];
-  readonly output: readonly OnnxValue[];
-}
-
-export interface OnnxNode {
-  readonly opType: string;
-  /** Empty or `ai.onnx` for the standard operators. */
-  readonly domain: string;
-  readonly input: readonly string[];
-  readonly output: readonly string[];
-  readonly attribute: readonly OnnxAttribute[];
-}
-
-export interface OnnxAttribute {
-  readonly name: string;
-  readonly f: number;
-  readonly i: number;
-  readonly s: string;
-  readonly t: OnnxTensor | null;
-  readonly g: OnnxGraph | null;
-  readonly floats: readonly number[];
-  readonly ints: readonly number[];
-  readonly strings: readonly string[];
-  readonly tensors: readonly OnnxTensor[];
-  readonly graphs: readonly OnnxGraph[];
-  readonly sparseTensor: OnnxSparseTensor | null;
-  readonly sparseTensors: readonly OnnxSparseTensor[];
-}
-
-export interface OnnxTensor {
-  readonly name: string;
-  readonly dims: readonly number[];
-  /** A `TensorProto.DataType`, see `elementTypeName`. */
-  readonly dataType: number;
-  /** The values are in the list of their type, or little-endian in `rawData`. */
-  readonly floatData: readonly number[];
-  readonly int32Data: readonly number[];
-  readonly int64Data: readonly number[];
-  readonly doubleData: readonly number[];
-  readonly stringData: readonly Uint8Array[];
-  readonly rawData: Uint8Array;
-  readonly externalData: readonly { readonly key: string; readonly value: string }[];
-  readonly dataLocation: number;
-}
-
-export interface OnnxSparseTensor {
-  readonly values: OnnxTensor | null;
-  readonly indices: OnnxTensor | null;
-}
-
+/** A decoded ONNX file. */
+export type OnnxModel = Omit<OnnxMessage<'ModelProto'>, 'graph'> & { readonly graph: OnnxGraph };
+export type OnnxGraph = OnnxMessage<'GraphProto'>;
+export type OnnxNode = OnnxMessage<'NodeProto'>;
+export type OnnxAttribute = OnnxMessage<'AttributeProto'>;
+export type OnnxTensor = OnnxMessage<'TensorProto'>;
+export type OnnxSparseTensor = OnnxMessage<'SparseTensorProto'>;
 /** Input or output of a graph. */
-export interface OnnxValue {
-  readonly name: string;
-  readonly type: { readonly tensorType: OnnxTensorType | null } | null;
-}
-
-export interface OnnxTensorType {
-  readonly elemType: number;
-  readonly shape: { readonly dim: readonly OnnxDimension[] } | null;
-}
-
+export type OnnxValue = OnnxMessage<'ValueInfoProto'>;
+export type OnnxTensorType = OnnxMessage<'TensorType'>;
 /** `value` says whether the size or the name of a dimension is set; absent if neither is. */
-export interface OnnxDimension {
-  readonly value?: 'dimValue' | 'dimParam';
-  readonly dimValue: number;
-  readonly dimParam: string;
-}
+export type OnnxDimension = OnnxMessage<'Dimension'> & { readonly value?: 'dimValue' | 'dimParam' };
 
 /**
  * Limits the work of decoding one file, in units of one integer. Without it, a file of empty messages of two bytes each
@@ -127,9 +59,9 @@ function limitedReader(bytes: Uint8Array): protobuf.Reader {
  * @throws BundleError when the bytes are not an ONNX model with a graph
  */
 export function readOnnxModel(bytes: Uint8Array, member = 'model.onnx'): OnnxModel {
-  let model: DecodedModel;
+  let model: OnnxMessage<'ModelProto'>;
   try {
-    model = onnxModelType().decode(limitedReader(bytes)) as unknown as DecodedModel;
+    model = onnxModelType().decode(limitedReader(bytes)) as unknown as typeof model;
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     throw new BundleError(member, `cannot be read as an ONNX model: ${detail}`, { cause: error });
@@ -138,9 +70,6 @@ export function readOnnxModel(bytes: Uint8Array, member = 'model.onnx'): OnnxMod
   if (graph === null) throw new BundleError(member, 'cannot be read as an ONNX model: it holds no graph');
   return Object.assign(model, { graph });
 }
-
-/** The decoder's result for the schema of `onnx-proto.ts`. */
-type DecodedModel = Omit<OnnxModel, 'graph'> & { readonly graph: OnnxGraph | null };
 
 /** Element types of ONNX tensors (`TensorProto.DataType`). */
 export const onnxFloat = 1;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { compileTextReader } from '../../../worker/feature-row/cell-reading.js';
+import { compileTextReader } from '../../../worker/feature-row/text-reader.js';
 
 describe('compileTextReader', () => {
   it('folds texts, and caches results for texts of up to 64 characters only', () => {
