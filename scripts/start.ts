@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { readConfig } from '../shared/config/config.js';
+import { noPepper, readOperatorConfig } from '../shared/config/config.js';
 import { messageOf } from '../shared/contract/errors.js';
 import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
 import { createLogger } from '../shared/process/logger.js';
@@ -12,28 +12,31 @@ import { startStack } from './servers/stack.js';
  * servers on free loopback ports. Their data stays in .local/data between runs.
  */
 
-const config = readSettings('start', () => readConfig(undefined, availableParallelism()));
+const config = readSettings('start', () => readOperatorConfig(undefined, availableParallelism()));
 const logger = createLogger(config.logLevel, 'start');
 const lifecycle = new Lifecycle(logger, 45_000);
 
 /** `ended` resolves when a private server ends. */
-async function databases(): Promise<Pick<PrivateServers, 'redisUrl' | 'mongoUrl' | 'ended'>> {
-  const { redisUrl, mongoUrl } = config;
-  if (redisUrl !== undefined && mongoUrl !== undefined)
-    return { redisUrl, mongoUrl, ended: new Promise(() => undefined) };
+async function databases(): Promise<Omit<PrivateServers, 'stop'>> {
+  const { redisUrl, mongoUrl, keyPepper } = config;
+  if (redisUrl !== undefined && mongoUrl !== undefined) {
+    if (keyPepper === undefined) throw new Error(noPepper);
+    return { redisUrl, mongoUrl, keyPepper, ended: new Promise(() => undefined) };
+  }
   if (redisUrl !== undefined || mongoUrl !== undefined) {
     throw new Error('set both REDIS_URL and MONGODB_URL, or neither to run private servers');
   }
   const servers = await privateServers({ directory: projectFile('.local/data'), keep: true });
   lifecycle.onStop('private servers', () => servers.stop());
   logger.info({ redisUrl: servers.redisUrl, mongoUrl: servers.mongoUrl }, 'private servers ready');
-  return servers;
+  return { ...servers, keyPepper: keyPepper ?? servers.keyPepper };
 }
 
 async function start(): Promise<void> {
   lifecycle.listenForSignals();
   const servers = await databases();
-  const starting = startStack(servers);
+  const { redisUrl, mongoUrl, keyPepper } = servers;
+  const starting = startStack({ redisUrl, mongoUrl, environment: { KEY_PEPPER: keyPepper } });
   // Stops before the servers, also when the signal comes during the start.
   lifecycle.onStop('gateway and pool', () =>
     starting.then(

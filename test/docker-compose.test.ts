@@ -29,6 +29,24 @@ describe('docker-compose.yml', () => {
     expect(compose).to.match(/^ {2}worker:\n(?: {4}.*\n)* {4}mem_limit: /m);
   });
 
+  it('pins each image to an exact version, as the Dockerfile does, on a Node that is maintained', () => {
+    const images = found(compose, /^ +image: (\S+)$/gm).filter((image) => image !== 'leadscore');
+    expect(images).to.have.length(3);
+    for (const image of images) expect(image).to.match(/^[a-z]+:\d+\.\d+\.\d+$/);
+    const dockerfile = contents('Dockerfile');
+    expect(dockerfile).to.match(/^ARG NODE_VERSION=24\.\d+\.\d+$/m);
+    for (const image of found(dockerfile, /^FROM (\S+)/gm)) expect(image).to.match(/^node:\$\{NODE_VERSION\}-/);
+  });
+
+  it('leaves Redis as much memory beside its data, for a rewrite of the append-only file', () => {
+    const redis = compose.slice(compose.indexOf('\n  redis:'), compose.indexOf('\n  mongo:'));
+    const [data] = found(redis, /--maxmemory, (\d+)gb\]/g).map(Number);
+    const [container] = found(redis, /mem_limit: (\d+)g$/gm).map(Number);
+    expect(data).to.be.above(0);
+    expect(container).to.equal(2 * (data ?? 0));
+    expect(redis).to.include('--maxmemory-policy, noeviction');
+  });
+
   it('has workers outlast the gateways, which need them for their last calls', () => {
     expect(compose).to.match(/^x-gateway:[^\n]*\n(?: .*\n)* {2}depends_on:\n(?: {4}.*\n)* {4}worker: /m);
   });

@@ -1,4 +1,4 @@
-import { readConfig } from '../../shared/config/config.js';
+import { readOperatorConfig } from '../../shared/config/config.js';
 import { exitCodes } from './context/cli-error.js';
 import { runCli } from './run-cli.js';
 
@@ -13,7 +13,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   stdin: process.stdin,
-  readConfig: () => readConfig(),
+  readConfig: () => readOperatorConfig(),
 });
 
 const written = (stream: NodeJS.WriteStream): Promise<void> =>

@@ -1,6 +1,6 @@
 import { type Command, CommanderError } from 'commander';
 import { BundleError } from '../../shared/bundle/bundle-error.js';
-import { type Config, ConfigError } from '../../shared/config/config.js';
+import { ConfigError, type OperatorConfig } from '../../shared/config/config.js';
 import { messageOf } from '../../shared/contract/errors.js';
 import { type Clock, machineClock } from '../../shared/process/clock.js';
 import type { CliContext, CommandResult, OutputStream } from './context/cli-context.js';
@@ -15,7 +15,7 @@ export interface CliProcess {
   /** Source of answers to prompts. Without it no prompt is shown. */
   readonly stdin?: InputStream;
   /** @throws ConfigError when a setting is invalid */
-  readonly readConfig: () => Config;
+  readonly readConfig: () => OperatorConfig;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { randomBase62 } from '../../shared/contract/identifiers.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import { startMongo } from './mongo-server.js';
 import { startRedis } from './redis-server.js';
@@ -22,8 +23,13 @@ export interface DatabaseUrls {
   readonly mongoUrl: string;
 }
 
+/** Servers with the `KEY_PEPPER` of the keys that are stored there. */
+export interface ServersWithPepper extends DatabaseUrls {
+  readonly keyPepper: string;
+}
+
 /** Servers that this process owns. */
-export interface PrivateServers extends DatabaseUrls {
+export interface PrivateServers extends ServersWithPepper {
   /** Resolves when a started server ends, also by `stop`, with its name and exit code or signal. */
   readonly ended: Promise<string>;
   /** Stops the started servers. Idempotent. */
@@ -62,8 +68,9 @@ export async function privateServers(options: PrivateServersOptions): Promise<Pr
     const mongoUrl =
       options.mongoUrl ?? (await started('MongoDB', startMongo({ directory: join(directory, 'mongo') })));
     const redisUrl = options.redisUrl ?? (await started('Redis', startRedis({ directory: join(directory, 'redis') })));
+    const keyPepper = await pepperOf(directory);
     const serverPids = servers.map((server) => server.pid);
-    const record = { redisUrl, mongoUrl, ownerPid: process.pid, serverPids, startedAtMs: Date.now() };
+    const record = { redisUrl, mongoUrl, keyPepper, ownerPid: process.pid, serverPids, startedAtMs: Date.now() };
     if (servers.length > 0) await writeServerRecord(directory, record);
     let stopped: Promise<void> | undefined;
     const stop = async (): Promise<void> => {
@@ -74,6 +81,7 @@ export async function privateServers(options: PrivateServersOptions): Promise<Pr
     return {
       redisUrl,
       mongoUrl,
+      keyPepper,
       ended: Promise.race(endings),
       stop: () => {
         stopped ??= stop();
@@ -91,10 +99,22 @@ export async function privateServers(options: PrivateServersOptions): Promise<Pr
  * @param folder holds the data directories; the project's `.local` by default
  * @returns the newest servers; undefined when none run
  */
-export async function readPrivateServers(folder = projectFile('.local')): Promise<DatabaseUrls | undefined> {
+export async function readPrivateServers(folder = projectFile('.local')): Promise<ServersWithPepper | undefined> {
   const [latest] = await runningServerRecords(folder);
-  return latest && { redisUrl: latest.redisUrl, mongoUrl: latest.mongoUrl };
+  return latest && { redisUrl: latest.redisUrl, mongoUrl: latest.mongoUrl, keyPepper: latest.keyPepper };
 }
+
+/** The pepper of a data directory: random, made once. */
+async function pepperOf(directory: string): Promise<string> {
+  const file = join(directory, 'pepper');
+  const known = await readFile(file, 'utf8').catch(() => '');
+  if (known.length === pepperCharacters) return known;
+  const made = randomBase62(pepperCharacters);
+  await writeFile(file, made, { mode: 0o600 });
+  return made;
+}
+
+const pepperCharacters = 43; // 256 bits
 
 async function endOf(name: string, { process: child }: LocalServer): Promise<string> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
@@ -119,6 +139,7 @@ export async function endLeftoverServers(directory: string): Promise<number | un
 export interface ServerRecord {
   readonly redisUrl: string;
   readonly mongoUrl: string;
+  readonly keyPepper: string;
   /** The process that started the servers and will stop them. */
   readonly ownerPid: number;
   /** Only servers that the owner started. */
@@ -128,7 +149,7 @@ export interface ServerRecord {
 
 const recordFile = (directory: string): string => join(directory, 'servers.json');
 
-/** Readable by this user only: a URL may hold a password. */
+/** Readable by this user only: it holds the pepper. */
 async function writeServerRecord(directory: string, record: ServerRecord): Promise<void> {
   const part = `${recordFile(directory)}.${process.pid}.part`;
   await writeFile(part, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 });
@@ -173,6 +194,7 @@ function isServerRecord(value: unknown): value is ServerRecord {
   return (
     typeof record.redisUrl === 'string' &&
     typeof record.mongoUrl === 'string' &&
+    typeof record.keyPepper === 'string' &&
     typeof record.ownerPid === 'number' &&
     typeof record.startedAtMs === 'number' &&
     Array.isArray(record.serverPids) &&

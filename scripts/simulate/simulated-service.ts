@@ -10,7 +10,7 @@ import { createWorkspace, type Workspace } from '../demo/tour/demo-workspace.js'
 import { privateServers } from '../servers/private-servers.js';
 import { type ServiceProcess, startService } from '../servers/service-process.js';
 
-const keys = { keyBrand: 'leadscore', keyPepper: 'pepper-of-a-simulation' };
+const keyBrand = 'leadscore';
 
 /** Real databases, a real worker pool, and a gateway at any date. */
 export interface SimulatedService {
@@ -50,8 +50,8 @@ export async function startSimulatedService(startMs: number): Promise<SimulatedS
       WORKER_ADMIN_PORT: '0',
       WORKERS: '1',
       LOG_LEVEL: 'error',
-      KEY_BRAND: keys.keyBrand,
-      KEY_PEPPER: keys.keyPepper,
+      KEY_BRAND: keyBrand,
+      KEY_PEPPER: servers.keyPepper,
     };
     const logFile = join(directory, 'service.log');
     const log = openSync(logFile, 'a', 0o600);
@@ -64,8 +64,8 @@ export async function startSimulatedService(startMs: number): Promise<SimulatedS
     const pool = await start('worker');
     stops.push(() => pool.stop());
     const workspace = await createWorkspace({
-      mongoUrl: servers.mongoUrl,
-      config: keys,
+      servers,
+      keyBrand,
       records: 10_000,
       now: new Date(startMs),
     });

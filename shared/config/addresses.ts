@@ -16,7 +16,6 @@ const mongoAddress = [
   new RegExp(`^mongodb(\\+srv)?://${hosts}([/?][^@]*)?$`, 'i'),
 ];
 const clusterAddress = new RegExp(`^rediss?-cluster://(${userInfo(':/@')})?${hosts}/?$`, 'i');
-const loopbackHost = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
 const encodeReserved = 'in its user and password, write : / ? # [ ] @ % as %3A %2F %3F %23 %5B %5D %40 %25';
 
 /** One kind of address: its check, and how to write it. */
@@ -66,7 +65,3 @@ const hasValidPort = (host: string): boolean => Number(/:(\d+)$/.exec(host)?.[1]
 function parsed(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
-
-/** Whether all hosts of an address are this machine. False for `mongodb+srv:`, whose hosts only DNS knows. */
-export const isOnThisMachine = (mongoUrl: string): boolean =>
-  !mongoUrl.startsWith('mongodb+srv:') && mongoHosts(mongoUrl)?.every((host) => loopbackHost.test(host)) === true;

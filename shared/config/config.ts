@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { type AddressKind, isOnThisMachine, mongoAddresses, redisAddresses, webAddresses } from './addresses.js';
+import { type AddressKind, mongoAddresses, redisAddresses, webAddresses } from './addresses.js';
 import { type Timings, timingsAt } from './timings.js';
 
 /**
@@ -10,6 +10,12 @@ import { type Timings, timingsAt } from './timings.js';
 export interface Config extends WorkerConfig {
   /** Secret of the HMAC with which API keys are hashed. */
   readonly keyPepper: string;
+}
+
+/** The settings of `npm start`, the demo and the command line. */
+export interface OperatorConfig extends WorkerConfig {
+  /** Undefined when not set: private servers have a pepper of their own. */
+  readonly keyPepper: string | undefined;
 }
 
 /** The settings of a process that never sees an API key. */
@@ -44,22 +50,31 @@ export interface WorkerConfig {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Used when KEY_PEPPER is not set and the database is on this machine: for trying things out, not for production. */
-const developmentPepper = 'leadscore-development-pepper';
-
 /** An unusable setting. The message names the variable and what it must be. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
+/** The problem of a process that makes or checks keys. */
+export const noPepper = 'KEY_PEPPER must be set to 16 or more characters: API keys are stored as hashes made with it';
+
 /**
- * Reads all settings.
- * @param cores the default of WORKERS
+ * Reads all settings of a gateway.
  * @throws ConfigError that names the first unusable variable
  */
-export function readConfig(environment: Environment = process.env, cores = 2): Config {
+export function readConfig(environment: Environment = process.env): Config {
+  const { keyPepper, ...config } = readOperatorConfig(environment);
+  if (keyPepper === undefined) throw new ConfigError(noPepper);
+  return Object.freeze({ ...config, keyPepper });
+}
+
+/**
+ * As `readConfig`, with or without KEY_PEPPER.
+ * @param cores the default of WORKERS
+ */
+export function readOperatorConfig(environment: Environment = process.env, cores = 2): OperatorConfig {
   const config = readWorkerConfig(environment, cores);
-  return Object.freeze({ ...config, keyPepper: new Reader(environment).pepper(config.mongoUrl) });
+  return Object.freeze({ ...config, keyPepper: new Reader(environment).pepper() });
 }
 
 /** As `readConfig`, without the pepper: workers must not know it. */
@@ -185,14 +200,10 @@ class Reader {
     });
   }
 
-  pepper(mongoUrl: string | undefined): string {
+  pepper(): string | undefined {
     const pepper = this.text('KEY_PEPPER', '');
+    if (pepper === '') return undefined;
     if (pepper.trim().length >= 16) return pepper;
-    if (pepper !== '')
-      throw new ConfigError('KEY_PEPPER must have at least 16 characters, not counting spaces at its ends');
-    if (mongoUrl === undefined || isOnThisMachine(mongoUrl)) return developmentPepper;
-    throw new ConfigError(
-      'KEY_PEPPER must be set to 16 or more characters: API keys are stored as hashes made with it',
-    );
+    throw new ConfigError('KEY_PEPPER must have at least 16 characters, not counting spaces at its ends');
   }
 }

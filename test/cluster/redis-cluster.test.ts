@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { readConfig } from '../../shared/config/config.js';
+import { readWorkerConfig } from '../../shared/config/config.js';
 import { createLogger } from '../../shared/process/logger.js';
 import { clusterAddressOf, connectionReady, connectRedis, mastersOf, type Redis } from '../../shared/redis/connect.js';
 import { checkRedis } from '../../shared/redis/health.js';
@@ -42,7 +42,7 @@ describe('the address of a Redis Cluster', () => {
     ] as const;
     for (const [url, address] of read) {
       expect(clusterAddressOf(url), url).to.deep.equal(address);
-      expect(readConfig({ REDIS_URL: url }).redisUrl).to.equal(url);
+      expect(readWorkerConfig({ REDIS_URL: url }).redisUrl).to.equal(url);
     }
     expect(clusterAddressOf('redis://a:6379')).to.equal(undefined);
   });

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -142,8 +142,8 @@ describe('local servers', () => {
   it('readPrivateServers finds running privateServers, which keep their data with `keep` and refuse a second owner', async () => {
     const data = join(directory, 'data');
     const servers = await kept(privateServers({ directory: data, keep: true }));
-    const { redisUrl, mongoUrl } = servers;
-    expect(await readPrivateServers(directory)).to.deep.equal({ redisUrl, mongoUrl });
+    const { redisUrl, mongoUrl, keyPepper } = servers;
+    expect(await readPrivateServers(directory)).to.deep.equal({ redisUrl, mongoUrl, keyPepper });
     await withRedis(redisUrl, (redis) => redis.set('kept', 'yes'));
     const refusal = await privateServers({ directory: data, keep: true }).catch(String);
     expect(refusal).to.include('already runs').and.to.include(String(process.pid));
@@ -151,9 +151,23 @@ describe('local servers', () => {
     expect(await readPrivateServers(directory)).to.equal(undefined);
 
     const again = await kept(privateServers({ directory: data, keep: false }));
+    expect(again.keyPepper).to.equal(keyPepper);
     await withRedis(again.redisUrl, async (redis) => expect(await redis.get('kept')).to.equal('yes'));
     await again.stop();
     expect(await exists(data)).to.equal(false);
+  });
+
+  it('privateServers makes a random KEY_PEPPER for each directory, which only this user can read', async () => {
+    const peppers = [];
+    for (const name of ['one', 'two']) {
+      const data = join(directory, name);
+      const servers = await kept(privateServers({ directory: data, keep: true, redisUrl: 'redis://x', mongoUrl: 'm' }));
+      peppers.push(servers.keyPepper);
+      expect((await stat(join(data, 'pepper'))).mode & 0o777).to.equal(0o600);
+    }
+    expect(peppers[0])
+      .to.match(/^[0-9A-Za-z]{43}$/)
+      .and.not.equal(peppers[1]);
   });
 
   it('privateServers resolves `ended` with the name and signal of the server that ended', async () => {

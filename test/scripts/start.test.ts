@@ -103,7 +103,7 @@ describe('npm start', () => {
     const again = await started('start:gateway');
     expect((await again.ended).output)
       .to.include(line)
-      .and.include('REDIS_URL and MONGODB_URL must be set');
+      .and.include('KEY_PEPPER must be set');
   });
 
   it('names the required Node version when this Node is too old', async () => {

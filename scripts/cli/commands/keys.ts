@@ -66,7 +66,7 @@ export async function createKey(
 ): Promise<CommandResult> {
   const database = await connections.preparedDatabase();
   await requireOrganisation(new OrganisationStore(database), organisationId);
-  const keySettings = { brand: config.keyBrand, pepper: config.keyPepper };
+  const keySettings = { brand: config.keyBrand, pepper: await connections.keyPepper() };
   await requireSameSettings(database, keySettings);
   const kind = options.test === true ? 'test' : 'live';
   const { key, secret } = await new ApiKeyStore(database).create({

@@ -1,4 +1,4 @@
-import type { Config } from '../../../shared/config/config.js';
+import type { OperatorConfig } from '../../../shared/config/config.js';
 import type { Clock } from '../../../shared/process/clock.js';
 import { wrapText } from '../output/wrap-text.js';
 import type { Connections } from './connections.js';
@@ -8,7 +8,7 @@ export type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; r
 
 /** Dependencies of every command. */
 export interface CliContext {
-  readonly config: Config;
+  readonly config: OperatorConfig;
   readonly clock: Clock;
   readonly connections: Connections;
   readonly stdout: OutputStream;

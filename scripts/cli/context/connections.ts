@@ -1,8 +1,8 @@
-import type { Config } from '../../../shared/config/config.js';
+import { ConfigError, noPepper, type OperatorConfig } from '../../../shared/config/config.js';
 import { type Change, publishChange } from '../../../shared/redis/changes.js';
 import type { Redis } from '../../../shared/redis/connect.js';
 import type { Db, Mongo } from '../../../shared/store/connection/connect.js';
-import type { DatabaseUrls } from '../../servers/private-servers.js';
+import type { ServersWithPepper } from '../../servers/private-servers.js';
 import { CliError } from './cli-error.js';
 
 const redisWaitMs = 2_000; // a command is interactive
@@ -14,9 +14,9 @@ const redisWaitMs = 2_000; // a command is interactive
 export class Connections {
   private mongoConnection: Promise<Mongo> | undefined;
   private redisConnection: Promise<Redis> | undefined;
-  private privateServers: Promise<DatabaseUrls | undefined> | undefined;
+  private privateServers: Promise<ServersWithPepper | undefined> | undefined;
 
-  constructor(private readonly config: Config) {}
+  constructor(private readonly config: OperatorConfig) {}
 
   /**
    * The database for reading.
@@ -39,6 +39,16 @@ export class Connections {
   redis(): Promise<Redis> {
     this.redisConnection ??= this.connectRedis();
     return this.redisConnection;
+  }
+
+  /**
+   * The pepper of the gateways' keys.
+   * @throws ConfigError when it is not set and there are no private servers
+   */
+  async keyPepper(): Promise<string> {
+    const pepper = this.config.keyPepper ?? (await this.privateUrls())?.keyPepper;
+    if (pepper === undefined) throw new ConfigError(noPepper);
+    return pepper;
   }
 
   async close(): Promise<void> {
@@ -80,7 +90,7 @@ export class Connections {
   }
 
   /** Undefined when either setting is present, because Redis and MongoDB must belong to the same installation. */
-  private async privateUrls(): Promise<DatabaseUrls | undefined> {
+  private async privateUrls(): Promise<ServersWithPepper | undefined> {
     const { mongoUrl, redisUrl } = this.config;
     if (mongoUrl !== undefined || redisUrl !== undefined) return undefined;
     const { readPrivateServers } = await import('../../servers/private-servers.js');

@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { mkdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
-import { type Config, childEnvironment, readConfig } from '../../../shared/config/config.js';
+import { childEnvironment, type OperatorConfig, readOperatorConfig } from '../../../shared/config/config.js';
 import { messageOf } from '../../../shared/contract/errors.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { endLeftoverServers, type PrivateServers, privateServers } from '../../servers/private-servers.js';
@@ -32,7 +32,7 @@ const filesIn = (directory: string) => ({
 
 /** The demo's own servers, gateway and worker pool, and the directory with their data, logs and the demo's files. */
 export class DemoService {
-  readonly config: Config = readConfig(childEnvironment(clearedSettings), availableParallelism());
+  readonly config: OperatorConfig = readOperatorConfig(childEnvironment(clearedSettings), availableParallelism());
   readonly files: ReturnType<typeof filesIn>;
   private servers: PrivateServers | undefined;
   private stack: Stack | undefined;
@@ -69,7 +69,7 @@ export class DemoService {
     const scoredByReader = join(this.directory, 'leads.scored.csv'); // by the command that --keep shows
     const paths = [
       ...Object.values(this.files),
-      ...['mongo', 'redis', 'servers.json'].map((entry) => join(this.directory, entry)),
+      ...['mongo', 'redis', 'pepper', 'servers.json'].map((entry) => join(this.directory, entry)),
       ...[scores, rescored, scoredByReader].flatMap((path) => [path, `${path}.resume.json`]),
     ];
     await Promise.all(paths.map((path) => rm(path, { recursive: true, force: true, maxRetries: 3 })));
@@ -82,13 +82,13 @@ export class DemoService {
   }
 
   /** @throws Error with the ends of the logs when a process does not start */
-  async start({ redisUrl, mongoUrl }: PrivateServers): Promise<{ url: string; ended: Promise<Error> }> {
+  async start({ redisUrl, mongoUrl, keyPepper }: PrivateServers): Promise<{ url: string; ended: Promise<Error> }> {
     const port = (await acceptsConnections(this.config.port)) ? 0 : this.config.port;
     const ports = { PORT: String(port), ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0' };
     const { gateway_log, workers_log } = this.files;
     const log = { gateway: openSync(gateway_log, 'w', 0o600), worker: openSync(workers_log, 'w', 0o600) };
     try {
-      const environment = { ...clearedSettings, ...ports };
+      const environment = { ...clearedSettings, ...ports, KEY_PEPPER: keyPepper };
       this.stack = await startStack({ redisUrl, mongoUrl, environment, log });
     } catch (cause) {
       throw await this.withLogs(messageOf(cause));

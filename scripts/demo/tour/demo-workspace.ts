@@ -1,18 +1,18 @@
 import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
-import type { Config } from '../../../shared/config/config.js';
 import { allowanceOf } from '../../../shared/contract/plans.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { ApiKeyStore, defaultRatePerSecond } from '../../../shared/store/accounts/api-keys.js';
 import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
+import type { ServersWithPepper } from '../../servers/private-servers.js';
 
 export type Workspace = Awaited<ReturnType<typeof createWorkspace>>;
 
 export interface WorkspaceOptions {
-  readonly mongoUrl: string;
-  readonly config: Pick<Config, 'keyBrand' | 'keyPepper'>;
+  readonly servers: ServersWithPepper;
+  readonly keyBrand: string;
   /** Records that will be scored: the limit is raised when plan pro includes fewer. */
   readonly records: number;
   readonly now: Date;
@@ -23,8 +23,8 @@ export interface WorkspaceOptions {
  * import` and `key create` do. The gateway must have prepared the database.
  */
 export async function createWorkspace(options: WorkspaceOptions) {
-  const { mongoUrl, config, records, now } = options;
-  const { client, database } = await connectMongo(mongoUrl, { name: 'leadscore-demo', maxPoolSize: 4 });
+  const { servers, keyBrand, records, now } = options;
+  const { client, database } = await connectMongo(servers.mongoUrl, { name: 'leadscore-demo', maxPoolSize: 4 });
   try {
     const store = new OrganisationStore(database);
     const created = await store.create({ name: 'Demo Company', plan: 'pro', policy: 'warn' }, now);
@@ -36,7 +36,7 @@ export async function createWorkspace(options: WorkspaceOptions) {
     const model = await createModel(database, { organisationId, now, bundle });
     const { secret } = await new ApiKeyStore(database).create({
       ...{ organisationId, kind: 'live', name: 'demo', ratePerSecond: defaultRatePerSecond, now },
-      ...{ brand: config.keyBrand, pepper: config.keyPepper },
+      ...{ brand: keyBrand, pepper: servers.keyPepper },
     });
     const fieldCount = new Set(bundle.manifest.features.map(({ field }) => field)).size;
     const { limit } = allowanceOf(organisation, 'live'); // included records a month

@@ -86,20 +86,20 @@ export async function tour(deps: TourDeps) {
 
 async function startAll({ options, service, screen }: TourDeps) {
   const { config } = service;
-  const urls = await screen.step('servers', {
+  const servers = await screen.step('servers', {
     doing: 'starting Redis and MongoDB',
     work: () => service.startServers(),
     outcome: () => `a Redis and a MongoDB of its own, data in ${service.shown()}`,
   });
   const running = await screen.step('service', {
     doing: 'starting a gateway and workers',
-    work: () => service.start(urls),
+    work: () => service.start(servers),
     outcome: ({ url }) => `a gateway on ${url}, ${config.workers} ${config.workers === 1 ? 'worker' : 'workers'}`,
   });
   const records = 2 * options.records + 13; // both passes, the reasons, and the call at the end
   const workspace = await screen.step('workspace', {
     doing: 'creating an organisation, a model and a key',
-    work: () => createWorkspace({ mongoUrl: urls.mongoUrl, config, records, now: new Date() }),
+    work: () => createWorkspace({ servers, keyBrand: config.keyBrand, records, now: new Date() }),
     outcome: ({ organisation, limit, model, fieldCount }) =>
       `organisation "${organisation.name}" on plan ${organisation.plan}: ${readableCount(limit)} records a month\n` +
       `model "${model.name}" ${model.version}, which reads ${fieldCount} CRM fields\n` +

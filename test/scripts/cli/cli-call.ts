@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { runCli } from '../../../scripts/cli/run-cli.js';
-import { childEnvironment, readConfig } from '../../../shared/config/config.js';
+import { childEnvironment, readOperatorConfig } from '../../../shared/config/config.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 
 /**
@@ -22,7 +22,7 @@ export async function callCli(
   stdin.end(typed);
   const stdout = Object.assign(new PassThrough(), { isTTY: isTTY && shown.includes('stdout') });
   const stderr = Object.assign(new PassThrough(), { isTTY: isTTY && shown.includes('stderr') });
-  const exitCode = await runCli(words, { stdin, stdout, stderr, readConfig: () => readConfig(settings) });
+  const exitCode = await runCli(words, { stdin, stdout, stderr, readConfig: () => readOperatorConfig(settings) });
   return { exitCode, stdout: readAll(stdout), stderr: readAll(stderr) };
 }
 

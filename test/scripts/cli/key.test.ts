@@ -33,6 +33,16 @@ describe('leadscore key', () => {
     expect(listed.stdout).to.not.include(String(stored?.hash));
   });
 
+  it('key create fails without KEY_PEPPER, also when MongoDB is on this machine; key list does not need it', async () => {
+    const organisation = await desk.newOrganisation();
+    const { KEY_PEPPER, ...without } = desk.settings;
+    expect((await callCli(['key', 'list', organisation], without)).exitCode).to.equal(0);
+    const { exitCode, stderr } = await callCli(['key', 'create', organisation], without);
+    expect(exitCode).to.equal(1);
+    expect(stderr).to.match(/^Error: KEY_PEPPER must be set/);
+    expect(await desk.stores.keys.list(organisation)).to.deep.equal([]);
+  });
+
   it('key create fails while KEY_BRAND or KEY_PEPPER differs from the gateways', async () => {
     const organisation = await desk.newOrganisation();
     const inUse = { brand: 'leadscore', pepper: desk.pepper };

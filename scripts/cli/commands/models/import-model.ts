@@ -4,6 +4,7 @@ import { type CheckedBundle, checkBundle } from '../../../../shared/bundle/check
 import type { ExplainMethod } from '../../../../shared/messages/score-job.js';
 import { OrganisationStore } from '../../../../shared/store/accounts/organisations.js';
 import type { Db } from '../../../../shared/store/connection/connect.js';
+import { versionsByModel } from '../../../../shared/store/models/model-versions.js';
 import { type Model, ModelStore } from '../../../../shared/store/models/models.js';
 import { createModel, storeVersion, VersionTaken } from '../../../../shared/store/models/store-version.js';
 import type { CliContext, CommandResult } from '../../context/cli-context.js';
@@ -13,6 +14,11 @@ import { renderFields } from '../../output/table.js';
 import { requireOrganisation } from '../organisations.js';
 import { type BundleRun, runBundle } from './golden-check.js';
 import { overrideText } from './show-model.js';
+
+/** Models of an organisation that are not deleted: gateways keep them in memory. */
+const maxModels = 1_000;
+/** Versions of a model. The grader looks at all of them every night. */
+const maxVersions = 1_000;
 
 /** Parsed options of `model import`. */
 export interface ImportOptions {
@@ -35,6 +41,7 @@ export async function importModel(context: CliContext, path: string, options: Im
   const files = await readBundle(path);
   const bundle = checkBundle(files);
   checkFamily(bundle, known);
+  await requireRoom(database, { organisationId: organisation._id, known, version: bundle.manifest.version });
   const { golden, explainMethod } = await requireGoldenResults(bundle, { path, nowMs: context.clock.now() });
 
   const stored =
@@ -105,6 +112,28 @@ async function requireModelOf(database: Db, modelId: string, organisationId: str
   if (model === undefined || model.organisation_id !== organisationId)
     throw notFound(`model ${modelId} in ${organisationId}`, `model list ${organisationId}`);
   return model;
+}
+
+/** Refuses a model or a version above the limit. A version that is stored already takes no room. */
+async function requireRoom(
+  database: Db,
+  of: { readonly organisationId: string; readonly known: Model | undefined; readonly version: string },
+): Promise<void> {
+  const { organisationId, known, version } = of;
+  if (known === undefined) {
+    const models = await new ModelStore(database).list(organisationId);
+    if (models.length < maxModels) return;
+    throw new CliError(
+      `${organisationId} has ${models.length} models, and an organisation may have ${maxModels}. Delete one: npx leadscore model delete MODEL`,
+      { code: 'too_many_models' },
+    );
+  }
+  const versions = (await versionsByModel(database, known._id)).get(known._id) ?? [];
+  if (versions.length < maxVersions || versions.includes(version)) return;
+  throw new CliError(
+    `${known._id} has ${versions.length} versions, and a model may have ${maxVersions}. Import the bundle as a new model, without --model`,
+    { code: 'too_many_versions' },
+  );
 }
 
 function checkFamily({ manifest }: CheckedBundle, known: Model | undefined): void {
