@@ -24,7 +24,7 @@ export async function sentNamesOf(
       if (names.foldedCharacters < turnEnd) continue;
       if (names.foldedCharacters > maxNameCharacters) throw tooManyNames();
       await nextTurn();
-      turnEnd = names.foldedCharacters + charactersPerTurn;
+      turnEnd = Math.min(names.foldedCharacters + charactersPerTurn, maxNameCharacters + 1);
     }
   }
   return names;
