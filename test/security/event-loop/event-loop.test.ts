@@ -2,13 +2,12 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { expect } from 'chai';
 import type { Feature } from '../../../shared/bundle/manifest/manifest.js';
-import { projectFile } from '../../../shared/process/project-root.js';
 import { printFigures } from '../../support/faults/fault-figures.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 import { type HostileBody, largeBodies, wideBodies } from './hostile-bodies.js';
-import { threadCpuMs } from './loop-probe.js';
+import { probeOptions, threadCpuMs } from './loop-probe.js';
 
 /*
  * The limit is CPU time of the gateway's main thread, because other work on the machine must not fail a test. It is
@@ -25,8 +24,7 @@ describe('the event loop of a gateway', function () {
   const measured = new Map<string, number>();
 
   before(async () => {
-    const probe = `--import=${projectFile('dist/test/security/event-loop/loop-probe.js')}`;
-    service = await runningService({ gateways: 1, environment: { NODE_OPTIONS: probe } });
+    service = await runningService({ gateways: 1, environment: { NODE_OPTIONS: probeOptions } });
     own = await workspace(service, { plan: 'enterprise', limit: 1e9 });
     maxMs = maxTimesSlowestParse * slowestParseMs();
   });

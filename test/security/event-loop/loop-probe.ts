@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/*
- * A gateway loads this file with `--import`. It measures the longest time in which the event loop ran no timer.
- */
+/** The value of NODE_OPTIONS with which a gateway starts a probe. */
+export const probeOptions = `--import=data:text/javascript,${encodeURIComponent(
+  `import { startProbe } from '${import.meta.url}'; startProbe();`,
+)}`;
 
 /**
  * CPU time of this process's main thread, ms. A thread that waits for a processor uses none, so other work on the
@@ -16,8 +17,12 @@ export function threadCpuMs(): number {
 
 const everyMs = 1;
 
-/** Answers each message `probe` with the longest time since the last one. */
-function startProbe(): void {
+/**
+ * Measures the longest time in which the event loop of a gateway ran no timer, in CPU time of its main thread. Answers
+ * each message `probe` with the longest time since the last one.
+ */
+export function startProbe(): void {
+  if (!process.argv[1]?.endsWith(join('api', 'main.js'))) return;
   let beforeMs = threadCpuMs();
   let maxMs = 0;
   setInterval(() => {
@@ -31,5 +36,3 @@ function startProbe(): void {
     maxMs = 0;
   });
 }
-
-if (process.argv[1]?.endsWith(join('api', 'main.js'))) startProbe();
