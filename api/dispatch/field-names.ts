@@ -4,7 +4,7 @@ import type { KnownFields, SentNames } from '../../shared/messages/field-slots.j
 import type { ScoringCall } from '../scoring/scoring-call.js';
 
 /** Characters of the different field names of one call. A CRM with a thousand fields has some fifty thousand. */
-const maxNameCharacters = 256 * 1024;
+export const maxNameCharacters = 256 * 1024;
 /** Folding so many takes up to 10 ms. */
 const charactersPerTurn = 16 * 1024;
 
@@ -24,7 +24,7 @@ export async function sentNamesOf(
       if (names.foldedCharacters < turnEnd) continue;
       if (names.foldedCharacters > maxNameCharacters) throw tooManyNames();
       await nextTurn();
-      turnEnd = names.foldedCharacters + charactersPerTurn;
+      turnEnd = Math.min(names.foldedCharacters + charactersPerTurn, maxNameCharacters + 1);
     }
   }
   return names;

@@ -84,7 +84,7 @@ function isColonNext(text: string, from: number): boolean {
  */
 export const maxValues = { ofBatch: 300_000, ofRecord: 20_000, ofOutcomes: 30_000 } as const;
 /** Members of one object. With a hundred thousand, each pass over them blocks the thread for 20 to 100 ms. */
-const maxOfObject = 20_000;
+export const maxOfObject = 20_000;
 
 /** The size of a JSON body. */
 export interface BodyValues {
@@ -137,7 +137,7 @@ export function valuesIn(body: Buffer): BodyValues {
 /** How many values a body may have. */
 export interface ValueLimit {
   readonly max: number;
-  /** What to send instead. */
+  /** Tells the caller which smaller body to send instead. */
   readonly advice: string;
   /** Throws a more specific error, if there is one. */
   readonly refuse?: (values: BodyValues) => void;

@@ -70,7 +70,7 @@ function refuseHubSpotEvents(elements: readonly unknown[]): void {
 /**
  * Removes n8n's wrappers around a record. An item has `json` (and `pairedItem`, `binary`). The output of its Webhook
  * node has `headers`, `params`, `query` and `body`. Settings next to a wrapper apply, outermost first, except empty
- * ids. Copies at most once, because a body may have 100,000 members.
+ * ids.
  */
 function withoutWrappers(body: JsonObject): JsonObject {
   const settings = new Map<string, unknown>();

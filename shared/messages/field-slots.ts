@@ -24,7 +24,7 @@ export interface KnownFields {
    * @param names of the call
    */
   pack(record: Readonly<Record<string, unknown>>, names?: SentNames): Cell[];
-  /** The key from which `pack` takes each slot; undefined when there is none. */
+  /** The key from which `pack` takes each slot; undefined for a slot without a matching key. */
   keysOf(record: Readonly<Record<string, unknown>>, names?: SentNames): (string | undefined)[];
   /** An empty memory of the names of one call. */
   sentNames(): SentNames;

@@ -1,5 +1,6 @@
 import type { ErrorName } from '../../../shared/contract/errors.js';
-import { maxValues } from '../../request/parse-json.js';
+import { maxNameCharacters } from '../../dispatch/field-names.js';
+import { maxOfObject, maxValues } from '../../request/parse-json.js';
 import { scoreRequestSchema } from '../../schemas/score-request.js';
 import { legacyScoreResponseSchema, scoreResponseSchema } from '../../schemas/score-response.js';
 import { legacyWebhookReplySchema, webhookReplySchema } from '../../schemas/webhook-reply.js';
@@ -8,6 +9,8 @@ import { aliasHeaders, parameters, scoredHeaders, webhookSecurity } from '../com
 import { type ErrorResponseOptions, errorResponses } from '../error-responses.js';
 import { jsonBody, jsonReply, readExamples } from '../examples.js';
 import type { Examples, Operation, RequestBody, Schema } from '../openapi-types.js';
+
+const limitOfNames = `Its different field names have at most ${maxNameCharacters} characters in total.`;
 
 /** The errors of both scoring endpoints. */
 const scoringErrors: readonly ErrorName[] = [
@@ -32,7 +35,8 @@ export function scoreOperation(options: ErrorResponseOptions): Operation {
       'Scores up to 1000 records with one model. The reply has one row per record, in the order of the ' +
       'request. Each record counts one towards the month; a failed call counts nothing.\n\nThe body is ' +
       'JSON in UTF-8, at most 8 MiB unless the operator has set another limit. It may be compressed with ' +
-      `\`Content-Encoding: gzip\`. All records together have at most ${maxValues.ofBatch} values.`,
+      `\`Content-Encoding: gzip\`. All records together have at most ${maxValues.ofBatch} values, ` +
+      `and one object at most ${maxOfObject}. ${limitOfNames}`,
     tags: ['Scoring'],
     parameters: [parameters.idempotencyKey, parameters.requestId],
     requestBody: {
@@ -65,7 +69,7 @@ export function webhookOperation(options: ErrorResponseOptions): Operation {
       'flat: `model_id`, `crm_id` and `explain` are settings, and every other member is a field. An ' +
       'array of one such body is accepted, and so are the wrappers of n8n. HubSpot app events are ' +
       'refused, because they do not contain the fields; the message names the alternative. A body has at ' +
-      `most ${maxValues.ofRecord} values.`,
+      `most ${maxValues.ofRecord} values. ${limitOfNames}`,
     tags: ['Scoring'],
     security: webhookSecurity,
     parameters: [parameters.webhookModelId, parameters.webhookExplain, parameters.idempotencyKey, parameters.requestId],

@@ -33,7 +33,8 @@ export class FloorScorer {
   async answer(body: string, nowMs: number): Promise<string> {
     const { model_id: modelId, records } = parseJson(body) as FloorCall;
     const { knownFields, featureRow, session, percentileScore, likelihood, recencyGuard } = this.model;
-    const cellsOf = records.map((record) => knownFields.pack(record));
+    const names = knownFields.sentNames();
+    const cellsOf = records.map((record) => knownFields.pack(record, names));
     const out = new Float32Array(records.length * featureRow.width);
     for (const [index, cells] of cellsOf.entries()) {
       const problems = featureRow.write({ cells, nowMs, out, offset: index * featureRow.width });

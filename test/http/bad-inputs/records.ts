@@ -21,6 +21,12 @@ const several = (count: number): unknown[] => Array.from({ length: count }, () =
 const many = (count: number): number[] => Array.from({ length: count }, () => 1);
 const tooLarge = /larger than 8388608 bytes/;
 
+/** Fields with names of 40 characters. */
+export const wideFields = (count: number): Record<string, number> =>
+  Object.fromEntries(Array.from({ length: count }, (_, field) => [`field_${field}`.padEnd(40, 'x'), 1]));
+export const tooManyNames =
+  /^The different field names of the call have more than 262144 characters in total: send fewer/;
+
 /** 400 of `POST /v1/score`. */
 export const badRecords = rowsAs('400 bad_request', [
   ['an empty records array', (rig) => scoreCall(rig, { ...goodBody(rig), records: [] }), /no records/],
@@ -89,6 +95,12 @@ export const badRecords = rowsAs('400 bad_request', [
     withRecord({ numbers: many(300_000) }),
     /^The body has more than 300000 values: send fewer records in each call, or fewer fields of each\.$/,
   ],
+  [
+    'a body of more than 20,000 values in one object',
+    withRecord({ company_size: 5, other: wideFields(20_001) }),
+    /^The body has more than 20000 values in one object: send fewer records in each call, or fewer fields of each\.$/,
+  ],
+  ['different field names of more than 262,144 characters', withRecord(wideFields(7_000)), tooManyNames],
   ['a body over the limit', (rig) => scoreCall(rig, padded(rig, 8 * megabyte + 1)), tooLarge],
   [
     'a Content-Length over the limit',

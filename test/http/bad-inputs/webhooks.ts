@@ -1,4 +1,5 @@
-import { type BadInput, rowsAs, webhookCall } from './bad-input.js';
+import { type BadInput, type BadInputRow, rowsAs, webhookCall } from './bad-input.js';
+import { tooManyNames, wideFields } from './records.js';
 
 /** A flat webhook with a model, a valid field and further members. */
 const flat =
@@ -105,6 +106,20 @@ export const badWebhooks = rowsAs('422 bad_request', [
   ['NUL in a key', sent('{"a\\u0000":1}'), /key in the body contains a NUL/],
 ]);
 
+const fields = wideFields(7_000);
+const wideInFormats: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'a flat webhook': fields,
+  'a plain webhook': { record: fields },
+  'a HubSpot action': { inputFields: fields },
+  'a HubSpot workflow': { properties: fields },
+  'a Pipedrive event': { meta: {}, data: { custom_fields: fields } },
+  'an n8n webhook node': { headers: {}, body: fields },
+};
+const wideWebhooks = Object.entries(wideInFormats).map(([format, members]): BadInputRow => {
+  const body = JSON.stringify({ model_id: '{{model_id}}', ...members });
+  return [`${format} with field names of more than 262,144 characters`, sent(body), tooManyNames];
+});
+
 /** 400 of `POST /v1/webhooks/score`. */
 export const refusedWebhooks = rowsAs('400 bad_request', [
   ['a HubSpot app event', sent(`[${hubSpotEvent}]`, undefined, '?model_id=m'), whatInstead],
@@ -135,6 +150,17 @@ export const refusedWebhooks = rowsAs('400 bad_request', [
     'an unknown envelope',
     flat({ company_size: undefined, form_response: { company_size: 5 }, answers: [{ company_size: 5 }] }),
     /came none \(it has "form_response", an object; "answers", a list\)\. GET \/v1\/models\/mdl_\w+ lists the model's fields\./,
+  ],
+  ...wideWebhooks,
+  [
+    'a form with field names of more than 262,144 characters',
+    sent(`model_id={{model_id}}&${Object.keys(fields).join('&')}`, form),
+    tooManyNames,
+  ],
+  [
+    'a webhook of more than 20,000 values',
+    flat({ x: Array(20_000).fill(1) }),
+    /more than 20000 values: send the fields/,
   ],
   ['a form of four million fields', sent('a&'.repeat(4_000_000), form), /more than 10000 fields/],
   ['a body over the limit', sent(' '.repeat(8 * 1024 * 1024 + 1)), /larger than 8388608 bytes: .*, or less of each/],

@@ -53,6 +53,11 @@ describe('metrics', () => {
     expect(text, 'the probes of balancers').to.not.match(/path="\/(readyz|healthz)"/);
   });
 
+  it('reports the longest turn of the event loop of a gateway since the last scrape', () =>
+    eventually(async () => {
+      expect(await read(gatewayUrl, 'nodejs_eventloop_lag_max_seconds')).to.be.above(0);
+    }));
+
   it('reports processes, deaths, quarantined versions and lane depths of a pool', async () => {
     const wanted = await read(poolUrl, 'leadscore_worker_processes{state="wanted"}');
     expect(wanted).to.be.at.least(1);

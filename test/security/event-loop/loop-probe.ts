@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
-/*
- * Loaded into a gateway with `--import`. Measures the longest time that the event loop did not serve timers, in CPU time
- * of the main thread: a process that waits for a processor uses none, so other work on the machine does not count.
+/** The value of NODE_OPTIONS with which a gateway starts a probe. */
+export const probeOptions = `--import=data:text/javascript,${encodeURIComponent(
+  `import { startProbe } from '${import.meta.url}'; startProbe();`,
+)}`;
+
+/**
+ * CPU time of this process's main thread, ms. A thread that waits for a processor uses none, so other work on the
+ * machine hardly changes it. Only Linux reports it; elsewhere this is the wall clock.
  */
-
-/** CPU time of this process's main thread, ms. Only Linux reports it; elsewhere, the wall clock. */
 export function threadCpuMs(): number {
   if (process.platform !== 'linux') return performance.now();
   return Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ')[0]) / 1e6;
@@ -13,8 +17,12 @@ export function threadCpuMs(): number {
 
 const everyMs = 1;
 
-/** Answers each message `probe` with the longest time since the last one. */
+/**
+ * Measures the longest time in which the event loop of a gateway ran no timer, in CPU time of its main thread. Answers
+ * each message `probe` with the longest time since the last one.
+ */
 export function startProbe(): void {
+  if (!process.argv[1]?.endsWith(join('api', 'main.js'))) return;
   let beforeMs = threadCpuMs();
   let maxMs = 0;
   setInterval(() => {
@@ -28,4 +36,3 @@ export function startProbe(): void {
     maxMs = 0;
   });
 }
-if (process.env.LOOP_PROBE === '1') startProbe();
