@@ -18,7 +18,7 @@ import { beginChunk } from './scoring/score-chunk.js';
  * stalls or runs twice does no harm.
  */
 
-const loadedModels = 50;
+const maxModelBytes = 512 * 1024 * 1024; // of all loaded models; a pool in a container of 4 GB has some six processes
 const maxLoads = 1_000; // ONNX leaks some memory with every model; the process is replaced after this many
 const lookupTimeoutMs = 5_000;
 
@@ -43,7 +43,7 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
       loadBundle: (modelId, version) => loadBundle(mongo.database, modelId, version),
       loadManifest: (modelId, version) => loadManifest(mongo.database, modelId, version),
     },
-    loadedModels,
+    maxModelBytes,
     (run) => crashNote.duringRun(run),
     (model, reason) => logger.warn({ model, reason }, 'a model is explained by occlusion'),
   );

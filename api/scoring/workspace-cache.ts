@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { manifestBytes } from '../../shared/bundle/manifest/manifest.js';
 import { compileKnownFields, type KnownFields } from '../../shared/messages/field-slots.js';
 import type { Organisation, OrganisationStore } from '../../shared/store/accounts/organisations.js';
 import { withMongoTimeout } from '../../shared/store/connection/mongo-errors.js';
@@ -9,8 +10,8 @@ import type { Model, ModelStore } from '../../shared/store/models/models.js';
 const ttlMs = 5_000;
 const readTimeoutMs = 3_000;
 const maxWorkspaces = 10_000;
-/** Versions are immutable, so a manifest has no TTL. */
-const maxManifests = 500;
+/** Versions are immutable, so a manifest has no TTL. Their sizes differ by a factor of a thousand. */
+const maxManifestBytes = 256 * 1024 * 1024;
 
 /** An organisation with its models. Deleted models are included: their predictions still match leads. */
 export interface Workspace {
@@ -42,7 +43,11 @@ export class WorkspaceCache {
       ignoreFetchAbort: true,
       fetchMethod: (organisationId) => this.loadWorkspace(organisationId),
     });
-    this.manifests = new LRUCache({ max: maxManifests, fetchMethod: (key) => this.loadCompiled(key) });
+    this.manifests = new LRUCache({
+      maxSize: maxManifestBytes,
+      sizeCalculation: ({ manifest }) => Math.min(manifestBytes(manifest), maxManifestBytes),
+      fetchMethod: (key) => this.loadCompiled(key),
+    });
   }
 
   /** An organisation with its models; undefined when it does not exist. */

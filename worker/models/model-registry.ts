@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Manifest } from '../../shared/bundle/manifest/manifest.js';
+import { type Manifest, manifestBytes } from '../../shared/bundle/manifest/manifest.js';
 import { compileKnownFields, type KnownFields } from '../../shared/messages/field-slots.js';
 import type { ExplainFiles } from '../drivers/explainer.js';
 import type { FeatureRow } from '../feature-row/feature-row.js';
@@ -27,13 +27,25 @@ interface VersionId {
   readonly version: string;
 }
 
+/** The field names of older versions, together. */
+const maxFieldsBytes = 64 * 1024 * 1024;
+const bytesPerSlot = 3_000; // measured with twenty aliases each
+
+/**
+ * Estimates the memory of a loaded version. By measurement, ONNX Runtime holds 5 to 7 bytes for each byte of its file. An
+ * explanation holds up to 4 more, and compiled features up to 24 bytes for each character of the manifest.
+ */
+export const loadedBytes = ({ manifest, onnx }: StoredMembers, isExplained: boolean): number =>
+  384 * 1024 + (isExplained ? 11 : 7) * onnx.length + 2 * manifestBytes(manifest);
+
 /**
  * 1. Loads each version when it is first used, once for all concurrent users.
- * 2. Keeps the `capacity` versions used last. Releases an evicted one when its last user is done.
+ * 2. Keeps the versions used last, up to `maxBytes` together. Releases an evicted one when its last user is done.
  * 3. Keeps the field names of older versions, which the fields stored with them need.
  */
 export class ModelRegistry {
-  private readonly entries: LRUCache<string, Entry>;
+  /** The cache weighs an entry when it is set, and only if the object is another: hence the object around it. */
+  private readonly entries: LRUCache<string, { readonly entry: Entry }>;
   private readonly fields: LRUCache<string, KnownFields, VersionId>;
   private loads = 0;
   private unreadable = 0;
@@ -45,13 +57,14 @@ export class ModelRegistry {
    */
   constructor(
     private readonly source: VersionSource,
-    capacity: number,
+    private readonly maxBytes: number,
     private readonly guard: RunGuard = (run) => run(),
     private readonly onFallback: (modelKey: string, reason: string) => void = () => undefined,
   ) {
-    this.entries = new LRUCache({ max: capacity, dispose: leave });
+    this.entries = new LRUCache({ maxSize: maxBytes, noDisposeOnSet: true, dispose: ({ entry }) => leave(entry) });
     this.fields = new LRUCache({
-      max: 4 * capacity,
+      maxSize: maxFieldsBytes,
+      sizeCalculation: ({ slotCount }) => bytesPerSlot * (1 + slotCount),
       ignoreFetchAbort: true, // a version that is evicted while it is being read is still returned
       fetchMethod: async (_key, _stale, { context: { modelId, version } }) => {
         const manifest = await source.loadManifest(modelId, version);
@@ -95,7 +108,7 @@ export class ModelRegistry {
   /** The fields of a version, without loading its ONNX file; undefined when the version is not stored. */
   async fieldsOf(modelId: string, version: string): Promise<KnownFields | undefined> {
     const key = `${modelId}:${version}`;
-    const loaded = this.entries.peek(key);
+    const loaded = this.entries.peek(key)?.entry;
     if (loaded !== undefined) return (await loaded.loading).knownFields;
     return this.fields.fetch(key, { context: { modelId, version } });
   }
@@ -117,28 +130,37 @@ export class ModelRegistry {
    */
   private entry(modelId: string, version: string): Entry {
     const key = `${modelId}:${version}`;
-    const known = this.entries.get(key);
+    const known = this.entries.get(key)?.entry;
     if (known !== undefined) return known;
-    const entry: Entry = { loading: this.load(key, modelId, version), users: 1 };
+    // A version larger than all the room is kept alone: it would otherwise be loaded for each chunk.
+    const weigh = (bytes: number) => this.entries.set(key, { entry }, { size: Math.min(bytes, this.maxBytes) });
+    const isCached = () => this.entries.peek(key)?.entry === entry;
+    const reweigh = (bytes: number) => isCached() && weigh(bytes);
+    const entry: Entry = { loading: this.load({ modelId, version }, reweigh), users: 1 };
     entry.loading.catch(() => {
-      if (this.entries.peek(key) === entry) this.entries.delete(key);
+      if (isCached()) this.entries.delete(key);
     });
-    this.entries.set(key, entry);
+    weigh(1); // until its files are read
     return entry;
   }
 
-  private async load(key: string, modelId: string, version: string): Promise<LoadedModel> {
-    const bundle = await this.bundle(modelId, version);
+  private async load(of: VersionId, reweigh: (bytes: number) => void): Promise<LoadedModel> {
+    const bundle = await this.bundle(of);
     this.loads += 1;
+    reweigh(loadedBytes(bundle, false));
     return compileModel(bundle.manifest, bundle.onnx, {
       guard: this.guard,
       // Read again for the first explanation: few versions are ever explained, and ONNX holds a copy of its own.
-      explainFiles: async () => await this.bundle(modelId, version),
-      onFallback: (reason) => this.onFallback(key, reason),
+      explainFiles: async () => {
+        const files = await this.bundle(of);
+        reweigh(loadedBytes(files, true));
+        return files;
+      },
+      onFallback: (reason) => this.onFallback(`${of.modelId}:${of.version}`, reason),
     });
   }
 
-  private async bundle(modelId: string, version: string): Promise<StoredMembers> {
+  private async bundle({ modelId, version }: VersionId): Promise<StoredMembers> {
     const bundle = await this.source.loadBundle(modelId, version);
     if (bundle === undefined) throw new ModelUnavailable(`version ${version} of ${modelId} is not stored`);
     return bundle;

@@ -52,6 +52,22 @@ describe('WorkspaceCache', () => {
     expect(reads.slice(3)).to.deep.equal(['new', 'all']);
   });
 
+  it('keeps the manifests used last, up to 256 MiB of them', async () => {
+    const loads: string[] = [];
+    // A manifest is estimated at twelve bytes for each character: 96 MB.
+    const manifest = { features: [], name: 'x'.repeat(8_000_000) } as unknown as Manifest;
+    const workspaces = new WorkspaceCache({
+      loadManifest: async (modelId) => {
+        loads.push(modelId);
+        return { manifest, explainMethod: 'tree' };
+      },
+      organisations: {} as WorkspaceCacheOptions['organisations'],
+      models: {} as WorkspaceCacheOptions['models'],
+    });
+    for (const modelId of ['a', 'b', 'a', 'c', 'a', 'b']) await workspaces.manifest(modelId, '1');
+    expect(loads).to.deep.equal(['a', 'b', 'c', 'b']);
+  });
+
   it('answers the calls that wait for a read when it is invalidated, and reads again for the next call', async () => {
     const reads: (() => void)[] = [];
     const organisation = { _id: 'org' };

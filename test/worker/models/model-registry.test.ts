@@ -3,7 +3,7 @@ import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { projectFile } from '../../../shared/process/project-root.js';
 import { type LoadedModel, ModelUnavailable } from '../../../worker/models/loaded-model.js';
-import { ModelRegistry } from '../../../worker/models/model-registry.js';
+import { loadedBytes, ModelRegistry } from '../../../worker/models/model-registry.js';
 import { eventually } from '../../support/eventually.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 
@@ -23,6 +23,7 @@ describe('the model registry of a worker', () => {
     isStored = () => true;
   });
 
+  /** With room for so many sample versions. */
   const registryOf = (capacity: number) =>
     new ModelRegistry(
       {
@@ -35,7 +36,7 @@ describe('the model registry of a worker', () => {
           return isStored(modelId) ? manifest : undefined;
         },
       },
-      capacity,
+      Math.floor(capacity * loadedBytes({ manifest, onnx }, false)),
     );
 
   const run = (model: LoadedModel) => model.session.run(new Float32Array(model.manifest.width), 1);
@@ -61,6 +62,53 @@ describe('the model registry of a worker', () => {
     expect(loaded, 'recently used versions are kept').to.have.length(200);
     await registry.use('mdl_1', version, run);
     expect(loaded, 'a version used long ago is loaded again').to.have.length(201);
+    await registry.close();
+  });
+
+  describe('with room for a large version and a sample version', () => {
+    let large: Awaited<ReturnType<typeof checkBundle>>;
+    let registry: ModelRegistry;
+
+    beforeEach(async () => {
+      large = checkBundle(await readBundle(projectFile('scripts/demo/bundle')));
+      registry = new ModelRegistry(
+        {
+          loadBundle: async (modelId) => {
+            loaded.push(modelId);
+            return modelId === 'large' ? large : { manifest, onnx };
+          },
+          loadManifest: async () => manifest,
+        },
+        loadedBytes(large, false) + loadedBytes({ manifest, onnx }, false),
+      );
+      for (const modelId of modelIds(3)) await registry.use(modelId, version, run);
+    });
+    afterEach(() => registry.close());
+
+    it('evicts as many versions as a large one needs, those used longest ago first', async () => {
+      expect(registry.size).to.equal(3);
+      await registry.use('large', version, run);
+      expect(registry.size).to.equal(2);
+      await registry.use('mdl_2', version, run);
+      expect(loaded).to.deep.equal(['mdl_0', 'mdl_1', 'mdl_2', 'large']);
+    });
+
+    it('weighs a version again when it is explained', async () => {
+      await registry.use('large', version, (model) => model.explanation());
+      expect(registry.size).to.equal(1);
+      await registry.use('large', version, run);
+      expect(
+        loaded.filter((modelId) => modelId === 'large'),
+        'read for scoring and for the explanation',
+      ).to.have.length(2);
+    });
+  });
+
+  it('keeps a version that is larger than all the room, alone', async () => {
+    const registry = registryOf(0.5);
+    for (const modelId of ['a', 'a', 'b', 'b']) await registry.use(modelId, version, run);
+    expect(registry.size).to.equal(1);
+    expect(loaded).to.deep.equal(['a', 'b']);
     await registry.close();
   });
 
@@ -125,7 +173,7 @@ describe('the model registry of a worker', () => {
     this.timeout(120_000);
     const large = checkBundle(await readBundle(projectFile('scripts/demo/bundle')));
     const source = { loadBundle: async () => large, loadManifest: async () => large.manifest };
-    const registry = new ModelRegistry(source, 5);
+    const registry = new ModelRegistry(source, 5 * loadedBytes(large, false));
     const cycle = async (times: number) => {
       for (let index = 0; index < times; index += 1) await registry.use(`mdl_${index % 20}`, version, run);
     };
