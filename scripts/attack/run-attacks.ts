@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { modelStrikesKey } from '../../shared/redis/keys.js';
 import { type OnEnd, stoppedAtEnd } from '../servers/run-to-end.js';
 import { attacks } from './attacks/table.js';
 import type { Attack } from './caller/attack.js';
@@ -74,7 +75,7 @@ export class AttackRun {
     const report = await hostile.run({ name, seconds, target: { url: service.url, organisation } });
     await workersSettled(service);
     const othersShare = otherWork();
-    await victim.recovered();
+    if (!(await victim.recovered())) await this.liftQuarantine();
     const toMs = performance.now();
     const { unexpectedDeaths } = service.cluster;
     if (unexpectedDeaths.length > 0)
@@ -105,6 +106,12 @@ export class AttackRun {
       ...(died > 0 ? [{ attack, promise: 'workers' as const, text: `${died} worker processes died` }] : []),
       ...failureTexts(failures).map((text) => ({ attack, promise: 'victim' as const, text })),
     ];
+  }
+
+  /** A quarantine of the victim's model lasts up to an hour. The next attack must find a service that works. */
+  private async liftQuarantine(): Promise<void> {
+    await this.service.redis.del(modelStrikesKey);
+    await this.victim.recovered();
   }
 
   /** Measures the victim's calls without an attack. */

@@ -15,8 +15,8 @@ export interface MeasuredCall {
 const callsPerSecond = 10;
 /** A victim has recovered when this many of its last calls were answered. */
 const recoveredCalls = 5;
-/** A model stays quarantined for a minute. */
-const maxRecoveryMs = 75_000;
+/** A hung worker is killed and replaced within this time. */
+const maxRecoveryMs = 15_000;
 const probeEveryMs = 100;
 const knownLeads = 200;
 /** Beyond every deadline. */
@@ -67,14 +67,18 @@ export class Victim {
     this.agent.destroy();
   }
 
-  /** Waits until calls succeed again, so that the harm of one attack is not attributed to the next. */
-  async recovered(): Promise<void> {
+  /**
+   * Waits until calls succeed again, so that the harm of one attack is not attributed to the next.
+   * @returns false if calls fail after 15 s
+   */
+  async recovered(): Promise<boolean> {
     const endMs = performance.now() + maxRecoveryMs;
     await this.settled();
     while (this.calls.slice(-recoveredCalls).some(({ failure }) => failure !== undefined)) {
-      if (performance.now() > endMs) return;
+      if (performance.now() > endMs) return false;
       await pause(1_000 / callsPerSecond);
     }
+    return true;
   }
 
   /** Waits until the calls that are in flight now are answered. */
