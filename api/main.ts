@@ -11,6 +11,7 @@ import { createLogger, type Logger } from '../shared/process/logger.js';
 import { retryAtStart } from '../shared/process/retry-at-start.js';
 import { leaseMsOf } from '../shared/quota/leases.js';
 import { Quota } from '../shared/quota/quota.js';
+import { CallVoids } from '../shared/quota/voids.js';
 import { subscribeToChanges } from '../shared/redis/changes.js';
 import { connectionReady, connectRedis, type Redis } from '../shared/redis/connect.js';
 import { checkRedis, RedisHealth } from '../shared/redis/health.js';
@@ -23,6 +24,7 @@ import { ErasureStore } from '../shared/store/calls/erasures.js';
 import { IdempotencyStore } from '../shared/store/calls/idempotency.js';
 import { PredictionStore } from '../shared/store/calls/predictions.js';
 import { UsageLedger } from '../shared/store/calls/usage-ledger.js';
+import { voidCall } from '../shared/store/calls/void-call.js';
 import { connectMongo, type Mongo } from '../shared/store/connection/connect.js';
 import { installationId } from '../shared/store/connection/installation-id.js';
 import { prepareDatabase } from '../shared/store/connection/prepare-database.js';
@@ -139,12 +141,8 @@ async function startServices(gateway: Gateway, connections: Connections) {
   const recorder = new Recorder({ client, calls: new CallDocuments(database), ledger, idempotency });
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
   const latest = new LatestScores(commands);
-  const callVoider = new CallVoider({
-    voidCall: (callId) => recorder.voidCall(callId),
-    quota,
-    latest,
-    logger,
-  });
+  const voidInLedger = (callId: string) => voidCall(callId, { client, ledger, idempotency });
+  const callVoider = new CallVoider({ voids: new CallVoids({ redis: commands, quota, latest, voidInLedger }), logger });
   lifecycle.onStop('call voider', () => callVoider.stop());
   return {
     ...caches,

@@ -1,3 +1,4 @@
+import { settledOrThrow } from '../../shared/async/timeouts.js';
 import type { WorkerConfig } from '../../shared/config/config.js';
 import type { Timings } from '../../shared/config/timings.js';
 import { evictUnderPressure, invalidateSettled } from '../../shared/latest-scores/eviction.js';
@@ -9,6 +10,7 @@ import { retryAtStart } from '../../shared/process/retry-at-start.js';
 import { leaseMsOf } from '../../shared/quota/leases.js';
 import { Quota } from '../../shared/quota/quota.js';
 import { type SweepCounts, sweepLeases } from '../../shared/quota/sweep.js';
+import { CallVoids } from '../../shared/quota/voids.js';
 import { connectionReady, connectRedis } from '../../shared/redis/connect.js';
 import { checkRedis } from '../../shared/redis/health.js';
 import { claimRedis, OtherInstallation } from '../../shared/redis/owner.js';
@@ -16,6 +18,7 @@ import { ErasureStore } from '../../shared/store/calls/erasures.js';
 import { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
 import { PredictionStore } from '../../shared/store/calls/predictions.js';
 import { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
+import { voidCall } from '../../shared/store/calls/void-call.js';
 import { connectMongo } from '../../shared/store/connection/connect.js';
 import { installationId } from '../../shared/store/connection/installation-id.js';
 import { prepareDatabase } from '../../shared/store/connection/prepare-database.js';
@@ -86,18 +89,31 @@ export async function startScheduler(
     logger,
   };
   const beforeSettling = invalidateSettled({ ledger, latest });
+  const voidInLedger = (callId: string) =>
+    voidCall(callId, { client: mongo.client, ledger, idempotency: erasureDeps.idempotency });
+  const voids = new CallVoids({ redis: commands, quota, latest, voidInLedger });
+  const evict = async (): Promise<void> => {
+    const evicted = await evictUnderPressure(commands);
+    if (evicted > 0) logger.warn({ models: evicted }, 'latest scores evicted: Redis is short of memory');
+  };
+  const sweepCounters = async (): Promise<void> => {
+    const swept = await sweepLeases({ redis: commands, quota, ledger, beforeSettling });
+    onSwept(swept);
+    if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
+  };
+  const sweepVoids = async (): Promise<void> => {
+    const calls = await voids.sweep();
+    if (calls > 0) logger.info({ calls }, 'calls of ended gateways voided');
+  };
 
   const sweeper = startSweeper({
     redis: commands,
     everyMs: timings.sweepEveryMs,
     sweep: async () => {
       await claimRedis(commands, installation).catch(unlessOther);
-      await clearStuckStalledChecks(commands, laneTimings.stalledCheckMs);
-      const evicted = await evictUnderPressure(commands);
-      if (evicted > 0) logger.warn({ models: evicted }, 'latest scores evicted: Redis is short of memory');
-      const swept = await sweepLeases({ redis: commands, quota, ledger, beforeSettling });
-      onSwept(swept);
-      if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
+      // One that fails, as when a node of a cluster is away, must not stop the others.
+      const clearing = clearStuckStalledChecks(commands, laneTimings.stalledCheckMs);
+      await settledOrThrow([clearing, sweepCounters(), sweepVoids(), evict()]);
     },
     logger,
   });
