@@ -15,7 +15,7 @@ import { CallVoids } from '../shared/quota/voids.js';
 import { subscribeToChanges } from '../shared/redis/changes.js';
 import { connectionReady, connectRedis, type Redis } from '../shared/redis/connect.js';
 import { checkRedis, RedisHealth } from '../shared/redis/health.js';
-import { claimRedis } from '../shared/redis/owner.js';
+import { claimLease, claimRedis } from '../shared/redis/owner.js';
 import { ApiKeyStore } from '../shared/store/accounts/api-keys.js';
 import { KeySettingsStore } from '../shared/store/accounts/key-settings.js';
 import { OrganisationStore } from '../shared/store/accounts/organisations.js';
@@ -123,6 +123,7 @@ async function connect(gateway: Gateway): Promise<Connections> {
   await prepareDatabase(mongo.database);
   const installation = await retryAtStart(() => installationId(mongo.database));
   await retryAtStart(() => claimRedis(redis.commands, installation));
+  await retryAtStart(() => claimLease(redis.commands, leaseMsOf(config)));
   return { ...redis, mongo };
 }
 

@@ -60,6 +60,9 @@ export const redisRunKey = 'leadscore:redis-run';
 /** Lock of the pool that began the latest sweep; its TTL keeps other pools from beginning one. */
 export const sweepTurnKey = 'leadscore:sweep-turn';
 
+/** Length in ms of the leases of the running processes; see shared/redis/owner.ts. */
+export const leaseLengthKey = 'leadscore:lease-ms';
+
 /** Id of the database that has claimed this Redis; see shared/redis/owner.ts. */
 export const installationKey = 'leadscore:installation';
 

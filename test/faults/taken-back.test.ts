@@ -29,12 +29,8 @@ describe('a call whose record or settle is not confirmed by the deadline', () =>
   });
   beforeEach(async function () {
     this.timeout(startTimeoutMs);
-    const timeout = String(deadlineMs);
     own = await workspace(service);
-    slot = await service.cluster.addGateway('proxied', {
-      REQUEST_TIMEOUT_MS: timeout,
-      WEBHOOK_TIMEOUT_MS: timeout,
-    });
+    slot = await service.cluster.addGateway('proxied', { REQUEST_TIMEOUT_MS: String(deadlineMs) });
     await eventually(async () => scored(await call()), 10_000);
     counted = await expectExact(own);
   });

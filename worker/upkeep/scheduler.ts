@@ -6,14 +6,14 @@ import { LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import { machineClock } from '../../shared/process/clock.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { retryAtStart } from '../../shared/process/retry-at-start.js';
+import { retryAtStart, UnusableServer } from '../../shared/process/retry-at-start.js';
 import { leaseMsOf } from '../../shared/quota/leases.js';
 import { Quota } from '../../shared/quota/quota.js';
 import { type SweepCounts, sweepLeases } from '../../shared/quota/sweep.js';
 import { CallVoids } from '../../shared/quota/voids.js';
 import { connectionReady, connectRedis } from '../../shared/redis/connect.js';
 import { checkRedis } from '../../shared/redis/health.js';
-import { claimRedis, OtherInstallation } from '../../shared/redis/owner.js';
+import { claimLease, claimRedis } from '../../shared/redis/owner.js';
 import { ErasureStore } from '../../shared/store/calls/erasures.js';
 import { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
 import { PredictionStore } from '../../shared/store/calls/predictions.js';
@@ -43,7 +43,7 @@ export const upkeepTimings = {
 
 /** Passes over the refusal of a Redis that is out of memory: each sweep claims it again. */
 function unlessOther(error: unknown): void {
-  if (error instanceof OtherInstallation) throw error;
+  if (error instanceof UnusableServer) throw error;
 }
 
 type SchedulerConfig = WorkerConfig & { readonly redisUrl: string; readonly mongoUrl: string };
@@ -73,10 +73,15 @@ export async function startScheduler(
   const mongo = await connectMongo(config.mongoUrl, { name: 'leadscore-upkeep', maxPoolSize: 5 });
   await prepareDatabase(mongo.database);
   const installation = await retryAtStart(() => installationId(mongo.database));
-  await claimRedis(commands, installation).catch(unlessOther);
+  const leaseMs = leaseMsOf(config);
+  const claim = async (): Promise<void> => {
+    await claimRedis(commands, installation).catch(unlessOther);
+    await claimLease(commands, leaseMs).catch(unlessOther);
+  };
+  await claim();
   const clock = machineClock(config.clockOffsetMs);
   const ledger = new UsageLedger(mongo.database, clock);
-  const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
+  const quota = new Quota({ redis: commands, ledger, leaseMs, clock });
   const latest = new LatestScores(commands);
   const erasureDeps = {
     erasures: new ErasureStore(mongo.database),
@@ -110,7 +115,7 @@ export async function startScheduler(
     redis: commands,
     everyMs: timings.sweepEveryMs,
     sweep: async () => {
-      await claimRedis(commands, installation).catch(unlessOther);
+      await claim();
       // One that fails, as when a node of a cluster is away, must not stop the others.
       const clearing = clearStuckStalledChecks(commands, laneTimings.stalledCheckMs);
       await settledOrThrow([clearing, sweepCounters(), sweepVoids(), evict()]);
@@ -139,7 +144,7 @@ export async function startScheduler(
       name: 'erasures',
       when: { every: timings.secondErasureEveryMs },
       run: async () => {
-        await eraseAgain(erasureDeps, { nowMs: clock.now(), leaseMs: leaseMsOf(config) });
+        await eraseAgain(erasureDeps, { nowMs: clock.now(), leaseMs });
       },
     },
     {
