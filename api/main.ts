@@ -11,11 +11,12 @@ import { createLogger, type Logger } from '../shared/process/logger.js';
 import { retryAtStart } from '../shared/process/retry-at-start.js';
 import { leaseMsOf } from '../shared/quota/leases.js';
 import { Quota } from '../shared/quota/quota.js';
+import { CallVoids } from '../shared/quota/voids.js';
 import { subscribeToChanges } from '../shared/redis/changes.js';
 import { connectionReady, connectRedis, type Redis } from '../shared/redis/connect.js';
 import { checkRedis, RedisHealth } from '../shared/redis/health.js';
 import { redisNowMs } from '../shared/redis/info.js';
-import { claimRedis } from '../shared/redis/owner.js';
+import { claimLease, claimRedis } from '../shared/redis/owner.js';
 import { ApiKeyStore } from '../shared/store/accounts/api-keys.js';
 import { KeySettingsStore } from '../shared/store/accounts/key-settings.js';
 import { OrganisationStore } from '../shared/store/accounts/organisations.js';
@@ -24,6 +25,7 @@ import { ErasureStore } from '../shared/store/calls/erasures.js';
 import { IdempotencyStore } from '../shared/store/calls/idempotency.js';
 import { PredictionStore } from '../shared/store/calls/predictions.js';
 import { UsageLedger } from '../shared/store/calls/usage-ledger.js';
+import { voidCall } from '../shared/store/calls/void-call.js';
 import { connectMongo, type Mongo } from '../shared/store/connection/connect.js';
 import { installationId } from '../shared/store/connection/installation-id.js';
 import { prepareDatabase } from '../shared/store/connection/prepare-database.js';
@@ -122,6 +124,7 @@ async function connect(gateway: Gateway): Promise<Connections> {
   await prepareDatabase(mongo.database);
   const installation = await retryAtStart(() => installationId(mongo.database));
   await retryAtStart(() => claimRedis(redis.commands, installation));
+  await retryAtStart(() => claimLease(redis.commands, leaseMsOf(config)));
   return { ...redis, mongo };
 }
 
@@ -140,12 +143,8 @@ async function startServices(gateway: Gateway, connections: Connections) {
   const recorder = new Recorder({ client, calls: new CallDocuments(database), ledger, idempotency });
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
   const latest = new LatestScores(commands);
-  const callVoider = new CallVoider({
-    voidCall: (callId) => recorder.voidCall(callId),
-    quota,
-    latest,
-    logger,
-  });
+  const voidInLedger = (callId: string) => voidCall(callId, { client, ledger, idempotency });
+  const callVoider = new CallVoider({ voids: new CallVoids({ redis: commands, quota, latest, voidInLedger }), logger });
   lifecycle.onStop('call voider', () => callVoider.stop());
   return {
     ...caches,

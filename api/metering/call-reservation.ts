@@ -5,18 +5,20 @@ import type { ScoredLeads } from '../../shared/latest-scores/latest-scores.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { QuotaLeaseLost } from '../../shared/quota/codes.js';
 import type { Quota, Usage } from '../../shared/quota/quota.js';
+import type { CallOfModel } from '../../shared/quota/voids.js';
 import type { UsageCounter } from '../../shared/redis/keys.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
-import { isPastFence, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
-import type { CallOfModel, CallVoider } from './void-calls.js';
+import { isPastFence, msUntil, msUntilFence, type ScoringCall } from '../scoring/scoring-call.js';
+import type { CallVoider } from './void-calls.js';
 
 export interface ReservationDeps {
   readonly quota: Pick<Quota, 'settle' | 'release'>;
   readonly logger: Logger;
-  readonly callVoider: Pick<CallVoider, 'begin' | 'invalidateScores'>;
+  readonly callVoider: Pick<CallVoider, 'begin' | 'invalidateScores' | 'isFull'>;
 }
 
-const maxReleaseMs = 250;
+/** The answer of a failed call waits for Redis for this long at most. */
+const maxCompensationMs = 250;
 
 /** A call was recorded, or may have been, and is not answered with 200: it has to be voided. */
 export class RecordedButUnanswered extends ApiError {
@@ -44,8 +46,9 @@ export class CallReservation {
   }
 
   /**
-   * Runs `work`, which records the call. On failure it releases the reservation before it throws. If the call was recorded, or may have
-   * been, or ended after its deadline, it voids the call instead.
+   * Runs `work`, which records the call. On failure it releases the reservation. If the call was recorded, or may have
+   * been, or ended after its deadline, it voids the call instead. Before it throws, it waits shortly until Redis has the
+   * release or the note of the void. Then a retry finds its quota free, and this gateway may end.
    */
   async compensateOnFailure<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
@@ -53,8 +56,10 @@ export class CallReservation {
       if (isPastFence(this.call.deadline)) throw new RecordedButUnanswered('The call could not be answered in time.');
       return result;
     } catch (error) {
-      if (this.isRecorded || error instanceof RecordedButUnanswered) this.options.callVoider.begin(this.callOfModel);
-      else await this.release();
+      const isVoid = this.isRecorded || error instanceof RecordedButUnanswered;
+      const compensated = isVoid ? this.options.callVoider.begin(this.callOfModel) : this.release();
+      const leftMs = isVoid ? msUntilFence(this.call.deadline) : msUntil(this.call.deadline);
+      await withTimeout(Math.min(maxCompensationMs, leftMs), compensated).catch(() => undefined);
       throw error;
     }
   }
@@ -98,16 +103,11 @@ export class CallReservation {
     };
   }
 
-  /**
-   * The answer waits for the release, because a caller may retry at once. It does not wait long for a Redis that does
-   * not answer: the sweep repeats a release that fails.
-   */
+  /** The sweep repeats a release that fails. */
   private async release(): Promise<void> {
     const { logger, quota } = this.options;
-    const released = quota.release(this.counter, this.call.id).catch((error: unknown) => {
+    await quota.release(this.counter, this.call.id).catch((error: unknown) => {
       logger.warn({ call: this.call.id, error }, 'release failed, the sweep will release the call');
     });
-    const waitMs = Math.min(maxReleaseMs, msUntil(this.call.deadline));
-    await withTimeout(waitMs, released).catch(() => undefined);
   }
 }

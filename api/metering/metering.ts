@@ -14,6 +14,7 @@ export interface MeteringOptions extends ReservationDeps {
 }
 
 const clockToleranceMs = 10 * 60 * 1_000;
+const notConfirming = 'Scores cannot be recorded now: the database does not confirm its writes.';
 
 /** Reserves the month's quota for calls, and reports its usage. */
 export class Metering {
@@ -21,12 +22,14 @@ export class Metering {
 
   /**
    * Reserves a call's records, all or none.
-   * @throws ApiError quotaExceeded when they would cross the hard stop; internalError when Redis does not answer
+   * @throws ApiError quotaExceeded when they would cross the hard stop; internalError when Redis does not answer, or
+   * while too many calls wait to be voided
    */
   async reserve(call: ScoringCall, organisation: Organisation): Promise<CallReservation> {
     const nowMs = this.options.clock.now();
     const allowance = allowanceOf(organisation, call.bucket);
     const counter = this.counterOf(organisation, call.bucket);
+    if (this.options.callVoider.isFull) throw new ApiError('internalError', notConfirming, { retryAfterSeconds: 1 });
     try {
       const usage = await this.options.quota.reserve({
         counter,

@@ -1,16 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { retry } from '../../shared/async/retry.js';
-import type { LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { QuotaLeaseLost } from '../../shared/quota/codes.js';
-import type { Quota } from '../../shared/quota/quota.js';
-import type { UsageCounter } from '../../shared/redis/keys.js';
+import { type CallOfModel, type CallVoids, maxVoidsAtOnce } from '../../shared/quota/voids.js';
 
 export interface CallVoiderOptions {
-  /** Voids a call in the ledger. Returns false when the call has to stay counted. */
-  readonly voidCall: (callId: string) => Promise<boolean>;
-  readonly quota: Pick<Quota, 'release' | 'settle'>;
-  readonly latest: Pick<LatestScores, 'forget'>;
+  readonly voids: Pick<CallVoids, 'note' | 'void' | 'invalidateScores'>;
   readonly logger: Logger;
 }
 
@@ -18,6 +12,8 @@ const backOff = { firstDelayMs: 250, maxDelayMs: 4_000 };
 /** A void row keeps out a late commit of its call for an hour. */
 const giveUpAfterMs = 60 * 60 * 1_000;
 const maxStopMs = 15_000;
+/** With more calls to void, no further call may be recorded: MongoDB does not confirm writes. */
+const maxPending = 256;
 
 interface LogLines {
   readonly retrying: string;
@@ -28,36 +24,46 @@ const voidLines: LogLines = {
   retrying: 'call void failed, retrying',
   givingUp: 'call void failed, giving up',
 };
+const noteLines: LogLines = {
+  retrying: 'call to void could not be noted in Redis, retrying',
+  givingUp: 'call to void could not be noted in Redis, giving up',
+};
 const invalidationLines: LogLines = {
   retrying: 'latest-scores invalidation failed, retrying',
   givingUp: 'latest-scores invalidation failed, giving up',
 };
 
-/** A call with the counter and the model that it touched. */
-export interface CallOfModel {
-  readonly counter: UsageCounter;
-  readonly callId: string;
-  readonly modelId: string;
-}
-
 /**
- * Compensates calls that were recorded, or may have been, and were not answered with 200. It voids the ledger row first
- * and releases the reservation in Redis second, so that Redis never counts less than the ledger. Each step is retried
- * until it succeeds, for up to an hour. A gateway waits for these retries before it stops.
+ * Voids calls of this gateway that were recorded, or may have been, and were not answered with 200. Some at once; the
+ * others wait. Each step is retried until it succeeds, for up to an hour. A gateway waits for these retries before it stops.
  */
 export class CallVoider {
   private readonly inFlight = new Set<Promise<void>>();
+  private readonly toVoid = new Set<CallOfModel>();
+  private running = 0;
+  private readonly waiting: (() => void)[] = [];
 
   constructor(private readonly options: CallVoiderOptions) {}
 
   /** Calls that are not void yet. */
   get pending(): number {
-    return this.inFlight.size;
+    return this.toVoid.size;
   }
 
-  /** Starts to void a call. */
-  begin(call: CallOfModel): void {
-    this.start(call, voidLines, () => this.void(call));
+  get isFull(): boolean {
+    return this.pending >= maxPending;
+  }
+
+  /**
+   * Starts to void a call.
+   * @returns resolves when the call is noted in Redis, which survives this gateway
+   */
+  begin(call: CallOfModel): Promise<void> {
+    const { voids } = this.options;
+    const noted = this.start(call, noteLines, () => voids.note(call));
+    this.toVoid.add(call);
+    this.start(call, voidLines, () => this.inTurn(() => voids.void(call))).then(() => this.toVoid.delete(call));
+    return noted;
   }
 
   /**
@@ -65,7 +71,7 @@ export class CallVoider {
    * the latest scores may lack what the call scored.
    */
   invalidateScores(call: CallOfModel): void {
-    this.start(call, invalidationLines, () => this.invalidate(call));
+    this.start(call, invalidationLines, () => this.options.voids.invalidateScores(call));
   }
 
   /** Waits until no call is left, for 15 s at most. */
@@ -74,10 +80,10 @@ export class CallVoider {
     const all = Promise.all(this.inFlight).finally(() => limit.abort());
     await Promise.race([all, wait(maxStopMs, undefined, limit).catch(() => undefined)]);
     if (this.inFlight.size > 0)
-      this.options.logger.error({ calls: this.inFlight.size }, 'shut down with calls that are not void yet');
+      this.options.logger.error({ calls: this.pending }, 'shut down with calls that are not void yet');
   }
 
-  private start({ callId }: CallOfModel, lines: LogLines, work: () => Promise<void>): void {
+  private start({ callId }: CallOfModel, lines: LogLines, work: () => Promise<void>): Promise<void> {
     const { logger } = this.options;
     const endMs = performance.now() + giveUpAfterMs;
     const done = retry(work, {
@@ -88,27 +94,19 @@ export class CallVoider {
       .catch((error: unknown) => logger.error({ call: callId, error }, lines.givingUp))
       .finally(() => this.inFlight.delete(done));
     this.inFlight.add(done);
+    return done;
   }
 
-  /** The sweep may have settled the call meanwhile. Its release then makes the counter be rebuilt from the ledger. */
-  private async void(call: CallOfModel): Promise<void> {
-    const { voidCall, quota } = this.options;
-    const { counter, callId } = call;
-    const isVoid = await voidCall(callId);
-    await this.invalidate(call);
-    if (isVoid) {
-      await quota.release(counter, callId);
-      return;
-    }
+  /** Runs one attempt when fewer than the maximum run. */
+  private async inTurn(attempt: () => Promise<void>): Promise<void> {
+    if (this.running >= maxVoidsAtOnce) await new Promise<void>((begin) => this.waiting.push(begin));
+    else this.running += 1;
     try {
-      await quota.settle(counter, callId);
-    } catch (error) {
-      // Without a lease, settling makes the counter be rebuilt from the ledger.
-      if (!(error instanceof QuotaLeaseLost)) throw error;
+      await attempt();
+    } finally {
+      const next = this.waiting.shift();
+      if (next === undefined) this.running -= 1;
+      else next();
     }
-  }
-
-  private async invalidate({ counter, modelId }: CallOfModel): Promise<void> {
-    if (counter.bucket === 'live') await this.options.latest.forget(counter.organisationId, [modelId]);
   }
 }

@@ -1,7 +1,7 @@
 import { Batcher } from '../../shared/async/batcher.js';
 import { maxCommandBytes } from '../../shared/store/calls/call-documents.js';
+import { CommitUnknown } from '../../shared/store/connection/transaction.js';
 import type { Deadline } from '../scoring/scoring-call.js';
-import { CommitUnknown } from './transaction.js';
 
 /** The size that one call adds to a commit, and its deadline. */
 interface CommitSize {

@@ -2,7 +2,7 @@ import { MongoError, MongoServerError, MongoServerSelectionError } from 'mongodb
 import { retry } from '../../shared/async/retry.js';
 import type { CallDocument, WriteReport } from '../../shared/store/calls/call-documents.js';
 import { withMongoSignal } from '../../shared/store/connection/mongo-errors.js';
-import { CommitUnknown } from './transaction.js';
+import { CommitUnknown } from '../../shared/store/connection/transaction.js';
 
 export interface CallWriting {
   /** Writes documents independently: one that fails does not stop the others. */

@@ -2,14 +2,14 @@ import { type MongoClient, MongoServerError } from 'mongodb';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { CallDocuments } from '../../shared/store/calls/call-documents.js';
 import type { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
-import { CallIsFinal, type UsageLedger } from '../../shared/store/calls/usage-ledger.js';
+import type { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
 import { duplicateKey } from '../../shared/store/connection/mongo-errors.js';
+import { CommitUnknown, inTransaction } from '../../shared/store/connection/transaction.js';
 import { IdempotencyConflict } from '../idempotency/idempotency.js';
 import { RecordedButUnanswered } from '../metering/call-reservation.js';
 import { type CallEntry, documentsOf, entryOf, maxTimeoutMs, type ScoredCall } from './documents.js';
 import { groupCommit } from './group-commit.js';
 import { insertCalls } from './insert-calls.js';
-import { CommitUnknown, inTransaction } from './transaction.js';
 
 export interface RecorderOptions {
   readonly client: MongoClient;
@@ -18,7 +18,6 @@ export interface RecorderOptions {
   readonly idempotency: IdempotencyStore;
 }
 
-const voidTimeoutMs = 5_000;
 /**
  * Records calls: the ledger row with its predictions (live keys only) and, under an Idempotency-Key, the stored reply.
  * A call of one document is one insert; a call of several documents is one transaction. A committed call is counted.
@@ -55,30 +54,6 @@ export class Recorder {
       }
       throw new RecordedButUnanswered('It could not be confirmed in time that the scores were recorded.', error);
     }
-  }
-
-  /**
-   * Voids a call: it counts nowhere, now or later. Removes its predictions and its stored reply. Idempotent.
-   * @returns false when the stored reply was already replayed to a caller, or the call is older than 13 h. The call
-   * then stays counted, unchanged
-   * @throws MongoDB's error
-   */
-  async voidCall(callId: string): Promise<boolean> {
-    const { client, ledger, idempotency } = this.options;
-    let isVoid = false;
-    await inTransaction(
-      client,
-      async (options) => {
-        isVoid = await idempotency.removeCall(callId, options);
-        if (!isVoid) return;
-        await ledger.voidCall(callId, options);
-      },
-      { timeoutMs: voidTimeoutMs },
-    ).catch((error: unknown) => {
-      if (!(error instanceof CallIsFinal)) throw error;
-      isVoid = false;
-    });
-    return isVoid;
   }
 
   private insert(entries: readonly CallEntry[]): Promise<readonly (Error | undefined)[]> {

@@ -47,3 +47,11 @@ export async function withSignal<Result>(signal: AbortSignal, work: Promise<Resu
     stopWaiting();
   }
 }
+
+/**
+ * Waits for all of some works, also after one has failed.
+ * @throws the error of the first in order that failed
+ */
+export async function settledOrThrow(works: readonly Promise<unknown>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(works)) if (outcome.status === 'rejected') throw outcome.reason;
+}

@@ -59,13 +59,12 @@ const maxMemoryShare = 0.8; // a full Redis refuses every call
 
 /**
  * Evicts all latest scores from each server that uses more than 80 % of its memory limit: MongoDB has them too, unlike
- * counters and queues.
+ * counters and queues. A server that does not answer is left out.
  * @returns the number of models whose scores were evicted
- * @throws the error of Redis
  */
 export async function evictUnderPressure(redis: Redis): Promise<number> {
-  const evicted = await Promise.all(mastersOf(redis).map(evictOn));
-  return evicted.reduce((sum, count) => sum + count, 0);
+  const evicted = await Promise.allSettled(mastersOf(redis).map(evictOn));
+  return evicted.reduce((sum, outcome) => sum + (outcome.status === 'fulfilled' ? outcome.value : 0), 0);
 }
 
 async function evictOn(master: Redis): Promise<number> {

@@ -125,9 +125,11 @@ export class ActiveCounters {
   }
 }
 
-const memberOf = ({ organisationId, bucket, month }: UsageCounter): string => `${organisationId} ${bucket} ${month}`;
+/** Names a counter. `counterOf` reads the name. */
+export const memberOf = ({ organisationId, bucket, month }: UsageCounter): string =>
+  `${organisationId} ${bucket} ${month}`;
 
-function counterOf(member: string): UsageCounter | undefined {
+export function counterOf(member: string): UsageCounter | undefined {
   const [organisationId, bucket, month] = member.split(' ');
   if (organisationId === undefined || month === undefined) return undefined;
   return bucket === 'live' || bucket === 'test' ? { organisationId, bucket, month } : undefined;

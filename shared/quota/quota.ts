@@ -136,7 +136,10 @@ export class Quota {
    */
   async release(counter: UsageCounter, callId: string): Promise<boolean> {
     const reply = await orUnavailable(this.commands.release({ counter, callId, leaseMs: this.leaseMs }));
-    return reply.code !== quotaCode.alreadySettled;
+    if (reply.code !== quotaCode.alreadySettled) return true;
+    // The sweep may have taken the counter off its list since the call was settled.
+    await orUnavailable(this.activeCounters.markActive(counter, await redisNowMs(this.redis)));
+    return false;
   }
 
   /**

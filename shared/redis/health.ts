@@ -66,8 +66,8 @@ export class RedisHealth implements Stoppable {
 const requiredPolicy = 'noeviction';
 
 /**
- * Checks at start that Redis is a master and has the named database. Warns when it may evict keys. Uses INFO, because
- * managed servers forbid CONFIG; a server that forbids INFO too is accepted unchecked.
+ * Checks at start that Redis is a master, has the named database and allows INFO, which scripts use too. Warns when it may
+ * evict keys. Does not use CONFIG, which managed servers forbid.
  * @throws UnusableServer that says what to change; the error of the connection
  */
 export async function checkRedis(redis: Redis, logger: Pick<Logger, 'warn'>): Promise<void> {
@@ -89,13 +89,16 @@ export async function checkRedis(redis: Redis, logger: Pick<Logger, 'warn'>): Pr
 }
 
 async function infoOf(master: Pick<Redis, 'info'>): Promise<string> {
-  try {
-    return await master.info();
-  } catch (error) {
-    if (isRedisRefusal(error)) return '';
-    throw error;
-  }
+  return await master.info().catch((error: unknown) => {
+    if (!isRedisRefusal(error) || !isForbidden.test(error.message)) throw error;
+    throw new UnusableServer(
+      'Redis does not let the user in REDIS_URL run INFO, by which every call recognises a restart of Redis: allow it, ' +
+        `for example with ACL SETUSER name +info (${error.message})`,
+    );
+  });
 }
+
+const isForbidden = /^(NOPERM|ERR unknown command)/;
 
 function requireMaster(info: string): void {
   if (factOf(info, 'redis_mode') === 'cluster')

@@ -54,11 +54,17 @@ export const rebuildLockKey = ({ organisationId, bucket, month }: UsageCounter):
 /** Sorted set of counters that may have leases: `organisation bucket month`, scored by the Redis ms of their last use. */
 export const activeCountersKey = 'leadscore:active-counters';
 
+/** Set of calls that are not void yet: `organisation bucket month call model`; see shared/quota/voids.ts. */
+export const callsToVoidKey = 'leadscore:calls-to-void';
+
 /** The run of Redis that the sweep saw last: its id, a space, and the Redis ms of its beginning (0 for the first run). */
 export const redisRunKey = 'leadscore:redis-run';
 
 /** Lock of the pool that began the latest sweep; its TTL keeps other pools from beginning one. */
 export const sweepTurnKey = 'leadscore:sweep-turn';
+
+/** Length in ms of the leases of the running processes; see shared/redis/owner.ts. */
+export const leaseLengthKey = 'leadscore:lease-ms';
 
 /** Id of the database that has claimed this Redis; see shared/redis/owner.ts. */
 export const installationKey = 'leadscore:installation';

@@ -1,6 +1,6 @@
 import { UnusableServer } from '../process/retry-at-start.js';
 import type { Redis } from './connect.js';
-import { installationKey } from './keys.js';
+import { installationKey, leaseLengthKey } from './keys.js';
 
 /** This Redis holds the usage counters of another database. */
 export class OtherInstallation extends UnusableServer {
@@ -24,4 +24,41 @@ export async function claimRedis(redis: Redis, id: string): Promise<void> {
   if (known === id) return;
   if (known === null && (await redis.set(installationKey, id, 'NX')) === 'OK') return;
   if ((await redis.get(installationKey)) !== id) throw new OtherInstallation();
+}
+
+/** Leases of this process would not last as long as those of the running processes. */
+export class OtherLease extends UnusableServer {
+  override name = 'OtherLease';
+
+  constructor(leaseMs: number, othersMs: number) {
+    super(
+      `REQUEST_TIMEOUT_MS and WEBHOOK_TIMEOUT_MS give leases of ${leaseMs} ms, and those of the running processes ` +
+        `${othersMs} ms: set the same values for all gateways, pools and commands. To change them for all, stop all ` +
+        `gateways and pools for ${Math.ceil((leaseClaims * othersMs) / 1000)} s first.`,
+    );
+  }
+}
+
+/** Leases after which a claim of their length lapses that no sweep renews: no call under such a lease is left. */
+const leaseClaims = 2;
+
+/**
+ * Checks that leases of this process last as long as those of the running processes.
+ * @throws OtherLease; the error of Redis or of the connection
+ */
+export async function requireLease(redis: Redis, leaseMs: number): Promise<void> {
+  const known = await redis.get(leaseLengthKey);
+  if (known !== null && known !== String(leaseMs)) throw new OtherLease(leaseMs, Number(known));
+}
+
+/**
+ * Claims the length of leases, or renews the claim. Processes with leases of different lengths would count calls twice:
+ * each takes other calls for recent.
+ * @throws OtherLease; the error of Redis or of the connection
+ */
+export async function claimLease(redis: Redis, leaseMs: number): Promise<void> {
+  await requireLease(redis, leaseMs);
+  if ((await redis.pexpire(leaseLengthKey, leaseClaims * leaseMs)) === 1) return;
+  await redis.set(leaseLengthKey, leaseMs, 'PX', leaseClaims * leaseMs, 'NX');
+  await requireLease(redis, leaseMs);
 }

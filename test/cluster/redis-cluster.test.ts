@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { readWorkerConfig } from '../../shared/config/config.js';
+import { evictUnderPressure } from '../../shared/latest-scores/eviction.js';
 import { createLogger } from '../../shared/process/logger.js';
 import { clusterAddressOf, connectionReady, connectRedis, mastersOf, type Redis } from '../../shared/redis/connect.js';
 import { checkRedis } from '../../shared/redis/health.js';
-import { type UsageCounter, usageKey } from '../../shared/redis/keys.js';
+import { activeCountersKey, leasesKey, redisRunKey, type UsageCounter, usageKey } from '../../shared/redis/keys.js';
 import { freshCounter, QuotaRig } from '../shared/quota/rig/quota-rig.js';
 import { eventually } from '../support/eventually.js';
-import { type RedisCluster, startRedisCluster } from '../support/service/redis-cluster.js';
+import { nodeOfKey, type RedisCluster, startRedisCluster } from '../support/service/redis-cluster.js';
 import { startTimeoutMs } from '../support/service/service.js';
 
 describe('the address of a Redis Cluster', () => {
@@ -126,5 +127,30 @@ describe('the quota on a Redis Cluster', () => {
     expect(failed).to.equal(0);
     expect(recounted, 'counters on the other nodes').to.be.within(1, counters.length - 1);
     expect(await rig.sweep()).to.include({ recounted: 0 });
+  });
+
+  it('is swept on the other nodes while one does not answer', async function () {
+    this.timeout(2 * startTimeoutMs);
+    for (const master of mastersOf(redis)) await master.config('SET', 'cluster-require-full-coverage', 'no');
+    const nodeOf = (counter: UsageCounter) => nodeOfKey(cluster, redis, usageKey(counter));
+    const needed = await Promise.all([activeCountersKey, redisRunKey].map((key) => nodeOfKey(cluster, redis, key)));
+    const frozen = cluster.nodes.find((node) => !needed.includes(node));
+    if (frozen === undefined) throw new Error('the keys of the sweep are on all nodes');
+    const lost: UsageCounter[] = [];
+    for (const counter of counters) {
+      await rig.reserve(counter, 'abandoned', 5);
+      await redis.zadd(leasesKey(counter), 1, 'abandoned');
+      if ((await nodeOf(counter)) === frozen) lost.push(counter);
+    }
+    frozen.process.kill('SIGSTOP');
+    try {
+      const [evicted, swept] = await Promise.all([evictUnderPressure(redis), rig.sweep()]);
+      expect(evicted).to.equal(0);
+      expect(swept).to.include({ released: counters.length - lost.length, failed: lost.length });
+    } finally {
+      frozen.process.kill('SIGCONT');
+    }
+    await eventually(async () => expect(await rig.sweep()).to.include({ failed: 0 }), 20_000);
+    for (const counter of counters) expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });
   });
 });

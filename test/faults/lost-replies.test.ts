@@ -7,7 +7,7 @@ import { laneQueueName } from '../../shared/messages/score-job.js';
 import { eventually } from '../support/eventually.js';
 import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.js';
 import { AnswerClock, timed } from '../support/faults/fault-load.js';
-import { type FaultService, sharedFaultService } from '../support/faults/fault-service.js';
+import { type FaultService, faultService } from '../support/faults/fault-service.js';
 import { scriptDigest } from '../support/faults/script-digest.js';
 import { scored } from '../support/http/score-reply.js';
 import { startTimeoutMs } from '../support/service/service.js';
@@ -41,18 +41,16 @@ describe('a gateway whose connection breaks during a call', () => {
 
   before(async function () {
     this.timeout(startTimeoutMs);
-    service = await sharedFaultService();
+    service = await faultService({ gateways: ['proxied'], deadlineMs });
     own = await workspace(service);
-    slot = await service.cluster.addGateway('proxied', {
-      REQUEST_TIMEOUT_MS: String(deadlineMs),
-      WEBHOOK_TIMEOUT_MS: String(deadlineMs),
-    });
-    if (slot.proxies === undefined) throw new Error('the gateway has no proxies');
-    proxies = slot.proxies;
+    const [first] = service.cluster.gateways;
+    if (first?.proxies === undefined) throw new Error('the service has no proxied gateway');
+    slot = first;
+    proxies = first.proxies;
   });
   after(async function () {
     this.timeout(startTimeoutMs);
-    await slot?.close();
+    await service?.stop();
   });
   afterEach(async () => {
     await expectNoOtherDeath(service);

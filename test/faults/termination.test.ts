@@ -4,7 +4,7 @@ import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.
 import { printFigures } from '../support/faults/fault-figures.js';
 import { statuses, timed } from '../support/faults/fault-load.js';
 import { slowBundle } from '../support/faults/fault-models.js';
-import { type FaultService, faultService } from '../support/faults/fault-service.js';
+import { type FaultService, faultService, sharedFaultService } from '../support/faults/fault-service.js';
 import { httpCall } from '../support/http/http-call.js';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { scored } from '../support/http/score-reply.js';
@@ -69,15 +69,14 @@ describe('SIGTERM', () => {
   });
 
   it('lets a gateway cut off callers that neither send on nor read, and exit within 10 s', async function () {
-    this.timeout(startTimeoutMs);
-    const slot = await service.cluster.addGateway('direct', {
-      REQUEST_TIMEOUT_MS: '1000',
-      WEBHOOK_TIMEOUT_MS: '1000',
-    });
+    this.timeout(2 * startTimeoutMs);
+    const withShortDeadlines = await sharedFaultService();
+    const { live } = await workspace(withShortDeadlines);
+    const slot = await withShortDeadlines.cluster.addGateway('direct', {});
     const { url = '' } = slot;
     const sending = await RawConnection.open(url);
     sending.send(
-      `POST /v1/score HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${own.live.secret}\r\nContent-Length: 100\r\n\r\n{`,
+      `POST /v1/score HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${live.secret}\r\nContent-Length: 100\r\n\r\n{`,
     );
     const reading = await RawConnection.open(url);
     reading.socket.pause();

@@ -1,3 +1,4 @@
+import { settledOrThrow } from '../../shared/async/timeouts.js';
 import type { WorkerConfig } from '../../shared/config/config.js';
 import type { Timings } from '../../shared/config/timings.js';
 import { evictUnderPressure, invalidateSettled } from '../../shared/latest-scores/eviction.js';
@@ -5,18 +6,20 @@ import { LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import { machineClock } from '../../shared/process/clock.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { retryAtStart } from '../../shared/process/retry-at-start.js';
+import { retryAtStart, UnusableServer } from '../../shared/process/retry-at-start.js';
 import { leaseMsOf } from '../../shared/quota/leases.js';
 import { Quota } from '../../shared/quota/quota.js';
 import { type SweepCounts, sweepLeases } from '../../shared/quota/sweep.js';
+import { CallVoids } from '../../shared/quota/voids.js';
 import { connectionReady, connectRedis } from '../../shared/redis/connect.js';
 import { checkRedis } from '../../shared/redis/health.js';
 import { redisNowMs } from '../../shared/redis/info.js';
-import { claimRedis, OtherInstallation } from '../../shared/redis/owner.js';
+import { claimLease, claimRedis } from '../../shared/redis/owner.js';
 import { ErasureStore } from '../../shared/store/calls/erasures.js';
 import { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
 import { PredictionStore } from '../../shared/store/calls/predictions.js';
 import { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
+import { voidCall } from '../../shared/store/calls/void-call.js';
 import { connectMongo } from '../../shared/store/connection/connect.js';
 import { installationId } from '../../shared/store/connection/installation-id.js';
 import { prepareDatabase } from '../../shared/store/connection/prepare-database.js';
@@ -41,7 +44,7 @@ export const upkeepTimings = {
 
 /** Passes over the refusal of a Redis that is out of memory: each sweep claims it again. */
 function unlessOther(error: unknown): void {
-  if (error instanceof OtherInstallation) throw error;
+  if (error instanceof UnusableServer) throw error;
 }
 
 type SchedulerConfig = WorkerConfig & { readonly redisUrl: string; readonly mongoUrl: string };
@@ -71,10 +74,15 @@ export async function startScheduler(
   const mongo = await connectMongo(config.mongoUrl, { name: 'leadscore-upkeep', maxPoolSize: 5 });
   await prepareDatabase(mongo.database);
   const installation = await retryAtStart(() => installationId(mongo.database));
-  await claimRedis(commands, installation).catch(unlessOther);
+  const leaseMs = leaseMsOf(config);
+  const claim = async (): Promise<void> => {
+    await claimRedis(commands, installation).catch(unlessOther);
+    await claimLease(commands, leaseMs).catch(unlessOther);
+  };
+  await claim();
   const clock = machineClock(config.clockOffsetMs);
   const ledger = new UsageLedger(mongo.database, clock);
-  const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
+  const quota = new Quota({ redis: commands, ledger, leaseMs, clock });
   const latest = new LatestScores(commands);
   const erasureDeps = {
     erasures: new ErasureStore(mongo.database),
@@ -87,18 +95,31 @@ export async function startScheduler(
     logger,
   };
   const beforeSettling = invalidateSettled({ ledger, latest });
+  const voidInLedger = (callId: string) =>
+    voidCall(callId, { client: mongo.client, ledger, idempotency: erasureDeps.idempotency });
+  const voids = new CallVoids({ redis: commands, quota, latest, voidInLedger });
+  const evict = async (): Promise<void> => {
+    const evicted = await evictUnderPressure(commands);
+    if (evicted > 0) logger.warn({ models: evicted }, 'latest scores evicted: Redis is short of memory');
+  };
+  const sweepCounters = async (): Promise<void> => {
+    const swept = await sweepLeases({ redis: commands, quota, ledger, beforeSettling });
+    onSwept(swept);
+    if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
+  };
+  const sweepVoids = async (): Promise<void> => {
+    const calls = await voids.sweep();
+    if (calls > 0) logger.info({ calls }, 'calls of ended gateways voided');
+  };
 
   const sweeper = startSweeper({
     redis: commands,
     everyMs: timings.sweepEveryMs,
     sweep: async () => {
-      await claimRedis(commands, installation).catch(unlessOther);
-      await clearStuckStalledChecks(commands, laneTimings.stalledCheckMs);
-      const evicted = await evictUnderPressure(commands);
-      if (evicted > 0) logger.warn({ models: evicted }, 'latest scores evicted: Redis is short of memory');
-      const swept = await sweepLeases({ redis: commands, quota, ledger, beforeSettling });
-      onSwept(swept);
-      if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');
+      await claim();
+      // One that fails, as when a node of a cluster is away, must not stop the others.
+      const clearing = clearStuckStalledChecks(commands, laneTimings.stalledCheckMs);
+      await settledOrThrow([clearing, sweepCounters(), sweepVoids(), evict()]);
     },
     logger,
   });

@@ -66,7 +66,8 @@ async function finishRestore(
   { json }: JsonOption,
 ): Promise<CommandResult> {
   const database = await connections.preparedDatabase();
-  const different = await new KeySettingsStore(database).compare({ brand: config.keyBrand, pepper: config.keyPepper });
+  const keyPepper = await connections.keyPepper();
+  const different = await new KeySettingsStore(database).compare({ brand: config.keyBrand, pepper: keyPepper });
   if (different.includes('KEY_PEPPER')) stderr.write(otherPepper);
   const redis = await connections.redis();
   const repeated = path === undefined ? undefined : await repeatChanges(database, path);
@@ -74,9 +75,7 @@ async function finishRestore(
     json === true ? undefined : new Progress({ stream: stderr, label: 'Looking for erased leads', unit: 'documents' });
   progress?.start();
   const onProgress = (state: ProgressState): void => progress?.update(state);
-  const leads = await eraseRestored(database, { keyPepper: config.keyPepper, onProgress }).finally(() =>
-    progress?.stop(),
-  );
+  const leads = await eraseRestored(database, { keyPepper, onProgress }).finally(() => progress?.stop());
   const dropped = await dropDerived(redis);
   return {
     document: { file: path ?? null, ...repeated, leads_erased: leads, redis_keys_dropped: dropped },

@@ -80,8 +80,7 @@ export class UsageLedger implements LedgerView {
    * Without a row, a void one is inserted as a fence, so that a commit of the call still in flight fails. Void rows
    * expire after an hour.
    * @param options its transaction must be aborted if this throws
-   * @throws CallIsFinal when the call is older than 13 h. A compensation gives up after an hour, so only a machine that
-   * slept since tries to void such a call
+   * @throws CallIsFinal when the call is older than 13 h
    */
   async voidCall(callId: string, options: WriteOptions): Promise<void> {
     const row = await this.collection.findOneAndUpdate(

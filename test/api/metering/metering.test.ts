@@ -31,9 +31,11 @@ const rowsOf = (...epochs: readonly string[]) =>
 function meteringOn({
   reserve = async () => ({ used: 40, leased: 9 }),
   settle = async () => ({ used: 42, leased: 7 }),
+  isFull = false,
 }: {
   readonly reserve?: () => Promise<unknown>;
   readonly settle?: () => Promise<unknown>;
+  readonly isFull?: boolean;
 } = {}) {
   const done: string[] = [];
   const settled: unknown[] = [];
@@ -45,7 +47,7 @@ function meteringOn({
       return settle();
     },
   };
-  const callVoider = { begin: () => void done.push('void') };
+  const callVoider = { begin: async () => void done.push('void'), isFull };
   const clock = { now: () => Date.UTC(2026, 1, 10) };
   const options = { quota, callVoider, clock, logger: createLogger('silent', 'test') };
   return { done, settled, metering: new Metering(options as unknown as MeteringOptions) };
@@ -90,6 +92,15 @@ describe("a call's reservation", () => {
     const reservation = await metering.reserve(callOf(), organisation);
     expect(await failureOf(reservation.settle(rowsOf('one', 'one')))).to.be.instanceOf(RecordedButUnanswered);
     expect(done).to.deep.equal(['settle']);
+  });
+
+  it('is refused without Redis while too many calls wait to be voided', async () => {
+    const reserve = () => expect.fail('records were reserved');
+    const { metering } = meteringOn({ reserve, isFull: true });
+    const failure = await failureOf(metering.reserve(callOf(), organisation));
+    expect(failure)
+      .to.include({ errorName: 'internalError' })
+      .and.to.have.nested.property('options.retryAfterSeconds', 1);
   });
 
   it('names the stop, the usage and the calls in flight when a call would cross the stop', async () => {

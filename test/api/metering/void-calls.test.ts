@@ -1,68 +1,68 @@
 import { expect } from 'chai';
-import { type CallOfModel, CallVoider, type CallVoiderOptions } from '../../../api/metering/void-calls.js';
+import { CallVoider } from '../../../api/metering/void-calls.js';
 import { createLogger } from '../../../shared/process/logger.js';
-import { QuotaLeaseLost } from '../../../shared/quota/codes.js';
+import type { CallOfModel } from '../../../shared/quota/voids.js';
+import { eventually } from '../../support/eventually.js';
 
-const call: CallOfModel = {
+const callOf = (callId: string): CallOfModel => ({
   counter: { organisationId: 'org', bucket: 'live', month: '2026-02' },
-  callId: 'call',
+  callId,
   modelId: 'mdl',
-};
+});
 
-/** Collects the steps. Each fails as many times as `failures` says. */
-function callVoiderWith(how: {
-  readonly stays?: boolean;
-  readonly settle?: () => Promise<unknown>;
-  readonly failures?: Readonly<Record<string, number>>;
-}) {
-  const { stays = false, settle = async () => undefined } = how;
+/** A voider whose steps run these functions. Collects the steps. */
+function callVoiderWith(how: Partial<Record<'note' | 'void', (callId: string) => Promise<void>>> = {}) {
   const steps: string[] = [];
-  const left = { ...how.failures };
-  const step = (name: string): void => {
-    const failures = left[name] ?? 0;
-    left[name] = failures - 1;
-    steps.push(failures > 0 ? `${name} fails` : name);
-    if (failures > 0) throw new Error('the database is away');
+  const step = (name: 'note' | 'void') => async (call: CallOfModel) => {
+    steps.push(name);
+    await how[name]?.(call.callId);
   };
-  const options = {
-    voidCall: async () => {
-      step('void');
-      return !stays;
-    },
-    quota: {
-      release: async () => {
-        step('release');
-        return true;
-      },
-      settle: () => {
-        step('settle');
-        return settle();
-      },
-    },
-    latest: { forget: async (_org: string, models: readonly string[]) => step(`forget ${models.join(' ')}`) },
-    logger: createLogger('silent', 'test'),
-  };
-  return { steps, callVoider: new CallVoider(options as unknown as CallVoiderOptions) };
+  const voids = { note: step('note'), void: step('void'), invalidateScores: async () => undefined };
+  return { steps, callVoider: new CallVoider({ voids, logger: createLogger('silent', 'test') }) };
 }
 
-describe('a voided call', () => {
-  it('is voided, invalidated and released in this order, again after each failure, before the gateway stops', async () => {
-    const { steps, callVoider } = callVoiderWith({ failures: { void: 1, release: 1 } });
-    callVoider.begin(call);
+/** Fails the first time. */
+function failingOnce(): () => Promise<void> {
+  let calls = 0;
+  return async () => {
+    calls += 1;
+    if (calls === 1) throw new Error('the database is away');
+  };
+}
+
+describe('CallVoider', () => {
+  it('notes and voids a call, each again after a failure, before the gateway stops', async () => {
+    const { steps, callVoider } = callVoiderWith({ note: failingOnce(), void: failingOnce() });
+    const noted = callVoider.begin(callOf('call'));
     expect(callVoider.pending).to.equal(1);
     await callVoider.stop();
-    expect(steps).to.deep.equal(['void fails', 'void', 'forget mdl', 'release fails', 'void', 'forget mdl', 'release']);
+    await noted;
+    expect(steps.toSorted()).to.deep.equal(['note', 'note', 'void', 'void']);
     expect(callVoider.pending).to.equal(0);
   });
 
-  it('stays settled without a retry when its reply was replayed and its lease is gone', async () => {
-    const { steps, callVoider } = callVoiderWith({
-      stays: true,
-      settle: () => Promise.reject(new QuotaLeaseLost('gone')),
+  it('begin waits for the note and not for the void', async () => {
+    const { callVoider } = callVoiderWith({ void: () => new Promise(() => undefined) });
+    await callVoider.begin(callOf('call'));
+    expect(callVoider.pending).to.equal(1);
+  });
+
+  it('voids eight calls at once, notes the others, and is full at 256', async () => {
+    const ends: (() => void)[] = [];
+    const { steps, callVoider } = callVoiderWith({ void: () => new Promise((end) => ends.push(end)) });
+    const begin = (count: number) =>
+      Promise.all(Array.from({ length: count }, (_, index) => callVoider.begin(callOf(`call ${index}`))));
+    await begin(255);
+    expect(callVoider.isFull).to.equal(false);
+    await begin(1);
+    expect(callVoider.isFull).to.equal(true);
+    const countOf = (name: string) => steps.filter((step) => step === name).length;
+    expect([countOf('note'), countOf('void')]).to.deep.equal([256, 8]);
+    await eventually(() => {
+      for (const end of ends.splice(0)) end();
+      expect(callVoider.pending).to.equal(0);
     });
-    callVoider.begin(call);
-    await callVoider.stop();
-    expect(steps).to.deep.equal(['void', 'forget mdl', 'settle']);
-    expect(callVoider.pending).to.equal(0);
+    expect(countOf('void')).to.equal(256);
+    expect(callVoider.isFull).to.equal(false);
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { CommitTooLate, groupCommit } from '../../../api/record/group-commit.js';
-import { CommitUnknown } from '../../../api/record/transaction.js';
+import { CommitUnknown } from '../../../shared/store/connection/transaction.js';
 
 interface Entry {
   readonly name: string;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb';
 import { CallIsVoid, insertCalls } from '../../../api/record/insert-calls.js';
-import { CommitUnknown } from '../../../api/record/transaction.js';
 import type { CallDocument, WriteReport } from '../../../shared/store/calls/call-documents.js';
+import { CommitUnknown } from '../../../shared/store/connection/transaction.js';
 
 type Attempt = WriteReport | Error | 'never answered';
 

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import type { MongoServerError } from 'mongodb';
 import { groupCommit } from '../../../api/record/group-commit.js';
 import { CallIsVoid, insertCalls } from '../../../api/record/insert-calls.js';
-import { CommitUnknown, inTransaction } from '../../../api/record/transaction.js';
 import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
 import {
   type CallDocument,
@@ -14,6 +13,7 @@ import { callsCollection } from '../../../shared/store/calls/prediction-slice.js
 import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
+import { CommitUnknown, inTransaction } from '../../../shared/store/connection/transaction.js';
 import { documentsOfCall } from '../../support/service/prediction-rows.js';
 import { freshDatabases } from '../../support/service/servers.js';
 

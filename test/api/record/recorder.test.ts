@@ -5,7 +5,6 @@ import { RecordedButUnanswered } from '../../../api/metering/call-reservation.js
 import type { ScoredCall } from '../../../api/record/documents.js';
 import { Recorder, type RecorderOptions } from '../../../api/record/recorder.js';
 import { ApiError } from '../../../shared/contract/errors.js';
-import { CallIsFinal } from '../../../shared/store/calls/usage-ledger.js';
 import { failureOf } from '../../support/failure-of.js';
 
 /** A call of a test key under an Idempotency-Key, which is recorded in a transaction. */
@@ -28,7 +27,7 @@ const keyedCall = (id: string, leftMs = 5_000) =>
   }) as unknown as ScoredCall;
 
 /** A recorder whose writes to the ledger and to the stored replies fail with these errors. Collects the transaction's steps. */
-function recorderWith(fails: { readonly reply?: Error; readonly documents?: Error; readonly voidCall?: Error }) {
+function recorderWith(fails: { readonly reply?: Error; readonly documents?: Error }) {
   const done: string[] = [];
   const fail = async (error: Error | undefined): Promise<void> => {
     if (error !== undefined) throw error;
@@ -42,8 +41,7 @@ function recorderWith(fails: { readonly reply?: Error; readonly documents?: Erro
   const options = {
     client: { startSession: () => session },
     calls: { insert: () => fail(fails.documents) },
-    ledger: { voidCall: () => fail(fails.voidCall) },
-    idempotency: { insert: () => fail(fails.reply), removeCall: async () => true },
+    idempotency: { insert: () => fail(fails.reply) },
   };
   return { done, recorder: new Recorder(options as unknown as RecorderOptions) };
 }
@@ -67,11 +65,5 @@ describe('a call under an Idempotency-Key', () => {
     const failure = await failureOf(recorder.record(keyedCall('one', -1)));
     expect(failure).to.be.instanceOf(ApiError).and.not.instanceOf(RecordedButUnanswered);
     expect(done).to.deep.equal([]);
-  });
-
-  it('stays counted with its reply when it is too old to be voided', async () => {
-    const { done, recorder } = recorderWith({ voidCall: new CallIsFinal('one') });
-    expect(await recorder.voidCall('one')).to.equal(false);
-    expect(done).to.deep.equal(['begin', 'abort']);
   });
 });

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { usageKey } from '../../../shared/redis/keys.js';
+import { leaseLengthKey, usageKey } from '../../../shared/redis/keys.js';
+import { claimLease } from '../../../shared/redis/owner.js';
 import { callCli } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
 
@@ -89,6 +90,18 @@ describe('leadscore usage', () => {
     const show = (REDIS_URL: string) => callCli(['usage', 'show', organisation], { ...desk.settings, REDIS_URL });
     expect((await show('')).stdout).to.include('\nREDIS_URL is not set: "Used" is the sum of the ledger.');
     expect((await show('redis://127.0.0.1:1')).stdout).to.include('\nRedis did not answer: "Used" is');
+  });
+
+  it('usage reconcile refuses other deadlines than those of the running processes, and claims none', async () => {
+    const organisation = await desk.newOrganisation();
+    const reconcile = () =>
+      callCli(['usage', 'reconcile', organisation], { ...desk.settings, REQUEST_TIMEOUT_MS: '20000' });
+    expect((await reconcile()).exitCode).to.equal(0);
+    await claimLease(desk.redis, 30_000);
+    const refusal = await reconcile();
+    expect(refusal.exitCode).to.equal(1);
+    expect(refusal.stderr).to.include('REQUEST_TIMEOUT_MS and WEBHOOK_TIMEOUT_MS give leases of 60000 ms');
+    await desk.redis.del(leaseLengthKey);
   });
 
   it('usage reconcile restores a missing counter and corrects a wrong one', async () => {

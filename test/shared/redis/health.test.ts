@@ -59,11 +59,15 @@ describe('checkRedis', () => {
     await redis.config('SET', 'maxmemory-policy', 'noeviction');
   });
 
-  it('accepts a Redis that forbids INFO', async () => {
+  it('refuses a Redis that forbids INFO, and names the missing permission', async () => {
     const redis = await connected(server.url);
     await redis.call('ACL', 'SETUSER', 'silent', 'on', '>password', '~*', '&*', '+@all', '-info');
-    await check(await connected(server.url.replace('://', '://silent:password@')));
-    expect(warnings).to.deep.equal([]);
+    const silent = await connected(server.url.replace('://', '://silent:password@'));
+    const refusal = await failureOf(check(silent));
+    expect(refusal).to.be.instanceOf(UnusableServer);
+    expect(refusal.message).to.include('+info').and.include('NOPERM');
+    await redis.call('ACL', 'SETUSER', 'silent', '+info');
+    await check(silent);
   });
 
   it('throws the error of a broken connection, and not UnusableServer', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type MongoClient, MongoNetworkError } from 'mongodb';
-import { CommitUnknown, inTransaction } from '../../../api/record/transaction.js';
+import { CommitUnknown, inTransaction } from '../../../shared/store/connection/transaction.js';
 
 const labelled = (label: string): Error => {
   const error = new MongoNetworkError('connection closed');

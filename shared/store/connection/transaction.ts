@@ -1,7 +1,7 @@
 import { type ClientSession, type MongoClient, MongoError } from 'mongodb';
-import { retry } from '../../shared/async/retry.js';
-import type { WriteOptions } from '../../shared/store/connection/connect.js';
-import { withMongoSignal } from '../../shared/store/connection/mongo-errors.js';
+import { retry } from '../../async/retry.js';
+import type { WriteOptions } from './connect.js';
+import { withMongoSignal } from './mongo-errors.js';
 
 /** A commit was sent and not confirmed: it may have happened or not. */
 export class CommitUnknown extends Error {

@@ -1,0 +1,91 @@
+import { settledOrThrow } from '../async/timeouts.js';
+import type { LatestScores } from '../latest-scores/latest-scores.js';
+import type { Redis } from '../redis/connect.js';
+import { callsToVoidKey, type UsageCounter } from '../redis/keys.js';
+import { QuotaLeaseLost } from './codes.js';
+import { counterOf, memberOf } from './leases.js';
+import type { Quota } from './quota.js';
+
+/** Calls that one process voids at once: each takes a connection to MongoDB. */
+export const maxVoidsAtOnce = 8;
+const maxPerSweep = 500;
+
+/** A call with the counter and the model that it touched. */
+export interface CallOfModel {
+  readonly counter: UsageCounter;
+  readonly callId: string;
+  readonly modelId: string;
+}
+
+export interface CallVoidsDeps {
+  readonly redis: Redis;
+  readonly quota: Pick<Quota, 'release' | 'settle'>;
+  readonly latest: Pick<LatestScores, 'forget'>;
+  /** Voids a call in the ledger. Returns false when the call has to stay counted. */
+  readonly voidInLedger: (callId: string) => Promise<boolean>;
+}
+
+/**
+ * Compensates calls that were recorded, or may have been, and were not answered with 200. Their gateway notes them in
+ * Redis before it answers, and voids them. The sweep voids those whose gateway has ended meanwhile.
+ */
+export class CallVoids {
+  constructor(private readonly deps: CallVoidsDeps) {}
+
+  /** Notes a call, so that the sweep voids it. */
+  async note(call: CallOfModel): Promise<void> {
+    await this.deps.redis.sadd(callsToVoidKey, noteOf(call));
+  }
+
+  /**
+   * Voids a call: its ledger row first and its reservation second, so that Redis never counts less than the ledger. The
+   * sweep may have settled the call before. Its release then makes the counter be recounted. Idempotent.
+   * @throws the error of Redis or MongoDB; the call stays noted
+   */
+  async void(call: CallOfModel): Promise<void> {
+    const { redis, quota, voidInLedger } = this.deps;
+    const { counter, callId } = call;
+    const isVoid = await voidInLedger(callId);
+    await this.invalidateScores(call);
+    if (isVoid) await quota.release(counter, callId);
+    else
+      await quota.settle(counter, callId).catch((error: unknown) => {
+        // Without a lease, settling makes the counter be recounted.
+        if (!(error instanceof QuotaLeaseLost)) throw error;
+      });
+    await redis.srem(callsToVoidKey, noteOf(call));
+  }
+
+  /** Invalidates the latest scores of a call's model. Calls of test keys have none. */
+  async invalidateScores({ counter, modelId }: CallOfModel): Promise<void> {
+    if (counter.bucket === 'live') await this.deps.latest.forget(counter.organisationId, [modelId]);
+  }
+
+  /**
+   * Voids up to 500 noted calls. Random ones, so that calls that cannot be voided now do not hold up the others.
+   * @returns the number of voided calls
+   * @throws the error of the first that failed; the others are voided
+   */
+  async sweep(): Promise<number> {
+    const notes = await this.deps.redis.srandmember(callsToVoidKey, maxPerSweep);
+    const calls = notes.flatMap((note) => callOf(note) ?? []).values();
+    let count = 0;
+    const voidOneByOne = async (): Promise<void> => {
+      for (const call of calls) {
+        await this.void(call);
+        count += 1;
+      }
+    };
+    await settledOrThrow(Array.from({ length: maxVoidsAtOnce }, voidOneByOne));
+    return count;
+  }
+}
+
+const noteOf = ({ counter, callId, modelId }: CallOfModel): string => `${memberOf(counter)} ${callId} ${modelId}`;
+
+function callOf(note: string): CallOfModel | undefined {
+  const [callId, modelId] = note.split(' ').slice(3);
+  const counter = counterOf(note);
+  if (counter === undefined || callId === undefined || modelId === undefined) return undefined;
+  return { counter, callId, modelId };
+}

@@ -1,0 +1,86 @@
+import { expect } from 'chai';
+import { CallVoids, type CallVoidsDeps } from '../../../shared/quota/voids.js';
+import { activeCountersKey, callsToVoidKey } from '../../../shared/redis/keys.js';
+import { failureOf } from '../../support/failure-of.js';
+import { freshDatabases } from '../../support/service/servers.js';
+import { freshCounter, leaseMs, QuotaRig } from './rig/quota-rig.js';
+
+describe('CallVoids', () => {
+  let rig: QuotaRig;
+  let forgotten: string[];
+
+  before(async () => {
+    rig = new QuotaRig((await freshDatabases()).redisUrl);
+  });
+  after(() => rig.close());
+  beforeEach(async () => {
+    await rig.redis.flushall();
+    rig.ledger.clear();
+    forgotten = [];
+  });
+
+  const voidsWith = (deps: Partial<CallVoidsDeps> = {}) =>
+    new CallVoids({
+      redis: rig.redis,
+      quota: rig.quota,
+      latest: { forget: async (_organisation: string, models: readonly string[]) => void forgotten.push(...models) },
+      voidInLedger: async (callId) => {
+        rig.ledger.voidCall(callId);
+        return true;
+      },
+      ...deps,
+    });
+  const callOf = (callId: string, counter = freshCounter()) => ({ counter, callId, modelId: `mdl_of_${callId}` });
+  const noted = () => rig.redis.smembers(callsToVoidKey);
+
+  it('sweep voids and releases a noted call whose gateway has ended, before its lease ends', async () => {
+    const call = callOf('call');
+    await rig.reserve(call.counter, 'call', 10);
+    rig.ledger.record(call.counter, 'call', 10);
+    await voidsWith().note(call);
+    expect(await voidsWith().sweep()).to.equal(1);
+    expect(await rig.quota.usage(call.counter)).to.deep.equal({ used: 0, leased: 0 });
+    expect(rig.ledger.sum(call.counter)).to.equal(0);
+    expect(forgotten).to.deep.equal(['mdl_of_call']);
+    expect(await noted()).to.deep.equal([]);
+    expect(await voidsWith().sweep()).to.equal(0);
+  });
+
+  it('sweep corrects the usage of a call that was settled before, also of an idle counter', async () => {
+    const call = callOf('call');
+    await rig.reserve(call.counter, 'call', 10);
+    await rig.finish(call.counter, 'call', 10);
+    await rig.redis.del(activeCountersKey);
+    await voidsWith().note(call);
+    await voidsWith().sweep();
+    await rig.age(call.counter, leaseMs);
+    await rig.sweep();
+    expect(await rig.quota.usage(call.counter)).to.deep.equal({ used: 0, leased: 0 });
+  });
+
+  it('settles a call that has to stay counted, and one whose lease is gone without an error', async () => {
+    const voids = voidsWith({ voidInLedger: async () => false });
+    const call = callOf('call');
+    await rig.reserve(call.counter, 'call', 10);
+    rig.ledger.record(call.counter, 'call', 10);
+    await voids.note(call);
+    await voids.void(call);
+    expect(await rig.quota.usage(call.counter)).to.deep.equal({ used: 10, leased: 0 });
+    await voids.void(callOf('gone', call.counter));
+    expect(await noted()).to.deep.equal([]);
+  });
+
+  it('sweep keeps the note of a call that could not be voided, and voids the others', async () => {
+    const voids = voidsWith({
+      voidInLedger: async (callId) => {
+        if (callId === 'bad') throw new Error('an open transaction is in the way');
+        return true;
+      },
+    });
+    for (const callId of ['a', 'bad', 'c', 'd']) await voids.note(callOf(callId));
+    expect(await failureOf(voids.sweep())).to.have.property('message', 'an open transaction is in the way');
+    const [note, ...others] = await noted();
+    expect(note).to.match(/ live 2026-02 bad mdl_of_bad$/);
+    expect(others).to.deep.equal([]);
+  });
+});
