@@ -46,6 +46,7 @@ import { observeCalls, observeGateway } from './http/metrics.js';
 import { startServer } from './http/server.js';
 import { IdempotencyKeys } from './idempotency/idempotency.js';
 import { Metering } from './metering/metering.js';
+import { OutcomeLimit } from './metering/outcome-limit.js';
 import { CallVoider } from './metering/void-calls.js';
 import { Recorder } from './record/recorder.js';
 import { BodyMemory } from './request/body-memory.js';
@@ -143,6 +144,7 @@ async function startServices(gateway: Gateway, connections: Connections) {
   const recorder = new Recorder({ client, calls: new CallDocuments(database), ledger, idempotency });
   const quota = new Quota({ redis: commands, ledger, leaseMs: leaseMsOf(config), clock });
   const latest = new LatestScores(commands);
+  const outcomes = new OutcomeStore(database);
   const voidInLedger = (callId: string) => voidCall(callId, { client, ledger, idempotency });
   const callVoider = new CallVoider({ voids: new CallVoids({ redis: commands, quota, latest, voidInLedger }), logger });
   lifecycle.onStop('call voider', () => callVoider.stop());
@@ -152,6 +154,9 @@ async function startServices(gateway: Gateway, connections: Connections) {
     recorder,
     latest,
     callVoider,
+    outcomes,
+    outcomeLimit: new OutcomeLimit({ outcomes, ledger, clock, retentionDays: config.retentionDays }),
+    predictions: new PredictionStore(database),
     metering: new Metering({ quota, clock, logger, callVoider }),
     dispatcher: await startDispatcher(gateway, connections),
     idempotencyKeys: new IdempotencyKeys({ redis: commands, store: idempotency, clock }),
@@ -252,34 +257,25 @@ async function storeKeySettings({ config, logger }: Gateway, database: Mongo['da
 function appServices(gateway: Gateway, { commands, mongo }: Connections, services: Services) {
   const { config, clock } = gateway;
   const { database } = mongo;
-  const { keys, workspaces, verdicts, metering, dispatcher, recorder, idempotencyKeys } = services;
-  const stores = { predictions: new PredictionStore(database), outcomes: new OutcomeStore(database) };
+  const { keys, workspaces, verdicts } = services;
   const common = {
     rateLimit: new RateLimit(commands, commandTimeoutMs(gateway)),
     clock,
     newCallId: callIdGenerator(),
   };
   return {
+    ...services,
     score: {
       keys,
       receiving: { ...common, limits: config, bodies: new BodyMemory(config) },
       largeBodies: new LargeBodies(),
-      scoring: {
-        admission: new Admission({ workspaces, verdicts, clock }),
-        idempotencyKeys,
-        metering,
-        dispatcher,
-        recorder,
-      },
+      scoring: { ...services, admission: new Admission({ workspaces, verdicts, clock }) },
       requestTimeoutMs: config.requestTimeoutMs,
       webhookTimeoutMs: config.webhookTimeoutMs,
     },
     reading: { ...common, keys, workspaces, timeoutMs: config.requestTimeoutMs },
-    verdicts,
-    ...stores,
     erasing: {
       ...services,
-      ...stores,
       daily: new ValidationDailyStore(database),
       erasures: new ErasureStore(database),
       redisNowMs: () => redisNowMs(commands),

@@ -4,6 +4,7 @@ import { ApiError } from '../../shared/contract/errors.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 import type { OutcomeStore } from '../../shared/store/validation/outcomes.js';
+import type { OutcomeLimit } from '../metering/outcome-limit.js';
 import { addDocumentation, type DocumentationOptions } from '../routes/docs.js';
 import { modelRoute, modelsRoute } from '../routes/models.js';
 import { outcomesRoute } from '../routes/outcomes.js';
@@ -25,6 +26,7 @@ export interface AppOptions extends DocumentationOptions {
   readonly verdicts: ModelVerdicts;
   readonly predictions: PredictionStore;
   readonly outcomes: OutcomeStore;
+  readonly outcomeLimit: OutcomeLimit;
   readonly erasing: ErasureDeps;
   readonly legacyAliases: 'serve' | 'gone';
   readonly logger: Logger;
@@ -63,6 +65,7 @@ export function createApp(options: AppOptions): Koa {
     '/v1/outcomes',
     outcomesRoute(reading, {
       store: options.outcomes,
+      limit: options.outcomeLimit,
       largeBodies: options.score.largeBodies,
       ...options.score.receiving,
     }),

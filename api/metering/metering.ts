@@ -3,7 +3,7 @@ import { type Allowance, allowanceOf, type UsageReport, usageReport } from '../.
 import { type Clock, monthEndMs, monthOf } from '../../shared/process/clock.js';
 import { QuotaWouldCrossStop } from '../../shared/quota/codes.js';
 import type { Quota } from '../../shared/quota/quota.js';
-import type { UsageCounter } from '../../shared/redis/keys.js';
+import type { UsageBucket, UsageCounter } from '../../shared/redis/keys.js';
 import type { Organisation } from '../../shared/store/accounts/organisations.js';
 import type { ScoringCall } from '../scoring/scoring-call.js';
 import { CallReservation, type ReservationDeps } from './call-reservation.js';
@@ -55,12 +55,13 @@ export class Metering {
     return { ...usageReport(used, allowanceOf(organisation, bucket)), month: counter.month };
   }
 
-  /** Whether live calls of an organisation hold records, in this month or one that began or ends within minutes. */
+  /** Whether calls of an organisation hold records, in this month or one that began or ends within minutes. */
   async hasCallsInFlight(organisationId: string): Promise<boolean> {
     const nowMs = this.options.clock.now();
     const months = new Set([nowMs - clockToleranceMs, nowMs, nowMs + clockToleranceMs].map(monthOf));
-    const counters = [...months].map((month) => ({ organisationId, bucket: 'live', month }) as const);
-    const found = await Promise.all(counters.map((counter) => this.options.quota.commands.read(counter)));
+    const { commands } = this.options.quota;
+    const read = (bucket: UsageBucket) => [...months].map((month) => commands.read({ organisationId, bucket, month }));
+    const found = await Promise.all([...read('live'), ...read('test')]);
     return found.some(({ leased }) => leased > 0);
   }
 

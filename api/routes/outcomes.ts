@@ -2,6 +2,7 @@ import type { Middleware } from 'koa';
 import { firstYear, isoInstant, isTooFarAhead, lastYear, maxDaysAhead } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Outcome, OutcomeStore } from '../../shared/store/validation/outcomes.js';
+import type { OutcomeLimit } from '../metering/outcome-limit.js';
 import type { BodyMemory } from '../request/body-memory.js';
 import type { LargeBodies } from '../request/large-bodies.js';
 import { maxValues, parseJsonBody } from '../request/parse-json.js';
@@ -16,16 +17,18 @@ const valueLimit = { max: maxValues.ofOutcomes, advice: 'send only crm_id, conve
 /** Dependencies of `outcomesRoute`, besides those of every reading endpoint. */
 export interface OutcomesDeps {
   readonly store: OutcomeStore;
+  readonly limit: Pick<OutcomeLimit, 'take'>;
   readonly largeBodies: LargeBodies;
   readonly limits: BodyLimits;
   readonly bodies: BodyMemory;
 }
 
 /**
- * `POST /v1/outcomes`: records what became of leads. Free of charge, and idempotent. Works in every state of the
- * organisation. Calls of test keys are validated and answered, but not stored.
+ * `POST /v1/outcomes`: records what became of leads. Free of charge, limited by what was scored, and idempotent. Works in
+ * every state of the organisation. Calls of test keys are validated and answered, but not stored.
  */
-export function outcomesRoute(deps: ReadingDeps, { store, largeBodies, limits, bodies }: OutcomesDeps): Middleware {
+export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middleware {
+  const { store, limit, largeBodies, limits, bodies } = outcomesDeps;
   const check = compileCheck<OutcomesRequest>(outcomesRequestSchema);
   return receivingRoute(deps, {
     receive: async (context, { apiKey }) => {
@@ -46,11 +49,16 @@ export function outcomesRoute(deps: ReadingDeps, { store, largeBodies, limits, b
     },
     answer: async (_context, { organisation, apiKey }, outcomes) => {
       if (apiKey.kind === 'test') return { accepted: outcomes.length, test: true };
+      const organisationId = organisation._id;
       const receivedAt = new Date(deps.clock.now());
-      await store.record({ organisationId: organisation._id, outcomes, receivedAt }).catch((cause: unknown) => {
+      try {
+        const took = await limit.take(organisationId, new Set(outcomes.map(({ crmId }) => crmId)));
+        took(await store.record({ organisationId, outcomes, receivedAt }));
+      } catch (cause) {
+        if (cause instanceof ApiError) throw cause;
         const message = 'The outcomes could not be recorded; it is safe to send all of them again.';
         throw new ApiError('internalError', message, { cause, retryAfterSeconds: 1 });
-      });
+      }
       return { accepted: outcomes.length };
     },
   });

@@ -43,7 +43,7 @@ export const errorTable = {
     status: 400,
     retryable: false,
     meaning:
-      'The request was read and is refused: no records, too many bytes or values, or a record the model could not featurize.',
+      'The request was read and is refused: no records, too many bytes, values or outcomes, or a record the model could not featurize.',
     remedy: 'Correct the records that the message names, then send the call again. No record of the call was counted.',
   },
   recordLimitExceeded: {

@@ -30,6 +30,7 @@ import { startGradingLane } from '../grading/job/grading-lane.js';
 import { laneTimings } from '../lanes/lane-worker.js';
 import { clearStuckStalledChecks } from '../lanes/stalled-jobs.js';
 import { startUpkeep, type UpkeepJob } from './jobs.js';
+import { removeUnscoredOutcomes } from './outcome-retention.js';
 import { removeOldPredictions, retentionTimings } from './retention.js';
 import { eraseAgain } from './second-erasure.js';
 import { startSweeper } from './sweeper.js';
@@ -139,6 +140,17 @@ export async function startScheduler(
           signal: stopping.signal,
         });
         if (removed > 0) logger.info({ removed, retentionDays }, 'old predictions removed');
+      },
+    },
+    {
+      name: 'outcome-retention',
+      when: { every: timings.retentionEveryMs },
+      run: async () => {
+        const { retentionDays } = config;
+        const { database } = mongo;
+        const nowMs = clock.now();
+        const removed = await removeUnscoredOutcomes({ database, nowMs, retentionDays, signal: stopping.signal });
+        if (removed > 0) logger.info({ removed }, 'outcomes of leads without predictions removed');
       },
     },
     {

@@ -68,7 +68,7 @@ async function eraseOne(
   { erasure, modelIds }: { readonly erasure: DueErasure; readonly modelIds: readonly string[] },
 ): Promise<void> {
   const lead = { organisationId: erasure.org, crmId: erasure.crm_id };
-  const wasThere = await eraseLead(stores, { ...lead, arrivedBy: erasure.at });
+  const wasThere = await eraseLead(stores, { ...lead, arrivedBy: erasure.erased_at });
   // Whatever Redis knows, MongoDB knows too. Ids do not tell what came first: clocks of gateways differ.
   await latest.forgetLead({ ...lead, modelIds, atMs: lastIdMs });
   await erasures.end(erasure, wasThere);

@@ -55,7 +55,8 @@ async function exportChanges({ connections }: CliContext, path: string): Promise
 }
 
 async function* changesOf(database: Db): AsyncGenerator<LostChange> {
-  for await (const { _id: erased, org, at } of new ErasureStore(database).remembered()) yield { erased, org, at };
+  for await (const { _id: erased, org, erased_at: at } of new ErasureStore(database).remembered())
+    yield { erased, org, at };
   for await (const { _id: revoked, revoked_at: at } of new ApiKeyStore(database).revoked())
     if (at !== undefined) yield { revoked, at };
 }
@@ -105,7 +106,7 @@ async function repeatChanges(database: Db, path: string): Promise<ChangeCounts> 
     pending = [];
   };
   for await (const change of readChanges(path)) {
-    if ('erased' in change) pending.push({ _id: change.erased, org: change.org, at: change.at });
+    if ('erased' in change) pending.push({ _id: change.erased, org: change.org, erased_at: change.at });
     else if ((await keys.revoke(change.revoked, change.at)) !== undefined) counts.revocations += 1;
     if (pending.length === erasuresPerWrite) await flush();
   }

@@ -36,7 +36,8 @@ detected. Empty cells are not sent, so for a known record the service fills them
 from its earlier values. In JSONL, null is sent and means missing. Columns
 without a name and empty rows are skipped. CSV output has crm_id, row (1 is the
 first record), score, conversion_likelihood, enriched, previous_score, delta and
-warnings.
+warnings. A cell that a spreadsheet would take for a formula begins with an
+apostrophe. In a crm_id, this command and "outcomes import" take it off again.
 
 Before sending and again at the end, the command lists the fields that the model
 knows but the file lacks. It also lists the columns that the model does not know.

@@ -1,7 +1,7 @@
 import { isoInstant, isTooFarAhead, maxDaysAhead } from '../../../shared/contract/dates.js';
 import { foldFieldName, isCrmId, maxCrmId } from '../../../shared/contract/texts.js';
 import type { Outcome } from '../../../shared/store/validation/outcomes.js';
-import { csvRows, emptyCsv } from '../score/input/csv-records.js';
+import { csvRows, emptyCsv, textOfCell } from '../score/input/csv-records.js';
 import { badInput, type InputFile } from '../score/input/input-file.js';
 import type { Mistake } from './mistakes.js';
 
@@ -73,7 +73,7 @@ function readRow(
   places: Places,
   now: Date,
 ): { readonly outcome: Outcome } | { readonly mistake: Mistake } {
-  const crmId = record[places.crmId] ?? '';
+  const crmId = textOfCell(record[places.crmId] ?? '');
   const name = (place: number): string => `"${places.names[place] ?? ''}"`;
   if (crmId === '') return { mistake: { what: `${name(places.crmId)} is empty` } };
   if (!isCrmId(crmId)) {

@@ -29,7 +29,7 @@ export async function eraseRestored(
   };
   const erased = new Set<string>();
   const eraseAmong = async (leads: ReadonlyMap<string, Lead>): Promise<void> => {
-    for (const { _id, at } of await erasures.among([...leads.keys()])) {
+    for (const { _id, erased_at: at } of await erasures.among([...leads.keys()])) {
       const lead = leads.get(_id);
       if (lead === undefined) continue;
       const wasScored = await eraseLead(stores, { ...lead, arrivedBy: at });

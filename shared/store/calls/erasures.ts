@@ -63,7 +63,7 @@ export interface Erasure {
   readonly org: string;
   readonly crm_id?: string;
   /** When the erasure ended or, until then, began, by Redis's clock. */
-  readonly at: Date;
+  readonly erased_at: Date;
   /** When the second erasure is due, by Redis's clock. Absent after it. */
   readonly due_at?: Date;
   /** Whether anything was stored of the lead. */
@@ -74,7 +74,7 @@ export interface Erasure {
 export type DueErasure = Erasure & { readonly crm_id: string };
 
 /** The part of an erasure that is left after the second one. */
-export type RememberedErasure = Pick<Erasure, '_id' | 'org' | 'at'>;
+export type RememberedErasure = Pick<Erasure, '_id' | 'org' | 'erased_at'>;
 
 /** The hash of a lead in `erasures`: without the pepper it does not tell which lead it was. */
 export const leadHash = ({ organisationId, crmId }: Lead, pepper: string): string =>
@@ -98,10 +98,10 @@ export class ErasureStore {
 
   async prepare(): Promise<void> {
     await this.collection.createIndex({ org: 1, due_at: 1 }, { partialFilterExpression: isDue });
-    await this.collection.createIndex({ at: 1 }, { expireAfterSeconds: rememberedMs / 1_000 });
-    // Earlier releases gave each erasure an ObjectId and stored only when it was requested.
+    await this.collection.createIndex({ erased_at: 1 }, { expireAfterSeconds: rememberedMs / 1_000 });
+    // Earlier releases gave each erasure an ObjectId. They read `at`, so that documents without it are safe from them.
     const earlier = { _id: { $type: 'objectId' }, due_at: { $exists: false } } as const;
-    await this.collection.updateMany(earlier, [{ $set: { due_at: '$at' } }]);
+    await this.collection.updateMany(earlier, [{ $set: { due_at: '$at', erased_at: '$at' } }]);
   }
 
   /** Stores that the erasure of a lead begins or has ended. Idempotent; the latest erasure of a lead counts. */
@@ -114,7 +114,7 @@ export class ErasureStore {
       { _id: of.hash },
       {
         $set: { org: organisationId, crm_id: crmId, ...known },
-        $max: { at: new Date(of.atMs), due_at: new Date(of.dueMs) },
+        $max: { erased_at: new Date(of.atMs), due_at: new Date(of.dueMs) },
       },
       { upsert: true, writeConcern: { w: 'majority' } },
     );
@@ -131,34 +131,41 @@ export class ErasureStore {
   }
 
   /** Ends a second erasure, unless the lead was erased again since. Forgets a lead of which nothing was ever stored. */
-  async end({ _id, at, was_known }: DueErasure, wasThere: boolean): Promise<void> {
+  async end({ _id, erased_at, was_known }: DueErasure, wasThere: boolean): Promise<void> {
     if (wasThere || was_known === true)
-      await this.collection.updateOne({ _id, at }, { $unset: { crm_id: 1, due_at: 1 }, $set: { was_known: true } });
-    else await this.collection.deleteOne({ _id, at });
+      await this.collection.updateOne(
+        { _id, erased_at },
+        { $unset: { crm_id: 1, due_at: 1 }, $set: { was_known: true } },
+      );
+    else await this.collection.deleteOne({ _id, erased_at });
   }
 
   /** All erasures of leads of which anything was stored, by the hash of the lead. */
   remembered(): AsyncIterable<RememberedErasure> {
-    return this.collection.find({ was_known: true }).project<RememberedErasure>({ org: 1, at: 1 });
+    return this.collection.find({ was_known: true }).project<RememberedErasure>({ org: 1, erased_at: 1 });
   }
 
   /** The remembered erasures of some leads. */
   async among(hashes: readonly string[]): Promise<RememberedErasure[]> {
     const known = { _id: { $in: [...hashes] }, was_known: true } as const;
-    return await this.collection.find(known).project<RememberedErasure>({ org: 1, at: 1 }).toArray();
+    return await this.collection.find(known).project<RememberedErasure>({ org: 1, erased_at: 1 }).toArray();
   }
 
   /** Stores erasures that this database may not know, because it was restored from an older backup. */
   async remember(erasures: readonly RememberedErasure[]): Promise<void> {
     if (erasures.length === 0) return;
-    const writes = erasures.map(({ _id, org, at }) => ({
-      updateOne: { filter: { _id }, update: { $set: { org, was_known: true as const }, $max: { at } }, upsert: true },
+    const writes = erasures.map(({ _id, org, erased_at }) => ({
+      updateOne: {
+        filter: { _id },
+        update: { $set: { org, was_known: true as const }, $max: { erased_at } },
+        upsert: true,
+      },
     }));
     await this.collection.bulkWrite(writes, { ordered: false, writeConcern: { w: 'majority' } });
   }
 
-  /** Puts off a second erasure that has failed. */
-  async putOff({ _id, at }: DueErasure, dueMs: number): Promise<void> {
-    await this.collection.updateOne({ _id, at }, { $set: { due_at: new Date(dueMs) } });
+  /** Puts off a second erasure that has failed, unless another process has ended it meanwhile. */
+  async putOff({ _id, erased_at }: DueErasure, dueMs: number): Promise<void> {
+    await this.collection.updateOne({ _id, erased_at, ...isDue }, { $set: { due_at: new Date(dueMs) } });
   }
 }

@@ -1,4 +1,5 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
+import { callsCollection } from '../calls/prediction-slice.js';
 import { createClustered } from '../connection/connect.js';
 import { withMongoTimeout } from '../connection/mongo-errors.js';
 
@@ -64,20 +65,22 @@ export class OutcomeStore {
   /**
    * Stores reports on leads. The last of several reports on one lead wins. Idempotent.
    * @param outcomes.receivedAt by the service's clock
+   * @returns the number of leads that had no outcome before
    * @throws the driver's error, or MongoTimeout; some reports may have been written, and all may be sent again
    */
   async record(outcomes: {
     readonly organisationId: string;
     readonly outcomes: readonly Outcome[];
     readonly receivedAt: Date;
-  }): Promise<void> {
+  }): Promise<number> {
     const { organisationId, receivedAt } = outcomes;
     const latest = new Map(outcomes.outcomes.map((outcome) => [outcome.crmId, outcome]));
-    if (latest.size === 0) return;
+    if (latest.size === 0) return 0;
     const writes = [...latest.values()].map((outcome) => replacement(organisationId, outcome, receivedAt));
-    await withMongoTimeout(writeTimeoutMs, () =>
+    const { upsertedCount } = await withMongoTimeout(writeTimeoutMs, () =>
       this.collection.bulkWrite(writes, { ordered: false, writeConcern: { w: 'majority' } }),
     );
+    return upsertedCount;
   }
 
   /** Whether a lead has an outcome. */
@@ -113,17 +116,49 @@ export class OutcomeStore {
     return found.length > most ? undefined : found;
   }
 
-  /** Number of an organisation's leads with an outcome. */
-  count(organisationId: string): Promise<number> {
-    return this.collection.countDocuments({ _id: ofOrganisation(organisationId) });
+  /** Number of an organisation's leads with an outcome; of these leads only, if given. Reads an index alone. */
+  count(organisationId: string, crmIds?: Iterable<string>): Promise<number> {
+    const among = crmIds === undefined ? {} : { crm_id: { $in: [...crmIds] } };
+    return this.collection.countDocuments({ org: organisationId, ...among }, { hint: { org: 1, crm_id: 1 } });
+  }
+
+  /** Some outcomes, in the order of the clustered key. */
+  async after(id: string, most: number): Promise<Pick<StoredOutcome, '_id' | 'org' | 'crm_id' | 'received_at'>[]> {
+    const found = this.collection.find({ _id: { $gt: id } }, { projection: { org: 1, crm_id: 1, received_at: 1 } });
+    return await found.sort({ _id: 1 }).limit(most).toArray();
+  }
+
+  /**
+   * Removes the outcomes of leads that have no prediction.
+   * @param leads of one organisation
+   * @param before removes only reports that arrived before
+   * @returns the number of removed outcomes
+   */
+  async removeUnscored(organisationId: string, leads: readonly string[], before: Date): Promise<number> {
+    if (leads.length === 0) return 0;
+    const unscored = await this.database
+      .aggregate<{ readonly crmId: string }>(unscoredPipeline(organisationId, leads))
+      .toArray();
+    const ids = unscored.map(({ crmId }) => outcomeId(organisationId, crmId));
+    const { deletedCount } = await this.collection.deleteMany({ _id: { $in: ids }, received_at: { $lt: before } });
+    return deletedCount;
   }
 }
 
-/** The range of an organisation's outcome ids. In ASCII `;` follows `:`. */
-const ofOrganisation = (organisationId: string) => ({
-  $gte: `${organisationId}:`,
-  $lt: `${organisationId};`,
-});
+/** One index seek a lead. */
+const unscoredPipeline = (org: string, crmIds: readonly string[]): Document[] => [
+  { $documents: crmIds.map((crmId) => ({ crmId: { $literal: crmId } })) },
+  {
+    $lookup: {
+      from: callsCollection,
+      localField: 'crmId',
+      foreignField: 'crm_ids',
+      pipeline: [{ $match: { org } }, { $limit: 1 }, { $project: { _id: 1 } }],
+      as: 'predictions',
+    },
+  },
+  { $match: { predictions: [] } },
+];
 
 /** An upsert that changes nothing if the report only repeats the stored one. */
 function replacement(

@@ -1,7 +1,11 @@
 import { expect } from 'chai';
 import { dayMs } from '../../../shared/contract/dates.js';
+import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { monthOf } from '../../../shared/process/clock.js';
+import { outcomeId, type StoredOutcome } from '../../../shared/store/validation/outcomes.js';
 import type { HttpReply } from '../../support/http/http-call.js';
 import { refused } from '../../support/http/score-reply.js';
+import { documentsOfCall } from '../../support/service/prediction-rows.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
@@ -78,6 +82,35 @@ describe('4xx of POST /v1/outcomes', () => {
     ];
     const reply = await post({ outcomes });
     expect(`${reply.status} ${reply.text}`).to.equal('200 {"accepted":2}');
+  });
+
+  it('returns 400 for a new lead above the limit, and 200 for a known one and after more was scored', async () => {
+    const { database, calls } = service.stores;
+    const stored = Array.from({ length: 9_999 }, (_, lead) => ({
+      ...{ _id: outcomeId(own.id, `S${lead}`), org: own.id, crm_id: `S${lead}`, converted: false },
+      ...{ at: new Date(at), received_at: new Date(at), changed_at: new Date(at) },
+    }));
+    await database.collection<StoredOutcome>('outcomes').insertMany(stored);
+    const count = () => database.collection('outcomes').countDocuments({ org: own.id });
+    const outcomes = [entry, { ...entry, crm_id: 'L2' }];
+    for (const gateway of [0, 1]) {
+      const { error } = refused(await own.call(path, { body: { outcomes }, gateway }), '400 bad_request');
+      expect(error.message).to.include('outcomes of 10000 leads').and.include('No outcome of the call was recorded');
+    }
+    expect(await count()).to.equal(9_999);
+    const known = [{ ...entry, crm_id: 'S1' }, { ...entry, crm_id: 'S2' }, entry];
+    expect((await own.call(path, { body: { outcomes: known }, gateway: 0 })).status).to.equal(200);
+    expect(await count()).to.equal(10_000);
+
+    const nowMs = service.clock.now();
+    const row = { org: own.id, bucket: 'live', month: monthOf(nowMs), records: 2_001, at: new Date(nowMs) } as const;
+    const [head] = documentsOfCall({ ...row, _id: callIdGenerator()(nowMs) });
+    if (head === undefined) throw new Error('a call has no document');
+    await calls.insertOne(head);
+    const gateway = await service.startGateway();
+    expect((await own.call(path, { body: { outcomes }, url: gateway.url })).status).to.equal(200);
+    expect(await count()).to.equal(10_001);
+    await gateway.stop();
   });
 
   it('returns 400 or 422 for another body', async () => {

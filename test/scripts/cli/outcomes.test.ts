@@ -38,6 +38,12 @@ describe('leadscore outcomes import', () => {
     return found.map(({ crm_id, converted, at }) => [crm_id, converted, at.toISOString().slice(0, 16)]);
   };
 
+  it('outcomes import reads the crm_id of a cell that was made safe for spreadsheets', async () => {
+    const path = await write('scored.csv', "crm_id,converted\n'=1+1,1\n-7,0\n");
+    await desk.document('outcomes', 'import', organisation, path);
+    expect((await stored()).map(([crmId]) => crmId)).to.have.members(['=1+1', '-7']);
+  });
+
   it('outcomes import reads a CSV with the default column names', async () => {
     const path = await write(
       'won.csv',

@@ -93,7 +93,7 @@ describe('leads that are erased once more', () => {
     await documents().insertMany(
       damaged.map((crmId) => ({ _id: called(crmId), ...columns, ...ofOne, crm_ids: crmId })),
     );
-    const due = { at: new Date(atMs), due_at: new Date(atMs + leaseMs), was_known: true };
+    const due = { erased_at: new Date(atMs), due_at: new Date(atMs + leaseMs), was_known: true };
     const leads = Array.from({ length: 1_100 }, (_, lead) => ({ org: other, crm_id: `L-${lead}`, ...due }));
     const failing = damaged.map((crm_id) => ({ org: organisationId, crm_id, ...due }));
     const named = [...failing, ...leads].map((erasure) => ({ ...erasure, _id: erasure.crm_id }));
@@ -136,7 +136,7 @@ describe('leads that are erased once more', () => {
     await documents().insertOne({ _id: called('late'), ...columns, ...ofOne, crm_ids: ['L-3'] });
     expect(await erase()).to.equal(3);
     const hashOf = (crmId: string) => leadHash({ organisationId, crmId }, 'a pepper of sixteen');
-    const kept = { org: organisationId, at: new Date(atMs), was_known: true };
+    const kept = { org: organisationId, erased_at: new Date(atMs), was_known: true };
     expect(await mongo.database.collection('erasures').find().toArray()).to.have.deep.members(
       ['L-1', 'L-3'].map((crmId) => ({ _id: hashOf(crmId), ...kept })),
     );
@@ -152,6 +152,17 @@ describe('leads that are erased once more', () => {
     await erasures.end(due, true);
     expect(await erasures.dueAfter('', nowMs, 1)).to.deep.equal([]);
     expect((await erasures.dueAfter('', nowMs + leaseMs, 1)).map(({ crm_id }) => crm_id)).to.deep.equal(['L-1']);
+  });
+
+  it('are not due again when one job puts them off after another has ended them', async () => {
+    await asked('L-1');
+    await documents().insertOne({ _id: called('other'), ...columns, ...ofOne, crm_ids: ['L-2'] });
+    const [due] = await erasures.dueAfter('', nowMs, 1);
+    if (due === undefined) throw new Error('no erasure is due');
+    expect(await erase()).to.equal(1);
+    await erasures.putOff(due, nowMs);
+    expect(await erase()).to.equal(0);
+    expect((await documents().findOne({ _id: called('other') }))?.crm_ids).to.deep.equal(['L-2']);
   });
 
   it('are erased again when an earlier release has noted them', async () => {

@@ -75,10 +75,24 @@ function recordText(cells: readonly string[], header: Header, place: string): st
     const cell = cells[index];
     if (cell !== undefined && cell !== '') members.push(key + JSON.stringify(cell));
   }
-  const crmId = header.crmIdColumn === undefined ? '' : (cells[header.crmIdColumn] ?? '');
+  const crmId = header.crmIdColumn === undefined ? '' : textOfCell(cells[header.crmIdColumn] ?? '');
   if (crmId !== '') members.push(`"crm_id":${JSON.stringify(crmId)}`);
   return `{${members.join(',')}}`;
 }
+
+/** Characters that begin a formula, also in their full-width forms, with the apostrophes before them. */
+const formula = /^'*[=+\-@\t\r\n＝＋－＠]/;
+const markedFormula = /^'+[=+\-@\t\r\n＝＋－＠]/;
+const number = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i;
+
+/**
+ * Puts an apostrophe before a text that a spreadsheet would take for a formula. Formulas of callers of the API would run
+ * where the file is opened. Numbers stay numbers.
+ */
+export const spreadsheetCell = (text: string): string => (formula.test(text) && !number.test(text) ? `'${text}` : text);
+
+/** The text of a cell that `spreadsheetCell` has written. */
+export const textOfCell = (cell: string): string => (markedFormula.test(cell) ? cell.slice(1) : cell);
 
 const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell === '');
 

@@ -3,6 +3,7 @@ import type { OutputStream } from '../../context/cli-context.js';
 import { unwritable } from '../../context/cli-error.js';
 import type { ScoreRow } from '../calls/api-reply.js';
 import type { ScoredBatch } from '../calls/score-batch.js';
+import { spreadsheetCell } from '../input/csv-records.js';
 import type { RecordFormat } from '../input/input-file.js';
 
 /** Destination of the results. */
@@ -116,6 +117,6 @@ function csvLine(scored: ScoreRow, row: number, { explain }: OutputForm): string
 }
 
 function csvCell(value: string | number | boolean | null | undefined): string {
-  const text = String(value ?? '');
+  const text = spreadsheetCell(String(value ?? ''));
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

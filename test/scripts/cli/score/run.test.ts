@@ -63,6 +63,19 @@ describe('leadscore score', () => {
     expect(desk.service.calls[0]?.explain).to.equal(true);
   });
 
+  it('writes no CSV cell that a spreadsheet takes for a formula, and reads the crm_id of such a cell back', async () => {
+    await writeFile(desk.file('leads.csv'), 'n,crm_id\n1,"=HYPERLINK(""x"")"\n2,-12.5\n3,@a\n');
+    await desk.score('leads.csv');
+    const written = await readFile(desk.file('leads.scored.csv'), 'utf8');
+    const crmIds = written.split('\n').map((line) => line.replace(/,\d.*$/, ''));
+    expect(crmIds.slice(1, 4)).to.deep.equal([`"'=HYPERLINK(""x"")"`, '-12.5', "'@a"]);
+    const sent = () => desk.service.calls.at(-1)?.records.map(({ crm_id }) => crm_id);
+    const raw = ['=HYPERLINK("x")', '-12.5', '@a'];
+    expect(sent()).to.deep.equal(raw);
+    await desk.score('leads.scored.csv', '--out', desk.file('again.csv'));
+    expect(sent()).to.deep.equal(raw);
+  });
+
   it('writes a CSV with quoted cells and with reasons in columns', async () => {
     await writeFile(desk.file('leads.csv'), 'n,crm_id\n1,"a,""b"\n2,\n');
     await desk.score('leads.csv', '--explain');
