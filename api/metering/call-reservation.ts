@@ -8,7 +8,7 @@ import type { Quota, Usage } from '../../shared/quota/quota.js';
 import type { UsageCounter } from '../../shared/redis/keys.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import { isPastFence, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
-import type { CallOfModel, CallVoider } from './void-calls.js';
+import type { CallVoider, VoidableCall } from './void-calls.js';
 
 export interface ReservationDeps {
   readonly quota: Pick<Quota, 'settle' | 'release'>;
@@ -51,7 +51,7 @@ export class CallReservation {
       if (isPastFence(this.call.deadline)) throw new RecordedButUnanswered('The call could not be answered in time.');
       return result;
     } catch (error) {
-      if (this.isRecorded || error instanceof RecordedButUnanswered) this.options.callVoider.begin(this.callOfModel);
+      if (this.isRecorded || error instanceof RecordedButUnanswered) this.options.callVoider.begin(this.voidable);
       else this.release();
       throw error;
     }
@@ -74,13 +74,13 @@ export class CallReservation {
       if (error instanceof QuotaLeaseLost)
         throw new RecordedButUnanswered('The call took too long and was not counted.', error);
       this.options.logger.warn({ call: this.call.id, error }, 'settle failed, the sweep will settle the call');
-      this.options.callVoider.invalidateScores(this.callOfModel);
+      this.options.callVoider.invalidateScores(this.voidable);
       return this.usageIfSettled;
     }
   }
 
-  private get callOfModel(): CallOfModel {
-    return { counter: this.counter, callId: this.call.id, modelId: this.call.modelId };
+  private get voidable(): VoidableCall {
+    return { counter: this.counter, callId: this.call.id };
   }
 
   /** The call's part of the latest scores. Calls with a test key have none. */

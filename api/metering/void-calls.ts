@@ -33,11 +33,10 @@ const invalidationLines: LogLines = {
   givingUp: 'latest-scores invalidation failed, giving up',
 };
 
-/** A call with the counter and the model that it touched. */
-export interface CallOfModel {
+/** A call with its counter. */
+export interface VoidableCall {
   readonly counter: UsageCounter;
   readonly callId: string;
-  readonly modelId: string;
 }
 
 /**
@@ -56,15 +55,15 @@ export class CallVoider {
   }
 
   /** Starts to void a call. */
-  begin(call: CallOfModel): void {
+  begin(call: VoidableCall): void {
     this.start(call, voidLines, () => this.void(call));
   }
 
   /**
-   * Starts to invalidate the latest scores of a call's model. For a recorded call whose settling Redis did not confirm:
+   * Starts to invalidate the latest scores of a call's organisation. For a recorded call whose settling Redis did not confirm:
    * the latest scores may lack what the call scored.
    */
-  invalidateScores(call: CallOfModel): void {
+  invalidateScores(call: VoidableCall): void {
     this.start(call, invalidationLines, () => this.invalidate(call));
   }
 
@@ -77,7 +76,7 @@ export class CallVoider {
       this.options.logger.error({ calls: this.inFlight.size }, 'shut down with calls that are not void yet');
   }
 
-  private start({ callId }: CallOfModel, lines: LogLines, work: () => Promise<void>): void {
+  private start({ callId }: VoidableCall, lines: LogLines, work: () => Promise<void>): void {
     const { logger } = this.options;
     const endMs = performance.now() + giveUpAfterMs;
     const done = retry(work, {
@@ -91,7 +90,7 @@ export class CallVoider {
   }
 
   /** The sweep may have settled the call meanwhile. Its release then makes the counter be rebuilt from the ledger. */
-  private async void(call: CallOfModel): Promise<void> {
+  private async void(call: VoidableCall): Promise<void> {
     const { voidCall, quota } = this.options;
     const { counter, callId } = call;
     const isVoid = await voidCall(callId);
@@ -108,7 +107,7 @@ export class CallVoider {
     }
   }
 
-  private async invalidate({ counter, modelId }: CallOfModel): Promise<void> {
-    if (counter.bucket === 'live') await this.options.latest.forget(counter.organisationId, [modelId]);
+  private async invalidate({ counter }: VoidableCall): Promise<void> {
+    if (counter.bucket === 'live') await this.options.latest.forget(counter.organisationId);
   }
 }

@@ -3,7 +3,6 @@ import { ApiError } from '../../shared/contract/errors.js';
 import type { LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import { type ErasingStores, type ErasureStore, eraseLead } from '../../shared/store/calls/erasures.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
-import type { ModelStore } from '../../shared/store/models/models.js';
 import { historyLimitSchema } from '../schemas/score-history.js';
 import { pathParameter, queryParameter, type ReadingDeps, readingRoute } from './reading.js';
 
@@ -12,31 +11,33 @@ const predictionIdForm = /^[0-9a-z]{26}\.\d{4}$/;
 
 /** `GET /v1/scores/{crm_id}`: lists the scores of a lead, newest first, in pages. */
 export function scoreHistoryRoute(deps: ReadingDeps, predictions: PredictionStore): Middleware {
-  return readingRoute(deps, async (context, { organisation }) => {
+  return readingRoute(deps, async (context, { apiKey, organisation }) => {
     const crmId = pathParameter(context, 'crm_id');
-    const limit = limitOf(context);
-    const found = await predictions.history({
+    if (apiKey.kind === 'test')
+      throw new ApiError(
+        'notFound',
+        'A test key has no scores of leads, because its scores are not stored: use a live key.',
+      );
+    const { scores, isLast } = await predictions.history({
       organisationId: organisation._id,
       crmId,
       modelId: modelOf(context),
       before: cursorOf(context),
-      limit: limit + 1,
+      limit: limitOf(context),
+      timeoutMs: deps.timeoutMs,
     });
-    if (found.length === 0 && !(await predictions.knows(organisation._id, crmId))) throw unknownLead();
-    const page = found.slice(0, limit);
-    const last = page.at(-1);
+    if (scores.length === 0 && !(await predictions.knows(organisation._id, crmId))) throw unknownLead();
+    const last = scores.at(-1);
     return {
       crm_id: crmId,
-      scores: page.map((prediction) => ({
+      scores: scores.map((prediction) => ({
         model_id: prediction.model,
         model_version: prediction.version,
         score: prediction.score,
         conversion_likelihood: prediction.likelihood / 10_000,
         scored_at: prediction.at.toISOString(),
       })),
-      ...(found.length > limit && last !== undefined
-        ? { next_cursor: Buffer.from(last.id).toString('base64url') }
-        : {}),
+      ...(isLast || last === undefined ? {} : { next_cursor: Buffer.from(last.id).toString('base64url') }),
     };
   });
 }
@@ -45,8 +46,6 @@ export function scoreHistoryRoute(deps: ReadingDeps, predictions: PredictionStor
 export interface ErasureDeps extends ErasingStores {
   readonly erasures: ErasureStore;
   readonly latest: LatestScores;
-  /** Read directly: the workspace cache may be seconds old. */
-  readonly models: ModelStore;
 }
 
 /**
@@ -54,7 +53,7 @@ export interface ErasureDeps extends ErasingStores {
  * flight have ended. Test keys are refused, because all stored scores belong to live keys.
  */
 export function eraseScoresRoute(deps: ReadingDeps, stores: ErasureDeps): Middleware {
-  const { erasures, latest, models } = stores;
+  const { erasures, latest } = stores;
   return readingRoute(deps, async (context, { apiKey, organisation }) => {
     if (apiKey.kind === 'test')
       throw new ApiError('refusedRequest', 'A test key cannot erase scores: use a live key. Nothing was erased.');
@@ -70,10 +69,8 @@ export function eraseScoresRoute(deps: ReadingDeps, stores: ErasureDeps): Middle
     const erasure = await erasures.begin(asked);
     const wasThere = await eraseLead(stores, asked);
     // Runs last, and again on a retry: the steps above are idempotent.
-    const found = await models.listWithDeleted(organisation._id);
-    const nowMs = deps.clock.now();
-    await latest.forgetLead({ ...lead, modelIds: found.map((model) => model._id), atMs: nowMs });
-    await erasures.end(erasure, nowMs);
+    await latest.forgetLead(lead);
+    await erasures.end(erasure, deps.clock.now());
     if (!wasThere) throw unknownLead();
     return undefined;
   });

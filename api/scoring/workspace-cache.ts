@@ -12,7 +12,7 @@ const maxWorkspaces = 10_000;
 /** Versions are immutable, so a manifest has no TTL. */
 const maxManifests = 500;
 
-/** An organisation with its models. Deleted models are included: their predictions still match leads. */
+/** An organisation with its models. */
 export interface Workspace {
   readonly organisation: Organisation;
   readonly models: readonly Model[];
@@ -25,7 +25,7 @@ export interface CompiledManifest extends StoredManifest {
 
 export interface WorkspaceCacheOptions {
   readonly organisations: Pick<OrganisationStore, 'find'>;
-  readonly models: Pick<ModelStore, 'listWithDeleted'>;
+  readonly models: Pick<ModelStore, 'list'>;
   readonly loadManifest: (modelId: string, version: string) => Promise<StoredManifest | undefined>;
 }
 
@@ -69,10 +69,7 @@ export class WorkspaceCache {
 
   private async loadWorkspace(organisationId: string): Promise<Workspace | undefined> {
     const [organisation, models] = await withMongoTimeout(readTimeoutMs, () =>
-      Promise.all([
-        this.options.organisations.find(organisationId),
-        this.options.models.listWithDeleted(organisationId),
-      ]),
+      Promise.all([this.options.organisations.find(organisationId), this.options.models.list(organisationId)]),
     );
     return organisation && { organisation, models };
   }

@@ -7,7 +7,7 @@ import type { Cell } from './cells.js';
  */
 
 /** Incremented when the form or the meaning of a message changes. Each version has its own queues. */
-export const messageVersion = 3;
+export const messageVersion = 4;
 
 /** The queues. Two of them, so that a batch never delays a single. */
 export const lanes = ['singles', 'batches'] as const;
@@ -38,8 +38,6 @@ export interface ChunkPayload {
   readonly organisation: string;
   readonly model: string;
   readonly version: string;
-  /** The organisation's other models: a prediction under any model counts as a match. */
-  readonly otherModels: readonly string[];
   readonly parts: readonly ChunkPart[];
 }
 
@@ -50,7 +48,7 @@ export interface ChunkPart {
   readonly explain: boolean;
   /** Index of the first record in its call, for messages. */
   readonly firstRow: number;
-  /** One entry a record; null without a crm_id. */
+  /** One entry a record; null without a crm_id, and for test keys. */
   readonly crmIds: readonly (string | null)[];
   /** One row of cells a record, in the order of slots. */
   readonly rows: readonly (readonly Cell[])[];
@@ -99,8 +97,8 @@ export interface ScoredPart {
   /** Only rows that trip the recency guard. */
   readonly warnings: readonly (readonly [row: number, text: string])[];
   /**
-   * Epoch of the latest scores (see LatestScores) that `previous` was read under. Empty when Redis did not answer;
-   * absent in a chunk without leads.
+   * Epoch of the latest scores (see LatestScores) under which the leads were read. Empty when Redis did not answer, or
+   * when MongoDB had a later prediction of a lead; absent in a chunk without leads.
    */
   readonly epoch?: string;
   /** Only rows that got stored fields, with all their cells as JSON. */

@@ -19,7 +19,6 @@ import { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
 import { connectMongo } from '../../shared/store/connection/connect.js';
 import { installationId } from '../../shared/store/connection/installation-id.js';
 import { prepareDatabase } from '../../shared/store/connection/prepare-database.js';
-import { ModelStore } from '../../shared/store/models/models.js';
 import { OutcomeStore } from '../../shared/store/validation/outcomes.js';
 import { ValidationDailyStore } from '../../shared/store/validation/validation-daily.js';
 import { startGradingLane } from '../grading/job/grading-lane.js';
@@ -77,7 +76,6 @@ export async function startScheduler(
   const latest = new LatestScores(commands);
   const erasureDeps = {
     erasures: new ErasureStore(mongo.database),
-    models: new ModelStore(mongo.database),
     latest,
     predictions: new PredictionStore(mongo.database),
     outcomes: new OutcomeStore(mongo.database),
@@ -85,7 +83,7 @@ export async function startScheduler(
     idempotency: new IdempotencyStore(mongo.database),
     logger,
   };
-  const beforeSettling = invalidateSettled({ ledger, latest });
+  const beforeSettling = invalidateSettled(latest);
 
   const sweeper = startSweeper({
     redis: commands,
@@ -94,7 +92,7 @@ export async function startScheduler(
       await claimRedis(commands, installation).catch(unlessOther);
       await clearStuckStalledChecks(commands, laneTimings.stalledCheckMs);
       const evicted = await evictUnderPressure(commands);
-      if (evicted > 0) logger.warn({ models: evicted }, 'latest scores evicted: Redis is short of memory');
+      if (evicted > 0) logger.warn({ organisations: evicted }, 'latest scores evicted: Redis is short of memory');
       const swept = await sweepLeases({ redis: commands, quota, ledger, beforeSettling });
       onSwept(swept);
       if (swept.settled + swept.released > 0) logger.info(swept, 'leases swept');

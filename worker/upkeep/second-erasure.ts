@@ -2,18 +2,16 @@ import { callIdFloor } from '../../shared/contract/identifiers.js';
 import type { LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { type ErasingStores, type ErasureStore, eraseLead } from '../../shared/store/calls/erasures.js';
-import type { ModelStore } from '../../shared/store/models/models.js';
 
 export interface SecondErasureDeps extends ErasingStores {
   readonly erasures: ErasureStore;
-  readonly models: Pick<ModelStore, 'listWithDeleted'>;
   readonly latest: Pick<LatestScores, 'forgetLead'>;
   readonly logger: Pick<Logger, 'warn'>;
 }
 
 /**
  * Erases leads a second time, one lease after the request. Calls that were in flight then may have recorded the lead
- * since, and the latest scores in Redis held a mark until then. A lead that cannot be erased does not stop the others;
+ * since, and their latest scores in Redis. A lead that cannot be erased does not stop the others;
  * the next run retries it.
  * @param options.leaseMs maximum duration of a call
  * @returns erased leads
@@ -30,8 +28,7 @@ export async function eraseAgain(
     const beforeId = callIdFloor(at.getTime() + 1);
     try {
       await eraseLead(deps, { organisationId, crmId, nowMs, beforeId });
-      const modelIds = (await deps.models.listWithDeleted(organisationId)).map(({ _id }) => _id);
-      await deps.latest.forgetLead({ organisationId, modelIds, crmId, atMs: at.getTime() });
+      await deps.latest.forgetLead({ organisationId, crmId });
       await deps.erasures.forget(erasure);
     } catch (error) {
       failures.push(error);

@@ -35,7 +35,7 @@ describe('a chunk in a lane', () => {
   function payloadOf(characters: number): OutgoingPayload {
     const head = { chunk, gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
     const part = { now: 0, explain: false, firstRow: 0, crmIds: [null], rows: ['[""]'] };
-    const payload = { ...head, otherModels: [], parts: [part] };
+    const payload = { ...head, parts: [part] };
     const filler = 'x'.repeat(characters - encodePayload(payload).length);
     return { ...payload, parts: [{ ...part, rows: [`["${filler}"]`] }] };
   }

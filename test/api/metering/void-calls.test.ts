@@ -1,12 +1,11 @@
 import { expect } from 'chai';
-import { type CallOfModel, CallVoider, type CallVoiderOptions } from '../../../api/metering/void-calls.js';
+import { CallVoider, type CallVoiderOptions, type VoidableCall } from '../../../api/metering/void-calls.js';
 import { createLogger } from '../../../shared/process/logger.js';
 import { QuotaLeaseLost } from '../../../shared/quota/codes.js';
 
-const call: CallOfModel = {
+const call: VoidableCall = {
   counter: { organisationId: 'org', bucket: 'live', month: '2026-02' },
   callId: 'call',
-  modelId: 'mdl',
 };
 
 /** Collects the steps. Each fails as many times as `failures` says. */
@@ -39,7 +38,7 @@ function callVoiderWith(how: {
         return settle();
       },
     },
-    latest: { forget: async (_org: string, models: readonly string[]) => step(`forget ${models.join(' ')}`) },
+    latest: { forget: async (organisationId: string) => step(`forget ${organisationId}`) },
     logger: createLogger('silent', 'test'),
   };
   return { steps, callVoider: new CallVoider(options as unknown as CallVoiderOptions) };
@@ -51,7 +50,7 @@ describe('a voided call', () => {
     callVoider.begin(call);
     expect(callVoider.pending).to.equal(1);
     await callVoider.stop();
-    expect(steps).to.deep.equal(['void fails', 'void', 'forget mdl', 'release fails', 'void', 'forget mdl', 'release']);
+    expect(steps).to.deep.equal(['void fails', 'void', 'forget org', 'release fails', 'void', 'forget org', 'release']);
     expect(callVoider.pending).to.equal(0);
   });
 
@@ -62,7 +61,7 @@ describe('a voided call', () => {
     });
     callVoider.begin(call);
     await callVoider.stop();
-    expect(steps).to.deep.equal(['void', 'forget mdl', 'settle']);
+    expect(steps).to.deep.equal(['void', 'forget org', 'settle']);
     expect(callVoider.pending).to.equal(0);
   });
 });

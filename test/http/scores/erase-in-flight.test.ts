@@ -53,9 +53,8 @@ describe('calls in flight during DELETE /v1/scores/{crm_id}', () => {
 
   /** Runs the second erasure of the pools as if `afterMs` had passed. */
   function eraseLater(afterMs = leaseMs): Promise<number> {
-    const { database, models } = service.stores;
+    const { database } = service.stores;
     const stores = {
-      models,
       latest: new LatestScores(service.redis),
       erasures: new ErasureStore(database),
       predictions: new PredictionStore(database),

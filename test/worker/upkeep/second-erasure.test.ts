@@ -10,7 +10,6 @@ import { callsCollection } from '../../../shared/store/calls/prediction-slice.js
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
-import { ModelStore } from '../../../shared/store/models/models.js';
 import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
 import { eraseAgain } from '../../../worker/upkeep/second-erasure.js';
@@ -44,7 +43,6 @@ describe('leads that are erased once more', () => {
     eraseAgain(
       {
         erasures,
-        models: new ModelStore(mongo.database),
         latest: new LatestScores(redis),
         predictions: new PredictionStore(mongo.database),
         outcomes: new OutcomeStore(mongo.database),
@@ -76,34 +74,18 @@ describe('leads that are erased once more', () => {
     expect(await erasures.upTo(nowMs)).to.deep.equal([]);
   });
 
-  it('are no longer named in Redis, under any model; what was scored since stays', async () => {
-    const models = new ModelStore(mongo.database);
+  it('are no longer named in Redis, and calls from before the erasure store nothing', async () => {
     const latest = new LatestScores(redis);
-    const created = {
-      name: 'A model',
-      family: 'forward',
-      live_api: true,
-      version: '1',
-      created_at: new Date(),
-    } as const;
-    const modelIds = ['mdl_A', 'mdl_B'];
-    for (const _id of modelIds) await models.create({ ...created, _id, organisation_id: organisationId });
-    await models.update('mdl_B', { deleted_at: new Date() });
-    const atMs = nowMs - 2 * leaseMs;
     const crmIds = ['L-1', 'L-2'];
-    for (const crmId of crmIds) await erasures.begin({ organisationId, crmId, nowMs: atMs });
-    await latest.read({ organisationId, modelIds, crmIds }); // makes the hashes
-    const [keyOfA = '', keyOfB = ''] = modelIds.map((id) => latestScoresKey(organisationId, id));
-    const before = `${callIdFloor(atMs)}0.0000 7`;
-    const since = `${callIdFloor(atMs + 1)}0.0000 7`;
-    const epochBefore = await redis.hget(keyOfA, '');
-    await redis.hset(keyOfA, { 'L-1': before, 'L-2': since });
-    await redis.hset(keyOfB, 'L-1', before);
+    await erasures.begin({ organisationId, crmId: 'L-1', nowMs: nowMs - 2 * leaseMs });
+    const read = () => latest.read({ organisationId, modelId: 'mdl_A', crmIds });
+    const before = await read(); // makes the hash
+    const item = `${callIdFloor(nowMs - leaseMs).padEnd(26, '0')}0000007001`;
+    await redis.hset(latestScoresKey(organisationId), { 'L-1': item, 'L-2': item });
 
-    expect(await erase()).to.equal(2);
-    const { '': epoch, ...ofA } = await redis.hgetall(keyOfA);
-    expect(ofA).to.deep.equal({ 'L-2': since });
-    expect(epoch).to.be.a('string').and.not.equal(epochBefore);
-    expect(await redis.hkeys(keyOfB)).to.deep.equal(['']);
+    expect(await erase()).to.equal(1);
+    const { epoch, leads } = await read();
+    expect(leads.map((known) => known !== undefined)).to.deep.equal([false, true]);
+    expect(epoch).to.be.a('string').and.not.equal(before.epoch);
   });
 });
