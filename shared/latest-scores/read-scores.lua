@@ -18,8 +18,9 @@
 -- No item is older than the last settled call of its lead and model. The first item is the lead's latest prediction under
 -- any model. A model without an item may have scored the lead too.
 --
--- A dropped item, or one that was not stored, raises the floor to its id. A call below the floor adds no item, because it
--- may be older than what is missing; it only replaces older items of its own model. A call of another epoch stores nothing.
+-- A dropped entry, or an item that was not stored, raises the floor to its id. A call below the floor adds no item, because
+-- it may be older than what is missing; it only replaces older items of its own model. A call of another epoch stores
+-- nothing. What falls off the end of an entry is older than its three items, and would fall off again.
 
 local epoch = string.match(redis.call('HGET', KEYS[1], '') or '', '^(%S+ %S+) ')
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or ''

@@ -131,21 +131,17 @@ local function store(key, call_epoch, model, items, leads)
   for place, crm_id in ipairs(leads) do
     local entry = known[place] or ''
     local others, own = parted(entry, number)
-    local item, lost = items[crm_id] .. (number or ''), ''
+    local item = items[crm_id] .. (number or '')
     local is_older = own and own >= item
     if not is_older and is_same and (own or item > floor) then
-      local merged = with_item(others, item)
-      lost = string.sub(merged, 109)
-      stored[#stored + 1], stored[#stored + 2] = crm_id, string.sub(merged, 1, 108)
+      stored[#stored + 1], stored[#stored + 2] = crm_id, string.sub(with_item(others, item), 1, 108)
       if entry == '' then added = added + 1 end
     elseif not is_older then
-      lost = item
-      if own or entry ~= '' and entry < item then
-        dropped[#dropped + 1] = crm_id
-        lost = entry > item and entry or item
+      if own or entry ~= '' and entry < item then dropped[#dropped + 1] = crm_id end
+      for _, lost in ipairs({item, own and entry}) do
+        if lost > raised then raised = string.sub(lost, 1, 30) end
       end
     end
-    if lost > raised then raised = string.sub(lost, 1, 30) end
   end
   if #dropped > 0 then call('HDEL', key, unpack(dropped)) end
   local excess = added > 0 and call('HLEN', key) + added - ARGV[4] or 0

@@ -181,6 +181,19 @@ describe('LatestScores', () => {
     expect(await rig.read(['L-1'], 'mdl_B'), 'an earlier call').to.deep.equal([undefined]);
   });
 
+  it('drops the entry of a lead whose own score is older than a call under another epoch', async () => {
+    const [own = '', before = '', other = ''] = callIds(3);
+    await rig.lookUp(before, [['L-1', 30]]);
+    await rig.forget();
+    await rig.warm();
+    await rig.score(own, [['L-1', 10]]);
+    await rig.score(other, [['L-1', 20]], 'mdl_B');
+    expect(await scoresOf(['L-1'])).to.deep.equal([10]);
+    await rig.record(before, [['L-1', 30]]);
+    await rig.settle(before);
+    expect(await rig.read(['L-1'])).to.deep.equal([undefined]);
+  });
+
   it('has no scores of an erased lead from calls in flight at the erasure, but those of later calls', async () => {
     const [before = ''] = callIds(1);
     await rig.record(before, [
