@@ -57,7 +57,7 @@ function leadsBelow(beforeId: string, cells: readonly string[]): string[] {
 const maxMemoryShare = 0.8; // a full Redis refuses every call
 
 /**
- * Evicts latest scores from each server that uses more than 80 % of its memory limit, until it uses less: MongoDB has
+ * Evicts latest scores from each server that uses more than 80 % of its memory limit, until it uses less. MongoDB has
  * them too, unlike counters and queues. The organisation with most of them goes first, so that one with many leads
  * costs no other its cache.
  * @returns the number of organisations whose scores were evicted

@@ -33,8 +33,8 @@ export interface NotedLeads {
  * - when another process than its gateway settled a recorded call;
  * - when a recorded call is voided.
  *
- * When a lead is erased, its entry is dropped and the epoch changes. read-scores.lua defines the hash, and how it stays
- * true when calls settle late.
+ * When a lead is erased, its entry is dropped and the epoch changes. The head of read-scores.lua defines the hash, and
+ * how it stays true when calls settle late.
  */
 export class LatestScores {
   private readonly readLatest;

@@ -56,8 +56,8 @@ export function requestLatestScores(chunk: ChunkPayload, latest: Pick<LatestScor
 }
 
 /**
- * Looks up the leads of a chunk: in Redis, and in MongoDB where Redis does not know the lead or its score under the
- * chunk's model.
+ * Looks up the leads of a chunk in Redis. Asks MongoDB for those that Redis does not know, or not under the chunk's
+ * model.
  * @param needsFields the leads whose stored fields are wanted, because some record of theirs lacks a known field
  */
 export async function findKnownLeads(

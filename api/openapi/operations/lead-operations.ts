@@ -13,8 +13,8 @@ export function scoreHistoryOperation(options: ErrorResponseOptions): Operation 
     operationId: 'getScoreHistory',
     summary: 'Read the past scores of a record',
     description:
-      'Returns every score under one `crm_id`, newest first, in pages. Only live keys store scores; test ' +
-      'keys do not.',
+      'Returns every score under one `crm_id`, newest first, in pages. A page may have fewer scores than ' +
+      '`limit`. Only live keys store and read scores; test keys get 404.',
     tags: ['Score history'],
     parameters: [parameters.crmId, parameters.onlyModelId, parameters.limit, parameters.cursor, parameters.requestId],
     responses: {

@@ -28,7 +28,7 @@ interface LatestSlices {
 
 /**
  * Pipeline that finds the latest slices of each lead. The first `$group` skips from model to model in the lead index
- * (DISTINCT_SCAN): it costs one index seek for each model that has scored the lead, however long the history is.
+ * (DISTINCT_SCAN). It costs one index seek for each model that has scored the lead, however long the history is.
  */
 function latestSlices(org: string, model: string, crmIds: readonly string[]): Document[] {
   const byModel = [
@@ -82,7 +82,7 @@ export async function readLatestOf(database: Db, query: LeadQuery): Promise<Read
   return found;
 }
 
-/** Of one reply: with MongoDB's 101, a chunk of 250 leads would take a round trip more. */
+/** Documents of one reply: with MongoDB's 101, a chunk of 250 leads would take a round trip more. */
 const batchSize = 1_000;
 
 type ScoreColumns = Pick<PredictionSlice, '_id' | 'crm_ids' | 'scores'>;

@@ -112,7 +112,7 @@ export class PredictionStore {
     const slices = await this.collection
       .find(ofLead, { projection: { _id: 1 }, hint: leadIndex, maxTimeMS: timeoutMs })
       .sort({ _id: -1 })
-      // Of the first slice, the previous page may have shown every row. One more tells whether the page is the last.
+      // The previous page may have shown every row of the first slice. One more tells whether this page is the last.
       .limit(limit + 2)
       .map(({ _id }) => ({ sliceId: _id }))
       .toArray();
@@ -180,7 +180,7 @@ const ofLead = (org: string, crmId: string, beforeId: string | undefined) => ({
 
 /** The rows of a lead in one slice. */
 interface LeadSlice extends Pick<PredictionSlice, '_id' | 'model' | 'version' | 'at'> {
-  /** Of the whole slice. */
+  /** Size of the whole slice. */
   readonly bytes: number;
   readonly rows: readonly { readonly index: number; readonly score: number; readonly likelihood: number }[];
 }

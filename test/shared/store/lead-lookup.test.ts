@@ -97,7 +97,7 @@ describe('reading the predictions of leads', () => {
       expect(after.scannedObjects - before.scannedObjects, 'documents').to.be.at.most(50);
     });
 
-    /** What all queries of MongoDB have examined. */
+    /** Counts the keys and documents that all queries of MongoDB have examined. */
     async function examined(): Promise<{ readonly scanned: number; readonly scannedObjects: number }> {
       const { metrics } = await client.db('admin').command({ serverStatus: 1, repl: 0, locks: 0 });
       return metrics.queryExecutor;

@@ -18,9 +18,9 @@ const chunk = {
 } as unknown as ChunkPayload;
 
 interface World {
-  /** What Redis has of L-1, L-2 and L-3; Redis does not answer when left out. */
+  /** L-1, L-2 and L-3 in Redis; Redis does not answer when left out. */
   readonly noted?: NotedLeads['leads'];
-  /** What MongoDB has, by crm_id. */
+  /** The leads in MongoDB, by crm_id. */
   readonly latest?: Readonly<Record<string, LeadScores>>;
   readonly stored?: Readonly<Record<string, StoredRecord>>;
   readonly keptFromId?: string;
