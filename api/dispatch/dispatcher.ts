@@ -128,10 +128,8 @@ export class Dispatcher {
     const { lane } = call;
     const timeoutMs = msUntil(call.deadline);
     if (lane === 'singles') {
-      const { id, version, otherModelIds } = target.model;
-      // `otherModelIds` only grows, so its length identifies the list.
-      const key = `${id}:${version}:${otherModelIds.length}`;
-      return await this.singles.add(key, { target, part, endMs: performance.now() + timeoutMs, ended });
+      const { id, version } = target.model;
+      return await this.singles.add(`${id}:${version}`, { target, part, endMs: performance.now() + timeoutMs, ended });
     }
     const [reply] = await this.sendChunk({ target, lane, parts: [part], timeoutMs });
     if (reply === undefined) throw unanswered('a chunk came back without its part');
@@ -169,7 +167,6 @@ export class Dispatcher {
       organisation: target.organisationId,
       model: target.model.id,
       version: target.model.version,
-      otherModels: target.model.otherModelIds,
       parts,
     };
     const reply = this.options.replies.waitFor(payload.chunk, timeoutMs);
@@ -203,7 +200,8 @@ function* packedParts(call: ScoringCall, { knownFields }: AdmittedModel, names: 
       now: call.atMs,
       explain: call.explain,
       firstRow,
-      crmIds: records.map((record) => record.crmId),
+      // Live scores of a lead are not for test keys, whose own scores are not stored.
+      crmIds: records.map(({ crmId }) => (call.bucket === 'live' ? crmId : null)),
       rows: records.map((record) => JSON.stringify(knownFields.pack(record.fields, names))),
     };
   }

@@ -40,9 +40,9 @@ export class LaneQueues {
   async add(lane: Lane, payload: OutgoingPayload, timeoutMs: number): Promise<void> {
     const queue = this.queues.get(lane);
     if (queue === undefined) throw new Error(`there is no lane ${lane}`);
-    const { otherModels, parts, ...head } = payload;
+    const { parts, ...head } = payload;
     const { chunk } = head;
-    const text = encodePayload(payload);
+    const text = encodePayload(parts);
     const isShort = text.length <= maxInJob;
     const job: ChunkJob = { ...head, ...(isShort ? { payload: text } : {}) };
     await Promise.all([

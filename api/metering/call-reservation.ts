@@ -5,7 +5,7 @@ import type { ScoredLeads } from '../../shared/latest-scores/latest-scores.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { QuotaLeaseLost } from '../../shared/quota/codes.js';
 import type { Quota, Usage } from '../../shared/quota/quota.js';
-import type { CallOfModel } from '../../shared/quota/voids.js';
+import type { VoidableCall } from '../../shared/quota/voids.js';
 import type { UsageCounter } from '../../shared/redis/keys.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import { isPastFence, msUntil, msUntilFence, type ScoringCall } from '../scoring/scoring-call.js';
@@ -57,7 +57,7 @@ export class CallReservation {
       return result;
     } catch (error) {
       const isVoid = this.isRecorded || error instanceof RecordedButUnanswered;
-      const compensated = isVoid ? this.options.callVoider.begin(this.callOfModel) : this.release();
+      const compensated = isVoid ? this.options.callVoider.begin(this.voidable) : this.release();
       const leftMs = isVoid ? msUntilFence(this.call.deadline) : msUntil(this.call.deadline);
       await withTimeout(Math.min(maxCompensationMs, leftMs), compensated).catch(() => undefined);
       throw error;
@@ -81,13 +81,13 @@ export class CallReservation {
       if (error instanceof QuotaLeaseLost)
         throw new RecordedButUnanswered('The call took too long and was not counted.', error);
       this.options.logger.warn({ call: this.call.id, error }, 'settle failed, the sweep will settle the call');
-      this.options.callVoider.invalidateScores(this.callOfModel);
+      this.options.callVoider.invalidateScores(this.voidable);
       return this.usageIfSettled;
     }
   }
 
-  private get callOfModel(): CallOfModel {
-    return { counter: this.counter, callId: this.call.id, modelId: this.call.modelId };
+  private get voidable(): VoidableCall {
+    return { counter: this.counter, callId: this.call.id };
   }
 
   /** The call's part of the latest scores. Calls with a test key have none. */

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { retry } from '../../shared/async/retry.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { type CallOfModel, type CallVoids, maxVoidsAtOnce } from '../../shared/quota/voids.js';
+import { type CallVoids, maxVoidsAtOnce, type VoidableCall } from '../../shared/quota/voids.js';
 
 export interface CallVoiderOptions {
   readonly voids: Pick<CallVoids, 'note' | 'void' | 'invalidateScores'>;
@@ -39,7 +39,7 @@ const invalidationLines: LogLines = {
  */
 export class CallVoider {
   private readonly inFlight = new Set<Promise<void>>();
-  private readonly toVoid = new Set<CallOfModel>();
+  private readonly toVoid = new Set<VoidableCall>();
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
@@ -58,7 +58,7 @@ export class CallVoider {
    * Starts to void a call.
    * @returns resolves when the call is noted in Redis, which survives this gateway
    */
-  begin(call: CallOfModel): Promise<void> {
+  begin(call: VoidableCall): Promise<void> {
     const { voids } = this.options;
     const noted = this.start(call, noteLines, () => voids.note(call));
     this.toVoid.add(call);
@@ -67,10 +67,10 @@ export class CallVoider {
   }
 
   /**
-   * Starts to invalidate the latest scores of a call's model. For a recorded call whose settling Redis did not confirm:
+   * Starts to invalidate the latest scores of a call's organisation. For a recorded call whose settling Redis did not confirm:
    * the latest scores may lack what the call scored.
    */
-  invalidateScores(call: CallOfModel): void {
+  invalidateScores(call: VoidableCall): void {
     this.start(call, invalidationLines, () => this.options.voids.invalidateScores(call));
   }
 
@@ -83,7 +83,7 @@ export class CallVoider {
       this.options.logger.error({ calls: this.pending }, 'shut down with calls that are not void yet');
   }
 
-  private start({ callId }: CallOfModel, lines: LogLines, work: () => Promise<void>): Promise<void> {
+  private start({ callId }: VoidableCall, lines: LogLines, work: () => Promise<void>): Promise<void> {
     const { logger } = this.options;
     const endMs = performance.now() + giveUpAfterMs;
     const done = retry(work, {

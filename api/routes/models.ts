@@ -9,11 +9,7 @@ import { pathParameter, type ReadingDeps, readingRoute } from './reading.js';
 /** `GET /v1/models`: lists the organisation's models. */
 export function modelsRoute(deps: ReadingDeps, verdicts: ModelVerdicts): Middleware {
   return readingRoute(deps, async (_context, { models }) => ({
-    models: await Promise.all(
-      models
-        .filter((model) => model.deleted_at === undefined)
-        .map(async (model) => summary(model, await verdicts.of(model))),
-    ),
+    models: await Promise.all(models.map(async (model) => summary(model, await verdicts.of(model)))),
   }));
 }
 

@@ -1,6 +1,5 @@
 import type { Context, Middleware } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
-import { lastIdMs } from '../../shared/contract/identifiers.js';
 import type { LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import {
   type ErasingStores,
@@ -10,7 +9,6 @@ import {
   leadHash,
 } from '../../shared/store/calls/erasures.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
-import type { ModelStore } from '../../shared/store/models/models.js';
 import type { Metering } from '../metering/metering.js';
 import { queryParameter } from '../request/receive-call.js';
 import { historyLimitSchema } from '../schemas/score-history.js';
@@ -21,31 +19,33 @@ const predictionIdForm = /^[0-9a-z]{26}\.\d{4}$/;
 
 /** `GET /v1/scores/{crm_id}`: lists the scores of a lead, newest first, in pages. */
 export function scoreHistoryRoute(deps: ReadingDeps, predictions: PredictionStore): Middleware {
-  return readingRoute(deps, async (context, { organisation }) => {
+  return readingRoute(deps, async (context, { apiKey, organisation }) => {
     const crmId = pathParameter(context, 'crm_id');
-    const limit = limitOf(context);
-    const found = await predictions.history({
+    if (apiKey.kind === 'test')
+      throw new ApiError(
+        'notFound',
+        'A test key has no scores of leads, because its scores are not stored: use a live key.',
+      );
+    const { scores, isLast } = await predictions.history({
       organisationId: organisation._id,
       crmId,
       modelId: modelOf(context),
       before: cursorOf(context),
-      limit: limit + 1,
+      limit: limitOf(context),
+      timeoutMs: deps.timeoutMs,
     });
-    if (found.length === 0 && !(await predictions.knows(organisation._id, crmId))) throw unknownLead();
-    const page = found.slice(0, limit);
-    const last = page.at(-1);
+    if (scores.length === 0 && !(await predictions.knows(organisation._id, crmId))) throw unknownLead();
+    const last = scores.at(-1);
     return {
       crm_id: crmId,
-      scores: page.map((prediction) => ({
+      scores: scores.map((prediction) => ({
         model_id: prediction.model,
         model_version: prediction.version,
         score: prediction.score,
         conversion_likelihood: prediction.likelihood / 10_000,
         scored_at: prediction.at.toISOString(),
       })),
-      ...(found.length > limit && last !== undefined
-        ? { next_cursor: Buffer.from(last.id).toString('base64url') }
-        : {}),
+      ...(isLast || last === undefined ? {} : { next_cursor: Buffer.from(last.id).toString('base64url') }),
     };
   });
 }
@@ -54,8 +54,6 @@ export function scoreHistoryRoute(deps: ReadingDeps, predictions: PredictionStor
 export interface ErasureDeps extends ErasingStores {
   readonly erasures: ErasureStore;
   readonly latest: LatestScores;
-  /** Read directly: the workspace cache may be seconds old. */
-  readonly models: ModelStore;
   readonly metering: Pick<Metering, 'hasCallsInFlight'>;
   /** Redis's clock, which dates the arrival of calls. */
   readonly redisNowMs: () => Promise<number>;
@@ -93,7 +91,7 @@ export function eraseScoresRoute(deps: ReadingDeps, stores: ErasureDeps): Middle
  * @returns whether anything was stored of the lead
  */
 async function erase(lead: Lead, stores: ErasureDeps): Promise<boolean> {
-  const { predictions, outcomes, erasures, latest, models, metering, redisNowMs, leaseMs, keyPepper } = stores;
+  const { predictions, outcomes, erasures, latest, metering, redisNowMs, leaseMs, keyPepper } = stores;
   const { organisationId, crmId } = lead;
   const note = async (wasKnown: boolean): Promise<void> => {
     const atMs = await redisNowMs();
@@ -103,8 +101,7 @@ async function erase(lead: Lead, stores: ErasureDeps): Promise<boolean> {
   const mayReturn = isKnown || (await metering.hasCallsInFlight(organisationId));
   if (mayReturn) await note(isKnown);
   const wasKnown = (await eraseLead(stores, lead)) || isKnown;
-  const modelIds = (await models.listWithDeleted(organisationId)).map(({ _id }) => _id);
-  await latest.forgetLead({ organisationId, crmId, modelIds, atMs: lastIdMs });
+  await latest.forgetLead(lead);
   // A call that arrives from now on finds nothing of the lead, so that the second erasure leaves it alone.
   if (mayReturn || wasKnown) await note(wasKnown);
   return wasKnown;

@@ -14,8 +14,6 @@ export interface AdmittedModel {
   readonly id: string;
   readonly version: string;
   readonly knownFields: KnownFields;
-  /** The organisation's other models. Only grows. */
-  readonly otherModelIds: readonly string[];
 }
 
 export interface Admitted {
@@ -56,13 +54,8 @@ export class Admission {
     checkPolicy(organisation, model, verdict);
     const compiled = await this.options.workspaces.manifest(model._id, model.version);
     if (compiled === undefined) throw new Error(`version ${model.version} of ${model._id} is not stored`);
-    const otherModelIds = workspace.models.filter((other) => other !== model).map((other) => other._id);
     const { knownFields } = compiled;
-    return {
-      organisation,
-      verdict,
-      model: { id: model._id, version: model.version, knownFields, otherModelIds },
-    };
+    return { organisation, verdict, model: { id: model._id, version: model.version, knownFields } };
   }
 
   private checkPlan(organisation: Organisation, call: ScoringCall): void {
@@ -86,7 +79,7 @@ export class Admission {
  * @throws ApiError modelNotFound, in the same words whether it exists elsewhere or not
  */
 export function findModel(workspace: Workspace, modelId: string): Model {
-  const model = workspace.models.find((candidate) => candidate._id === modelId && candidate.deleted_at === undefined);
+  const model = workspace.models.find((candidate) => candidate._id === modelId);
   if (model !== undefined) return model;
   throw new ApiError('modelNotFound', 'There is no model with this model_id in the workspace of the key.');
 }

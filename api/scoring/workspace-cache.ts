@@ -13,7 +13,7 @@ const maxWorkspaces = 10_000;
 /** Versions are immutable, so a manifest has no TTL. Their sizes differ by a factor of a thousand. */
 const maxManifestBytes = 256 * 1024 * 1024;
 
-/** An organisation with its models. Deleted models are included: their predictions still match leads. */
+/** An organisation with its models. */
 export interface Workspace {
   readonly organisation: Organisation;
   readonly models: readonly Model[];
@@ -26,7 +26,7 @@ export interface CompiledManifest extends StoredManifest {
 
 export interface WorkspaceCacheOptions {
   readonly organisations: Pick<OrganisationStore, 'find'>;
-  readonly models: Pick<ModelStore, 'find' | 'listWithDeleted'>;
+  readonly models: Pick<ModelStore, 'find' | 'list'>;
   readonly loadManifest: (modelId: string, version: string) => Promise<StoredManifest | undefined>;
 }
 
@@ -79,10 +79,7 @@ export class WorkspaceCache {
 
   private async loadWorkspace(organisationId: string): Promise<Workspace | undefined> {
     const [organisation, models] = await withMongoTimeout(readTimeoutMs, () =>
-      Promise.all([
-        this.options.organisations.find(organisationId),
-        this.options.models.listWithDeleted(organisationId),
-      ]),
+      Promise.all([this.options.organisations.find(organisationId), this.options.models.list(organisationId)]),
     );
     return organisation && { organisation, models };
   }

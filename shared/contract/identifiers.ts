@@ -56,9 +56,6 @@ export const maxArrivalMs = 11 * 60 * 1000;
 /** The text that is smaller than every call id of `atMs` or later, and larger than every earlier one. */
 export const callIdFloor = (atMs: number): string => timePart(Math.max(0, atMs));
 
-/** The last instant that a call id can hold: more than 30,000 years ahead. */
-export const lastIdMs = 2 ** 50 - 2;
-
 function increment(bytes: Uint8Array): void {
   for (let index = bytes.length - 1; index >= 0; index -= 1) {
     const next = ((bytes[index] ?? 0) + 1) & 0xff;

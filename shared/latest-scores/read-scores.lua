@@ -1,35 +1,39 @@
 #!lua
--- read-scores.lua: reads the latest scores of some leads under some models of one organisation. Begins a hash, empty, when
--- it is missing, from an earlier run of Redis, or of an earlier release. A restart or a failover may have lost the newest
--- entries of an earlier run. Refused by Redis when memory is full.
+-- read-scores.lua: reads the latest scores of some leads of one organisation. Begins the hash, empty, when it is missing.
+-- Also when it is of an earlier run of Redis: a restart or a failover may have lost the newest entries. Refused by Redis
+-- when memory is full.
 --
--- KEYS[1..] hash of the latest scores under each model.
--- ARGV[1] a unique token.   ARGV[2] TTL of a new hash, ms   ARGV[3] JSON: up to 1,000 crm_ids
+-- KEYS[1] hash of the organisation's leads.
+-- ARGV[1] a unique token.   ARGV[2] TTL of a new hash, ms.   ARGV[3] model.   ARGV[4] JSON: up to 1,000 crm_ids
 --
--- returns for each key {epoch} when the hash was just begun, else {epoch, entries}: one entry a crm_id, separated by line
--- feeds. An entry is
---   <id of the prediction> <score>
---   -                               the model has not scored the lead
---   ?                               Redis does not know
--- The epoch is `<run of Redis> <token> <version>`. Run and token change when entries may be missing or must not come back;
--- calls from before then do not write to the hash. The version changes when a call was settled that could not write to it;
--- look-ups in MongoDB from before then do not either.
+-- returns {epoch} when the hash was just begun, else {epoch, number of the model, entries}. The number is empty when the
+-- hash has no score under the model. There is one entry a crm_id, empty when unknown, separated by line feeds.
+--
+-- Fields of the hash:
+--    ``              `<run of Redis> <token> <floor>`. Run and token are the epoch.
+--    `NUL`           how many models have a number.
+--    `NUL <model>`   the number of the model, three hex digits. No crm_id has a NUL.
+--    `<crm_id>`      the entry of a lead: up to three items, the latest first.
+--
+-- An item is a lead's latest score under one model: call id (26), row (4), score (3), number of the model (3).
+--
+-- No item is older than the last settled call of its lead and model. The first item is the lead's latest prediction under
+-- any model. A model without an item may have scored the lead too.
+--
+-- A dropped entry, or an item that was not stored, raises the floor to its id. A call below the floor adds no item, because
+-- it may be older than what is missing. It only replaces older items of its own model. A call of another epoch stores
+-- nothing. A fourth item needs no floor: the call is older than the three that stay, and its item would go again.
 
-local crm_ids = cjson.decode(ARGV[3])
+local epoch = string.match(redis.call('HGET', KEYS[1], '') or '', '^(%S+ %S+) ')
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or ''
-local found = {}
-for index, key in ipairs(KEYS) do
-  local epoch = redis.call('HGET', key, '')
-  if epoch and string.match(epoch, '^(%S+) %S+ %d+$') == run then
-    local entries = redis.call('HMGET', key, unpack(crm_ids))
-    for place = 1, #crm_ids do entries[place] = entries[place] or '?' end
-    found[index] = {epoch, table.concat(entries, '\n')}
-  else
-    epoch = run .. ' ' .. ARGV[1] .. ' 0'
-    redis.call('UNLINK', key)
-    redis.call('HSET', key, '', epoch)
-    redis.call('PEXPIRE', key, ARGV[2])
-    found[index] = {epoch}
-  end
+if epoch and string.match(epoch, '^%S+') == run then
+  local crm_ids = cjson.decode(ARGV[4])
+  local entries = redis.call('HMGET', KEYS[1], '\0' .. ARGV[3], unpack(crm_ids))
+  for place = 1, #crm_ids + 1 do entries[place] = entries[place] or '' end
+  return {epoch, entries[1], table.concat(entries, '\n', 2)}
 end
-return found
+epoch = run .. ' ' .. ARGV[1]
+redis.call('UNLINK', KEYS[1])
+redis.call('HSET', KEYS[1], '', epoch .. ' ')
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return {epoch}

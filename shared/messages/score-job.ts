@@ -41,8 +41,6 @@ export const maxInJob = 16 * 1024;
 
 /** Records of one model, from one batch call or from several singles. */
 export interface ChunkPayload extends ChunkHead {
-  /** The organisation's other models: a prediction under any model counts as a match. */
-  readonly otherModels: readonly string[];
   readonly parts: readonly ChunkPart[];
 }
 
@@ -53,7 +51,7 @@ export interface ChunkPart {
   readonly explain: boolean;
   /** Index of the first record in its call, for messages. */
   readonly firstRow: number;
-  /** One entry a record; null without a crm_id. */
+  /** One entry a record; null without a crm_id, and for test keys. */
   readonly crmIds: readonly (string | null)[];
   /** One row of cells a record, in the order of slots. */
   readonly rows: readonly (readonly Cell[])[];
@@ -65,9 +63,9 @@ export interface OutgoingPart extends Omit<ChunkPart, 'rows'> {
 }
 
 /** Encodes a payload as JSON, without the head. The rows, most of the text, are joined instead of serialized again. */
-export function encodePayload({ otherModels, parts }: OutgoingPayload): string {
+export function encodePayload(parts: readonly OutgoingPart[]): string {
   const texts = parts.map(({ rows, ...part }) => `${JSON.stringify(part).slice(0, -1)},"rows":[${rows.join(',')}]}`);
-  return `{"otherModels":${JSON.stringify(otherModels)},"parts":[${texts.join(',')}]}`;
+  return `{"parts":[${texts.join(',')}]}`;
 }
 
 /** A payload in the gateway. */
@@ -102,8 +100,8 @@ export interface ScoredPart {
   /** Only rows that trip the recency guard. */
   readonly warnings: readonly (readonly [row: number, text: string])[];
   /**
-   * Epoch of the latest scores (see LatestScores) that `previous` was read under. Empty when Redis did not answer;
-   * absent in a chunk without leads.
+   * Epoch of the latest scores (see LatestScores) under which the leads were read. Empty when Redis did not answer, or
+   * when MongoDB had a later prediction of a lead; absent in a chunk without leads.
    */
   readonly epoch?: string;
   /** Only rows that got stored fields, with all their cells as JSON. */

@@ -83,11 +83,11 @@ export function quotaCommands(redis: Redis): QuotaCommands {
     run: (calls, { counter, leaseMs }) => {
       const notes = notesOf(calls);
       return settle({
-        keys: [...endingKeys(counter, calls), ...notes.map(({ key }) => key)],
+        keys: [...endingKeys(counter, calls), ...notes.keys],
         args: [
           ...[calls.length, leaseMs, latestTtlMs, maxLatestLeads],
           ...calls.map(({ callId }) => callId),
-          ...notes.flatMap(({ args }) => args),
+          ...notes.args,
         ],
       });
     },

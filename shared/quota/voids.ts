@@ -10,11 +10,10 @@ import type { Quota } from './quota.js';
 export const maxVoidsAtOnce = 8;
 const maxPerSweep = 500;
 
-/** A call with the counter and the model that it touched. */
-export interface CallOfModel {
+/** A call with its counter. */
+export interface VoidableCall {
   readonly counter: UsageCounter;
   readonly callId: string;
-  readonly modelId: string;
 }
 
 export interface CallVoidsDeps {
@@ -33,7 +32,7 @@ export class CallVoids {
   constructor(private readonly deps: CallVoidsDeps) {}
 
   /** Notes a call, so that the sweep voids it. */
-  async note(call: CallOfModel): Promise<void> {
+  async note(call: VoidableCall): Promise<void> {
     await this.deps.redis.sadd(callsToVoidKey, noteOf(call));
   }
 
@@ -42,7 +41,7 @@ export class CallVoids {
    * sweep may have settled the call before. Its release then makes the counter be recounted. Idempotent.
    * @throws the error of Redis or MongoDB; the call stays noted
    */
-  async void(call: CallOfModel): Promise<void> {
+  async void(call: VoidableCall): Promise<void> {
     const { redis, quota, voidInLedger } = this.deps;
     const { counter, callId } = call;
     const isVoid = await voidInLedger(callId);
@@ -56,9 +55,9 @@ export class CallVoids {
     await redis.srem(callsToVoidKey, noteOf(call));
   }
 
-  /** Invalidates the latest scores of a call's model. Calls of test keys have none. */
-  async invalidateScores({ counter, modelId }: CallOfModel): Promise<void> {
-    if (counter.bucket === 'live') await this.deps.latest.forget(counter.organisationId, [modelId]);
+  /** Drops the latest scores of a call's organisation. Calls of test keys have none. */
+  async invalidateScores({ counter }: VoidableCall): Promise<void> {
+    if (counter.bucket === 'live') await this.deps.latest.forget(counter.organisationId);
   }
 
   /**
@@ -81,11 +80,10 @@ export class CallVoids {
   }
 }
 
-const noteOf = ({ counter, callId, modelId }: CallOfModel): string => `${memberOf(counter)} ${callId} ${modelId}`;
+const noteOf = ({ counter, callId }: VoidableCall): string => `${memberOf(counter)} ${callId}`;
 
-function callOf(note: string): CallOfModel | undefined {
-  const [callId, modelId] = note.split(' ').slice(3);
+function callOf(note: string): VoidableCall | undefined {
+  const [callId] = note.split(' ').slice(3);
   const counter = counterOf(note);
-  if (counter === undefined || callId === undefined || modelId === undefined) return undefined;
-  return { counter, callId, modelId };
+  return counter === undefined || callId === undefined ? undefined : { counter, callId };
 }

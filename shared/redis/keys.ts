@@ -37,15 +37,11 @@ export const endedCallsKey = ({ organisationId, bucket, month }: UsageCounter): 
 /** State of one call's reservation; see reserve.lua. */
 export const callKey = (organisationId: string, callId: string): string => `{${organisationId}}:call:${callId}`;
 
-/**
- * Hash of the latest scores of leads under one model, by crm_id; read-scores.lua defines its entries. The field without
- * a name is its epoch.
- */
-export const latestScoresKey = (organisationId: string, modelId: string): string =>
-  `{${organisationId}}:latest:${modelId}`;
+/** Hash of the latest scores of an organisation's leads, by crm_id; read-scores.lua defines its fields. */
+export const latestScoresKey = (organisationId: string): string => `{${organisationId}}:leads`;
 
 /** Matches every `latestScoresKey`. */
-export const anyLatestScoresKey = '{*}:latest:*';
+export const anyLatestScoresKey = '{*}:leads';
 
 /** Lock of the process that sets a counter from the ledger; its value is a random token. */
 export const rebuildLockKey = ({ organisationId, bucket, month }: UsageCounter): string =>

@@ -91,7 +91,7 @@ export async function laneRig(
     connect,
     async send(chunk, { inJob = true, isAwaited = true, parts = [] } = {}) {
       const head = { chunk, gateway, organisation: 'org', model: 'mdl', version: '1' };
-      const payload = encodePayload({ ...head, otherModels: [], parts });
+      const payload = encodePayload(parts);
       if (isAwaited) await redis.set(payloadKey(chunk), inJob ? '' : payload, 'PX', 60_000);
       const job: ChunkJob = { ...head, ...(inJob ? { payload } : {}) };
       await queue.add('chunk', job, { jobId: chunk, removeOnComplete: true, removeOnFail: true });

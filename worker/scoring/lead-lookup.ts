@@ -1,7 +1,8 @@
-import type { KnownScore, LatestScores, LatestUnderModel } from '../../shared/latest-scores/latest-scores.js';
+import { callIdFloor } from '../../shared/contract/identifiers.js';
+import type { LatestScores, NotedLeads } from '../../shared/latest-scores/latest-scores.js';
 import type { KnownFields, StoredFields } from '../../shared/messages/field-slots.js';
 import type { ChunkPart, ChunkPayload } from '../../shared/messages/score-job.js';
-import type { StoredRecord } from '../../shared/store/calls/lead-lookup.js';
+import type { LeadScores, StoredRecord } from '../../shared/store/calls/lead-lookup.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 
 /** A lead that the organisation has scored before. */
@@ -23,7 +24,6 @@ export interface StoredLead {
 }
 
 export interface LookupDeps {
-  readonly latest: Pick<LatestScores, 'fill'>;
   readonly predictions: Pick<PredictionStore, 'latest' | 'storedRecords'>;
   readonly fieldsOf: (modelId: string, version: string) => Promise<KnownFields | undefined>;
   readonly timeoutMs: number;
@@ -31,36 +31,33 @@ export interface LookupDeps {
   readonly keptFromId: string;
 }
 
-/** The latest prediction of a lead, and its model. */
-interface Latest {
-  readonly modelId: string;
-  readonly id: string;
-}
-
 /** The known leads of a chunk. */
 export interface KnownLeads {
   readonly byCrmId: ReadonlyMap<string, KnownLead>;
-  /** Epoch of the latest scores under the chunk's model; empty when Redis did not answer, undefined without leads. */
+  /** Epoch under which the scores of the chunk may be added to the latest scores; see `ScoredPart`. */
   readonly epoch: string | undefined;
 }
 
 /** The leads of a chunk, and the scores that Redis has of them. */
 export interface RequestedLeads {
   readonly crmIds: readonly string[];
-  /** The chunk's model comes first. Never rejects: when Redis does not answer, all scores are missing. */
-  readonly noted: Promise<readonly LatestUnderModel[]>;
+  /** Never rejects: when Redis does not answer, all leads are missing. */
+  readonly noted: Promise<NotedLeads>;
 }
+
+const nothingNoted: NotedLeads = { epoch: '', leads: [] };
 
 /** Requests the latest scores of a chunk's leads from Redis, without waiting for them. */
 export function requestLatestScores(chunk: ChunkPayload, latest: Pick<LatestScores, 'read'>): RequestedLeads {
   const crmIds = distinctCrmIds(chunk);
-  const noted = crmIds.length === 0 ? Promise.resolve([]) : readLatest(chunk, crmIds, latest);
-  return { crmIds, noted };
+  if (crmIds.length === 0) return { crmIds, noted: Promise.resolve(nothingNoted) };
+  const noted = latest.read({ organisationId: chunk.organisation, modelId: chunk.model, crmIds });
+  return { crmIds, noted: noted.catch(() => nothingNoted) };
 }
 
 /**
- * Looks up the leads of a chunk, under its model and under the organisation's others: in Redis, and in MongoDB where
- * Redis has no entry.
+ * Looks up the leads of a chunk in Redis. Asks MongoDB for those that Redis does not know, or not under the chunk's
+ * model.
  * @param needsFields the leads whose stored fields are wanted, because some record of theirs lacks a known field
  */
 export async function findKnownLeads(
@@ -71,28 +68,36 @@ export async function findKnownLeads(
 ): Promise<KnownLeads> {
   const { crmIds } = requested;
   if (crmIds.length === 0) return { byCrmId: new Map(), epoch: undefined };
-  const noted = await requested.noted;
-  const scores = await Promise.all(
-    noted.map((known) => completed(known, { organisationId: chunk.organisation, crmIds }, deps)),
-  );
-  const latest = new Map<string, Latest>();
-  for (const [index, ofModel] of scores.entries()) {
-    const modelId = noted[index]?.modelId ?? chunk.model;
-    for (const [place, crmId] of crmIds.entries()) {
-      const id = ofModel[place]?.id;
-      if (id !== undefined && id > (latest.get(crmId)?.id ?? deps.keptFromId)) latest.set(crmId, { modelId, id });
-    }
-  }
-  const fields = await readFields(chunk, { latest, needsFields }, deps);
-  const leads = new Map<string, KnownLead>();
+  const { predictions, timeoutMs, keptFromId } = deps;
+  const { epoch, leads: noted } = await requested.noted;
+  const found = await predictions.latest({
+    organisationId: chunk.organisation,
+    modelId: chunk.model,
+    crmIds: crmIds.filter((_, place) => noted[place]?.own === undefined),
+    timeoutMs,
+  });
+  const latest = new Map<string, LeadScores>();
   for (const [place, crmId] of crmIds.entries()) {
-    const known = latest.get(crmId);
-    if (known === undefined) continue;
-    const own = scores[0]?.[place];
-    const previousScore = own && own.id > deps.keptFromId ? own.score : null;
-    leads.set(crmId, { previousScore, latestId: known.id, stored: fields.get(known.id) });
+    const known = noted[place]?.own === undefined ? found.get(crmId) : noted[place];
+    if (known !== undefined && known.latestId > keptFromId) latest.set(crmId, known);
   }
-  return { byCrmId: leads, epoch: noted[0]?.epoch ?? '' };
+  const wanted = [...needsFields].flatMap((crmId) => latest.get(crmId)?.latestId ?? []);
+  const fields = await readFields(chunk, wanted, deps);
+  const byCrmId = new Map<string, KnownLead>();
+  for (const [crmId, { latestId, own }] of latest) {
+    const previousScore = own !== undefined && own.id > keptFromId ? own.score : null;
+    byCrmId.set(crmId, { previousScore, latestId, stored: fields.get(latestId) });
+  }
+  return { byCrmId, epoch: isOvertaken(chunk, found) ? '' : epoch };
+}
+
+/**
+ * Whether MongoDB has a prediction of a lead that is later than the chunk. Redis does not know it, so the chunk's score
+ * must not become the latest.
+ */
+function isOvertaken({ parts }: ChunkPayload, found: ReadonlyMap<string, LeadScores>): boolean {
+  const earliestId = callIdFloor(Math.min(...parts.map(({ now }) => now)));
+  return [...found.values()].some(({ latestId }) => latestId >= earliestId);
 }
 
 function distinctCrmIds(chunk: ChunkPayload): string[] {
@@ -103,60 +108,24 @@ function distinctCrmIds(chunk: ChunkPayload): string[] {
   return [...ids];
 }
 
-/** Reads the scores from Redis; all missing when it does not answer, so that MongoDB is asked. */
-async function readLatest(
-  { organisation, model, otherModels }: ChunkPayload,
-  crmIds: readonly string[],
-  latest: Pick<LatestScores, 'read'>,
-): Promise<readonly LatestUnderModel[]> {
-  const modelIds = [model, ...otherModels];
-  try {
-    return await latest.read({ organisationId: organisation, modelIds, crmIds });
-  } catch {
-    return modelIds.map((modelId) => ({ modelId, epoch: '', scores: [] }));
-  }
-}
-
-/** The latest scores of all leads under one model: reads the missing ones from MongoDB, and fills them into Redis. */
-async function completed(
-  { modelId, epoch, scores }: LatestUnderModel,
-  { organisationId, crmIds }: { readonly organisationId: string; readonly crmIds: readonly string[] },
-  { latest, predictions, timeoutMs }: LookupDeps,
-): Promise<readonly KnownScore[]> {
-  const unknown = crmIds.filter((_, place) => scores[place] === undefined);
-  if (unknown.length === 0) return scores;
-  const found = await predictions.latest({ organisationId, modelId, crmIds: unknown, timeoutMs });
-  const filled = { organisationId, modelId, epoch, crmIds: unknown, latest: found };
-  // If this fails, the next chunk asks MongoDB again.
-  if (epoch !== '') latest.fill(filled).catch(() => undefined);
-  const byCrmId = new Map(found.map((each) => [each.crmId, each]));
-  return crmIds.map((crmId, place) => scores[place] ?? byCrmId.get(crmId) ?? null);
-}
-
-/** The stored fields of each wanted lead, by the id of its latest prediction. */
+/** The stored fields of leads, by the ids of their latest predictions. */
 async function readFields(
   chunk: ChunkPayload,
-  of: { readonly latest: ReadonlyMap<string, Latest>; readonly needsFields: ReadonlySet<string> },
+  ids: readonly string[],
   { predictions, fieldsOf, timeoutMs }: LookupDeps,
 ): Promise<ReadonlyMap<string, StoredLead>> {
-  const wanted = [...of.needsFields].flatMap((crmId) => of.latest.get(crmId) ?? []);
-  const stored = await predictions.storedRecords(
-    wanted.map(({ id }) => id),
-    timeoutMs,
-  );
   const leads = new Map<string, StoredLead>();
   const namesOf = new Map<string, Promise<readonly string[] | undefined>>();
-  const slotNames = (modelId: string, version: string) => {
-    const key = `${modelId}:${version}`;
-    const names = namesOf.get(key) ?? fieldsOf(modelId, version).then((known) => known?.slotNames);
+  const slotNames = (model: string, version: string) => {
+    const key = `${model}:${version}`;
+    const names = namesOf.get(key) ?? fieldsOf(model, version).then((known) => known?.slotNames);
     namesOf.set(key, names);
     return names;
   };
-  for (const { id, modelId } of wanted) {
-    const record = stored.get(id);
-    if (record === undefined) continue;
-    const isOwn = modelId === chunk.model && record.version === chunk.version;
-    const names = isOwn ? undefined : await slotNames(modelId, record.version);
+  for (const [id, record] of await predictions.storedRecords(ids, timeoutMs)) {
+    const { model, version } = record;
+    const isOwn = model === chunk.model && version === chunk.version;
+    const names = isOwn ? undefined : await slotNames(model, version);
     if (isOwn || names !== undefined) leads.set(id, storedLead(record, names));
   }
   return leads;

@@ -60,7 +60,6 @@ async function scoreWith(
     requested,
     leadsLackingFields(chunk, model.knownFields.slotCount),
     {
-      latest: scoring.latest,
       predictions: scoring.predictions,
       fieldsOf: (modelId, version) => scoring.registry.fieldsOf(modelId, version),
       timeoutMs: scoring.lookupTimeoutMs,

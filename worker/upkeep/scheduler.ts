@@ -23,7 +23,6 @@ import { voidCall } from '../../shared/store/calls/void-call.js';
 import { connectMongo } from '../../shared/store/connection/connect.js';
 import { installationId } from '../../shared/store/connection/installation-id.js';
 import { prepareDatabase } from '../../shared/store/connection/prepare-database.js';
-import { ModelStore } from '../../shared/store/models/models.js';
 import { OutcomeStore } from '../../shared/store/validation/outcomes.js';
 import { ValidationDailyStore } from '../../shared/store/validation/validation-daily.js';
 import { startGradingLane } from '../grading/job/grading-lane.js';
@@ -87,7 +86,6 @@ export async function startScheduler(
   const latest = new LatestScores(commands);
   const erasureDeps = {
     erasures: new ErasureStore(mongo.database),
-    models: new ModelStore(mongo.database),
     latest,
     predictions: new PredictionStore(mongo.database),
     outcomes: new OutcomeStore(mongo.database),
@@ -95,13 +93,13 @@ export async function startScheduler(
     idempotency: new IdempotencyStore(mongo.database),
     logger,
   };
-  const beforeSettling = invalidateSettled({ ledger, latest });
+  const beforeSettling = invalidateSettled(latest);
   const voidInLedger = (callId: string) =>
     voidCall(callId, { client: mongo.client, ledger, idempotency: erasureDeps.idempotency });
   const voids = new CallVoids({ redis: commands, quota, latest, voidInLedger });
   const evict = async (): Promise<void> => {
     const evicted = await evictUnderPressure(commands);
-    if (evicted > 0) logger.warn({ models: evicted }, 'latest scores evicted: Redis is short of memory');
+    if (evicted > 0) logger.warn({ organisations: evicted }, 'latest scores evicted: Redis is short of memory');
   };
   const sweepCounters = async (): Promise<void> => {
     const swept = await sweepLeases({ redis: commands, quota, ledger, beforeSettling });

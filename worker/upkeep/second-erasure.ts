@@ -1,4 +1,4 @@
-import { lastIdMs, newId } from '../../shared/contract/identifiers.js';
+import { newId } from '../../shared/contract/identifiers.js';
 import type { LatestScores } from '../../shared/latest-scores/latest-scores.js';
 import type { Logger } from '../../shared/process/logger.js';
 import {
@@ -8,11 +8,9 @@ import {
   eraseLead,
 } from '../../shared/store/calls/erasures.js';
 import { withMongoTimeout } from '../../shared/store/connection/mongo-errors.js';
-import type { ModelStore } from '../../shared/store/models/models.js';
 
 export interface SecondErasureDeps extends ErasingStores {
   readonly erasures: ErasureStore;
-  readonly models: Pick<ModelStore, 'listWithDeleted'>;
   readonly latest: Pick<LatestScores, 'forgetLead'>;
   readonly logger: Pick<Logger, 'warn'>;
 }
@@ -35,7 +33,7 @@ export async function eraseAgain(
   deps: SecondErasureDeps,
   { nowMs, signal }: { readonly nowMs: number; readonly signal?: AbortSignal },
 ): Promise<number> {
-  const { erasures, models, logger } = deps;
+  const { erasures, logger } = deps;
   const endMs = performance.now() + maxJobMs;
   const failures: unknown[] = [];
   let erased = 0;
@@ -45,10 +43,9 @@ export async function eraseAgain(
     if (isRoundOver && organisationId === '') break;
     organisationId = due[0]?.org ?? '';
     if (isRoundOver) continue;
-    const modelIds = (await models.listWithDeleted(organisationId)).map(({ _id }) => _id);
     const eraseOrPutOff = async (erasure: DueErasure): Promise<void> => {
       try {
-        await withMongoTimeout(maxLeadMs, () => eraseOne(deps, { erasure, modelIds }));
+        await withMongoTimeout(maxLeadMs, () => eraseOne(deps, erasure));
         erased += 1;
       } catch (error) {
         failures.push(error);
@@ -63,13 +60,10 @@ export async function eraseAgain(
   return erased;
 }
 
-async function eraseOne(
-  { latest, erasures, ...stores }: SecondErasureDeps,
-  { erasure, modelIds }: { readonly erasure: DueErasure; readonly modelIds: readonly string[] },
-): Promise<void> {
+async function eraseOne({ latest, erasures, ...stores }: SecondErasureDeps, erasure: DueErasure): Promise<void> {
   const lead = { organisationId: erasure.org, crmId: erasure.crm_id };
   const wasThere = await eraseLead(stores, { ...lead, arrivedBy: erasure.erased_at });
-  // Whatever Redis knows, MongoDB knows too. Ids do not tell what came first: clocks of gateways differ.
-  await latest.forgetLead({ ...lead, modelIds, atMs: lastIdMs });
+  // Whatever Redis knows, MongoDB knows too.
+  await latest.forgetLead(lead);
   await erasures.end(erasure, wasThere);
 }

@@ -58,8 +58,8 @@ export const scoreHistoryOperation = (docsUrl: string): Operation => ({
   operationId: 'getScoreHistory',
   summary: 'Read the past scores of a record',
   description:
-    'Returns every score under one `crm_id`, newest first, in pages. Only live keys store scores; test ' +
-    'keys do not.',
+    'Returns every score under one `crm_id`, newest first, in pages. A page may have fewer scores than ' +
+    '`limit`. Only live keys store and read scores; test keys get 404.',
   tags: ['Score history'],
   parameters: [parameters.crmId, parameters.onlyModelId, parameters.limit, parameters.cursor, parameters.requestId],
   responses: replies(docsUrl, okReply('A page of the history.', scoreHistorySchema, 'score-history'), [
@@ -96,8 +96,8 @@ export const outcomesOperation = (docsUrl: string): Operation => ({
     'lead, also those that did not convert. Report a lead again when its outcome changes; the latest ' +
     'report counts. Sending a call twice changes nothing. With a test key, the call is validated and ' +
     `nothing is stored. A body has at most ${maxValues.ofOutcomes} values. A workspace may have outcomes of 10,000 leads, or of ` +
-      'five for each scored record if that is more. A call above that is refused with 400, and nothing of it is ' +
-      'stored. The outcome of a lead that has no stored score is removed 180 days after its report.',
+    'five for each scored record if that is more. A call above that is refused with 400, and nothing of it is ' +
+    'stored. The outcome of a lead that has no stored score is removed 180 days after its report.',
   tags: ['Outcomes'],
   parameters: [parameters.requestId],
   requestBody: {

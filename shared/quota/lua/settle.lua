@@ -7,13 +7,13 @@
 --
 -- KEYS[1] usage hash of (organisation, bucket, month).   KEYS[2] leases, sorted by expiry.
 -- KEYS[3] list of ended calls (see begin-recount.lua).   KEYS[4..3+N] state of each of N calls.
--- KEYS[4+N..] for each note, the hash of the latest scores under its model.
--- ARGV[1] N.   ARGV[2] lease ms.   ARGV[3] TTL of latest scores, ms.   ARGV[4] max leads of one hash.
+-- KEYS[4+N] hash of the organisation's leads; only for notes.
+-- ARGV[1] N.   ARGV[2] lease ms.   ARGV[3] TTL of latest scores, ms.   ARGV[4] max fields of the hash.
 -- ARGV[5..4+N] id of each call.
--- ARGV[5+N..] four for each note, which has the scores of some of the calls.
---    `1` the epoch of the hash without its version, read before the calls were recorded.
---    `2` JSON: index (1..N) and number of rows of each call, in turn.
---    `3` JSON: the crm_id of each row, or null.   `4` JSON: the score of each row.
+-- ARGV[5+N..] five for each note, which has the scores of some of the calls under one model.
+--    `1` the epoch of the hash, read before the calls were recorded.   `2` the model.
+--    `3` JSON: index (1..N) and number of rows of each call, in turn.
+--    `4` JSON: the crm_id of each row, or null.   `5` JSON: the score of each row.
 --
 -- Returns code, used, leased of each call, in turn, in one array; used and leased in records, after that call:
 --    `1` settled.   `2` already settled (or counted when the counter was restored).
@@ -24,9 +24,8 @@
 -- recount (`recount_at`) one lease from now, when the row must be void.
 --
 -- With `1` and `2`, the scores of a note become the latest ones of its leads, unless a later call was settled before. Only
--- an existing hash is written to. Under another epoch, older entries of the leads are dropped instead: a lead may have been
--- erased since the call was recorded. A lead that is not stored, for this reason or because the hash is full, changes the
--- hash's version (see read-scores.lua). A look-up from before the call can then not be stored either.
+-- an existing hash is written to. read-scores.lua says when a score may be stored; else an entry that lacks it is dropped.
+-- A full hash loses the oldest of some random entries.
 
 local call = redis.call
 local calls = tonumber(ARGV[1])
@@ -69,53 +68,93 @@ if lost then
   call('HSET', KEYS[1], 'recount_at', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2])
 end
 
--- The entries of a note's leads, the latest of each lead; and the crm_ids, without repetition.
-local function entries_of(spans, crm_ids, scores)
-  local entries, leads, at = {}, {}, 0
+-- The latest item of each of a note's leads, without the number of the model; and the crm_ids, without repetition.
+local function items_of(spans, crm_ids, scores)
+  local items, leads, at = {}, {}, 0
   for span = 1, #spans, 2 do
     local index, rows = spans[span], spans[span + 1]
     for row = 1, reply[3 * index - 2] > 0 and rows or 0 do
       local crm_id = crm_ids[at + row]
       if crm_id ~= cjson.null then
-        local entry = string.format('%s.%04d %d', ARGV[4 + index], row - 1, scores[at + row])
-        if not entries[crm_id] then leads[#leads + 1] = crm_id end
-        if not entries[crm_id] or entries[crm_id] < entry then entries[crm_id] = entry end
+        local item = string.format('%s%04d%03d', ARGV[4 + index], row - 1, scores[at + row])
+        if not items[crm_id] then leads[#leads + 1] = crm_id end
+        if not items[crm_id] or items[crm_id] < item then items[crm_id] = item end
       end
     end
     at = at + rows
   end
-  return entries, leads
+  return items, leads
 end
 
-local function store(key, call_epoch, entries, leads)
-  local epoch = call('HGET', key, '')
-  if not epoch or #leads == 0 then return end
-  local known = call('HMGET', key, unpack(leads))
-  local base, version = string.match(epoch, '^(%S+ %S+) (%d+)$')
-  local is_same = base == call_epoch
-  local room = is_same and ARGV[4] - call('HLEN', key) or 0
-  local newer, outdated, missing = {}, {}, false
-  for place, crm_id in ipairs(leads) do
-    local entry = known[place]
-    if is_same and entry and entry < entries[crm_id] or not entry and room > 0 then
-      if not entry then room = room - 1 end
-      newer[#newer + 1], newer[#newer + 2] = crm_id, entries[crm_id]
-    elseif not entry or entry < entries[crm_id] then
-      if entry then outdated[#outdated + 1] = crm_id end
-      missing = true
+-- The items of an entry without that of a model, and the latter.
+local function parted(entry, number)
+  for at = 1, #entry, 36 do
+    if string.sub(entry, at + 33, at + 35) == number then
+      return string.sub(entry, 1, at - 1) .. string.sub(entry, at + 36), string.sub(entry, at, at + 35)
     end
   end
-  if #outdated > 0 then call('HDEL', key, unpack(outdated)) end
-  if missing and base then call('HSET', key, '', base .. ' ' .. version + 1) end
-  if #newer > 0 then
-    call('HSET', key, unpack(newer))
+  return entry
+end
+
+local function with_item(entry, item)
+  local at = 1
+  while at < #entry and string.sub(entry, at, at + 35) > item do at = at + 36 end
+  return string.sub(entry, 1, at - 1) .. item .. string.sub(entry, at)
+end
+
+-- Drops the oldest of three times as many random entries. Returns the latest id among them, or the floor.
+local function make_room(key, count, floor)
+  local names, oldest = call('HRANDFIELD', key, 3 * count), {}
+  for place, entry in ipairs(call('HMGET', key, unpack(names))) do
+    if #entry % 36 == 0 and names[place] ~= '' then oldest[#oldest + 1] = string.sub(entry, 1, 30) .. names[place] end
+  end
+  table.sort(oldest)
+  for place = 1, math.min(count, #oldest) do
+    call('HDEL', key, string.sub(oldest[place], 31))
+    if oldest[place] > floor then floor = string.sub(oldest[place], 1, 30) end
+  end
+  return floor
+end
+
+local function store(key, call_epoch, model, items, leads)
+  local head = call('HMGET', key, '', '\0' .. model)
+  local epoch, floor = string.match(head[1] or '', '^(%S+ %S+) (%S*)$')
+  if not epoch or #leads == 0 then return end
+  local is_same, number = epoch == call_epoch, head[2]
+  if is_same and not number then
+    number = string.format('%03x', call('HINCRBY', key, '\0', 1))
+    if #number > 3 then return call('UNLINK', key) end
+    call('HSET', key, '\0' .. model, number)
+  end
+  local known = call('HMGET', key, unpack(leads))
+  local stored, dropped, added, raised = {}, {}, 0, floor
+  for place, crm_id in ipairs(leads) do
+    local entry = known[place] or ''
+    local others, own = parted(entry, number)
+    local item = items[crm_id] .. (number or '')
+    local is_older = own and own >= item
+    if not is_older and is_same and (own or item > floor) then
+      stored[#stored + 1], stored[#stored + 2] = crm_id, string.sub(with_item(others, item), 1, 108)
+      if entry == '' then added = added + 1 end
+    elseif not is_older then
+      if own or entry ~= '' and entry < item then dropped[#dropped + 1] = crm_id end
+      for _, lost in ipairs({item, own and entry}) do
+        if lost > raised then raised = string.sub(lost, 1, 30) end
+      end
+    end
+  end
+  if #dropped > 0 then call('HDEL', key, unpack(dropped)) end
+  local excess = added > 0 and call('HLEN', key) + added - ARGV[4] or 0
+  if excess > 0 then raised = make_room(key, excess, raised) end
+  if raised > floor then call('HSET', key, '', epoch .. ' ' .. raised) end
+  if #stored > 0 then
+    call('HSET', key, unpack(stored))
     call('PEXPIRE', key, ARGV[3])
   end
 end
 
-for note = 1, #KEYS - 3 - calls do
-  local first = 4 * note + calls + 1
-  local spans, crm_ids, scores = cjson.decode(ARGV[first + 1]), cjson.decode(ARGV[first + 2]), cjson.decode(ARGV[first + 3])
-  store(KEYS[3 + calls + note], ARGV[first], entries_of(spans, crm_ids, scores))
+for first = 5 + calls, #ARGV, 5 do
+  local spans, crm_ids, scores = cjson.decode(ARGV[first + 2]), cjson.decode(ARGV[first + 3]), cjson.decode(ARGV[first + 4])
+  store(KEYS[4 + calls], ARGV[first], ARGV[first + 1], items_of(spans, crm_ids, scores))
 end
 return reply

@@ -1,69 +1,117 @@
-import type { Collection, Document } from 'mongodb';
+import type { AggregationCursor, Db, Document } from 'mongodb';
 import { withMongoTimeout } from '../connection/mongo-errors.js';
 import { callIdOf, callsCollection, type PredictionSlice, placeOf, predictionId, rowOf } from './prediction-slice.js';
 
-/** The latest prediction of a lead under one model. */
-export interface LatestPrediction {
-  readonly crmId: string;
-  /** Prediction id, see `predictionId`. */
-  readonly id: string;
-  readonly score: number;
+/** The latest predictions of a lead. */
+export interface LeadScores {
+  /** Id of the latest prediction under any model. */
+  readonly latestId: string;
+  /** The latest prediction under one model; undefined when that model has not scored the lead. */
+  readonly own: { readonly id: string; readonly score: number } | undefined;
 }
 
-export type LatestSlice = Pick<PredictionSlice, '_id' | 'crm_ids' | 'scores'>;
+/** The leads of a look-up, and the model whose latest scores are wanted. */
+export interface LeadQuery {
+  readonly organisationId: string;
+  readonly modelId: string;
+  readonly crmIds: readonly string[];
+  readonly timeoutMs: number;
+}
 
-/** Pipeline that finds the latest slice of each lead with one index seek a lead. */
-export function latestPipeline(
-  under: { readonly org: string; readonly model: string },
-  crmIds: readonly string[],
-): Document[] {
-  const latest = [{ $match: under }, { $sort: { _id: -1 } }, { $limit: 1 }, { $project: { crm_ids: 1, scores: 1 } }];
+/** The latest slice of a lead under any model, and under one. */
+interface LatestSlices {
+  readonly crmId: string;
+  readonly latest: string;
+  /** Empty when the model has not scored the lead. */
+  readonly own: string;
+}
+
+/**
+ * Pipeline that finds the latest slices of each lead. The first `$group` skips from model to model in the lead index
+ * (DISTINCT_SCAN). It costs one index seek for each model that has scored the lead, however long the history is.
+ */
+function latestSlices(org: string, model: string, crmIds: readonly string[]): Document[] {
+  const byModel = [
+    { $match: { org } },
+    { $sort: { model: 1, _id: -1 } },
+    { $group: { _id: '$model', slice: { $first: '$_id' } } },
+    {
+      $group: {
+        _id: null,
+        latest: { $max: '$slice' },
+        own: { $max: { $cond: [{ $eq: ['$_id', { $literal: model }] }, '$slice', ''] } },
+      },
+    },
+  ];
   return [
     { $documents: crmIds.map((crmId) => ({ crmId: { $literal: crmId } })) },
     {
-      $lookup: {
-        from: callsCollection,
-        localField: 'crmId',
-        foreignField: 'crm_ids',
-        pipeline: latest,
-        as: 'latest',
-      },
+      $lookup: { from: callsCollection, localField: 'crmId', foreignField: 'crm_ids', pipeline: byModel, as: 'found' },
     },
-    { $unwind: '$latest' },
+    { $unwind: '$found' },
+    { $project: { crmId: 1, latest: '$found.latest', own: '$found.own' } },
   ];
 }
 
-/** If a lead occurs in a call twice, the later row is its latest prediction. */
-export function latestOf(crmId: string, { _id, crm_ids: crmIds, scores }: LatestSlice): LatestPrediction {
-  const index = crmIds.lastIndexOf(crmId);
-  return { crmId, id: predictionId(callIdOf(_id), rowOf(_id) + index), score: scores[index] ?? 0 };
+/**
+ * Reads the latest predictions of leads, however many models the organisation has. Most leads that are not in the
+ * latest-scores cache are scored for the first time: one query then shows that none has a prediction.
+ * @returns predictions by crm_id, without leads that have none
+ */
+export async function readLatestOf(database: Db, query: LeadQuery): Promise<ReadonlyMap<string, LeadScores>> {
+  const { organisationId: org, modelId, crmIds, timeoutMs } = query;
+  const found = new Map<string, LeadScores>();
+  if (crmIds.length === 0) return found;
+  await withMongoTimeout(timeoutMs, async (signal) => {
+    const ofAny = { org, crm_ids: { $in: [...crmIds] } };
+    const calls = database.collection(callsCollection);
+    if ((await calls.findOne(ofAny, { projection: { _id: 1 }, signal })) === null) return;
+    const leads = await database
+      .aggregate<LatestSlices>(latestSlices(org, modelId, crmIds), { maxTimeMS: timeoutMs, batchSize })
+      .toArray();
+    const sliceIds = new Set(leads.flatMap(({ latest, own }) => [latest, own]));
+    const places = [...sliceIds].map((sliceId) => ({ sliceId }));
+    const slices = readSlices<ScoreColumns>(database, places, { fields: { crm_ids: 1, scores: 1 }, timeoutMs });
+    const columns = new Map<string, ScoreColumns>();
+    for await (const slice of slices) columns.set(slice._id, slice);
+    for (const { crmId, latest, own } of leads) {
+      const { id: latestId } = scoreOf(crmId, columns.get(latest)) ?? {};
+      if (latestId !== undefined) found.set(crmId, { latestId, own: scoreOf(crmId, columns.get(own)) });
+    }
+  });
+  return found;
+}
+
+/** Documents of one reply: with MongoDB's 101, a chunk of 250 leads would take a round trip more. */
+const batchSize = 1_000;
+
+type ScoreColumns = Pick<PredictionSlice, '_id' | 'crm_ids' | 'scores'>;
+
+/** A lead's prediction in a slice. If the lead occurs twice, the later row is its latest prediction. */
+function scoreOf(crmId: string, slice: ScoreColumns | undefined): LeadScores['own'] {
+  const index = slice?.crm_ids?.lastIndexOf(crmId) ?? -1;
+  if (slice === undefined || index < 0) return undefined;
+  return { id: predictionId(callIdOf(slice._id), rowOf(slice._id) + index), score: slice.scores[index] ?? 0 };
 }
 
 /** The fields that a record was scored from. */
 export interface StoredRecord {
+  readonly model: string;
   readonly version: string;
   /** Cells as JSON by field slot of (model, version); undefined if longer than its share of `maxBytes`. */
   readonly fields: string | undefined;
 }
 
-/** A prediction, its slice, and the index in the slice's columns. */
-interface Place {
-  readonly id: string;
-  readonly sliceId: string;
-  readonly index: number;
-}
-
-/** `texts` are the requested fields of a slice, in the order of the places; null if erased, `false` if too long. */
+/** `texts` are the requested fields of a slice, in the order of the indexes; null if erased, `false` if too long. */
 interface FoundSlice {
   readonly _id: string;
+  readonly model: string;
   readonly version: string;
   readonly texts: readonly (string | false | null)[];
 }
 
 /** Limit of one read, shared by all records: it bounds the memory of a worker that fills in a chunk. */
 const maxBytes = 64 * 1024 * 1024;
-/** Slices in one command: MongoDB compares each with all requested places. */
-const maxSlices = 16;
 
 /**
  * Reads the fields that records were scored from. MongoDB extracts them from their slices, because a whole slice may be
@@ -72,59 +120,41 @@ const maxSlices = 16;
  * @returns records by prediction id, without erased and removed ones
  */
 export async function readStoredRecords(
-  collection: Collection<PredictionSlice>,
+  database: Db,
   ids: readonly string[],
   timeoutMs: number,
 ): Promise<Map<string, StoredRecord>> {
   const found = new Map<string, StoredRecord>();
-  const distinct = [...new Set(ids)];
-  const maxTextBytes = Math.floor(maxBytes / Math.max(1, distinct.length));
-  await withMongoTimeout(timeoutMs, async (signal) => {
-    for (const bySlice of placesBySlice(distinct)) {
-      const places = [...bySlice.values()].flat();
-      const slices = collection
-        .find({ _id: { $in: [...bySlice.keys()] }, scores: { $exists: true } }, { signal })
-        .project<FoundSlice>({ version: 1, texts: textsAt(places, maxTextBytes) });
-      for await (const { _id, version, texts } of slices)
-        for (const [place, { id }] of (bySlice.get(_id) ?? []).entries()) {
-          const text = texts[place] ?? null;
-          if (text !== null) found.set(id, { version, fields: text === false ? undefined : text });
-        }
-    }
+  if (ids.length === 0) return found;
+  const bySlice = new Map<string, { readonly sliceId: string; readonly ids: string[]; readonly indexes: number[] }>();
+  for (const id of new Set(ids)) {
+    const { sliceId, index } = placeOf(id);
+    const place = bySlice.get(sliceId) ?? { sliceId, ids: [], indexes: [] };
+    place.ids.push(id);
+    place.indexes.push(index);
+    bySlice.set(sliceId, place);
+  }
+  const maxTextBytes = Math.floor(maxBytes / ids.length);
+  const places = [...bySlice.values()].map(({ sliceId, indexes }) => ({ sliceId, indexes }));
+  const fields = { model: 1, version: 1, texts: textsAt('$$indexes', maxTextBytes) };
+  await withMongoTimeout(timeoutMs, async () => {
+    for await (const { _id, model, version, texts } of readSlices<FoundSlice>(database, places, { fields, timeoutMs }))
+      for (const [place, id] of (bySlice.get(_id)?.ids ?? []).entries()) {
+        const text = texts[place] ?? null;
+        if (text !== null) found.set(id, { model, version, fields: text === false ? undefined : text });
+      }
   });
   return found;
 }
 
-/** Groups predictions by slice, in one map for each command. */
-function placesBySlice(ids: readonly string[]): Map<string, Place[]>[] {
-  const commands: Map<string, Place[]>[] = [];
-  const bySlice = new Map<string, Place[]>();
-  for (const id of ids) {
-    const place = { id, ...placeOf(id) };
-    const places = bySlice.get(place.sliceId) ?? [];
-    places.push(place);
-    bySlice.set(place.sliceId, places);
-  }
-  const entries = [...bySlice];
-  for (let start = 0; start < entries.length; start += maxSlices)
-    commands.push(new Map(entries.slice(start, start + maxSlices)));
-  return commands;
-}
-
-/** An expression for the fields of a slice that are among the places. */
-const textsAt = (places: readonly Place[], maxTextBytes: number): Document => ({
+/** An expression for the fields of a slice at some indexes. */
+const textsAt = (indexes: string, maxTextBytes: number): Document => ({
   $map: {
-    input: {
-      $filter: {
-        input: { $literal: places.map(({ sliceId, index }) => ({ sliceId, index })) },
-        as: 'place',
-        cond: { $eq: ['$$place.sliceId', '$_id'] },
-      },
-    },
-    as: 'place',
+    input: indexes,
+    as: 'index',
     in: {
       $let: {
-        vars: { text: { $arrayElemAt: ['$fields', '$$place.index'] } },
+        vars: { text: { $arrayElemAt: ['$fields', '$$index'] } },
         in: {
           $cond: [{ $gt: [{ $strLenBytes: { $ifNull: ['$$text', ''] } }, maxTextBytes] }, false, '$$text'],
         },
@@ -132,3 +162,32 @@ const textsAt = (places: readonly Place[], maxTextBytes: number): Document => ({
     },
   },
 });
+
+/**
+ * Reads slices by id, in the order of `places`. MongoDB may scan a clustered collection for `$in`, but seeks each id of
+ * a `$lookup`.
+ * @param places without repetition; `fields` may use `$$indexes`
+ */
+export const readSlices = <Slice extends Document>(
+  database: Db,
+  places: readonly { readonly sliceId: string; readonly indexes?: readonly number[] }[],
+  { fields, timeoutMs }: { readonly fields: Document; readonly timeoutMs: number },
+): AggregationCursor<Slice> =>
+  database.aggregate<Slice>(
+    [
+      { $documents: places },
+      {
+        $lookup: {
+          from: callsCollection,
+          localField: 'sliceId',
+          foreignField: '_id',
+          let: { indexes: '$indexes' },
+          pipeline: [{ $match: { scores: { $exists: true } } }, { $project: fields }],
+          as: 'slice',
+        },
+      },
+      { $unwind: '$slice' },
+      { $replaceWith: '$slice' },
+    ],
+    { maxTimeMS: timeoutMs, batchSize },
+  );

@@ -1,10 +1,10 @@
 import { type Collection, type Db, type Document, MongoServerError } from 'mongodb';
-import { withMongoTimeout } from '../connection/mongo-errors.js';
+import { amongIds } from '../connection/connect.js';
 import {
-  type LatestPrediction,
-  type LatestSlice,
-  latestOf,
-  latestPipeline,
+  type LeadQuery,
+  type LeadScores,
+  readLatestOf,
+  readSlices,
   readStoredRecords,
   type StoredRecord,
 } from './lead-lookup.js';
@@ -35,6 +35,10 @@ export const leadIndex = { org: 1, crm_ids: 1, model: 1, _id: -1 } as const;
  * back once the index exceeds the dirty limit of WiredTiger (a twentieth of its cache).
  */
 const smallPages = { storageEngine: { wiredTiger: { configString: 'leaf_page_max=4KB' } } };
+
+/** A page of a history ends after slices of this size; MongoDB reads whole slices, of up to 16 MiB each. */
+const maxHistoryBytes = 64 * 1024 * 1024;
+const slicesPerRead = 16;
 
 /** The predictions of leads. */
 export class PredictionStore {
@@ -70,45 +74,23 @@ export class PredictionStore {
     const isFirst = (id: string): boolean => callIdOf(id) === id;
     const firsts = ids.filter(isFirst);
     const further = ids.filter((id) => !isFirst(id));
-    if (firsts.length > 0) await this.collection.updateMany({ _id: { $in: firsts } }, { $unset: sliceColumns });
-    if (further.length > 0) await this.collection.deleteMany({ _id: { $in: further } });
+    if (firsts.length > 0) await this.collection.updateMany({ _id: amongIds(firsts) }, { $unset: sliceColumns });
+    if (further.length > 0) await this.collection.deleteMany({ _id: amongIds(further) });
   }
 
-  /**
-   * The latest prediction of each lead under one model, without leads that have none. One index seek a lead (0.1 ms),
-   * however long its history is. For leads that are not in the latest-scores cache.
-   */
-  async latest(query: {
-    readonly organisationId: string;
-    readonly modelId: string;
-    readonly crmIds: readonly string[];
-    readonly timeoutMs: number;
-  }): Promise<LatestPrediction[]> {
-    const { organisationId, modelId, crmIds, timeoutMs } = query;
-    if (crmIds.length === 0) return [];
-    const under = { org: organisationId, model: modelId };
-    return await withMongoTimeout(timeoutMs, async (signal) => {
-      // Most uncached leads are scored for the first time: one query then shows that none has a prediction.
-      const any = await this.collection.findOne(
-        { ...under, crm_ids: { $in: [...crmIds] } },
-        { projection: { _id: 1 }, signal },
-      );
-      if (any === null) return [];
-      const found = this.database.aggregate<{ readonly crmId: string; readonly latest: LatestSlice }>(
-        latestPipeline(under, crmIds),
-        { maxTimeMS: timeoutMs },
-      );
-      return (await found.toArray()).map(({ crmId, latest }) => latestOf(crmId, latest));
-    });
+  /** See `readLatestOf`. */
+  latest(query: LeadQuery): Promise<ReadonlyMap<string, LeadScores>> {
+    return readLatestOf(this.database, query);
   }
 
   /** See `readStoredRecords`. */
   storedRecords(ids: readonly string[], timeoutMs: number): Promise<Map<string, StoredRecord>> {
-    return readStoredRecords(this.collection, ids, timeoutMs);
+    return readStoredRecords(this.database, ids, timeoutMs);
   }
 
   /**
-   * One page of the predictions of a lead, latest first.
+   * One page of the predictions of a lead, latest first. Its order comes from the lead index alone; then only the rows
+   * of the lead leave MongoDB. A page ends early when its slices are large.
    * @param query.before id of the last prediction of the previous page
    */
   async history(query: {
@@ -117,26 +99,31 @@ export class PredictionStore {
     readonly modelId: string | undefined;
     readonly before: string | undefined;
     readonly limit: number;
-  }): Promise<PastScore[]> {
-    const { organisationId, crmId, modelId, before, limit } = query;
-    const slices = this.collection
-      .find(
-        {
-          org: organisationId,
-          crm_ids: crmId,
-          ...(modelId === undefined ? {} : { model: modelId }),
-          ...(before === undefined ? {} : { _id: { $lt: before } }),
-        },
-        { projection: { fields: 0, org: 0 } },
-      )
+    readonly timeoutMs: number;
+  }): Promise<{ readonly scores: readonly PastScore[]; readonly isLast: boolean }> {
+    const { organisationId, crmId, modelId, before, limit, timeoutMs } = query;
+    const ofLead = {
+      ...{ org: organisationId, crm_ids: crmId },
+      ...(modelId === undefined ? {} : { model: modelId }),
+      ...(before === undefined ? {} : { _id: { $lt: before } }),
+    };
+    const slices = await this.collection
+      .find(ofLead, { projection: { _id: 1 }, hint: leadIndex, maxTimeMS: timeoutMs })
       .sort({ _id: -1 })
-      // One slice more than predictions: of the first slice, the previous page may have shown every row.
-      .limit(limit + 1);
-    const found: PastScore[] = [];
-    for await (const slice of slices) {
-      for (const score of scoresOf(slice, crmId)) if (before === undefined || score.id < before) found.push(score);
+      // The previous page may have shown every row of the first slice. One more tells whether this page is the last.
+      .limit(limit + 2)
+      .map(({ _id }) => ({ sliceId: _id }))
+      .toArray();
+    const scores: PastScore[] = [];
+    let bytes = 0;
+    const found = readSlices<LeadSlice>(this.database, slices, { fields: rowsOf(crmId), timeoutMs });
+    for await (const slice of found.batchSize(slicesPerRead)) {
+      for (const score of scoresOf(slice)) if (before === undefined || score.id < before) scores.push(score);
+      bytes += slice.bytes;
+      const isFull = scores.length > limit || (scores.length > 0 && bytes > maxHistoryBytes);
+      if (isFull) return { scores: scores.slice(0, limit), isLast: false };
     }
-    return found.slice(0, limit);
+    return { scores, isLast: true };
   }
 
   /** Whether a lead has any prediction. */
@@ -177,21 +164,36 @@ export interface LeadSlices {
   readonly arrivedBy?: Date | undefined;
 }
 
-/** The predictions of a lead in one slice, latest first. */
-function scoresOf(slice: Omit<PredictionSlice, 'fields' | 'org'>, crmId: string): PastScore[] {
-  const { _id, model, version, at } = slice;
-  const found: PastScore[] = [];
-  for (let index = slice.crm_ids.length - 1; index >= 0; index -= 1) {
-    if (slice.crm_ids[index] !== crmId) continue;
-    found.push({
-      id: predictionId(callIdOf(_id), rowOf(_id) + index),
-      ...{ model, version, at },
-      score: slice.scores[index] ?? 0,
-      likelihood: slice.likelihoods[index] ?? 0,
-    });
-  }
-  return found;
+/** The rows of a lead in one slice. */
+interface LeadSlice extends Pick<PredictionSlice, '_id' | 'model' | 'version' | 'at'> {
+  /** Size of the whole slice. */
+  readonly bytes: number;
+  readonly rows: readonly { readonly index: number; readonly score: number; readonly likelihood: number }[];
 }
+
+/** The members of a `LeadSlice`, in the form of `$project`. */
+function rowsOf(crmId: string): Document {
+  const at = (column: string): Document => ({ $arrayElemAt: [column, '$$index'] });
+  const indexes = {
+    $filter: {
+      input: { $range: [0, { $size: '$crm_ids' }] },
+      as: 'index',
+      cond: { $eq: [at('$crm_ids'), { $literal: crmId }] },
+    },
+  };
+  const row = { index: '$$index', score: at('$scores'), likelihood: at('$likelihoods') };
+  const rows = { $map: { input: indexes, as: 'index', in: row } };
+  return { model: 1, version: 1, at: 1, bytes: { $bsonSize: '$$ROOT' }, rows };
+}
+
+/** The predictions of a lead in one slice, latest first. */
+const scoresOf = ({ _id, model, version, at, rows }: LeadSlice): PastScore[] =>
+  rows
+    .map(({ index, score, likelihood }) => {
+      const id = predictionId(callIdOf(_id), rowOf(_id) + index);
+      return { id, model, version, at, score, likelihood };
+    })
+    .reverse();
 
 /** An update that sets the id and fields of a lead to null, in each of its rows. */
 function erasure(crmId: string): Document[] {

@@ -2,7 +2,7 @@ import { type Collection, type Db, MongoBulkWriteError, MongoServerError } from 
 import { type Clock, machineClock } from '../../process/clock.js';
 import type { CounterSnapshot, LedgerView } from '../../quota/ledger-view.js';
 import type { UsageBucket, UsageCounter } from '../../redis/keys.js';
-import type { WriteOptions } from '../connection/connect.js';
+import { amongIds, type WriteOptions } from '../connection/connect.js';
 import { duplicateKey, maxTimeExpired, withMongoTimeout } from '../connection/mongo-errors.js';
 import { callsCollection, furtherSlicesOf, sliceColumns } from './prediction-slice.js';
 import { maxVoidAgeMs, UsageRollups } from './usage-rollups.js';
@@ -144,25 +144,12 @@ export class UsageLedger implements LedgerView {
     const rows = await withMongoTimeout(readTimeoutMs, (signal) =>
       this.collection
         .find(
-          { _id: { $in: [...callIds] }, voided_at: { $exists: false } },
+          { _id: amongIds(callIds), voided_at: { $exists: false } },
           { projection: { _id: 1 }, readConcern: 'majority', signal },
         )
         .toArray(),
     );
     return new Set(rows.map((row) => row._id));
-  }
-
-  /** The models that these calls scored with. */
-  async modelsOf(callIds: readonly string[]): Promise<string[]> {
-    const rows = await withMongoTimeout(readTimeoutMs, (signal) =>
-      this.collection
-        .find(
-          { _id: { $in: [...callIds] }, voided_at: { $exists: false } },
-          { projection: { _id: 0, model: 1 }, signal },
-        )
-        .toArray(),
-    );
-    return [...new Set(rows.map((row) => row.model))];
   }
 
   /**

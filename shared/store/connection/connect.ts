@@ -149,6 +149,15 @@ function databaseName(client: MongoClient): string {
   return named === undefined || named === 'test' ? defaultDatabaseName : named;
 }
 
+/**
+ * Selects some documents of a clustered collection by `_id`. For `$in` alone MongoDB scans the whole collection; the
+ * bounds limit the scan to what lies between the ids.
+ */
+export function amongIds(ids: readonly string[]): { $in: string[]; $gte: string; $lte: string } {
+  const sorted = [...ids].sort();
+  return { $in: sorted, $gte: sorted[0] ?? '', $lte: sorted.at(-1) ?? '' };
+}
+
 /** Creates a collection clustered by `_id`, unless it exists. */
 export async function createClustered(database: Db, name: string): Promise<void> {
   try {

@@ -51,14 +51,10 @@ export class ModelStore {
     return (await this.collection.findOne({ _id: modelId, deleted_at: { $exists: false } })) ?? undefined;
   }
 
-  /** The models of an organisation including deleted ones, oldest first. */
-  listWithDeleted(organisationId: string): Promise<Model[]> {
-    return this.collection.find({ organisation_id: organisationId }).sort({ created_at: 1, _id: 1 }).toArray();
-  }
-
   /** The models of an organisation without deleted ones, oldest first. */
-  async list(organisationId: string): Promise<Model[]> {
-    return (await this.listWithDeleted(organisationId)).filter((model) => model.deleted_at === undefined);
+  list(organisationId: string): Promise<Model[]> {
+    const ofOrganisation = { organisation_id: organisationId, deleted_at: { $exists: false } };
+    return this.collection.find(ofOrganisation).sort({ created_at: 1, _id: 1 }).toArray();
   }
 
   /** Sets some fields of a model; undefined if it does not exist or is deleted. */

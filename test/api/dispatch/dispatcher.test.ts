@@ -12,7 +12,6 @@ const model = {
   id: 'mdl',
   version: '1',
   knownFields: compileKnownFields({ features: [] }),
-  otherModelIds: [],
 };
 
 const neverEnds = new Promise<never>(() => undefined);
@@ -20,6 +19,7 @@ const neverEnds = new Promise<never>(() => undefined);
 const callOf = (records: number, more: Partial<ScoringCall> = {}) =>
   ({
     apiKey: { organisation_id: 'org' },
+    bucket: 'live',
     lane: 'batches',
     records: Array.from({ length: records }, () => ({ crmId: null, fields: {} })),
     nameOfRecord: (index: number) => `records[${index}]`,
@@ -62,11 +62,19 @@ describe('Dispatcher', () => {
       deadline: { monotonicMs: performance.now() + timeoutMs, redisMs: 0, arrivedRedisMs: 0 },
     });
 
-  it('sends singles of one turn in one chunk for each model and list of other models', async () => {
+  it('sends singles of one turn in one chunk for each model', async () => {
     const { dispatcher, sent } = dispatcherWith(async ({ parts }) => parts.map(() => scoredRow));
-    const models = [model, { ...model, id: 'other' }, { ...model, otherModelIds: ['new'] }];
+    const models = [model, { ...model, id: 'other' }];
     await Promise.all([...models, ...models].map((each) => dispatcher.score(single(), each, neverEnds)));
-    expect(sent.map(({ parts }) => parts.length)).to.deep.equal([2, 2, 2]);
+    expect(sent.map(({ parts }) => parts.length)).to.deep.equal([2, 2]);
+  });
+
+  it('sends the crm_ids of live keys to the workers, and none of test keys', async () => {
+    const { dispatcher, sent } = dispatcherWith(async ({ parts }) => parts.map(() => scoredRow));
+    const records = [{ crmId: 'L-1', fields: {} }];
+    for (const bucket of ['live', 'test'] as const)
+      await dispatcher.score(callOf(0, { bucket, records }), model, neverEnds);
+    expect(sent.map(({ parts }) => parts.map(({ crmIds }) => crmIds))).to.deep.equal([[['L-1']], [[null]]]);
   });
 
   it('rejects a single that expires while its chunk waits for a place in the lane, and scores the others', async () => {

@@ -1,19 +1,18 @@
 import { expect } from 'chai';
 import { CallVoider } from '../../../api/metering/void-calls.js';
 import { createLogger } from '../../../shared/process/logger.js';
-import type { CallOfModel } from '../../../shared/quota/voids.js';
+import type { VoidableCall } from '../../../shared/quota/voids.js';
 import { eventually } from '../../support/eventually.js';
 
-const callOf = (callId: string): CallOfModel => ({
+const callOf = (callId: string): VoidableCall => ({
   counter: { organisationId: 'org', bucket: 'live', month: '2026-02' },
   callId,
-  modelId: 'mdl',
 });
 
 /** A voider whose steps run these functions. Collects the steps. */
 function callVoiderWith(how: Partial<Record<'note' | 'void', (callId: string) => Promise<void>>> = {}) {
   const steps: string[] = [];
-  const step = (name: 'note' | 'void') => async (call: CallOfModel) => {
+  const step = (name: 'note' | 'void') => async (call: VoidableCall) => {
     steps.push(name);
     await how[name]?.(call.callId);
   };

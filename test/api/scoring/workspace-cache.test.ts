@@ -76,7 +76,7 @@ describe('WorkspaceCache', () => {
       organisations: {
         find: () => new Promise<void>((resolve) => reads.push(resolve)).then(() => organisation),
       } as unknown as WorkspaceCacheOptions['organisations'],
-      models: { listWithDeleted: async () => [] } as unknown as WorkspaceCacheOptions['models'],
+      models: { list: async () => [] } as unknown as WorkspaceCacheOptions['models'],
     });
     const waiting = workspaces.workspace('org');
     workspaces.invalidateAll();

@@ -121,7 +121,7 @@ describe('calls in flight during DELETE /v1/scores/{crm_id}', () => {
     expect(await eraseLater()).to.equal(1);
     const kept = (await own.predictions()).filter(({ crm_id }) => crm_id !== undefined);
     expect(kept.map(({ at }) => at.getTime() < service.clock.now() + 60_000)).to.deep.equal([true]);
-    expect(await service.redis.hgetall(latestScoresKey(own.id, own.model._id))).to.not.have.property('L-1');
+    expect(await service.redis.hgetall(latestScoresKey(own.id))).to.not.have.property('L-1');
   });
 
   const steps = [

@@ -3,9 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { startRedis } from '../../../scripts/servers/redis-server.js';
+import { callIdFloor, callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { evictUnderPressure, expireOldScores } from '../../../shared/latest-scores/eviction.js';
 import { freshDatabases } from '../../support/service/servers.js';
 import { LatestRig } from './latest-rig.js';
+
+const nowMs = Date.UTC(2026, 1, 10);
 
 describe('expireOldScores', () => {
   let rig: LatestRig;
@@ -15,20 +18,25 @@ describe('expireOldScores', () => {
   });
   afterEach(() => rig.close());
 
-  it('drops scores older than the limit and leads without a score, and keeps the epoch', async () => {
-    const leads = Array.from({ length: 1_500 }, (_, row) => `L-${row}`);
-    await rig.warm(...leads.slice(0, 1_000), 'new', 'never scored', '\n', '0');
-    await rig.warm(...leads.slice(1_000));
-    const rows = (crmIds: readonly string[]) => crmIds.map((crmId) => [crmId, 70] as const);
-    await rig.score('a', rows([...leads.slice(0, 900), '\n', 'new']));
-    await rig.score('b', rows(leads.slice(900)));
-    await rig.score('c', rows(['new', '0']));
+  it('drops scores older than the limit, and keeps the epoch and later scores of the same leads', async () => {
+    const newCallId = callIdGenerator();
+    const [old, next, later] = [newCallId(nowMs), newCallId(nowMs + 1), newCallId(nowMs + 1_000)];
+    const crmIds = Array.from({ length: 1_500 }, (_, row) => `L-${row}`);
+    const rows = (names: readonly string[]) => names.map((crmId) => [crmId, 70] as const);
+    await rig.warm();
+    await rig.score(old, rows([...crmIds.slice(0, 900), '\n', 'new']));
+    await rig.score(next, rows(crmIds.slice(900)));
+    await rig.score(later, rows(['new', '0']), 'mdl_B');
+    const epoch = await rig.redis.hget(rig.key, '');
 
-    expect(await expireOldScores(rig.redis, 'c')).to.equal(leads.length + 2);
-    const { '': epoch, ...left } = await rig.redis.hgetall(rig.key);
-    expect(left).to.deep.equal({ new: 'c.0000 70', 0: 'c.0001 70' });
-    expect((await rig.read('new')).epoch).to.equal(epoch);
-    expect(await expireOldScores(rig.redis, 'c')).to.equal(0);
+    expect(await expireOldScores(rig.redis, callIdFloor(nowMs + 500))).to.equal(crmIds.length + 2);
+    expect(await rig.read(['new', '0', '\n', 'L-0', 'L-1499'])).to.deep.equal([
+      { latestId: `${later}.0000`, own: undefined },
+      { latestId: `${later}.0001`, own: undefined },
+      ...[undefined, undefined, undefined],
+    ]);
+    expect(await rig.redis.hget(rig.key, '')).to.equal(epoch);
+    expect(await expireOldScores(rig.redis, callIdFloor(nowMs + 500))).to.equal(0);
   });
 });
 
@@ -45,15 +53,35 @@ describe('evictUnderPressure', () => {
       await redis.stop();
       await rm(directory, { recursive: true });
     };
-    await rig.warm('L-1');
-    await rig.score('call', [['L-1', 70]]);
+    await rig.warm();
+    await rig.score(callIdGenerator()(nowMs), [['L-1', 70]]);
   });
   afterEach(() => stop());
 
   const usedMemory = async () => Number(/^used_memory:(\d+)/m.exec(await rig.redis.info('memory'))?.[1] ?? Number.NaN);
 
-  it('evicts latest scores, and nothing else, above four fifths of the memory limit', async () => {
-    await rig.redis.config('SET', 'maxmemory', Math.round((await usedMemory()) / 0.9));
+  it('evicts the largest organisation above four fifths of the memory limit, and neither others nor counters', async () => {
+    const large = new LatestRig(rig.quota.redisUrl);
+    try {
+      await large.warm();
+      for (let call = 0; call < 20; call += 1)
+        await large.score(
+          callIdGenerator()(nowMs),
+          Array.from({ length: 1_000 }, (_, row) => [`L-${call}-${row}`, 70] as const),
+        );
+      // Above the mark by less than the large hash takes.
+      await rig.redis.config('SET', 'maxmemory', Math.round((await usedMemory()) / 0.82));
+      expect(await evictUnderPressure(rig.redis)).to.equal(1);
+      expect(await rig.redis.exists(large.key)).to.equal(0);
+      expect((await rig.read(['L-1']))[0]?.own?.score).to.equal(70);
+      expect(await large.quota.quota.usage(large.counter)).to.deep.equal({ used: 20_000, leased: 0 });
+    } finally {
+      large.close();
+    }
+  });
+
+  it('evicts every organisation when that is needed, and no counters', async () => {
+    await rig.redis.config('SET', 'maxmemory', Math.round((await usedMemory()) / 1.5));
     expect(await evictUnderPressure(rig.redis)).to.equal(1);
     expect(await rig.redis.exists(rig.key)).to.equal(0);
     expect(await rig.quota.quota.usage(rig.counter)).to.deep.equal({ used: 1, leased: 0 });
@@ -63,6 +91,6 @@ describe('evictUnderPressure', () => {
     expect(await evictUnderPressure(rig.redis)).to.equal(0);
     await rig.redis.config('SET', 'maxmemory', Math.round((await usedMemory()) / 0.5));
     expect(await evictUnderPressure(rig.redis)).to.equal(0);
-    expect((await rig.read('L-1')).scores).to.deep.equal([{ id: 'call.0000', score: 70 }]);
+    expect((await rig.read(['L-1']))[0]?.own?.score).to.equal(70);
   });
 });

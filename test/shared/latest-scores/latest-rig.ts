@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { callIdFloor } from '../../../shared/contract/identifiers.js';
-import { LatestScores } from '../../../shared/latest-scores/latest-scores.js';
-import { latestScoresKey } from '../../../shared/redis/keys.js';
-import type { LatestPrediction } from '../../../shared/store/calls/lead-lookup.js';
+import { LatestScores, maxLatestLeads, notesOf } from '../../../shared/latest-scores/latest-scores.js';
+import type { ChunkPayload } from '../../../shared/messages/score-job.js';
+import { callKey, endedCallsKey, latestScoresKey, leasesKey, usageKey } from '../../../shared/redis/keys.js';
+import { integersReply, luaCommand } from '../../../shared/redis/lua-command.js';
+import type { LeadQuery, LeadScores } from '../../../shared/store/calls/lead-lookup.js';
 import { predictionId } from '../../../shared/store/calls/prediction-slice.js';
+import type { PredictionStore } from '../../../shared/store/calls/predictions.js';
+import { findKnownLeads, requestLatestScores } from '../../../worker/scoring/lead-lookup.js';
 import { freshCounter, QuotaRig } from '../quota/rig/quota-rig.js';
 
 export const modelId = 'mdl_A';
@@ -12,18 +16,36 @@ export const modelId = 'mdl_A';
 /** The leads and scores of a call, in the order of its rows. */
 export type Rows = readonly (readonly [crmId: string | null, score: number])[];
 
+export interface Prediction {
+  readonly crmId: string;
+  readonly modelId: string;
+  readonly id: string;
+  readonly score: number;
+}
+
+interface Call {
+  readonly modelId: string;
+  /** Undefined until a worker has looked the leads up. */
+  epoch?: string | undefined;
+  rows: Rows;
+}
+
 /** Latest scores on a real Redis, with an array in place of MongoDB's predictions. */
 export class LatestRig {
   readonly quota: QuotaRig;
   readonly latest: LatestScores;
   readonly counter = freshCounter();
   /** Recorded predictions that were not erased, in any order. */
-  predictions: LatestPrediction[] = [];
-  private readonly calls = new Map<string, { rows: Rows; readonly epoch: string }>();
+  predictions: Prediction[] = [];
+  /** Max fields of the hash: its leads and what it has besides. */
+  maxFields = maxLatestLeads;
+  private readonly calls = new Map<string, Call>();
+  private readonly settleScript;
 
   constructor(redisUrl: string) {
     this.quota = new QuotaRig(redisUrl);
     this.latest = new LatestScores(this.quota.redis);
+    this.settleScript = luaCommand(this.redis, { file: 'shared/quota/lua/settle.lua', reply: integersReply });
   }
 
   get redis(): Redis {
@@ -35,104 +57,142 @@ export class LatestRig {
   }
 
   get key(): string {
-    return latestScoresKey(this.organisationId, modelId);
+    return latestScoresKey(this.organisationId);
   }
 
   close(): void {
     this.quota.close();
   }
 
-  /** Reads the epoch for a call, as a worker does before it scores. */
-  async begin(callId: string): Promise<void> {
-    const { epoch } = await this.read('any');
-    this.calls.set(callId, { rows: [], epoch });
+  /** Looks up the leads of a call, as a worker does before it scores them. */
+  async lookUp(callId: string, rows: Rows, under = modelId): Promise<ReadonlyMap<string, LeadScores>> {
+    const nowMs = msOf(callId);
+    const part = { now: nowMs, crmIds: rows.map(([crmId]) => crmId) };
+    const chunk = { organisation: this.organisationId, model: under, parts: [part] } as unknown as ChunkPayload;
+    const seen = new Map<string, LeadScores>();
+    const predictions = {
+      latest: async ({ crmIds }: LeadQuery) => {
+        const found = crmIds.flatMap((crmId) => {
+          const scores = this.scoresOf(crmId, under);
+          return scores === undefined ? [] : [[crmId, scores] as const];
+        });
+        return new Map(found);
+      },
+      storedRecords: async () => new Map(),
+    } as unknown as PredictionStore;
+    const known = await findKnownLeads(chunk, requestLatestScores(chunk, this.latest), new Set(), {
+      predictions,
+      fieldsOf: async () => undefined,
+      timeoutMs: 1_000,
+      keptFromId: '',
+    });
+    for (const [crmId, { latestId, previousScore }] of known.byCrmId)
+      seen.set(crmId, { latestId, own: previousScore === null ? undefined : { id: '', score: previousScore } });
+    this.calls.set(callId, { modelId: under, epoch: known.epoch, rows });
+    return seen;
   }
 
   /** Reserves and records a call, as a gateway does before it settles. */
-  async record(callId: string, rows: Rows): Promise<void> {
-    if (!this.calls.has(callId)) await this.begin(callId);
+  async record(callId: string, rows: Rows, under = modelId): Promise<void> {
+    if (!this.calls.has(callId)) await this.lookUp(callId, rows, under);
     await this.quota.reserve(this.counter, callId, rows.length, 1_000_000);
     this.quota.ledger.record(this.counter, callId, rows.length);
-    const call = this.calls.get(callId);
-    if (call !== undefined) call.rows = rows;
+    const call = this.callOf(callId);
+    call.rows = rows;
     for (const [row, [crmId, score]] of rows.entries())
-      if (crmId !== null) this.predictions.push({ crmId, id: predictionId(callId, row), score });
+      if (crmId !== null) this.predictions.push({ crmId, modelId: call.modelId, id: predictionId(callId, row), score });
   }
 
+  /** Settles a call by the script, with `maxFields`. */
   async settle(callId: string): Promise<void> {
-    const { rows, epoch } = this.calls.get(callId) ?? { rows: [], epoch: '' };
-    const scores = rows.map(([, score]) => score);
-    await this.quota.quota.settle(this.counter, callId, {
-      latest: { modelId, crmIds: rows.map(([crmId]) => crmId), scores, epoch },
+    const { counter, organisationId } = this;
+    const notes = notesOf([{ counter, latest: this.scoredLeads(callId) }]);
+    await this.settleScript({
+      keys: [
+        usageKey(counter),
+        leasesKey(counter),
+        endedCallsKey(counter),
+        callKey(organisationId, callId),
+        ...notes.keys,
+      ],
+      args: [1, 60_000, 60_000, this.maxFields, callId, ...notes.args],
     });
   }
 
-  async score(callId: string, rows: Rows): Promise<void> {
-    await this.record(callId, rows);
+  /** Settles calls as gateways do, in one batch. */
+  async settleTogether(...callIds: string[]): Promise<PromiseSettledResult<unknown>[]> {
+    return await Promise.allSettled(
+      callIds.map((callId) => this.quota.quota.settle(this.counter, callId, { latest: this.scoredLeads(callId) })),
+    );
+  }
+
+  async score(callId: string, rows: Rows, under = modelId): Promise<void> {
+    await this.record(callId, rows, under);
     await this.settle(callId);
   }
 
   /** Reads leads from Redis; undefined where Redis does not know. */
-  async read(...crmIds: string[]) {
-    const [found] = await this.latest.read({
-      organisationId: this.organisationId,
-      modelIds: [modelId],
-      crmIds,
-    });
-    if (found === undefined) throw new Error('the read returned no entry for the model');
-    return { epoch: found.epoch, scores: crmIds.map((_, place) => found.scores[place]) };
+  async read(crmIds: readonly string[], under = modelId): Promise<readonly (LeadScores | undefined)[]> {
+    const { leads } = await this.latest.read({ organisationId: this.organisationId, modelId: under, crmIds });
+    return crmIds.map((_, place) => leads[place]);
   }
 
-  /** Looks leads up in the predictions, in place of MongoDB. */
-  lookUp(crmIds: readonly string[]): LatestPrediction[] {
-    return crmIds.flatMap((crmId) => this.latestOf(crmId) ?? []);
-  }
-
-  /** Stores the result of a look-up in Redis. */
-  async fill(epoch: string, crmIds: readonly string[], latest: readonly LatestPrediction[]): Promise<void> {
-    await this.latest.fill({ organisationId: this.organisationId, modelId, epoch, crmIds, latest });
-  }
-
-  /** Reads leads, and looks up and fills those that Redis does not know. */
-  async warm(...crmIds: string[]): Promise<void> {
-    const { epoch, scores } = await this.read(...crmIds);
-    const unknown = crmIds.filter((_, place) => scores[place] === undefined);
-    await this.fill(epoch, unknown, this.lookUp(unknown));
+  /** Makes the hash, as the first look-up does. */
+  async warm(): Promise<void> {
+    await this.read(['any']);
   }
 
   /** Erases a lead as `DELETE /v1/scores/{crm_id}` does: predictions first, then Redis. */
-  async erase(crmId: string, atMs: number): Promise<void> {
+  async erase(crmId: string): Promise<void> {
     this.predictions = this.predictions.filter((each) => each.crmId !== crmId);
-    await this.forgetLead(crmId, atMs);
+    await this.latest.forgetLead({ organisationId: this.organisationId, crmId });
   }
 
   /** Erases what calls recorded that were in flight at the erasure, as the upkeep does a lease later. */
   async eraseAgain(crmId: string, atMs: number): Promise<void> {
     const beforeId = callIdFloor(atMs + 1);
     this.predictions = this.predictions.filter((each) => each.crmId !== crmId || each.id >= beforeId);
-    await this.forgetLead(crmId, atMs);
+    await this.latest.forgetLead({ organisationId: this.organisationId, crmId });
   }
 
-  private async forgetLead(crmId: string, atMs: number): Promise<void> {
-    await this.latest.forgetLead({ organisationId: this.organisationId, modelIds: [modelId], crmId, atMs });
+  /** Voids a recorded call: its predictions first, then Redis. */
+  async voidCall(callId: string): Promise<void> {
+    this.predictions = this.predictions.filter(({ id }) => !id.startsWith(callId));
+    await this.forget();
   }
 
   forget(): Promise<void> {
-    return this.latest.forget(this.organisationId, [modelId]);
+    return this.latest.forget(this.organisationId);
   }
 
   /** Makes the hash look like that of an earlier run of Redis, as after a restart. */
   async restart(): Promise<void> {
-    if ((await this.redis.exists(this.key)) === 1)
-      await this.redis.hset(this.key, '', `${randomUUID()} ${randomUUID()} 0`);
+    if ((await this.redis.exists(this.key)) === 1) await this.redis.hset(this.key, '', `${randomUUID()} token `);
   }
 
-  /** The latest recorded prediction of a lead. */
-  latestOf(crmId: string): LatestPrediction | undefined {
-    const own = this.predictions.filter((each) => each.crmId === crmId);
-    return own.reduce<LatestPrediction | undefined>(
-      (latest, each) => (latest === undefined || each.id > latest.id ? each : latest),
-      undefined,
-    );
+  /** The latest recorded predictions of a lead; undefined when it has none. */
+  scoresOf(crmId: string, under: string): LeadScores | undefined {
+    const own = this.predictions
+      .filter((each) => each.crmId === crmId)
+      .sort((one, other) => (one.id < other.id ? 1 : -1));
+    const [latest] = own;
+    const underModel = own.find((each) => each.modelId === under);
+    if (latest === undefined) return undefined;
+    return { latestId: latest.id, own: underModel && { id: underModel.id, score: underModel.score } };
+  }
+
+  private callOf(callId: string): Call {
+    const call = this.calls.get(callId);
+    if (call === undefined) throw new Error(`the leads of ${callId} were never looked up`);
+    return call;
+  }
+
+  private scoredLeads(callId: string) {
+    const { modelId: under, rows, epoch = '' } = this.callOf(callId);
+    return { modelId: under, crmIds: rows.map(([crmId]) => crmId), scores: rows.map(([, score]) => score), epoch };
   }
 }
+
+/** The time of a call id, ms. */
+const msOf = (callId: string): number =>
+  [...callId.slice(0, 10)].reduce((ms, each) => ms * 32 + '0123456789abcdefghjkmnpqrstvwxyz'.indexOf(each), 0);

@@ -1,90 +1,92 @@
 import { expect } from 'chai';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
-import { callKey, endedCallsKey, leasesKey, usageKey } from '../../../shared/redis/keys.js';
-import { integerReply, integersReply, luaCommand } from '../../../shared/redis/lua-command.js';
 import { freshDatabases } from '../../support/service/servers.js';
-import { LatestRig } from './latest-rig.js';
+import { LatestRig, type Rows } from './latest-rig.js';
 
-const nowMs = Date.UTC(2026, 1, 10);
+const byModel = ['mdl_A', 'mdl_B', 'mdl_C', 'mdl_D'];
 
 describe('LatestScores', () => {
   let rig: LatestRig;
-  let newCallId: (atMs: number) => string;
-  const callIds = (count: number) => Array.from({ length: count }, () => newCallId(nowMs));
+  let newCallId: () => string;
+  const callIds = (count: number) => Array.from({ length: count }, () => newCallId());
+  const rowsOf = (crmIds: readonly string[], score: number): Rows => crmIds.map((crmId) => [crmId, score] as const);
+  const scoresOf = async (crmIds: readonly string[], under?: string) =>
+    (await rig.read(crmIds, under)).map((known) => known?.own?.score);
+  /** Fields of the hash, without the epoch and the numbers of models. */
+  const leads = async () => (await rig.redis.hkeys(rig.key)).filter((name) => name !== '' && !name.startsWith('\0'));
 
   beforeEach(async () => {
     rig = new LatestRig((await freshDatabases()).redisUrl);
-    newCallId = callIdGenerator();
+    let atMs = Date.UTC(2026, 1, 10);
+    const generated = callIdGenerator();
+    newCallId = () => {
+      atMs += 1;
+      return generated(atMs);
+    };
+    await rig.warm();
   });
   afterEach(() => rig.close());
 
-  /** Settles a call by the script, with another maximum of leads. The hash also counts its epoch as one. */
-  async function settleWithRoom(
-    call: string,
-    epoch: string,
-    how: {
-      readonly maxLeads: number;
-      readonly crmIds: readonly string[];
-      readonly scores: readonly number[];
-    },
-  ): Promise<void> {
-    const settle = luaCommand(rig.redis, { file: 'shared/quota/lua/settle.lua', reply: integersReply });
-    const { organisationId, counter } = rig;
-    const base = epoch.slice(0, epoch.lastIndexOf(' '));
-    const lists = [[1, how.scores.length], how.crmIds, how.scores].map((list) => JSON.stringify(list));
-    await settle({
-      keys: [
-        ...[usageKey(counter), leasesKey(counter), endedCallsKey(counter)],
-        ...[callKey(organisationId, call), rig.key],
-      ],
-      args: [1, 60_000, 60_000, how.maxLeads, call, base, ...lists],
-    });
-  }
-  it('knows no lead at first, and those of a look-up after it', async () => {
-    const [call = ''] = callIds(1);
-    await rig.record(call, [['L-1', 70]]);
-    expect((await rig.read('L-1', 'L-2')).scores).to.deep.equal([undefined, undefined]);
-    await rig.warm('L-1', 'L-2');
-    expect((await rig.read('L-1', 'L-2', 'L-3')).scores).to.deep.equal([
-      { id: `${call}.0000`, score: 70 },
-      null,
-      undefined,
-    ]);
-  });
-
   it('has the scores of a call once it is settled, from the last row of each lead', async () => {
     const [call = ''] = callIds(1);
-    await rig.warm('L-1', 'L-2');
     await rig.record(call, [
       ['L-1', 10],
       [null, 20],
       ['L-2', 30],
       ['L-1', 40],
     ]);
-    expect((await rig.read('L-1', 'L-2')).scores).to.deep.equal([null, null]);
+    expect(await rig.read(['L-1', 'L-2'])).to.deep.equal([undefined, undefined]);
     await rig.settle(call);
-    expect((await rig.read('L-1', 'L-2')).scores).to.deep.equal([
-      { id: `${call}.0003`, score: 40 },
-      { id: `${call}.0002`, score: 30 },
+    expect(await rig.read(['L-1', 'L-2', 'L-3'])).to.deep.equal([
+      { latestId: `${call}.0003`, own: { id: `${call}.0003`, score: 40 } },
+      { latestId: `${call}.0002`, own: { id: `${call}.0002`, score: 30 } },
+      undefined,
     ]);
+  });
+
+  it('has nothing of a call that was looked up and not settled', async () => {
+    const [call = ''] = callIds(1);
+    await rig.lookUp(call, rowsOf(['L-1', 'L-2'], 10));
+    expect(await leads()).to.deep.equal([]);
+  });
+
+  it('has the latest prediction under any model, and the score of each of the last three models', async () => {
+    const ids = callIds(4);
+    for (const [place, under] of byModel.entries()) await rig.score(ids[place] ?? '', [['L-1', 10 * place]], under);
+    const latestId = `${ids[3]}.0000`;
+    const read = async (under: string) => (await rig.read(['L-1'], under))[0];
+    expect(await read('mdl_A'), 'dropped').to.deep.equal({ latestId, own: undefined });
+    for (const place of [1, 2, 3])
+      expect(await read(byModel[place] ?? '')).to.deep.equal({
+        latestId,
+        own: { id: `${ids[place]}.0000`, score: 10 * place },
+      });
+    expect(await read('mdl_none')).to.deep.equal({ latestId, own: undefined });
+  });
+
+  it('has at most 200 bytes for each lead under three models', async () => {
+    const crmIds = Array.from({ length: 1_000 }, (_, row) => `003Qy00000${String(row).padStart(6, '0')}AB`);
+    for (const under of byModel.slice(0, 3)) await rig.score(newCallId(), rowsOf(crmIds, 100), under);
+    expect(await scoresOf(crmIds.slice(0, 2), 'mdl_A')).to.deep.equal([100, 100]);
+    const bytes = Number(await rig.redis.memory('USAGE', rig.key, 'SAMPLES', 0));
+    expect(bytes / crmIds.length).to.be.within(1, 200);
   });
 
   it('has the score of the later call, in whichever order calls are settled', async () => {
     const [earlier = '', later = ''] = callIds(2);
-    await rig.warm('L-1');
     await rig.record(earlier, [['L-1', 10]]);
     await rig.record(later, [['L-1', 90]]);
     await rig.settle(later);
     await rig.settle(earlier);
-    expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${later}.0000`, score: 90 }]);
+    expect(await rig.read(['L-1'])).to.deep.equal([
+      { latestId: `${later}.0000`, own: { id: `${later}.0000`, score: 90 } },
+    ]);
   });
 
   it('has the latest scores of calls settled in one batch, but none of a call under another epoch', async () => {
-    const [before = '', first = '', second = '', third = ''] = callIds(4);
+    const [before = '', first = '', second = '', third = '', other = ''] = callIds(5);
     await rig.record(before, [['L-3', 5]]);
     await rig.restart();
-    const { epoch } = await rig.read('L-3');
-    await rig.fill(epoch, ['L-1', 'L-2', 'L-3'], []);
     await rig.record(first, [
       ['L-1', 10],
       [null, 99],
@@ -95,17 +97,16 @@ describe('LatestScores', () => {
       ['L-1', 20],
     ]);
     await rig.record(third, [['L-1', 40]]);
-    await Promise.all([third, before, first, second].map((call) => rig.settle(call)));
-    expect((await rig.read('L-1', 'L-2', 'L-3')).scores).to.deep.equal([
-      { id: `${third}.0000`, score: 40 },
-      { id: `${second}.0001`, score: 30 },
-      undefined,
+    await rig.record(other, [['L-2', 60]], 'mdl_B');
+    await rig.settleTogether(third, before, first, other, second);
+    expect(await scoresOf(['L-1', 'L-2', 'L-3'])).to.deep.equal([40, 30, undefined]);
+    expect(await rig.read(['L-2'], 'mdl_B')).to.deep.equal([
+      { latestId: `${other}.0000`, own: { id: `${other}.0000`, score: 60 } },
     ]);
   });
 
   it('has no scores of a call that lost its lease, beside calls settled in the same batch', async () => {
     const [first = '', lost = '', last = ''] = callIds(3);
-    await rig.warm('L-1', 'L-2', 'L-3');
     await rig.record(first, [['L-1', 10]]);
     await rig.record(lost, [
       ['L-1', 20],
@@ -113,116 +114,84 @@ describe('LatestScores', () => {
     ]);
     await rig.record(last, [['L-3', 40]]);
     await rig.quota.quota.release(rig.counter, lost);
-    const ends = await Promise.allSettled([first, lost, last].map((call) => rig.settle(call)));
+    const ends = await rig.settleTogether(first, lost, last);
     expect(ends.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled']);
-    expect((await rig.read('L-1', 'L-2', 'L-3')).scores).to.deep.equal([
-      { id: `${first}.0000`, score: 10 },
-      null,
-      { id: `${last}.0000`, score: 40 },
-    ]);
+    expect(await scoresOf(['L-1', 'L-2', 'L-3'])).to.deep.equal([10, undefined, 40]);
   });
 
   it('has all leads of large calls settled in one batch', async () => {
     const [earlier = '', later = ''] = callIds(2);
-    const leads = Array.from({ length: 1_999 }, (_, row) => `L-${row}`);
-    await rig.warm(...leads);
-    const rowsOf = (crmIds: readonly string[], score: number) => crmIds.map((crmId) => [crmId, score] as const);
-    await rig.record(earlier, rowsOf(leads.slice(0, 1_000), 10));
-    await rig.record(later, rowsOf(leads.slice(999), 90));
-    await Promise.all([later, earlier].map((call) => rig.settle(call)));
-    const { scores } = await rig.read(...leads);
-    expect(scores.map((known) => known?.score)).to.deep.equal(leads.map((_, row) => (row < 999 ? 10 : 90)));
-  });
-
-  it('has all leads of a call with 1,000 records', async () => {
-    const [call = ''] = callIds(1);
-    const leads = Array.from({ length: 1_000 }, (_, row) => `L-${row}`);
-    await rig.warm(...leads);
-    await rig.score(
-      call,
-      leads.map((crmId, row) => [crmId, row % 101]),
-    );
-    const { scores } = await rig.read(...leads);
-    expect(scores.map((known) => known?.score)).to.deep.equal(leads.map((_, row) => row % 101));
+    const crmIds = Array.from({ length: 1_999 }, (_, row) => `L-${row}`);
+    await rig.record(earlier, rowsOf(crmIds.slice(0, 1_000), 10));
+    await rig.record(later, rowsOf(crmIds.slice(999), 90));
+    await rig.settleTogether(later, earlier);
+    expect(await scoresOf(crmIds)).to.deep.equal(crmIds.map((_, row) => (row < 999 ? 10 : 90)));
   });
 
   it('knows leads by a crm_id with any characters', async () => {
-    const [call = ''] = callIds(1);
-    const leads = ['a b', '?', '-', 'line\nfeed', 'quote"', '\\', '🙂', '{x}', '0', ' '];
-    await rig.warm(...leads);
+    const crmIds = ['a b', '?', '-', 'line\nfeed', 'quote"', '\\', '🙂', '{x}', '0', ' ', '\u0001mdl_A', '\ufffd'];
     await rig.score(
-      call,
-      leads.map((crmId, row) => [crmId, row]),
+      newCallId(),
+      crmIds.map((crmId, row) => [crmId, row] as const),
     );
-    const { scores } = await rig.read(...leads);
-    expect(scores.map((known) => known?.score)).to.deep.equal(leads.map((_, row) => row));
+    expect(await scoresOf(crmIds)).to.deep.equal(crmIds.map((_, row) => row));
   });
 
   it('drops all entries when Redis has restarted, because the newest may be lost', async () => {
-    const [call = ''] = callIds(1);
-    await rig.warm('L-1');
-    await rig.score(call, [['L-1', 70]]);
+    await rig.score(newCallId(), [['L-1', 70]]);
     await rig.restart();
-    expect((await rig.read('L-1')).scores).to.deep.equal([undefined]);
-    await rig.warm('L-1');
-    expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${call}.0000`, score: 70 }]);
+    expect(await rig.read(['L-1'])).to.deep.equal([undefined]);
+    await rig.score(newCallId(), [['L-1', 80]]);
+    expect(await scoresOf(['L-1'])).to.deep.equal([80]);
   });
 
-  it('does not store a look-up that began before all entries were dropped', async () => {
-    const [first = '', second = ''] = callIds(2);
-    await rig.score(first, [['L-1', 10]]);
-    const { epoch } = await rig.read('L-1');
-    const lookedUp = rig.lookUp(['L-1']);
-    await rig.score(second, [['L-1', 20]]);
+  it('stores nothing of a call from before all entries were dropped, nor of an earlier one after it', async () => {
+    const [earlier = '', before = ''] = callIds(2);
+    await rig.record(before, [['L-1', 20]]);
     await rig.forget();
-    await rig.read('L-1');
-    await rig.fill(epoch, ['L-1'], lookedUp);
-    expect((await rig.read('L-1')).scores).to.deep.equal([undefined]);
+    await rig.lookUp(earlier, [['L-2', 5]]);
+    await rig.settle(before);
+    expect(await leads()).to.deep.equal([]);
+    await rig.record(earlier, [['L-1', 10]]);
+    await rig.settle(earlier);
+    expect(await rig.read(['L-1']), 'the other call is the latest').to.deep.equal([undefined]);
+    await rig.score(newCallId(), [['L-1', 30]]);
+    expect(await scoresOf(['L-1'])).to.deep.equal([30]);
   });
 
-  it('keeps the score of a call when an older look-up is stored late', async () => {
-    const [first = '', second = ''] = callIds(2);
-    await rig.score(first, [['L-1', 10]]);
-    const { epoch } = await rig.read('L-1');
-    const lookedUp = rig.lookUp(['L-1']);
-    await rig.score(second, [['L-1', 20]]);
-    await rig.fill(epoch, ['L-1'], lookedUp);
-    expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${second}.0000`, score: 20 }]);
-  });
-
-  it('does not store a look-up from before a call that was settled under another epoch', async () => {
-    const [call = ''] = callIds(1);
-    await rig.begin(call);
+  it('stores nothing of a call when MongoDB has a later prediction that Redis lacks', async () => {
+    const [overtaken = '', later = ''] = callIds(2);
+    await rig.score(later, [['L-1', 90]]);
     await rig.forget();
-    const { epoch } = await rig.read('L-1');
-    const lookedUp = rig.lookUp(['L-1']);
-    await rig.record(call, [['L-1', 70]]);
-    await rig.settle(call);
-    await rig.fill(epoch, ['L-1'], lookedUp);
-    expect((await rig.read('L-1')).scores).to.deep.equal([undefined]);
-    await rig.warm('L-1');
-    expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${call}.0000`, score: 70 }]);
+    await rig.warm();
+    await rig.score(overtaken, [['L-1', 10]]);
+    expect(await rig.read(['L-1'])).to.deep.equal([undefined]);
   });
 
-  it('does not store a look-up from before a call that found the hash full', async () => {
-    const [call = ''] = callIds(1);
-    await rig.warm('L-1');
-    await rig.record(call, [['L-2', 70]]);
-    const { epoch } = await rig.read('L-2');
-    await settleWithRoom(call, epoch, { maxLeads: 2, crmIds: ['L-2'], scores: [70] });
-    await rig.fill(epoch, ['L-2'], []);
-    expect((await rig.read('L-1', 'L-2')).scores).to.deep.equal([null, undefined]);
-  });
-
-  it('stores calls again after a call under another epoch', async () => {
+  it('drops the entry of a lead when a later call under another epoch cannot be stored', async () => {
     const [before = '', after = ''] = callIds(2);
-    await rig.begin(before);
+    const [later = ''] = callIds(1);
+    await rig.lookUp(later, [['L-1', 30]]);
     await rig.forget();
-    await rig.warm('L-1');
-    await rig.begin(after);
-    await rig.score(before, [['L-1', 10]]);
-    await rig.score(after, [['L-1', 20]]);
-    expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${after}.0000`, score: 20 }]);
+    await rig.score(before, [['L-1', 10]], 'mdl_B');
+    await rig.record(later, [['L-1', 30]]);
+    await rig.settle(later);
+    expect(await rig.read(['L-1'], 'mdl_B')).to.deep.equal([undefined]);
+    await rig.score(after, [['L-1', 20]], 'mdl_B');
+    expect(await rig.read(['L-1'], 'mdl_B'), 'an earlier call').to.deep.equal([undefined]);
+  });
+
+  it('drops the entry of a lead whose own score is older than a call under another epoch', async () => {
+    const [own = '', before = '', other = ''] = callIds(3);
+    await rig.lookUp(before, [['L-1', 30]]);
+    await rig.forget();
+    await rig.warm();
+    await rig.score(own, [['L-1', 10]]);
+    await rig.score(other, [['L-1', 20]], 'mdl_B');
+    expect(await scoresOf(['L-1'])).to.deep.equal([10]);
+    await rig.record(before, [['L-1', 30]]);
+    await rig.settle(before);
+    expect(await rig.read(['L-1'])).to.deep.equal([undefined]);
   });
 
   it('has no scores of an erased lead from calls in flight at the erasure, but those of later calls', async () => {
@@ -231,61 +200,53 @@ describe('LatestScores', () => {
       ['L-1', 70],
       ['L-2', 30],
     ]);
-    await rig.erase('L-1', nowMs);
-    await rig.warm('L-1', 'L-2');
+    await rig.score(newCallId(), [['L-1', 60]]);
+    await rig.erase('L-1');
     await rig.settle(before);
-    expect((await rig.read('L-1', 'L-2')).scores).to.deep.equal([undefined, { id: `${before}.0001`, score: 30 }]);
-    const after = newCallId(nowMs + 1);
-    await rig.score(after, [['L-1', 5]]);
-    expect((await rig.read('L-1')).scores).to.deep.equal([{ id: `${after}.0000`, score: 5 }]);
+    expect(await rig.read(['L-1', 'L-2'])).to.deep.equal([undefined, undefined]);
+    await rig.score(newCallId(), [['L-1', 5]]);
+    expect(await scoresOf(['L-1'])).to.deep.equal([5]);
   });
 
-  it('fills no more leads than the maximum, and still updates those it has', async () => {
-    const [call = ''] = callIds(1);
-    const { epoch } = await rig.read('L-1');
-    const fill = luaCommand(rig.redis, {
-      file: 'shared/latest-scores/fill-scores.lua',
-      reply: integerReply,
-    });
-    const filled = (crmId: string) => fill({ keys: [rig.key], args: [epoch, 2, crmId, '-'] });
-    expect([await filled('L-1'), await filled('L-2')]).to.deep.equal([1, 0]);
-    await rig.score(call, [['L-1', 70]]);
-    const { scores } = await rig.read('L-1', 'L-2');
-    expect(scores).to.deep.equal([{ id: `${call}.0000`, score: 70 }, undefined]);
+  it('evicts the oldest of some leads when it is full, and still updates those it has', async () => {
+    rig.maxFields = 503; // 500 leads, the epoch, and the number of one model
+    const crmIds = Array.from({ length: 500 }, (_, row) => `old-${row}`);
+    await rig.score(newCallId(), rowsOf(crmIds.slice(0, 250), 1));
+    await rig.score(newCallId(), rowsOf(crmIds.slice(250), 2));
+    const added = Array.from({ length: 50 }, (_, row) => `new-${row}`);
+    await rig.score(newCallId(), rowsOf([...added, 'old-499'], 3));
+    expect(await leads()).to.have.length(500);
+    expect(await scoresOf([...added, 'old-499'])).to.deep.equal(Array.from({ length: 51 }, () => 3));
+    const evicted = (await scoresOf(crmIds)).flatMap((score, row) => (score === undefined ? row : []));
+    expect(evicted).to.have.length(50);
+    // By chance some may be newer ones: of 150 random leads the 50 oldest go.
+    expect(evicted.filter((row) => row < 250).length).to.be.above(40);
   });
 
-  it('stores the leads of a call up to the maximum', async () => {
-    const [call = ''] = callIds(1);
-    await rig.warm('L-1');
-    await rig.record(call, [
-      ['L-1', 70],
-      ['L-2', 70],
-      ['L-3', 70],
-    ]);
-    const { epoch } = await rig.read('L-1');
-    const crmIds = ['L-1', 'L-2', 'L-3'];
-    await settleWithRoom(call, epoch, { maxLeads: 3, crmIds, scores: [70, 70, 70] });
-    const { scores } = await rig.read(...crmIds);
-    expect(scores.map((known) => known?.score)).to.deep.equal([70, 70, undefined]);
+  it('stores no earlier score of a lead that was evicted', async () => {
+    const [earlier = '', later = ''] = callIds(2);
+    await rig.record(earlier, [['L-1', 10]]);
+    await rig.score(later, [['L-1', 90]]);
+    rig.maxFields = 1;
+    await rig.score(newCallId(), [['L-2', 50]]);
+    expect(await leads()).to.deep.equal(['L-2']);
+    await rig.settle(earlier);
+    expect(await rig.read(['L-1'])).to.deep.equal([undefined]);
   });
 
-  it('keeps the leads of organisations and models apart', async () => {
-    const [call = ''] = callIds(1);
-    await rig.warm('L-1');
-    await rig.score(call, [['L-1', 70]]);
-    const read = (organisationId: string, modelId: string) =>
-      rig.latest.read({ organisationId, modelIds: [modelId], crmIds: ['L-1'] });
-    expect(await read('org_other', 'mdl_A')).to.have.nested.property('[0].scores').that.is.empty;
-    expect(await read(rig.organisationId, 'mdl_B')).to.have.nested.property('[0].scores').that.is.empty;
+  it('keeps the leads of organisations apart', async () => {
+    await rig.score(newCallId(), [['L-1', 70]]);
+    const { leads: others } = await rig.latest.read({ organisationId: 'org_other', modelId: 'mdl_A', crmIds: ['L-1'] });
+    expect(others).to.deep.equal([]);
   });
 
   it('expires a week after the last settled call', async () => {
-    const [call = ''] = callIds(1);
     const weekMs = 7 * 24 * 60 * 60 * 1_000;
-    await rig.warm('L-1');
     expect(await rig.redis.pttl(rig.key)).to.be.within(weekMs - 10_000, weekMs);
     await rig.redis.pexpire(rig.key, weekMs / 2);
-    await rig.score(call, [['L-1', 70]]);
+    const call = newCallId();
+    await rig.record(call, [['L-1', 70]]);
+    await rig.settleTogether(call);
     expect(await rig.redis.pttl(rig.key)).to.be.within(weekMs - 10_000, weekMs);
   });
 });

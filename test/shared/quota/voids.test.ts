@@ -23,14 +23,14 @@ describe('CallVoids', () => {
     new CallVoids({
       redis: rig.redis,
       quota: rig.quota,
-      latest: { forget: async (_organisation: string, models: readonly string[]) => void forgotten.push(...models) },
+      latest: { forget: async (organisationId: string) => void forgotten.push(organisationId) },
       voidInLedger: async (callId) => {
         rig.ledger.voidCall(callId);
         return true;
       },
       ...deps,
     });
-  const callOf = (callId: string, counter = freshCounter()) => ({ counter, callId, modelId: `mdl_of_${callId}` });
+  const callOf = (callId: string, counter = freshCounter()) => ({ counter, callId });
   const noted = () => rig.redis.smembers(callsToVoidKey);
 
   it('sweep voids and releases a noted call whose gateway has ended, before its lease ends', async () => {
@@ -41,7 +41,7 @@ describe('CallVoids', () => {
     expect(await voidsWith().sweep()).to.equal(1);
     expect(await rig.quota.usage(call.counter)).to.deep.equal({ used: 0, leased: 0 });
     expect(rig.ledger.sum(call.counter)).to.equal(0);
-    expect(forgotten).to.deep.equal(['mdl_of_call']);
+    expect(forgotten).to.deep.equal([call.counter.organisationId]);
     expect(await noted()).to.deep.equal([]);
     expect(await voidsWith().sweep()).to.equal(0);
   });
@@ -80,7 +80,7 @@ describe('CallVoids', () => {
     for (const callId of ['a', 'bad', 'c', 'd']) await voids.note(callOf(callId));
     expect(await failureOf(voids.sweep())).to.have.property('message', 'an open transaction is in the way');
     const [note, ...others] = await noted();
-    expect(note).to.match(/ live 2026-02 bad mdl_of_bad$/);
+    expect(note).to.match(/ live 2026-02 bad$/);
     expect(others).to.deep.equal([]);
   });
 });

@@ -53,7 +53,8 @@ describe('PredictionStore.storedRecords', () => {
     );
     const found = await read(wanted.map(({ id }) => id));
     expect(found.size).to.equal(new Set(wanted.map(({ id }) => id)).size);
-    for (const { id, version, text } of wanted) expect(found.get(id), text).to.deep.equal({ version, fields: text });
+    for (const { id, version, text } of wanted)
+      expect(found.get(id), text).to.deep.equal({ model: 'm', version, fields: text });
   });
 
   it('leaves out predictions that were erased, removed or never recorded', async () => {
@@ -62,7 +63,7 @@ describe('PredictionStore.storedRecords', () => {
     await collection().updateOne({ _id: ids[0]?.split('.')[0] ?? '' }, { $set: { 'fields.1': null } });
     await new PredictionStore(client.db()).remove([gone.split('.')[0] ?? '']);
     const found = await read([...ids, gone, predictionId(newCallId(0), 3)]);
-    expect([...found]).to.deep.equal([[ids[0], { version: 'v1', fields: '["a"]' }]]);
+    expect([...found]).to.deep.equal([[ids[0], { model: 'm', version: 'v1', fields: '["a"]' }]]);
   });
 
   it('transfers only the requested fields of a slice', async () => {

@@ -31,7 +31,7 @@ describe('scoring a chunk', () => {
 
   const score = (parts: readonly ChunkPart[]) => {
     const head = { chunk: 'chunk', gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
-    const chunk: ChunkPayload = { ...head, otherModels: [], parts };
+    const chunk: ChunkPayload = { ...head, parts };
     return beginChunk(chunk, { registry } as unknown as ScoringDeps)();
   };
 

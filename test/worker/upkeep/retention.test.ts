@@ -75,9 +75,10 @@ describe('retention', () => {
   });
 
   it('removes their latest scores from Redis, too', async () => {
-    const key = latestScoresKey('org', 'mdl_A');
-    const kept = { '': 'run token', kept: `${firstKeptId(nowMs, retentionDays)}0.0000 90` };
-    await redis.hset(key, { ...kept, older: `${firstKeptId(nowMs - 1, retentionDays + 1)}0.0000 90` });
+    const key = latestScoresKey('org');
+    const itemAt = (id: string) => `${id.padEnd(26, '0')}0000090001`;
+    const kept = { '': 'run token ', kept: itemAt(firstKeptId(nowMs, retentionDays)) };
+    await redis.hset(key, { ...kept, older: itemAt(firstKeptId(nowMs - 1, retentionDays + 1)) });
     await score('older', startOfDay(retentionDays) - 12 * minuteMs);
     await remove();
     expect(await redis.hgetall(key)).to.deep.equal(kept);

@@ -10,7 +10,6 @@ import { callsCollection } from '../../../shared/store/calls/prediction-slice.js
 import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
-import { ModelStore } from '../../../shared/store/models/models.js';
 import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
 import { eraseAgain } from '../../../worker/upkeep/second-erasure.js';
@@ -44,7 +43,6 @@ describe('leads that are erased once more', () => {
     eraseAgain(
       {
         erasures,
-        models: new ModelStore(mongo.database),
         latest: new LatestScores(redis),
         predictions: new PredictionStore(mongo.database),
         outcomes: new OutcomeStore(mongo.database),
@@ -174,32 +172,18 @@ describe('leads that are erased once more', () => {
     expect((await documents().findOne({ _id: called('late') }))?.crm_ids).to.deep.equal([null]);
   });
 
-  it('are no longer named in Redis, under any model', async () => {
-    const models = new ModelStore(mongo.database);
+  it('are no longer named in Redis, and calls from before the erasure store nothing', async () => {
     const latest = new LatestScores(redis);
-    const created = {
-      name: 'A model',
-      family: 'forward',
-      live_api: true,
-      version: '1',
-      created_at: new Date(),
-    } as const;
-    const modelIds = ['mdl_A', 'mdl_B'];
-    for (const _id of modelIds) await models.create({ ...created, _id, organisation_id: organisationId });
-    await models.update('mdl_B', { deleted_at: new Date() });
     const crmIds = ['L-1', 'L-2'];
     await asked('L-1');
-    await latest.read({ organisationId, modelIds, crmIds }); // makes the hashes
-    const [keyOfA = '', keyOfB = ''] = modelIds.map((id) => latestScoresKey(organisationId, id));
-    const ofClockAhead = `${callIdFloor(nowMs)}0.0000 7`;
-    const epochBefore = await redis.hget(keyOfA, '');
-    await redis.hset(keyOfA, { 'L-1': ofClockAhead, 'L-2': ofClockAhead });
-    await redis.hset(keyOfB, 'L-1', `${callIdFloor(atMs)}0.0000 7`);
+    const read = () => latest.read({ organisationId, modelId: 'mdl_A', crmIds });
+    const before = await read(); // makes the hash
+    const item = `${callIdFloor(nowMs - leaseMs).padEnd(26, '0')}0000007001`;
+    await redis.hset(latestScoresKey(organisationId), { 'L-1': item, 'L-2': item });
 
     expect(await erase()).to.equal(1);
-    const { '': epoch, ...ofA } = await redis.hgetall(keyOfA);
-    expect(ofA).to.deep.equal({ 'L-2': ofClockAhead });
-    expect(epoch).to.be.a('string').and.not.equal(epochBefore);
-    expect(await redis.hkeys(keyOfB)).to.deep.equal(['']);
+    const { epoch, leads } = await read();
+    expect(leads.map((known) => known !== undefined)).to.deep.equal([false, true]);
+    expect(epoch).to.be.a('string').and.not.equal(before.epoch);
   });
 });

@@ -74,7 +74,7 @@ export async function reconcileUsage(
   const ledger = new UsageLedger(database);
   const quota = new Quota({ redis, ledger, leaseMs, clock });
   const month = options.month ?? monthOf(clock.now());
-  const beforeSettling = invalidateSettled({ ledger, latest: new LatestScores(redis) });
+  const beforeSettling = invalidateSettled(new LatestScores(redis));
   await sweepLeases({ redis, quota, ledger, beforeSettling });
   const done = [];
   for (const bucket of buckets) done.push(await reconcile({ organisationId, bucket, month }, { redis, quota, ledger }));

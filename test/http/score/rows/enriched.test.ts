@@ -148,23 +148,20 @@ describe('enriched rows of POST /v1/score', () => {
     }
   });
 
-  it('enriches calls of a test key from live data, and stores nothing of them', async () => {
+  it('scores calls of a test key only from the fields sent, and stores nothing of them', async () => {
     await own.score([{ ...large, crm_id: 'L-1' }]);
-    const known = scoredRow(await own.score([{ crm_id: 'L-1' }], { key: own.test }));
-    expect(known).to.deep.include({
-      ...sampleAnswer(large),
-      enriched: true,
-      previous_score: known.score,
-      delta: 0,
-    });
+    const test = { key: own.test };
+    refused(await own.score([{ crm_id: 'L-1' }], test), '400 bad_request');
+    const part = { company_size: 5, crm_id: 'L-1' };
+    const cold = { ...sampleAnswer({ company_size: 5 }), enriched: false, crm_id: 'L-1' };
+    for (const explain of [false, true]) {
+      const { scores, cache_hits } = scored(await own.score([part], { ...test, explain }));
+      expect(scores[0]).to.include(cold).and.not.have.property('previous_score');
+      expect(cache_hits).to.equal(0);
+      expect(JSON.stringify(scores)).not.to.include(large.lead_source);
+    }
 
-    await own.score(
-      [
-        { ...small, crm_id: 'L-1' },
-        { ...small, crm_id: 'L-2' },
-      ],
-      { key: own.test },
-    );
+    await own.score([{ ...small, crm_id: 'L-2' }], test);
     expect(await own.predictions()).to.have.length(1);
     const { scores } = scored(await own.score([{ crm_id: 'L-1' }, { ...small, crm_id: 'L-2' }]));
     expect(scores.map((row) => row.previous_score)).to.deep.equal([sampleAnswer(large).score, undefined]);

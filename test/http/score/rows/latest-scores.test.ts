@@ -10,7 +10,7 @@ import { latestScoresKey } from '../../../../shared/redis/keys.js';
 import { callDocuments } from '../../../../shared/store/calls/call-documents.js';
 import { slicesOf } from '../../../../shared/store/calls/prediction-slice.js';
 import { eventually } from '../../../support/eventually.js';
-import { scored, scoredRow } from '../../../support/http/score-reply.js';
+import { refused, scored, scoredRow } from '../../../support/http/score-reply.js';
 import { sampleAnswer } from '../../../support/models/sample-answer.js';
 import { sampleBundle } from '../../../support/models/sample-bundle.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../../support/service/service.js';
@@ -22,7 +22,9 @@ const small = { company_size: 5, demo_requested: false, lead_source: 'Fair' };
 describe('latest scores of a lead', () => {
   let service: RunningService;
   let own: TestWorkspace;
-  const key = (modelId = own.model._id) => latestScoresKey(own.id, modelId);
+  const key = () => latestScoresKey(own.id);
+  const leadsInRedis = async () =>
+    (await service.redis.hkeys(key())).filter((name) => name !== '' && !name.startsWith('\0'));
 
   before(async function () {
     this.timeout(startTimeoutMs);
@@ -35,16 +37,26 @@ describe('latest scores of a lead', () => {
   it('stores the latest score in Redis before the reply', async () => {
     const { score } = scoredRow(await own.score([{ ...large, crm_id: 'L-1' }]));
     const [prediction] = await own.predictions();
-    expect(await service.redis.hget(key(), 'L-1')).to.equal(`${prediction?._id} ${score}`);
+    const latest = new LatestScores(service.redis);
+    const { leads } = await latest.read({ organisationId: own.id, modelId: own.model._id, crmIds: ['L-1'] });
+    expect(leads).to.deep.equal([{ latestId: prediction?._id, own: { id: prediction?._id, score } }]);
+  });
+
+  it('stores no lead of a refused call or of a test key in Redis', async () => {
+    const leads = Array.from({ length: 300 }, (_, row) => ({ ...large, crm_id: `L-${row}` }));
+    refused(await own.score([...leads, { company_size: {}, crm_id: 'L-bad' }]), '400 bad_request');
+    scored(await own.score(leads, { key: own.test }));
+    expect(await leadsInRedis()).to.deep.equal([]);
+    scored(await own.score(leads));
+    expect(await leadsInRedis()).to.have.length(300);
   });
 
   it('reads the latest scores from MongoDB after Redis lost them, for known and unknown leads in one call', async () => {
     const records = Array.from({ length: 300 }, (_, row) => ({ ...large, crm_id: `L-${row}` }));
     scored(await own.score(records));
     await service.redis.unlink(key());
-    const mixed = [...records, { ...small, crm_id: 'new' }];
-    for (const _from of ['MongoDB', 'Redis again']) {
-      const { scores } = scored(await own.score(mixed, { key: own.test }));
+    for (const from of ['MongoDB', 'Redis again']) {
+      const { scores } = scored(await own.score([...records, { ...small, crm_id: `new, ${from}` }]));
       expect(scores.map((row) => row.previous_score)).to.deep.equal([
         ...records.map(() => sampleAnswer(large).score),
         undefined,
@@ -53,10 +65,26 @@ describe('latest scores of a lead', () => {
     }
   });
 
-  it('reads the latest score from MongoDB when Redis has only another model’s scores', async () => {
+  it('returns the latest score under the same model, and the fields of the latest under any', async () => {
+    const others = [await own.addModel(), await own.addModel(), await own.addModel()];
+    await own.score([{ ...large, crm_id: 'L-1' }]);
+    for (const { _id: modelId } of others) await own.score([{ ...small, crm_id: 'L-1' }], { modelId });
+    for (const _from of ['Redis, which keeps three models of a lead', 'MongoDB']) {
+      const row = scoredRow(await own.score([{ crm_id: 'L-1' }]));
+      expect(row).to.include({ ...sampleAnswer(small), enriched: true });
+      await service.redis.unlink(key());
+    }
+    const { scores } = JSON.parse((await own.call(`/v1/scores/L-1?model_id=${own.model._id}`)).text);
+    expect(scores.map(({ score }: { readonly score: number }) => score)).to.deep.equal(
+      [small, small, large].map((lead) => sampleAnswer(lead).score),
+    );
+  });
+
+  it('returns previous_score of the same model only', async () => {
     const other = await own.addModel({ bundle: sampleBundle({ name: 'Another score' }) });
     await own.score([{ ...large, crm_id: 'L-1' }]);
-    await own.score([{ ...small, crm_id: 'L-1' }], { modelId: other._id });
+    const first = scoredRow(await own.score([{ ...small, crm_id: 'L-1' }], { modelId: other._id }));
+    expect(first).to.include({ enriched: true }).and.not.have.property('previous_score');
     await service.redis.unlink(key());
     const row = scoredRow(await own.score([{ crm_id: 'L-1' }]));
     expect(row).to.include({ ...sampleAnswer(small), previous_score: sampleAnswer(large).score });
@@ -90,7 +118,7 @@ describe('latest scores of a lead', () => {
     const deadlineRedisMs = (await redisNowMs(service.redis)) + 5_000;
     await quota.reserve({ counter: own.counter(), callId, records: 1, stop: 1_000, deadlineRedisMs });
     const latest = new LatestScores(service.redis);
-    const beforeSettling = invalidateSettled({ ledger, latest });
+    const beforeSettling = invalidateSettled(latest);
     await sweepLeases({ redis: service.redis, quota, ledger, beforeSettling });
     // The pool's own sweep may have run first.
     await eventually(async () => expect((await quota.usage(own.counter())).used).to.equal(2));

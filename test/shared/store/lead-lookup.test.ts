@@ -1,0 +1,137 @@
+import { expect } from 'chai';
+import { BSON, type CommandStartedEvent, type Document, MongoClient } from 'mongodb';
+import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { callsCollection, type PredictionSlice, slicesOf } from '../../../shared/store/calls/prediction-slice.js';
+import { PredictionStore } from '../../../shared/store/calls/predictions.js';
+import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
+import { freshDatabases } from '../../support/service/servers.js';
+
+const mebibyte = 1024 * 1024;
+const org = 'org_1';
+
+interface Recorded {
+  readonly crmIds: readonly (string | null)[];
+  readonly model?: string;
+  readonly score?: number;
+  readonly fields?: string;
+  readonly organisation?: string;
+}
+
+describe('reading the predictions of leads', () => {
+  let client: MongoClient;
+  let predictions: PredictionStore;
+  let commands: string[];
+  let replyBytes: number;
+  let nowMs = Date.UTC(2026, 1, 10);
+  const newCallId = callIdGenerator();
+
+  before(async () => {
+    client = new MongoClient((await freshDatabases()).mongoUrl, { monitorCommands: true });
+    client.on('commandStarted', ({ commandName }: CommandStartedEvent) => commands.push(commandName));
+    client.on('commandSucceeded', ({ reply }) => {
+      replyBytes += BSON.calculateObjectSize(reply as Document);
+    });
+    commands = [];
+    await prepareDatabase(client.db());
+    predictions = new PredictionStore(client.db());
+  });
+  beforeEach(async () => {
+    await collection().deleteMany({});
+    commands = [];
+    replyBytes = 0;
+  });
+  after(() => client.close());
+
+  const collection = () => client.db().collection<PredictionSlice>(callsCollection);
+
+  /** Records a call with one score for all rows; returns its id. */
+  async function record({ crmIds, model = 'own', score = 50, fields = '[]', organisation = org }: Recorded) {
+    nowMs += 1;
+    const callId = newCallId(nowMs);
+    const all = <Value>(value: Value): Value[] => crmIds.map(() => value);
+    const columns = { crmIds, scores: all(score), likelihoods: all(5), fields: all(fields) };
+    const call = { callId, org: organisation, model, version: '1', at: new Date(nowMs) };
+    await collection().insertMany(slicesOf({ ...call, ...columns }));
+    return callId;
+  }
+
+  describe('PredictionStore.latest', () => {
+    const latest = (crmIds: readonly string[]) =>
+      predictions.latest({ organisationId: org, modelId: 'own', crmIds, timeoutMs: 5_000 });
+
+    it('returns the latest prediction under any model and under one, whatever its row', async () => {
+      const crmIds = Array.from({ length: 250 }, (_, row) => `L-${row}`);
+      await record({ crmIds, score: 1 });
+      const own = await record({ crmIds: ['L-0', null, ...crmIds.slice(1)], score: 2 });
+      const other = await record({ crmIds: ['L-7', 'x', 'L-7'], model: 'other' });
+      await record({ crmIds: ['L-8'], model: 'other', organisation: 'org_2' });
+      const found = await latest([...crmIds, 'x', 'never scored', '$crm_ids']);
+      expect([...found.keys()]).to.have.members([...crmIds, 'x']);
+      const id = (call: string, row: number) => `${call}.${String(row).padStart(4, '0')}`;
+      expect(found.get('L-0')).to.deep.equal({ latestId: id(own, 0), own: { id: id(own, 0), score: 2 } });
+      expect(found.get('L-249')).to.deep.equal({ latestId: id(own, 250), own: { id: id(own, 250), score: 2 } });
+      expect(found.get('L-7')).to.deep.equal({ latestId: id(other, 2), own: { id: id(own, 8), score: 2 } });
+      expect(found.get('L-8')?.latestId).to.equal(id(own, 9));
+      expect(found.get('x')).to.deep.equal({ latestId: id(other, 1), own: undefined });
+    });
+
+    it('sends one command for leads that were never scored, and three for others, with 300 models', async () => {
+      const crmIds = Array.from({ length: 250 }, (_, row) => `L-${row}`);
+      for (let model = 0; model < 300; model += 1) await record({ crmIds: [`only-${model}`], model: `mdl_${model}` });
+      commands = [];
+      expect((await latest(crmIds)).size).to.equal(0);
+      expect(commands).to.deep.equal(['find']);
+      await record({ crmIds });
+      commands = [];
+      expect((await latest([...crmIds, 'only-7'])).size).to.equal(251);
+      expect(commands).to.deep.equal(['find', 'aggregate', 'aggregate']);
+    });
+
+    it('examines few documents and keys, however long the history and the collection are', async () => {
+      for (let call = 0; call < 300; call += 1)
+        await record({ crmIds: ['L-1', 'L-2', `other-${call}`], model: call % 100 === 0 ? 'other' : 'own' });
+      const before = await examined();
+      await latest(['L-1', 'L-2']);
+      const after = await examined();
+      expect(after.scanned - before.scanned, 'index keys').to.be.within(1, 50);
+      expect(after.scannedObjects - before.scannedObjects, 'documents').to.be.at.most(50);
+    });
+
+    /** Counts the keys and documents that all queries of MongoDB have examined. */
+    async function examined(): Promise<{ readonly scanned: number; readonly scannedObjects: number }> {
+      const { metrics } = await client.db('admin').command({ serverStatus: 1, repl: 0, locks: 0 });
+      return metrics.queryExecutor;
+    }
+  });
+
+  describe('PredictionStore.history', () => {
+    const history = (before?: string) =>
+      predictions.history({
+        ...{ organisationId: org, crmId: 'L-1', modelId: undefined, before },
+        ...{ limit: 200, timeoutMs: 10_000 },
+      });
+
+    it('transfers only the rows of the lead', async () => {
+      const crmIds = [...Array.from({ length: 99 }, (_, row) => `L-1${row}`), 'L-1'];
+      const fields = JSON.stringify(['x'.repeat(5_000)]);
+      for (let call = 0; call < 20; call += 1) await record({ crmIds, fields, score: call });
+      replyBytes = 0;
+      const { scores, isLast } = await history();
+      expect(scores.map(({ score }) => score)).to.deep.equal(Array.from({ length: 20 }, (_, call) => 19 - call));
+      expect(scores[0]).to.include({ likelihood: 5, version: '1', model: 'own' });
+      expect(isLast).to.equal(true);
+      expect(replyBytes).to.be.within(1, 20_000);
+    });
+
+    it('ends a page after 64 MiB of slices, and continues from there', async () => {
+      const fields = JSON.stringify(['x'.repeat(15 * mebibyte)]);
+      for (let call = 0; call < 7; call += 1) await record({ crmIds: ['L-1'], fields, score: call });
+      const first = await history();
+      expect(first.isLast).to.equal(false);
+      expect(first.scores.map(({ score }) => score)).to.deep.equal([6, 5, 4, 3, 2]);
+      const { scores, isLast } = await history(first.scores.at(-1)?.id);
+      expect(scores.map(({ score }) => score)).to.deep.equal([1, 0]);
+      expect(isLast).to.equal(true);
+    }).timeout(30_000);
+  });
+});
