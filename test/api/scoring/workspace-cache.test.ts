@@ -31,7 +31,7 @@ describe('WorkspaceCache', () => {
       loadManifest: async () => undefined,
       organisations: { find: async () => ({ _id: 'org' }) } as unknown as WorkspaceCacheOptions['organisations'],
       models: {
-        listWithDeleted: async () => {
+        list: async () => {
           reads.push('all');
           return [...models];
         },
