@@ -1,6 +1,6 @@
 import { ApiError } from '../../shared/contract/errors.js';
 import { isCrmId, maxCrmId } from '../../shared/contract/texts.js';
-import { isJsonObject, type JsonObject, memberOf, someMember, without } from './json-object.js';
+import { isJsonObject, type JsonObject, memberOf, without } from './json-object.js';
 
 /** A webhook's body, separated into record and settings. */
 export interface Envelope {
@@ -44,7 +44,7 @@ export function openEnvelope(body: JsonObject): Envelope {
   if (isBatch(body)) {
     throw new ApiError(
       'unreadableRequest',
-      'records is for POST /v1/score: a webhook scores one record, in record or with its fields beside ' + 'model_id.',
+      'records is for POST /v1/score: a webhook scores one record, in record or with its fields beside model_id.',
     );
   }
   return plain([body], unwrapValues(body));
@@ -56,7 +56,7 @@ function isBatch(body: JsonObject): boolean {
   return (
     Array.isArray(records) &&
     records.some(isJsonObject) &&
-    !someMember(body, (_, name) => name !== 'records' && !settingNames.has(name))
+    Object.keys(body).every((name) => name === 'records' || settingNames.has(name))
   );
 }
 
@@ -76,7 +76,7 @@ function hubSpotAction(body: JsonObject, inputFields: JsonObject): Envelope {
   ) {
     throw new ApiError(
       'unreadableRequest',
-      `callbackId must be a string of at most ${maxCrmId} characters, without NUL or half of a ` + 'surrogate pair.',
+      `callbackId must be a string of at most ${maxCrmId} characters, without NUL or half of a surrogate pair.`,
     );
   }
   const record = Object.fromEntries([...objectProperties(body), ...Object.entries(inputFields)]);
@@ -120,7 +120,7 @@ function pipedriveField([name, value]: readonly [string, unknown]): [string, unk
 
 /** HubSpot and Pipedrive wrap values: `{"annualrevenue": {"value": "1200", ...}}`. */
 const unwrapValues = (object: JsonObject): JsonObject =>
-  someMember(object, isWrapped) ? Object.fromEntries(valuesOf(object)) : object;
+  Object.values(object).some(isWrapped) ? Object.fromEntries(valuesOf(object)) : object;
 
 const valuesOf = (object: JsonObject): [string, unknown][] =>
   Object.entries(object).map(([name, value]) => [name, isWrapped(value) ? value.value : value]);

@@ -12,9 +12,3 @@ export function without(object: JsonObject, names: ReadonlySet<string>): JsonObj
   if (![...names].some((name) => Object.hasOwn(object, name))) return object;
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.has(name)));
 }
-
-/** Whether a member satisfies a condition. Stops at the first match. */
-export function someMember(object: JsonObject, matches: (value: unknown, name: string) => boolean): boolean {
-  for (const name in object) if (matches(object[name], name)) return true;
-  return false;
-}
