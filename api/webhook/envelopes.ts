@@ -1,6 +1,7 @@
 import { ApiError } from '../../shared/contract/errors.js';
 import { isCrmId, maxCrmId } from '../../shared/contract/texts.js';
-import { isJsonObject, type JsonObject, memberOf, without } from './json-object.js';
+
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A webhook's body, separated into record and settings. */
 export interface Envelope {
@@ -12,6 +13,13 @@ export interface Envelope {
   /** HubSpot custom actions only; empty when such an action has none. */
   readonly callbackId: string | undefined;
 }
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** An own member of an object; members of the prototype do not count. */
+export const memberOf = (object: JsonObject, name: string): unknown =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
 
 /** Members that are settings, never fields of the record. */
 export const settingNames: ReadonlySet<string> = new Set(['model_id', 'crm_id', 'explain']);
@@ -62,7 +70,7 @@ function isBatch(body: JsonObject): boolean {
 
 const plain = (settings: readonly JsonObject[], record: JsonObject): Envelope => ({
   settings,
-  record: without(record, settingNames),
+  record: Object.fromEntries(Object.entries(record).filter(([name]) => !settingNames.has(name))),
   objectId: objectIdOf(settings[0]),
   callbackId: undefined,
 });

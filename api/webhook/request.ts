@@ -1,8 +1,7 @@
 import { ApiError } from '../../shared/contract/errors.js';
 import { isCrmId, isLongerThan, maxCrmId } from '../../shared/contract/texts.js';
 import { modelIdSchema } from '../schemas/score-request.js';
-import { type Envelope, openEnvelope, settingNames } from './envelopes.js';
-import { isJsonObject, type JsonObject, memberOf } from './json-object.js';
+import { type Envelope, isJsonObject, type JsonObject, memberOf, openEnvelope, settingNames } from './envelopes.js';
 
 /** A webhook's request, independent of the tool. */
 export interface WebhookRequest {
