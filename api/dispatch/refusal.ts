@@ -46,19 +46,16 @@ function placeOf(record: string, field: string): string {
 
 const asSent = (name: string | undefined): string => (name === undefined ? '' : ` (sent as ${shownName(name)})`);
 
-/**
- * The names of a record, marked where a value is a list or an object. An unknown form of a tool nests its fields. `for
- * in` ends early here. `Object.keys` would list a hundred thousand names.
- */
+/** The names of a record, marked where a value is a list or an object. An unknown form of a tool nests its fields. */
 function namesIn(fields: Readonly<Record<string, unknown>>): string {
-  const names: string[] = [];
-  for (const name in fields) {
-    if (names.length === maxSentNames) return ` (it has ${names.join('; ')}; and others)`;
-    const value = fields[name];
-    const kind = Array.isArray(value) ? ', a list' : typeof value === 'object' && value ? ', an object' : '';
-    names.push(`${shownName(name)}${kind}`);
-  }
-  return names.length === 0 ? ' (it is empty)' : ` (it has ${names.join('; ')})`;
+  const named = Object.entries(fields)
+    .slice(0, maxSentNames)
+    .map(([name, value]) => {
+      const kind = Array.isArray(value) ? ', a list' : typeof value === 'object' && value ? ', an object' : '';
+      return `${shownName(name)}${kind}`;
+    });
+  if (named.length === 0) return ' (it is empty)';
+  return ` (it has ${named.join('; ')}${Object.keys(fields).length > maxSentNames ? '; and others' : ''})`;
 }
 
 const shownName = (name: string): string =>

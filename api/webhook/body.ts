@@ -22,7 +22,7 @@ export async function parseWebhookBody(context: Context, body: Buffer, turn: Yie
   if (typeof type !== 'string' || !/^(utf-?8|us-ascii)?$/i.test(charset)) {
     throw new ApiError(
       'unreadableRequest',
-      'Send the record as application/json, application/x-www-form-urlencoded, or JSON in text/plain, in ' + 'UTF-8.',
+      'Send the record as application/json, application/x-www-form-urlencoded, or JSON in text/plain, in UTF-8.',
     );
   }
   if (type === 'application/x-www-form-urlencoded' && !isJson(await bodyText(body, turn))) {

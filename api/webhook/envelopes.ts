@@ -1,6 +1,7 @@
 import { ApiError } from '../../shared/contract/errors.js';
 import { isCrmId, maxCrmId } from '../../shared/contract/texts.js';
-import { isJsonObject, type JsonObject, memberOf, someMember, without } from './json-object.js';
+
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A webhook's body, separated into record and settings. */
 export interface Envelope {
@@ -12,6 +13,13 @@ export interface Envelope {
   /** HubSpot custom actions only; empty when such an action has none. */
   readonly callbackId: string | undefined;
 }
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** An own member of an object; members of the prototype do not count. */
+export const memberOf = (object: JsonObject, name: string): unknown =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
 
 /** Members that are settings, never fields of the record. */
 export const settingNames: ReadonlySet<string> = new Set(['model_id', 'crm_id', 'explain']);
@@ -44,7 +52,7 @@ export function openEnvelope(body: JsonObject): Envelope {
   if (isBatch(body)) {
     throw new ApiError(
       'unreadableRequest',
-      'records is for POST /v1/score: a webhook scores one record, in record or with its fields beside ' + 'model_id.',
+      'records is for POST /v1/score: a webhook scores one record, in record or with its fields beside model_id.',
     );
   }
   return plain([body], unwrapValues(body));
@@ -56,13 +64,13 @@ function isBatch(body: JsonObject): boolean {
   return (
     Array.isArray(records) &&
     records.some(isJsonObject) &&
-    !someMember(body, (_, name) => name !== 'records' && !settingNames.has(name))
+    Object.keys(body).every((name) => name === 'records' || settingNames.has(name))
   );
 }
 
 const plain = (settings: readonly JsonObject[], record: JsonObject): Envelope => ({
   settings,
-  record: without(record, settingNames),
+  record: Object.fromEntries(Object.entries(record).filter(([name]) => !settingNames.has(name))),
   objectId: objectIdOf(settings[0]),
   callbackId: undefined,
 });
@@ -76,7 +84,7 @@ function hubSpotAction(body: JsonObject, inputFields: JsonObject): Envelope {
   ) {
     throw new ApiError(
       'unreadableRequest',
-      `callbackId must be a string of at most ${maxCrmId} characters, without NUL or half of a ` + 'surrogate pair.',
+      `callbackId must be a string of at most ${maxCrmId} characters, without NUL or half of a surrogate pair.`,
     );
   }
   const record = Object.fromEntries([...objectProperties(body), ...Object.entries(inputFields)]);
@@ -120,7 +128,7 @@ function pipedriveField([name, value]: readonly [string, unknown]): [string, unk
 
 /** HubSpot and Pipedrive wrap values: `{"annualrevenue": {"value": "1200", ...}}`. */
 const unwrapValues = (object: JsonObject): JsonObject =>
-  someMember(object, isWrapped) ? Object.fromEntries(valuesOf(object)) : object;
+  Object.values(object).some(isWrapped) ? Object.fromEntries(valuesOf(object)) : object;
 
 const valuesOf = (object: JsonObject): [string, unknown][] =>
   Object.entries(object).map(([name, value]) => [name, isWrapped(value) ? value.value : value]);

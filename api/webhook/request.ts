@@ -1,8 +1,7 @@
 import { ApiError } from '../../shared/contract/errors.js';
 import { isCrmId, isLongerThan, maxCrmId } from '../../shared/contract/texts.js';
 import { modelIdSchema } from '../schemas/score-request.js';
-import { type Envelope, openEnvelope, settingNames } from './envelopes.js';
-import { isJsonObject, type JsonObject, memberOf, someMember } from './json-object.js';
+import { type Envelope, isJsonObject, type JsonObject, memberOf, openEnvelope, settingNames } from './envelopes.js';
 
 /** A webhook's request, independent of the tool. */
 export interface WebhookRequest {
@@ -93,7 +92,7 @@ const isSetting = (object: JsonObject, name: string): boolean =>
 function wrappedIn(body: JsonObject): JsonObject | undefined {
   const json = memberOf(body, 'json');
   const isItem =
-    isJsonObject(json) && !someMember(body, (_, name) => !n8nItemNames.has(name) && !settingNames.has(name));
+    isJsonObject(json) && Object.keys(body).every((name) => n8nItemNames.has(name) || settingNames.has(name));
   const inner = isItem ? json : isJsonObject(memberOf(body, 'headers')) ? memberOf(body, 'body') : undefined;
   const elements: readonly unknown[] = Array.isArray(inner) ? inner : [inner];
   refuseHubSpotEvents(elements);

@@ -120,8 +120,8 @@ class CompiledFields implements KnownFields {
   /** By field and alias, as the manifest writes them. They are matched without folding. */
   private readonly byName = new Map<string, readonly Target[]>();
   private readonly byFoldedName = new Map<string, Target[]>();
-  /** By the slot names of another model: its stored records share the array. */
-  private readonly ofStored = new WeakMap<readonly string[], (readonly Target[])[]>();
+  /** Names of other models, under which records are stored. Their manifests bound the number of names. */
+  private readonly storedNames = this.sentNames();
   /** Slots from which a feature reads several values. */
   private readonly listSlots: ReadonlySet<number>;
   /** The best rank so far for each slot of the current record. */
@@ -206,10 +206,10 @@ class CompiledFields implements KnownFields {
     const ranks = this.ranks;
     for (let slot = 0; slot < this.slotCount; slot += 1) ranks[slot] = isAbsent(cells[slot]) ? 0 : rankOf.taken;
     let filled = false;
-    for (const [index, targets] of this.targetsOfStored(stored.names).entries()) {
+    for (const [index, name] of stored.names.entries()) {
       const cell = stored.cells[index];
       if (isAbsent(cell)) continue;
-      for (const target of targets) {
+      for (const target of this.storedNames.targetsOf(name)) {
         if (target.rank <= (ranks[target.slot] ?? rankOf.taken)) continue;
         ranks[target.slot] = target.rank;
         cells[target.slot] = this.filled(cell, target.slot, cutFilledList);
@@ -227,13 +227,6 @@ class CompiledFields implements KnownFields {
 
   private cut(text: string, slot: number, asList: (text: string) => string): string {
     return this.listSlots.has(slot) ? asList(text) : cutValue(text);
-  }
-
-  private targetsOfStored(storedNames: readonly string[]): readonly (readonly Target[])[] {
-    const names = this.sentNames();
-    const targets = this.ofStored.get(storedNames) ?? storedNames.map((name) => names.targetsOf(name));
-    this.ofStored.set(storedNames, targets);
-    return targets;
   }
 }
 
