@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Manifest } from '../bundle/manifest/manifest.js';
 import { foldFieldName } from '../contract/texts.js';
 import { type Cell, cutFilledList, cutList, cutTexts, cutValue, isAbsent, isLongText, packCell } from './cells.js';
@@ -107,8 +108,25 @@ export class SentNames {
   private foldedTargetsOf(name: string): readonly Target[] {
     if (name.length > maxFoldedKeyLength) return noTargets;
     this.folded += name.length;
-    return this.byFoldedName.get(foldFieldName(name)) ?? noTargets;
+    return this.byFoldedName.get(foldedName(name)) ?? noTargets;
   }
+}
+
+/**
+ * Folded field names of recent calls, of all models. A CRM sends the same hundred names in every call, and folding them
+ * takes longer than all else that the gateway does with a record.
+ */
+const foldedNames = new LRUCache<string, string>({
+  maxSize: 1_000_000, // characters, for some 20,000 names
+  sizeCalculation: (folded, name) => name.length + folded.length + 1,
+});
+
+function foldedName(name: string): string {
+  const known = foldedNames.get(name);
+  if (known !== undefined) return known;
+  const folded = foldFieldName(name);
+  foldedNames.set(name, folded);
+  return folded;
 }
 
 class CompiledFields implements KnownFields {
