@@ -68,17 +68,19 @@ if lost then
   call('HSET', KEYS[1], 'recount_at', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2])
 end
 
--- The latest item of each of a note's leads, without the number of the model; and the crm_ids, without repetition.
-local function items_of(spans, crm_ids, scores)
+local sub = string.sub
+
+-- The latest item of each of a note's leads, and the crm_ids without repetition.
+local function items_of(number, spans, crm_ids, scores)
   local items, leads, at = {}, {}, 0
   for span = 1, #spans, 2 do
     local index, rows = spans[span], spans[span + 1]
     for row = 1, reply[3 * index - 2] > 0 and rows or 0 do
       local crm_id = crm_ids[at + row]
       if crm_id ~= cjson.null then
-        local item = string.format('%s%04d%03d', ARGV[4 + index], row - 1, scores[at + row])
-        if not items[crm_id] then leads[#leads + 1] = crm_id end
-        if not items[crm_id] or items[crm_id] < item then items[crm_id] = item end
+        local item, other = string.format('%s%04d%03d%s', ARGV[4 + index], row - 1, scores[at + row], number), items[crm_id]
+        if not other then leads[#leads + 1] = crm_id end
+        if not other or other < item then items[crm_id] = item end
       end
     end
     at = at + rows
@@ -89,8 +91,8 @@ end
 -- The items of an entry without that of a model, and the latter.
 local function parted(entry, number)
   for at = 1, #entry, 36 do
-    if string.sub(entry, at + 33, at + 35) == number then
-      return string.sub(entry, 1, at - 1) .. string.sub(entry, at + 36), string.sub(entry, at, at + 35)
+    if sub(entry, at + 33, at + 35) == number then
+      return sub(entry, 1, at - 1) .. sub(entry, at + 36), sub(entry, at, at + 35)
     end
   end
   return entry
@@ -98,48 +100,52 @@ end
 
 local function with_item(entry, item)
   local at = 1
-  while at < #entry and string.sub(entry, at, at + 35) > item do at = at + 36 end
-  return string.sub(entry, 1, at - 1) .. item .. string.sub(entry, at)
+  while at < #entry and sub(entry, at, at + 35) > item do at = at + 36 end
+  return sub(entry, 1, at - 1) .. item .. sub(entry, at)
 end
 
 -- Drops the oldest of three times as many random entries. Returns the latest id among them, or the floor.
 local function make_room(key, count, floor)
   local names, oldest = call('HRANDFIELD', key, 3 * count), {}
   for place, entry in ipairs(call('HMGET', key, unpack(names))) do
-    if #entry % 36 == 0 and names[place] ~= '' then oldest[#oldest + 1] = string.sub(entry, 1, 30) .. names[place] end
+    if #entry % 36 == 0 and names[place] ~= '' then oldest[#oldest + 1] = sub(entry, 1, 30) .. names[place] end
   end
   table.sort(oldest)
   for place = 1, math.min(count, #oldest) do
-    call('HDEL', key, string.sub(oldest[place], 31))
-    if oldest[place] > floor then floor = string.sub(oldest[place], 1, 30) end
+    call('HDEL', key, sub(oldest[place], 31))
+    if oldest[place] > floor then floor = sub(oldest[place], 1, 30) end
   end
   return floor
 end
 
-local function store(key, call_epoch, model, items, leads)
+local function store(key, call_epoch, model, ...)
   local head = call('HMGET', key, '', '\0' .. model)
   local epoch, floor = string.match(head[1] or '', '^(%S+ %S+) (%S*)$')
-  if not epoch or #leads == 0 then return end
+  if not epoch then return end
   local is_same, number = epoch == call_epoch, head[2]
   if is_same and not number then
     number = string.format('%03x', call('HINCRBY', key, '\0', 1))
     if #number > 3 then return call('UNLINK', key) end
     call('HSET', key, '\0' .. model, number)
   end
+  local items, leads = items_of(number or '', ...)
+  if #leads == 0 then return end
   local known = call('HMGET', key, unpack(leads))
-  local stored, dropped, added, raised = {}, {}, 0, floor
+  local stored, cells, dropped, added, raised = {}, 0, {}, 0, floor
   for place, crm_id in ipairs(leads) do
     local entry = known[place] or ''
-    local others, own = parted(entry, number)
-    local item = items[crm_id] .. (number or '')
+    local item = items[crm_id]
+    local others, own = '', nil
+    if entry ~= '' then others, own = parted(entry, number) end
     local is_older = own and own >= item
     if not is_older and is_same and (own or item > floor) then
-      stored[#stored + 1], stored[#stored + 2] = crm_id, string.sub(with_item(others, item), 1, 108)
+      cells = cells + 2
+      stored[cells - 1], stored[cells] = crm_id, others == '' and item or sub(with_item(others, item), 1, 108)
       if entry == '' then added = added + 1 end
     elseif not is_older then
       if own or entry ~= '' and entry < item then dropped[#dropped + 1] = crm_id end
       for _, lost in ipairs({item, own and entry}) do
-        if lost > raised then raised = string.sub(lost, 1, 30) end
+        if lost > raised then raised = sub(lost, 1, 30) end
       end
     end
   end
@@ -147,7 +153,7 @@ local function store(key, call_epoch, model, items, leads)
   local excess = added > 0 and call('HLEN', key) + added - ARGV[4] or 0
   if excess > 0 then raised = make_room(key, excess, raised) end
   if raised > floor then call('HSET', key, '', epoch .. ' ' .. raised) end
-  if #stored > 0 then
+  if cells > 0 then
     call('HSET', key, unpack(stored))
     call('PEXPIRE', key, ARGV[3])
   end
@@ -155,6 +161,6 @@ end
 
 for first = 5 + calls, #ARGV, 5 do
   local spans, crm_ids, scores = cjson.decode(ARGV[first + 2]), cjson.decode(ARGV[first + 3]), cjson.decode(ARGV[first + 4])
-  store(KEYS[4 + calls], ARGV[first], ARGV[first + 1], items_of(spans, crm_ids, scores))
+  store(KEYS[4 + calls], ARGV[first], ARGV[first + 1], spans, crm_ids, scores)
 end
 return reply

@@ -17,7 +17,7 @@ interface Recorded {
   readonly organisation?: string;
 }
 
-describe('reading the predictions of leads', () => {
+describe('the predictions of leads', () => {
   let client: MongoClient;
   let predictions: PredictionStore;
   let commands: string[];
@@ -53,6 +53,12 @@ describe('reading the predictions of leads', () => {
     const call = { callId, org: organisation, model, version: '1', at: new Date(nowMs) };
     await collection().insertMany(slicesOf({ ...call, ...columns }));
     return callId;
+  }
+
+  /** Counts the keys and documents that all queries of MongoDB have examined. */
+  async function examined(): Promise<{ readonly scanned: number; readonly scannedObjects: number }> {
+    const { metrics } = await client.db('admin').command({ serverStatus: 1, repl: 0, locks: 0 });
+    return metrics.queryExecutor;
   }
 
   describe('PredictionStore.latest', () => {
@@ -96,12 +102,18 @@ describe('reading the predictions of leads', () => {
       expect(after.scanned - before.scanned, 'index keys').to.be.within(1, 50);
       expect(after.scannedObjects - before.scannedObjects, 'documents').to.be.at.most(50);
     });
+  });
 
-    /** Counts the keys and documents that all queries of MongoDB have examined. */
-    async function examined(): Promise<{ readonly scanned: number; readonly scannedObjects: number }> {
-      const { metrics } = await client.db('admin').command({ serverStatus: 1, repl: 0, locks: 0 });
-      return metrics.queryExecutor;
-    }
+  describe('PredictionStore.remove', () => {
+    it('examines only the slices between the ids that it removes', async () => {
+      const ids: string[] = [];
+      for (let call = 0; call < 100; call += 1) ids.push(await record({ crmIds: ['L-1'] }));
+      const before = await examined();
+      await predictions.remove(ids.slice(50, 53));
+      const after = await examined();
+      expect(after.scannedObjects - before.scannedObjects).to.be.within(3, 10);
+      expect(await collection().countDocuments({ scores: { $exists: true } })).to.equal(97);
+    });
   });
 
   describe('PredictionStore.history', () => {
