@@ -34,7 +34,7 @@ export class CallVoids {
 
   /** Notes a call, so that the sweep voids it. */
   async note(call: CallOfModel): Promise<void> {
-    await this.deps.redis.sadd(callsToVoidKey, noteOf(call));
+    await this.deps.redis.hset(callsToVoidKey, call.callId, `${memberOf(call.counter)} ${call.modelId}`);
   }
 
   /**
@@ -53,7 +53,7 @@ export class CallVoids {
         // Without a lease, settling makes the counter be recounted.
         if (!(error instanceof QuotaLeaseLost)) throw error;
       });
-    await redis.srem(callsToVoidKey, noteOf(call));
+    await redis.hdel(callsToVoidKey, callId);
   }
 
   /** Invalidates the latest scores of a call's model. Calls of test keys have none. */
@@ -67,8 +67,7 @@ export class CallVoids {
    * @throws the error of the first that failed; the others are voided
    */
   async sweep(): Promise<number> {
-    const notes = await this.deps.redis.srandmember(callsToVoidKey, maxPerSweep);
-    const calls = notes.flatMap((note) => callOf(note) ?? []).values();
+    const calls = (await this.someNoted()).values();
     let count = 0;
     const voidOneByOne = async (): Promise<void> => {
       for (const call of calls) {
@@ -79,13 +78,15 @@ export class CallVoids {
     await settledOrThrow(Array.from({ length: maxVoidsAtOnce }, voidOneByOne));
     return count;
   }
-}
 
-const noteOf = ({ counter, callId, modelId }: CallOfModel): string => `${memberOf(counter)} ${callId} ${modelId}`;
-
-function callOf(note: string): CallOfModel | undefined {
-  const [callId, modelId] = note.split(' ').slice(3);
-  const counter = counterOf(note);
-  if (counter === undefined || callId === undefined || modelId === undefined) return undefined;
-  return { counter, callId, modelId };
+  private async someNoted(): Promise<CallOfModel[]> {
+    const flat = [await this.deps.redis.hrandfield(callsToVoidKey, maxPerSweep, 'WITHVALUES')].flat().map(String);
+    const calls: CallOfModel[] = [];
+    for (let index = 0; index + 1 < flat.length; index += 2) {
+      const [callId = '', note = ''] = flat.slice(index, index + 2);
+      const counter = counterOf(note);
+      if (counter !== undefined) calls.push({ counter, callId, modelId: note.split(' ')[3] ?? '' });
+    }
+    return calls;
+  }
 }
