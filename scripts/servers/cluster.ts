@@ -244,7 +244,8 @@ export class Cluster {
 
   private startServer(name: ServerName, port: number | undefined): Promise<LocalServer> {
     const directory = this.directoryOf(name);
-    return name === 'redis' ? startRedis({ directory, port }) : startMongo({ directory, port });
+    if (name === 'redis') return startRedis({ directory, port });
+    return startMongo({ directory, port, withFailPoints: true });
   }
 
   private async stopServers(): Promise<void> {

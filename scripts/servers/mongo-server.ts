@@ -18,6 +18,8 @@ export interface MongoOptions {
   readonly port?: number | undefined;
   /** WiredTiger's cache; 0.25 by default. */
   readonly cacheSizeGB?: number | undefined;
+  /** Whether tests can set fail points. */
+  readonly withFailPoints?: boolean;
 }
 
 /**
@@ -26,7 +28,7 @@ export interface MongoOptions {
  * @throws Error when no mongod is found, or with the end of its log when it does not start
  */
 export async function startMongo(options: MongoOptions): Promise<LocalServer> {
-  const { directory, port, cacheSizeGB = minCacheGB } = options;
+  const { directory, port, cacheSizeGB = minCacheGB, withFailPoints = false } = options;
   const dataDirectory = join(directory, 'db');
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
   const program = await findMongod();
@@ -35,6 +37,7 @@ export async function startMongo(options: MongoOptions): Promise<LocalServer> {
     ...['--replSet', replicaSet, '--oplogSize', '128', '--wiredTigerCacheSizeGB', String(cacheSizeGB), '--quiet'],
     ...['--setParameter', 'diagnosticDataCollectionEnabled=false'],
     ...['--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'], // no other member can take over
+    ...(withFailPoints ? ['--setParameter', 'enableTestCommands=1'] : []),
   ];
   return startServer({ program, commandLine, logFile: join(directory, 'mongod.log'), ready: mongoReady }, port);
 }

@@ -1,5 +1,5 @@
 import type { Redis } from '../redis/connect.js';
-import { activeCountersKey, type UsageCounter } from '../redis/keys.js';
+import { activeCountersKey, callsToVoidKey, type UsageCounter } from '../redis/keys.js';
 import { integerReply, type LuaCommand, luaCommand, sendAtOnce } from '../redis/lua-command.js';
 import { quotaCode } from './codes.js';
 import type { QuotaCommands } from './commands.js';
@@ -29,19 +29,21 @@ interface EndedLeases {
 /**
  * Ends the expired leases of one counter: settles calls that are in the ledger, and releases the others. A call is
  * fenced before its release, so that a commit still under way, as in a frozen database, fails. An open transaction may
- * get in the way of the fence; the recount that each release requests then corrects the counter.
+ * get in the way of the fence; the recount that each release requests then corrects the counter. Recorded calls that are
+ * noted to be voided keep their leases until they are void.
  * @throws the error of Redis or of the ledger; the remaining leases stay
  */
 export async function endExpiredLeases(
   counter: UsageCounter,
   deps: {
+    readonly redis: Redis;
     readonly commands: QuotaCommands;
     readonly ledger: LedgerView;
     readonly leaseMs: number;
     readonly beforeSettling?: BeforeSettling | undefined;
   },
 ): Promise<EndedLeases> {
-  const { commands, ledger, leaseMs, beforeSettling } = deps;
+  const { redis, commands, ledger, leaseMs, beforeSettling } = deps;
   const ended = { settled: 0, released: 0 };
   for (;;) {
     const callIds = await commands.expiredLeases(counter, leasesPerBatch);
@@ -49,16 +51,20 @@ export async function endExpiredLeases(
     const recorded = new Set(await ledger.recordedCalls(callIds));
     const others = callIds.filter((callId) => !recorded.has(callId));
     if (others.length > 0) for (const callId of await ledger.fenceCalls(others)) recorded.add(callId);
-    if (recorded.size > 0) await beforeSettling?.(counter, [...recorded]);
+    const notes = recorded.size === 0 ? [] : await redis.hmget(callsToVoidKey, ...recorded);
+    const toVoid = new Set([...recorded].filter((_, index) => typeof notes[index] === 'string'));
+    const settled = [...recorded].filter((callId) => !toVoid.has(callId));
+    if (settled.length > 0) await beforeSettling?.(counter, settled);
+    const due = callIds.filter((callId) => !toVoid.has(callId));
     await Promise.all(
-      callIds.map(async (callId) => {
+      due.map(async (callId) => {
         const call = { counter, callId, leaseMs };
         const isRecorded = recorded.has(callId);
         const { code } = await (isRecorded ? commands.settle(call) : commands.release({ ...call, recountLater: true }));
         if (code === quotaCode.done) ended[isRecorded ? 'settled' : 'released'] += 1;
       }),
     );
-    if (callIds.length < leasesPerBatch) return ended;
+    if (due.length < leasesPerBatch) return ended;
   }
 }
 

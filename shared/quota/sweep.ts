@@ -41,7 +41,7 @@ export async function sweepLeases(deps: SweepDeps): Promise<SweepCounts> {
   const counts = { settled: 0, released: 0, recounted: 0, failed: 0 };
   const sweepCounter = async (active: ActiveCounter): Promise<void> => {
     const { counter } = active;
-    const ended = await endExpiredLeases(counter, { commands, ledger, leaseMs, beforeSettling });
+    const ended = await endExpiredLeases(counter, { redis, commands, ledger, leaseMs, beforeSettling });
     counts.settled += ended.settled;
     counts.released += ended.released;
     if (await needsRecount(counter, { redis, nowMs, runMs, leaseMs }))

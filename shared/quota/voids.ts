@@ -32,8 +32,8 @@ export class CallVoids {
   constructor(private readonly deps: CallVoidsDeps) {}
 
   /** Notes a call, so that the sweep voids it. */
-  async note(call: VoidableCall): Promise<void> {
-    await this.deps.redis.sadd(callsToVoidKey, noteOf(call));
+  async note({ counter, callId }: VoidableCall): Promise<void> {
+    await this.deps.redis.hset(callsToVoidKey, callId, memberOf(counter));
   }
 
   /**
@@ -52,7 +52,7 @@ export class CallVoids {
         // Without a lease, settling makes the counter be recounted.
         if (!(error instanceof QuotaLeaseLost)) throw error;
       });
-    await redis.srem(callsToVoidKey, noteOf(call));
+    await redis.hdel(callsToVoidKey, callId);
   }
 
   /** Drops the latest scores of a call's organisation. Calls of test keys have none. */
@@ -66,8 +66,7 @@ export class CallVoids {
    * @throws the error of the first that failed; the others are voided
    */
   async sweep(): Promise<number> {
-    const notes = await this.deps.redis.srandmember(callsToVoidKey, maxPerSweep);
-    const calls = notes.flatMap((note) => callOf(note) ?? []).values();
+    const calls = (await this.someNoted()).values();
     let count = 0;
     const voidOneByOne = async (): Promise<void> => {
       for (const call of calls) {
@@ -78,12 +77,15 @@ export class CallVoids {
     await settledOrThrow(Array.from({ length: maxVoidsAtOnce }, voidOneByOne));
     return count;
   }
-}
 
-const noteOf = ({ counter, callId }: VoidableCall): string => `${memberOf(counter)} ${callId}`;
-
-function callOf(note: string): VoidableCall | undefined {
-  const [callId] = note.split(' ').slice(3);
-  const counter = counterOf(note);
-  return counter === undefined || callId === undefined ? undefined : { counter, callId };
+  private async someNoted(): Promise<VoidableCall[]> {
+    const flat = [await this.deps.redis.hrandfield(callsToVoidKey, maxPerSweep, 'WITHVALUES')].flat().map(String);
+    const calls: VoidableCall[] = [];
+    for (let index = 0; index + 1 < flat.length; index += 2) {
+      const [callId = '', note = ''] = flat.slice(index, index + 2);
+      const counter = counterOf(note);
+      if (counter !== undefined) calls.push({ counter, callId });
+    }
+    return calls;
+  }
 }

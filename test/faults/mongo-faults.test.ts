@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
 import { eventually } from '../support/eventually.js';
-import { expectNoOtherDeath } from '../support/faults/fault-checks.js';
+import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.js';
 import { printFigures } from '../support/faults/fault-figures.js';
 import { AnswerClock, statuses, timed } from '../support/faults/fault-load.js';
 import { duringFault } from '../support/faults/fault-run.js';
@@ -14,6 +14,8 @@ import { type TestWorkspace, workspace } from '../support/service/workspace.js';
 const lead = { crm_id: 'L-1', company_size: 120 };
 const recoveredWithinMs = 15_000;
 const stepDownSeconds = 2;
+const callsPerRound = 100;
+const unconfirmedMs = 40_000;
 
 describe('a service under load whose MongoDB fails', () => {
   let service: FaultService;
@@ -101,5 +103,38 @@ describe('a service under load whose MongoDB fails', () => {
       recoveredWithinMs,
       from: 'beginning',
     });
+  });
+
+  it('refuses calls at once while a majority confirms no write, and counts none of those before', async function () {
+    this.timeout(2 * startTimeoutMs);
+    const counted = await expectExact(own);
+    const client = await MongoClient.connect(service.cluster.mongoUrl);
+    const unconfirmed = {
+      failCommands: ['insert', 'commitTransaction'],
+      writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' },
+    };
+    const failPoint = (mode: 'alwaysOn' | 'off', data = {}) =>
+      client.db('admin').command({ configureFailPoint: 'failCommand', mode, data });
+    await failPoint('alwaysOn', unconfirmed);
+    const figures = { fault: 'MongoDB does not confirm writes', recorded_unconfirmed: 0, refused_within_ms: 0 };
+    try {
+      // Each round adds calls to void, until the one gateway has too many.
+      await eventually(async () => {
+        const calls = Array.from({ length: callsPerRound }, () => own.score([lead], { gateway: 1 }));
+        for (const reply of await Promise.all(calls)) refused(reply, '500 internal_error');
+        const { tookMs, reply } = await timed(() => own.score([lead], { gateway: 1 }));
+        expect(reply?.text).to.include('does not confirm its writes');
+        expect(reply?.headers.get('retry-after')).to.equal('1');
+        figures.refused_within_ms = tookMs;
+      }, unconfirmedMs);
+      figures.recorded_unconfirmed = (await own.ledgerSum()) - counted;
+    } finally {
+      await failPoint('off');
+      await client.close();
+    }
+    expect(figures.refused_within_ms).to.be.below(sharedDeadlineMs / 2);
+    await eventually(async () => scored(await own.score([lead], { gateway: 1 })), recoveredWithinMs);
+    printFigures(figures);
+    await expectExact(own, recoveredWithinMs, counted + 1);
   });
 });
