@@ -58,7 +58,8 @@ export async function dueVersions(
   const at = new Date(nowMs);
   await store.check(keysOf(news), { at, hasNews: true });
   await store.check(keysOf(quiet), { at, hasNews: false });
-  return inTurns([...due, ...news]);
+  // Those that were due before may have failed: they come after the others.
+  return inTurns([...news, ...due]);
 }
 
 const keysOf = (candidates: readonly Candidate[]): string[] => candidates.map(({ key }) => key);
