@@ -58,7 +58,7 @@ export async function dueVersions(
   const at = new Date(nowMs);
   await store.check(keysOf(news), { at, hasNews: true });
   await store.check(keysOf(quiet), { at, hasNews: false });
-  // Those that were due before may have failed: they come after the others.
+  // A version that was due before may have failed: it comes after the others.
   return inTurns([...news, ...due]);
 }
 
