@@ -40,7 +40,7 @@ describe('docker-compose.yml', () => {
 
   it('leaves Redis as much memory beside its data, for a rewrite of the append-only file', () => {
     const redis = compose.slice(compose.indexOf('\n  redis:'), compose.indexOf('\n  mongo:'));
-    const [data] = found(redis, /--maxmemory, (\d+)gb\]/g).map(Number);
+    const [data] = found(redis, /--maxmemory, (\d+)gb[\],]/g).map(Number);
     const [container] = found(redis, /mem_limit: (\d+)g$/gm).map(Number);
     expect(data).to.be.above(0);
     expect(container).to.equal(2 * (data ?? 0));

@@ -87,18 +87,4 @@ export class BundleStorage {
       return [...complete.map(({ _id }) => _id), ...begun];
     });
   }
-
-  /**
-   * The ids of the files whose names begin with a prefix.
-   * @param prefix ends in a colon
-   */
-  async idsWithPrefix(prefix: `${string}:`): Promise<ObjectId[]> {
-    // A range instead of a pattern: it uses the index of GridFS and needs no escaping.
-    const filter = { filename: { $gte: prefix, $lt: `${prefix.slice(0, -1)};` } };
-    const found = await withMongoTimeout(this.timeoutMs, (signal) => {
-      const options: FindOptions & Abortable = { signal, projection: { _id: 1 } };
-      return this.bucket.find(filter, options).toArray();
-    });
-    return found.map(({ _id }) => _id);
-  }
 }

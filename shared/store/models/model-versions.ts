@@ -1,4 +1,4 @@
-import type { Abortable, Collection, Db, DeleteOptions, ObjectId } from 'mongodb';
+import type { Collection, Db, ObjectId } from 'mongodb';
 import { bundleDigest, goldenFile, manifestFile, parseJson } from '../../bundle/bundle-files.js';
 import type { Explain, Manifest } from '../../bundle/manifest/manifest.js';
 import type { ExplainMethod } from '../../messages/score-job.js';
@@ -134,22 +134,6 @@ export async function versionsByModel(database: Db, modelId?: string): Promise<R
     listed.push(_id.slice(colon + 1));
   }
   return byModel;
-}
-
-/**
- * Removes all versions of a model, and the files of its unfinished imports. Idempotent.
- * @returns the number of removed versions
- * @throws the driver's error, or MongoTimeout; call it again then
- */
-export async function deleteVersions(database: Db, modelId: string): Promise<number> {
-  const storage = bundleStorage(database);
-  // Removes the documents first, so that an existing version always has its files.
-  const { deletedCount } = await withMongoTimeout(versionTimeoutMs, (signal) => {
-    const options: DeleteOptions & Abortable = { signal };
-    return versions(database).deleteMany(ofModel(modelId), options);
-  });
-  await storage.remove(await storage.idsWithPrefix(`${modelId}:`));
-  return deletedCount;
 }
 
 const promisedMethod = (explain: Explain | undefined): ExplainMethod =>

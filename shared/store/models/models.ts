@@ -62,21 +62,11 @@ export class ModelStore {
     modelId: string,
     fields: Partial<Pick<Model, 'name' | 'family' | 'live_api' | 'version' | 'override' | 'deleted_at'>>,
   ): Promise<Model | undefined> {
-    const updated = await this.collection.findOneAndUpdate(
-      { _id: modelId, deleted_at: { $exists: false } },
-      { $set: fields },
-      { returnDocument: 'after' },
-    );
-    return updated ?? undefined;
+    const filter = { _id: modelId, deleted_at: { $exists: false } };
+    return (await this.collection.findOneAndUpdate(filter, { $set: fields }, { returnDocument: 'after' })) ?? undefined;
   }
 
-  /** Removes the override of a model; undefined if it does not exist or is deleted. */
-  async removeOverride(modelId: string): Promise<Model | undefined> {
-    const updated = await this.collection.findOneAndUpdate(
-      { _id: modelId, deleted_at: { $exists: false } },
-      { $unset: { override: true } },
-      { returnDocument: 'after' },
-    );
-    return updated ?? undefined;
+  async removeOverride(modelId: string): Promise<void> {
+    await this.collection.updateOne({ _id: modelId }, { $unset: { override: true } });
   }
 }

@@ -14,14 +14,7 @@ import { newId } from '../../contract/identifiers.js';
 import type { ExplainMethod } from '../../messages/score-job.js';
 import { duplicateKey, withMongoTimeout } from '../connection/mongo-errors.js';
 import type { BundleStorage, FileToStore } from './bundle-storage.js';
-import {
-  bundleStorage,
-  deleteVersions,
-  type ModelVersion,
-  versionId,
-  versions,
-  versionTimeoutMs,
-} from './model-versions.js';
+import { bundleStorage, type ModelVersion, versionId, versions, versionTimeoutMs } from './model-versions.js';
 import { type Model, ModelStore } from './models.js';
 
 /** The model has this version with other content. */
@@ -175,7 +168,7 @@ export interface NewModel {
 
 /**
  * Stores a bundle as a new model of an organisation and activates its version.
- * @throws the driver's error, or MongoTimeout; removes what it stored first, as far as MongoDB still answers
+ * @throws the driver's error, or MongoTimeout; a later import removes a version without a model
  */
 export async function createModel(
   database: Db,
@@ -194,11 +187,6 @@ export async function createModel(
   };
   // The version first, so that an existing model always has its version.
   await storeVersion({ ...version, database, modelId });
-  try {
-    await new ModelStore(database).create(model);
-  } catch (error) {
-    await deleteVersions(database, modelId);
-    throw error;
-  }
+  await new ModelStore(database).create(model);
   return model;
 }

@@ -54,9 +54,9 @@ export const isAhead = ({ graded_at, grade }: VerdictHead, nowMs: number): boole
 
 /** The members of a verdict that say whether another grade is due. */
 export type VerdictHead = Pick<StoredVerdict, '_id' | 'graded_at' | 'checked'> & {
-  readonly grade?: Pick<StoredGrade, 'as_of' | 'data_read_at'> & {
-    readonly gates: readonly Pick<GateResult, 'figures'>[];
-  };
+  readonly grade?: Pick<StoredGrade, 'as_of' | 'data_read_at'>;
+  /** Predictions that the grade counted. */
+  readonly stored_rows?: number;
 };
 
 /** When the grader last graded a version or found that its verdict still holds, Unix ms; 0 without a verdict. */
@@ -90,7 +90,7 @@ export class ValidationStore {
       .find(organisationId === undefined ? {} : { organisation_id: organisationId })
       .project<VerdictHead>({
         ...{ graded_at: 1, checked: 1, 'grade.as_of': 1, 'grade.data_read_at': 1 },
-        'grade.gates.figures.stored_rows': 1,
+        stored_rows: { $first: '$grade.gates.figures.stored_rows' },
       });
     return new Map((await heads.toArray()).map((head) => [head._id, head]));
   }

@@ -48,7 +48,7 @@ export function predictionsRecorded({ cohort, requests, leftOut }: CohortFigures
   if (cohort >= requiredPredictions) return cleared(figures);
   return tooEarly(
     figures,
-    `${counted(cohort)} of ${requiredPredictions} required predictions have been recorded` + uncountedClause(leftOut),
+    `${counted(cohort)} of ${requiredPredictions} required predictions have been recorded${uncountedClause(leftOut)}`,
   );
 }
 
@@ -85,7 +85,7 @@ export function cohortReconciles(cohortFigures: CohortFigures): GateOutcome {
     const noun = requests.mismatchedRequests === 1 ? 'request' : 'requests';
     return failed(
       figures,
-      `the stored rows of ${counted(requests.mismatchedRequests)} ${noun} ` + 'differ from what the ledger counted',
+      `the stored rows of ${counted(requests.mismatchedRequests)} ${noun} differ from what the ledger counted`,
     );
   }
   if (unaccounted !== 0 || repeats < 0)
@@ -94,7 +94,7 @@ export function cohortReconciles(cohortFigures: CohortFigures): GateOutcome {
   if (share >= requiredJoined) return cleared(figures);
   return failed(
     figures,
-    `outcome data names ${counted(joined)} of ${counted(joinable)} cohort records, ` + 'and 95 % of them are required',
+    `outcome data names ${counted(joined)} of ${counted(joinable)} cohort records, and 95 % of them are required`,
   );
 }
 
@@ -161,7 +161,7 @@ export function outcomesObserved({ bands, expectedLift }: CohortFigures, merged:
   if (!enough)
     return tooEarly(
       figures,
-      `${counted(records - conversions)} of ${requiredNonConversions} required non-conversions ` + 'have been observed',
+      `${counted(records - conversions)} of ${requiredNonConversions} required non-conversions have been observed`,
     );
   return tooEarly(
     figures,

@@ -53,12 +53,13 @@ export async function dueVersions(
     return lastLookMs(head) < lastNightMs(nowMs);
   });
   const hasNews = await newsOf(database, toCheck, nowMs);
-  const news = toCheck.filter(hasNews);
-  const quiet = toCheck.filter((candidate) => !news.includes(candidate));
+  const [news, quiet]: [Candidate[], Candidate[]] = [[], []];
+  for (const candidate of toCheck) (hasNews(candidate) ? news : quiet).push(candidate);
   const at = new Date(nowMs);
   await store.check(keysOf(news), { at, hasNews: true });
   await store.check(keysOf(quiet), { at, hasNews: false });
-  return inTurns([...due, ...news]);
+  // A version that was due before may have failed: it comes after the others.
+  return inTurns([...news, ...due]);
 }
 
 const keysOf = (candidates: readonly Candidate[]): string[] => candidates.map(({ key }) => key);
@@ -88,9 +89,10 @@ async function newsOf(
     const { key, head, model } = candidate;
     if (head?.grade === undefined || !hasGrade(candidate)) return true;
     if ((lastCalls.get(key) ?? '') > callIdFloor(lastLookMs(head) - overlapMs)) return true;
-    const storedRows = head.grade.gates[0]?.figures.stored_rows ?? 0;
     const changedMs = lastOutcomes.get(model.organisation_id) ?? 0;
-    return (storedRows > 0 && changedMs > head.grade.data_read_at.getTime() - overlapMs) || maturing.has(key);
+    return (
+      ((head.stored_rows ?? 0) > 0 && changedMs > head.grade.data_read_at.getTime() - overlapMs) || maturing.has(key)
+    );
   };
 }
 

@@ -8,7 +8,6 @@ import type { LocalServer } from '../../../../scripts/servers/server-process.js'
 import { type CheckedBundle, checkBundle } from '../../../../shared/bundle/check-bundle.js';
 import { BundleStorage } from '../../../../shared/store/models/bundle-storage.js';
 import {
-  deleteVersions,
   listVersions,
   loadBundle,
   loadManifest,
@@ -251,21 +250,6 @@ describe('model versions', () => {
     const killed = await files.find({ filename: /^mdl_killed/, length: 1 }).toArray();
     expect(killed).to.deep.equal([]);
     expect(await files.countDocuments({ filename: /^mdl_kept/, length: 1 })).to.equal(1);
-  });
-
-  it('deletes the versions of a model with their files and those of killed imports', async () => {
-    for (const version of ['1', '2']) await store(sample({ version }));
-    await store(sample(), 'mdl_10');
-    const killed = { id: new ObjectId(), filename: 'mdl_1:3/model.onnx', bytes: Buffer.from('x') };
-    await new BundleStorage(database, { timeoutMs: 5000 }).upload(killed);
-    await expectStored({ versions: 3, files: 7 });
-
-    expect(await deleteVersions(database, modelId)).to.equal(2);
-    await expectStored({ versions: 1, files: 2 });
-    expect(await loadBundle(database, modelId, '1')).to.equal(undefined);
-    expect((await loadBundle(database, 'mdl_10', '1.0.0'))?.digest).to.equal(sample().digest);
-    expect(await deleteVersions(database, modelId)).to.equal(0);
-    expect(await store(sample({ version: '1' }))).to.deep.equal({ stored: true });
   });
 });
 
