@@ -52,7 +52,7 @@ type Column = readonly [TableColumn, (row: AttackRow) => string];
 const right = (name: string, text: (row: AttackRow) => string): Column => [{ name, align: 'right' }, text];
 
 const grown = ({ before, after }: AttackRow['redis_bytes']): string =>
-  `${after < before ? '-' : '+'}${readableBytes(Math.abs(after - before))}`;
+  `${after < before ? '-' : '+'}${readableBytes(Math.abs(after - before)).replace('iB', 'B')}`;
 
 const columns: readonly Column[] = [
   [{ name: 'attack', whole: true }, ({ attack }) => attack],
@@ -65,6 +65,7 @@ const columns: readonly Column[] = [
   right('workers died', (row) => readableCount(row.dead_workers)),
   right('Redis', (row) => grown(row.redis_bytes)),
   right('MongoDB', (row) => grown(row.mongo_bytes)),
+  right('gateway', (row) => grown(row.gateway_bytes)),
   [
     { name: 'answers' },
     ({ answers }) =>

@@ -1,15 +1,18 @@
 import { percentile } from '../bench/report/percentile.js';
-import type { AttackReport } from './caller/messages.js';
-import type { Stored } from './measure/stored.js';
+import { type AttackReport, overloaded } from './caller/messages.js';
+import type { GatewayState, Stored } from './measure/stored.js';
 import type { MeasuredCall } from './measure/victim.js';
 
 /** A promise of the service that an attack broke. */
 export interface BrokenPromise {
   readonly attack: string;
-  /** `victim`: no call fails. `p99`, `healthz`: times. `workers`: none dies. `answers`: none is unexpected. */
-  readonly promise: 'victim' | 'p99' | 'healthz' | 'workers' | 'redis' | 'mongodb' | 'answers';
+  /** docs/security.md describes them. */
+  readonly promise: 'victim' | 'p99' | 'healthz' | 'workers' | 'redis' | 'mongodb' | 'answers' | 'capacity';
   readonly text: string;
 }
+
+/** Promises that depend on the speed of the machine. */
+export const timedPromises: ReadonlySet<BrokenPromise['promise']> = new Set(['p99', 'healthz', 'capacity']);
 
 /** The measurements of one attack. Bytes are those of `Stored`. */
 export interface AttackRow {
@@ -29,6 +32,8 @@ export interface AttackRow {
   readonly counted: { readonly live: number; readonly test: number };
   readonly redis_bytes: { readonly before: number; readonly after: number };
   readonly mongo_bytes: { readonly before: number; readonly after: number };
+  /** Resident memory of the gateway. */
+  readonly gateway_bytes: { readonly before: number; readonly after: number };
   readonly answers: AttackReport['answers'];
   /** The first body of each answer that the service must not give, by its name. */
   readonly unexpected: AttackReport['unexpected'];
@@ -55,13 +60,13 @@ export function rowOf(measured: {
   readonly report: AttackReport;
   readonly before: Stored;
   readonly after: Stored;
-  readonly loopDelayMs: number;
+  readonly gateway: { readonly before: GatewayState; readonly after: GatewayState };
   readonly othersShare: number;
   readonly calls: readonly MeasuredCall[];
   readonly probes: readonly MeasuredCall[];
   readonly quiet: readonly MeasuredCall[];
 }): AttackRow {
-  const { attack, report, before, after, calls, probes, quiet } = measured;
+  const { attack, report, before, after, gateway, calls, probes, quiet } = measured;
   return {
     attack: attack.name,
     does: attack.does,
@@ -70,12 +75,13 @@ export function rowOf(measured: {
     victim_p99_ms: timeOf(calls, 99),
     quiet_p99_ms: timeOf(quiet, 99),
     victim_failures: [...calls, ...probes].flatMap(({ failure }) => failure ?? []),
-    loop_delay_ms: Math.round(measured.loopDelayMs),
+    loop_delay_ms: Math.round(gateway.after.loopDelayMs),
     healthz_ms: timeOf(probes, 100),
     dead_workers: after.workerDeaths - before.workerDeaths,
     counted: after.counted,
     redis_bytes: { before: before.redisBytes, after: after.redisBytes },
     mongo_bytes: { before: before.mongoBytes, after: after.mongoBytes },
+    gateway_bytes: { before: gateway.before.memoryBytes, after: gateway.after.memoryBytes },
     ...report,
     others_share: Number(measured.othersShare.toFixed(2)),
   };
@@ -95,25 +101,23 @@ export function judge(row: AttackRow): { readonly problems: BrokenPromise[]; rea
     promise,
     text,
   });
-  const certain = [
+  const maxMs = Math.max(maxVictimMs, maxTimesQuiet * row.quiet_p99_ms);
+  const all = [
     ...failureTexts(row.victim_failures).map((text) => problem('victim', text)),
     ...(row.dead_workers > 0 ? [problem('workers', `${row.dead_workers} worker processes died`)] : []),
     ...storedTooMuch(row).map(([promise, text]) => problem(promise, text)),
     ...Object.entries(row.unexpected).map(([name, text]) =>
-      problem('answers', `${row.answers[name]} x ${name} ${text}`),
+      problem(name === overloaded ? 'capacity' : 'answers', `${row.answers[name]} x ${name} ${text}`),
     ),
     ...(row.failure === undefined ? [] : [problem('answers', `the attack failed: ${row.failure}`)]),
-  ];
-  const maxMs = Math.max(maxVictimMs, maxTimesQuiet * row.quiet_p99_ms);
-  const late = [
     ...(row.victim_p99_ms > maxMs
       ? [problem('p99', `p99 ${row.victim_p99_ms} ms, at most ${Math.round(maxMs)} ms`)]
       : []),
     ...(row.healthz_ms > maxHealthzMs ? [problem('healthz', `/healthz answered after ${row.healthz_ms} ms`)] : []),
   ];
-  return row.others_share < maxOthersShare
-    ? { problems: [...certain, ...late], notJudged: [] }
-    : { problems: certain, notJudged: late };
+  const isJudged = ({ promise }: BrokenPromise): boolean =>
+    row.others_share < maxOthersShare || !timedPromises.has(promise);
+  return { problems: all.filter(isJudged), notJudged: all.filter((each) => !isJudged(each)) };
 }
 
 function storedTooMuch({ counted, redis_bytes, mongo_bytes }: AttackRow): ['redis' | 'mongodb', string][] {

@@ -7,7 +7,7 @@ import { HostileProcess } from './caller/hostile-process.js';
 import { type AttackRow, type BrokenPromise, failureTexts, rowOf } from './judge.js';
 import { type AttackService, startAttackService } from './measure/attack-service.js';
 import { watchOtherWork } from './measure/other-work.js';
-import { readStored, workersSettled, worstLoopDelayMs } from './measure/stored.js';
+import { readGateway, readStored, workersSettled } from './measure/stored.js';
 import { type MeasuredCall, Victim } from './measure/victim.js';
 
 /** Times of a run. */
@@ -69,7 +69,7 @@ export class AttackRun {
     const { seconds } = this.times;
     const organisation = await service.createAttacker(name);
     const before = await readStored(service, organisation.id);
-    await worstLoopDelayMs(service);
+    const gatewayBefore = await readGateway(service);
     const otherWork = watchOtherWork(service, [hostile.pid]);
     const fromMs = performance.now();
     const report = await hostile.run({ name, seconds, target: { url: service.url, organisation } });
@@ -80,13 +80,13 @@ export class AttackRun {
     const { unexpectedDeaths } = service.cluster;
     if (unexpectedDeaths.length > 0)
       throw new Error(`the service ended during ${name}: ${unexpectedDeaths.join(', ')}`);
-    const loopDelayMs = await worstLoopDelayMs(service);
+    const gateway = { before: gatewayBefore, after: await readGateway(service) };
     const after = await readStored(service, organisation.id);
     this.deaths = after.workerDeaths;
     this.spans.push({ fromMs, toMs });
     await this.quietStretch();
     return rowOf({
-      ...{ attack: { name, does }, report, before, after, loopDelayMs, othersShare },
+      ...{ attack: { name, does }, report, before, after, gateway, othersShare },
       calls: callsBetween(victim.calls, { fromMs, toMs }),
       probes: callsBetween(victim.probes, { fromMs, toMs }),
       quiet: this.quiet.slice(-comparedStretches).flat(),

@@ -13,14 +13,14 @@ describe('the runner of npm test', () => {
   });
 
   it('groups files by folder, puts unknown folders first and measurements of the machine last', () => {
-    const files = compiled('rooms', 'api/a', 'new/b', 'http/c', 'faults/d', 'chaos/chaos.full', 'overload/flood.full');
+    const files = compiled('rooms', 'api/a', 'new/b', 'http/c', 'faults/d', 'chaos/chaos.full', 'overload/attack');
     expect(testGroups(files)).to.deep.equal([
       [
         { name: 'units', files: compiled('rooms', 'api/a', 'new/b') },
         { name: 'service', files: compiled('http/c') },
         { name: 'faults', files: compiled('faults/d') },
       ],
-      [{ name: 'alone', files: compiled('chaos/chaos.full', 'overload/flood.full') }],
+      [{ name: 'alone', files: compiled('chaos/chaos.full', 'overload/attack') }],
     ]);
   });
 

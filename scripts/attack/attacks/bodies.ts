@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { type Attack, refused, slowDown } from '../caller/attack.js';
-import { type Hostile, json } from '../caller/hostile.js';
+import { type Attack, json, refused, slowDown } from '../caller/attack.js';
+import type { Hostile } from '../caller/hostile.js';
 
 /* Hostile bodies: their size, encoding and syntax. */
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Attack, refused, slowDown } from '../caller/attack.js';
-import { type Hostile, json } from '../caller/hostile.js';
+import { type Attack, json, refused, slowDown } from '../caller/attack.js';
+import type { Hostile } from '../caller/hostile.js';
 import type { RawSocket } from '../caller/raw-socket.js';
 
 /* Connections that keep HTTP/1.1 badly, or not at all. */

@@ -1,7 +1,7 @@
 import { newSecret } from '../../../shared/contract/api-key.js';
 import { loadKeyBrand } from '../../servers/load-organisation.js';
-import { type Attack, slowDown } from '../caller/attack.js';
-import { type Hostile, json } from '../caller/hostile.js';
+import { type Attack, json, slowDown } from '../caller/attack.js';
+import type { Hostile } from '../caller/hostile.js';
 
 /* Callers without a valid key, callers that ignore their rate, and floods of reads. */
 

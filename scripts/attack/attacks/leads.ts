@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Attack, slowDown } from '../caller/attack.js';
-import { gzipped, type Hostile, json } from '../caller/hostile.js';
+import { type Attack, gzipped, json, slowDown } from '../caller/attack.js';
+import type { Hostile } from '../caller/hostile.js';
 
 /* Hostile use of leads: their history, erasure, stored fields and outcomes. */
 
@@ -44,9 +44,9 @@ export const leads: readonly Attack[] = [
   {
     name: 'large-fill-in',
     does: 'stores the longest fields of leads, then scores these leads by crm_id alone, explained',
-    answers: ['200', ...slowDown],
+    answers: ['200', '400 bad_request', ...slowDown],
     run: async (hostile) => {
-      const ids = Array.from({ length: 100 }, (_, index) => `F-${index}`);
+      const ids = Array.from({ length: 55 }, (_, index) => `F-${index}`);
       const large = { 'Products of Interest': 'x;'.repeat(32_700), Industry: 'y'.repeat(4_096) };
       const records = ids.map((crm_id) => ({ crm_id, ...large }));
       await hostile.callGzipped({ path: batch, body: gzipped({ model_id: hostile.modelId, records }) });

@@ -1,5 +1,5 @@
-import { type Attack, refused, slowDown } from '../caller/attack.js';
-import { gzipped, type Hostile } from '../caller/hostile.js';
+import { type Attack, gzipped, refused, slowDown } from '../caller/attack.js';
+import type { Hostile } from '../caller/hostile.js';
 
 /* Hostile names of fields, and crm_ids. */
 
@@ -47,7 +47,7 @@ export const names: readonly Attack[] = [
         used += 200;
         return Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`Spälte ${first + index}`, 1]));
       };
-      const bodies = Array.from({ length: 3 }, () =>
+      const bodies = Array.from({ length: 2 }, () =>
         gzipped({
           model_id: hostile.modelId,
           records: Array.from({ length: 1_000 }, () => ({ Industry: {}, ...newNames() })),

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { generateLeads } from '../../leads/lead-generator.js';
-import { type Attack, slowDown } from '../caller/attack.js';
-import { type Hostile, json } from '../caller/hostile.js';
+import { type Attack, json, slowDown } from '../caller/attack.js';
+import type { Hostile } from '../caller/hostile.js';
+import { overloaded } from '../caller/messages.js';
 
 /* Valid calls, chosen for what they cost. */
 
@@ -39,7 +40,7 @@ export const scoring: readonly Attack[] = [
   {
     name: 'batches-at-rate',
     does: 'sends ten batches of a thousand records a second, whether they are answered or not',
-    answers: ['200', ...slowDown, '500 overloaded'],
+    answers: ['200', ...slowDown, overloaded],
     run: async (hostile) => {
       const body = batchBody(hostile, 1_000);
       await hostile.atRate(10, () => hostile.call({ path: batch, body }));
@@ -110,6 +111,19 @@ export const scoring: readonly Attack[] = [
       const headers = { 'idempotency-key': newKey() };
       await hostile.call({ path: batch, headers, body });
       await hostile.atRate(10, () => hostile.call({ path: batch, headers, body }));
+    },
+  },
+  {
+    name: 'largest-replies',
+    does: 'stores replies of a thousand reasons with the longest labels and values under Idempotency-Keys',
+    answers: ['200', '400 bad_request', ...slowDown],
+    run: async (hostile) => {
+      const wide = '\u8abf'.repeat(255);
+      const texts = ['Lead Source', 'Industry', 'Country', 'Seniority', 'Current Solution', 'Products of Interest'];
+      const record = Object.fromEntries(texts.map((field) => [field, wide]));
+      const records = leads(1_000).map((lead) => ({ ...lead, ...record }));
+      const body = json({ model_id: hostile.slowModelId, records, explain: true });
+      await hostile.callers(2, () => hostile.call({ path: batch, headers: { 'idempotency-key': newKey() }, body }));
     },
   },
   {

@@ -1,5 +1,5 @@
-import { type Attack, refused, slowDown } from '../caller/attack.js';
-import { gzipped, type Hostile, json } from '../caller/hostile.js';
+import { type Attack, gzipped, json, refused, slowDown } from '../caller/attack.js';
+import type { Hostile } from '../caller/hostile.js';
 
 /*
  * Hostile values in records of valid calls. The fields are those of the demo's model: a list ("Products of Interest"),

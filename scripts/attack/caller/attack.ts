@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import type { Hostile } from './hostile.js';
 import type { AnswerName } from './messages.js';
 
@@ -16,3 +17,10 @@ export interface Attack {
 export const slowDown = ['429 rate_limited', '429 quota_exceeded'] as const;
 /** Answers to a body that is refused. */
 export const refused = ['400 bad_request', '422 bad_request'] as const;
+
+/** A JSON body. */
+export const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+
+/** A JSON body as gzip. Attacks make it once: its cost would delay their calls. */
+export const gzipped = (value: unknown): Buffer =>
+  gzipSync(typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value));

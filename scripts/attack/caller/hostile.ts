@@ -1,8 +1,7 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
 import type { UsageBucket } from '../../../shared/redis/keys.js';
-import type { AnswerName, AttackReport, HostileTarget } from './messages.js';
+import { type AnswerName, type AttackReport, type HostileTarget, overloaded } from './messages.js';
 import { RawSocket } from './raw-socket.js';
 
 export interface HostileCall {
@@ -27,7 +26,7 @@ export interface HostileAnswer {
 /** Beyond every deadline: 10 s from the last byte of a body. */
 const answerLimitMs = 15_000;
 const maxTextKept = 300;
-const overload = /overloaded|in time|too many bytes at once/;
+const overloadText = /overloaded|in time|too many bytes at once/;
 
 /** One hostile caller: its keys, its calls and their answers. */
 export class Hostile {
@@ -156,15 +155,8 @@ function answerOf(status: number, body: Buffer): HostileAnswer {
   try {
     const { code, message, docs_url } = (JSON.parse(text) as { error: Record<string, unknown> }).error;
     if (typeof code !== 'string' || typeof message !== 'string' || typeof docs_url !== 'string') throw new Error();
-    return { name: status === 500 && overload.test(message) ? '500 overloaded' : `${status} ${code}`, text };
+    return { name: status === 500 && overloadText.test(message) ? overloaded : `${status} ${code}`, text };
   } catch {
     return { name: `${status} without the error envelope`, text };
   }
 }
-
-/** A JSON body. */
-export const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
-
-/** A JSON body as gzip. Attacks make it once: its cost would delay their calls. */
-export const gzipped = (value: unknown): Buffer =>
-  gzipSync(typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value));

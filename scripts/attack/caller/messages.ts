@@ -25,6 +25,9 @@ export interface HostileTarget {
  */
 export type AnswerName = string;
 
+/** The third of these names. */
+export const overloaded: AnswerName = '500 overloaded';
+
 export interface AttackReport {
   /** Number of answers by name; see `AnswerName`. */
   readonly answers: Readonly<Record<string, number>>;

@@ -31,6 +31,8 @@ export interface AttackService {
   createAttacker(name: string): Promise<LoadOrganisation>;
 }
 
+/** Characters of a name or label in a manifest. */
+const maxName = 255;
 const pepper = 'pepper-of-the-attack-run';
 const trialRecords = 10 * testBucketRecords;
 const defaultRatePerSecond = 10;
@@ -72,9 +74,23 @@ const settings = (adminPort: number): Readonly<Record<string, string | undefined
   ...{ RETENTION_DAYS: undefined, TRUSTED_PROXIES: undefined, TEST_TIMINGS_PERCENT: undefined },
 });
 
-/** The demo's model without the figures of an exact explanation. */
+/** The demo's model with the longest labels and names, and without the figures of an exact explanation. */
 async function occludedBundle(): Promise<CheckedBundle> {
   const files = await readBundle(projectFile('scripts/demo/bundle'));
-  const { explain: _, ...manifest } = JSON.parse(String(files.get('manifest.json'))) as Record<string, unknown>;
-  return checkBundle(new Map([...files, ['manifest.json', Buffer.from(JSON.stringify(manifest))]]));
+  const {
+    explain: _,
+    recency,
+    ...manifest
+  } = JSON.parse(String(files.get('manifest.json'))) as {
+    readonly explain: unknown;
+    readonly recency: unknown;
+    readonly features: readonly { readonly field: string; readonly aliases?: readonly string[] }[];
+  };
+  const features = manifest.features.map(({ field, aliases = [], ...feature }) => ({
+    ...feature,
+    field: field.padEnd(maxName, '\u8abf'),
+    aliases: [field, ...aliases],
+    label: '\u8abf'.repeat(maxName),
+  }));
+  return checkBundle(new Map([...files, ['manifest.json', Buffer.from(JSON.stringify({ ...manifest, features }))]]));
 }

@@ -6,7 +6,7 @@ import { queuePrefix } from '../../../shared/redis/keys.js';
 import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
 import type { AttackService } from './attack-service.js';
 
-/** What the service holds, and what it counted for one organisation. */
+/** Contents of Redis and MongoDB, and the records that were counted for one organisation. */
 export interface Stored {
   /** Bytes of the keys of Redis that last; keys of calls in flight expire within two minutes and do not count. */
   readonly redisBytes: number;
@@ -75,8 +75,21 @@ export async function workersSettled({ redis }: AttackService): Promise<void> {
   }
 }
 
-/** Reads the worst delay of the gateway's event loop since the last reading, ms. */
-export async function worstLoopDelayMs({ metricsUrl }: AttackService): Promise<number> {
+export interface GatewayState {
+  /** Worst delay of the event loop since the last reading. */
+  readonly loopDelayMs: number;
+  readonly memoryBytes: number;
+}
+
+/** Reads the metrics of the gateway. Each reading begins another measurement of the event loop. */
+export async function readGateway({ metricsUrl }: AttackService): Promise<GatewayState> {
   const text = await (await fetch(metricsUrl)).text();
-  return 1_000 * Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1] ?? Number.NaN);
+  const metric = (name: string): number => {
+    const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+    return Number(line?.slice(name.length) ?? Number.NaN);
+  };
+  return {
+    loopDelayMs: 1_000 * metric('nodejs_eventloop_lag_max_seconds'),
+    memoryBytes: metric('process_resident_memory_bytes'),
+  };
 }

@@ -29,7 +29,8 @@ const answerLimitMs = 15_000;
 export class Victim {
   readonly calls: MeasuredCall[] = [];
   readonly probes: MeasuredCall[] = [];
-  private readonly agent = new Agent({ keepAlive: true });
+  /** Uses all connections in turn: one that was idle for a minute may be closed while a call is sent on it. */
+  private readonly agent = new Agent({ keepAlive: true, scheduling: 'fifo' });
   private readonly bodies: readonly { readonly path: string; readonly body: string; readonly crmId: string }[];
   /** A batch of all leads. */
   private readonly known: string;
