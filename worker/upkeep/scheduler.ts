@@ -71,7 +71,7 @@ export async function startScheduler(
   const [commands, blocking] = [connect('commands', 'commands'), connect('jobs', 'blocking')];
   await connectionReady(commands);
   await retryAtStart(() => checkRedis(commands, logger));
-  const mongo = await connectMongo(config.mongoUrl, { name: 'leadscore-upkeep', maxPoolSize: 5 });
+  const mongo = await connectMongo(config.mongoUrl, { name: 'leadscore-upkeep', maxPoolSize: 10 });
   await prepareDatabase(mongo.database);
   const installation = await retryAtStart(() => installationId(mongo.database));
   const leaseMs = leaseMsOf(config);

@@ -38,7 +38,7 @@ export type ChangedOutcome = Pick<
   'crm_id' | 'converted' | 'at' | 'received_at' | 'changed_at' | 'previous'
 >;
 
-const writeTimeoutMs = 10_000;
+const timeoutMs = 10_000;
 
 /** The `_id` of a lead's outcome. */
 export const outcomeId = (organisationId: string, crmId: string): string => `${organisationId}:${crmId}`;
@@ -77,7 +77,7 @@ export class OutcomeStore {
     const latest = new Map(outcomes.outcomes.map((outcome) => [outcome.crmId, outcome]));
     if (latest.size === 0) return 0;
     const writes = [...latest.values()].map((outcome) => replacement(organisationId, outcome, receivedAt));
-    const { upsertedCount } = await withMongoTimeout(writeTimeoutMs, () =>
+    const { upsertedCount } = await withMongoTimeout(timeoutMs, () =>
       this.collection.bulkWrite(writes, { ordered: false, writeConcern: { w: 'majority' } }),
     );
     return upsertedCount;
@@ -116,10 +116,15 @@ export class OutcomeStore {
     return found.length > most ? undefined : found;
   }
 
-  /** Number of an organisation's leads with an outcome; of these leads only, if given. Reads an index alone. */
+  /**
+   * Number of an organisation's leads with an outcome; of these leads only, if given. Reads an index alone.
+   * @throws the driver's error, or MongoTimeout
+   */
   count(organisationId: string, crmIds?: Iterable<string>): Promise<number> {
     const among = crmIds === undefined ? {} : { crm_id: { $in: [...crmIds] } };
-    return this.collection.countDocuments({ org: organisationId, ...among }, { hint: { org: 1, crm_id: 1 } });
+    return withMongoTimeout(timeoutMs, (signal) =>
+      this.collection.countDocuments({ org: organisationId, ...among }, { hint: { org: 1, crm_id: 1 }, signal }),
+    );
   }
 
   /** Some outcomes, in the order of the clustered key. */

@@ -118,7 +118,7 @@ describe('calls in flight during DELETE /v1/scores/{crm_id}', () => {
       async () => expect(await erased()).to.equal(204),
     );
     expect(scoredRow(await own.score([lead]))).to.include.keys('previous_score');
-    expect(await eraseLater()).to.equal(1);
+    expect(await eraseLater()).to.be.at.least(1);
     const kept = (await own.predictions()).filter(({ crm_id }) => crm_id !== undefined);
     expect(kept.map(({ at }) => at.getTime() < service.clock.now() + 60_000)).to.deep.equal([true]);
     expect(await service.redis.hgetall(latestScoresKey(own.id))).to.not.have.property('L-1');
@@ -156,7 +156,7 @@ describe('calls in flight during DELETE /v1/scores/{crm_id}', () => {
         const atMs = await redisNowMs(service.redis);
         const note = { hash: own.id, atMs, dueMs: atMs + leaseMs, wasKnown: true };
         await new ErasureStore(service.stores.database).note(asked, note);
-        expect(await eraseLater()).to.equal(1);
+        expect(await eraseLater()).to.be.at.least(1);
         expect((await own.call(scores)).status).to.equal(404);
         const replayed = scoredRow(await explained());
         expect(replayed).to.not.have.any.keys('crm_id', 'warnings');
