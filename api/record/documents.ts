@@ -11,7 +11,7 @@ import { type PredictionSlice, rowOf, slicesOf } from '../../shared/store/calls/
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import type { CallReservation } from '../metering/call-reservation.js';
 import type { AdmittedModel } from '../scoring/admission.js';
-import { type Deadline, type Idempotency, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
+import { type Deadline, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
 
 /** A scored call before it is recorded. */
 export interface ScoredCall {
@@ -130,7 +130,7 @@ function tooLarge(
   );
 }
 
-const replyTooLarge = (bytes: number, keyName: Idempotency['name']): ApiError =>
+const replyTooLarge = (bytes: number, keyName: string): ApiError =>
   new ApiError(
     'refusedRequest',
     `The reply has ${mebibytes(bytes)} MiB; under an ${keyName} it is stored, and may have ` +

@@ -149,8 +149,8 @@ export interface ValueLimit {
  * @throws ApiError refusedRequest; unreadableRequest for a body that is cut off or too deep
  */
 export function boundValues(body: Buffer, { max, advice, refuse }: ValueLimit): number | undefined {
-  // A value takes at least two bytes, so most bodies need not be counted.
-  if (body.length <= 2 * max) return undefined;
+  // A value takes at least two bytes and a member five, so most bodies need not be counted.
+  if (body.length <= Math.min(2 * max, 5 * maxOfObject)) return undefined;
   const values = valuesIn(body);
   if (values.levels > maxLevels) throw tooDeep();
   if (values.count <= max && values.maxMembers <= maxOfObject) return values.levels;
