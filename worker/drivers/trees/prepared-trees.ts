@@ -1,5 +1,5 @@
-import { TimeSlices } from '../../scoring/time-slices.js';
 import { NotASum, type Sum, type TreeShare } from '../graph/sum.js';
+import { TimeSlices } from '../time-slices.js';
 import type { NodeDecision } from './node-decision.js';
 import { nodeCovers, parentCounts, type SplitBudget, type SplitTree, unfoldTree } from './split-tree.js';
 import type { TreeEnsemble, TreeInput } from './tree-ensemble.js';

@@ -1,5 +1,6 @@
-import { type Steps, TimeSlices } from '../../scoring/time-slices.js';
+import { noted } from '../../pool/crash-note.js';
 import { type ExactExplainer, type InputRows, logOdds, scaleToLogOdds } from '../contributions.js';
+import { TimeSlices } from '../time-slices.js';
 import { type PreparedTrees, prepareTrees, type TreeGroup, type TreeModel } from './prepared-trees.js';
 import { type RecordBlock, TreeWalker } from './tree-walk.js';
 
@@ -32,21 +33,18 @@ class TreeExplainer implements ExactExplainer {
     this.walker = new TreeWalker({ largest, records: this.blockRecords });
   }
 
-  contributions(input: InputRows): Promise<Float64Array> {
-    return new TimeSlices(input.signal).run(this.walk(input));
-  }
-
-  private *walk({ rows, count }: InputRows): Steps<Float64Array> {
+  async contributions({ rows, count, signal }: InputRows): Promise<Float64Array> {
     const { fields, width, isProbability, expected } = this.trees;
     const out = new Float64Array(count * fields);
+    const slices = new TimeSlices(signal);
     for (let first = 0; first < count; first += this.blockRecords) {
       const records = Math.min(this.blockRecords, count - first);
       const blockRows = rows.subarray(first * width, (first + records) * width);
       for (const group of this.trees.groups) {
         const block = transposed(blockRows, { group, records, width });
         for (const tree of group.trees) {
-          this.walker.addTree(tree, block, { out, first: first * fields, fields });
-          yield;
+          noted(() => this.walker.addTree(tree, block, { out, first: first * fields, fields }));
+          if (slices.isOver) await slices.next();
         }
       }
     }
