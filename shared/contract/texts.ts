@@ -20,6 +20,7 @@ export const isLongerThan = (text: string, max: number): boolean =>
 const space = 32;
 const lastPrintable = 126;
 /** NFKC sorts a letter's marks in quadratic time. No language uses more than 30 (UAX 15, section 13). */
+const maxMarks = 30;
 const marksBeyondThirty = /(\p{M}{30})\p{M}+/gu;
 
 /**
@@ -33,7 +34,8 @@ function normalText(text: string): string {
 
 /** NFKC in linear time: marks beyond the thirtieth of a letter are dropped first. No other code calls `normalize`. */
 export function boundedNfkc(text: string): string {
-  return text.replace(marksBeyondThirty, '$1').normalize('NFKC');
+  // The parts of a long list are short: the regular expression would take most of their time.
+  return (text.length > maxMarks ? text.replace(marksBeyondThirty, '$1') : text).normalize('NFKC');
 }
 
 /**

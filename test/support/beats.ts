@@ -16,8 +16,8 @@ export async function beatsDuring(work: () => Promise<unknown>, everyMs = 50): P
 }
 
 /**
- * The CPU time in ms of the longest turn of the event loop while `work` runs. CPU time does not depend on the load of the
- * machine, but includes what threads of the process used meanwhile.
+ * The CPU time in ms of the longest turn of the event loop while `work` runs. Unlike wall time it hardly depends on the
+ * load of the machine, but it includes what other threads of the process used meanwhile.
  */
 export async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {
   let longestUs = 0;

@@ -1,6 +1,6 @@
 import type { Feature } from '../../shared/bundle/manifest/manifest.js';
 import type { Cell } from '../../shared/messages/cells.js';
-import type { Steps } from '../scoring/time-slices.js';
+import type { Steps } from '../drivers/time-slices.js';
 import { compileBooleanWriter } from './boolean-value.js';
 import { compileCategoryWriter } from './category-value.js';
 import { type FeatureWriter, type Reading, type RowTarget, wasMissing, wasRead } from './cell-reading.js';

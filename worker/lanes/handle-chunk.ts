@@ -34,7 +34,7 @@ export class ChunkAbandoned extends Error {
 export const handleChunk = (job: ChunkJob, deps: ChunkDeps): Promise<void> =>
   deps.crashNote.forChunk(job, () => handleNoted(job, deps));
 
-/** A payload in the job is begun with before it is known to be awaited, so that both are asked of Redis in one write. */
+/** Begins with a payload in the job before it is known to be awaited: both are then asked of Redis in one write. */
 async function handleNoted({ payload, ...head }: ChunkJob, deps: ChunkDeps): Promise<void> {
   const { replies, begin, commands } = deps;
   const begun = (text: string) => noted(() => begin({ ...head, ...JSON.parse(text) } as ChunkPayload));

@@ -32,8 +32,8 @@ const maxFieldsBytes = 64 * 1024 * 1024;
 const bytesPerSlot = 3_000; // measured with twenty aliases each
 
 /**
- * Estimates the memory of a loaded version. By measurement, ONNX Runtime holds 5 to 7 bytes for each byte of its file. An
- * explanation holds up to 4 more, and compiled features up to 24 bytes for each character of the manifest.
+ * Estimates the memory of a loaded version. By measurement, ONNX Runtime holds 5 to 7 bytes for each byte of its file.
+ * An explanation holds up to 4 more, and compiled features up to 24 bytes for each character of the manifest.
  */
 export const loadedBytes = ({ manifest, onnx }: StoredMembers, isExplained: boolean): number =>
   384 * 1024 + (isExplained ? 11 : 7) * onnx.length + 2 * manifestBytes(manifest);

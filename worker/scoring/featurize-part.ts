@@ -5,11 +5,11 @@ import {
   type PartReply,
   type RecordProblem,
 } from '../../shared/messages/score-job.js';
+import { quickRecords, type Steps } from '../drivers/time-slices.js';
 import type { FieldProblem } from '../feature-row/feature-row.js';
 import type { LoadedModel } from '../models/loaded-model.js';
 import { type KnownLead, leadOf } from './lead-lookup.js';
 import { FillIn } from './stored-fields.js';
-import type { Steps } from './time-slices.js';
 
 /** A part whose records have feature rows. */
 export interface FeaturizedPart {
@@ -69,7 +69,7 @@ function* featurizePart(part: ChunkPart, by: FeaturizeOneDeps): Steps<Featurized
     const ownReadings = features === 0 ? undefined : readings.subarray(index * features, (index + 1) * features);
     const request = { cells, nowMs: part.now, out: by.rows, offset, readings: ownReadings };
     for (const problem of (yield* featureRow.steps(request)) ?? []) problems.add(index, problem);
-    yield;
+    if (index % quickRecords === 0) yield;
   }
   return problems.count > 0 ? { refused: problems.reply } : { part, firstRow: by.firstRow, filled, readings };
 }

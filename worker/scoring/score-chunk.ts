@@ -3,11 +3,11 @@ import type { ChunkPayload, ChunkReply, PartReply, ScoredPart } from '../../shar
 import { firstKeptId } from '../../shared/store/calls/prediction-slice.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 import { explainPart } from '../drivers/explainer.js';
+import { quickRecords, type Steps, TimeSlices } from '../drivers/time-slices.js';
 import { type LoadedModel, ModelUnavailable } from '../models/loaded-model.js';
 import type { ModelRegistry } from '../models/model-registry.js';
-import { type FeaturizedPart, featurize, lacksFields } from './featurize-part.js';
+import { type FeaturizedPart, featurize, lacksFields, type Refused } from './featurize-part.js';
 import { findKnownLeads, type KnownLead, leadOf, type RequestedLeads, requestLatestScores } from './lead-lookup.js';
-import { type Steps, TimeSlices } from './time-slices.js';
 
 export interface ScoringDeps {
   readonly registry: ModelRegistry;
@@ -73,28 +73,32 @@ async function scoreWith(
   const { featurized, rowCount } = await slices.run(featurize(chunk.parts, { model, leads, rows }));
   const scored = rows.subarray(0, rowCount * width);
   const raw = rowCount === 0 ? new Float64Array(0) : await model.session.run(scored, rowCount);
+  const replies = await slices.run(scoredParts(featurized, { model, leads, raw, epoch }));
   const parts: PartReply[] = [];
-  for (const part of featurized) {
-    const reply = 'refused' in part ? part.refused : await slices.run(scoredPart(part, { model, leads, raw, epoch }));
-    parts.push(
-      'part' in part && 'scores' in reply
-        ? await explained(part, reply, { model, rows, signal: scoring.signal })
-        : reply,
-    );
+  for (const [index, reply] of replies.entries()) {
+    const part = featurized[index];
+    const isScored = part !== undefined && 'part' in part && 'scores' in reply;
+    parts.push(isScored ? await explained(part, reply, { model, rows, signal: scoring.signal }) : reply);
   }
   return { chunk: chunk.chunk, parts };
 }
 
+interface ScoredBy {
+  readonly model: LoadedModel;
+  readonly leads: ReadonlyMap<string, KnownLead>;
+  /** The raw probabilities of the rows of the chunk. */
+  readonly raw: Float64Array;
+  readonly epoch: string | undefined;
+}
+
+function* scoredParts(parts: readonly (FeaturizedPart | Refused)[], by: ScoredBy): Steps<PartReply[]> {
+  const replies: PartReply[] = [];
+  for (const part of parts) replies.push('refused' in part ? part.refused : yield* scoredPart(part, by));
+  return replies;
+}
+
 /** Computes the reply to a part from the raw probabilities of its rows. */
-function* scoredPart(
-  { part, firstRow, filled }: FeaturizedPart,
-  by: {
-    readonly model: LoadedModel;
-    readonly leads: ReadonlyMap<string, KnownLead>;
-    readonly raw: Float64Array;
-    readonly epoch: string | undefined;
-  },
-): Steps<PartReply> {
+function* scoredPart({ part, firstRow, filled }: FeaturizedPart, by: ScoredBy): Steps<PartReply> {
   const { model, leads, raw, epoch } = by;
   const scores: number[] = [];
   const likelihoods: number[] = [];
@@ -111,7 +115,7 @@ function* scoredPart(
     previous.push(lead?.previousScore ?? null);
     const warning = model.recencyGuard(cells, part.now);
     if (warning !== undefined) warnings.push([index, warning]);
-    yield;
+    if (index % quickRecords === 0) yield;
   }
   return { scores, likelihoods, matched, previous, ...(epoch !== undefined && { epoch }), warnings, filled };
 }

@@ -26,7 +26,7 @@ describe('a chunk that ended its worker process', () => {
     ['hang', 'hung'],
   ] as const)
     for (const inJob of [true, false])
-      it(`is answered at once when it ${does}, and not scored by a further worker${inJob ? '' : ' if it is long'}`, async () => {
+      it(`is answered at once when it ${does}, and not scored again${inJob ? '' : ', if it is long'}`, async () => {
         await rig.worker.pause();
         await rig.send('one', { inJob });
         const handle = chunkDeathHandler({ redis: rig.redis, logger: createLogger('silent', 'test') });

@@ -1,5 +1,6 @@
-import { type Steps, TimeSlices } from '../../scoring/time-slices.js';
+import { noted } from '../../pool/crash-note.js';
 import { type ExactExplainer, type InputRows, logOdds, scaleToLogOdds } from '../contributions.js';
+import { TimeSlices } from '../time-slices.js';
 import { type PreparedTrees, prepareTrees, type TreeGroup, type TreeModel } from './prepared-trees.js';
 import { type RecordBlock, treeWalker } from './tree-walk.js';
 
@@ -21,28 +22,26 @@ export function explainPreparedTrees(trees: PreparedTrees): ExactExplainer {
   const largest = groups.flatMap((group) => group.trees).reduce((max, { size }) => Math.max(max, size), 1);
   const blockRecords = Math.max(1, Math.min(maxBlockRecords, Math.floor(maxBlockStandings / largest)));
   const addTree = treeWalker({ largest, records: blockRecords });
-
-  function* walk({ rows, count }: InputRows): Steps<Float64Array> {
-    const out = new Float64Array(count * fields);
-    for (let first = 0; first < count; first += blockRecords) {
-      const records = Math.min(blockRecords, count - first);
-      const blockRows = rows.subarray(first * width, (first + records) * width);
-      for (const group of groups) {
-        const block = transposed(blockRows, { group, records, width });
-        for (const tree of group.trees) {
-          addTree(tree, block, { out, first: first * fields, fields });
-          yield;
-        }
-      }
-    }
-    if (isProbability) scaleToLogOdds(out, { base: expected, fields });
-    return out;
-  }
-
   return {
     method: 'tree',
     base: isProbability ? logOdds(expected) : expected,
-    contributions: (input) => new TimeSlices(input.signal).run(walk(input)),
+    contributions: async ({ rows, count, signal }: InputRows) => {
+      const out = new Float64Array(count * fields);
+      const slices = new TimeSlices(signal);
+      for (let first = 0; first < count; first += blockRecords) {
+        const records = Math.min(blockRecords, count - first);
+        const blockRows = rows.subarray(first * width, (first + records) * width);
+        for (const group of groups) {
+          const block = transposed(blockRows, { group, records, width });
+          for (const tree of group.trees) {
+            noted(() => addTree(tree, block, { out, first: first * fields, fields }));
+            if (slices.isOver) await slices.next();
+          }
+        }
+      }
+      if (isProbability) scaleToLogOdds(out, { base: expected, fields });
+      return out;
+    },
   };
 }
 

@@ -4,6 +4,9 @@ import { noted } from '../pool/crash-note.js';
 /** Upper bound of uninterrupted work, so that a worker stays responsive. A single step may exceed it. */
 const maxSliceMs = 12;
 
+/** Records without long cells in one step: reading the clock takes as long as reading such a record. */
+export const quickRecords = 16;
+
 /** Work that may be interrupted at each `yield`. */
 export type Steps<Result> = Generator<undefined, Result>;
 
