@@ -9,33 +9,13 @@ export interface CallVoiderOptions {
 }
 
 const backOff = { firstDelayMs: 250, maxDelayMs: 4_000 };
-/** A void row keeps out a late commit of its call for an hour. */
-const giveUpAfterMs = 60 * 60 * 1_000;
 const maxStopMs = 15_000;
 /** With more calls to void, no further call may be recorded: MongoDB does not confirm writes. */
 const maxPending = 256;
 
-interface LogLines {
-  readonly retrying: string;
-  readonly givingUp: string;
-}
-
-const voidLines: LogLines = {
-  retrying: 'call void failed, retrying',
-  givingUp: 'call void failed, giving up',
-};
-const noteLines: LogLines = {
-  retrying: 'call to void could not be noted in Redis, retrying',
-  givingUp: 'call to void could not be noted in Redis, giving up',
-};
-const invalidationLines: LogLines = {
-  retrying: 'latest-scores invalidation failed, retrying',
-  givingUp: 'latest-scores invalidation failed, giving up',
-};
-
 /**
  * Voids calls of this gateway that were recorded, or may have been, and were not answered with 200. Some at once; the
- * others wait. Each step is retried until it succeeds, for up to an hour. A gateway waits for these retries before it stops.
+ * others wait. Each step is retried until it succeeds. A gateway waits for these retries before it stops.
  */
 export class CallVoider {
   private readonly inFlight = new Set<Promise<void>>();
@@ -60,9 +40,10 @@ export class CallVoider {
    */
   begin(call: VoidableCall): Promise<void> {
     const { voids } = this.options;
-    const noted = this.start(call, noteLines, () => voids.note(call));
+    const noted = this.start(call, 'call to void could not be noted in Redis, retrying', () => voids.note(call));
     this.toVoid.add(call);
-    this.start(call, voidLines, () => this.inTurn(() => voids.void(call))).then(() => this.toVoid.delete(call));
+    const voiding = () => this.inTurn(() => voids.void(call));
+    this.start(call, 'call void failed, retrying', voiding).then(() => this.toVoid.delete(call));
     return noted;
   }
 
@@ -71,7 +52,8 @@ export class CallVoider {
    * the latest scores may lack what the call scored.
    */
   invalidateScores(call: VoidableCall): void {
-    this.start(call, invalidationLines, () => this.options.voids.invalidateScores(call));
+    const invalidate = () => this.options.voids.invalidateScores(call);
+    this.start(call, 'latest-scores invalidation failed, retrying', invalidate);
   }
 
   /** Waits until no call is left, for 15 s at most. */
@@ -83,16 +65,12 @@ export class CallVoider {
       this.options.logger.error({ calls: this.pending }, 'shut down with calls that are not void yet');
   }
 
-  private start({ callId }: VoidableCall, lines: LogLines, work: () => Promise<void>): Promise<void> {
+  private start({ callId }: VoidableCall, retrying: string, work: () => Promise<void>): Promise<void> {
     const { logger } = this.options;
-    const endMs = performance.now() + giveUpAfterMs;
-    const done = retry(work, {
-      ...backOff,
-      isRetryable: () => performance.now() <= endMs,
-      onRetry: (error) => logger.warn({ call: callId, error }, lines.retrying),
-    })
-      .catch((error: unknown) => logger.error({ call: callId, error }, lines.givingUp))
-      .finally(() => this.inFlight.delete(done));
+    const onRetry = (error: unknown) => logger.warn({ call: callId, error }, retrying);
+    const done = retry(work, { ...backOff, isRetryable: () => true, onRetry }).finally(() =>
+      this.inFlight.delete(done),
+    );
     this.inFlight.add(done);
     return done;
   }

@@ -15,11 +15,6 @@ const minAloneRecords = 200;
 const minAloneBytes = 1024 * 1024;
 const maxRecordsPerCommit = 1_000;
 
-/** The deadline of a call passed while it waited for its commit. Nothing of it was written. */
-export class CommitTooLate extends Error {
-  override name = 'CommitTooLate';
-}
-
 /**
  * Group commit: entries that are ready at about the same time share one commit. A lone entry is committed at once.
  * An entry whose deadline has passed is not committed: its call is answered already.
@@ -34,7 +29,7 @@ export function groupCommit<Entry extends CommitSize>(
     const isLate = ({ deadline }: Entry): boolean => deadline.monotonicMs <= nowMs;
     const inTime = entries.filter((entry) => !isLate(entry));
     const outcomes = inTime.length === 0 ? [] : [...(await commitNow(inTime))];
-    const late = new CommitTooLate('MongoDB was too slow with the calls before this one');
+    const late = new Error('the deadline passed before the commit: MongoDB is slow');
     return entries.map((entry) => (isLate(entry) ? late : outcomes.shift()));
   };
   const commitAlone = async (entry: Entry): Promise<Error | undefined> => (await commit([entry]))[0];

@@ -50,8 +50,11 @@ export const rebuildLockKey = ({ organisationId, bucket, month }: UsageCounter):
 /** Sorted set of counters that may have leases: `organisation bucket month`, scored by the Redis ms of their last use. */
 export const activeCountersKey = 'leadscore:active-counters';
 
-/** Hash of calls to void, by call id: `organisation bucket month`; see shared/quota/voids.ts. */
-export const callsToVoidKey = 'leadscore:calls-to-void';
+/**
+ * Hash of calls to void, by call id: `organisation bucket month`; see shared/quota/voids.ts. On the cluster node of
+ * the active counters: the sweep needs both.
+ */
+export const callsToVoidKey = `{${activeCountersKey}}:to-void`;
 
 /** The run of Redis that the sweep saw last: its id, a space, and the Redis ms of its beginning (0 for the first run). */
 export const redisRunKey = 'leadscore:redis-run';

@@ -108,7 +108,7 @@ export async function startScheduler(
   };
   const sweepVoids = async (): Promise<void> => {
     const calls = await voids.sweep();
-    if (calls > 0) logger.info({ calls }, 'calls of ended gateways voided');
+    if (calls > 0) logger.info({ calls }, 'noted calls voided');
   };
 
   const sweeper = startSweeper({

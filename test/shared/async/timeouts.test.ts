@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'chai';
-import { TimedOut, withSignal, withTimeout } from '../../../shared/async/timeouts.js';
+import { settledOrThrow, TimedOut, withSignal, withTimeout } from '../../../shared/async/timeouts.js';
 import { failureOf } from '../../support/failure-of.js';
 
 const never = new Promise<never>(() => undefined);
@@ -31,5 +31,18 @@ describe('withSignal', () => {
     const waiting = failureOf(withSignal(stopping.signal, never));
     stopping.abort(reason);
     expect(await waiting).to.equal(reason);
+  });
+});
+
+describe('settledOrThrow', () => {
+  it('throws the first error in order after all works have ended', async () => {
+    let ended = 0;
+    const works = ['slow', 'fast'].map(async (name, index) => {
+      await wait(5 - 4 * index);
+      ended += 1;
+      throw new Error(name);
+    });
+    expect(await failureOf(settledOrThrow(works))).to.have.property('message', 'slow');
+    expect(ended).to.equal(2);
   });
 });

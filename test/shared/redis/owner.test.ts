@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
+import { UnusableServer } from '../../../shared/process/retry-at-start.js';
 import { leaseLengthKey } from '../../../shared/redis/keys.js';
-import { claimLease, OtherLease } from '../../../shared/redis/owner.js';
+import { claimLease } from '../../../shared/redis/owner.js';
 import { failureOf } from '../../support/failure-of.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
@@ -18,7 +19,7 @@ describe('claimLease', () => {
     await redis.pexpire(leaseLengthKey, 1_000);
     await claimLease(redis, 30_000);
     expect(await redis.pttl(leaseLengthKey)).to.be.within(30_000, 60_000);
-    expect(await failureOf(claimLease(redis, 10_000))).to.be.instanceOf(OtherLease);
+    expect(await failureOf(claimLease(redis, 10_000))).to.be.instanceOf(UnusableServer);
     await redis.pexpire(leaseLengthKey, 1);
     while ((await redis.exists(leaseLengthKey)) === 1);
     await claimLease(redis, 10_000);
