@@ -66,12 +66,11 @@ export async function readLatestOf(database: Db, query: LeadQuery): Promise<Read
     const ofAny = { org, crm_ids: { $in: [...crmIds] } };
     const calls = database.collection(callsCollection);
     if ((await calls.findOne(ofAny, { projection: { _id: 1 }, signal })) === null) return;
-    const leads = await database
-      .aggregate<LatestSlices>(latestSlices(org, modelId, crmIds), { maxTimeMS: timeoutMs, batchSize })
-      .toArray();
+    const options = { signal, batchSize };
+    const leads = await database.aggregate<LatestSlices>(latestSlices(org, modelId, crmIds), options).toArray();
     const sliceIds = new Set(leads.flatMap(({ latest, own }) => [latest, own]));
     const places = [...sliceIds].map((sliceId) => ({ sliceId }));
-    const slices = readSlices<ScoreColumns>(database, places, { fields: { crm_ids: 1, scores: 1 }, timeoutMs });
+    const slices = readSlices<ScoreColumns>(database, places, { fields: { crm_ids: 1, scores: 1 }, signal });
     const columns = new Map<string, ScoreColumns>();
     for await (const slice of slices) columns.set(slice._id, slice);
     for (const { crmId, latest, own } of leads) {
@@ -137,8 +136,8 @@ export async function readStoredRecords(
   const maxTextBytes = Math.floor(maxBytes / ids.length);
   const places = [...bySlice.values()].map(({ sliceId, indexes }) => ({ sliceId, indexes }));
   const fields = { model: 1, version: 1, texts: textsAt('$$indexes', maxTextBytes) };
-  await withMongoTimeout(timeoutMs, async () => {
-    for await (const { _id, model, version, texts } of readSlices<FoundSlice>(database, places, { fields, timeoutMs }))
+  await withMongoTimeout(timeoutMs, async (signal) => {
+    for await (const { _id, model, version, texts } of readSlices<FoundSlice>(database, places, { fields, signal }))
       for (const [place, id] of (bySlice.get(_id)?.ids ?? []).entries()) {
         const text = texts[place] ?? null;
         if (text !== null) found.set(id, { model, version, fields: text === false ? undefined : text });
@@ -168,12 +167,14 @@ const textsAt = (indexes: string, maxTextBytes: number): Document => ({
  * a `$lookup`.
  * @param places without repetition; `fields` may use `$$indexes`
  */
-export const readSlices = <Slice extends Document>(
+export function readSlices<Slice extends Document>(
   database: Db,
   places: readonly { readonly sliceId: string; readonly indexes?: readonly number[] }[],
-  { fields, timeoutMs }: { readonly fields: Document; readonly timeoutMs: number },
-): AggregationCursor<Slice> =>
-  database.aggregate<Slice>(
+  { fields, signal }: { readonly fields: Document; readonly signal: AbortSignal },
+): AggregationCursor<Slice> {
+  // The cursor obeys `signal`, although the type of the options lacks it.
+  const options = { signal, batchSize };
+  return database.aggregate<Slice>(
     [
       { $documents: places },
       {
@@ -189,5 +190,6 @@ export const readSlices = <Slice extends Document>(
       { $unwind: '$slice' },
       { $replaceWith: '$slice' },
     ],
-    { maxTimeMS: timeoutMs, batchSize },
+    options,
   );
+}

@@ -1,5 +1,6 @@
 import { type Collection, type Db, type Document, MongoServerError } from 'mongodb';
 import { amongIds } from '../connection/connect.js';
+import { withMongoTimeout } from '../connection/mongo-errors.js';
 import {
   type LeadQuery,
   type LeadScores,
@@ -107,23 +108,25 @@ export class PredictionStore {
       ...(modelId === undefined ? {} : { model: modelId }),
       ...(before === undefined ? {} : { _id: { $lt: before } }),
     };
-    const slices = await this.collection
-      .find(ofLead, { projection: { _id: 1 }, hint: leadIndex, maxTimeMS: timeoutMs })
-      .sort({ _id: -1 })
-      // The previous page may have shown every row of the first slice. One more tells whether this page is the last.
-      .limit(limit + 2)
-      .map(({ _id }) => ({ sliceId: _id }))
-      .toArray();
-    const scores: PastScore[] = [];
-    let bytes = 0;
-    const found = readSlices<LeadSlice>(this.database, slices, { fields: rowsOf(crmId), timeoutMs });
-    for await (const slice of found.batchSize(slicesPerRead)) {
-      for (const score of scoresOf(slice)) if (before === undefined || score.id < before) scores.push(score);
-      bytes += slice.bytes;
-      const isFull = scores.length > limit || (scores.length > 0 && bytes > maxHistoryBytes);
-      if (isFull) return { scores: scores.slice(0, limit), isLast: false };
-    }
-    return { scores, isLast: true };
+    return await withMongoTimeout(timeoutMs, async (signal) => {
+      const slices = await this.collection
+        .find(ofLead, { projection: { _id: 1 }, hint: leadIndex, signal })
+        .sort({ _id: -1 })
+        // The previous page may have shown every row of the first slice. One more tells whether this page is the last.
+        .limit(limit + 2)
+        .map(({ _id }) => ({ sliceId: _id }))
+        .toArray();
+      const scores: PastScore[] = [];
+      let bytes = 0;
+      const found = readSlices<LeadSlice>(this.database, slices, { fields: rowsOf(crmId), signal });
+      for await (const slice of found.batchSize(slicesPerRead)) {
+        for (const score of scoresOf(slice)) if (before === undefined || score.id < before) scores.push(score);
+        bytes += slice.bytes;
+        const isFull = scores.length > limit || (scores.length > 0 && bytes > maxHistoryBytes);
+        if (isFull) return { scores: scores.slice(0, limit), isLast: false };
+      }
+      return { scores, isLast: true };
+    });
   }
 
   /** Whether a lead has any prediction. */
