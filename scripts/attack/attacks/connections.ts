@@ -87,7 +87,7 @@ export const connections: readonly Attack[] = [
       const bytes = Buffer.from(
         `${head(hostile, 'Transfer-Encoding: chunked\r\n')}${[...text].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`,
       );
-      await hostile.atRate(5, async () => {
+      await hostile.atRate(10, async () => {
         const socket = await hostile.connect();
         socket?.send(bytes);
         if (socket !== undefined) await hostile.answerOn(socket);
