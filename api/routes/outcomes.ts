@@ -24,13 +24,14 @@ export interface OutcomesDeps {
 }
 
 /**
- * `POST /v1/outcomes`: records what became of leads. Free of charge, limited by what was scored, and idempotent. Works in
- * every state of the organisation. Calls of test keys are validated and answered, but not stored.
+ * `POST /v1/outcomes`: records what became of leads. Free of charge, limited by what was scored, and idempotent. Its rate
+ * is that of scoring, because a call costs the gateway as much. Works in every state of the organisation. Calls of test keys are validated and answered, but not stored.
  */
 export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Middleware {
   const { store, limit, largeBodies, limits, bodies } = outcomesDeps;
   const check = compileCheck<OutcomesRequest>(outcomesRequestSchema);
   return receivingRoute(deps, {
+    window: 'outcomes',
     receive: async (context, { apiKey }) => {
       const body = await readBody(context.req, limits, bodies.begin(apiKey.organisation_id));
       requireJson(context);

@@ -69,7 +69,7 @@ export const leaseLengthKey = 'leadscore:lease-ms';
 export const installationKey = 'leadscore:installation';
 
 /** Calls of a key that share a rate. */
-export type RateWindow = 'scoring' | 'reading' | 'erasing';
+export type RateWindow = 'scoring' | 'reading' | 'erasing' | 'outcomes';
 
 /** Sorted set of a key's accepted calls in the last second, scored by Redis time in microseconds. */
 export const rateWindowKey = (organisationId: string, keyId: string, window: RateWindow): string =>

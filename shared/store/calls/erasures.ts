@@ -48,7 +48,7 @@ export async function eraseLead(
     await idempotency.eraseLead({ organisationId, crmId, callIds: ids.map(callIdOf) });
     if (slices.length === 0) break;
     wasScored = true;
-    await predictions.erase(crmId, ids);
+    await predictions.erase(lead, ids);
     // Comes last, so that a grader that recomputes the days no longer finds the lead.
     await daily.markStale(organisationId, [...new Set(slices.map(({ at }) => dayNumber(at.getTime())))]);
   }

@@ -1,6 +1,6 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
 import { callsCollection } from '../calls/prediction-slice.js';
-import { createClustered } from '../connection/connect.js';
+import { amongIds, createClustered } from '../connection/connect.js';
 import { withMongoTimeout } from '../connection/mongo-errors.js';
 
 /** Whether and when a lead converted, as reported by its organisation. */
@@ -145,7 +145,7 @@ export class OutcomeStore {
       .aggregate<{ readonly crmId: string }>(unscoredPipeline(organisationId, leads))
       .toArray();
     const ids = unscored.map(({ crmId }) => outcomeId(organisationId, crmId));
-    const { deletedCount } = await this.collection.deleteMany({ _id: { $in: ids }, received_at: { $lt: before } });
+    const { deletedCount } = await this.collection.deleteMany({ _id: amongIds(ids), received_at: { $lt: before } });
     return deletedCount;
   }
 }

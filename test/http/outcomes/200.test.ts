@@ -72,10 +72,10 @@ describe('200 of POST /v1/outcomes', () => {
     expect(await stored()).to.deep.equal([]);
   });
 
-  it('counts no records, and returns the rate of reading in its headers', async () => {
+  it('counts no records, and returns the rate of scoring in its headers', async () => {
     const slow = await workspace(service, { rate: 7 });
     const reply = await post({ outcomes: [entry] }, { key: slow.live });
-    expect(reply.headers.get('ratelimit-policy')).to.equal('"key";q=70;w=1');
+    expect(reply.headers.get('ratelimit-policy')).to.equal('"key";q=7;w=1');
     expect(await slow.ledgerRows()).to.deep.equal([]);
     expect(await slow.redisUsage()).to.deep.equal({ used: 0, leased: 0 });
   });
