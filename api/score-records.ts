@@ -4,7 +4,7 @@ import type { Dispatcher, ScoredRows } from './dispatch/dispatcher.js';
 import type { IdempotencyKeys, Reply } from './idempotency/idempotency.js';
 import type { Metering } from './metering/metering.js';
 import type { Recorder } from './record/recorder.js';
-import { CallerGone } from './request/read-body.js';
+import { CallerGone } from './request/receive-call.js';
 import type { Admission } from './scoring/admission.js';
 import type { ScoringCall } from './scoring/scoring-call.js';
 

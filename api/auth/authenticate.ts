@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { hashSecret, isSameText, parseSecret } from '../../shared/contract/api-key.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { ApiKey, ApiKeyStore } from '../../shared/store/accounts/api-keys.js';
-import { withMongoTimeout } from '../../shared/store/connection/mongo-errors.js';
+import { withMongoTimeout } from '../../shared/store/connection/connect.js';
 import type { AuthAttempts } from './auth-attempts.js';
 import type { Addressed } from './client-ip.js';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
-import type { Clock } from '../../shared/process/clock.js';
 import type { Redis } from '../../shared/redis/connect.js';
 import { replayClaimKey } from '../../shared/redis/keys.js';
 import { integerReply, type LuaCommand, luaCommand } from '../../shared/redis/lua-command.js';

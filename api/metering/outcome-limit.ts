@@ -1,6 +1,5 @@
-import { dayMs } from '../../shared/contract/dates.js';
+import { type Clock, dayMs, monthOf, monthStartMs } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
-import { type Clock, monthOf, monthStartMs } from '../../shared/process/clock.js';
 import type { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
 import type { OutcomeStore } from '../../shared/store/validation/outcomes.js';
 

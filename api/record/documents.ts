@@ -9,7 +9,7 @@ import {
 import { type IdempotentReply, idempotencyId, idempotencyMs } from '../../shared/store/calls/idempotency.js';
 import { type PredictionSlice, rowOf, slicesOf } from '../../shared/store/calls/prediction-slice.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
-import type { CallReservation } from '../metering/call-reservation.js';
+import type { CallReservation } from '../metering/metering.js';
 import type { AdmittedModel } from '../scoring/admission.js';
 import { type Deadline, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
 

@@ -3,13 +3,12 @@ import { ApiError } from '../../shared/contract/errors.js';
 import type { CallDocuments } from '../../shared/store/calls/call-documents.js';
 import type { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
 import type { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
-import { duplicateKey } from '../../shared/store/connection/mongo-errors.js';
+import { duplicateKey } from '../../shared/store/connection/connect.js';
 import { CommitUnknown, inTransaction } from '../../shared/store/connection/transaction.js';
 import { IdempotencyConflict } from '../idempotency/idempotency.js';
-import { RecordedButUnanswered } from '../metering/call-reservation.js';
+import { RecordedButUnanswered } from '../metering/metering.js';
 import { type CallEntry, documentsOf, entryOf, maxTimeoutMs, type ScoredCall } from './documents.js';
-import { groupCommit } from './group-commit.js';
-import { insertCalls } from './insert-calls.js';
+import { groupCommit, insertCalls } from './insert-calls.js';
 
 export interface RecorderOptions {
   readonly client: MongoClient;

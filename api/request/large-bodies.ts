@@ -2,8 +2,7 @@ import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promis
 import { LRUCache } from 'lru-cache';
 import { FairQueue } from '../dispatch/fair-queue.js';
 import { msUntil } from '../scoring/scoring-call.js';
-import { CallerGone, type Yielding } from './read-body.js';
-import type { ReceivedCall } from './receive-call.js';
+import { CallerGone, type ReceivedCall, type Yielding } from './receive-call.js';
 
 /** A body of this size takes the gateway's thread for milliseconds at a time. */
 export const largeBytes = 64 * 1024;

@@ -1,5 +1,5 @@
 import { ApiError } from '../../shared/contract/errors.js';
-import { bodyText, type Yielding } from './read-body.js';
+import { bodyText, type Yielding } from './receive-call.js';
 
 /*
  * JSON bodies. `boundValues` limits the number of values before parsing. `parseJson` limits the depth, and says where a
@@ -90,8 +90,8 @@ export const maxOfObject = 20_000;
 export interface BodyValues {
   /** Members of all objects and items of all arrays, at every depth. An empty object or array counts as one. */
   readonly count: number;
-  /** Items of the longest array that is a member of the body itself, such as `records`. */
-  readonly maxList: number;
+  /** Items of the array `records` of the body itself; 0 without one. */
+  readonly records: number;
   /** Members of the largest object. */
   readonly maxMembers: number;
   /** Levels of objects and arrays, the body included. Counting ends at 33. */
@@ -106,7 +106,8 @@ const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 /** Counts the values of a JSON body by its commas and brackets outside strings. Takes a few ms per MB. */
 export function valuesIn(body: Buffer): BodyValues {
   let count = 0;
-  let maxList = 0;
+  let records = 0;
+  let areRecords = false;
   let maxMembers = 0;
   let levels = 0;
   let isInString = false;
@@ -122,17 +123,22 @@ export function valuesIn(body: Buffer): BodyValues {
       values += 1;
     } else if (byte === openList || byte === openObject) {
       count += 1;
+      if (around.length === 1) areRecords = followsRecords(body, at);
       around.push(values);
       values = 1;
       levels = Math.max(levels, around.length);
     } else if (byte === closeList || byte === closeObject) {
       if (byte === closeObject) maxMembers = Math.max(maxMembers, values);
-      else if (around.length === 2) maxList = Math.max(maxList, values);
+      else if (around.length === 2 && areRecords) records = Math.max(records, values);
       values = around.pop() ?? 0;
     }
   }
-  return { count, maxList, maxMembers, levels, isWhole: around.length === 0 && !isInString };
+  return { count, records, maxMembers, levels, isWhole: around.length === 0 && !isInString };
 }
+
+/** Whether the name before a value is `records`. */
+const followsRecords = (body: Buffer, at: number): boolean =>
+  /"records"\s*:\s*$/.test(body.toString('latin1', Math.max(0, at - 64), at));
 
 /** How many values a body may have. */
 export interface ValueLimit {

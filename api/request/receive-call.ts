@@ -1,13 +1,163 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 import type { Context } from 'koa';
+import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
-import type { Clock } from '../../shared/process/clock.js';
 import type { RateWindow } from '../../shared/redis/keys.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
 import type { Deadline, Idempotency } from '../scoring/scoring-call.js';
-import type { BodyMemory } from './body-memory.js';
+import type { BodyAccount, BodyMemory } from './body-memory.js';
 import type { RateDecision, RateLimit } from './rate-limit.js';
-import { type BodyLimits, readBody } from './read-body.js';
+
+/*
+ * Reads the body of a request. koa-bodyparser is not used. It answers a corrupt gzip body with 500, hangs when a
+ * compressed upload breaks off, and parses forms where JSON is required.
+ */
+
+/** Ends a turn of the event loop between two steps of a large call, so that other calls run. */
+export interface Yielding {
+  readonly yieldToEventLoop: () => Promise<void>;
+}
+
+export interface BodyLimits {
+  /** Applies to the body as sent and as inflated. */
+  readonly maxBodyBytes: number;
+  /** Time until the last byte has arrived, ms. */
+  readonly bodyTimeoutMs: number;
+}
+
+/** The caller hung up before the body was complete. No answer is possible. */
+export class CallerGone extends Error {
+  override name = 'CallerGone';
+}
+
+/** Node takes microseconds for each chunk of a body, even of one byte: 500,000 would hold up other calls for a second. */
+const maxSmallChunks = 10_000;
+const minChunkBytes = 64;
+
+const inflate = promisify(gunzip);
+
+/**
+ * Reads and inflates a body.
+ * @param account counts the bytes that arrive, and may refuse them
+ * @throws ApiError refusedRequest for a body that is too large or too slow; unreadableRequest for an unknown encoding
+ * or corrupt gzip; the account's errors; CallerGone
+ */
+export async function readBody(request: IncomingMessage, limits: BodyLimits, account: BodyAccount): Promise<Buffer> {
+  const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+  const isGzip = encoding === 'gzip' || encoding === 'x-gzip';
+  if (!isGzip && encoding !== 'identity' && encoding !== '') {
+    throw unreadable(`The Content-Encoding must be gzip or absent, not "${encoding.slice(0, 40)}".`);
+  }
+  if (Number(request.headers['content-length'] ?? 0) > limits.maxBodyBytes) throw tooLarge(limits);
+  const sent = await collect(request, limits, account);
+  return isGzip ? await inflated(sent, limits) : sent;
+}
+
+/**
+ * Decodes a body, without its byte order mark. A megabyte takes up to 10 ms.
+ * @throws ApiError unreadableRequest if the body is not UTF-8
+ */
+export async function bodyText(body: Buffer, { yieldToEventLoop }: Yielding): Promise<string> {
+  if (!isUtf8(body)) throw unreadable('The body must be UTF-8.');
+  const hasMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+  let text = '';
+  for (let from = hasMark ? 3 : 0, to = 0; to < body.length; from = to) {
+    to = Math.min(from + megabyte, body.length);
+    while (isInsideCharacter(body[to])) to -= 1;
+    text += body.toString('utf8', from, to);
+    await yieldToEventLoop();
+  }
+  return text;
+}
+
+const megabyte = 1024 * 1024;
+
+/** Whether a byte of UTF-8 continues a character. */
+const isInsideCharacter = (byte = 0): boolean => (byte & 0xc0) === 0x80;
+
+function collect(request: IncomingMessage, limits: BodyLimits, account: BodyAccount): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    // The caller hung up during the key look-up. Neither 'end' nor 'close' will follow.
+    if (request.destroyed) {
+      reject(new CallerGone('the caller hung up'));
+      return;
+    }
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const end = (finish: () => void) => {
+      clearTimeout(timer);
+      account.end();
+      request.off('data', take).off('end', done).off('close', gone).off('error', gone);
+      finish();
+    };
+    const timer = setTimeout(() => end(() => reject(tooSlow(limits))), limits.bodyTimeoutMs);
+    const take = (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > limits.maxBodyBytes) {
+        end(() => reject(tooLarge(limits)));
+        return;
+      }
+      chunks.push(chunk);
+      if (chunks.length > maxSmallChunks && length < minChunkBytes * chunks.length) {
+        request.pause();
+        end(() => reject(tooSmallChunks()));
+        return;
+      }
+      try {
+        account.add(chunk.length);
+      } catch (error) {
+        end(() => reject(error));
+      }
+    };
+    const done = () => end(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)));
+    const gone = () => end(() => reject(new CallerGone('the caller hung up')));
+    request.on('data', take).on('end', done).on('close', gone).on('error', gone);
+  });
+}
+
+async function inflated(sent: Buffer, limits: BodyLimits): Promise<Buffer> {
+  try {
+    return await inflate(sent, { maxOutputLength: limits.maxBodyBytes });
+  } catch (error) {
+    if (error instanceof RangeError) throw tooLarge(limits);
+    throw unreadable('The Content-Encoding is gzip, but the body does not inflate as gzip.');
+  }
+}
+
+const tooSmallChunks = (): ApiError =>
+  new ApiError(
+    'refusedRequest',
+    `The body comes in more than ${maxSmallChunks} chunks of less than ${minChunkBytes} bytes: send larger chunks, or a Content-Length.`,
+    { headers: { Connection: 'close' } },
+  );
+
+const unreadable = (message: string): ApiError => new ApiError('unreadableRequest', message);
+
+const tooLarge = ({ maxBodyBytes }: BodyLimits): ApiError =>
+  new ApiError(
+    'refusedRequest',
+    `The body is larger than ${maxBodyBytes} bytes: send fewer records in each call, or less of each.`,
+  );
+
+const tooSlow = ({ bodyTimeoutMs }: BodyLimits): ApiError =>
+  new ApiError('refusedRequest', `The body did not arrive within ${bodyTimeoutMs / 1000} seconds.`, {
+    headers: { Connection: 'close' },
+  });
+
+/**
+ * Checks that a body is declared as JSON.
+ * @throws ApiError unreadableRequest for another content type or charset, or without a body
+ */
+export function requireJson(context: Context): void {
+  const type = context.is('application/json');
+  if (type === null) throw new ApiError('unreadableRequest', 'The body is empty: send a JSON object.');
+  if (type === 'application/json' && /^(utf-?8)?$/i.test(context.request.charset)) return;
+  throw new ApiError('unreadableRequest', 'Send JSON: the Content-Type must be application/json, in UTF-8.');
+}
 
 /** Dependencies of `receiveCall`. */
 export interface ReceivingDeps {

@@ -6,7 +6,7 @@ import type { OutcomeLimit } from '../metering/outcome-limit.js';
 import type { BodyMemory } from '../request/body-memory.js';
 import type { LargeBodies } from '../request/large-bodies.js';
 import { maxValues, parseJsonBody } from '../request/parse-json.js';
-import { type BodyLimits, readBody, requireJson } from '../request/read-body.js';
+import { type BodyLimits, readBody, requireJson } from '../request/receive-call.js';
 import { type OutcomesRequest, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { compileCheck } from '../schemas/validator.js';
 import { type ReadingDeps, receivingRoute } from './reading.js';

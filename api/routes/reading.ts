@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import { TimedOut, withTimeout } from '../../shared/async/timeouts.js';
+import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
-import type { Clock } from '../../shared/process/clock.js';
 import type { RateWindow } from '../../shared/redis/keys.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
 import type { Authenticator } from '../auth/authenticate.js';

@@ -3,8 +3,7 @@ import { ApiError } from '../../shared/contract/errors.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import type { LargeBodies } from '../request/large-bodies.js';
 import { maxValues, parseJsonBody, type ValueLimit } from '../request/parse-json.js';
-import { requireJson } from '../request/read-body.js';
-import { type ReceivedCall, type ReceivingDeps, receiveCall } from '../request/receive-call.js';
+import { type ReceivedCall, type ReceivingDeps, receiveCall, requireJson } from '../request/receive-call.js';
 import { type ScoreRequest, scoreRequestSchema } from '../schemas/score-request.js';
 import { compileCheck } from '../schemas/validator.js';
 import { type ScoringDeps, scoreRecords, type WriteReply } from '../score-records.js';
@@ -24,7 +23,7 @@ const maxRecords = scoreRequestSchema.properties.records.maxItems;
 const valueLimit: ValueLimit = {
   max: maxValues.ofBatch,
   advice: 'send fewer records in each call, or fewer fields of each',
-  refuse: ({ maxList }) => checkRecordCount(maxList),
+  refuse: ({ records }) => checkRecordCount(records),
 };
 
 /** `POST /v1/score`: scores up to 1000 records with one model. */

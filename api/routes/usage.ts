@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa';
-import { monthEndMs, monthStartMs } from '../../shared/process/clock.js';
+import { monthEndMs, monthStartMs } from '../../shared/contract/dates.js';
 import type { Metering } from '../metering/metering.js';
 import { type ReadingDeps, readingRoute } from './reading.js';
 

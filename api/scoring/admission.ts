@@ -1,8 +1,8 @@
+import type { Clock } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import { hasLiveApi, isReadOnly } from '../../shared/contract/plans.js';
 import { isCleared, type Verdict } from '../../shared/contract/verdict.js';
 import type { KnownFields } from '../../shared/messages/field-slots.js';
-import type { Clock } from '../../shared/process/clock.js';
 import type { Organisation } from '../../shared/store/accounts/organisations.js';
 import { type Model, overrideOf } from '../../shared/store/models/models.js';
 import type { ModelVerdicts } from './model-verdicts.js';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { Batcher } from '../../shared/async/batcher.js';
+import type { Clock } from '../../shared/contract/dates.js';
 import { notApplicable, notYetGraded, unresolved, type Verdict } from '../../shared/contract/verdict.js';
-import type { Clock } from '../../shared/process/clock.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { type Model, overrideOf } from '../../shared/store/models/models.js';
 import {

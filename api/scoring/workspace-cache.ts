@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { manifestBytes } from '../../shared/bundle/manifest/manifest.js';
 import { compileKnownFields, type KnownFields } from '../../shared/messages/field-slots.js';
 import type { Organisation, OrganisationStore } from '../../shared/store/accounts/organisations.js';
-import { withMongoTimeout } from '../../shared/store/connection/mongo-errors.js';
+import { withMongoTimeout } from '../../shared/store/connection/connect.js';
 import type { StoredManifest } from '../../shared/store/models/model-versions.js';
 import type { Model, ModelStore } from '../../shared/store/models/models.js';
 

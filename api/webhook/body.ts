@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
 import { maxValues, parseJsonBody } from '../request/parse-json.js';
-import { bodyText, type Yielding } from '../request/read-body.js';
+import { bodyText, type Yielding } from '../request/receive-call.js';
 
 /** Far above any tool's form. Parsing a field costs about 100 times as much as sending it. */
 const maxFormFields = 10_000;

@@ -1,8 +1,8 @@
 import { type Command, CommanderError } from 'commander';
 import { BundleError } from '../../shared/bundle/bundle-error.js';
 import { ConfigError, type OperatorConfig } from '../../shared/config/config.js';
+import { type Clock, machineClock } from '../../shared/contract/dates.js';
 import { messageOf } from '../../shared/contract/errors.js';
-import { type Clock, machineClock } from '../../shared/process/clock.js';
 import type { CliContext, CommandResult, OutputStream } from './context/cli-context.js';
 import { CliError, exitCodes } from './context/cli-error.js';
 import { Connections } from './context/connections.js';

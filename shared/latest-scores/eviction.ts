@@ -1,5 +1,4 @@
-import { mastersOf, type Redis } from '../redis/connect.js';
-import { factOf } from '../redis/info.js';
+import { factOf, mastersOf, type Redis } from '../redis/connect.js';
 import { anyLatestScoresKey, type UsageCounter } from '../redis/keys.js';
 import { integerReply, luaCommand } from '../redis/lua-command.js';
 import { itemLength, type LatestScores } from './latest-scores.js';

@@ -1,8 +1,7 @@
 import type { Redis } from '../redis/connect.js';
 import { activeCountersKey, callsToVoidKey, type UsageCounter } from '../redis/keys.js';
 import { integerReply, type LuaCommand, luaCommand, sendAtOnce } from '../redis/lua-command.js';
-import { quotaCode } from './codes.js';
-import type { QuotaCommands } from './commands.js';
+import { type QuotaCommands, quotaCode } from './commands.js';
 import type { LedgerView } from './ledger-view.js';
 
 /** The length of a lease: three deadlines of the slower endpoint, so that a call cannot be recorded after its lease. */

@@ -1,20 +1,20 @@
 import { withTimeout } from '../async/timeouts.js';
+import { type Clock, machineClock } from '../contract/dates.js';
 import type { ScoredLeads } from '../latest-scores/latest-scores.js';
-import { type Clock, machineClock } from '../process/clock.js';
-import type { Redis } from '../redis/connect.js';
-import { redisNowMs } from '../redis/info.js';
+import { type Redis, redisNowMs } from '../redis/connect.js';
 import type { UsageCounter } from '../redis/keys.js';
 
 import {
+  type QuotaCommands,
   QuotaError,
   QuotaLeaseLost,
   type QuotaReply,
   QuotaTooLate,
   QuotaUnavailable,
   quotaCode,
+  quotaCommands,
   quotaError,
-} from './codes.js';
-import { type QuotaCommands, quotaCommands } from './commands.js';
+} from './commands.js';
 
 import { ActiveCounters } from './leases.js';
 import type { LedgerView } from './ledger-view.js';

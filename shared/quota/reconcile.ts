@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Clock } from '../process/clock.js';
-import type { Redis } from '../redis/connect.js';
-import { redisNowMs } from '../redis/info.js';
+import type { Clock } from '../contract/dates.js';
+import { type Redis, redisNowMs } from '../redis/connect.js';
 import { endedCallsKey, leasesKey, rebuildLockKey, type UsageCounter, usageKey } from '../redis/keys.js';
 import { integerReply, type LuaCommand, luaCommand } from '../redis/lua-command.js';
-import { QuotaUnavailable, quotaCode } from './codes.js';
-import type { QuotaCommands } from './commands.js';
+import { type QuotaCommands, QuotaUnavailable, quotaCode } from './commands.js';
 import { type ActiveCounters, endExpiredLeases, recentMs } from './leases.js';
 import type { CounterSnapshot, LedgerView, RecordedCall } from './ledger-view.js';
 

@@ -1,5 +1,4 @@
-import type { Redis } from '../redis/connect.js';
-import { redisNowMs, runBeganMs } from '../redis/info.js';
+import { type Redis, redisNowMs, runBeganMs } from '../redis/connect.js';
 import { leasesKey, type UsageCounter, usageKey } from '../redis/keys.js';
 import { type ActiveCounter, type BeforeSettling, endExpiredLeases } from './leases.js';
 import type { LedgerView } from './ledger-view.js';

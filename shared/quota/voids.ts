@@ -2,7 +2,7 @@ import { settledOrThrow } from '../async/timeouts.js';
 import type { LatestScores } from '../latest-scores/latest-scores.js';
 import type { Redis } from '../redis/connect.js';
 import { callsToVoidKey, type UsageCounter } from '../redis/keys.js';
-import { QuotaLeaseLost } from './codes.js';
+import { QuotaLeaseLost } from './commands.js';
 import { counterOf, memberOf } from './leases.js';
 import type { Quota } from './quota.js';
 

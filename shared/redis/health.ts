@@ -1,8 +1,7 @@
+import { UnusableServer } from '../async/retry.js';
 import type { Stoppable } from '../process/lifecycle.js';
 import type { Logger } from '../process/logger.js';
-import { UnusableServer } from '../process/retry-at-start.js';
-import { mastersOf, type Redis } from './connect.js';
-import { factOf, isRedisRefusal } from './info.js';
+import { factOf, isRedisRefusal, mastersOf, type Redis } from './connect.js';
 
 export interface RedisHealthOptions {
   readonly pingEveryMs?: number;

@@ -1,4 +1,4 @@
-import { UnusableServer } from '../process/retry-at-start.js';
+import { UnusableServer } from '../async/retry.js';
 import type { Redis } from './connect.js';
 import { installationKey, leaseLengthKey } from './keys.js';
 

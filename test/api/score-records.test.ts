@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { CallerGone } from '../../api/request/read-body.js';
+import { CallerGone } from '../../api/request/receive-call.js';
 import { type ScoringDeps, scoreRecords } from '../../api/score-records.js';
 import type { ScoringCall } from '../../api/scoring/scoring-call.js';
 

@@ -3,7 +3,7 @@ import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { type ChunkJob, type Lane, laneQueueName } from '../../shared/messages/score-job.js';
 import { errorLog } from '../../shared/process/error-log.js';
-import { isRedisRefusal } from '../../shared/redis/info.js';
+import { isRedisRefusal } from '../../shared/redis/connect.js';
 import { queuePrefix } from '../../shared/redis/keys.js';
 import { ChunkReplies } from './chunk-replies.js';
 import { type ChunkDeps, handleChunk } from './handle-chunk.js';

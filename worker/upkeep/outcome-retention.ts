@@ -1,7 +1,6 @@
 import { dayMs, dayNumber } from '../../shared/contract/dates.js';
 import { RetentionStore } from '../../shared/store/calls/retention.js';
-import type { Db } from '../../shared/store/connection/connect.js';
-import { withMongoTimeout } from '../../shared/store/connection/mongo-errors.js';
+import { type Db, withMongoTimeout } from '../../shared/store/connection/connect.js';
 import { OutcomeStore } from '../../shared/store/validation/outcomes.js';
 
 /** Outcomes of leads without a prediction are kept for this long: a lead may be reported before it is scored. */

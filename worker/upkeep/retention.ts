@@ -5,8 +5,7 @@ import type { Redis } from '../../shared/redis/connect.js';
 import { firstKeptId } from '../../shared/store/calls/prediction-slice.js';
 import { PredictionStore } from '../../shared/store/calls/predictions.js';
 import { RetentionStore } from '../../shared/store/calls/retention.js';
-import type { Db } from '../../shared/store/connection/connect.js';
-import { withMongoTimeout } from '../../shared/store/connection/mongo-errors.js';
+import { type Db, withMongoTimeout } from '../../shared/store/connection/connect.js';
 
 const slicesPerDelete = 50; // of up to a hundred predictions each
 

@@ -7,7 +7,7 @@ import {
   type ErasureStore,
   eraseLead,
 } from '../../shared/store/calls/erasures.js';
-import { withMongoTimeout } from '../../shared/store/connection/mongo-errors.js';
+import { withMongoTimeout } from '../../shared/store/connection/connect.js';
 
 export interface SecondErasureDeps extends ErasingStores {
   readonly erasures: ErasureStore;

@@ -3,7 +3,7 @@ import type { Middleware } from 'koa';
 import { withoutSecrets } from '../../../shared/contract/api-key.js';
 import { ApiError, messageOf } from '../../../shared/contract/errors.js';
 import type { Logger } from '../../../shared/process/logger.js';
-import { CallerGone } from '../../request/read-body.js';
+import { CallerGone } from '../../request/receive-call.js';
 
 const ownRequestId = /^[A-Za-z0-9._:-]{1,128}$/;
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { monthOf } from '../../../shared/contract/dates.js';
 import { laneQueueName, lanes } from '../../../shared/messages/score-job.js';
-import { monthOf } from '../../../shared/process/clock.js';
 import { queuePrefix } from '../../../shared/redis/keys.js';
 import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
 import type { AttackService } from './attack-service.js';

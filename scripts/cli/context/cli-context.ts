@@ -1,5 +1,5 @@
 import type { OperatorConfig } from '../../../shared/config/config.js';
-import type { Clock } from '../../../shared/process/clock.js';
+import type { Clock } from '../../../shared/contract/dates.js';
 import { wrapText } from '../output/wrap-text.js';
 import type { Connections } from './connections.js';
 

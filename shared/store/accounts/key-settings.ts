@@ -1,6 +1,6 @@
 import type { Collection, Db } from 'mongodb';
 import { hashSecret } from '../../contract/api-key.js';
-import { withMongoTimeout } from '../connection/mongo-errors.js';
+import { withMongoTimeout } from '../connection/connect.js';
 
 /** Settings that API keys are made with. A process with other values does not recognise the keys. */
 export interface KeySettings {

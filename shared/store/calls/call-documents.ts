@@ -1,7 +1,6 @@
 import { type Db, MongoServerError } from 'mongodb';
-import { UnusableServer } from '../../process/retry-at-start.js';
-import { createClustered, type WriteOptions } from '../connection/connect.js';
-import { duplicateKey } from '../connection/mongo-errors.js';
+import { UnusableServer } from '../../async/retry.js';
+import { createClustered, duplicateKey, type WriteOptions } from '../connection/connect.js';
 import { callsCollection, type PredictionSlice } from './prediction-slice.js';
 import type { LedgerRow } from './usage-ledger.js';
 

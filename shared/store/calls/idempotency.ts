@@ -1,7 +1,6 @@
 import type { Collection, Db } from 'mongodb';
 import type { UsageBucket } from '../../redis/keys.js';
-import type { WriteOptions } from '../connection/connect.js';
-import { withMongoTimeout } from '../connection/mongo-errors.js';
+import { type WriteOptions, withMongoTimeout } from '../connection/connect.js';
 
 /** One document of `idempotency`: the 200 reply to a call with an Idempotency-Key. */
 export interface IdempotentReply {

@@ -1,5 +1,5 @@
 import type { AggregationCursor, Db, Document } from 'mongodb';
-import { withMongoTimeout } from '../connection/mongo-errors.js';
+import { withMongoTimeout } from '../connection/connect.js';
 import { callIdOf, callsCollection, type PredictionSlice, placeOf, predictionId, rowOf } from './prediction-slice.js';
 
 /** The latest predictions of a lead. */

@@ -1,6 +1,5 @@
 import { type Collection, type Db, type Document, MongoServerError } from 'mongodb';
-import { amongIds } from '../connection/connect.js';
-import { withMongoTimeout } from '../connection/mongo-errors.js';
+import { amongIds, withMongoTimeout } from '../connection/connect.js';
 import {
   type LeadQuery,
   type LeadScores,

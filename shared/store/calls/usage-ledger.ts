@@ -1,9 +1,8 @@
 import { type Collection, type Db, MongoBulkWriteError, MongoServerError } from 'mongodb';
-import { type Clock, machineClock } from '../../process/clock.js';
+import { type Clock, machineClock } from '../../contract/dates.js';
 import type { CounterSnapshot, LedgerView } from '../../quota/ledger-view.js';
 import type { UsageBucket, UsageCounter } from '../../redis/keys.js';
-import { amongIds, type WriteOptions } from '../connection/connect.js';
-import { duplicateKey, maxTimeExpired, withMongoTimeout } from '../connection/mongo-errors.js';
+import { amongIds, duplicateKey, maxTimeExpired, type WriteOptions, withMongoTimeout } from '../connection/connect.js';
 import { callsCollection, furtherSlicesOf, sliceColumns } from './prediction-slice.js';
 import { maxVoidAgeMs, UsageRollups } from './usage-rollups.js';
 

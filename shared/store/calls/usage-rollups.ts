@@ -1,8 +1,7 @@
 import { type Collection, type Db, MongoServerError } from 'mongodb';
-import { dayMs, dayNumber, dayStartMs, dayText } from '../../contract/dates.js';
-import { monthOf, monthStartMs } from '../../process/clock.js';
+import { dayMs, dayNumber, dayStartMs, dayText, monthOf, monthStartMs } from '../../contract/dates.js';
 import type { UsageBucket, UsageCounter } from '../../redis/keys.js';
-import { duplicateKey, withMongoTimeout } from '../connection/mongo-errors.js';
+import { duplicateKey, withMongoTimeout } from '../connection/connect.js';
 import { callsCollection } from './prediction-slice.js';
 
 /** One document of `usage_daily`: the records of a counter's calls of one UTC day. Immutable. */

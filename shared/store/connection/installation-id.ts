@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import { randomBase62 } from '../../contract/identifiers.js';
-import { withMongoTimeout } from './mongo-errors.js';
+import { withMongoTimeout } from './connect.js';
 
 interface StoredInstallation {
   readonly _id: 'installation';

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
+import { retryAtStart } from '../../async/retry.js';
 import { messageOf } from '../../contract/errors.js';
-import { retryAtStart } from '../../process/retry-at-start.js';
 import { ApiKeyStore } from '../accounts/api-keys.js';
 import { CallDocuments, PreReleaseDatabase } from '../calls/call-documents.js';
 import { ErasureStore } from '../calls/erasures.js';
@@ -10,7 +10,7 @@ import { UsageLedger } from '../calls/usage-ledger.js';
 import { ModelStore } from '../models/models.js';
 import { OutcomeStore } from '../validation/outcomes.js';
 import { ValidationDailyStore } from '../validation/validation-daily.js';
-import { missingRights } from './mongo-errors.js';
+import { missingRights } from './connect.js';
 
 /**
  * Creates the clustered collections and all indexes. Idempotent, also when several processes run it at once.

@@ -1,7 +1,6 @@
 import { type ClientSession, type MongoClient, MongoError } from 'mongodb';
 import { retry } from '../../async/retry.js';
-import type { WriteOptions } from './connect.js';
-import { withMongoSignal } from './mongo-errors.js';
+import { type WriteOptions, withMongoSignal } from './connect.js';
 
 /** A commit was sent and not confirmed: it may have happened or not. */
 export class CommitUnknown extends Error {

@@ -10,7 +10,7 @@ import {
   type GridFSFile,
   type ObjectId,
 } from 'mongodb';
-import { withMongoTimeout } from '../connection/mongo-errors.js';
+import { withMongoTimeout } from '../connection/connect.js';
 
 const bucketName = 'bundles';
 const chunkBytes = 1024 * 1024;

@@ -2,7 +2,7 @@ import type { Collection, Db, ObjectId } from 'mongodb';
 import { bundleDigest, goldenFile, manifestFile, parseJson } from '../../bundle/bundle-files.js';
 import type { Explain, Manifest } from '../../bundle/manifest/manifest.js';
 import type { ExplainMethod } from '../../messages/score-job.js';
-import { withMongoTimeout } from '../connection/mongo-errors.js';
+import { withMongoTimeout } from '../connection/connect.js';
 import { BundleStorage } from './bundle-storage.js';
 
 /** One document of `model_versions`: one version of a model. Immutable. */

@@ -12,7 +12,7 @@ import { goldenFile } from '../../bundle/bundle-files.js';
 import type { CheckedBundle } from '../../bundle/check-bundle.js';
 import { newId } from '../../contract/identifiers.js';
 import type { ExplainMethod } from '../../messages/score-job.js';
-import { duplicateKey, withMongoTimeout } from '../connection/mongo-errors.js';
+import { duplicateKey, withMongoTimeout } from '../connection/connect.js';
 import type { BundleStorage, FileToStore } from './bundle-storage.js';
 import { bundleStorage, type ModelVersion, versionId, versions, versionTimeoutMs } from './model-versions.js';
 import { type Model, ModelStore } from './models.js';

@@ -1,6 +1,6 @@
 import { type Collection, type Db, MongoServerError } from 'mongodb';
 import type { BandRate, FailingGate, GateResult, ValidationState } from '../../contract/verdict.js';
-import { duplicateKey, withMongoTimeout } from '../connection/mongo-errors.js';
+import { duplicateKey, withMongoTimeout } from '../connection/connect.js';
 
 /** One document of `model_validation`: the verdict on one version of a model. Always rebuilt as a whole. */
 export interface StoredVerdict {

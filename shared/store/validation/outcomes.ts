@@ -1,7 +1,6 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
 import { callsCollection } from '../calls/prediction-slice.js';
-import { amongIds, createClustered } from '../connection/connect.js';
-import { withMongoTimeout } from '../connection/mongo-errors.js';
+import { amongIds, createClustered, withMongoTimeout } from '../connection/connect.js';
 
 /** Whether and when a lead converted, as reported by its organisation. */
 export interface Outcome {

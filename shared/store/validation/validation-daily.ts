@@ -1,6 +1,6 @@
 import { type Collection, type Db, MongoBulkWriteError } from 'mongodb';
 import { dayText } from '../../contract/dates.js';
-import { duplicateKey } from '../connection/mongo-errors.js';
+import { duplicateKey } from '../connection/connect.js';
 
 /** The records of one score band that were first predicted on one day. */
 export interface DayBand {

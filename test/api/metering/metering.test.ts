@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import type { ScoredRows } from '../../../api/dispatch/dispatcher.js';
-import { RecordedButUnanswered } from '../../../api/metering/call-reservation.js';
-import { Metering, type MeteringOptions } from '../../../api/metering/metering.js';
+import { Metering, type MeteringOptions, RecordedButUnanswered } from '../../../api/metering/metering.js';
 import type { ScoringCall } from '../../../api/scoring/scoring-call.js';
 import { createLogger } from '../../../shared/process/logger.js';
-import { QuotaLeaseLost, QuotaWouldCrossStop } from '../../../shared/quota/codes.js';
+import { QuotaLeaseLost, QuotaWouldCrossStop } from '../../../shared/quota/commands.js';
 import type { Organisation } from '../../../shared/store/accounts/organisations.js';
 import { failureOf } from '../../support/failure-of.js';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { groupCommit } from '../../../api/record/group-commit.js';
+import { groupCommit } from '../../../api/record/insert-calls.js';
 import { CommitUnknown } from '../../../shared/store/connection/transaction.js';
 
 interface Entry {

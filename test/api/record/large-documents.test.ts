@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { MongoServerError } from 'mongodb';
-import { groupCommit } from '../../../api/record/group-commit.js';
-import { CallIsVoid, insertCalls } from '../../../api/record/insert-calls.js';
+import { CallIsVoid, groupCommit, insertCalls } from '../../../api/record/insert-calls.js';
 import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
 import {
   type CallDocument,

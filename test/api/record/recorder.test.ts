@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { MongoServerError } from 'mongodb';
 import { IdempotencyConflict } from '../../../api/idempotency/idempotency.js';
-import { RecordedButUnanswered } from '../../../api/metering/call-reservation.js';
+import { RecordedButUnanswered } from '../../../api/metering/metering.js';
 import type { ScoredCall } from '../../../api/record/documents.js';
 import { Recorder, type RecorderOptions } from '../../../api/record/recorder.js';
 import { ApiError } from '../../../shared/contract/errors.js';

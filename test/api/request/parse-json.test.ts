@@ -136,10 +136,12 @@ describe('boundValues', () => {
     );
   });
 
-  it('finds the length of the longest array directly in the body', () => {
+  it('finds the length of the array records directly in the body', () => {
     const object = `{"d":${list(9)},"e":1,"f":1,"g":1,"h":1,"i":1}`;
-    const body = `{"a":${list(3)},"records":${list(5)},"b":[${list(9)}],"c":${object}}`;
-    expect(valuesIn(Buffer.from(body)).maxList).to.equal(5);
+    const inner = `{"records":${list(9)}}`;
+    const body = `{"a":${list(7)},"records" : ${list(5)},"b":[${list(9)}],"c":${object},"d":${inner}}`;
+    expect(valuesIn(Buffer.from(body)).records).to.equal(5);
+    expect(valuesIn(Buffer.from(`{"a":${list(7)},"b":"\\"records\\":"}`)).records).to.equal(0);
   });
 
   it('finds the largest object, at any depth', () => {

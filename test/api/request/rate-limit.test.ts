@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { type RateDecision, RateLimit, type RateRequest } from '../../../api/request/rate-limit.js';
 import { TimedOut } from '../../../shared/async/timeouts.js';
-import { redisNowMs } from '../../../shared/redis/info.js';
+import { redisNowMs } from '../../../shared/redis/connect.js';
 import { rateWindowKey } from '../../../shared/redis/keys.js';
 import { integersReply, luaCommand } from '../../../shared/redis/lua-command.js';
 import { failureOf } from '../../support/failure-of.js';

@@ -7,8 +7,8 @@ import type { Context } from 'koa';
 import { BodyMemory } from '../../../api/request/body-memory.js';
 import type { RateDecision, RateLimit } from '../../../api/request/rate-limit.js';
 import { queryParameter, receiveCall } from '../../../api/request/receive-call.js';
+import { machineClock } from '../../../shared/contract/dates.js';
 import { ApiError } from '../../../shared/contract/errors.js';
-import { machineClock } from '../../../shared/process/clock.js';
 import type { ApiKey } from '../../../shared/store/accounts/api-keys.js';
 
 const limits = { maxBodyBytes: 1_000, bodyTimeoutMs: 60_000 };

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
-import { dayMs } from '../../../shared/contract/dates.js';
+import { dayMs, monthOf } from '../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
-import { monthOf } from '../../../shared/process/clock.js';
 import { outcomeId, type StoredOutcome } from '../../../shared/store/validation/outcomes.js';
 import type { HttpReply } from '../../support/http/http-call.js';
 import { refused } from '../../support/http/score-reply.js';

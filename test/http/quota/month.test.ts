@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { monthEndMs } from '../../../shared/process/clock.js';
+import { monthEndMs } from '../../../shared/contract/dates.js';
 import { refused, scored } from '../../support/http/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { workspace } from '../../support/service/workspace.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { childProcessIds } from '../../../scripts/servers/process-usage.js';
 import { LatestScores } from '../../../shared/latest-scores/latest-scores.js';
 import { createLogger } from '../../../shared/process/logger.js';
-import { redisNowMs } from '../../../shared/redis/info.js';
+import { redisNowMs } from '../../../shared/redis/connect.js';
 import { latestScoresKey, rateWindowKey } from '../../../shared/redis/keys.js';
 import { ErasureStore, eraseLead } from '../../../shared/store/calls/erasures.js';
 import { IdempotencyStore } from '../../../shared/store/calls/idempotency.js';

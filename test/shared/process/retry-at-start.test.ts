@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { retryAtStart, UnusableServer } from '../../../shared/process/retry-at-start.js';
+import { retryAtStart, UnusableServer } from '../../../shared/async/retry.js';
 import { failureOf } from '../../support/failure-of.js';
 
 describe('retryAtStart', () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { type QuotaCommands, quotaCommands } from '../../../shared/quota/commands.js';
 import type { RecordedCall } from '../../../shared/quota/ledger-view.js';
-import { redisNowMs } from '../../../shared/redis/info.js';
+import { redisNowMs } from '../../../shared/redis/connect.js';
 import { callKey, leasesKey, rebuildLockKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import { freshDatabases } from '../../support/service/servers.js';
 import { freshCounter } from './rig/quota-rig.js';

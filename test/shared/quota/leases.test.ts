@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { QuotaUnavailable } from '../../../shared/quota/codes.js';
+import { QuotaUnavailable } from '../../../shared/quota/commands.js';
 import { leaseMsOf, recentMs } from '../../../shared/quota/leases.js';
-import { redisNowMs } from '../../../shared/redis/info.js';
+import { redisNowMs } from '../../../shared/redis/connect.js';
 import { activeCountersKey, leasesKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import { failureOf } from '../../support/failure-of.js';
 import { freshDatabases } from '../../support/service/servers.js';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { type QuotaCommands, quotaCommands } from '../../../shared/quota/commands.js';
-import { redisNowMs } from '../../../shared/redis/info.js';
+import { redisNowMs } from '../../../shared/redis/connect.js';
 import { callKey, leasesKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import { scriptDigest } from '../../support/faults/script-digest.js';
 import { busyScript } from '../../support/faults/stall.js';

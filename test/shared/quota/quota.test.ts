@@ -6,8 +6,8 @@ import {
   QuotaTooLate,
   QuotaUnavailable,
   QuotaWouldCrossStop,
-} from '../../../shared/quota/codes.js';
-import { redisNowMs } from '../../../shared/redis/info.js';
+} from '../../../shared/quota/commands.js';
+import { redisNowMs } from '../../../shared/redis/connect.js';
 import { callKey, rebuildLockKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import { eventually } from '../../support/eventually.js';
 import { failureOf } from '../../support/failure-of.js';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { RecordedCall } from '../../../shared/quota/ledger-view.js';
 import { CounterLocks } from '../../../shared/quota/reconcile.js';
-import { redisNowMs } from '../../../shared/redis/info.js';
+import { redisNowMs } from '../../../shared/redis/connect.js';
 import { endedCallsKey, rebuildLockKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import { integerReply, luaCommand } from '../../../shared/redis/lua-command.js';
 import { eventually } from '../../support/eventually.js';

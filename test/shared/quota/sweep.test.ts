@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { redisNowMs } from '../../../shared/redis/info.js';
+import { redisNowMs } from '../../../shared/redis/connect.js';
 import { activeCountersKey, leasesKey, redisRunKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/service/servers.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { UnusableServer } from '../../../shared/process/retry-at-start.js';
+import { UnusableServer } from '../../../shared/async/retry.js';
 import { leaseLengthKey } from '../../../shared/redis/keys.js';
 import { claimLease } from '../../../shared/redis/owner.js';
 import { failureOf } from '../../support/failure-of.js';

@@ -1,6 +1,6 @@
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { Quota } from '../../../shared/quota/quota.js';
-import { redisNowMs } from '../../../shared/redis/info.js';
+import { redisNowMs } from '../../../shared/redis/connect.js';
 import type { TestWorkspace } from '../service/workspace.js';
 
 const leaseMs = 50;

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { Cluster } from '../../../scripts/servers/cluster.js';
 import type { Link } from '../../../scripts/servers/gateway-slot.js';
-import { machineClock, monthEndMs } from '../../../shared/process/clock.js';
+import { machineClock, monthEndMs } from '../../../shared/contract/dates.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
 import type { RunningService, Settings } from '../service/service.js';
 import { storesOn } from '../service/stores.js';

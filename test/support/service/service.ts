@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis';
 import type { LocalServer } from '../../../scripts/servers/server-process.js';
 import { type ServiceProcess, startService } from '../../../scripts/servers/service-process.js';
 import { type Stack, startStack } from '../../../scripts/servers/stack.js';
-import { type Clock, machineClock, monthEndMs } from '../../../shared/process/clock.js';
+import { type Clock, machineClock, monthEndMs } from '../../../shared/contract/dates.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
 import { startServiceRedis } from './redis-of-service.js';
 import { freshMongoUrl, testServers } from './servers.js';

@@ -1,6 +1,6 @@
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { monthOf } from '../../../shared/contract/dates.js';
 import type { PlanName } from '../../../shared/contract/plans.js';
-import { monthOf } from '../../../shared/process/clock.js';
 import { publishChange } from '../../../shared/redis/changes.js';
 import { type UsageBucket, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
 import type { DeployPolicy, Organisation, OrganisationFields } from '../../../shared/store/accounts/organisations.js';

@@ -1,6 +1,5 @@
-import { dayMs, dayNumber, dayStartMs } from '../../../shared/contract/dates.js';
+import { dayMs, dayNumber, dayStartMs, monthOf } from '../../../shared/contract/dates.js';
 import { bandScores } from '../../../shared/contract/verdict.js';
-import { monthOf } from '../../../shared/process/clock.js';
 import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
 import type { ChangedOutcome, OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import type { DayBand, DayFigures, StoredDay } from '../../../shared/store/validation/validation-daily.js';

@@ -1,6 +1,5 @@
-import { dayMs, dayNumber } from '../../../shared/contract/dates.js';
+import { type Clock, dayMs, dayNumber } from '../../../shared/contract/dates.js';
 import { callIdFloor, maxArrivalMs } from '../../../shared/contract/identifiers.js';
-import type { Clock } from '../../../shared/process/clock.js';
 import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../shared/process/clock.js';
+import type { Clock } from '../../../shared/contract/dates.js';
 import { publishChange } from '../../../shared/redis/changes.js';
 import type { Redis } from '../../../shared/redis/connect.js';
 import type { Db } from '../../../shared/store/connection/connect.js';

@@ -1,7 +1,6 @@
 import type { ClientSession } from 'mongodb';
 import type { Manifest } from '../../../shared/bundle/manifest/manifest.js';
-import { dayMs, dayStartMs } from '../../../shared/contract/dates.js';
-import { monthOf } from '../../../shared/process/clock.js';
+import { dayMs, dayStartMs, monthOf } from '../../../shared/contract/dates.js';
 import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
 import { RetentionStore } from '../../../shared/store/calls/retention.js';
 import type { Db } from '../../../shared/store/connection/connect.js';

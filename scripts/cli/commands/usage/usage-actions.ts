@@ -1,7 +1,7 @@
+import { monthOf } from '../../../../shared/contract/dates.js';
 import { type Allowance, allowanceOf, usageReport } from '../../../../shared/contract/plans.js';
 import { invalidateSettled } from '../../../../shared/latest-scores/eviction.js';
 import { LatestScores } from '../../../../shared/latest-scores/latest-scores.js';
-import { monthOf } from '../../../../shared/process/clock.js';
 import { leaseMsOf } from '../../../../shared/quota/leases.js';
 import { Quota } from '../../../../shared/quota/quota.js';
 import { sweepLeases } from '../../../../shared/quota/sweep.js';

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
+import { monthOf } from '../../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../../shared/contract/identifiers.js';
 import { invalidateSettled } from '../../../../shared/latest-scores/eviction.js';
 import { LatestScores } from '../../../../shared/latest-scores/latest-scores.js';
-import { monthOf } from '../../../../shared/process/clock.js';
 import { Quota } from '../../../../shared/quota/quota.js';
 import { sweepLeases } from '../../../../shared/quota/sweep.js';
-import { redisNowMs } from '../../../../shared/redis/info.js';
+import { redisNowMs } from '../../../../shared/redis/connect.js';
 import { latestScoresKey } from '../../../../shared/redis/keys.js';
 import { callDocuments } from '../../../../shared/store/calls/call-documents.js';
 import { slicesOf } from '../../../../shared/store/calls/prediction-slice.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { QuotaError } from '../../../../shared/quota/codes.js';
+import { QuotaError } from '../../../../shared/quota/commands.js';
 import type { UsageCounter } from '../../../../shared/redis/keys.js';
 import { freshDatabases } from '../../../support/service/servers.js';
 import { freshCounter, QuotaRig } from '../rig/quota-rig.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Command, Redis } from 'ioredis';
-import { QuotaLeaseLost } from '../../../../shared/quota/codes.js';
+import { QuotaLeaseLost } from '../../../../shared/quota/commands.js';
 import type { UsageCounter } from '../../../../shared/redis/keys.js';
 import { freshDatabases } from '../../../support/service/servers.js';
 import { freshCounter, leaseMs, QuotaRig } from '../rig/quota-rig.js';

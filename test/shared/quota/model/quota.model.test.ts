@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { QuotaError } from '../../../../shared/quota/codes.js';
-import { redisNowMs } from '../../../../shared/redis/info.js';
+import { QuotaError } from '../../../../shared/quota/commands.js';
+import { redisNowMs } from '../../../../shared/redis/connect.js';
 import { type UsageCounter, usageKey } from '../../../../shared/redis/keys.js';
 import { freshDatabases } from '../../../support/service/servers.js';
 import { modelStop, QuotaModel } from '../rig/quota-model.js';

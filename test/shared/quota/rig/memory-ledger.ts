@@ -1,4 +1,4 @@
-import type { Clock } from '../../../../shared/process/clock.js';
+import type { Clock } from '../../../../shared/contract/dates.js';
 import type { CounterSnapshot, LedgerView } from '../../../../shared/quota/ledger-view.js';
 import { type UsageCounter, usageKey } from '../../../../shared/redis/keys.js';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { QuotaLeaseLost } from '../../../../shared/quota/codes.js';
+import { QuotaLeaseLost } from '../../../../shared/quota/commands.js';
 import { Quota } from '../../../../shared/quota/quota.js';
 import { type SweepCounts, sweepLeases } from '../../../../shared/quota/sweep.js';
-import { redisNowMs } from '../../../../shared/redis/info.js';
+import { redisNowMs } from '../../../../shared/redis/connect.js';
 import { leasesKey, redisRunKey, type UsageCounter, usageKey } from '../../../../shared/redis/keys.js';
 import { MemoryLedger } from './memory-ledger.js';
 
