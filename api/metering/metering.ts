@@ -4,7 +4,7 @@ import { ApiError } from '../../shared/contract/errors.js';
 import { type Allowance, allowanceOf, type UsageReport, usageReport } from '../../shared/contract/plans.js';
 import type { ScoredLeads } from '../../shared/latest-scores/latest-scores.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { QuotaLeaseLost, QuotaWouldCrossStop } from '../../shared/quota/commands.js';
+import { QuotaLeaseLost, QuotaTooLate, QuotaWouldCrossStop } from '../../shared/quota/commands.js';
 import type { Quota, Usage } from '../../shared/quota/quota.js';
 import type { VoidableCall } from '../../shared/quota/voids.js';
 import type { UsageBucket, UsageCounter } from '../../shared/redis/keys.js';
@@ -120,6 +120,7 @@ export interface MeteringOptions extends ReservationDeps {
 }
 
 const clockToleranceMs = 10 * 60 * 1_000;
+const startedTooLate = 'The call could not be started in time. It was not counted. Retry later.';
 const notConfirming = 'Scores cannot be recorded now: the database does not confirm its writes.';
 
 /** Reserves the month's quota for calls, and reports its usage. */
@@ -147,10 +148,8 @@ export class Metering {
       return new CallReservation(call, { counter, allowance, usage }, this.options);
     } catch (error) {
       if (error instanceof QuotaWouldCrossStop) throw wouldCrossStop(error, { allowance, call, nowMs });
-      throw new ApiError('internalError', 'The quota could not be reserved.', {
-        cause: error,
-        retryAfterSeconds: 1,
-      });
+      const message = error instanceof QuotaTooLate ? startedTooLate : 'The quota could not be reserved.';
+      throw new ApiError('internalError', message, { cause: error, retryAfterSeconds: 1 });
     }
   }
 

@@ -10,7 +10,7 @@ import type { AttackService } from './attack-service.js';
 export interface Stored {
   /**
    * Bytes of the keys of Redis that last: those of calls in flight expire within two minutes. The victim's keys are left
-   * out, because its cached leads are dropped and read again.
+   * out, because its cached leads are dropped and read again. So are the event streams of BullMQ, which trims them.
    */
   readonly redisBytes: number;
   /** Bytes of all documents. */
@@ -46,7 +46,7 @@ async function lastingBytes(redis: Redis, leftOut: string): Promise<number> {
   do {
     const [next, found] = await redis.scan(cursor, 'COUNT', scanCount);
     cursor = next;
-    const keys = found.filter((key) => !key.startsWith(`{${leftOut}}`));
+    const keys = found.filter((key) => !key.startsWith(`{${leftOut}}`) && !key.endsWith(':events'));
     const sizes = redis.pipeline();
     for (const key of keys) sizes.pttl(key).memory('USAGE', key, 'SAMPLES', 0);
     const replies = ((await sizes.exec()) ?? []).map(([, reply]) => Number(reply ?? 0));
