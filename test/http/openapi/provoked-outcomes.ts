@@ -44,7 +44,7 @@ export async function setScene(service: RunningService, goneUrl: string): Promis
     plain.addKey('live', { rate: 1 }),
     plain.addKey('live'),
   ]);
-  for (const window of ['scoring', 'reading', 'erasing'] as const)
+  for (const window of ['scoring', 'reading', 'erasing', 'outcomes'] as const)
     await service.redis.set(rateWindowKey(plain.id, brokenKey.key._id, window), 'not a window');
   await storeGrade(service, gradedModel);
   return {

@@ -106,7 +106,7 @@ describe('transport', () => {
       };
       scored(await replyTo(inBytes(5_000)));
       const reply = await replyTo(inBytes(20_000));
-      expect(refused(reply, '400 bad_request').error.message).to.include('more than 10000 chunks');
+      expect(refused(reply, '400 bad_request').error.message).to.include('more than 5000 chunks');
       expect(reply.headers.get('connection')).to.equal('close');
       await expectCounted(1);
     });
