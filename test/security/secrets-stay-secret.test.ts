@@ -110,7 +110,7 @@ describe('secrets', () => {
     const poisonous = await own.addModel({ bundle: crashingBundle() });
     await eventually(async () => {
       refused(await own.score([lead], { modelId: poisonous._id }), '500 internal_error');
-      expect(await service.log()).to.include('a worker died while it ran a model');
+      expect(await service.log()).to.include('a worker died while it worked on a chunk');
     }, 20_000);
   }
 
