@@ -3,21 +3,15 @@ import { attacks } from '../../../scripts/attack/attacks/table.js';
 import { judge, timedPromises } from '../../../scripts/attack/judge.js';
 import { AttackRun, type AttackTimes } from '../../../scripts/attack/run-attacks.js';
 import type { Undo } from '../../../scripts/servers/run-to-end.js';
-import { leaveOut } from '../leave-out.js';
 import { startTimeoutMs } from '../service/service.js';
-
-export interface AttackTest extends AttackTimes {
-  /** Whether promises of time are asserted. They need an idle machine. */
-  readonly judgesTimes: boolean;
-}
 
 /** Limit of one attack on a busy machine, with the recovery of a victim that it harmed. */
 const attackTimeoutMs = 150_000;
-/** Limit without `judgesTimes`. A gateway that is held up for longer is harmed on any machine. */
+/** A gateway that is held up for longer is harmed on any machine. */
 const maxHealthzMs = 5_000;
 
 /** Declares a test for each attack of `npm run attack`. All of them share a service and a victim. */
-export function attackTest({ judgesTimes, ...times }: AttackTest): void {
+export function attackTest(times: AttackTimes): void {
   describe(`the attack run, ${times.seconds} s each`, () => {
     const undos: Undo[] = [];
     let run: AttackRun;
@@ -35,12 +29,9 @@ export function attackTest({ judgesTimes, ...times }: AttackTest): void {
       it(`keeps victim, workers and Redis unharmed when a caller ${attack.does} (${attack.name})`, async function () {
         this.timeout(attackTimeoutMs + 1_000 * times.seconds);
         const row = await run.attack(attack);
-        const { problems, notJudged } = judge(row);
-        const asserted = problems.filter(({ promise }) => judgesTimes || !timedPromises.has(promise));
-        expect(asserted).to.deep.equal([]);
+        // Times depend on the machine: `npm run attack` judges them.
+        expect(judge(row).problems.filter(({ promise }) => !timedPromises.has(promise))).to.deep.equal([]);
         expect(row.healthz_ms, 'ms until /healthz answered').to.be.below(maxHealthzMs);
-        if (judgesTimes && notJudged.length > 0)
-          leaveOut(this, `other work used ${100 * row.others_share} % of the machine`, 'use an idle machine');
       });
     }
 
