@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { hashSecret, isSameText, parseSecret } from '../../shared/contract/api-key.js';
 import { ApiError } from '../../shared/contract/errors.js';
+import { hashSecret, isSameText, parseSecret } from '../../shared/contract/identifiers.js';
 import type { ApiKey, ApiKeyStore } from '../../shared/store/accounts/api-keys.js';
 import { withMongoTimeout } from '../../shared/store/connection/connect.js';
 import type { AuthAttempts } from './auth-attempts.js';

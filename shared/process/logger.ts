@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
-import { withoutSecrets } from '../contract/api-key.js';
+import { withoutSecrets } from '../contract/identifiers.js';
 
 const standardOutput = 1;
 /** How long one line waits for a slow reader of a non-blocking pipe. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { freePort, signal } from '../../scripts/servers/server-process.js';
-import { newSecret } from '../../shared/contract/api-key.js';
+import { newSecret } from '../../shared/contract/identifiers.js';
 import { eventually } from '../support/eventually.js';
 import { crashingBundle } from '../support/faults/fault-models.js';
 import { freeze } from '../support/faults/stall.js';

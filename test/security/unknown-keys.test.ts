@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { unknownKeysAllowed } from '../../api/auth/auth-attempts.js';
-import { newSecret } from '../../shared/contract/api-key.js';
+import { newSecret } from '../../shared/contract/identifiers.js';
 import { type HttpReply, httpCall } from '../support/http/http-call.js';
 import { refused, scored } from '../support/http/score-reply.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';

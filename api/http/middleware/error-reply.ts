@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Middleware } from 'koa';
-import { withoutSecrets } from '../../../shared/contract/api-key.js';
 import { ApiError, messageOf } from '../../../shared/contract/errors.js';
+import { withoutSecrets } from '../../../shared/contract/identifiers.js';
 import type { Logger } from '../../../shared/process/logger.js';
 import { CallerGone } from '../../request/receive-call.js';
 

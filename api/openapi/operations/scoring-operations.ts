@@ -1,6 +1,6 @@
 import type { ErrorName } from '../../../shared/contract/errors.js';
 import { maxNameCharacters } from '../../dispatch/field-names.js';
-import { maxOfObject, maxValues } from '../../request/parse-json.js';
+import { maxValues } from '../../request/parse-json.js';
 import { scoreRequestSchema } from '../../schemas/score-request.js';
 import { legacyScoreResponseSchema, scoreResponseSchema } from '../../schemas/score-response.js';
 import { legacyWebhookReplySchema, webhookReplySchema } from '../../schemas/webhook-reply.js';
@@ -36,7 +36,7 @@ export function scoreOperation(options: ErrorResponseOptions): Operation {
       'request. Each record counts one towards the month; a failed call counts nothing.\n\nThe body is ' +
       'JSON in UTF-8, at most 8 MiB unless the operator has set another limit. It may be compressed with ' +
       `\`Content-Encoding: gzip\`. All records together have at most ${maxValues.ofBatch} values, ` +
-      `and one object at most ${maxOfObject}. ${limitOfNames}`,
+      `and one record at most ${maxValues.ofRecord}. ${limitOfNames}`,
     tags: ['Scoring'],
     parameters: [parameters.idempotencyKey, parameters.requestId],
     requestBody: {

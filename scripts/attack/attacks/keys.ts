@@ -1,4 +1,4 @@
-import { newSecret } from '../../../shared/contract/api-key.js';
+import { newSecret } from '../../../shared/contract/identifiers.js';
 import { loadKeyBrand } from '../../servers/load-organisation.js';
 import { type Attack, json, slowDown } from '../caller/attack.js';
 import type { Hostile } from '../caller/hostile.js';

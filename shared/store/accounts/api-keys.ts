@@ -1,6 +1,5 @@
 import type { Collection, Db } from 'mongodb';
-import { hashSecret, type KeyKind, newSecret } from '../../contract/api-key.js';
-import { newId } from '../../contract/identifiers.js';
+import { hashSecret, type KeyKind, newId, newSecret } from '../../contract/identifiers.js';
 import type { KeySettings } from './key-settings.js';
 
 /** One document of `api_keys`. The secret is not stored. */

@@ -1,5 +1,5 @@
 import type { Collection, Db } from 'mongodb';
-import { hashSecret } from '../../contract/api-key.js';
+import { hashSecret } from '../../contract/identifiers.js';
 import { withMongoTimeout } from '../connection/connect.js';
 
 /** Settings that API keys are made with. A process with other values does not recognise the keys. */

@@ -1,6 +1,6 @@
 import type { Collection, Db } from 'mongodb';
-import { hashSecret } from '../../contract/api-key.js';
 import { dayMs, dayNumber } from '../../contract/dates.js';
+import { hashSecret } from '../../contract/identifiers.js';
 import type { OutcomeStore } from '../validation/outcomes.js';
 import type { ValidationDailyStore } from '../validation/validation-daily.js';
 import type { IdempotencyStore } from './idempotency.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { AuthAttempts } from '../../../api/auth/auth-attempts.js';
 import { Authenticator } from '../../../api/auth/authenticate.js';
-import { newSecret } from '../../../shared/contract/api-key.js';
+import { newSecret } from '../../../shared/contract/identifiers.js';
 import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { freshDatabases } from '../../support/service/servers.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { boundValues, parseJson, valuesIn } from '../../../api/request/parse-json.js';
+import { boundValues, parseInSteps, parseJson, valuesIn } from '../../../api/request/parse-json.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 
 const arrays = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
@@ -131,7 +131,7 @@ describe('boundValues', () => {
     const odd = fc.dictionary(fc.constantFrom('"', '\\', '\\"', ',', '{', ']', 'a'), json);
     fc.assert(
       fc.property(fc.oneof(json, odd), fc.constantFrom(undefined, 1), (value, indent) => {
-        expect(valuesIn(Buffer.from(JSON.stringify(value, undefined, indent))).count).to.equal(countOf(value));
+        expect(valuesIn(JSON.stringify(value, undefined, indent)).count).to.equal(countOf(value));
       }),
     );
   });
@@ -140,30 +140,35 @@ describe('boundValues', () => {
     const object = `{"d":${list(9)},"e":1,"f":1,"g":1,"h":1,"i":1}`;
     const inner = `{"records":${list(9)}}`;
     const body = `{"a":${list(7)},"records" : ${list(5)},"b":[${list(9)}],"c":${object},"d":${inner}}`;
-    expect(valuesIn(Buffer.from(body)).records).to.equal(5);
-    expect(valuesIn(Buffer.from(`{"a":${list(7)},"b":"\\"records\\":"}`)).records).to.equal(0);
+    expect(valuesIn(body).records).to.equal(5);
+    expect(valuesIn(`{"a":${list(7)},"b":"\\"records\\":"}`).records).to.equal(0);
   });
 
-  it('finds the largest object, at any depth', () => {
-    for (const [text, maxMembers] of [
-      ['{"a":[{"b":1,"c":{"d":1}},[1,2,3]],"b":{"e":[1,2,3,4],"f":2,"g":3}}', 3],
-      ['[[1,2],[3]]', 0],
+  it('finds the values of the largest record, and those outside of records', () => {
+    for (const [text, maxPart] of [
+      ['{"a":1,"records":[{"b":1},{"b":[1,2,{"c":3}],"d":4},{}]}', 7],
+      ['{"a":[1,2,3,4],"records":[{"b":1}]}', 7],
+      ['[[1,2],[3]]', 5],
     ] as const)
-      expect(valuesIn(Buffer.from(text)).maxMembers, text).to.equal(maxMembers);
+      expect(valuesIn(text).maxPart, text).to.equal(maxPart);
   });
 
-  it('refuses a body of more than 20,000 members in one object with 400', () => {
-    const bound = (members: number) => {
+  it('refuses a body of more than 20,000 values in one record or outside of records with 400', () => {
+    const body = (before: number, members: number, last = 1) => {
       const object = `{${Array.from({ length: members }, (_, index) => `"${index}":1`).join()}}`;
-      boundValues(Buffer.from(`{"records":[1,${object},2]}`), { max: 300_000, advice: 'send less' });
+      return `{"a":${list(before)},"records":[1,${object},${list(last)}]}`;
     };
-    bound(20_000);
-    expect(() => bound(20_001)).to.throw(ApiError, /^The body has more than 20000 values in one object: send less\.$/);
+    const limit = { max: 300_000, advice: 'send less' };
+    boundValues(body(19_900, 19_900, 19_900), limit);
+    for (const text of [body(1, 20_001), body(20_001, 1), body(1, 1, 20_001)])
+      expect(() => boundValues(text, limit)).to.throw(
+        ApiError,
+        /^The body has more than 20000 values in one record or outside of records: send less\.$/,
+      );
   });
 
   it('counts a body that is not JSON without an error', () => {
-    for (const text of ['', '"', '\\', ']]]', '{"a\\', '[[[[', ',,,,'])
-      expect(valuesIn(Buffer.from(text)).count).to.be.within(0, 4);
+    for (const text of ['', '"', '\\', ']]]', '{"a\\', '[[[[', ',,,,']) expect(valuesIn(text).count).to.be.within(0, 4);
   });
 
   it('finds the depth of a body, and whether it is cut off', () => {
@@ -173,11 +178,11 @@ describe('boundValues', () => {
       ['[[1],', 2, false],
       ['["]', 1, false],
     ] as const)
-      expect(valuesIn(Buffer.from(text))).to.include({ levels, isWhole });
+      expect(valuesIn(text)).to.include({ levels, isWhole });
   });
 
   it('refuses a body with more than the maximum with 400, or with 422 if it is cut off or too deep', () => {
-    const bound = (length: number) => boundValues(Buffer.from(list(length)), { max: 10, advice: 'send less' });
+    const bound = (length: number) => boundValues(list(length), { max: 10, advice: 'send less' });
     bound(10);
     expect(() => bound(11))
       .to.throw(ApiError, /^The body has more than 10 values: send less\.$/)
@@ -186,7 +191,7 @@ describe('boundValues', () => {
       [list(20).slice(1, -1).padStart(50, '['), /ends too early/],
       ['['.repeat(33) + ']'.repeat(33), /deeper than 32/],
     ] as const) {
-      expect(() => boundValues(Buffer.from(text), { max: 10, advice: '' }))
+      expect(() => boundValues(text, { max: 10, advice: '' }))
         .to.throw(ApiError, says)
         .with.nested.property('entry.status', 422);
     }
@@ -221,3 +226,61 @@ function countOf(value: unknown): number {
 }
 
 const list = (length: number): string => `[${Array.from({ length }, () => '1').join()}]`;
+
+describe('parseInSteps', () => {
+  const turn = { yieldToEventLoop: async () => undefined };
+  /** The value, or the message of the error. */
+  const outcomeOf = async (parse: () => unknown): Promise<unknown> => {
+    try {
+      return await parse();
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const inSteps = async (text: string) => {
+    const [records, ...others] = valuesIn(text, 5).lists;
+    if (records === undefined || others.length > 0) throw new Error(`not one list of records: ${text}`);
+    return await outcomeOf(() => parseInSteps(text, records, turn));
+  };
+  const whole = (text: string) => outcomeOf(() => parseJson(text));
+
+  it('returns the value of JSON.parse, however the records are cut', async () => {
+    const records = fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 8 });
+    const member = fc.tuple(fc.constantFrom('a', '__proto__', 'b'), fc.jsonValue({ maxDepth: 1 }));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(member),
+        records,
+        fc.array(member),
+        fc.constantFrom('', ' \n'),
+        async (before, list, after, gap) => {
+          const members = (some: typeof before) => some.map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
+          const items = list.map((record) => JSON.stringify(record)).join(`${gap},${gap}`);
+          const text = `{${[...members(before), `"records"${gap}:${gap}[${gap}${items}${gap}]`, ...members(after)].join()}}`;
+          expect(await inSteps(text)).to.deep.equal(JSON.parse(text));
+        },
+      ),
+    );
+  });
+
+  it('lets a later member of the same name win', async () => {
+    expect(await inSteps('{"records":[1,2],"records":3}')).to.deep.equal({ records: 3 });
+    expect(await inSteps('{"records":3,"records":[1,2]}')).to.deep.equal({ records: [1, 2] });
+  });
+
+  it('names the place of an error in the whole text', async () => {
+    for (const text of [
+      '{"records":[{"a":1},{"b":NaN},{"c":3}]}',
+      '{"records":[{"a":1},{"b":2},{"c":}]}',
+      '{"records":[{"a":1},{"b":2},]}',
+      '{"records":[{"a":1},,{"b":2}]}',
+      '{"records":[,{"a":12345},{"b":2}]}',
+      '{"x":True,"records":[{"a":1},{"b":2},{"c":3}]}',
+      '{"records":[{"a":1},{"b":2},{"c":3}],"x":None}',
+      '{"records":[{"a":1},{"b":2},{"c":3}]} x',
+    ])
+      expect(await inSteps(text), text)
+        .to.equal(await whole(text))
+        .and.to.be.a('string');
+  });
+});

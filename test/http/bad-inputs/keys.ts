@@ -1,4 +1,4 @@
-import { newSecret } from '../../../shared/contract/api-key.js';
+import { newSecret } from '../../../shared/contract/identifiers.js';
 import { type BadInput, goodBody, rowsAs, scoreCall, webhookCall } from './bad-input.js';
 import type { BadInputRig } from './rig.js';
 

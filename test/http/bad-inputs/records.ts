@@ -96,9 +96,9 @@ export const badRecords = rowsAs('400 bad_request', [
     /^The body has more than 300000 values: send fewer records in each call, or fewer fields of each\.$/,
   ],
   [
-    'a body of more than 20,000 values in one object',
+    'a body of more than 20,000 values in one record',
     withRecord({ company_size: 5, other: wideFields(20_001) }),
-    /^The body has more than 20000 values in one object: send fewer records in each call, or fewer fields of each\.$/,
+    /^The body has more than 20000 values in one record or outside of records: send fewer records in each call, or fewer fields of each\.$/,
   ],
   ['different field names of more than 262,144 characters', withRecord(wideFields(7_000)), tooManyNames],
   ['a body over the limit', (rig) => scoreCall(rig, padded(rig, 8 * megabyte + 1)), tooLarge],

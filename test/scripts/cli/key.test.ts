@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { hashSecret, parseSecret } from '../../../shared/contract/api-key.js';
+import { hashSecret, parseSecret } from '../../../shared/contract/identifiers.js';
 import { KeySettingsStore } from '../../../shared/store/accounts/key-settings.js';
 import { callCli } from './cli-call.js';
 import { type OperatorDesk, operatorDesk } from './operator-desk.js';
