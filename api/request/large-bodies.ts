@@ -10,6 +10,7 @@ export const largeBytes = 64 * 1024;
 const maxInFlight = { alone: 2, besideSmall: 1 } as const;
 /** Chunks of a large call that the workers have at once, while other organisations send small calls. */
 const chunksBesideSmall = 1;
+const maxPauseMs = 60; // the longest step; a call may also have waited for a worker
 const besideSmallMs = 60_000; // rare small calls count as well
 /** A call that takes longer waits for a slow model or for a worker that died. It must not delay other large calls. */
 const defaultMaxHoldMs = 1_000;
@@ -28,6 +29,20 @@ export interface CallTurn extends Yielding {
 }
 
 const smallTurn: CallTurn = { yieldToEventLoop: async () => undefined, maxChunks: Number.POSITIVE_INFINITY };
+const turnAlone: CallTurn = { yieldToEventLoop: () => nextTurn(), maxChunks: Number.POSITIVE_INFINITY };
+
+/**
+ * Pauses after each step for as long as the step took. A small call takes six turns of the event loop: without pauses it
+ * would wait for a step of the large call in each.
+ */
+function turnBesideSmall(): CallTurn {
+  let stepMs = performance.now();
+  const yieldToEventLoop = async (): Promise<void> => {
+    await wait(Math.min(performance.now() - stepMs, maxPauseMs));
+    stepMs = performance.now();
+  };
+  return { yieldToEventLoop, maxChunks: chunksBesideSmall };
+}
 
 /**
  * Limits the large calls that run at once. A gateway has one thread, and a machine few cores. Small calls would otherwise
@@ -56,8 +71,7 @@ export class LargeBodies {
     return await new Promise<Result>((resolve, reject) => {
       const begin = async () => {
         if (call.hasHungUp()) throw new CallerGone('the caller hung up while the call waited for its turn');
-        const maxChunks = this.mode === 'besideSmall' ? chunksBesideSmall : Number.POSITIVE_INFINITY;
-        const result = work({ yieldToEventLoop: () => nextTurn(), maxChunks });
+        const result = work(this.mode === 'besideSmall' ? turnBesideSmall() : turnAlone);
         result.then(resolve, reject);
         await this.hold(result);
       };
