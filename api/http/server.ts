@@ -23,7 +23,7 @@ export async function startServer(
     {
       keepAliveTimeout: 65_000,
       headersTimeout: Math.min(maxHeadersMs, bodyTimeoutMs),
-      // read-body.ts has a timeout for bodies.
+      // `readBody` has a timeout for bodies.
       requestTimeout: 0,
       connectionsCheckingInterval: Math.min(1_000, bodyTimeoutMs),
       // `checkRequestHead` refuses a request without Host, with the error envelope.

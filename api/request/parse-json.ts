@@ -3,8 +3,8 @@ import { endsTooEarly, reasonOf, stringEnd } from './json-fault.js';
 import { bodyText, type Yielding } from './receive-call.js';
 
 /*
- * JSON bodies. `boundValues` limits the number of values before parsing. `parseJson` limits the depth, and says where a
- * body is not JSON.
+ * JSON bodies. `boundValues` limits the values and the depth of a large body before it is parsed. `parseJson` parses a
+ * small one, and `parseInSteps` the records of a large one.
  */
 
 /** Levels of objects and arrays in a body, itself included. */
@@ -33,7 +33,6 @@ export async function parseJsonBody(body: Buffer, limit: ValueLimit, turn: Yield
  * @throws ApiError unreadableRequest for bad syntax, nesting deeper than 32 (the body itself is 1), or NUL in a key
  */
 export function parseJson(text: string): unknown {
-  if (text.trim() === '') throw unreadable('The body is empty: send a JSON object.');
   const value = parsed(text);
   if (isDeeper(value, maxLevels)) throw tooDeep();
   if (hasNulKey(text)) throw nulKey();
@@ -66,6 +65,7 @@ function parsed(text: string, positionOf = (position: number) => position): unkn
   try {
     return JSON.parse(text);
   } catch (error) {
+    if (text.trim() === '') throw unreadable('The body is empty: send a JSON object.');
     throw invalidJson(reasonOf(error, text, positionOf));
   }
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { boundValues, parseInSteps, parseJson, valuesIn } from '../../../api/request/parse-json.js';
+import { boundValues, parseInSteps, parseJson, parseJsonBody, valuesIn } from '../../../api/request/parse-json.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 
 const arrays = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
@@ -226,6 +226,16 @@ function countOf(value: unknown): number {
 }
 
 const list = (length: number): string => `[${Array.from({ length }, () => '1').join()}]`;
+
+describe('parseJsonBody', () => {
+  it('calls a large body of white space empty, as it does a small one', async () => {
+    const turn = { yieldToEventLoop: async () => undefined };
+    for (const length of [0, 10, 100_000]) {
+      const failure = await parseJsonBody(Buffer.alloc(length, ' '), { max: 300_000, advice: '' }, turn).catch(String);
+      expect(failure, `${length} spaces`).to.include('The body is empty: send a JSON object.');
+    }
+  });
+});
 
 describe('parseInSteps', () => {
   const turn = { yieldToEventLoop: async () => undefined };
