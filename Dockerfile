@@ -1,4 +1,5 @@
-# One image for three commands: node dist/api/main.js (the default), node dist/worker/main.js, node dist/scripts/cli/main.js.
+# One image for five commands: node dist/api/main.js (the default), node dist/api/console/main.js, node dist/api/bulk/main.js,
+# node dist/worker/main.js, node dist/scripts/cli/main.js.
 ARG NODE_VERSION=24.21.0
 FROM node:${NODE_VERSION}-bookworm-slim AS build
 WORKDIR /app

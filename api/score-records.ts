@@ -17,7 +17,11 @@ export interface ScoreOutcome {
 }
 
 /** Writes an outcome as the JSON of one endpoint. */
-export type WriteReply = (outcome: ScoreOutcome) => string;
+export interface WriteReply {
+  (outcome: ScoreOutcome): string;
+  /** Writes the rows in steps beforehand. A long reply would delay other calls. */
+  readonly prepare?: (scored: Pick<ScoreOutcome, 'call' | 'rows'>) => Promise<void>;
+}
 
 export interface ScoringDeps {
   readonly admission: Admission;
@@ -48,6 +52,7 @@ export async function scoreRecords(call: ScoringCall, write: WriteReply, deps: S
     return await reservation.compensateOnFailure(async () => {
       const rows = await (early ?? score());
       if (call.hasHungUp()) throw new CallerGone('the caller hung up while the call was scored');
+      await write.prepare?.({ call, rows });
       const writeWith = (usage: UsageReport) => write({ call, rows, verdict, usage });
       const recorded = await recorder.record({ call, model, rows, reservation, writeWith });
       const usage = await reservation.settle(rows);

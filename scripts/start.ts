@@ -8,7 +8,7 @@ import { type PrivateServers, privateServers } from './servers/private-servers.j
 import { startStack } from './servers/stack.js';
 
 /*
- * `npm start`: a gateway and a worker pool under one parent. Without REDIS_URL and MONGODB_URL it also runs private
+ * `npm start`: a gateway, a worker pool, a console and a runner of bulk jobs under one parent. Without REDIS_URL and MONGODB_URL it also runs private
  * servers on free loopback ports. Their data stays in .local/data between runs.
  */
 
@@ -36,9 +36,15 @@ async function start(): Promise<void> {
   lifecycle.listenForSignals();
   const servers = await databases();
   const { redisUrl, mongoUrl, keyPepper } = servers;
-  const starting = startStack({ redisUrl, mongoUrl, environment: { KEY_PEPPER: keyPepper } });
+  const starting = startStack({
+    redisUrl,
+    mongoUrl,
+    withConsole: true,
+    withRunner: true,
+    environment: { KEY_PEPPER: keyPepper },
+  });
   // Stops before the servers, also when the signal comes during the start.
-  lifecycle.onStop('gateway and pool', () =>
+  lifecycle.onStop('gateway, pool, console and runner', () =>
     starting.then(
       (stack) => stack.stop(),
       () => undefined,
@@ -48,7 +54,7 @@ async function start(): Promise<void> {
     throw new Error(how);
   });
   const stack = await Promise.race([starting, serverEnded]);
-  logger.info({ url: stack.url }, 'ready');
+  logger.info({ url: stack.url, console: stack.consoleUrl }, 'ready');
   const how = await Promise.race([stack.ended, servers.ended]);
   if (lifecycle.isStopping) return;
   logger.fatal(how);

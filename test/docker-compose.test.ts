@@ -6,7 +6,7 @@ const contents = (path: string): string => readFileSync(projectFile(path), 'utf8
 const found = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, group = '']) => group);
 
 /** Settings that compose fixes for all containers. */
-const fixed = ['REDIS_URL', 'MONGODB_URL', 'HOST', 'ADMIN_PORT', 'WORKER_ADMIN_PORT'];
+const fixed = ['REDIS_URL', 'MONGODB_URL', 'HOST', 'ADMIN_PORT', 'WORKER_ADMIN_PORT', 'BULK_ADMIN_PORT'];
 
 describe('docker-compose.yml', () => {
   const compose = contents('docker-compose.yml');

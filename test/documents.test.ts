@@ -65,7 +65,7 @@ describe('a project document', () => {
   });
 
   it('names only leadscore commands and options that --help lists', async () => {
-    const command = /\bleadscore ((?:(?:org|key|model|usage|outcomes|validation) [a-z]+)|score)\b([^`\n|;#]*)/g;
+    const command = /\bleadscore ((?:(?:org|key|model|usage|outcomes|validation|job) [a-z]+)|score)\b([^`\n|;#]*)/g;
     const calls = inAll((text) => [...text.matchAll(command)]);
     let options = 0;
     for (const { path, one } of atLeast(20, 'calls', calls)) {
@@ -82,7 +82,7 @@ describe('a project document', () => {
 
   it('names only settings that the configuration reads, and lists all of them in .env.example', () => {
     const config = sources.find(({ path }) => /^shared\/(config\/)?config\.ts$/.test(path))?.text ?? '';
-    const read = found(config, /(?:read\.\w+|this\.text)\(\s*'([A-Z][A-Z_]+)'/g);
+    const read = found(config, /(?:read|this)\.\w+\(\s*'([A-Z][A-Z_]+)'/g);
     expect(found(contents('.env.example'), /^#?([A-Z][A-Z_]+)=/gm)).to.have.members([
       ...new Set(atLeast(15, 'settings that are read', read)),
     ]);

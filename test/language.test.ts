@@ -203,6 +203,7 @@ describe('the language of the project', () => {
     const kinds = new Set(prose.map(({ path, kind }) => `${kind} of .${path.split('.').at(-1)}`));
     expect([...kinds]).to.include.members([
       ...['comment of .ts', 'text of .ts', 'title of .ts', 'comment of .mjs', 'comment of .lua'],
+      ...['comment of .tsx', 'text of .tsx'],
       ...['comment of .py', 'text of .py', 'document of .md', 'comment of .yml', 'comment of .example'],
     ]);
   });

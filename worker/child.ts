@@ -1,21 +1,24 @@
+import { randomUUID } from 'node:crypto';
 import { type ChildConfig, readWorkerConfig } from '../shared/config/config.js';
 import { LatestScores } from '../shared/latest-scores/latest-scores.js';
-import { lanes } from '../shared/messages/score-job.js';
+import type { WorkerRole } from '../shared/messages/score-job.js';
 import { Lifecycle } from '../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../shared/process/logger.js';
+import { lowerPriority } from '../shared/process/low-priority.js';
 import { connectionReady, connectRedis } from '../shared/redis/connect.js';
 import { PredictionStore } from '../shared/store/calls/predictions.js';
 import { connectMongo } from '../shared/store/connection/connect.js';
 import { loadBundle, loadManifest } from '../shared/store/models/model-versions.js';
-import { closeWorker, laneTimings, startLaneWorker } from './lanes/lane-worker.js';
+import { laneTimings } from './lanes/lane-worker.js';
+import { PartitionWorkers } from './lanes/partition-workers.js';
 import { ModelRegistry } from './models/model-registry.js';
 import { CrashNoteWriter, noteDescriptor } from './pool/crash-note.js';
 import { type ChildMessage, heartbeatIntervalMs } from './pool/pool-child.js';
 import { beginChunk } from './scoring/score-chunk.js';
 
 /*
- * One worker process: connections, models, a BullMQ worker for each lane. It only reads from MongoDB, so a job that
- * stalls or runs twice does no harm.
+ * One worker process: connections, models, a BullMQ worker for each lane of its role. It only reads from MongoDB, so a job
+ * that stalls or runs twice does no harm.
  */
 
 const maxModelBytes = 512 * 1024 * 1024; // of all loaded models; a pool in a container of 4 GB has some six processes
@@ -55,21 +58,21 @@ async function start(config: ChildConfig, logger: Logger): Promise<void> {
     lookupTimeoutMs,
     retentionDays: config.retentionDays,
   };
-  for (const lane of lanes) {
-    const connection = connect(lane, 'blocking');
-    const worker = startLaneWorker({
-      lane,
-      connection,
-      commands,
-      begin: (chunk) => beginChunk(chunk, scoring),
-      crashNote,
-      timings: laneTimings,
-      logger,
-    });
-    await worker.waitUntilReady();
-    void worker.run();
-    lifecycle.onStop(`lane ${lane}`, () => closeWorker(worker, connection));
-  }
+  const [, , id = randomUUID(), given] = process.argv;
+  const role: WorkerRole = given === 'bulk' ? given : 'interactive';
+  if (role === 'bulk') lowerPriority();
+  const workers = new PartitionWorkers({
+    self: { id, partitions: config.partitions },
+    role,
+    connectionOf: (lane) => connect(lane, 'blocking'),
+    commands,
+    begin: (chunk) => beginChunk(chunk, scoring),
+    crashNote,
+    timings: laneTimings,
+    logger,
+  });
+  await workers.start();
+  lifecycle.add(workers);
   lifecycle.listenForSignals();
   lifecycle.followParent();
   reportToPool(registry);

@@ -1,18 +1,22 @@
 import { availableParallelism } from 'node:os';
 import { readWorkerConfig, type WorkerConfig } from '../shared/config/config.js';
 import { messageOf } from '../shared/contract/errors.js';
+import type { WorkerRole } from '../shared/messages/score-job.js';
 import { createMetrics, startAdminServer } from '../shared/process/admin-server.js';
 import { ClockWatch, observeClock } from '../shared/process/clock-watch.js';
 import { Lifecycle, readSettings } from '../shared/process/lifecycle.js';
 import { createLogger, type Logger } from '../shared/process/logger.js';
+import { isBulkDemanded } from '../shared/redis/bulk-demand.js';
 import { connectRedis } from '../shared/redis/connect.js';
 import { RedisHealth } from '../shared/redis/health.js';
+import { WorkerRegister } from '../shared/redis/worker-register.js';
 import { chunkDeathHandler } from './lanes/chunk-death.js';
+import { BulkPool, bulkPoolTimings } from './pool/bulk-pool.js';
 import { observePool, sweepCounter } from './pool/metrics.js';
-import { poolTimings, WorkerPool } from './pool/pool.js';
+import { type PoolOptions, poolTimings, WorkerPool } from './pool/pool.js';
 import { startScheduler, upkeepTimings } from './upkeep/scheduler.js';
 
-/* The worker pool: the processes that score, the upkeep scheduler, and the admin port. */
+/* The worker pool: the processes that score, those of bulk jobs while there are such jobs, the upkeep scheduler, and the admin port. */
 
 async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   if (config.redisUrl === undefined || config.mongoUrl === undefined) {
@@ -31,10 +35,22 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
   lifecycle.onStop('redis', async () => redis.disconnect());
   const health = lifecycle.add(new RedisHealth(redis, config.timings.redis));
   observeClock(metrics, lifecycle.add(new ClockWatch(redis, logger)));
-  const { workers } = config;
-  const onChunkDeath = chunkDeathHandler({ redis, logger });
-  const pool = lifecycle.add(new WorkerPool({ workers, timings: poolTimings, logger, onChunkDeath }));
-  lifecycle.add(observePool(metrics, { pool, workers, redis }));
+  const { workers, bulkWorkers, partitions } = config;
+  const ofRole = (role: WorkerRole): Omit<PoolOptions, 'workers'> => {
+    const register = new WorkerRegister(redis, role);
+    const onExit = (id: string) => {
+      register
+        .remove({ id, partitions })
+        .catch((error: unknown) => logger.debug({ id, error }, 'heartbeat not removed'));
+    };
+    return { timings: poolTimings, logger, onChunkDeath: chunkDeathHandler({ redis, logger }), onExit };
+  };
+  const pool = new WorkerPool({ ...ofRole('interactive'), workers });
+  const isDemanded = () => isBulkDemanded(redis);
+  const bulkPool = new BulkPool({ ...ofRole('bulk'), workers: bulkWorkers, isDemanded, demand: bulkPoolTimings });
+  // At the same time: one after the other would take longer than the process has.
+  lifecycle.onStop('worker pools', async () => void (await Promise.all([bulkPool.stop(), pool.stop()])));
+  lifecycle.add(observePool(metrics, { pool, bulkPool, workers, partitions, redis }));
   lifecycle.add(
     await startAdminServer({
       host: config.host,
@@ -44,7 +60,8 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
     }),
   );
   await pool.start();
-  logger.info({ workers }, 'worker pool ready');
+  await bulkPool.start();
+  logger.info({ workers, bulkWorkers }, 'worker pool ready');
   process.send?.({ kind: 'ready' });
 }
 

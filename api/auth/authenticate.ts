@@ -1,14 +1,14 @@
-import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../shared/contract/errors.js';
 import { hashSecret, isSameText, parseSecret } from '../../shared/contract/identifiers.js';
 import type { ApiKey, ApiKeyStore } from '../../shared/store/accounts/api-keys.js';
 import { withMongoTimeout } from '../../shared/store/connection/connect.js';
+import { FollowedCache } from '../../shared/store/connection/followed-cache.js';
 import type { AuthAttempts } from './auth-attempts.js';
 import type { Addressed } from './client-ip.js';
 
-const ttlMs = 5_000;
 const maxReadMs = 3_000;
-const maxKeys = 10_000;
+const maxKeyBytes = 32 * 1024 * 1024;
+const bytesOfKey = 1_000; // with its names of some characters
 const maxSecret = 200;
 const bearer = /^bearer +(\S+) *$/i;
 
@@ -17,6 +17,8 @@ export interface AuthenticatorOptions {
   readonly brand: string;
   readonly pepper: string;
   readonly unknownKeys: AuthAttempts;
+  /** Whether the change log is followed; see `FollowedCache`. */
+  readonly isFollowing?: () => boolean;
   /** Timeout of a look-up, at most and by default 3,000 ms. */
   readonly timeoutMs?: number;
 }
@@ -26,26 +28,25 @@ interface HashedSecret {
   readonly hash: string;
 }
 
-/** Thrown instead of returning undefined, because LRUCache would then keep a stale entry. */
+/** Thrown instead of returning undefined, because the cache would then keep a stale entry. */
 class UnknownKey extends Error {}
 
 /**
- * Finds the key for a secret. Form and checksum are checked without a look-up. Found keys are cached for five seconds,
- * or until a revocation is announced.
+ * Finds the key for a secret. Form and checksum are checked without a look-up. Found keys are cached until
+ * the change log or an announcement says that they are revoked.
  */
 export class Authenticator {
-  private readonly cache: LRUCache<string, ApiKey>;
+  private readonly cache: FollowedCache<ApiKey>;
   /** The last secret of each open connection. Most connections send the same one in every call. */
   private readonly lastOf = new WeakMap<Addressed['socket'], HashedSecret>();
 
   constructor(private readonly options: AuthenticatorOptions) {
     const timeoutMs = Math.min(maxReadMs, options.timeoutMs ?? maxReadMs);
-    this.cache = new LRUCache({
-      max: maxKeys,
-      ttl: ttlMs,
-      // Without this, `forget` and `invalidateAll` would fail the calls that wait for a look-up.
-      ignoreFetchAbort: true,
-      fetchMethod: async (hash) => {
+    this.cache = new FollowedCache({
+      maxBytes: maxKeyBytes,
+      bytesOf: ({ name }) => bytesOfKey + 2 * name.length,
+      isFollowing: options.isFollowing,
+      read: async (hash) => {
         const key = await withMongoTimeout(timeoutMs, () => options.keys.findByHash(hash));
         if (key === undefined || !isSameText(key.hash, hash)) throw new UnknownKey();
         return key;
@@ -76,12 +77,12 @@ export class Authenticator {
   async find(secret: string, request: Addressed): Promise<ApiKey> {
     const hash = this.hashOf(secret, request);
     const lookUp = () =>
-      this.cache.fetch(hash).catch((error: unknown) => {
+      this.cache.get(hash).catch((error: unknown) => {
         if (!(error instanceof UnknownKey)) throw error;
         return undefined;
       });
     // A key in use never waits for other calls from its address.
-    const key = await (this.isInUse(hash) ? lookUp() : this.options.unknownKeys.find(request, hash, lookUp));
+    const key = await (this.cache.has(hash) ? lookUp() : this.options.unknownKeys.find(request, hash, lookUp));
     if (key === undefined) throw invalid('The API key is unknown.');
     if (key.revoked_at === undefined) return key;
     throw invalid('The API key has been revoked.');
@@ -89,16 +90,11 @@ export class Authenticator {
 
   /** Drops a key from the cache. */
   forget(hash: string): void {
-    this.cache.delete(hash);
+    this.cache.forget(hash);
   }
 
   invalidateAll(): void {
     this.cache.clear();
-  }
-
-  /** Whether a key is cached. Its TTL may be over. */
-  private isInUse(hash: string): boolean {
-    return this.cache.peek(hash, { allowStale: true }) !== undefined;
   }
 
   /**

@@ -1,32 +1,35 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import { Batcher } from '../../shared/async/batcher.js';
 import { ApiError } from '../../shared/contract/errors.js';
-import type { KnownFields, SentNames } from '../../shared/messages/field-slots.js';
-import {
-  type ChunkReply,
-  type Lane,
-  maxChunkRecords,
-  maxProblemsNamed,
-  nothingKnown,
-  type OutgoingPart,
-  type OutgoingPayload,
-  type PartReply,
-  type RefusedPart,
-  type ScoredPart,
+import { partitionsOf } from '../../shared/messages/partitions.js';
+import type {
+  ChunkReply,
+  Lane,
+  OutgoingPart,
+  OutgoingPayload,
+  PartReply,
+  RecordProblem,
+  RefusedPart,
+  ScoredPart,
 } from '../../shared/messages/score-job.js';
 import type { AdmittedModel } from '../scoring/admission.js';
-import { msUntil, type ScoringCall } from '../scoring/scoring-call.js';
+import { endStep, msUntil, type ScoringCall } from '../scoring/scoring-call.js';
+import { ChunkAges } from './chunk-ages.js';
 import { FairQueue } from './fair-queue.js';
 import { sentNamesOf } from './field-names.js';
 import type { LaneQueues } from './lane-queues.js';
+import { fieldsOf, filledCharacters, maxPartCharacters, packedParts } from './parts.js';
+import { refusal } from './refusal.js';
 import type { ReplyStream } from './reply-stream.js';
 
-/** The scores of a call, by column, in the order of its records. */
+/** The scores of a call, by column, in the order of its accepted records. */
 export interface ScoredRows {
   readonly parts: readonly ScoredPart[];
-  /** One entry a record: its known fields by slot, as JSON, with stored fields filled in. */
+  /** One entry an accepted record: its known fields by slot, as JSON, with stored fields filled in. */
   readonly fields: readonly string[];
+  /** The first problem of each refused record, in order. Empty unless the call is tolerant; see `acceptedCall`. */
+  readonly refused: readonly RecordProblem[];
 }
 
 export interface DispatcherOptions {
@@ -36,6 +39,12 @@ export interface DispatcherOptions {
 }
 
 const maxWaitingChunks = 1_000; // about 10 s of work on 2 cores
+
+/**
+ * A short batch may bring back megabytes of stored fields, from MongoDB and back. The next chunks of its organisation go
+ * one at a time for this long.
+ */
+const longFillInsMs = 60_000;
 
 const maxSinglesPerChunk = 32; // a chunk of 32 records costs about as much as a chunk of one
 /** A single that takes longer waits for a slow model or for a worker that died. It must not delay the next. */
@@ -63,22 +72,32 @@ interface OutgoingChunk {
   readonly timeoutMs: number;
 }
 
+/** A chunk at its turn. */
+interface PlacedChunk extends OutgoingChunk {
+  readonly partition: number;
+}
+
 /**
  * Sends records to the workers and waits for their scores.
  *
- * 1. A batch is cut into chunks of at most 250 records, all sent at once.
+ * 1. A batch is cut into chunks of at most 250 records and a million characters, all sent at once.
  * 2. Singles of one model version share chunks, see Batcher.
- * 3. A gateway has a limited number of chunks in a lane. Organisations take turns, see FairQueue.
- * 4. A chunk without a reply at its deadline is cancelled, so that no worker starts it.
+ * 3. A gateway has a limited number of chunks in each partition of a lane. Organisations take turns, see FairQueue.
+ * 4. A version's chunks go to its first partition; to its second while the first is full, or slow, as when a process hangs.
+ * 5. A chunk without a reply at its deadline is cancelled, so that no worker starts it.
  */
 export class Dispatcher {
   private readonly singles: Batcher<Single, PartReply>;
   private readonly queuesOf: Readonly<Record<Lane, FairQueue>>;
+  /** Organisations whose short batch brought back long stored fields. */
+  private readonly longFillIns = new LRUCache<string, true>({ max: 1_000, ttl: longFillInsMs });
+  private readonly ages = new ChunkAges();
+  private readonly longFillInQueue = new FairQueue({ size: () => 1, maxWaiting: maxWaitingChunks });
 
   constructor(private readonly options: DispatcherOptions) {
     const fairQueue = (lane: Lane) =>
-      new FairQueue({ size: () => options.queues.windowSize(lane), maxWaiting: maxWaitingChunks });
-    this.queuesOf = { singles: fairQueue('singles'), batches: fairQueue('batches') };
+      new FairQueue({ size: (partition) => options.queues.windowSize(lane, partition), maxWaiting: maxWaitingChunks });
+    this.queuesOf = { singles: fairQueue('singles'), batches: fairQueue('batches'), bulk: fairQueue('bulk') };
     this.singles = new Batcher({
       maxItems: maxSinglesPerChunk,
       gathers: true,
@@ -91,8 +110,8 @@ export class Dispatcher {
   /**
    * Scores the records of a call.
    * @param ended resolves at the end of the call, whatever its outcome
-   * @throws ApiError refusedRequest naming the records that cannot be featurized, or for too many field names;
-   * internalError when no answer came in time
+   * @throws ApiError refusedRequest naming the records that cannot be featurized, or for too many field names; internalError
+   * when no answer came in time. A tolerant call gets only the latter
    */
   async score(call: ScoringCall, model: AdmittedModel, ended: Promise<void>): Promise<ScoredRows> {
     const target = { organisationId: call.apiKey.organisation_id, model };
@@ -101,8 +120,7 @@ export class Dispatcher {
     const { maxChunks = Number.POSITIVE_INFINITY } = call;
     const names = await sentNamesOf(call, model.knownFields);
     for (const part of packedParts(call, model, names)) {
-      // Packing a part takes milliseconds. Other calls run in between.
-      if (parts.length > 0) await nextTurn();
+      if (parts.length > 0) await endStep(call);
       parts.push(part);
       const reply = this.scorePart(part, target, { call, ended });
       reply.catch(() => undefined);
@@ -113,7 +131,11 @@ export class Dispatcher {
     const refused = replies.filter((reply): reply is RefusedPart => 'problems' in reply);
     if (refused.length > 0) throw refusal(refused, call, { knownFields: model.knownFields, names });
     const scored = replies.filter((reply): reply is ScoredPart => 'scores' in reply);
-    return { parts: scored, fields: fieldsOf(parts, scored) };
+    return {
+      parts: scored,
+      fields: fieldsOf(parts, scored),
+      refused: scored.flatMap((part) => part.refused ?? []),
+    };
   }
 
   /** Chunks that wait in this gateway for a place in a lane. */
@@ -141,29 +163,52 @@ export class Dispatcher {
   private async sendSingles(singles: readonly Single[], target: ChunkTarget): Promise<readonly (PartReply | Error)[]> {
     const endMs = Math.max(...singles.map((single) => single.endMs));
     const timeoutMs = Math.max(1, endMs - performance.now());
-    return await this.queuesOf.singles.run(target.organisationId, timeoutMs, async () => {
+    const lane = 'singles';
+    const send = async (partition: number) => {
       const nowMs = performance.now();
       const live = singles.filter((single) => single.endMs > nowMs);
       const parts = live.map(({ part }) => part);
       const leftMs = Math.max(1, Math.ceil(endMs - nowMs));
-      const replies = await this.sendNow({ target, lane: 'singles', parts, timeoutMs: leftMs });
+      const replies = await this.sendNow({ target, lane, parts, timeoutMs: leftMs, partition });
       const replyOf = new Map(live.map((single, index) => [single, replies[index]]));
       return singles.map((single) => replyOf.get(single) ?? unanswered('the record expired in the queue'));
-    });
+    };
+    return await this.queuesOf[lane].run(
+      target.organisationId,
+      timeoutMs,
+      send,
+      this.partitionsFor(lane, target.model),
+    );
   }
 
   /** Sends one chunk at the organisation's turn, and waits for its reply. */
   private async sendChunk(sent: OutgoingChunk): Promise<readonly PartReply[]> {
+    const { organisationId } = sent.target;
     const endMs = performance.now() + sent.timeoutMs;
-    return await this.queuesOf[sent.lane].run(sent.target.organisationId, sent.timeoutMs, () =>
-      this.sendNow({ ...sent, timeoutMs: Math.max(1, Math.floor(endMs - performance.now())) }),
-    );
+    const leftMs = () => Math.max(1, Math.floor(endMs - performance.now()));
+    const sendTo = (partition: number) => this.sendNow({ ...sent, timeoutMs: leftMs(), partition });
+    const partitions = this.partitionsFor(sent.lane, sent.target.model);
+    const send = () => this.queuesOf[sent.lane].run(organisationId, leftMs(), sendTo, partitions);
+    const replies = await (this.longFillIns.has(organisationId)
+      ? this.longFillInQueue.run(organisationId, sent.timeoutMs, send)
+      : send());
+    if (filledCharacters(replies) >= maxPartCharacters) this.longFillIns.set(organisationId, true);
+    return replies;
+  }
+
+  /** The partitions for a version's next chunk, in order of preference. */
+  private partitionsFor(lane: Lane, { id, version }: AdmittedModel): readonly number[] {
+    const [first = 0, second] = partitionsOf(`${id}:${version}`, this.options.queues.partitions);
+    if (second === undefined) return [first];
+    const isOtherFaster = this.ages.isSlow(lane, first) && !this.ages.isSlow(lane, second);
+    return isOtherFaster ? [second, first] : [first, second];
   }
 
   /** Sends one chunk now. Rejects with an ApiError when no reply arrives in time. */
-  private async sendNow({ target, lane, parts, timeoutMs }: OutgoingChunk): Promise<readonly PartReply[]> {
+  private async sendNow({ target, lane, partition, parts, timeoutMs }: PlacedChunk): Promise<readonly PartReply[]> {
     const payload: OutgoingPayload = {
       chunk: randomUUID(),
+      partition,
       gateway: this.options.gatewayId,
       organisation: target.organisationId,
       model: target.model.id,
@@ -171,15 +216,33 @@ export class Dispatcher {
       parts,
     };
     const reply = this.options.replies.waitFor(payload.chunk, timeoutMs);
+    const answered = this.ages.begin(lane, partition);
     try {
       await Promise.race([this.options.queues.add(lane, payload, timeoutMs), reply]);
       return partsOf(await reply);
     } catch (error) {
       this.options.replies.forget(payload.chunk);
-      this.options.queues.cancel(lane, payload.chunk);
+      this.options.queues.cancel(lane, payload);
       throw error instanceof ApiError ? error : unanswered(error);
+    } finally {
+      answered();
     }
   }
+}
+
+/**
+ * The call with only its accepted records, as it is recorded and counted after a tolerant call was scored.
+ * @returns the same object when no record is refused
+ */
+export function acceptedCall(call: ScoringCall, { refused }: Pick<ScoredRows, 'refused'>): ScoringCall {
+  if (refused.length === 0) return call;
+  const dropped = new Set(refused.map(({ record }) => record));
+  const indexes = [...call.records.keys()].filter((index) => !dropped.has(index));
+  return {
+    ...call,
+    records: call.records.filter((_, index) => !dropped.has(index)),
+    nameOfRecord: (index) => call.nameOfRecord(indexes[index] ?? index),
+  };
 }
 
 function partsOf({ failure, parts }: ChunkReply): readonly PartReply[] {
@@ -192,87 +255,3 @@ function partsOf({ failure, parts }: ChunkReply): readonly PartReply[] {
 
 const unanswered = (cause: unknown): ApiError =>
   new ApiError('internalError', 'The records could not be scored in time.', { cause, retryAfterSeconds: 1 });
-
-/** Cuts a call into parts of at most 250 records. Each record keeps only the fields that the model knows. */
-function* packedParts(call: ScoringCall, { knownFields }: AdmittedModel, names: SentNames): Generator<OutgoingPart> {
-  for (let firstRow = 0; firstRow < call.records.length; firstRow += maxChunkRecords) {
-    const records = call.records.slice(firstRow, firstRow + maxChunkRecords);
-    yield {
-      now: call.atMs,
-      explain: call.explain,
-      firstRow,
-      // Live scores of a lead are not for test keys, whose own scores are not stored.
-      crmIds: records.map(({ crmId }) => (call.bucket === 'live' ? crmId : null)),
-      rows: records.map((record) => JSON.stringify(knownFields.pack(record.fields, names))),
-    };
-  }
-}
-
-/** The fields of each record: as sent, or with the stored fields that a worker filled in. */
-function fieldsOf(sent: readonly OutgoingPart[], scored: readonly ScoredPart[]): string[] {
-  return sent.flatMap(({ rows }, index) => {
-    const filled = scored[index]?.filled ?? [];
-    if (filled.length === 0) return rows;
-    const fields = [...rows];
-    for (const [row, text] of filled) fields[row] = text;
-    return fields;
-  });
-}
-
-/** Characters of a caller's field name in a message. */
-const maxSentName = 100;
-/** Field names of a record in a message. */
-const maxSentNames = 5;
-
-/**
- * The error for records that cannot be featurized. It names at most five problems, each with the caller's name of the
- * field where the model has another. For a record without any known field it lists the fields that were sent.
- */
-export function refusal(
-  parts: readonly RefusedPart[],
-  { records, nameOfRecord, modelId }: Pick<ScoringCall, 'records' | 'nameOfRecord' | 'modelId'>,
-  {
-    knownFields,
-    names,
-  }: { readonly knownFields: Pick<KnownFields, 'keysOf' | 'slotNames'>; readonly names: SentNames },
-): ApiError {
-  const problems = parts.flatMap((part) => part.problems).slice(0, maxProblemsNamed);
-  const count = parts.reduce((sum, part) => sum + part.problemCount, 0);
-  const more = count > problems.length ? `; and ${count - problems.length} more` : '';
-  const fieldsOf = (record: number) => records[record]?.fields ?? {};
-  // One pass over each record: it may have ten thousand fields, and several problems.
-  const places = new Set(problems.map(({ record }) => record));
-  const keysOf = new Map([...places].map((record) => [record, knownFields.keysOf(fieldsOf(record), names)]));
-  const described = problems.map(({ record, field, expected, came }) => {
-    const key = keysOf.get(record)?.find((each, slot) => each !== undefined && knownFields.slotNames[slot] === field);
-    const isUnknown = expected === nothingKnown.expected;
-    const sentAs = isUnknown ? namesIn(fieldsOf(record)) : key === field ? '' : asSent(key);
-    return `${placeOf(nameOfRecord(record), field)}: expected ${expected}, came ${came}${sentAs}`;
-  });
-  const isAnyUnknown = problems.some(({ expected }) => expected === nothingKnown.expected);
-  const known = isAnyUnknown ? ` GET /v1/models/${modelId} lists the model's fields.` : '';
-  return new ApiError('refusedRequest', `${described.join('; ')}${more}.${known} Nothing of the call was counted.`);
-}
-
-/** `records[17].annual_revenue`, or `records[17]["Annual Revenue"]` for a name that is no identifier. */
-function placeOf(record: string, field: string): string {
-  if (field === '') return record;
-  return /^[A-Za-z_$][\w$]*$/.test(field) ? `${record}.${field}` : `${record}[${JSON.stringify(field)}]`;
-}
-
-const asSent = (name: string | undefined): string => (name === undefined ? '' : ` (sent as ${shownName(name)})`);
-
-/** The names of a record, marked where a value is a list or an object. An unknown form of a tool nests its fields. */
-function namesIn(fields: Readonly<Record<string, unknown>>): string {
-  const named = Object.entries(fields)
-    .slice(0, maxSentNames)
-    .map(([name, value]) => {
-      const kind = Array.isArray(value) ? ', a list' : typeof value === 'object' && value ? ', an object' : '';
-      return `${shownName(name)}${kind}`;
-    });
-  if (named.length === 0) return ' (it is empty)';
-  return ` (it has ${named.join('; ')}${Object.keys(fields).length > maxSentNames ? '; and others' : ''})`;
-}
-
-const shownName = (name: string): string =>
-  JSON.stringify(name.length > maxSentName ? `${name.slice(0, maxSentName - 1)}…` : name);

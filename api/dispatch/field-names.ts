@@ -1,7 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { KnownFields, SentNames } from '../../shared/messages/field-slots.js';
-import type { ScoringCall } from '../scoring/scoring-call.js';
+import { endStep, type ScoringCall } from '../scoring/scoring-call.js';
 
 /** Characters of the different field names of one call. A CRM with a thousand fields has some fifty thousand. */
 export const maxNameCharacters = 256 * 1024;
@@ -10,21 +9,22 @@ const charactersPerTurn = 16 * 1024;
 
 /**
  * Matches the different field names of a call with the fields of its model, in several turns of the event loop.
- * @throws ApiError refusedRequest when they have too many characters
+ * @throws ApiError refusedRequest when they have too many characters, unless the call is tolerant
  */
 export async function sentNamesOf(
-  { records }: Pick<ScoringCall, 'records'>,
+  call: Pick<ScoringCall, 'records' | 'yieldToEventLoop' | 'tolerant'>,
   knownFields: Pick<KnownFields, 'sentNames'>,
 ): Promise<SentNames> {
   const names = knownFields.sentNames();
+  const maxNames = call.tolerant === true ? Number.POSITIVE_INFINITY : maxNameCharacters;
   let turnEnd = charactersPerTurn;
-  for (const { fields } of records) {
+  for (const { fields } of call.records) {
     for (const name in fields) {
       names.targetsOf(name);
       if (names.foldedCharacters < turnEnd) continue;
-      if (names.foldedCharacters > maxNameCharacters) throw tooManyNames();
-      await nextTurn();
-      turnEnd = Math.min(names.foldedCharacters + charactersPerTurn, maxNameCharacters + 1);
+      if (names.foldedCharacters > maxNames) throw tooManyNames();
+      await endStep(call);
+      turnEnd = Math.min(names.foldedCharacters + charactersPerTurn, maxNames + 1);
     }
   }
   return names;

@@ -1,105 +1,153 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { type RegisteredWorker, sharePartitions } from '../../shared/messages/partitions.js';
 import {
+  type ChunkHead,
   type ChunkJob,
   encodePayload,
   type Lane,
   laneQueueName,
-  lanes,
+  lanesOf,
   maxInJob,
   type OutgoingPayload,
+  roleOf,
+  type WorkerRole,
 } from '../../shared/messages/score-job.js';
 import { errorLog } from '../../shared/process/error-log.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { payloadKey, queuePrefix } from '../../shared/redis/keys.js';
+import { partitionPrefix, payloadKey } from '../../shared/redis/keys.js';
+import { inOneWrite } from '../../shared/redis/lua-command.js';
+import { WorkerRegister } from '../../shared/redis/worker-register.js';
 
-/** Chunks of one gateway in a lane. Waiting singles share chunks, so fewer of them are better. */
+/** Chunks of one process in a lane. Waiting singles share chunks, so fewer of them are better. */
 const windows = {
   singles: { min: 4, perWorker: 2 },
   batches: { min: 16, perWorker: 4 },
+  bulk: { min: 8, perWorker: 4 },
 } as const;
-const countEveryMs = 5_000;
+const minInPartition = 2; // one is scored while the next waits
+const readEveryMs = 5_000;
 const jobName = 'chunk';
 const maxEvents = 100; // BullMQ writes one event a job, and no process reads them
 
-/** The BullMQ queues that carry chunks to the workers. */
-export class LaneQueues {
-  private readonly workerCounts = new Map<Lane, number>();
-  private counting: NodeJS.Timeout | undefined;
-  private readonly queues: ReadonlyMap<Lane, Queue<ChunkJob>>;
+type Place = Pick<ChunkHead, 'chunk' | 'partition'>;
 
-  /** @param redis carries payloads and jobs, so that a payload always arrives before its job */
+/** The BullMQ queues that carry chunks to the workers: one for each lane of each partition. */
+export class LaneQueues {
+  /** The worker processes of each partition, by role. One that serves several partitions counts as a part in each. */
+  private workers: Readonly<Record<WorkerRole, ReadonlyMap<number, number>>> = {
+    interactive: new Map(),
+    bulk: new Map(),
+  };
+  private reading: NodeJS.Timeout | undefined;
+  private readonly queues = new Map<string, Queue<ChunkJob>>();
+  private readonly registers: Readonly<Record<WorkerRole, WorkerRegister>>;
+
+  /**
+   * @param redis carries payloads and jobs, so that a payload always arrives before its job
+   * @param partitions number of partitions
+   */
   constructor(
     private readonly redis: Redis,
+    readonly partitions: number,
     private readonly logger: Logger,
   ) {
-    this.queues = new Map(lanes.map((lane) => [lane, this.open(lane)]));
+    this.registers = { interactive: new WorkerRegister(redis, 'interactive'), bulk: new WorkerRegister(redis, 'bulk') };
   }
 
   /** Adds a chunk to a lane. Its key has `timeoutMs` as TTL; workers skip a chunk whose key is gone. */
   async add(lane: Lane, payload: OutgoingPayload, timeoutMs: number): Promise<void> {
-    const queue = this.queues.get(lane);
-    if (queue === undefined) throw new Error(`there is no lane ${lane}`);
     const { parts, ...head } = payload;
-    const { chunk } = head;
     const text = encodePayload(parts);
     const isShort = text.length <= maxInJob;
     const job: ChunkJob = { ...head, ...(isShort ? { payload: text } : {}) };
     await Promise.all([
-      this.redis.set(payloadKey(chunk), isShort ? '' : text, 'PX', timeoutMs),
-      queue.add(jobName, job, { jobId: chunk }),
+      this.redis.set(payloadKey(head), isShort ? '' : text, 'PX', timeoutMs),
+      this.queue(lane, head.partition).add(jobName, job, { jobId: head.chunk }),
     ]);
   }
 
-  /** Chunks that this gateway has in a lane at most: enough to keep every worker busy. */
-  windowSize(lane: Lane): number {
+  /** Chunks that this gateway has in a partition of a lane at most: enough to keep every worker busy. */
+  windowSize(lane: Lane, partition: number): number {
     const { min, perWorker } = windows[lane];
-    return Math.max(min, perWorker * (this.workerCounts.get(lane) ?? 0));
+    const forWorkers = Math.ceil(perWorker * (this.workers[roleOf(lane)].get(partition) ?? 0));
+    return Math.max(minInPartition, Math.ceil(min / this.partitions), forWorkers);
   }
 
-  /** Counts the workers of each lane now and every five seconds. */
+  /** Reads the registers of workers now and every five seconds. */
   async start(): Promise<void> {
-    await this.countWorkers();
-    this.counting = setInterval(() => void this.countWorkers(), countEveryMs);
-    this.counting.unref();
+    await this.readWorkers();
+    this.reading = setInterval(() => void this.readWorkers(), readEveryMs);
+    this.reading.unref();
   }
 
   /** Cancels a chunk, so that no worker starts it. */
-  cancel(lane: Lane, chunkId: string): void {
-    const queue = this.queues.get(lane);
-    Promise.all([this.redis.del(payloadKey(chunkId)), queue?.remove(chunkId)]).catch((error: unknown) => {
-      this.logger.debug({ chunk: chunkId, error }, 'chunk cancel failed, its key will expire');
+  cancel(lane: Lane, place: Place): void {
+    const { chunk, partition } = place;
+    const cancelled = [this.redis.del(payloadKey(place)), this.queue(lane, partition).remove(chunk)];
+    Promise.all(cancelled).catch((error: unknown) => {
+      this.logger.debug({ chunk, error }, 'chunk cancel failed, its key will expire');
     });
   }
 
-  /** Chunks that wait in a lane. */
-  async depth(lane: Lane): Promise<number> {
-    return (await this.queues.get(lane)?.getWaitingCount()) ?? 0;
+  /** Chunks that wait in a partition of a lane. */
+  async depth(lane: Lane, partition: number): Promise<number> {
+    return await this.queue(lane, partition).getWaitingCount();
+  }
+
+  /**
+   * The chunks of singles and batches in Redis, in all partitions: those that wait for a worker, and those in work. Takes one
+   * round trip.
+   * @throws the error of Redis
+   */
+  async interactiveChunks(): Promise<{ readonly waiting: number; readonly active: number }> {
+    inOneWrite(this.redis);
+    const count = async (list: 'wait' | 'active'): Promise<number> => {
+      const keys = Array.from({ length: this.partitions }, (_, partition) =>
+        lanesOf.interactive.map((lane) => `${partitionPrefix(partition)}:${laneQueueName(lane)}:${list}`),
+      );
+      const lengths = await Promise.all(keys.flat().map((key) => this.redis.llen(key)));
+      return lengths.reduce((sum, length) => sum + length, 0);
+    };
+    const [waiting, active] = await Promise.all([count('wait'), count('active')]);
+    return { waiting, active };
   }
 
   async close(): Promise<void> {
-    clearInterval(this.counting);
+    clearInterval(this.reading);
     await Promise.all([...this.queues.values()].map((queue) => queue.close()));
   }
 
-  private async countWorkers(): Promise<void> {
-    for (const [lane, queue] of this.queues) {
-      try {
-        this.workerCounts.set(lane, await queue.getWorkersCount());
-      } catch (error) {
-        this.logger.debug({ lane, error }, 'worker count failed');
-      }
+  private async readWorkers(): Promise<void> {
+    try {
+      const { interactive, bulk } = this.registers;
+      const [ofInteractive, ofBulk] = await Promise.all([interactive.list(), bulk.list()]);
+      this.workers = { interactive: workersOfPartitions(ofInteractive), bulk: workersOfPartitions(ofBulk) };
+    } catch (error) {
+      this.logger.debug({ error }, 'could not read the register of workers');
     }
   }
 
-  private open(lane: Lane): Queue<ChunkJob> {
+  private queue(lane: Lane, partition: number): Queue<ChunkJob> {
+    const key = `${lane} ${partition}`;
+    const known = this.queues.get(key);
+    if (known !== undefined) return known;
     const queue = new Queue<ChunkJob>(laneQueueName(lane), {
       connection: this.redis,
-      prefix: queuePrefix,
+      prefix: partitionPrefix(partition),
       streams: { events: { maxLen: maxEvents } },
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
-    queue.on('error', errorLog(this.logger, 'lane error', { lane }));
+    queue.on('error', errorLog(this.logger, 'lane error', { lane, partition: partition }));
+    this.queues.set(key, queue);
     return queue;
   }
+}
+
+/** The worker processes of each partition, when these share all of them. */
+function workersOfPartitions(workers: readonly RegisteredWorker[]): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const share of sharePartitions(workers).values())
+    for (const partition of share) counts.set(partition, (counts.get(partition) ?? 0) + 1 / share.length);
+  return counts;
 }

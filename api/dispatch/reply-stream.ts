@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { withSignal } from '../../shared/async/timeouts.js';
 import type { ChunkReply } from '../../shared/messages/score-job.js';
@@ -22,6 +22,8 @@ interface Waiter {
 /** Longest block of one XREAD, in ms. */
 export const blockMs = 2_000;
 const maxRepliesAtOnce = 64;
+/** Characters; parsing so many takes milliseconds. */
+const longReply = 256 * 1024;
 const retryMs = 100;
 const trimEvery = 64;
 
@@ -91,7 +93,10 @@ export class ReplyStream {
           this.lastId,
         );
         const streams = await withSignal(signal, replies);
-        for (const [, entries] of streams ?? []) for (const [id, values] of entries) this.receive(id, values);
+        for (const [id, values] of streams?.[0]?.[1] ?? []) {
+          this.receive(id, values);
+          if ((values[1]?.length ?? 0) >= longReply) await nextTurn();
+        }
         if (streams === null) this.onIdleRead();
       } catch (error) {
         if (signal.aborted) return;

@@ -1,20 +1,24 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import { ApiError } from '../../shared/contract/errors.js';
+import type { ErasureStores } from '../../shared/latest-scores/erase-everywhere.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
+import type { ModelVerdicts } from '../../shared/store/validation/model-verdicts.js';
 import type { OutcomeStore } from '../../shared/store/validation/outcomes.js';
 import type { OutcomeLimit } from '../metering/outcome-limit.js';
 import { addDocumentation, type DocumentationOptions } from '../routes/docs.js';
+import type { JobDeps } from '../routes/jobs/job-access.js';
+import { addJobs } from '../routes/jobs/job-routes.js';
 import { modelRoute, modelsRoute } from '../routes/models.js';
 import { outcomesRoute } from '../routes/outcomes.js';
 import type { ReadingDeps } from '../routes/reading.js';
 import { type ScoreRouteDeps, scoreRoute } from '../routes/score.js';
-import { type ErasureDeps, eraseScoresRoute, scoreHistoryRoute } from '../routes/scores.js';
+import { eraseScoresRoute, scoreHistoryRoute } from '../routes/scores.js';
 import { usageRoute } from '../routes/usage.js';
 import { webhookScoreRoute } from '../routes/webhook-score.js';
-import type { ModelVerdicts } from '../scoring/model-verdicts.js';
 import { scoreReplyWriter } from '../scoring/score-reply.js';
+import type { CallHours } from './call-hours.js';
 import { deprecatedAlias, isAlias, markDeprecated } from './middleware/deprecated-alias.js';
 import { errorReply } from './middleware/error-reply.js';
 import { checkRequestHead } from './middleware/request-head.js';
@@ -27,10 +31,12 @@ export interface AppOptions extends DocumentationOptions {
   readonly predictions: PredictionStore;
   readonly outcomes: OutcomeStore;
   readonly outcomeLimit: OutcomeLimit;
-  readonly erasing: ErasureDeps;
+  readonly erasing: ErasureStores;
+  readonly jobs: JobDeps;
   readonly legacyAliases: 'serve' | 'gone';
   readonly logger: Logger;
   readonly countCalls: Koa.Middleware;
+  readonly callHours: CallHours;
   /** Gives the reason why the gateway cannot serve calls, or undefined. */
   readonly readiness: () => Promise<string | undefined>;
   /** Whether the gateway is stopping. Replies then end their connections. */
@@ -71,6 +77,7 @@ export function createApp(options: AppOptions): Koa {
     }),
   );
 
+  addJobs(router, options.jobs);
   addDocumentation(router, options);
 
   router.get('/healthz', (context) => {
@@ -83,6 +90,7 @@ export function createApp(options: AppOptions): Koa {
   });
 
   app.use(options.countCalls);
+  app.use(options.callHours.middleware());
   app.use(async (context, next) => {
     await next();
     if (options.isDraining()) context.set('Connection', 'close');

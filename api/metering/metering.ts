@@ -4,10 +4,11 @@ import { ApiError } from '../../shared/contract/errors.js';
 import { type Allowance, allowanceOf, type UsageReport, usageReport } from '../../shared/contract/plans.js';
 import type { ScoredLeads } from '../../shared/latest-scores/latest-scores.js';
 import type { Logger } from '../../shared/process/logger.js';
+import { hasCallsInFlight } from '../../shared/quota/calls-in-flight.js';
 import { QuotaLeaseLost, QuotaTooLate, QuotaWouldCrossStop } from '../../shared/quota/commands.js';
 import type { Quota, Usage } from '../../shared/quota/quota.js';
 import type { VoidableCall } from '../../shared/quota/voids.js';
-import type { UsageBucket, UsageCounter } from '../../shared/redis/keys.js';
+import type { UsageCounter } from '../../shared/redis/keys.js';
 import type { Organisation } from '../../shared/store/accounts/organisations.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import { isPastFence, msUntil, msUntilFence, type ScoringCall } from '../scoring/scoring-call.js';
@@ -119,7 +120,6 @@ export interface MeteringOptions extends ReservationDeps {
   readonly clock: Clock;
 }
 
-const clockToleranceMs = 10 * 60 * 1_000;
 const startedTooLate = 'The call could not be started in time. It was not counted. Retry later.';
 const notConfirming = 'Scores cannot be recorded now: the database does not confirm its writes.';
 
@@ -129,10 +129,15 @@ export class Metering {
 
   /**
    * Reserves a call's records, all or none.
+   * @param stopAt where usage must stop: at the hard stop, or at the limit, which leaves the grace band to other calls
    * @throws ApiError quotaExceeded when they would cross the hard stop; internalError when Redis does not answer, or
    * while too many calls wait to be voided
    */
-  async reserve(call: ScoringCall, organisation: Organisation): Promise<CallReservation> {
+  async reserve(
+    call: ScoringCall,
+    organisation: Organisation,
+    stopAt: 'hardStop' | 'limit' = 'hardStop',
+  ): Promise<CallReservation> {
     const nowMs = this.options.clock.now();
     const allowance = allowanceOf(organisation, call.bucket);
     const counter = this.counterOf(organisation, call.bucket);
@@ -142,12 +147,12 @@ export class Metering {
         counter,
         callId: call.id,
         records: call.records.length,
-        stop: allowance.hardStop,
+        stop: allowance[stopAt],
         deadlineRedisMs: Math.floor(call.deadline.redisMs),
       });
       return new CallReservation(call, { counter, allowance, usage }, this.options);
     } catch (error) {
-      if (error instanceof QuotaWouldCrossStop) throw wouldCrossStop(error, { allowance, call, nowMs });
+      if (error instanceof QuotaWouldCrossStop) throw wouldCrossStop(error, { allowance, stopAt, call, nowMs });
       const message = error instanceof QuotaTooLate ? startedTooLate : 'The quota could not be reserved.';
       throw new ApiError('internalError', message, { cause: error, retryAfterSeconds: 1 });
     }
@@ -161,13 +166,9 @@ export class Metering {
   }
 
   /** Whether calls of an organisation hold records, in this month or one that began or ends within minutes. */
-  async hasCallsInFlight(organisationId: string): Promise<boolean> {
-    const nowMs = this.options.clock.now();
-    const months = new Set([nowMs - clockToleranceMs, nowMs, nowMs + clockToleranceMs].map(monthOf));
-    const { commands } = this.options.quota;
-    const read = (bucket: UsageBucket) => [...months].map((month) => commands.read({ organisationId, bucket, month }));
-    const found = await Promise.all([...read('live'), ...read('test')]);
-    return found.some(({ leased }) => leased > 0);
+  hasCallsInFlight(organisationId: string): Promise<boolean> {
+    const { quota, clock } = this.options;
+    return hasCallsInFlight(quota.commands, organisationId, clock.now());
   }
 
   private counterOf({ _id }: Organisation, bucket: UsageCounter['bucket']): UsageCounter {
@@ -177,15 +178,22 @@ export class Metering {
 
 function wouldCrossStop(
   { used, leased }: QuotaWouldCrossStop,
-  { allowance, call, nowMs }: { allowance: Allowance; call: ScoringCall; nowMs: number },
+  {
+    allowance,
+    stopAt,
+    call,
+    nowMs,
+  }: { allowance: Allowance; stopAt: 'hardStop' | 'limit'; call: ScoringCall; nowMs: number },
 ): ApiError {
-  const stop = call.bucket === 'test' ? 'the cap of test keys' : 'the backstop';
+  const ofLive = stopAt === 'limit' ? 'the limit' : 'the backstop';
+  const stop = call.bucket === 'test' ? 'the cap of test keys' : ofLive;
+  const refused = call.lane === 'bulk' ? '' : ' The call was refused whole and not counted.';
   const more = call.records.length === 1 ? '1 more record' : `${call.records.length} more records`;
   const inFlight = leased > 0 ? ` and ${leased} in calls in flight` : '';
   return new ApiError(
     'quotaExceeded',
-    `${more} would pass ${stop} of ${allowance.hardStop} for this month: ${used} ${used === 1 ? 'is' : 'are'} used` +
-      `${inFlight}. The call was refused whole and not counted. Usage resets at the start of next month (UTC).`,
+    `${more} would pass ${stop} of ${allowance[stopAt]} for this month: ${used} ${used === 1 ? 'is' : 'are'} used` +
+      `${inFlight}.${refused} Usage resets at the start of next month (UTC).`,
     { retryAfterSeconds: secondsToMonthEnd(nowMs) },
   );
 }

@@ -1,4 +1,7 @@
+import { jobLimits } from '../../shared/store/jobs/job-documents.js';
 import { deployBlockedSchema, errorSchema } from '../schemas/error.js';
+import { jobLimitSchema, jobListSchema, jobSchema } from '../schemas/jobs/job.js';
+import { jobRequestSchema } from '../schemas/jobs/job-request.js';
 import { modelFieldSchema, modelListSchema, modelSchema, modelSummarySchema } from '../schemas/model.js';
 import { outcomeSchema, outcomesReplySchema, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { historyLimitSchema, pastScoreSchema, scoreHistorySchema } from '../schemas/score-history.js';
@@ -57,6 +60,9 @@ export const componentSchemas: Readonly<Record<string, Schema>> = {
   OutcomesRequest: outcomesRequestSchema,
   V1Outcome: outcomeSchema,
   V1OutcomesResponse: outcomesReplySchema,
+  JobRequest: jobRequestSchema,
+  V1Job: jobSchema,
+  V1JobList: jobListSchema,
   LegacyScoreResponse: legacyScoreResponseSchema,
   LegacyScoreRow: legacyScoreRowSchema,
   LegacyWebhookResponse: legacyWebhookReplySchema,
@@ -66,6 +72,7 @@ const header = (description: string, schema: Schema, example: unknown) =>
   ({ description, required: true, schema, example }) as const;
 
 const text = { type: 'string' } as const;
+const byteCount = { type: 'integer', minimum: 0, maximum: jobLimits.uploadBytes } as const;
 const trueText = { type: 'string', enum: ['true'] } as const;
 
 /** The headers of replies, by their names in `components`. */
@@ -96,6 +103,17 @@ export const headers = {
     schema: trueText,
     example: 'true',
   },
+  location: header('The address of the job.', text, '/v1/jobs/job_4kTq9Z01kb3f7q0h8m2v5t6w9x'),
+  tusResumable: header('The version of tus.', text, '1.0.0'),
+  tusVersion: header('The versions of tus that are served.', text, '1.0.0'),
+  tusMaxSize: header('The largest file, in bytes.', byteCount, 5_368_709_120),
+  uploadOffset: header('Bytes of the file that are stored.', byteCount, 1_048_576),
+  uploadLength: header('Bytes of the whole file, once they are known.', byteCount, 81_264_402),
+  uploadDeferLength: header('Present while the length of the file is not known.', { type: 'string', enum: ['1'] }, '1'),
+  cacheControl: header('How the reply may be cached.', text, 'no-store'),
+  acceptRanges: header('Parts of the file can be read with `Range`.', { type: 'string', enum: ['bytes'] }, 'bytes'),
+  contentRange: header('The range, and the length of the file.', text, 'bytes 0-99/48210'),
+  etag: header('The version of the file. Present once the job has ended.', text, '"job_4kTq9Z01kb3f7q0h8m2v5t6w9x.0"'),
   wwwAuthenticate: header('How to authenticate.', text, 'Bearer'),
   allow: header('The methods that the path supports.', text, 'HEAD, GET, DELETE'),
   deprecation: header('The endpoint is deprecated.', trueText, 'true'),
@@ -174,6 +192,27 @@ export const parameters = {
   ),
   limit: parameter('query', 'limit', 'The maximum number of scores on a page.', historyLimitSchema, 50),
   cursor: parameter('query', 'cursor', 'The `next_cursor` of the previous page.', { type: 'string', minLength: 1 }),
+  jobId: parameter('path', 'job_id', 'The job.', { type: 'string', minLength: 1 }, 'job_4kTq9Z01kb3f7q0h8m2v5t6w9x'),
+  jobLimit: parameter('query', 'limit', 'The maximum number of jobs on a page.', jobLimitSchema, 50),
+  compression: parameter(
+    'query',
+    'compression',
+    'With `gzip` the file is sent in gzip members, as it is stored. Ranges count its compressed bytes.',
+    { type: 'string', enum: ['gzip'] },
+  ),
+  range: parameter('header', 'Range', 'One range of bytes. A list of ranges is ignored.', text, 'bytes=0-'),
+  ifRange: parameter(
+    'header',
+    'If-Range',
+    'Reads the range only if the file still has this ETag, else the whole file.',
+    text,
+  ),
+  tusResumable: parameter('header', 'Tus-Resumable', 'The version of tus.', text, '1.0.0'),
+  uploadOffset: {
+    ...parameter('header', 'Upload-Offset', 'Bytes that are stored: the value that HEAD returned.', byteCount, 0),
+    required: true,
+  },
+  uploadLength: parameter('header', 'Upload-Length', 'Bytes of the whole file. It must not change.', byteCount),
   webhookModelId: parameter(
     'query',
     'model_id',

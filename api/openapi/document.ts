@@ -3,6 +3,14 @@ import { projectFile } from '../../shared/process/project-root.js';
 import { bearerOnly, componentSchemas, headers, parameters, securitySchemes } from './components.js';
 import { errorResponses } from './error-responses.js';
 import type { OpenApiDocument, PathItem } from './openapi-types.js';
+import { inputOperations, jobFileOperation } from './operations/job-file-operations.js';
+import {
+  createJobOperation,
+  deleteJobOperation,
+  getJobOperation,
+  jobCommandOperation,
+  listJobsOperation,
+} from './operations/job-operations.js';
 import {
   eraseScoresOperation,
   getModelOperation,
@@ -21,6 +29,10 @@ import {
 /** The groups of endpoints. */
 const tags: OpenApiDocument['tags'] = [
   { name: 'Scoring', description: 'Score records. Each scored record counts one towards the month.' },
+  {
+    name: 'Bulk jobs',
+    description: 'Score a file of up to ten million rows. Each scored row counts one towards the month.',
+  },
   {
     name: 'Models',
     description: 'The models of the workspace. Free of charge, also in a read-only workspace.',
@@ -80,6 +92,14 @@ export function openApiDocument({ serverUrl, docsUrl }: DocumentOptions): OpenAp
 const pathItems = (docsUrl: string): Readonly<Record<string, PathItem>> => ({
   '/v1/score': { post: scoreOperation({ docsUrl }) },
   '/v1/webhooks/score': { post: webhookOperation({ docsUrl }) },
+  '/v1/jobs': { post: createJobOperation(docsUrl), get: listJobsOperation(docsUrl) },
+  '/v1/jobs/{job_id}': { get: getJobOperation(docsUrl), delete: deleteJobOperation(docsUrl) },
+  '/v1/jobs/{job_id}/pause': { post: jobCommandOperation('pause', docsUrl) },
+  '/v1/jobs/{job_id}/resume': { post: jobCommandOperation('resume', docsUrl) },
+  '/v1/jobs/{job_id}/cancel': { post: jobCommandOperation('cancel', docsUrl) },
+  '/v1/jobs/{job_id}/input': inputOperations(docsUrl),
+  '/v1/jobs/{job_id}/results': { get: jobFileOperation('results', docsUrl) },
+  '/v1/jobs/{job_id}/errors': { get: jobFileOperation('errors', docsUrl) },
   '/v1/models': { get: listModelsOperation(docsUrl) },
   '/v1/models/{model_id}': { get: getModelOperation(docsUrl) },
   '/v1/scores/{crm_id}': { get: scoreHistoryOperation(docsUrl), delete: eraseScoresOperation(docsUrl) },

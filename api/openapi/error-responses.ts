@@ -38,7 +38,7 @@ function errorResponse(status: number, names: readonly ErrorName[], options: Err
     description: names.map((name) => `\`${errorTable[name].code}\`: ${errorTable[name].meaning}`).join('\n\n'),
     headers: { 'X-Request-Id': headers.requestId, ...headersOf(status, names, options) },
     content: {
-      'application/json': { schema: status === 409 ? deployBlockedSchema : errorSchema, examples },
+      'application/json': { schema: names.includes('deployBlocked') ? deployBlockedSchema : errorSchema, examples },
     },
   };
 }

@@ -50,7 +50,7 @@ export interface Operation {
   readonly responses: Readonly<Record<string, Response>>;
 }
 
-export const methods = ['get', 'post', 'delete'] as const;
+export const methods = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;
 export type PathItem = { readonly [Method in (typeof methods)[number]]?: Operation };
 
 export interface OpenApiDocument {

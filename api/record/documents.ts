@@ -8,6 +8,7 @@ import {
 } from '../../shared/store/calls/call-documents.js';
 import { type IdempotentReply, idempotencyId, idempotencyMs } from '../../shared/store/calls/idempotency.js';
 import { type PredictionSlice, rowOf, slicesOf } from '../../shared/store/calls/prediction-slice.js';
+import type { WriteOptions } from '../../shared/store/connection/connect.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import type { CallReservation } from '../metering/metering.js';
 import type { AdmittedModel } from '../scoring/admission.js';
@@ -21,6 +22,8 @@ export interface ScoredCall {
   readonly reservation: CallReservation;
   /** Writes the reply with this usage. */
   readonly writeWith: (usage: UsageReport) => string;
+  /** Further writes of the transaction that records the call. */
+  readonly beside?: (options: WriteOptions) => Promise<void>;
 }
 
 /** The documents of one call, and the size that they add to a commit. */
@@ -30,6 +33,7 @@ export interface CallEntry {
   readonly bytes: number;
   readonly documents: readonly CallDocument[];
   readonly reply: IdempotentReply | undefined;
+  readonly beside: ScoredCall['beside'];
 }
 
 /** The documents of several calls of one commit. */
@@ -41,7 +45,7 @@ export const maxTimeoutMs = (entries: readonly CallEntry[]): number =>
   Math.max(...entries.map(({ deadline }) => msUntil(deadline)));
 
 /** The entry of a scored call: its documents and, under an Idempotency-Key, its reply. */
-export function entryOf({ call, model, rows, reservation, writeWith }: ScoredCall): CallEntry {
+export function entryOf({ call, model, rows, reservation, writeWith, beside }: ScoredCall): CallEntry {
   const at = new Date(call.atMs);
   const row = {
     _id: call.id,
@@ -66,6 +70,7 @@ export function entryOf({ call, model, rows, reservation, writeWith }: ScoredCal
     bytes: bytes + (reply?.reply.length ?? 0),
     documents,
     reply,
+    beside,
   };
 }
 

@@ -22,10 +22,12 @@ const maxRecordsPerCommit = 1_000;
  * Group commit: entries that are ready at about the same time share one commit. A lone entry is committed at once.
  * An entry whose deadline has passed is not committed: its call is answered already.
  * @param commitNow writes entries together. Returns the error of each in order, undefined where it is written
+ * @param groupOf only entries with the same group share a commit
  * @returns a function that commits one entry, and rejects with the error of its commit
  */
 export function groupCommit<Entry extends CommitSize>(
   commitNow: (entries: readonly Entry[]) => Promise<readonly (Error | undefined)[]>,
+  groupOf: (entry: Entry) => string = () => '',
 ): (entry: Entry) => Promise<void> {
   const commit = async (entries: readonly Entry[]): Promise<readonly (Error | undefined)[]> => {
     const nowMs = performance.now();
@@ -52,7 +54,7 @@ export function groupCommit<Entry extends CommitSize>(
     },
   });
   return async (entry) => {
-    if (entry.records < minAloneRecords && entry.bytes < minAloneBytes) return await batcher.add('', entry);
+    if (entry.records < minAloneRecords && entry.bytes < minAloneBytes) return await batcher.add(groupOf(entry), entry);
     const failure = await commitAlone(entry);
     if (failure !== undefined) throw failure;
   };

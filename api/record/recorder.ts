@@ -1,5 +1,6 @@
 import { type MongoClient, MongoServerError } from 'mongodb';
 import { ApiError } from '../../shared/contract/errors.js';
+import { prefixOfCallId } from '../../shared/contract/identifiers.js';
 import type { CallDocuments } from '../../shared/store/calls/call-documents.js';
 import type { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
 import type { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
@@ -19,7 +20,7 @@ export interface RecorderOptions {
 
 /**
  * Records calls: the ledger row with its predictions (live keys only) and, under an Idempotency-Key, the stored reply.
- * A call of one document is one insert; a call of several documents is one transaction. A committed call is counted.
+ * A call of one document is one insert; a call of several documents, or with further writes, is one transaction. A committed call is counted.
  */
 export class Recorder {
   private readonly insertEntry: (entry: CallEntry) => Promise<void>;
@@ -27,7 +28,8 @@ export class Recorder {
 
   constructor(private readonly options: RecorderOptions) {
     this.insertEntry = groupCommit((entries) => this.insert(entries));
-    this.transactEntry = groupCommit((entries) => this.transact(entries));
+    // All that one organisation stores lies on one shard, so that its transaction needs no other.
+    this.transactEntry = groupCommit((entries) => this.transact(entries), organisationOf);
   }
 
   /**
@@ -40,7 +42,7 @@ export class Recorder {
   async record(scored: ScoredCall): Promise<string | undefined> {
     const entry = entryOf(scored);
     try {
-      const isOneDocument = entry.documents.length === 1 && entry.reply === undefined;
+      const isOneDocument = entry.documents.length === 1 && entry.reply === undefined && entry.beside === undefined;
       await (isOneDocument ? this.insertEntry(entry) : this.transactEntry(entry));
       return entry.reply?.reply;
     } catch (error) {
@@ -72,12 +74,15 @@ export class Recorder {
       async (options) => {
         await idempotency.insert(replies, options).catch(throwConflict);
         await calls.insert(documentsOf(entries), options);
+        for (const { beside } of entries) await beside?.(options);
       },
       { timeoutMs: maxTimeoutMs(entries) },
     );
     return entries.map(() => undefined);
   }
 }
+
+const organisationOf = ({ documents: [first] }: CallEntry): string => prefixOfCallId(first?._id ?? '');
 
 /** Another call can only cause a duplicate of the stored reply: documents of calls have ids of their own. */
 function throwConflict(error: unknown): never {

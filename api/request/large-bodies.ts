@@ -21,6 +21,8 @@ const maxWaiting = 64;
 export type QueuedCall = Pick<ReceivedCall, 'body' | 'hasHungUp'> & {
   readonly deadline: Pick<ReceivedCall['deadline'], 'monotonicMs'>;
   readonly apiKey: Pick<ReceivedCall['apiKey'], 'organisation_id'>;
+  /** By default a call is large if its body is. */
+  readonly isLarge?: boolean;
 };
 
 export interface CallTurn extends Yielding {
@@ -63,7 +65,7 @@ export class LargeBodies {
    */
   async inTurn<Result>(call: QueuedCall, work: (turn: CallTurn) => Promise<Result>): Promise<Result> {
     const organisationId = call.apiKey.organisation_id;
-    if (call.body.length < largeBytes) {
+    if (!(call.isLarge ?? call.body.length >= largeBytes)) {
       this.smallCallers.set(organisationId, true);
       return await work(smallTurn);
     }

@@ -38,6 +38,10 @@ export class CallerGone extends Error {
 const maxSmallChunks = 5_000;
 const minChunkBytes = 64;
 
+/** Whether a body comes in too many small chunks. */
+export const areTooSmall = (chunks: number, bytes: number): boolean =>
+  chunks > maxSmallChunks && bytes < minChunkBytes * chunks;
+
 const inflate = promisify(gunzip);
 
 /**
@@ -102,7 +106,7 @@ function collect(request: IncomingMessage, limits: BodyLimits, account: BodyAcco
         return;
       }
       chunks.push(chunk);
-      if (chunks.length > maxSmallChunks && length < minChunkBytes * chunks.length) {
+      if (areTooSmall(chunks.length, length)) {
         request.pause();
         end(() => reject(tooSmallChunks()));
         return;
@@ -163,7 +167,7 @@ export function requireJson(context: Context): void {
 export interface ReceivingDeps {
   readonly rateLimit: RateLimit;
   readonly clock: Clock;
-  readonly newCallId: (nowMs: number) => string;
+  readonly newCallId: (nowMs: number, organisationId: string) => string;
   readonly limits: BodyLimits;
   readonly bodies: BodyMemory;
 }
@@ -197,9 +201,10 @@ export async function receiveCall(
 ): Promise<ReceivedCall> {
   const arrivedMs = performance.now();
   const apiKey = await options.authenticate();
+  context.state.apiKey = apiKey;
   // The slot needs an id before the body arrives. The call's own id is made after it, so that ids sort by
   // scoring time.
-  const slotId = deps.newCallId(deps.clock.now());
+  const slotId = deps.newCallId(deps.clock.now(), apiKey.organisation_id);
   const requestedMs = performance.now();
   const leftMs = Math.max(1, arrivedMs + options.timeoutMs - requestedMs);
   const slot = { apiKey, slotId, window: 'scoring', timeoutMs: leftMs } as const;
@@ -213,7 +218,7 @@ export async function receiveCall(
   const { socket } = context.req;
   const atMs = deps.clock.now();
   return {
-    callId: deps.newCallId(atMs),
+    callId: deps.newCallId(atMs, apiKey.organisation_id),
     apiKey,
     body,
     atMs,

@@ -1,12 +1,12 @@
 import type { Middleware } from 'koa';
 import { firstYear, isoInstant, isTooFarAhead, lastYear, maxDaysAhead } from '../../shared/contract/dates.js';
 import { ApiError } from '../../shared/contract/errors.js';
-import type { Outcome, OutcomeStore } from '../../shared/store/validation/outcomes.js';
+import { type Outcome, type OutcomeStore, outcomesPerWrite } from '../../shared/store/validation/outcomes.js';
 import type { OutcomeLimit } from '../metering/outcome-limit.js';
 import type { BodyMemory } from '../request/body-memory.js';
 import type { LargeBodies } from '../request/large-bodies.js';
 import { maxValues, parseJsonBody } from '../request/parse-json.js';
-import { type BodyLimits, readBody, requireJson } from '../request/receive-call.js';
+import { type BodyLimits, CallerGone, readBody, requireJson } from '../request/receive-call.js';
 import { type OutcomesRequest, outcomesRequestSchema } from '../schemas/outcomes.js';
 import { compileCheck } from '../schemas/validator.js';
 import { type ReadingDeps, receivingRoute } from './reading.js';
@@ -42,21 +42,25 @@ export function outcomesRoute(deps: ReadingDeps, outcomesDeps: OutcomesDeps): Mi
         deadline: { monotonicMs: performance.now() + deps.timeoutMs },
         hasHungUp: () => socket.destroyed,
       };
-      return await largeBodies.inTurn(call, async (turn) => {
+      const outcomes = await largeBodies.inTurn(call, async (turn) => {
         const request = check(await parseJsonBody(body, valueLimit, turn));
         await turn.yieldToEventLoop();
         return outcomesOf(request, deps.clock.now());
       });
+      return { outcomes, call };
     },
-    answer: async (_context, { organisation, apiKey }, outcomes) => {
+    answer: async (_context, { organisation, apiKey }, { outcomes, call }) => {
       if (apiKey.kind === 'test') return { accepted: outcomes.length, test: true };
       const organisationId = organisation._id;
       const receivedAt = new Date(deps.clock.now());
       try {
-        const took = await limit.take(organisationId, new Set(outcomes.map(({ crmId }) => crmId)));
-        took(await store.record({ organisationId, outcomes, receivedAt }));
+        // One call at a time: a thousand upserts keep a core of MongoDB busy for 0.1 s.
+        await largeBodies.inTurn({ ...call, isLarge: outcomes.length > outcomesPerWrite }, async (turn) => {
+          const took = await limit.take(organisationId, new Set(outcomes.map(({ crmId }) => crmId)));
+          took(await store.record({ organisationId, outcomes, receivedAt, between: turn.yieldToEventLoop }));
+        });
       } catch (cause) {
-        if (cause instanceof ApiError) throw cause;
+        if (cause instanceof ApiError || cause instanceof CallerGone) throw cause;
         const message = 'The outcomes could not be recorded; it is safe to send all of them again.';
         throw new ApiError('internalError', message, { cause, retryAfterSeconds: 1 });
       }

@@ -15,7 +15,7 @@ export interface ReadingDeps {
   readonly workspaces: WorkspaceCache;
   readonly rateLimit: RateLimit;
   readonly clock: Clock;
-  readonly newCallId: (nowMs: number) => string;
+  readonly newCallId: (nowMs: number, organisationId: string) => string;
   /** Deadline of a call, ms. The time in which a body arrives does not count. */
   readonly timeoutMs: number;
 }
@@ -67,16 +67,18 @@ export function receivingRoute<Received>(
   };
 }
 
-async function identify(context: Context, deps: ReadingDeps, window: RateWindow = 'reading'): Promise<Reader> {
+/** Checks the key, then the rate, and reads the organisation of the caller. */
+export async function identify(context: Context, deps: ReadingDeps, window: RateWindow = 'reading'): Promise<Reader> {
   const apiKey = await deps.keys.authenticate(context.req);
-  const slotId = deps.newCallId(deps.clock.now());
+  const slotId = deps.newCallId(deps.clock.now(), apiKey.organisation_id);
   await takeSlot(context, deps.rateLimit, { apiKey, slotId, window });
   const workspace = await deps.workspaces.workspace(apiKey.organisation_id);
   if (workspace === undefined) throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
   return { ...workspace, apiKey };
 }
 
-async function answered<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
+/** Limits the time of a step. @throws ApiError internalError after it */
+export async function answered<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
   try {
     return await withTimeout(limitMs, work);
   } catch (error) {

@@ -36,13 +36,13 @@ export function scoreRoute(deps: ScoreRouteDeps, writeReply: WriteReply): Middle
       route: String(context._matchedRoute),
     });
     requireJson(context);
-    const reply = await deps.largeBodies.inTurn(received, async (turn) => {
+    await deps.largeBodies.inTurn(received, async (turn) => {
       const request = check(await parseJsonBody(received.body, valueLimit, turn));
       await turn.yieldToEventLoop();
-      const call = { ...callOf(received, request, String(context.state.requestId)), maxChunks: turn.maxChunks };
-      return await answerInTime(call, () => scoreRecords(call, writeReply, deps.scoring));
+      const call = { ...callOf(received, request, String(context.state.requestId)), ...turn };
+      context.state.scored = { modelId: call.modelId, records: call.records.length };
+      await sendReply(context, await answerInTime(call, () => scoreRecords(call, writeReply, deps.scoring)), turn);
     });
-    sendReply(context, reply);
   };
 }
 

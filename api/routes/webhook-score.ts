@@ -19,8 +19,9 @@ export function webhookScoreRoute(deps: ScoreRouteDeps, likelihoodName: Likeliho
       timeoutMs: deps.webhookTimeoutMs,
       route: routeOf(context),
     });
-    const reply = await deps.largeBodies.inTurn(received, (turn) => answer(context, received, turn));
-    sendReply(context, reply);
+    await deps.largeBodies.inTurn(received, async (turn) => {
+      await sendReply(context, await answer(context, received, turn), turn);
+    });
   };
 
   async function answer(context: Context, received: ReceivedCall, turn: CallTurn): Promise<Reply> {
@@ -28,14 +29,13 @@ export function webhookScoreRoute(deps: ScoreRouteDeps, likelihoodName: Likeliho
       queryParameter(context, name),
     );
     await turn.yieldToEventLoop();
-    const call = callOf(received, request, {
-      requestId: String(context.state.requestId),
-      route: routeOf(context),
-    });
+    const names = { requestId: String(context.state.requestId), route: routeOf(context) };
+    const call = { ...callOf(received, request, names), ...turn };
     const writeReply = webhookReplyWriter({
       likelihoodName,
       forHubSpotAction: request.hubSpotCallbackId !== undefined,
     });
+    context.state.scored = { modelId: call.modelId, records: call.records.length };
     return await answerInTime(call, () => scoreRecords(call, writeReply, deps.scoring));
   }
 }

@@ -5,7 +5,7 @@ import { isCleared, type Verdict } from '../../shared/contract/verdict.js';
 import type { KnownFields } from '../../shared/messages/field-slots.js';
 import type { Organisation } from '../../shared/store/accounts/organisations.js';
 import { type Model, overrideOf } from '../../shared/store/models/models.js';
-import type { ModelVerdicts } from './model-verdicts.js';
+import type { ModelVerdicts } from '../../shared/store/validation/model-verdicts.js';
 import type { ScoringCall } from './scoring-call.js';
 import type { Workspace, WorkspaceCache } from './workspace-cache.js';
 
@@ -15,6 +15,11 @@ export interface AdmittedModel {
   readonly version: string;
   readonly knownFields: KnownFields;
 }
+
+/** The parts of a call, or of a bulk job, that its admission depends on. */
+export type AdmissionRequest = Pick<ScoringCall, 'bucket' | 'modelId'> & {
+  readonly apiKey: Pick<ScoringCall['apiKey'], 'organisation_id'>;
+};
 
 export interface Admitted {
   readonly organisation: Organisation;
@@ -36,7 +41,7 @@ export class Admission {
    * Admits a call.
    * @throws ApiError expiredReadOnly, quotaExceeded (a plan without API), modelNotFound, apiDisabled, deployBlocked
    */
-  async admit(call: ScoringCall): Promise<Admitted> {
+  async admit(call: AdmissionRequest): Promise<Admitted> {
     const workspace = await this.options.workspaces.workspaceFor(call.apiKey.organisation_id, call.modelId);
     if (workspace === undefined)
       throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
@@ -58,7 +63,7 @@ export class Admission {
     return { organisation, verdict, model: { id: model._id, version: model.version, knownFields } };
   }
 
-  private checkPlan(organisation: Organisation, call: ScoringCall): void {
+  private checkPlan(organisation: Organisation, call: AdmissionRequest): void {
     if (isReadOnly(organisation, this.options.clock.now())) {
       throw new ApiError(
         'expiredReadOnly',

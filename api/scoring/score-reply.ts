@@ -2,7 +2,9 @@ import type { Context } from 'koa';
 import type { ExplainedRows, ScoredPart } from '../../shared/messages/score-job.js';
 import type { ScoredRows } from '../dispatch/dispatcher.js';
 import type { Reply } from '../idempotency/idempotency.js';
+import type { Yielding } from '../request/receive-call.js';
 import type { ScoreOutcome, WriteReply } from '../score-records.js';
+import { endStep } from './scoring-call.js';
 
 const tenThousandths = 10_000;
 const reasons = 3;
@@ -39,14 +41,21 @@ export function driverMembers(explained: ExplainedRows | undefined): (row: numbe
       return `${form.head}${JSON.stringify(value)},"contribution":"${number}","direction":"${direction}"${form.tail}`;
     });
     let members = `,"drivers":[${written.join(',')}]`;
-    for (let rank = 0; rank < reasons; rank += 1) {
-      const driver = drivers[rank];
-      const reason = driver === undefined ? null : reasonOf(driver, forms[driver.place]?.label ?? '');
+    for (const [rank, reason] of reasonsOf(drivers, explained.fields).entries())
       members += `,"top_reason_${rank + 1}":${JSON.stringify(reason)}`;
-    }
     return members;
   };
 }
+
+/** The sentences of `top_reason_1..3` of a row of a part; null where it has fewer drivers. */
+export const topReasons = (explained: ExplainedRows, row: number): (string | null)[] =>
+  reasonsOf(driversOf(explained.drivers[row] ?? []), explained.fields);
+
+const reasonsOf = (drivers: readonly Driver[], fields: ExplainedRows['fields']): (string | null)[] =>
+  Array.from({ length: reasons }, (_, rank) => {
+    const driver = drivers[rank];
+    return driver === undefined ? null : reasonOf(driver, fields[driver.place]?.[1] ?? '');
+  });
 
 function driversOf(packed: readonly (number | string)[]): Driver[] {
   const drivers: Driver[] = [];
@@ -73,12 +82,28 @@ function shortened(value: string): string {
   return `${/[\uD800-\uDBFF]$/.test(kept) ? kept.slice(0, -1) : kept}…`;
 }
 
-/** Sends the JSON of a 200, with a header on a replay. */
-export function sendReply(context: Context, { body, isReplay }: Reply): void {
+/** Characters that are written or encoded in one step. They take some 5 ms. */
+const stepCharacters = 512 * 1024;
+
+/** Sends the JSON of a 200, with a header on a replay. Encodes a long one in steps. */
+export async function sendReply(context: Context, { body, isReplay }: Reply, turn: Yielding): Promise<void> {
   if (isReplay) context.set('Idempotent-Replayed', 'true');
   context.type = 'application/json';
-  context.body = body;
+  context.body = body.length <= stepCharacters ? body : await encoded(body, turn);
 }
+
+async function encoded(text: string, turn: Yielding): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    to = from + stepCharacters;
+    if (isHighSurrogate(text.charCodeAt(to - 1))) to += 1;
+    pieces.push(Buffer.from(text.slice(from, to)));
+    await endStep(turn);
+  }
+  return Buffer.concat(pieces);
+}
+
+const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code < 0xdc00;
 
 /** Name of the 0-1 likelihood. The contract before v1 called it `probability`. */
 export type LikelihoodName = 'conversion_likelihood' | 'probability';
@@ -90,7 +115,27 @@ export type LikelihoodName = 'conversion_likelihood' | 'probability';
 export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
   // A stored reply is written twice, with different usage. Its rows are written once.
   const written = new WeakMap<ScoredRows, string>();
-  return (outcome) => {
+  const prepare = async ({ call, rows }: Pick<ScoreOutcome, 'call' | 'rows'>): Promise<void> => {
+    const steps: string[] = [];
+    let step: string[] = [];
+    let characters = 0;
+    for (const row of scoreRows({ call, rows }, likelihoodName)) {
+      step.push(row);
+      characters += row.length;
+      if (characters < stepCharacters) continue;
+      steps.push(step.join(','));
+      step = [];
+      characters = 0;
+      await endStep(call);
+    }
+    if (step.length > 0) steps.push(step.join(','));
+    // Concatenation copies nothing; `join` would copy all of a long reply at once.
+    written.set(
+      rows,
+      steps.reduce((text, each) => `${text},${each}`),
+    );
+  };
+  const write = (outcome: ScoreOutcome): string => {
     const { call, verdict, usage } = outcome;
     const tail = {
       records_scored: call.records.length,
@@ -100,24 +145,26 @@ export function scoreReplyWriter(likelihoodName: LikelihoodName): WriteReply {
       ...(call.bucket === 'test' ? { test: true } : {}),
     };
     const head = `{"model_id":${JSON.stringify(call.modelId)},"scores":[`;
-    const rows = written.get(outcome.rows) ?? scoreRows(outcome, likelihoodName).join(',');
-    written.set(outcome.rows, rows);
-    return `${head}${rows}],${JSON.stringify(tail).slice(1)}`;
+    return `${head}${written.get(outcome.rows)}],${JSON.stringify(tail).slice(1)}`;
   };
+  return Object.assign(write, { prepare });
 }
 
 /** The rows of an outcome, each a V1ScoreRow as JSON, in the order of the call's records. */
-export function scoreRows({ call, rows }: ScoreOutcome, likelihoodName: LikelihoodName): string[] {
-  const written: string[] = [];
+export function* scoreRows(
+  { call, rows }: Pick<ScoreOutcome, 'call' | 'rows'>,
+  likelihoodName: LikelihoodName,
+): Generator<string> {
+  let record = 0;
   for (const part of rows.parts) {
     const warnings = new Map(part.warnings);
     const drivers = driverMembers(part.explained);
     for (let index = 0; index < part.scores.length; index += 1) {
-      const crmId = call.records[written.length]?.crmId ?? null;
-      written.push(scoreRow(part, index, { crmId, warning: warnings.get(index), drivers, likelihoodName }));
+      const crmId = call.records[record]?.crmId ?? null;
+      record += 1;
+      yield scoreRow(part, index, { crmId, warning: warnings.get(index), drivers, likelihoodName });
     }
   }
-  return written;
 }
 
 function scoreRow(
@@ -130,15 +177,40 @@ function scoreRow(
     readonly likelihoodName: LikelihoodName;
   },
 ): string {
-  const score = part.scores[index] ?? 0;
-  const likelihood = (part.likelihoods[index] ?? 0) / 10_000;
-  const previous = part.previous[index] ?? null;
-  let row = `{"score":${score},"${of.likelihoodName}":${likelihood},"enriched":${part.matched[index] === 1}`;
-  if (of.crmId !== null) row += `,"crm_id":${JSON.stringify(of.crmId)}`;
-  if (previous !== null) row += `,"previous_score":${previous},"delta":${score - previous}`;
-  row += of.drivers(index);
-  if (of.warning !== undefined) row += `,"warnings":${JSON.stringify([of.warning])}`;
-  return `${row}}`;
+  const members = {
+    score: part.scores[index] ?? 0,
+    likelihood: (part.likelihoods[index] ?? 0) / tenThousandths,
+    enriched: part.matched[index] === 1,
+    crmId: of.crmId,
+    previousScore: part.previous[index] ?? null,
+    explained: of.drivers(index),
+    warnings: of.warning === undefined ? [] : [of.warning],
+  };
+  return `{${rowMembers(members, of.likelihoodName)}}`;
+}
+
+/** A row of a reply or of the results of a bulk job. */
+export interface ScoreRowMembers {
+  readonly score: number;
+  /** 0 to 1. */
+  readonly likelihood: number;
+  readonly enriched: boolean;
+  readonly crmId: string | null;
+  readonly previousScore: number | null;
+  /** See `driverMembers`. */
+  readonly explained: string;
+  readonly warnings: readonly string[];
+}
+
+/** Writes the members of a V1ScoreRow as JSON, without braces. */
+export function rowMembers(row: ScoreRowMembers, likelihoodName: LikelihoodName): string {
+  const { score, previousScore } = row;
+  let members = `"score":${score},"${likelihoodName}":${row.likelihood},"enriched":${row.enriched}`;
+  if (row.crmId !== null) members += `,"crm_id":${JSON.stringify(row.crmId)}`;
+  if (previousScore !== null) members += `,"previous_score":${previousScore},"delta":${score - previousScore}`;
+  members += row.explained;
+  if (row.warnings.length > 0) members += `,"warnings":${JSON.stringify(row.warnings)}`;
+  return members;
 }
 
 function matchedCount({ rows }: ScoreOutcome): number {

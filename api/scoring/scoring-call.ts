@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withTimeout } from '../../shared/async/timeouts.js';
 import { ApiError } from '../../shared/contract/errors.js';
 import type { Lane } from '../../shared/messages/score-job.js';
@@ -33,14 +34,25 @@ export interface ScoringCall {
   readonly nameOfRecord: (index: number) => string;
   readonly explain: boolean;
   readonly lane: Lane;
+  /** Whether records that cannot be scored are refused one by one. Without it, one such record refuses the call. */
+  readonly tolerant?: boolean;
+  /** Whether the leads are not looked up: no record gets stored fields or a previous score. */
+  readonly withoutLookups?: boolean;
   /** Chunks that the workers have at once; all when left out. */
   readonly maxChunks?: number;
+  /** Ends a step of a large call. */
+  readonly yieldToEventLoop?: () => Promise<void>;
   readonly idempotency: Idempotency | undefined;
   /** Time of the request by the service's clock, ms. Ages count to it, and predictions carry it. */
   readonly atMs: number;
   readonly deadline: Deadline;
   /** Whether the caller has closed the connection. */
   readonly hasHungUp: () => boolean;
+}
+
+/** Ends a step of a call that takes milliseconds: other calls run in between. A large call also pauses. */
+export async function endStep({ yieldToEventLoop }: Pick<ScoringCall, 'yieldToEventLoop'>): Promise<void> {
+  await Promise.all([nextTurn(), yieldToEventLoop?.()]);
 }
 
 /** The deadline of a call's answer, by this process's monotonic clock and by Redis's clock. */

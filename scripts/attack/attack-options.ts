@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util';
-import { UsageError } from '../servers/run-to-end.js';
+import { readOptions, UsageError } from '../servers/run-to-end.js';
 import { attacks } from './attacks/table.js';
 import type { AttackOptions } from './run-attacks.js';
 
@@ -30,7 +29,11 @@ const maxSeconds = 600;
  * @throws UsageError
  */
 export function readAttackOptions(args: readonly string[]): AttackCommand | string {
-  const values = parsed(args);
+  const flag = { type: 'boolean' } as const;
+  const values = readOptions(args, {
+    ...{ only: { type: 'string', multiple: true }, seconds: { type: 'string' } },
+    ...{ list: flag, json: flag, help: flag },
+  });
   if (values.help === true) return usageText;
   if (values.list === true) return listText();
   const only = values.only ?? [];
@@ -40,19 +43,4 @@ export function readAttackOptions(args: readonly string[]): AttackCommand | stri
   if (!(seconds > 0 && seconds <= maxSeconds))
     throw new UsageError(`--seconds must be a number up to ${maxSeconds}, but is "${values.seconds}"`);
   return { only, seconds, quietSeconds: seconds / 2, json: values.json === true };
-}
-
-function parsed(args: readonly string[]) {
-  const flag = { type: 'boolean' } as const;
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        ...{ only: { type: 'string', multiple: true }, seconds: { type: 'string' } },
-        ...{ list: flag, json: flag, help: flag },
-      },
-    }).values;
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
 }

@@ -1,8 +1,6 @@
-import type { WriteStream } from 'node:tty';
 import { short } from '../bench/report/tables.js';
-import { readableBytes, readableCount, readableDuration } from '../cli/output/readable-numbers.js';
+import { readableBytes, readableCount } from '../cli/output/readable-numbers.js';
 import { renderTable, type TableColumn } from '../cli/output/table.js';
-import type { Attack } from './caller/attack.js';
 import type { AttackRow, BrokenPromise } from './judge.js';
 
 /** Result of a run, and the JSON document of `--json`. */
@@ -15,33 +13,10 @@ export interface AttackResult {
   readonly not_judged: readonly BrokenPromise[];
 }
 
-type Output = Pick<WriteStream, 'write'> & Partial<Pick<WriteStream, 'isTTY'>>;
-
-const clearLine = '\r\x1b[2K';
-
-/** Prints one line per attack. A terminal also shows the current attack and an estimate of the remaining time. */
-export class AttackProgress {
-  private done = 0;
-  private readonly startedMs = performance.now();
-
-  constructor(
-    private readonly output: Output,
-    private readonly total: number,
-  ) {}
-
-  begin({ name, does }: Attack): void {
-    const perAttackMs = (performance.now() - this.startedMs) / this.done;
-    const left = this.done === 0 ? '' : `, ${readableDuration(perAttackMs * (this.total - this.done))} left`;
-    if (this.output.isTTY === true) this.output.write(`${clearLine}${name}: ${does}${left}`);
-  }
-
-  end(row: AttackRow, problems: readonly BrokenPromise[]): void {
-    this.done += 1;
-    const place = `[${String(this.done).padStart(2)}/${this.total}]`;
-    const broken = problems.length === 0 ? '' : `  broken: ${promisesOf(problems)}`;
-    const line = `${place}  ${row.attack.padEnd(24)}  p99 ${short(row.victim_p99_ms).padStart(5)} ms${broken}`;
-    this.output.write(`${this.output.isTTY === true ? clearLine : ''}${line}\n`);
-  }
+/** A finished attack as a line of progress. */
+export function attackText(row: AttackRow, problems: readonly BrokenPromise[]): string {
+  const broken = problems.length === 0 ? '' : `  broken: ${promisesOf(problems)}`;
+  return `${row.attack.padEnd(24)}  p99 ${short(row.victim_p99_ms).padStart(5)} ms${broken}`;
 }
 
 const promisesOf = (problems: readonly BrokenPromise[]): string =>

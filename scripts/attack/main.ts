@@ -1,6 +1,7 @@
+import { ProgressLines } from '../bench/report/progress-lines.js';
 import { type RunEnd, runToEnd } from '../servers/run-to-end.js';
 import { type AttackCommand, readAttackOptions } from './attack-options.js';
-import { AttackProgress, type AttackResult, readableReport } from './attack-report.js';
+import { type AttackResult, attackText, readableReport } from './attack-report.js';
 import { type AttackRow, type BrokenPromise, judge } from './judge.js';
 import { AttackRun, attacksNamed } from './run-attacks.js';
 
@@ -8,20 +9,20 @@ import { AttackRun, attacksNamed } from './run-attacks.js';
 
 async function measure(command: AttackCommand, { onEnd }: RunEnd): Promise<AttackResult> {
   const chosen = attacksNamed(command.only);
-  const progress = new AttackProgress(process.stderr, chosen.length);
-  process.stderr.write('starting Redis, MongoDB, a gateway and two workers\n');
+  const progress = new ProgressLines(chosen.length);
+  progress.say('starting Redis, MongoDB, a gateway and two workers');
   const run = await AttackRun.start(command, onEnd);
   const rows: AttackRow[] = [];
   const problems: BrokenPromise[] = [];
   const notJudged: BrokenPromise[] = [];
   for (const attack of chosen) {
-    progress.begin(attack);
+    progress.doing(`${attack.name}: ${attack.does}`);
     const row = await run.attack(attack);
     const found = judge(row);
     rows.push(row);
     problems.push(...found.problems);
     notJudged.push(...found.notJudged);
-    progress.end(row, found.problems);
+    progress.finished(attackText(row, found.problems));
   }
   problems.push(...(await run.lateProblems()));
   return { seconds: command.seconds, rows, problems, not_judged: notJudged };

@@ -1,9 +1,11 @@
+import { setPriority } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { modelStrikesKey } from '../../shared/redis/keys.js';
+import { ForkedFunction } from '../bench/load/forked-function.js';
 import { type OnEnd, stoppedAtEnd } from '../servers/run-to-end.js';
 import { attacks } from './attacks/table.js';
 import type { Attack } from './caller/attack.js';
-import { HostileProcess } from './caller/hostile-process.js';
+import type { AttackOrder, AttackReport } from './caller/messages.js';
 import { type AttackRow, type BrokenPromise, failureTexts, rowOf } from './judge.js';
 import { type AttackService, startAttackService } from './measure/attack-service.js';
 import { watchOtherWork } from './measure/other-work.js';
@@ -27,6 +29,8 @@ export interface AttackOptions extends AttackTimes {
 const maxWarmUpMs = 5_000;
 /** Each attack is compared with this many quiet stretches: those before it and the one after it. */
 const comparedStretches = 4;
+/** Hostile callers use machines of their own, so their work must not take the processors of the service. */
+const lowPriority = 10;
 /** A worker that hung last is killed and counted within this time. */
 const lateDeathMs = 6_000;
 
@@ -42,7 +46,7 @@ export class AttackRun {
 
   private constructor(
     private readonly service: AttackService,
-    private readonly hostile: HostileProcess,
+    private readonly hostile: ForkedFunction<AttackOrder, AttackReport>,
     private readonly victim: Victim,
     private readonly times: AttackTimes,
   ) {}
@@ -50,7 +54,9 @@ export class AttackRun {
   /** @throws Error if the service cannot be started */
   static async start(times: AttackTimes, onEnd: OnEnd): Promise<AttackRun> {
     const service = await startAttackService(onEnd);
-    const hostile = await stoppedAtEnd(onEnd, Promise.resolve(HostileProcess.start()));
+    const starting = ForkedFunction.start<AttackOrder, AttackReport>('dist/scripts/attack/caller/main.js', undefined);
+    const hostile = await stoppedAtEnd(onEnd, starting);
+    setPriority(hostile.pid, lowPriority);
     const victim = new Victim(service.url, service.victim);
     onEnd(() => victim.stop());
     await victim.start();
@@ -72,7 +78,7 @@ export class AttackRun {
     const gatewayBefore = await readGateway(service);
     const otherWork = watchOtherWork(service, [hostile.pid]);
     const fromMs = performance.now();
-    const report = await hostile.run({ name, seconds, target: { url: service.url, organisation } });
+    const report = await hostile.call({ name, seconds, target: { url: service.url, organisation } });
     await workersSettled(service);
     const othersShare = otherWork();
     if (!(await victim.recovered())) await this.liftQuarantine();
@@ -110,7 +116,7 @@ export class AttackRun {
 
   /** A quarantine of the victim's model lasts up to an hour. The next attack must find a service that works. */
   private async liftQuarantine(): Promise<void> {
-    await this.service.redis.del(modelStrikesKey);
+    await this.service.redis.del(modelStrikesKey(0));
     await this.victim.recovered();
   }
 

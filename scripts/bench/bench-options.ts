@@ -1,32 +1,26 @@
-import { parseArgs } from 'node:util';
 import { projectFile } from '../../shared/process/project-root.js';
-import { UsageError } from '../servers/run-to-end.js';
+import { readOptions, UsageError } from '../servers/run-to-end.js';
+import { bulkRowName } from './bulk/bulk.js';
+import type { SectionOptions } from './report/tables.js';
 import { bareRow, comparedRow, scenarios } from './scenarios.js';
 import { separateRowNames } from './separate-rows.js';
 import { sustainedRowNames } from './sustained.js';
 
 /** Options of one run of the benchmark. */
-export interface BenchOptions {
+export interface BenchOptions extends Omit<SectionOptions, 'say' | 'onEnd'> {
   /** Rows or ids of scenarios to measure. Empty: all. */
   readonly only: readonly string[];
   /** Prints one JSON document instead of tables. */
   readonly json: boolean;
-  /** Model bundle: a directory or an archive. */
-  readonly bundlePath: string;
-  /** True for the demo's bundle, whose leads can be generated. */
-  readonly isDemoBundle: boolean;
-  /** Windows per row. */
-  readonly repeats: number;
   /** Load before each window, ms. */
   readonly warmUpMs: number;
   readonly windowMs: number;
-  /** Load before the first window, ms. V8 compiles the hot code in this time. */
-  readonly firstWarmUpMs: number;
-  /** Length of a sustained row. */
-  readonly minutes: number;
   /** Target of the CPU profiles. Undefined: no profiles. */
   readonly profileDirectory: string | undefined;
 }
+
+const usualTimes = { warmUpMs: 800, windowMs: 4_000, firstWarmUpMs: 8_000 };
+const quickTimes = { warmUpMs: 400, windowMs: 2_000, firstWarmUpMs: 2_500 };
 
 const rowNames = [...new Set(scenarios.flatMap(({ row, id }) => [row, id]))];
 
@@ -37,6 +31,7 @@ npm run bench -- [options]
   --only NAME      measure this row only; may be given several times: ${rowNames.join(', ')};
                    or, without any of these: ${separateRowNames.join(', ')}
   --repeats N      number of windows per row
+  --rows N         rows of the file of ${bulkRowName} (400000)
   --minutes N      length of each of ${sustainedRowNames.join(', ')} (2)
   --bundle PATH    model bundle instead of the demo's; its golden records are sent
   --profile DIR    write a CPU profile of each process of the service at its end, for Chrome's DevTools
@@ -50,10 +45,13 @@ npm run bench -- [options]
  * @throws UsageError
  */
 export function readBenchOptions(args: readonly string[]): BenchOptions | undefined {
-  const values = parsed(args);
-  if (values.help === true) return undefined;
-  const quick = values.quick === true;
-  const only = values.only ?? [];
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean', default: false } as const;
+  const { help, quick, json, only, repeats, minutes, rows, bundle, profile } = readOptions(args, {
+    ...{ quick: flag, json: flag, help: flag, only: { ...text, multiple: true, default: [] } },
+    ...{ repeats: text, minutes: text, rows: text, bundle: text, profile: text },
+  });
+  if (help) return undefined;
   const areSeparate = only.some((name) => separateRowNames.includes(name));
   const allowed = areSeparate ? separateRowNames : rowNames;
   const unknown = only.find((name) => !allowed.includes(name));
@@ -61,45 +59,25 @@ export function readBenchOptions(args: readonly string[]): BenchOptions | undefi
     const reason = areSeparate ? ' that can be measured together with the others' : '';
     throw new UsageError(`there is no row "${unknown}"${reason}; choose from ${allowed.join(', ')}`);
   }
+  // Only figures of the same repeat can be compared.
+  const isCompared = [comparedRow, bareRow].some((name) => only.includes(name));
   return {
-    only: withComparison(only),
-    json: values.json === true,
-    bundlePath: values.bundle ?? projectFile('scripts/demo/bundle'),
-    isDemoBundle: values.bundle === undefined,
-    repeats: wholeNumber('repeats', values.repeats ?? (quick ? '1' : '3')),
-    minutes: wholeNumber('minutes', values.minutes ?? '2'),
-    warmUpMs: quick ? 400 : 800,
-    windowMs: quick ? 2_000 : 4_000,
-    firstWarmUpMs: quick ? 2_500 : 8_000,
-    profileDirectory: values.profile,
+    only: isCompared ? [...new Set([...only, comparedRow, bareRow])] : only,
+    json,
+    bundlePath: bundle ?? projectFile('scripts/demo/bundle'),
+    isDemoBundle: bundle === undefined,
+    isQuick: quick,
+    repeats: wholeNumber('repeats', repeats ?? (quick ? '1' : '3')),
+    minutes: wholeNumber('minutes', minutes ?? '2'),
+    rows: wholeNumber('rows', rows ?? '400000', 10_000_000),
+    ...(quick ? quickTimes : usualTimes),
+    profileDirectory: profile,
   };
 }
 
-/** Adds `webhook` to `bare-bullmq` and the reverse: only figures of the same repeat can be compared. */
-function withComparison(only: readonly string[]): readonly string[] {
-  const pair = [comparedRow, bareRow];
-  return only.some((name) => pair.includes(name)) ? [...new Set([...only, ...pair])] : only;
-}
-
-function parsed(args: readonly string[]) {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean' } as const;
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        ...{ quick: flag, json: flag, help: flag, only: { ...text, multiple: true } },
-        ...{ repeats: text, minutes: text, bundle: text, profile: text },
-      },
-    }).values;
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function wholeNumber(option: string, text: string): number {
+function wholeNumber(option: string, text: string, max = 100): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > 100)
-    throw new UsageError(`--${option} must be a whole number from 1 to 100, but is "${text}"`);
+  if (!Number.isInteger(value) || value < 1 || value > max)
+    throw new UsageError(`--${option} must be a whole number from 1 to ${max}, but is "${text}"`);
   return value;
 }

@@ -1,33 +1,63 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type RunEnd, stoppedAtEnd } from '../servers/run-to-end.js';
 import type { BenchOptions } from './bench-options.js';
 import { compareWithFloor } from './load/check-replies.js';
-import type { FloorScorer } from './load/floor-scorer.js';
-import type { MeasuringProcess } from './load/measuring-process.js';
-import type { LoadPlan, LoadReport, MeasuredTarget } from './load/messages.js';
-import type { BenchOutcome } from './report/bench-report.js';
-import { type BenchProgress, benchRow, type RowLabel } from './report/rows.js';
+import { FloorScorer } from './load/floor-scorer.js';
+import { runLoad } from './load/load-run.js';
+import type { LoadReport, MeasuredTarget, WindowPlan } from './load/messages.js';
+import { RequestBodies } from './load/request-bodies.js';
+import { type BenchOutcome, describeMachine, jsonReport, readableReport } from './report/bench-report.js';
+import { type BenchRow, windowText } from './report/figures.js';
+import { ProgressLines } from './report/progress-lines.js';
 import { type Load, mainScenario, type Scenario, scenarios } from './scenarios.js';
-import type { BenchService } from './service/bench-service.js';
-
-export interface BenchRunDeps {
-  readonly options: BenchOptions;
-  readonly service: BenchService;
-  /** Undefined if no chosen row needs it. */
-  readonly bare: MeasuredTarget | undefined;
-  readonly generator: MeasuringProcess;
-  readonly floor: MeasuringProcess;
-  readonly scorer: FloorScorer;
-  readonly chosen: readonly Scenario[];
-  readonly progress: BenchProgress;
-}
+import { startBareService } from './service/bare-service.js';
+import { type BenchService, startBenchService, startGenerator, workers } from './service/bench-service.js';
 
 const firstWindowWarmUpMs = 300;
+
+/**
+ * Runs the benchmark and prints its report.
+ * @throws Error if the service fails or answers with other scores than the floor
+ */
+export async function runBench(options: BenchOptions, { onEnd, end }: RunEnd): Promise<void> {
+  const { only, repeats } = options;
+  const chosen = scenarios.filter(({ id, row }) => only.length === 0 || only.includes(id) || only.includes(row));
+  const isChosen = (target: Scenario['target']): boolean => chosen.some((scenario) => scenario.target === target);
+  const progress = new ProgressLines(repeats * chosen.length);
+  progress.say('starting Redis, MongoDB, a gateway and two workers');
+  const service = await startBenchService(options, onEnd);
+  const machine = describeMachine(service.versions, workers);
+  const run = new BenchRun({
+    ...{ options, chosen, progress, service },
+    bare: isChosen('bare') ? await startBareService(options.bundlePath, onEnd) : undefined,
+    generator: await stoppedAtEnd(onEnd, startGenerator(service)),
+    scorer: await FloorScorer.load(options.bundlePath),
+    floorBodies: isChosen('floor') ? await RequestBodies.from(service.source) : undefined,
+  });
+  const failure = service.ended.then((how) => Promise.reject(new Error(how)));
+  const outcome = await Promise.race([run.measureAll(), failure]);
+  await end();
+  process.stdout.write(options.json ? `${jsonReport(outcome, machine)}\n` : readableReport(outcome, machine));
+}
+
+interface BenchRunDeps {
+  readonly options: BenchOptions;
+  readonly chosen: readonly Scenario[];
+  readonly progress: ProgressLines;
+  readonly service: BenchService;
+  /** Undefined, as `floorBodies`, if no chosen row needs it. */
+  readonly bare: MeasuredTarget | undefined;
+  readonly generator: Awaited<ReturnType<typeof startGenerator>>;
+  readonly scorer: FloorScorer;
+  readonly floorBodies: RequestBodies | undefined;
+}
 
 /**
  * Measures every row once per repeat. A short disturbance of the machine then affects one repeat of several rows
  * instead of every repeat of one row.
  */
-export class BenchRun {
-  private readonly measured = new Map<string, { readonly label: RowLabel; readonly reports: LoadReport[] }>();
+class BenchRun {
+  private readonly rows = new Map<string, BenchRow>();
   private comparedRows = 0;
   private capacityPerSecond: number | undefined;
 
@@ -38,74 +68,71 @@ export class BenchRun {
     await this.warmUp();
     for (let repeat = 0; repeat < options.repeats; repeat += 1)
       for (const scenario of chosen) await this.measure(scenario);
-    const measured = [...this.measured.values()];
-    return {
-      rows: measured.map(({ label, reports }) => benchRow(label, reports)),
-      reports: measured.flatMap(({ reports }) => reports),
-      comparedRows: this.comparedRows,
-    };
+    return { rows: [...this.rows.values()], comparedRows: this.comparedRows };
   }
 
   /** V8 compiles the hot code, and caches fill. */
   private async warmUp(): Promise<void> {
-    const { options, generator, chosen, progress } = this.deps;
+    const { options, chosen, progress } = this.deps;
     const called = chosen.filter(({ target }) => target !== 'floor');
-    if (called.length === 0) return;
-    progress.doing('warming up');
     const kinds = new Map(called.map((scenario) => [`${scenario.target} ${scenario.shape}`, scenario]));
+    if (kinds.size > 0) progress.doing('warming up');
     for (const scenario of kinds.values()) {
-      const load: Load = { kind: 'closed', callers: scenario.shape === 'batch' ? 4 : 32 };
+      const load = { callers: scenario.shape === 'batch' ? 4 : 32 };
       const times = { windowMs: options.firstWarmUpMs, warmUpMs: firstWindowWarmUpMs };
-      await generator.run(this.plan({ ...scenario, leads: 'known' }, load, times));
+      await this.window({ ...scenario, leads: 'known' }, load, times);
     }
   }
 
   private async measure(scenario: Scenario): Promise<void> {
     const { progress, scorer, service } = this.deps;
-    const { id, row } = scenario;
+    const { id, row: name, target } = scenario;
     const load = await this.loadOf(scenario);
     progress.doing(id);
     const report = await this.window(scenario, load);
-    this.comparedRows += await compareWithFloor(report.samples, { scorer, database: service.database });
-    if (id === mainScenario) this.capacityPerSecond ??= (1000 * report.calls) / report.elapsedMs;
-    const label: RowLabel = {
-      name: row,
-      concurrency: load.kind === 'closed' ? load.callers : null,
-      callsPerSecond: load.kind === 'closed' ? undefined : load.callsPerSecond,
-    };
-    const { reports } = this.measured.get(id) ?? { reports: [] };
-    this.measured.set(id, { label, reports: [...reports, report] });
-    progress.measured(label, report);
+    if (target !== 'floor')
+      this.comparedRows += await compareWithFloor(report.samples, { scorer, database: service.database });
+    if (id === mainScenario.id) this.capacityPerSecond ??= (1000 * report.calls) / report.elapsedMs;
+    const reports = [...(this.rows.get(id)?.reports ?? []), report];
+    this.rows.set(id, { name, load, reports });
+    progress.finished(windowText(name, load, report));
   }
 
-  private window(scenario: Scenario, load: Load): Promise<LoadReport> {
-    const { options, generator, floor } = this.deps;
-    const { warmUpMs } = options;
-    const windowMs = options.windowMs * (scenario.windowFactor ?? 1);
-    const measuring = scenario.target === 'floor' ? floor : generator;
-    return measuring.run(this.plan(scenario, load, { warmUpMs, windowMs }));
-  }
-
-  /** A share refers to the first repeat of its scenario, so that the load is the same in every repeat. */
+  /** A share refers to the first repeat of the main scenario, so that the load is the same in every repeat. */
   private async loadOf({ load }: Scenario): Promise<Load> {
-    if (!('shareOf' in load)) return load;
+    if (!('shareOfMain' in load)) return load;
     if (this.capacityPerSecond === undefined) {
-      const main = scenarios.find(({ id }) => id === load.shareOf);
-      if (main === undefined || 'shareOf' in main.load) throw new Error(`${load.shareOf} has no load of its own`);
-      const report = await this.window(main, main.load);
-      this.capacityPerSecond = (1000 * report.calls) / report.elapsedMs;
+      const { calls, elapsedMs } = await this.window(mainScenario, mainScenario.load);
+      this.capacityPerSecond = (1000 * calls) / elapsedMs;
     }
-    return { kind: 'open', callsPerSecond: Number((load.share * this.capacityPerSecond).toPrecision(2)) };
+    return { callsPerSecond: Number((load.shareOfMain * this.capacityPerSecond).toPrecision(2)) };
   }
 
-  private plan(
-    { target, shape, leads }: Pick<Scenario, 'target' | 'shape' | 'leads'>,
-    load: Load,
-    times: Pick<LoadPlan, 'warmUpMs' | 'windowMs'>,
-  ): LoadPlan {
-    const called = target === 'bare' ? this.deps.bare : this.deps.service;
+  /** Windows under an open load are twice as long, because they have few calls. */
+  private window(scenario: Scenario, load: Load, times?: Pick<WindowPlan, 'warmUpMs' | 'windowMs'>) {
+    const { options, service, bare, generator } = this.deps;
+    const { shape, leads, target } = scenario;
+    const windowMs = options.windowMs * ('callers' in load ? 1 : 2);
+    const plan = { shape, leads, load, ...(times ?? { warmUpMs: options.warmUpMs, windowMs }) };
+    if (target === 'floor') return this.floorWindow(plan);
+    const called = target === 'bare' ? bare : service;
     if (called === undefined) throw new Error('the bare queue was not started');
-    const { gateway, groups } = called;
-    return { shape, leads, load, ...times, target: { gateway, groups } };
+    return generator.call({ ...plan, target: { gateway: called.gateway, groups: called.groups } });
+  }
+
+  /** Scores batches one after the other in this process. */
+  private floorWindow(plan: WindowPlan): Promise<LoadReport> {
+    const { scorer, floorBodies } = this.deps;
+    if (floorBodies === undefined) throw new Error('the bodies of the floor were not made');
+    const call = async (request: Buffer) => {
+      const body = Buffer.from(await scorer.answer(request.toString('utf8'), Date.now()));
+      await nextTurn(); // lets the window end
+      return { status: 200, head: '', body };
+    };
+    return runLoad(plan, {
+      groups: { floor: [process.pid] },
+      bodies: floorBodies.source(plan),
+      open: async () => ({ call, close: () => undefined }),
+    });
   }
 }

@@ -1,16 +1,27 @@
+import type { OnEnd } from '../servers/run-to-end.js';
+import { bulkRowName, bulkSection } from './bulk/bulk.js';
 import { besidePythonRowName, besidePythonSection } from './explain/beside-python.js';
 import { explainRowNames, explainSection } from './explain/explain.js';
+import { fleetRowNames, fleetSection } from './fleet/fleet.js';
 import { gradingRowName, gradingSection } from './grading/grading.js';
-import type { ReportSection } from './report/tables.js';
-import { type SustainedOptions, sustainedRowNames, sustainedSection } from './sustained.js';
+import type { ReportSection, SectionOptions } from './report/tables.js';
+import { sustainedRowNames, sustainedSection } from './sustained.js';
 
-/** Rows that need no service, or one of their own for minutes. They are measured only on request. */
-export const separateRowNames: readonly string[] = [
-  ...explainRowNames,
-  besidePythonRowName,
-  gradingRowName,
-  ...sustainedRowNames,
+/** Rows that need no service, or one of their own for minutes, by their key in `--json`. They are measured only on request. */
+const sections: readonly {
+  readonly key: string;
+  readonly names: readonly string[];
+  readonly measure: (names: readonly string[], options: SectionOptions) => Promise<ReportSection>;
+}[] = [
+  { key: 'explain', names: explainRowNames, measure: explainSection },
+  { key: 'explain_beside_python', names: [besidePythonRowName], measure: (_, options) => besidePythonSection(options) },
+  { key: 'grading', names: [gradingRowName], measure: (_, options) => gradingSection(options) },
+  { key: 'bulk', names: [bulkRowName], measure: bulkSection },
+  { key: 'fleet', names: fleetRowNames, measure: fleetSection },
+  { key: 'sustained', names: sustainedRowNames, measure: sustainedSection },
 ];
+
+export const separateRowNames: readonly string[] = sections.flatMap(({ names }) => names);
 
 /**
  * Measures separate rows.
@@ -18,24 +29,18 @@ export const separateRowNames: readonly string[] = [
  * @returns tables, or one JSON document
  */
 export async function separateReport(
-  options: SustainedOptions & {
-    readonly only: readonly string[];
-    readonly repeats: number;
-    readonly json: boolean;
-  },
+  options: Omit<SectionOptions, 'say' | 'onEnd'> & { readonly only: readonly string[]; readonly json: boolean },
+  onEnd: OnEnd,
 ): Promise<string> {
-  const { only, json } = options;
   const document: Record<string, unknown> = {};
   const texts: string[] = [];
-  const add = (key: string, { document: part, text }: ReportSection): void => {
-    document[key] = part;
-    texts.push(text);
-  };
-  const explained = only.filter((name) => explainRowNames.includes(name));
-  if (explained.length > 0) add('explain', await explainSection(explained, options));
-  if (only.includes(besidePythonRowName)) add('explain_beside_python', await besidePythonSection(options));
-  if (only.includes(gradingRowName)) add('grading', await gradingSection(options));
-  const sustained = only.filter((name) => sustainedRowNames.includes(name));
-  if (sustained.length > 0) add('sustained', await sustainedSection(sustained, options));
-  return json ? `${JSON.stringify(document)}\n` : `${texts.join('\n\n')}\n`;
+  for (const { key, names, measure } of sections) {
+    const chosen = options.only.filter((name) => names.includes(name));
+    if (chosen.length === 0) continue;
+    const say = (line: string) => process.stderr.write(`${line}\n`);
+    const section = await measure(chosen, { ...options, say, onEnd });
+    document[key] = section.document;
+    texts.push(section.text);
+  }
+  return options.json ? `${JSON.stringify(document)}\n` : `${texts.join('\n\n')}\n`;
 }

@@ -1,11 +1,11 @@
 import { bar } from '../cli/output/charts.js';
-import { type OnEnd, stoppedAtEnd } from '../servers/run-to-end.js';
-import { MeasuringProcess } from './load/measuring-process.js';
-import { recordSourceOf } from './load/request-bodies.js';
-import { type BenchProgress, type BenchRow, benchRow, figuresDocument, parts } from './report/rows.js';
-import { type Columns, type ReportSection, reportTable, rounded, wholeNumber } from './report/tables.js';
+import { stoppedAtEnd } from '../servers/run-to-end.js';
+import { type Figures, parts } from './load/messages.js';
+import { type BenchRow, medianFigures, rounded, windowText } from './report/figures.js';
+import { ProgressLines } from './report/progress-lines.js';
+import { type Columns, type ReportSection, reportTable, type SectionOptions, wholeNumber } from './report/tables.js';
 import type { CallShape } from './scenarios.js';
-import { startBenchService } from './service/bench-service.js';
+import { startBenchService, startGenerator } from './service/bench-service.js';
 
 /**
  * Loads for minutes on an empty database. They show costs that grow with the stored calls or recur every minute, which
@@ -23,82 +23,63 @@ interface Stretch {
   /** Records scored since the start of the load. */
   readonly recordsSoFar: number;
   readonly row: BenchRow;
-}
-
-export interface SustainedOptions {
-  readonly bundlePath: string;
-  readonly isDemoBundle: boolean;
-  readonly minutes: number;
-  /** Load before the first stretch, ms. V8 compiles the hot code in this time. */
-  readonly firstWarmUpMs: number;
-  readonly say: (line: string) => void;
-  readonly progressOf: (stretches: number) => BenchProgress;
-  readonly onEnd: OnEnd;
+  readonly figures: Figures;
 }
 
 const stretchMs = 15_000;
 const barWidth = 20;
-
-interface SustainedRow {
-  readonly name: string;
-  readonly callers: number;
-  readonly stretches: readonly Stretch[];
-}
 
 /**
  * Measures sustained loads, each on a service of its own.
  * @param names some of `sustainedRowNames`
  * @throws Error if the service fails or a reply is wrong
  */
-export async function sustainedSection(names: readonly string[], options: SustainedOptions): Promise<ReportSection> {
-  const rows: SustainedRow[] = [];
-  for (const name of names) rows.push(await measureSustained(name, options));
-  const documents = rows.map((row) => ({ ...row, stretches: row.stretches.map(stretchDocument) }));
-  const texts = rows.map(({ name, callers, stretches }) =>
-    [`${name}, ${callers} callers`, stretchTable(stretches), growthLine(stretches)].join('\n'),
-  );
+export async function sustainedSection(names: readonly string[], options: SectionOptions): Promise<ReportSection> {
+  const documents: unknown[] = [];
+  const texts: string[] = [];
+  for (const name of names) {
+    const { shape, callers } = sustainedLoads[name] ?? { shape: 'batch', callers: 1 };
+    const stretches = await measureStretches(name, { shape, callers }, options);
+    documents.push({
+      ...{ name, callers },
+      stretches: stretches.map(({ endS, recordsSoFar, row }) => ({
+        end_s: rounded(endS),
+        records: recordsSoFar,
+        ...medianFigures(row),
+      })),
+    });
+    texts.push([`${name}, ${callers} callers`, stretchTable(stretches), growthLine(stretches)].join('\n'));
+  }
   return { document: documents, text: texts.join('\n\n') };
 }
 
-async function measureSustained(name: string, options: SustainedOptions): Promise<SustainedRow> {
-  const { bundlePath, minutes, firstWarmUpMs, say, progressOf, onEnd } = options;
-  const { shape, callers } = sustainedLoads[name] ?? { shape: 'batch', callers: 1 };
-  say(`${name}: starting Redis, MongoDB, a gateway and two workers`);
-  const service = await startBenchService({ bundlePath }, onEnd);
-  const { gateway, groups, modelId } = service;
-  const preparation = { source: recordSourceOf(options), modelId, bundlePath, gateway };
-  const generator = await stoppedAtEnd(onEnd, MeasuringProcess.start(preparation));
-
+async function measureStretches(
+  name: string,
+  { shape, callers }: { readonly shape: CallShape; readonly callers: number },
+  options: SectionOptions,
+): Promise<readonly Stretch[]> {
+  const { minutes, firstWarmUpMs, onEnd } = options;
+  const count = Math.round((minutes * 60_000) / stretchMs);
+  const progress = new ProgressLines(count);
+  progress.say(`${name}: starting Redis, MongoDB, a gateway and two workers`);
+  const service = await startBenchService(options, onEnd);
+  const { gateway, groups } = service;
+  const generator = await stoppedAtEnd(onEnd, startGenerator(service));
   const stretches: Stretch[] = [];
-  const count = Math.max(1, Math.round((minutes * 60_000) / stretchMs));
-  const progress = progressOf(count);
-  const label = { name, concurrency: callers, callsPerSecond: undefined };
+  let [endS, recordsSoFar] = [0, 0];
   for (let index = 0; index < count; index += 1) {
     progress.doing(name);
-    const report = await generator.run({
-      shape,
-      leads: 'known',
-      load: { kind: 'closed', callers },
-      warmUpMs: index === 0 ? firstWarmUpMs : 0,
-      windowMs: stretchMs,
-      target: { gateway, groups },
-    });
-    const { endS, recordsSoFar } = stretches.at(-1) ?? { endS: 0, recordsSoFar: 0 };
-    stretches.push({
-      endS: endS + report.elapsedMs / 1000,
-      recordsSoFar: recordsSoFar + report.records,
-      row: benchRow(label, [report]),
-    });
-    progress.measured(label, report);
+    const load = { callers };
+    const times = { warmUpMs: index === 0 ? firstWarmUpMs : 0, windowMs: stretchMs };
+    const report = await generator.call({ shape, leads: 'known', load, ...times, target: { gateway, groups } });
+    const row = { name, load, reports: [report] };
+    endS += report.elapsedMs / 1000;
+    recordsSoFar += report.records;
+    stretches.push({ endS, recordsSoFar, row, figures: report.figures });
+    progress.finished(windowText(name, load, report));
   }
-  return { name, callers, stretches };
+  return stretches;
 }
-
-const stretchDocument = ({ endS, recordsSoFar, row }: Stretch) => ({
-  end_s: rounded(endS),
-  records: recordsSoFar,
-  ...figuresDocument(row),
-});
 
 /** One line per stretch, with a bar for the cost of 1,000 records. */
 function stretchTable(stretches: readonly Stretch[]): string {
@@ -106,16 +87,16 @@ function stretchTable(stretches: readonly Stretch[]): string {
   const columns: Columns<Stretch> = [
     ['seconds', ({ endS }) => endS.toFixed(0), 'right'],
     ['records so far', ({ recordsSoFar }) => wholeNumber(recordsSoFar)],
-    ['records/s', ({ row }) => wholeNumber(row.recordsPerS.median)],
-    ['p50 ms', ({ row }) => row.p50Ms.median.toFixed(1)],
-    ['p99 ms', ({ row }) => row.p99Ms.median.toFixed(1)],
-    ...parts.map((part) => [part, ({ row }: Stretch) => row.cpuMsPer1000[part].median.toFixed(1)] as const),
+    ['records/s', ({ figures }) => wholeNumber(figures.records_per_s)],
+    ['p50 ms', ({ figures }) => figures.p50_ms.toFixed(1)],
+    ['p99 ms', ({ figures }) => figures.p99_ms.toFixed(1)],
+    ...parts.map((part) => [part, ({ figures }: Stretch) => figures.cpu_ms_per_1000[part].toFixed(1)] as const),
     ['CPU-ms/1000', (stretch) => bar(totalMs(stretch) / maxMs, barWidth), 'left'],
   ];
   return reportTable(columns, stretches);
 }
 
-const totalMs = ({ row }: Stretch): number => row.cpuMsPer1000.total.median;
+const totalMs = ({ figures }: Stretch): number => figures.cpu_ms_per_1000.total;
 
 function growthLine(stretches: readonly Stretch[]): string {
   const [before = 0, after = 0] = [stretches[0], stretches.at(-1)].map((stretch) => stretch && totalMs(stretch));

@@ -12,6 +12,7 @@ export const usageText = `Injects random faults under load, then checks that eac
 
 npm run chaos -- [options]
   --minutes M      duration of calls and faults (2)
+  --cluster        on a Redis Cluster of three masters with four partitions, without faults of the network
   --seed S         determines the calls, the faults and their order; random by default, and printed
   --history FILE   target of the history, one JSON line for each call, fault and ledger row
   --json           print one JSON document
@@ -40,6 +41,7 @@ export function readChaosOptions(args: readonly string[]): ChaosCommand | undefi
   return {
     minutes,
     seed,
+    onRedisCluster: values.cluster === true,
     historyFile: values.history ?? projectFile(`.local/chaos/history-${seed}.jsonl`),
     json: values.json === true,
   };
@@ -52,6 +54,7 @@ function parsed(args: readonly string[]) {
       options: {
         minutes: { type: 'string' },
         seed: { type: 'string' },
+        cluster: { type: 'boolean' },
         history: { type: 'string' },
         json: { type: 'boolean' },
         help: { type: 'boolean' },

@@ -16,6 +16,8 @@ export interface ChaosResult {
   readonly counted_records: number;
   /** Time from the last call until Redis equalled the ledger. */
   readonly exact_ms: number;
+  /** Bulk jobs, by how they ended, and the rows of their results. */
+  readonly jobs: { readonly completed: number; readonly paused: number; readonly other: number; readonly rows: number };
   /** Usage and hard stop of each counter. */
   readonly counters: readonly { readonly used: number; readonly hard_stop: number }[];
   readonly faults: readonly { readonly fault: string; readonly times: number }[];
@@ -52,11 +54,19 @@ export function summarize(
     counted_calls: ledger.length,
     counted_records: ledger.reduce((sum, { records }) => sum + records, 0),
     exact_ms: Math.round(run.exactMs),
+    jobs: jobSummary(events.filter((event) => event.kind === 'job')),
     counters: counters.map(({ used, hardStop }) => ({ used, hard_stop: hardStop })),
     faults: faultSummaries(events.filter((event) => event.kind === 'fault')),
     problems: run.problems,
     not_judged: run.notJudged,
   };
+}
+
+function jobSummary(jobs: readonly { readonly state: string; readonly shownRows: number }[]): ChaosResult['jobs'] {
+  const count = (state: string): number => jobs.filter((job) => job.state === state).length;
+  const [completed, paused] = [count('completed'), count('paused')];
+  const rows = jobs.reduce((sum, { shownRows }) => sum + shownRows, 0);
+  return { completed, paused, other: jobs.length - completed - paused, rows };
 }
 
 /** Counts faults by kind; a kind includes all gateways and durations. */
@@ -75,7 +85,7 @@ const maxProblemsShown = 20;
 const tableWidth = 110;
 
 export function readableReport(result: ChaosResult): string {
-  const { counters } = result;
+  const { counters, jobs } = result;
   const answers = Object.entries(result.answers).map(([outcome, count]) => `${readableCount(count)} ${outcome}`);
   const usage = counters.map(({ used, hard_stop }) => `${readableCount(used)} of ${readableCount(hard_stop)}`);
   const lines = [
@@ -83,6 +93,8 @@ export function readableReport(result: ChaosResult): string {
       `${readableCount(result.replays)} of them replays; the slowest took ${readableDuration(result.slowest_ms)}`,
     `${readableCount(result.counted_calls)} calls of ${readableCount(result.counted_records)} records counted; ` +
       `Redis equalled the ledger ${readableDuration(result.exact_ms)} after the last call`,
+    `bulk jobs: ${readableCount(jobs.completed)} complete, ${readableCount(jobs.paused)} paused, ` +
+      `${readableCount(jobs.other)} other; ${readableCount(jobs.rows)} rows in their results`,
     `usage and hard stop: ${usage.join(', ')}`,
     '',
     faultTable(result),
@@ -96,7 +108,9 @@ function verdictLines({ problems, not_judged, history }: ChaosResult): string[] 
   if (problems.length > 0)
     return [`${readableCount(problems.length)} problems found (history in ${history}):`, ...shown(problems)];
   if (not_judged.length === 0)
-    return ['No problem found: each 200 is counted once, nothing else is, every call was answered in time.'];
+    return [
+      'No problem found: each 200 and each row of a bulk job is counted once, nothing else is, every call was answered in time.',
+    ];
   return [
     'Each 200 is counted once and nothing else is, but the machine was too busy to judge the times of the answers.',
     `It stalled the service for at least half of the time of ${readableCount(not_judged.length)} late answers.`,

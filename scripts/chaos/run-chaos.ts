@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import { createLogger } from '../../shared/process/logger.js';
+import { connectRedis } from '../../shared/redis/connect.js';
 import { connectMongo } from '../../shared/store/connection/connect.js';
 import { generateLeads } from '../leads/lead-generator.js';
 import { seededRandom } from '../leads/seeded-random.js';
@@ -10,9 +11,11 @@ import { checkHistory, notJudged } from './check/check-history.js';
 import { type CountsDeps, readLedger, settledCounters, unexpectedDeaths } from './check/final-counts.js';
 import type { FaultEvent } from './check/history.js';
 import { HistoryLog } from './check/history-log.js';
+import { readJobs } from './check/read-jobs.js';
 import { watchProcessors } from './check/watch-processors.js';
 import { causeFaults } from './faults/cause-faults.js';
 import type { ChaosStage } from './faults/fault.js';
+import { ChaosJobs } from './load/chaos-jobs.js';
 import { ChaosLoad } from './load/chaos-load.js';
 import { chaosPepper, createOrganisations } from './load/organisations.js';
 import { meanRecords } from './load/plan-call.js';
@@ -21,6 +24,8 @@ export interface ChaosOptions {
   readonly minutes: number;
   /** Determines the calls, and the faults and their order. Their exact times depend on the machine. */
   readonly seed: number;
+  /** Runs on a Redis Cluster of three masters, with four partitions. */
+  readonly onRedisCluster: boolean;
   /** Target of the history, as JSON lines. */
   readonly historyFile: string;
 }
@@ -32,7 +37,9 @@ export interface ChaosHooks {
   readonly onEnd: OnEnd;
 }
 
-const links = ['proxied', 'direct'] as const;
+const partitions = 4;
+/** A slice that failed several times is tried again after a minute. */
+const jobsWithinMs = 150_000;
 /** Deadline of every call. It is below the default so that more calls reach it. A lease lasts three deadlines. */
 const deadlineMs = 3_000;
 const callsPerSecond = 15;
@@ -51,8 +58,13 @@ const shareOfThird = 2 / 7;
  * @throws Error if the service cannot be started; damage by faults is part of the result
  */
 export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promise<ChaosResult> {
-  hooks.onStep('starting Redis, MongoDB, two gateways and two workers');
-  const cluster = await stoppedAtEnd(hooks.onEnd, Cluster.start({ gateways: links, settings }));
+  hooks.onStep('starting Redis, MongoDB, two gateways, two workers and a runner of bulk jobs');
+  const { onRedisCluster } = options;
+  const gateways = [onRedisCluster ? 'direct' : 'proxied', 'direct'] as const;
+  const lanes = { LANES: onRedisCluster ? String(partitions) : undefined };
+  const ofRun = { gateways, runners: ['direct'], settings: { ...settings, ...lanes }, onRedisCluster } as const;
+  const starting = Cluster.start(ofRun);
+  const cluster = await stoppedAtEnd(hooks.onEnd, starting);
   const counts = await openCounts(cluster, options, hooks);
   const history = await HistoryLog.begin(options.historyFile);
   hooks.onEnd(() => history.end());
@@ -71,6 +83,14 @@ export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promis
   hooks.onStep(`sending ${callsPerSecond} calls a second for ${options.minutes} min, seed ${options.seed}`);
   hooks.onEnd(() => load.stop());
   load.start();
+  const [busy, , limited] = counts.organisations;
+  if (busy === undefined || limited === undefined) throw new Error('a run needs three organisations');
+  const jobs = new ChaosJobs({
+    ...{ database: counts.database, random: seededRandom(options.seed + 2), busy, limited },
+    leads: leads.map(({ record }) => record),
+  });
+  hooks.onEnd(() => jobs.stop());
+  jobs.start();
   const watch = watchProcessors(cluster.gateways, history);
   hooks.onEnd(async () => clearInterval(watch));
   await pause(quietMs);
@@ -83,21 +103,31 @@ export async function runChaos(options: ChaosOptions, hooks: ChaosHooks): Promis
   });
   await pause(Math.max(quietMs, endMs - performance.now()));
   await load.stop();
+  await jobs.stop();
+  hooks.onStep('waiting until the bulk jobs have ended');
+  await jobs.settled(jobsWithinMs);
   hooks.onStep('waiting until Redis equals the ledger');
-  return await judge({ history, counts, stage, options });
+  return await judge({ history, counts, stage, options, jobs });
 }
 
 const settings = {
   ...{ HOST: undefined, BASE_URL: undefined, DOCS_URL: undefined, KEY_BRAND: undefined },
   ...{ MAX_BODY_BYTES: undefined, LEGACY_ALIASES: undefined, RETENTION_DAYS: undefined },
-  ...{ PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', LOG_LEVEL: 'warn', CLOCK_OFFSET_MS: '0' },
+  ...{
+    PORT: '0',
+    ADMIN_PORT: '0',
+    WORKER_ADMIN_PORT: '0',
+    BULK_ADMIN_PORT: '0',
+    LOG_LEVEL: 'warn',
+    CLOCK_OFFSET_MS: '0',
+  },
   ...{ REQUEST_TIMEOUT_MS: String(deadlineMs), WEBHOOK_TIMEOUT_MS: String(deadlineMs) },
   ...{ BODY_TIMEOUT_MS: undefined, WORKERS: '2', KEY_PEPPER: chaosPepper },
 };
 
 async function openCounts(cluster: Cluster, { minutes }: ChaosOptions, { onEnd }: ChaosHooks): Promise<CountsDeps> {
-  const redis = new Redis(cluster.redisUrl, { maxRetriesPerRequest: null });
-  redis.on('error', () => undefined); // the faults cause errors
+  const logger = createLogger('silent', 'chaos');
+  const redis = connectRedis({ url: cluster.redisUrl, name: 'leadscore-chaos', kind: 'commands', logger });
   onEnd(async () => redis.disconnect());
   const mongo = await connectMongo(cluster.mongoUrl, { name: 'leadscore-chaos' });
   onEnd(() => mongo.client.close());
@@ -111,11 +141,13 @@ async function judge(run: {
   readonly counts: CountsDeps;
   readonly stage: ChaosStage;
   readonly options: ChaosOptions;
+  readonly jobs: ChaosJobs;
 }): Promise<ChaosResult> {
-  const { history, counts, stage, options } = run;
+  const { history, counts, stage, options, jobs } = run;
   const { counters, tookMs } = await settledCounters(counts, { withinMs: exactWithinMs });
   const { rows, strayPredictions } = await readLedger(counts.database);
-  for (const event of [...counters, ...rows]) history.add(event);
+  const ofJobs = await readJobs(counts.database, jobs.sent);
+  for (const event of [...counters, ...rows, ...ofJobs]) history.add(event);
   history.add({
     kind: 'run',
     seed: options.seed,

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { readOperatorConfig } from '../../shared/config/config.js';
 import { exitCodes } from './context/cli-error.js';
 import { runCli } from './run-cli.js';

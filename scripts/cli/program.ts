@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { Command, Help } from 'commander';
 import { projectFile } from '../../shared/process/project-root.js';
+import { addConsoleCommands } from './commands/console.js';
+import { addJobCommands } from './commands/jobs/job-commands.js';
 import { addKeyCommands } from './commands/keys.js';
 import { addModelCommands } from './commands/models/model-commands.js';
 import { addOrganisationCommands } from './commands/organisations.js';
 import { addOutcomesCommands } from './commands/outcomes.js';
 import { addRestoreCommands } from './commands/restore.js';
 import { addScoreCommand } from './commands/score.js';
+import { addShardCommand } from './commands/shard.js';
 import { addUsageCommands } from './commands/usage/usage-commands.js';
 import { addValidationCommands } from './commands/validation/validation-commands.js';
 import type { CliContext } from './context/cli-context.js';
@@ -40,15 +43,18 @@ export function createProgram(context: CliContext): Command {
   addUsageCommands(program, context);
   addOutcomesCommands(program, context);
   addValidationCommands(program, context);
+  addConsoleCommands(program, context);
   addRestoreCommands(program, context);
+  addShardCommand(program, context);
   addScoreCommand(program, context);
+  addJobCommands(program, context);
   return program;
 }
 
 const helpFooter = `
 Commands use the servers in MONGODB_URL and REDIS_URL. Without these settings
 they use the ones that \`npm start\` or \`npm run demo -- --keep\` started on
-this machine. \`score\` only uses HTTP.
+this machine. \`score\` and \`job\` only use HTTP, except \`job list --org\`.
 Exit codes: 0 success, 1 failure, 2 usage error, 130 interrupted.
 
 Example:

@@ -1,33 +1,44 @@
-import { closeSync, openSync, statSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { messageOf } from '../../shared/contract/errors.js';
-import { GatewaySlot, type Link } from './gateway-slot.js';
 import { startMongo } from './mongo-server.js';
 import { childProcessIds } from './process-usage.js';
-import { startRedis } from './redis-server.js';
+import { type RedisCluster, startRedisCluster } from './redis/redis-cluster.js';
+import { startRedis } from './redis/redis-server.js';
 import { type LocalServer, signal } from './server-process.js';
-import { type ServiceProcess, startService } from './service-process.js';
+import type { ServiceKind, ServiceProcess } from './service-process.js';
+import { GatewaySlot } from './slots/gateway-slot.js';
+import { RunnerSlot } from './slots/runner-slot.js';
+import type { Link, LinkOptions } from './slots/server-link.js';
+import { startPart } from './slots/start-part.js';
 
 export interface ClusterOptions {
   /** One per gateway. */
   readonly gateways: readonly Link[];
-  /** Environment of gateways and pools. */
+  /** Environment of gateways, runners and pools. */
   readonly settings: Settings;
+  /** One per runner of bulk jobs; none by default. */
+  readonly runners?: readonly Link[];
+  /** Whether Redis is a Redis Cluster of three masters. Its gateways must be direct. */
+  readonly onRedisCluster?: boolean;
 }
 
 /** Environment variables; undefined removes one. */
 type Settings = Readonly<Record<string, string | undefined>>;
-type ServerName = 'redis' | 'mongo';
+/** `redis` is the first node of a Redis Cluster. */
+export type ServerName = 'redis' | 'redis-1' | 'redis-2' | 'mongo';
 
 const databaseName = 'leadscore';
+const redisNames: readonly ServerName[] = ['redis', 'redis-1', 'redis-2'];
 
 /**
  * The whole service with its own servers in a temporary directory, for fault injection. Redis, MongoDB, gateways and
  * workers can be frozen and killed; the connections of a proxied gateway can be cut. Unrequested exits are recorded.
  */
 export class Cluster {
+  /** The runners of bulk jobs. */
+  readonly runners: RunnerSlot[] = [];
   private readonly slots: GatewaySlot[] = [];
   private readonly servers = new Map<ServerName, LocalServer>();
   private readonly pools: ServiceProcess[] = [];
@@ -35,6 +46,7 @@ export class Cluster {
   private readonly deaths: string[] = [];
   private readonly log: number;
   private stopping: Promise<void> | undefined;
+  private redisCluster: RedisCluster | undefined;
 
   private constructor(
     private readonly options: ClusterOptions,
@@ -68,7 +80,12 @@ export class Cluster {
   }
 
   get redisUrl(): string {
-    return this.server('redis').url;
+    return this.redisCluster?.url ?? this.server('redis').url;
+  }
+
+  /** The server, or the masters of the Redis Cluster. */
+  get redisServers(): readonly ServerName[] {
+    return redisNames.slice(0, this.redisCluster?.nodes.length ?? 1);
   }
 
   /** With the name of the database. */
@@ -85,7 +102,7 @@ export class Cluster {
     return pool;
   }
 
-  /** Exits of gateways and pools that this cluster did not request. */
+  /** Exits of gateways, runners and pools that this cluster did not request. */
   get unexpectedDeaths(): readonly string[] {
     return this.deaths;
   }
@@ -120,24 +137,25 @@ export class Cluster {
 
   /** Removes the data of a killed server. */
   async loseData(name: ServerName): Promise<void> {
-    await rm(this.directoryOf(name), { recursive: true, force: true });
+    await rm(this.dataOf(name), { recursive: true, force: true });
   }
 
   /** Copies a server's data on disk, for `returnToCopy`. */
   async keepCopy(name: ServerName): Promise<void> {
-    await cp(this.directoryOf(name), this.copyOf(name), { recursive: true, force: true });
+    await cp(this.dataOf(name), this.directoryOf(`${name}-copy`), { recursive: true, force: true });
   }
 
   /** Replaces the data of a killed server with the copy. */
   async returnToCopy(name: ServerName): Promise<void> {
     await this.loseData(name);
-    await cp(this.copyOf(name), this.directoryOf(name), { recursive: true });
+    await cp(this.directoryOf(`${name}-copy`), this.dataOf(name), { recursive: true });
   }
 
   /** Starts a killed server again, on its port and data. */
   async revive(name: ServerName): Promise<void> {
     const { port } = this.server(name);
-    this.servers.set(name, await this.startServer(name, port));
+    const node = name === 'mongo' ? undefined : this.redisCluster?.revive(redisNames.indexOf(name));
+    this.servers.set(name, await (node ?? this.startServer(name, port)));
   }
 
   /**
@@ -148,6 +166,20 @@ export class Cluster {
   async addGateway(link: Link, settings: Settings): Promise<GatewaySlot> {
     const slot = await this.openSlot(link, settings);
     this.slots.push(slot);
+    return slot;
+  }
+
+  /**
+   * Starts another runner of bulk jobs.
+   * @returns its slot, which is also the last of `runners`
+   */
+  async addRunner(link: Link): Promise<RunnerSlot> {
+    const slot = await RunnerSlot.open({
+      ...this.linkOptions(link),
+      startRunner: (addresses) => this.startPart('bulk', addresses),
+      onDeath: (how) => this.deaths.push(`a runner: ${how}`),
+    });
+    this.runners.push(slot);
     return slot;
   }
 
@@ -195,51 +227,58 @@ export class Cluster {
 
   private async startAll(): Promise<void> {
     this.cleanups.push(() => this.stopServers());
-    await Promise.all(
-      (['redis', 'mongo'] as const).map(async (name) =>
-        this.servers.set(name, await this.startServer(name, undefined)),
-      ),
-    );
+    const mongo = this.startServer('mongo', undefined).then((server) => this.servers.set('mongo', server));
+    await Promise.all([mongo, this.startRedisServers()]);
     this.cleanups.push(() => Promise.all(this.pools.splice(0).map((pool) => pool.stop())));
     const opened = this.options.gateways.map((link) => this.openSlot(link, {}));
     const starting = [this.startPool(), ...opened.map(async (slot, index) => (this.slots[index] = await slot))];
     this.cleanups.push(() => Promise.all(this.slots.map((slot) => slot.close())));
     await Promise.all(starting);
+    this.cleanups.push(() => Promise.all(this.runners.map((slot) => slot.close())));
+    for (const link of this.options.runners ?? []) await this.addRunner(link);
   }
 
-  /** @throws Error with the fatal line of the log if the part does not become ready */
-  private async startPart(kind: 'gateway' | 'worker', settings: Settings): Promise<ServiceProcess> {
-    const environment = { ...this.options.settings, ...settings };
-    const loggedBefore = statSync(this.logFile).size;
-    try {
-      const part = await startService({ kind, environment, log: this.log });
-      this.endWithThisProcess(part);
-      return part;
-    } catch (cause) {
-      const lines = (await readFile(this.logFile)).subarray(loggedBefore).toString('utf8').split('\n');
-      const last = lines.findLast((line) => line.includes('"level":"fatal"'));
-      throw new Error(`${messageOf(cause)}${last === undefined ? '' : `; ${last}`}`, { cause });
-    }
+  private startPart(kind: ServiceKind, settings: Settings): Promise<ServiceProcess> {
+    const log = { file: this.logFile, descriptor: this.log };
+    return startPart(kind, { ...this.options.settings, ...settings }, log);
   }
 
   private openSlot(link: Link, settings: Settings): Promise<GatewaySlot> {
     return GatewaySlot.open({
-      link,
-      redisPort: () => this.server('redis').port,
-      mongoPort: () => this.server('mongo').port,
-      mongoUrl: () => this.mongoUrl,
-      databaseName,
+      ...this.linkOptions(link),
       startGateway: (addresses) => this.startPart('gateway', { ...settings, ...addresses }),
       onDeath: (how) => this.deaths.push(`a gateway: ${how}`),
     });
   }
 
-  private directoryOf(name: ServerName): string {
-    return join(this.directory, name);
+  private linkOptions(link: Link): LinkOptions {
+    return {
+      link,
+      redisUrl: () => this.redisUrl,
+      redisPort: () => this.server('redis').port,
+      mongoPort: () => this.server('mongo').port,
+      mongoUrl: () => this.mongoUrl,
+      databaseName,
+    };
   }
 
-  private copyOf(name: ServerName): string {
-    return join(this.directory, `${name}-copy`);
+  private async startRedisServers(): Promise<void> {
+    if (this.options.onRedisCluster !== true) {
+      this.servers.set('redis', await this.startServer('redis', undefined));
+      return;
+    }
+    this.redisCluster = await startRedisCluster({ directory: this.directoryOf('redis'), appendOnly: true });
+    for (const [index, node] of this.redisCluster.nodes.entries()) this.servers.set(redisNames[index] ?? 'redis', node);
+  }
+
+  /** A node of a Redis Cluster without its data keeps its place in the cluster. */
+  private dataOf(name: ServerName): string {
+    const ofNode = name === 'mongo' ? undefined : this.redisCluster?.dataOf(redisNames.indexOf(name));
+    return ofNode ?? this.directoryOf(name);
+  }
+
+  private directoryOf(name: string): string {
+    return join(this.directory, name);
   }
 
   private startServer(name: ServerName, port: number | undefined): Promise<LocalServer> {
@@ -253,15 +292,6 @@ export class Cluster {
       this.thaw(name);
       await server.stop();
     }
-  }
-
-  /** A frozen part would otherwise outlive this process. */
-  private endWithThisProcess(part: ServiceProcess): void {
-    const kill = (): void => {
-      part.process.kill('SIGKILL');
-    };
-    process.on('exit', kill);
-    void part.ended.then(() => process.off('exit', kill));
   }
 
   private async stopAll(): Promise<void> {

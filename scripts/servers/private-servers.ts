@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { randomBase62 } from '../../shared/contract/identifiers.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import { startMongo } from './mongo-server.js';
-import { startRedis } from './redis-server.js';
+import { startRedis } from './redis/redis-server.js';
 import { endServer, isAlive, isRunningOn, type LocalServer } from './server-process.js';
 
 export interface PrivateServersOptions {

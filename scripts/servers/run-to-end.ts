@@ -1,3 +1,4 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { messageOf } from '../../shared/contract/errors.js';
 
 export type Undo = () => Promise<unknown> | undefined;
@@ -29,6 +30,22 @@ export interface RunEnd {
 /** A wrong command line. The message says why. */
 export class UsageError extends Error {
   override name = 'UsageError';
+}
+
+/**
+ * Reads options as `parseArgs` does.
+ * @param args without the program's name
+ * @throws UsageError
+ */
+export function readOptions<const Options extends NonNullable<ParseArgsConfig['options']>>(
+  args: readonly string[],
+  options: Options,
+) {
+  try {
+    return parseArgs({ args: [...args], options }).values;
+  } catch (error) {
+    throw new UsageError(messageOf(error));
+  }
 }
 
 /**

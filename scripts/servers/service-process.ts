@@ -2,11 +2,11 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { childEnvironment } from '../../shared/config/config.js';
 import { projectFile } from '../../shared/process/project-root.js';
 
-/** A gateway or a worker pool as a separate process. */
+/** A gateway, a worker pool, a console or a runner of bulk jobs as a separate process. */
 export interface ServiceProcess {
   readonly pid: number;
   readonly process: ChildProcess;
-  /** The gateway's address; undefined for a pool. */
+  /** The address of a gateway or a console; undefined for the others. */
   readonly url: string | undefined;
   /** Resolves with the signal or exit code. */
   readonly ended: Promise<string>;
@@ -14,13 +14,15 @@ export interface ServiceProcess {
   stop(): Promise<void>;
 }
 
-export type ServiceKind = 'gateway' | 'worker';
+export type ServiceKind = 'gateway' | 'worker' | 'console' | 'bulk';
 
 /** This process's own output, nothing, or a file descriptor. */
 export type ServiceLog = 'inherit' | 'ignore' | number;
 
 export interface ServiceOptions {
   readonly kind: ServiceKind;
+  /** Another program in its place, from the project's root, and its arguments. */
+  readonly program?: readonly [file: string, ...args: string[]];
   /** Changes to this process's environment. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: ServiceLog;
@@ -29,17 +31,26 @@ export interface ServiceOptions {
   readonly readyTimeoutMs?: number;
 }
 
-const entryFiles = { gateway: 'dist/api/main.js', worker: 'dist/worker/main.js' } as const;
+const entryFiles = {
+  gateway: 'dist/api/main.js',
+  worker: 'dist/worker/main.js',
+  console: 'dist/api/console/main.js',
+  bulk: 'dist/api/bulk/main.js',
+} as const;
 const quietStopMs = 35_000;
 
 /**
- * Starts a gateway or a worker pool and waits until it reports that it is ready.
+ * Starts one of these processes, and waits until it reports that it is ready.
  * @throws Error when it ends first, or is not ready in time and was killed
  */
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
   const { kind, environment, log, nodeOptions = [], readyTimeoutMs = 60_000 } = options;
-  const child = fork(projectFile(entryFiles[kind]), {
-    env: childEnvironment({ ...environment, ...(kind === 'worker' ? { KEY_PEPPER: undefined } : {}) }),
+  const [file, ...args] = options.program ?? [entryFiles[kind]];
+  const child = fork(projectFile(file), args, {
+    env: childEnvironment({
+      ...environment,
+      ...(kind === 'worker' || kind === 'bulk' ? { KEY_PEPPER: undefined } : {}),
+    }),
     stdio: ['ignore', log, log === 'ignore' ? 'ignore' : log, 'ipc'],
     execArgv: ['--enable-source-maps', ...nodeOptions],
   });
@@ -88,4 +99,13 @@ async function stopProcess(child: ChildProcess, ended: Promise<string>): Promise
   const force = setTimeout(() => child.kill('SIGKILL'), quietStopMs);
   await ended;
   clearTimeout(force);
+}
+
+/** Kills a part if this process exits before it. A frozen part would otherwise outlive this process. */
+export function endWithThisProcess(part: ServiceProcess): void {
+  const kill = (): void => {
+    part.process.kill('SIGKILL');
+  };
+  process.on('exit', kill);
+  void part.ended.then(() => process.off('exit', kill));
 }

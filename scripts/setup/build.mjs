@@ -27,6 +27,9 @@ export async function prepareBuild({ root, say }) {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const { ok, output } = await runCommand(process.execPath, [compiler, '-p', '.'], { cwd: root });
   if (!ok) throw new SetupProblem(`The sources have type errors:\n${output.trimEnd()}`);
+  say('bundling the console');
+  const bundled = await runCommand(process.execPath, [join('scripts', 'build-console.mjs')], { cwd: root });
+  if (!bundled.ok) throw new SetupProblem(`The console cannot be built:\n${bundled.output.trimEnd()}`);
   await makeCliExecutable(root);
   await writeFile(stampFile, sources.fingerprint);
   return 'dist/ is new';
@@ -47,7 +50,7 @@ async function fingerprint(root) {
 
 async function sourceFilesOf(root, folders) {
   const lists = await Promise.all(folders.map((folder) => filesUnder(join(root, folder))));
-  return lists.flat().filter((file) => /\.m?ts$/.test(file));
+  return lists.flat().filter((file) => /\.(m?ts|tsx|css|html)$/.test(file));
 }
 
 async function filesUnder(folder) {

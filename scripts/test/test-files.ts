@@ -19,7 +19,8 @@ const foldersOf = {
 } as const;
 
 /** Tests that measure the machine: they run after all others, without anything beside them. */
-const runAlone = /^dist\/test\/(overload\/(flood\.full|attack)|chaos\/chaos(\.full)?)\.test\.js$/;
+const runAlone =
+  /^dist\/test\/(overload\/(flood\.full|attack(\.full)?)|chaos\/chaos(-on-cluster)?(\.full)?)\.test\.js$/;
 
 /** All compiled test files, as paths from the project's root, sorted. */
 export async function testFiles(): Promise<readonly string[]> {

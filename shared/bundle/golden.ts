@@ -11,7 +11,7 @@ export interface GoldenRecord {
   readonly raw?: number;
   readonly score?: number;
   readonly conversion_likelihood?: number;
-  /** Log-odds by field. */
+  /** Log-odds by field. Null in the file means none. */
   readonly contributions?: Readonly<Record<string, number>>;
   /** Log-odds that the contributions start from. */
   readonly base?: number;
@@ -45,6 +45,8 @@ function parseLine(line: string): GoldenRecord | string {
     return `is not JSON: ${error instanceof Error ? error.message : String(error)}`;
   }
   if (!isObject(value) || !isObject(value.record)) return 'is not a JSON object with a "record" object';
+  // A table of the author's may write null where a record has none.
+  for (const key of ['contributions', 'base']) if (value[key] === null) delete value[key];
   for (const key of ['raw', 'score', 'conversion_likelihood', 'base']) {
     if (value[key] !== undefined && typeof value[key] !== 'number') return `has a "${key}" that is not a number`;
   }

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { maxPartitions } from '../messages/partitions.js';
 import { type AddressKind, mongoAddresses, redisAddresses, webAddresses } from './addresses.js';
 import { type Timings, timingsAt } from './timings.js';
 
@@ -10,6 +11,15 @@ import { type Timings, timingsAt } from './timings.js';
 export interface Config extends WorkerConfig {
   /** Secret of the HMAC with which API keys are hashed. */
   readonly keyPepper: string;
+  /** The identity provider of the console. */
+  readonly oidc: OidcConfig | undefined;
+}
+
+/** An identity provider (OpenID Connect), and this installation's client there. */
+export interface OidcConfig {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
 }
 
 /** The settings of `npm start`, the demo and the command line. */
@@ -24,6 +34,10 @@ export interface WorkerConfig {
   readonly port: number;
   readonly adminPort: number;
   readonly workerAdminPort: number;
+  readonly bulkAdminPort: number;
+  readonly consolePort: number;
+  /** Where people open the console. Undefined when not set: the console then uses the address that it listens on. */
+  readonly consoleUrl: string | undefined;
   /** Undefined when not set: `npm start` then runs private servers, and the CLI looks for those. */
   readonly redisUrl: string | undefined;
   readonly mongoUrl: string | undefined;
@@ -35,6 +49,10 @@ export interface WorkerConfig {
   readonly trustedProxies: readonly string[];
   /** Worker processes in one pool. */
   readonly workers: number;
+  /** Worker processes of one pool that serve bulk jobs alone. */
+  readonly bulkWorkers: number;
+  /** Number of partitions of the queues; see shared/messages/partitions.ts. */
+  readonly partitions: number;
   readonly requestTimeoutMs: number;
   readonly webhookTimeoutMs: number;
   readonly bodyTimeoutMs: number;
@@ -42,6 +60,8 @@ export interface WorkerConfig {
   readonly legacyAliases: 'serve' | 'gone';
   readonly logLevel: string;
   readonly retentionDays: number;
+  /** Days after which an ended bulk job is removed with its files. */
+  readonly jobRetentionDays: number;
   /** Production values, except in tests. */
   readonly timings: Timings;
   /** Added to the machine's clock. Only for rehearsals and tests. */
@@ -65,7 +85,7 @@ export const noPepper = 'KEY_PEPPER must be set to 16 or more characters: API ke
 export function readConfig(environment: Environment = process.env): Config {
   const { keyPepper, ...config } = readOperatorConfig(environment);
   if (keyPepper === undefined) throw new ConfigError(noPepper);
-  return Object.freeze({ ...config, keyPepper });
+  return Object.freeze({ ...config, keyPepper, oidc: new Reader(environment).oidc() });
 }
 
 /**
@@ -84,7 +104,10 @@ export function readWorkerConfig(environment: Environment = process.env, cores =
     host: read.text('HOST', '127.0.0.1'),
     port: read.integer('PORT', 8080, 0, 65535),
     adminPort: read.integer('ADMIN_PORT', 9464, 0, 65535),
+    bulkAdminPort: read.integer('BULK_ADMIN_PORT', 9466, 0, 65535),
     workerAdminPort: read.integer('WORKER_ADMIN_PORT', 9465, 0, 65535),
+    consolePort: read.integer('CONSOLE_PORT', 8081, 0, 65535),
+    consoleUrl: read.url('CONSOLE_URL', webAddresses)?.replace(/\/+$/, ''),
     redisUrl: read.url('REDIS_URL', redisAddresses),
     mongoUrl: read.url('MONGODB_URL', mongoAddresses),
     baseUrl: read.url('BASE_URL', webAddresses)?.replace(/\/+$/, ''),
@@ -92,6 +115,8 @@ export function readWorkerConfig(environment: Environment = process.env, cores =
     keyBrand: read.matching('KEY_BRAND', 'leadscore', /^[a-z][a-z0-9]{0,30}$/, '1-31 lower-case letters and digits'),
     trustedProxies: read.addresses('TRUSTED_PROXIES'),
     workers: read.integer('WORKERS', cores, 1, 256),
+    bulkWorkers: read.integer('BULK_WORKERS', read.integer('WORKERS', cores, 1, 256), 0, 256),
+    partitions: read.integer('LANES', 1, 1, maxPartitions),
     requestTimeoutMs: read.integer('REQUEST_TIMEOUT_MS', 10_000, 100, 300_000),
     webhookTimeoutMs: read.integer('WEBHOOK_TIMEOUT_MS', 8_000, 100, 300_000),
     bodyTimeoutMs: read.integer('BODY_TIMEOUT_MS', 30_000, 100, 600_000),
@@ -99,6 +124,7 @@ export function readWorkerConfig(environment: Environment = process.env, cores =
     legacyAliases: read.choice('LEGACY_ALIASES', ['serve', 'gone'] as const),
     logLevel: read.choice('LOG_LEVEL', ['info', 'silent', 'fatal', 'error', 'warn', 'debug', 'trace'] as const),
     retentionDays: read.integer('RETENTION_DAYS', 760, 1, 36_500),
+    jobRetentionDays: read.integer('JOB_RETENTION_DAYS', 7, 1, 365),
     timings: timingsAt(read.integer('TEST_TIMINGS_PERCENT', 100, 5, 100)),
     clockOffsetMs: read.integer('CLOCK_OFFSET_MS', 0, -3_200_000_000_000, 3_200_000_000_000),
   });
@@ -120,6 +146,7 @@ const variablesOfChild = {
   mongoUrl: 'MONGODB_URL',
   logLevel: 'LOG_LEVEL',
   retentionDays: 'RETENTION_DAYS',
+  partitions: 'LANES',
   timings: 'TEST_TIMINGS_PERCENT',
 } as const satisfies Partial<Record<keyof WorkerConfig, string>>;
 
@@ -198,6 +225,22 @@ class Reader {
         `${name} must be addresses or ranges such as 10.0.0.0/8, separated by commas, but has "${entry}"`,
       );
     });
+  }
+
+  /** All three variables or none. Plain HTTP only on loopback: codes and secrets go over it. */
+  oidc(): OidcConfig | undefined {
+    const issuer = this.url('CONSOLE_OIDC_ISSUER', webAddresses);
+    const clientId = this.text('CONSOLE_OIDC_CLIENT_ID', '');
+    const clientSecret = this.text('CONSOLE_OIDC_CLIENT_SECRET', '');
+    if (issuer === undefined && clientId === '' && clientSecret === '') return undefined;
+    if (issuer === undefined || clientId === '' || clientSecret === '')
+      throw new ConfigError(
+        'CONSOLE_OIDC_ISSUER, CONSOLE_OIDC_CLIENT_ID and CONSOLE_OIDC_CLIENT_SECRET must be set together',
+      );
+    const { protocol, hostname } = new URL(issuer);
+    if (protocol === 'https:' || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
+      return { issuer, clientId, clientSecret };
+    throw new ConfigError('CONSOLE_OIDC_ISSUER must begin with https://, except on loopback');
   }
 
   pepper(): string | undefined {

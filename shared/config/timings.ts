@@ -26,14 +26,14 @@ export interface Timings {
 
 export const productionTimings: Timings = {
   drain: { graceMs: 2_000, quietMs: 10_000 },
-  redis: { pingEveryMs: 1_000, maxSilenceMs: 3_000, minPatienceMs: 4_000 },
+  redis: { pingEveryMs: 1_000, maxSilenceMs: 2_500, minPatienceMs: 4_000 },
   upkeep: { sweepEveryMs: 4_000, scheduleCheckMs: 5_000 },
 };
 
 /** The shortest times of tests. On a busy machine a healthy process may be without a CPU for more than a second. */
 const minTimings: Timings = {
   drain: { graceMs: 100, quietMs: 500 },
-  redis: { pingEveryMs: 100, maxSilenceMs: 1_500, minPatienceMs: 2_000 },
+  redis: { pingEveryMs: 100, maxSilenceMs: 1_250, minPatienceMs: 2_000 },
   upkeep: { sweepEveryMs: 1_000, scheduleCheckMs: 500 },
 };
 

@@ -103,6 +103,35 @@ export const errorTable = {
     meaning: 'The path exists, but not with this method.',
     remedy: 'Use one of the methods in the Allow header.',
   },
+  jobStateConflict: {
+    code: 'job_state_conflict',
+    status: 409,
+    retryable: false,
+    meaning: 'The bulk job is in a state in which it does not take this call, or an upload of its file is in progress.',
+    remedy: 'GET /v1/jobs/{job_id} has the state of the job. The message names the states that take the call.',
+  },
+  jobLimitExceeded: {
+    code: 'job_limit_exceeded',
+    status: 429,
+    retryable: true,
+    meaning:
+      'The workspace has as many unfinished bulk jobs as it may have, or the gateway has as many uploads or downloads.',
+    remedy: 'Wait until a job has ended, or cancel one. For uploads and downloads wait for the seconds in Retry-After.',
+  },
+  uploadVersionUnsupported: {
+    code: 'upload_version_unsupported',
+    status: 412,
+    retryable: false,
+    meaning: 'The Tus-Resumable header names a version of the tus protocol that is not served.',
+    remedy: 'Send Tus-Resumable: 1.0.0. Tus-Version has the versions that are served.',
+  },
+  rangeNotSatisfiable: {
+    code: 'range_not_satisfiable',
+    status: 416,
+    retryable: false,
+    meaning: 'The Range begins after the end of the file as it is now.',
+    remedy: 'Content-Range has the length. While the job runs its results grow, so the same range may exist later.',
+  },
   gone: {
     code: 'gone',
     status: 410,

@@ -15,38 +15,60 @@ export function randomBase62(length: number): string {
   return text;
 }
 
-/** A new public identifier: `org_…`, `key_…` or `mdl_…`. */
-export const newId = (prefix: 'org' | 'key' | 'mdl'): string => `${prefix}_${randomBase62(16)}`;
+/** A new public identifier: `org_…`, `key_…`, `mdl_…` or `tok_…`. */
+export const newId = (prefix: 'org' | 'key' | 'mdl' | 'tok' | 'mbr'): string => `${prefix}_${randomBase62(16)}`;
 
-const randomBytesOfId = 10;
-const idsPerDraw = 256; // a draw for one id costs more than 20 times as much per id
+/** Characters of an organisation's id that begin the ids of its calls. */
+const organisationLength = 6;
+const timeLength = 9;
+/** The random part has 25 and 30 bits, in characters of five bits each. */
+const randomLengths = { high: 5, low: 6 } as const;
+const drawsAtOnce = 512; // a draw for one id costs more than 20 times as much per id
 
 /**
- * Makes call ids in the form of a ULID: 26 characters, ordered by the given time, unique across gateways (80 random
- * bits). Ids of one generator ascend even when the clock stops or steps back.
+ * The text that begins all call ids of an organisation. MongoDB shards and clusters calls by it. Two organisations rarely
+ * share it, and then their calls only lie side by side.
  */
-export function callIdGenerator(): (nowMs: number) => string {
-  const randomness = new Uint8Array(randomBytesOfId);
-  const drawn = new Uint8Array(idsPerDraw * randomBytesOfId);
-  let used = drawn.length;
-  let lastMs = -1;
-  return (nowMs) => {
+export const callIdPrefix = (organisationId: string): string =>
+  organisationId.slice('org_'.length, 'org_'.length + organisationLength).padEnd(organisationLength, '0');
+
+/** The part of a call id, or of a prediction's id, that its organisation gives. */
+export const prefixOfCallId = (callId: string): string => callId.slice(0, organisationLength);
+
+/**
+ * Makes call ids of 26 characters: the organisation's prefix, the time, and 54 random bits. Ids of one organisation are
+ * ordered by the given time, and unique across gateways. One generator makes ascending ids even when the clock stops or
+ * steps back.
+ */
+export function callIdGenerator(): (nowMs: number, organisationId: string) => string {
+  const drawn = new Uint32Array(drawsAtOnce);
+  let used = drawsAtOnce;
+  const draw = (bits: number): number => {
+    if (used === drawsAtOnce) {
+      randomFillSync(drawn);
+      used = 0;
+    }
+    used += 1;
+    return (drawn[used - 1] ?? 0) >>> (32 - bits);
+  };
+  let [lastMs, time, high, low] = [-1, '', 0, 0];
+  return (nowMs, organisationId) => {
     if (nowMs > lastMs) {
       lastMs = nowMs;
-      if (used === drawn.length) {
-        randomFillSync(drawn);
-        used = 0;
-      }
-      randomness.set(drawn.subarray(used, used + randomBytesOfId));
-      used += randomBytesOfId;
-      // A clear top bit keeps increments within one millisecond from overflowing.
-      randomness[0] = (randomness[0] ?? 0) & 0x7f;
+      time = timePart(nowMs);
+      high = draw(24); // a clear top bit keeps increments within one millisecond from overflowing
+      low = draw(30);
     } else {
-      increment(randomness);
+      low = (low + 1) % 2 ** 30;
+      if (low === 0) high += 1;
     }
-    return timePart(lastMs) + randomPart(randomness);
+    const random = digitsOf(high, crockford, randomLengths.high) + digitsOf(low, crockford, randomLengths.low);
+    return callIdPrefix(organisationId) + time + random;
   };
 }
+
+/** The id of a bulk job, from a call id: jobs of one organisation are ordered by time, too. */
+export const jobIdOf = (callId: string): string => `job_${callId}`;
 
 /**
  * Max ms by which a call's id may be older than the date of its records. Both are made together now; earlier releases
@@ -54,40 +76,17 @@ export function callIdGenerator(): (nowMs: number) => string {
  */
 export const maxArrivalMs = 11 * 60 * 1000;
 
-/** The text that is smaller than every call id of `atMs` or later, and larger than every earlier one. */
-export const callIdFloor = (atMs: number): string => timePart(Math.max(0, atMs));
+/** The text that is smaller than every call id of an organisation of `atMs` or later, and larger than every earlier one. */
+export const callIdFloor = (atMs: number, organisationId: string): string =>
+  callIdPrefix(organisationId) + timePart(Math.max(0, atMs));
 
-function increment(bytes: Uint8Array): void {
-  for (let index = bytes.length - 1; index >= 0; index -= 1) {
-    const next = ((bytes[index] ?? 0) + 1) & 0xff;
-    bytes[index] = next;
-    if (next !== 0) return;
-  }
-}
-
-const timePart = (atMs: number): string => digitsOf(atMs, crockford, 10);
+const timePart = (atMs: number): string => digitsOf(atMs, crockford, timeLength);
 
 /** The last `length` digits of a whole number, in the base and with the digits of an alphabet. */
 export function digitsOf(number: number, alphabet: string, length: number): string {
   let text = '';
   for (let rest = number; text.length < length; rest = Math.floor(rest / alphabet.length)) {
     text = alphabet.charAt(rest % alphabet.length) + text;
-  }
-  return text;
-}
-
-/** Encodes bytes as characters of five bits each. */
-function randomPart(bytes: Uint8Array): string {
-  let text = '';
-  let buffer = 0;
-  let bits = 0;
-  for (const byte of bytes) {
-    buffer = ((buffer << 8) | byte) & 0xffff;
-    bits += 8;
-    while (bits >= 5) {
-      bits -= 5;
-      text += crockford.charAt((buffer >> bits) & 31);
-    }
   }
   return text;
 }
@@ -121,8 +120,8 @@ export function parseSecret(secret: string, brand: string): KeyKind | undefined 
   return isSameText(checksumOf(body), secret.slice(-checksumLength)) ? kind : undefined;
 }
 
-/** API keys of any brand, anywhere in a text. */
-const secretLike = /\b[a-z][a-z0-9]*_sk_(test_)?[0-9A-Za-z]{20,}/g;
+/** API keys and tokens of the console of any brand, anywhere in a text. */
+const secretLike = /\b[a-z][a-z0-9]*_(sk_(test_)?[0-9A-Za-z]{20,}|console_[\w-]{20,})/g;
 
 /** Replaces everything that looks like an API key by `[key]`. */
 export const withoutSecrets = (text: string): string => text.replace(secretLike, '[key]');

@@ -39,11 +39,12 @@ export function boundedNfkc(text: string): string {
 }
 
 /**
- * `normalText`, case folded. Upper case comes first, so that "straße" and "STRASSE" fold to the same text.
+ * `normalText`, case folded. Upper case comes first, so that "straße" and "STRASSE" fold to the same text. The capital
+ * "ẞ" stays itself in upper case, so it is replaced.
  * @param text any string, lone surrogates included
  */
 export function foldedText(text: string): string {
-  return normalText(text).toUpperCase().toLowerCase();
+  return normalText(text).replaceAll('ẞ', 'SS').toUpperCase().toLowerCase();
 }
 
 /** Whether a text is words of printable ASCII with single spaces. A loop: a regular expression overflows on megabytes. */

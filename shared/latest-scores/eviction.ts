@@ -1,45 +1,35 @@
 import { factOf, mastersOf, type Redis } from '../redis/connect.js';
-import { anyLatestScoresKey, type UsageCounter } from '../redis/keys.js';
+import { anyLatestScoresKey, organisationOfLatestScores, type UsageCounter } from '../redis/keys.js';
 import { integerReply, luaCommand } from '../redis/lua-command.js';
+import { allKeys, keysOn } from '../redis/scan.js';
 import { itemLength, type LatestScores } from './latest-scores.js';
 
-/** Keys of one SCAN, and entries of one HSCAN or script. */
+/** Entries of one HSCAN or script. */
 const batchSize = 1_000;
 
 /**
  * Drops latest scores that are older than the retention of predictions.
- * @param beforeId of predictions that are all older than any call in flight
+ * @param floorOf an id of an organisation; those below it are all older than any call in flight
  * @returns the number of leads that lost scores
  * @throws the error of Redis; safe to repeat
  */
-export async function expireOldScores(redis: Redis, beforeId: string): Promise<number> {
+export async function expireOldScores(redis: Redis, floorOf: (organisationId: string) => string): Promise<number> {
   const forgetBelow = luaCommand(redis, { file: 'shared/latest-scores/forget-leads.lua', reply: integerReply });
   let dropped = 0;
-  for (const master of mastersOf(redis))
-    for await (const keys of keysOn(master))
-      for (const key of keys)
-        for (let cursor = '0'; ; ) {
-          const [next, cells] = await redis.hscan(key, cursor, 'COUNT', batchSize);
-          const leads = leadsBelow(beforeId, cells);
-          // A lead may have been scored since the HSCAN: the script checks again.
-          for (let first = 0; first < leads.length; first += batchSize)
-            dropped += await forgetBelow({
-              keys: [key],
-              args: [beforeId, '', ...leads.slice(first, first + batchSize)],
-            });
-          if (next === '0') break;
-          cursor = next;
-        }
+  for await (const keys of allKeys(redis, anyLatestScoresKey))
+    for (const key of keys) {
+      const beforeId = floorOf(organisationOfLatestScores(key));
+      for (let cursor = '0'; ; ) {
+        const [next, cells] = await redis.hscan(key, cursor, 'COUNT', batchSize);
+        const leads = leadsBelow(beforeId, cells);
+        // A lead may have been scored since the HSCAN: the script checks again.
+        for (let first = 0; first < leads.length; first += batchSize)
+          dropped += await forgetBelow({ keys: [key], args: [beforeId, '', ...leads.slice(first, first + batchSize)] });
+        if (next === '0') break;
+        cursor = next;
+      }
+    }
   return dropped;
-}
-
-async function* keysOn(master: Redis): AsyncGenerator<readonly string[]> {
-  for (let cursor = '0'; ; ) {
-    const [next, keys] = await master.scan(cursor, 'MATCH', anyLatestScoresKey, 'COUNT', batchSize);
-    yield keys;
-    if (next === '0') return;
-    cursor = next;
-  }
 }
 
 /** The leads whose last item is below a limit, among the names and values of a hash in turn. */
@@ -74,7 +64,7 @@ async function evictOn(master: Redis): Promise<number> {
   if (limit === 0 || excess < 0) return 0;
   const sizes = new Map<string, number>();
   // One command a key: keys of several organisations are in several slots.
-  for await (const keys of keysOn(master))
+  for await (const keys of keysOn(master, anyLatestScoresKey))
     await Promise.all(keys.map(async (key) => sizes.set(key, (await master.memory('USAGE', key)) ?? 0)));
   let evicted = 0;
   for (const [key, bytes] of [...sizes].sort(([, one], [, other]) => other - one)) {

@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
 import type { Redis } from '../redis/connect.js';
-import { queuePrefix } from '../redis/keys.js';
+import { queuePrefix, queueStreams } from '../redis/keys.js';
 
 /** The queue of grading jobs. A queue of its own: a long grade must delay neither scores nor the sweep. */
 export const gradingQueueName = 'grading';
@@ -33,7 +33,7 @@ export const gradingJobOptions = {
  * @throws the error of Redis
  */
 export async function requestGrading(redis: Redis, organisationId: string): Promise<void> {
-  const queue = new Queue(gradingQueueName, { connection: redis, prefix: queuePrefix });
+  const queue = new Queue(gradingQueueName, { connection: redis, prefix: queuePrefix, streams: queueStreams });
   try {
     const job: GradingJobs['grade-organisation'] = { organisationId };
     await queue.add('grade-organisation', job, {

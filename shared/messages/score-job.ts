@@ -7,11 +7,21 @@ import type { Cell } from './cells.js';
  */
 
 /** Incremented when the form or the meaning of a message changes. Each version has its own queues. */
-export const messageVersion = 4;
+export const messageVersion = 6;
 
-/** The queues. Two of them, so that a batch never delays a single. */
-export const lanes = ['singles', 'batches'] as const;
+/** The queues of a partition. Batches never delay singles, and bulk jobs delay neither. */
+export const lanes = ['singles', 'batches', 'bulk'] as const;
 export type Lane = (typeof lanes)[number];
+
+/** A worker process serves the lanes of one role. */
+export type WorkerRole = 'interactive' | 'bulk';
+
+export const lanesOf: Readonly<Record<WorkerRole, readonly Lane[]>> = {
+  interactive: ['singles', 'batches'],
+  bulk: ['bulk'],
+};
+
+export const roleOf = (lane: Lane): WorkerRole => (lane === 'bulk' ? 'bulk' : 'interactive');
 
 /** Name of a lane's BullMQ queue. Only workers that know this message version read it. */
 export const laneQueueName = (lane: Lane, version = messageVersion): string => `score-${lane}-${version}`;
@@ -23,6 +33,8 @@ export const maxChunkRecords = 250;
 export interface ChunkHead {
   /** Id of the chunk; names the payload key. */
   readonly chunk: string;
+  /** The partition whose queue has the job. */
+  readonly partition: number;
   /** Id of the gateway, whose reply stream gets the reply. */
   readonly gateway: string;
   readonly organisation: string;
@@ -49,6 +61,8 @@ export interface ChunkPart {
   /** Unix ms of the request, from which ages are computed. */
   readonly now: number;
   readonly explain: boolean;
+  /** Whether records that cannot be scored are refused one by one. Without it, one such record refuses the part. */
+  readonly tolerant?: true;
   /** Index of the first record in its call, for messages. */
   readonly firstRow: number;
   /** One entry a record; null without a crm_id, and for test keys. */
@@ -88,7 +102,7 @@ export interface ChunkFailure {
 
 export type PartReply = ScoredPart | RefusedPart;
 
-/** Scores as columns, one entry a record. */
+/** Scores as columns, one entry for each accepted record. Rows are counted among those. */
 export interface ScoredPart {
   readonly scores: readonly number[];
   /** Ten-thousandths. */
@@ -106,8 +120,10 @@ export interface ScoredPart {
   readonly epoch?: string;
   /** Only rows that got stored fields, with all their cells as JSON. */
   readonly filled: readonly (readonly [row: number, fields: string])[];
-  /** Only for a part with `explain`. */
+  /** Only for a part with `explain` and an accepted record. */
   readonly explained?: ExplainedRows;
+  /** The first problem of each refused record, in order. Only for a tolerant part with such records. */
+  readonly refused?: readonly RecordProblem[];
 }
 
 /** How contributions are computed: from the trees, from the coefficients, or by replacing fields. */
@@ -125,7 +141,7 @@ export interface ExplainedRows {
   readonly drivers: readonly (readonly (number | string)[])[];
 }
 
-/** A part with records that cannot be featurized. No record of it is scored. */
+/** A part with records that cannot be featurized, unless it is tolerant. No record of it is scored. */
 export interface RefusedPart {
   readonly problems: readonly RecordProblem[];
   /** Count of all problems; `problems` has the first five. */

@@ -13,7 +13,7 @@ export type NoteError = (error: Error) => void;
 export function errorLog(
   logger: Pick<Logger, 'warn'>,
   message: string,
-  fields: Readonly<Record<string, string>> = {},
+  fields: Readonly<Record<string, string | number>> = {},
 ): NoteError {
   let times = 0;
   let quietUntilMs = Number.NEGATIVE_INFINITY;

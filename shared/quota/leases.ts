@@ -1,6 +1,6 @@
 import type { Redis } from '../redis/connect.js';
 import { activeCountersKey, callsToVoidKey, type UsageCounter } from '../redis/keys.js';
-import { integerReply, type LuaCommand, luaCommand, sendAtOnce } from '../redis/lua-command.js';
+import { sendAtOnce } from '../redis/lua-command.js';
 import { type QuotaCommands, quotaCode } from './commands.js';
 import type { LedgerView } from './ledger-view.js';
 
@@ -70,24 +70,12 @@ export async function endExpiredLeases(
 const markAgainAfterMs = 60_000;
 const maxMarkedCounters = 10_000;
 
-/** A counter that may have leases. `score` is the Redis ms of its last mark, as Redis formats it. */
-export interface ActiveCounter {
-  readonly counter: UsageCounter;
-  readonly score: string;
-}
-
-/** The list of counters that may have leases. The sweep reads it. */
+/** The list of counters that may have leases. The sweep reads it; see `DueCounters`. */
 export class ActiveCounters {
   /** When this process marked each counter last, in Redis ms. */
   private readonly markedAtMs = new Map<string, number>();
-  private readonly dropIdle: LuaCommand<number>;
 
-  constructor(private readonly redis: Redis) {
-    this.dropIdle = luaCommand(redis, {
-      file: 'shared/quota/lua/drop-idle-counter.lua',
-      reply: integerReply,
-    });
-  }
+  constructor(private readonly redis: Redis) {}
 
   /**
    * Marks a counter as active, unless this process did so in the last minute. Sends the command before it returns, so
@@ -114,19 +102,12 @@ export class ActiveCounters {
     await this.note(counter, atRedisMs);
   }
 
-  async list(): Promise<ActiveCounter[]> {
-    const flat = await this.redis.zrange(activeCountersKey, 0, '-1', 'WITHSCORES');
-    const activeCounters: ActiveCounter[] = [];
-    for (let index = 0; index + 1 < flat.length; index += 2) {
-      const counter = counterOf(flat[index] ?? '');
-      if (counter) activeCounters.push({ counter, score: flat[index + 1] ?? '' });
-    }
-    return activeCounters;
-  }
-
-  /** Takes a counter off the list, unless it was marked again since the list was read. */
-  async drop({ counter, score }: ActiveCounter): Promise<void> {
-    await this.dropIdle({ keys: [activeCountersKey], args: [memberOf(counter), score] });
+  async list(): Promise<{ readonly counter: UsageCounter }[]> {
+    const members = await this.redis.zrange(activeCountersKey, 0, '-1');
+    return members.flatMap((member) => {
+      const counter = counterOf(member);
+      return counter === undefined ? [] : [{ counter }];
+    });
   }
 }
 

@@ -16,6 +16,7 @@ import {
   quotaError,
 } from './commands.js';
 
+import { DueCounters } from './due-counters.js';
 import { ActiveCounters } from './leases.js';
 import type { LedgerView } from './ledger-view.js';
 import { CounterLocks, CounterRebuild, recountCounter } from './reconcile.js';
@@ -57,6 +58,7 @@ const waitForRebuildMs = 5_000;
 export class Quota {
   readonly commands: QuotaCommands;
   readonly activeCounters: ActiveCounters;
+  readonly dueCounters: DueCounters;
   readonly leaseMs: number;
   private readonly redis: Redis;
   private readonly ledger: LedgerView;
@@ -67,6 +69,7 @@ export class Quota {
   constructor({ redis, ledger, leaseMs, clock = machineClock(), lockMs, ...options }: QuotaDeps) {
     this.commands = quotaCommands(redis);
     this.activeCounters = new ActiveCounters(redis);
+    this.dueCounters = new DueCounters(redis);
     this.leaseMs = leaseMs;
     this.redis = redis;
     this.ledger = ledger;

@@ -1,12 +1,17 @@
+import { eachAtOnce } from '../async/at-once.js';
 import { type Redis, redisNowMs, runBeganMs } from '../redis/connect.js';
-import { leasesKey, type UsageCounter, usageKey } from '../redis/keys.js';
-import { type ActiveCounter, type BeforeSettling, endExpiredLeases } from './leases.js';
+import type { CounterLook, DueCounter, NextLook } from './due-counters.js';
+import { type BeforeSettling, endExpiredLeases } from './leases.js';
 import type { LedgerView } from './ledger-view.js';
 import type { Quota } from './quota.js';
 
 const idleMs = 10 * 60 * 1_000;
-/** Counters swept at once: a slow ledger, or open transactions of a dead gateway, must not delay all other counters. */
-const maxInFlight = 4;
+/** Counters worked on at once: a slow ledger, or open transactions of a dead gateway, must not delay all other counters. */
+const maxInFlight = 16;
+/** No recount alone begins later in a sweep. After a restart of Redis all counters are due for one, and leases expire. */
+const maxRecountsMs = 2_000;
+/** Pages of a thousand counters looked at at once: a silent node of a cluster must not delay those of the others. */
+const maxPages = 8;
 
 export interface SweepDeps {
   readonly redis: Redis;
@@ -24,67 +29,87 @@ export interface SweepCounts {
 }
 
 /**
- * Sweeps each active counter:
+ * Looks at each active counter that is due (see `DueCounters`):
  * 1. settles expired leases whose call is in the ledger, and releases the others;
  * 2. recounts the counter when it may be wrong: a recount is due, or Redis has restarted;
- * 3. takes a counter off the list that was idle for ten minutes.
+ * 3. sets its next look, or takes it off the lists when it was idle for ten minutes.
  *
  * Any number of sweeps may run at once. A counter whose ledger cannot be read keeps its leases until the next sweep.
- * @throws the error of Redis when the list of counters cannot be read
+ * @throws the error of Redis when the due counters cannot be read
  */
 export async function sweepLeases(deps: SweepDeps): Promise<SweepCounts> {
   const { redis, quota, ledger, beforeSettling } = deps;
-  const { commands, leaseMs } = quota;
-  const nowMs = await redisNowMs(redis);
-  const runMs = await runBeganMs(redis, nowMs);
+  const { commands, dueCounters, leaseMs } = quota;
+  const startMs = await redisNowMs(redis);
+  const runMs = await runBeganMs(redis, startMs);
+  // A node that is away must not stop the sweep of the others.
+  if (runMs === startMs) await dueCounters.markAll(startMs).catch(() => undefined);
   const counts = { settled: 0, released: 0, recounted: 0, failed: 0 };
-  const sweepCounter = async (active: ActiveCounter): Promise<void> => {
-    const { counter } = active;
-    const ended = await endExpiredLeases(counter, { redis, commands, ledger, leaseMs, beforeSettling });
-    counts.settled += ended.settled;
-    counts.released += ended.released;
-    if (await needsRecount(counter, { redis, nowMs, runMs, leaseMs }))
-      counts.recounted += (await quota.recount(counter)) ? 1 : 0;
-    await dropWhenIdle(active, deps, nowMs);
+  const actAtMs = (look: CounterLook) => nextActMs(look, { runMs, leaseMs });
+  const isExpired = ({ expiresMs, nowMs }: CounterLook): boolean => expiresMs !== undefined && expiresMs <= nowMs;
+  const nextLook = (due: DueCounter, look: CounterLook): NextLook => {
+    const nextMs = Math.min(look.expiresMs ?? Number.POSITIVE_INFINITY, actAtMs(look));
+    const isIdle = nextMs === Number.POSITIVE_INFINITY && look.nowMs - Number(due.mark) >= idleMs;
+    // Later than the start: a sweep looks at a counter once.
+    return { ...due, isIdle, atMs: Math.max(startMs + 1, Math.min(nextMs, look.nowMs + spread(leaseMs))) };
   };
-  const waiting = (await quota.activeCounters.list()).values();
-  const sweepOneByOne = async (): Promise<void> => {
-    for (const active of waiting)
-      await sweepCounter(active).catch(() => {
-        counts.failed += 1;
-      });
+  /** A counter that failed is due again at the next sweep. */
+  const failed = (due: DueCounter): NextLook => {
+    counts.failed += 1;
+    return { ...due, atMs: startMs + 1 };
   };
-  await Promise.all(Array.from({ length: maxInFlight }, sweepOneByOne));
+
+  const withExpired = new Set<DueCounter>();
+  const toRecount = new Set<DueCounter>();
+  await eachAtOnce(dueCounters.claim(startMs), maxPages, async (page) => {
+    const looks = await Promise.allSettled(page.map(({ counter }) => dueCounters.look(counter)));
+    const later: NextLook[] = [];
+    for (const [index, due] of page.entries()) {
+      const look = looks[index];
+      if (look?.status !== 'fulfilled') later.push(failed(due));
+      else if (isExpired(look.value)) withExpired.add(due);
+      else if (actAtMs(look.value) <= look.value.nowMs) toRecount.add(due);
+      else later.push(nextLook(due, look.value));
+    }
+    await dueCounters.lookLater(later);
+  });
+
+  const endMs = performance.now() + maxRecountsMs;
+  await eachAtOnce([...withExpired, ...toRecount], maxInFlight, async (due) => {
+    const { counter } = due;
+    // It is due again when the claim ends.
+    if (performance.now() > endMs && toRecount.has(due)) return;
+    try {
+      const ended = await endExpiredLeases(counter, { redis, commands, ledger, leaseMs, beforeSettling });
+      counts.settled += ended.settled;
+      counts.released += ended.released;
+      let look = await dueCounters.look(counter);
+      if (actAtMs(look) <= look.nowMs) {
+        // Not in one expression: the count before would be read before the wait.
+        if (await quota.recount(counter)) counts.recounted += 1;
+        look = await dueCounters.look(counter);
+      }
+      await dueCounters.lookLater([nextLook(due, look)]);
+    } catch {
+      await dueCounters.lookLater([failed(due)]);
+    }
+  });
   return counts;
 }
 
-/**
- * Whether a recount is due: one was requested, or Redis has restarted since the last. A second recount follows a lease
- * after the restart, when all calls that were in flight have ended.
- */
-async function needsRecount(
-  counter: UsageCounter,
-  times: {
-    readonly redis: Redis;
-    readonly nowMs: number;
-    readonly runMs: number;
-    readonly leaseMs: number;
-  },
-): Promise<boolean> {
-  const { redis, nowMs, runMs, leaseMs } = times;
-  const [countedAt, recountAt] = await redis.hmget(usageKey(counter), 'counted_at', 'recount_at');
-  if (typeof countedAt !== 'string') return false; // unknown: its next use rebuilds it
-  if (typeof recountAt === 'string' && Number(recountAt) <= nowMs) return true;
-  if (runMs === 0) return false;
-  const leaseAfterRunMs = runMs + leaseMs;
-  return Number(countedAt) < runMs || (Number(countedAt) < leaseAfterRunMs && leaseAfterRunMs <= nowMs);
-}
+/** A lease or up to a quarter less: counters that were looked at together, as after a restart, are not so for ever. */
+const spread = (leaseMs: number): number => Math.ceil(leaseMs * (1 - Math.random() / 4));
 
-async function dropWhenIdle(active: ActiveCounter, { redis, quota }: SweepDeps, nowMs: number): Promise<void> {
-  if (nowMs - Number(active.score) < idleMs) return;
-  const [openLeases, waitsForRecount] = await Promise.all([
-    redis.zcard(leasesKey(active.counter)),
-    redis.hexists(usageKey(active.counter), 'recount_at'),
-  ]);
-  if (openLeases === 0 && waitsForRecount === 0) await quota.activeCounters.drop(active);
+/**
+ * When a recount is due, in Redis ms: one was requested, or Redis has restarted since the last. A second recount follows a
+ * lease after the restart, when all calls that were in flight have ended. Infinity for a counter without a recount to come.
+ */
+function nextActMs(
+  { countedMs, recountMs }: CounterLook,
+  { runMs, leaseMs }: { readonly runMs: number; readonly leaseMs: number },
+): number {
+  if (countedMs === undefined) return Number.POSITIVE_INFINITY; // unknown: its next use rebuilds it
+  const requestedMs = recountMs ?? Number.POSITIVE_INFINITY;
+  if (runMs === 0 || countedMs >= runMs + leaseMs) return requestedMs;
+  return Math.min(requestedMs, countedMs < runMs ? runMs : runMs + leaseMs);
 }

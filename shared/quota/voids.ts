@@ -1,4 +1,4 @@
-import { settledOrThrow } from '../async/timeouts.js';
+import { eachAtOnce } from '../async/at-once.js';
 import type { LatestScores } from '../latest-scores/latest-scores.js';
 import type { Redis } from '../redis/connect.js';
 import { callsToVoidKey, type UsageCounter } from '../redis/keys.js';
@@ -9,6 +9,8 @@ import type { Quota } from './quota.js';
 /** Calls that one process voids at once: each takes a connection to MongoDB. */
 export const maxVoidsAtOnce = 8;
 const maxPerSweep = 500;
+/** No call is begun later in a sweep: a silent node of a cluster must not hold up the next sweep. */
+const maxSweepMs = 3_000;
 
 /** A call with its counter. */
 export interface VoidableCall {
@@ -21,7 +23,7 @@ export interface CallVoidsDeps {
   readonly quota: Pick<Quota, 'release' | 'settle'>;
   readonly latest: Pick<LatestScores, 'forget'>;
   /** Voids a call in the ledger. Returns false when the call has to stay counted. */
-  readonly voidInLedger: (callId: string) => Promise<boolean>;
+  readonly voidInLedger: (call: { readonly organisationId: string; readonly callId: string }) => Promise<boolean>;
 }
 
 /**
@@ -44,7 +46,7 @@ export class CallVoids {
   async void(call: VoidableCall): Promise<void> {
     const { redis, quota, voidInLedger } = this.deps;
     const { counter, callId } = call;
-    const isVoid = await voidInLedger(callId);
+    const isVoid = await voidInLedger({ organisationId: counter.organisationId, callId });
     await this.invalidateScores(call);
     if (isVoid) await quota.release(counter, callId);
     else
@@ -66,15 +68,14 @@ export class CallVoids {
    * @throws the error of the first that failed; the others are voided
    */
   async sweep(): Promise<number> {
-    const calls = (await this.someNoted()).values();
+    const calls = await this.someNoted();
+    const endMs = performance.now() + maxSweepMs;
     let count = 0;
-    const voidOneByOne = async (): Promise<void> => {
-      for (const call of calls) {
-        await this.void(call);
-        count += 1;
-      }
-    };
-    await settledOrThrow(Array.from({ length: maxVoidsAtOnce }, voidOneByOne));
+    await eachAtOnce(calls, maxVoidsAtOnce, async (call) => {
+      if (performance.now() > endMs) return;
+      await this.void(call);
+      count += 1;
+    });
     return count;
   }
 

@@ -10,8 +10,23 @@ export interface UsageCounter {
   readonly month: string;
 }
 
-/** Prefix of all keys of queues; also BullMQ's prefix. */
+/** Prefix of the keys of upkeep's queues; also BullMQ's prefix. */
 export const queuePrefix = '{leadscore}';
+
+/** BullMQ writes an event for each job, and no process reads them. By default it keeps 10,000 a queue. */
+export const queueStreams = { events: { maxLen: 100 } };
+
+/** Prefix of the keys of one partition: its queues, payloads and strikes. Also BullMQ's prefix. */
+export const partitionPrefix = (partition: number): string => `{leadscore:${partition}}`;
+
+/** Sorted set of the worker processes that take chunks, scored by the Redis ms of their last heartbeat; see worker-register.ts. */
+export const workerRegisterKey = 'leadscore:workers';
+
+/** The same of the worker processes that serve bulk jobs alone. */
+export const bulkWorkerRegisterKey = 'leadscore:bulk-workers';
+
+/** Exists while bulk jobs need worker processes; see bulk-demand.ts. */
+export const bulkDemandKey = 'leadscore:bulk-demand';
 
 /**
  * Hash of one monthly counter:
@@ -25,6 +40,13 @@ export const usageKey = ({ organisationId, bucket, month }: UsageCounter): strin
 
 /** Matches every `usageKey`. */
 export const anyUsageKey = '{*}:usage:*';
+
+/** The counter of a `usageKey`. */
+export function counterOfUsageKey(key: string): UsageCounter | undefined {
+  const [, organisationId, bucket, month] = /^\{(.+)\}:usage:(live|test):([^:]+)$/.exec(key) ?? [];
+  if (organisationId === undefined || month === undefined) return undefined;
+  return { organisationId, bucket: bucket === 'live' ? 'live' : 'test', month };
+}
 
 /** Sorted set of one counter's open leases: call ids, scored by the Redis ms of their expiry. */
 export const leasesKey = ({ organisationId, bucket, month }: UsageCounter): string =>
@@ -43,6 +65,9 @@ export const latestScoresKey = (organisationId: string): string => `{${organisat
 /** Matches every `latestScoresKey`. */
 export const anyLatestScoresKey = '{*}:leads';
 
+/** The organisation of a `latestScoresKey`. */
+export const organisationOfLatestScores = (key: string): string => key.slice(1, key.indexOf('}'));
+
 /** Lock of the process that sets a counter from the ledger; its value is a random token. */
 export const rebuildLockKey = ({ organisationId, bucket, month }: UsageCounter): string =>
   `{${organisationId}}:rebuild:${bucket}:${month}`;
@@ -50,17 +75,23 @@ export const rebuildLockKey = ({ organisationId, bucket, month }: UsageCounter):
 /** Sorted set of counters that may have leases: `organisation bucket month`, scored by the Redis ms of their last use. */
 export const activeCountersKey = 'leadscore:active-counters';
 
+/** Sorted set of the active counters, scored by the Redis ms at which the sweep looks at them next. */
+export const dueCountersKey = `{${activeCountersKey}}:due`;
+
 /**
  * Hash of calls to void, by call id: `organisation bucket month`; see shared/quota/voids.ts. On the cluster node of
  * the active counters: the sweep needs both.
  */
 export const callsToVoidKey = `{${activeCountersKey}}:to-void`;
 
-/** The run of Redis that the sweep saw last: its id, a space, and the Redis ms of its beginning (0 for the first run). */
-export const redisRunKey = 'leadscore:redis-run';
+/**
+ * The run of Redis that the sweep saw last: its id, a space, and the Redis ms of its beginning (0 for the first run). On the
+ * node of the active counters, like all that the sweep cannot do without.
+ */
+export const redisRunKey = `{${activeCountersKey}}:redis-run`;
 
 /** Lock of the pool that began the latest sweep; its TTL keeps other pools from beginning one. */
-export const sweepTurnKey = 'leadscore:sweep-turn';
+export const sweepTurnKey = `{${activeCountersKey}}:sweep-turn`;
 
 /** Length in ms of the leases of the running processes; see shared/redis/owner.ts. */
 export const leaseLengthKey = 'leadscore:lease-ms';
@@ -76,10 +107,11 @@ export const rateWindowKey = (organisationId: string, keyId: string, window: Rat
   `{${organisationId}}:rate:${window}:${keyId}`;
 
 /** Payload of one queued chunk; empty when the job has it. Deleting the key cancels the chunk. */
-export const payloadKey = (chunkId: string): string => `${queuePrefix}:payload:${chunkId}`;
+export const payloadKey = ({ partition, chunk }: { readonly partition: number; readonly chunk: string }): string =>
+  `${partitionPrefix(partition)}:payload:${chunk}`;
 
-/** Stream on which one gateway receives the replies to its chunks. */
-export const replyStreamKey = (gatewayId: string): string => `${queuePrefix}:replies:${gatewayId}`;
+/** Stream on which one gateway receives the replies to its chunks. Each gateway has a hash slot of its own. */
+export const replyStreamKey = (gatewayId: string): string => `leadscore:replies:${gatewayId}`;
 
 /** Pub/sub channel of changes; see changes.ts. */
 export const changesChannel = 'leadscore:changes';
@@ -88,5 +120,5 @@ export const changesChannel = 'leadscore:changes';
 export const replayClaimKey = (organisationId: string, bucket: UsageBucket, digest: string): string =>
   `{${organisationId}}:claim:${bucket}:${digest}`;
 
-/** Hash of the number of worker deaths by `<model>:<version>`. */
-export const modelStrikesKey = `${queuePrefix}:strikes`;
+/** Hash of the number of worker deaths by `<model>:<version>`, in the partition of their chunks. */
+export const modelStrikesKey = (partition: number): string => `${partitionPrefix(partition)}:strikes`;

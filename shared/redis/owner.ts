@@ -28,8 +28,10 @@ const leaseClaims = 2;
  */
 export async function claimLease(redis: Redis, leaseMs: number): Promise<void> {
   await requireLease(redis, leaseMs);
-  if ((await redis.pexpire(leaseLengthKey, leaseClaims * leaseMs)) === 1) return;
-  await redis.set(leaseLengthKey, leaseMs, 'PX', leaseClaims * leaseMs, 'NX');
+  // A full Redis accepts PEXPIRE, but no SET.
+  if ((await redis.pexpire(leaseLengthKey, leaseClaims * leaseMs)) === 0)
+    await redis.set(leaseLengthKey, leaseMs, 'PX', leaseClaims * leaseMs, 'NX');
+  // Another length may have been claimed since the first check.
   await requireLease(redis, leaseMs);
 }
 

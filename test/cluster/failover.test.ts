@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
+import { nodeOfKey, type RedisCluster, startRedisCluster } from '../../scripts/servers/redis/redis-cluster.js';
 import type { LocalServer } from '../../scripts/servers/server-process.js';
-import { queuePrefix, usageKey } from '../../shared/redis/keys.js';
+import { partitionPrefix, usageKey } from '../../shared/redis/keys.js';
 import { eventually } from '../support/eventually.js';
 import { expectExact } from '../support/faults/fault-checks.js';
 import { printFigures } from '../support/faults/fault-figures.js';
@@ -13,7 +14,6 @@ import { sharedDeadlineMs, sharedLeaseMs } from '../support/faults/fault-service
 import { scored } from '../support/http/score-reply.js';
 import { leaveOut } from '../support/leave-out.js';
 import { makeCertificate } from '../support/service/certificate.js';
-import { nodeOfKey, type RedisCluster, startRedisCluster } from '../support/service/redis-cluster.js';
 import { serviceRedisOn } from '../support/service/redis-of-service.js';
 import { type RunningService, runningService, startTimeoutMs } from '../support/service/service.js';
 import { type TestWorkspace, workspace } from '../support/service/workspace.js';
@@ -38,6 +38,7 @@ describe('a Redis Cluster with TLS and replicas, like a managed one', function (
     service = await runningService({
       environment: {
         NODE_EXTRA_CA_CERTS: certificate.certFile,
+        LANES: '4',
         REQUEST_TIMEOUT_MS: String(sharedDeadlineMs),
         WEBHOOK_TIMEOUT_MS: String(sharedDeadlineMs),
       },
@@ -84,17 +85,17 @@ describe('a Redis Cluster with TLS and replicas, like a managed one', function (
     }
   });
 
-  it('loses the node with the queues: calls recover with its replica', async () => {
+  it('loses the node with a partition of the queues: calls recover with its replica', async () => {
     const own = await workspace(service);
     await failOver(
-      "A Redis Cluster's node with the queues is killed",
+      "A Redis Cluster's node with a partition is killed",
       own,
-      await nodeOfKey(cluster, service.redis, queuePrefix),
+      await nodeOfKey(cluster, service.redis, partitionPrefix(0)),
     );
   });
 
   it('loses the node with an organisation’s counters: calls recover with its replica', async () => {
-    const ofQueues = await nodeOfKey(cluster, service.redis, queuePrefix);
+    const ofQueues = await nodeOfKey(cluster, service.redis, partitionPrefix(0));
     for (;;) {
       const own = await workspace(service);
       const node = await nodeOfKey(cluster, service.redis, usageKey(own.counter('live')));

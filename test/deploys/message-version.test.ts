@@ -1,9 +1,9 @@
 import { Queue, Worker } from 'bullmq';
 import { expect } from 'chai';
 import { laneQueueName, messageVersion } from '../../shared/messages/score-job.js';
-import { payloadKey, queuePrefix, replyStreamKey } from '../../shared/redis/keys.js';
+import { partitionPrefix, payloadKey, replyStreamKey } from '../../shared/redis/keys.js';
 import { eventually } from '../support/eventually.js';
-import { gateway, type LaneRig, laneRig, scoredBy } from '../support/lane-rig.js';
+import { gateway, type LaneRig, laneRig, partition, scoredBy } from '../support/lane-rig.js';
 
 interface TomorrowsJob {
   readonly chunk: string;
@@ -23,7 +23,7 @@ describe('a job of a later message version', () => {
     rig = await laneRig(scoredBy(score));
     ofTomorrow = new Queue<TomorrowsJob>(laneQueueName('singles', messageVersion + 1), {
       connection: rig.connect(),
-      prefix: queuePrefix,
+      prefix: partitionPrefix(partition),
     });
   });
   afterEach(async () => {
@@ -32,7 +32,7 @@ describe('a job of a later message version', () => {
   });
 
   it('waits for a worker of its version and does not delay other jobs', async () => {
-    await rig.redis.set(payloadKey('of-tomorrow'), '', 'PX', 60_000);
+    await rig.redis.set(payloadKey({ partition, chunk: 'of-tomorrow' }), '', 'PX', 60_000);
     await ofTomorrow.add('chunk', { chunk: 'of-tomorrow' }, { jobId: 'of-tomorrow', removeOnComplete: true });
     await rig.send('of-today', {});
     await eventually(() => expect(scored).to.deep.equal(['of-today']));
@@ -49,7 +49,7 @@ describe('a job of a later message version', () => {
     };
     const theirs = new Worker<TomorrowsJob>(ofTomorrow.name, take, {
       connection: rig.connect(),
-      prefix: queuePrefix,
+      prefix: partitionPrefix(partition),
     });
     try {
       await eventually(() => expect(taken).to.deep.equal(['of-tomorrow']));

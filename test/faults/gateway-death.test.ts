@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { FaultProxy, RequestFate } from '../../scripts/servers/fault-proxy.js';
-import type { GatewaySlot } from '../../scripts/servers/gateway-slot.js';
+import type { GatewaySlot } from '../../scripts/servers/slots/gateway-slot.js';
 import { eventually } from '../support/eventually.js';
 import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.js';
 import { printFigures } from '../support/faults/fault-figures.js';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { FaultProxy, RequestFate } from '../../scripts/servers/fault-proxy.js';
-import type { GatewaySlot } from '../../scripts/servers/gateway-slot.js';
+import type { GatewaySlot } from '../../scripts/servers/slots/gateway-slot.js';
 import { callIdGenerator } from '../../shared/contract/identifiers.js';
 import { laneQueueName } from '../../shared/messages/score-job.js';
 import { eventually } from '../support/eventually.js';
@@ -58,7 +58,7 @@ describe('a gateway whose connection breaks during a call', () => {
 
   const call = () => own.score(leads(3), { url: slot.url });
   const callWithKey = () =>
-    own.score(leads(3), { url: slot.url, headers: { 'Idempotency-Key': newCallId(Date.now()) } });
+    own.score(leads(3), { url: slot.url, headers: { 'Idempotency-Key': newCallId(Date.now(), own.id) } });
 
   /** Breaks the connection at one request of a call of three records. Asserts a timely answer and an exact count. */
   async function breakAt(

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { GatewaySlot } from '../../scripts/servers/gateway-slot.js';
+import type { GatewaySlot } from '../../scripts/servers/slots/gateway-slot.js';
 import { installationKey } from '../../shared/redis/keys.js';
 import { eventually } from '../support/eventually.js';
 import { expectNoOtherDeath } from '../support/faults/fault-checks.js';

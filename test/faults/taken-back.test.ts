@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { GatewaySlot } from '../../scripts/servers/gateway-slot.js';
+import type { GatewaySlot } from '../../scripts/servers/slots/gateway-slot.js';
 import { sweepTurnKey } from '../../shared/redis/keys.js';
 import { eventually } from '../support/eventually.js';
 import { expectExact, expectNoOtherDeath } from '../support/faults/fault-checks.js';
@@ -31,7 +31,7 @@ describe('a call whose record or settle is not confirmed by the deadline', () =>
     this.timeout(startTimeoutMs);
     own = await workspace(service);
     slot = await service.cluster.addGateway('proxied', { REQUEST_TIMEOUT_MS: String(deadlineMs) });
-    await eventually(async () => scored(await call()), 10_000);
+    await eventually(async () => scored(await call()), 30_000);
     counted = await expectExact(own);
   });
   afterEach(async function () {
@@ -124,12 +124,23 @@ describe('a call whose record or settle is not confirmed by the deadline', () =>
 
   it('is answered with 200 by its deadline when only Redis does not confirm', async function () {
     this.timeout(startTimeoutMs);
-    const held = proxiesOf(slot).redis.next(settling, 'held');
-    const reply = scored(await call());
-    await held;
+    const { redis } = proxiesOf(slot);
+    const answered = async (): Promise<HttpReply> => {
+      const held = redis.next(settling, 'held');
+      const reply = await call();
+      if (reply.status === 200) await held;
+      return reply;
+    };
+    let answer = await answered();
+    // On a busy machine a call may reach its deadline before its settle.
+    for (; answer.status !== 200; answer = await answered()) {
+      redis.forget();
+      expect(await expectExact(own, sweptWithinMs)).to.equal(counted);
+    }
+    const reply = scored(answer);
     expect(reply.usage.current).to.equal(counted + records.length);
     expect(await own.redisUsage()).to.deep.equal({ used: counted, leased: records.length });
-    proxiesOf(slot).redis.cutAll();
+    redis.cutAll();
     expect(await expectExact(own, sweptWithinMs)).to.equal(counted + records.length);
   });
 });

@@ -75,8 +75,10 @@ describe('the Python exporter', () => {
   it('passes its own tests, in which the service checks a bundle of every trainer', async function () {
     this.timeout(200_000);
     const output = await python(['-m', 'pytest', '-p', 'no:cacheprovider', '--color=no'], 190_000);
-    expect(output).to.match(/\d+ passed/);
-    for (const [line] of output.matchAll(/^SKIPPED .*$/gm)) console.log(`      ${line}`);
+    // The suite leaves out a test when the service is not built. Here it is.
+    expect(output)
+      .to.match(/\d+ passed/)
+      .and.not.match(/\d+ skipped/);
   });
 
   it('has an example that turns a CSV into a bundle that model check passes', async function () {

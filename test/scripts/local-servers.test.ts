@@ -10,7 +10,7 @@ import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
 import { startMongo } from '../../scripts/servers/mongo-server.js';
 import { privateServers, readPrivateServers, readServerRecord } from '../../scripts/servers/private-servers.js';
-import { startRedis } from '../../scripts/servers/redis-server.js';
+import { startRedis } from '../../scripts/servers/redis/redis-server.js';
 import { freePort, isRunningOn, type LocalServer } from '../../scripts/servers/server-process.js';
 import { projectFile } from '../../shared/process/project-root.js';
 import { freshDatabases } from '../support/service/servers.js';

@@ -39,7 +39,7 @@ describe('npm start', () => {
 
   async function started(script: string): Promise<Started> {
     const { scripts } = JSON.parse(await readFile(join(copy.directory, 'package.json'), 'utf8'));
-    const anyPort = { PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', WORKERS: '1' };
+    const anyPort = { PORT: '0', CONSOLE_PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', WORKERS: '1' };
     const child = spawn('sh', ['-c', scripts[script]], {
       cwd: copy.directory,
       env: childEnvironment({

@@ -1,5 +1,6 @@
 import { Queue, type Worker } from 'bullmq';
 import { Redis } from 'ioredis';
+import { Limit } from '../../shared/async/limit.js';
 import {
   type ChunkJob,
   type ChunkReply,
@@ -8,13 +9,15 @@ import {
   type OutgoingPart,
 } from '../../shared/messages/score-job.js';
 import { createLogger, type Logger } from '../../shared/process/logger.js';
-import { payloadKey, queuePrefix } from '../../shared/redis/keys.js';
+import { partitionPrefix, payloadKey } from '../../shared/redis/keys.js';
 import type { ChunkDeps } from '../../worker/lanes/handle-chunk.js';
-import { laneTimings, startLaneWorker } from '../../worker/lanes/lane-worker.js';
+import { laneConcurrency, laneTimings, startLaneWorker } from '../../worker/lanes/lane-worker.js';
 import { CrashNote, CrashNoteWriter } from '../../worker/pool/crash-note.js';
 import { freshDatabases } from './service/servers.js';
 
 const lane = 'singles';
+/** The partition of the rig's queue. */
+export const partition = 0;
 
 /** Id of the gateway that awaits all chunks. */
 export const gateway = 'the-gateway-that-waits';
@@ -68,10 +71,12 @@ export async function laneRig(
     return connection;
   };
   const [redis, connection, commands] = [connect(), connect(), connect()];
-  const queue = new Queue<ChunkJob>(laneQueueName(lane), { connection: connect(), prefix: queuePrefix });
+  const queue = new Queue<ChunkJob>(laneQueueName(lane), { connection: connect(), prefix: partitionPrefix(partition) });
   const crashNote = new CrashNote();
   const worker = startLaneWorker({
     lane,
+    partition,
+    limit: new Limit(laneConcurrency),
     connection,
     commands,
     begin: begin({ commands }),
@@ -90,9 +95,9 @@ export async function laneRig(
     crashNote,
     connect,
     async send(chunk, { inJob = true, isAwaited = true, parts = [] } = {}) {
-      const head = { chunk, gateway, organisation: 'org', model: 'mdl', version: '1' };
+      const head = { chunk, partition, gateway, organisation: 'org', model: 'mdl', version: '1' };
       const payload = encodePayload(parts);
-      if (isAwaited) await redis.set(payloadKey(chunk), inJob ? '' : payload, 'PX', 60_000);
+      if (isAwaited) await redis.set(payloadKey(head), inJob ? '' : payload, 'PX', 60_000);
       const job: ChunkJob = { ...head, ...(inJob ? { payload } : {}) };
       await queue.add('chunk', job, { jobId: chunk, removeOnComplete: true, removeOnFail: true });
     },

@@ -3,8 +3,11 @@ const plainPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/;
 const maxPlainLength = 1024;
 const maxAmountLength = 128;
 
-/** A sign after up to two letters ("US$", "R$"), the NFKC rupee and rial signs, or an ISO 4217 code. */
-const currencyPattern = String.raw`[a-z]{0,2}\p{Sc}|rs\.?|\u0631\u06cc\u0627\u0644|[a-z]{3}`;
+/** The letters of a country before a sign. Letters of a magnitude ("M$", "k$", "T€") are no country. */
+const countryLetters = 'a|ar|au|c|ca|cl|cn|co|ec|fj|g|gb|gy|hk|j|jm|jp|l|ld|mx|n|na|nt|nz|r|rd|s|sg|tt|tw|u|us|uy|z|zw';
+
+/** A sign, perhaps after a country ("US$", "R$"), the NFKC rupee and rial signs, or an ISO 4217 code. */
+const currencyPattern = String.raw`(?:${countryLetters})?\p{Sc}|rs\.?|\u0631\u06cc\u0627\u0644|[a-z]{3}`;
 const amountPattern = new RegExp(
   `^(?<sign>[+-]?) ?(?<before>${currencyPattern})? ?(?<innerSign>[+-]?) ?` +
     String.raw`(?<open>\(?) ?(?<inside>${currencyPattern})? ?` +

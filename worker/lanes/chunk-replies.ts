@@ -15,6 +15,8 @@ export interface AwaitedChunk {
   readonly strikes: Readonly<Record<string, string>>;
 }
 
+type ChunkPlace = Pick<ChunkHead, 'chunk' | 'partition'>;
+
 export interface ChunkReplyConnections {
   /** For reads. */
   readonly commands: Redis;
@@ -28,29 +30,32 @@ export class ChunkReplies {
   constructor(private readonly connections: ChunkReplyConnections) {}
 
   /** Reads a chunk; undefined when its gateway has cancelled it or been answered, or its deadline is over. */
-  async read(chunkId: string): Promise<AwaitedChunk | undefined> {
+  async read(of: ChunkPlace): Promise<AwaitedChunk | undefined> {
     const { commands } = this.connections;
-    const [text, strikes] = await Promise.all([commands.get(payloadKey(chunkId)), commands.hgetall(modelStrikesKey)]);
+    const reads = [commands.get(payloadKey(of)), commands.hgetall(modelStrikesKey(of.partition))] as const;
+    const [text, strikes] = await Promise.all(reads);
     return text === null ? undefined : { text, strikes };
   }
 
   /** Whether a gateway still awaits a chunk. */
-  async isAwaited(chunkId: string): Promise<boolean> {
-    return (await this.connections.commands.exists(payloadKey(chunkId))) === 1;
+  async isAwaited(of: ChunkPlace): Promise<boolean> {
+    return (await this.connections.commands.exists(payloadKey(of))) === 1;
   }
 
   /**
    * Sends the reply and deletes the chunk's key, so that the chunk is never scored again. Does not wait for Redis,
-   * which executes later commands of the connection after these. A reply that Redis refuses is lost, and logged.
+   * which executes later commands of the connection after these; in a cluster another node may be first. A reply that
+   * Redis refuses is lost, and logged: its call then ends at its deadline, without being counted.
    */
-  send({ gateway, chunk }: Pick<ChunkHead, 'gateway' | 'chunk'>, reply: ChunkReply): void {
+  send(to: ChunkPlace & Pick<ChunkHead, 'gateway'>, reply: ChunkReply): void {
+    const { gateway, chunk } = to;
     const { replies, logger } = this.connections;
     const stream = replyStreamKey(gateway);
     inOneWrite(replies);
     Promise.all([
       replies.xadd(stream, 'MAXLEN', '~', maxStreamEntries, '*', 'r', JSON.stringify(reply)),
       replies.pexpire(stream, replyStreamTtlMs),
-      replies.del(payloadKey(chunk)),
+      replies.del(payloadKey(to)),
     ]).catch((error: unknown) => logger.warn({ chunk, error }, 'chunk reply failed'));
   }
 }

@@ -40,7 +40,7 @@ async function handleNoted({ payload, ...head }: ChunkJob, deps: ChunkDeps): Pro
   const begun = (text: string) => noted(() => begin({ ...head, ...JSON.parse(text) } as ChunkPayload));
   inOneWrite(commands);
   const early = payload === undefined ? undefined : begun(payload);
-  const awaited = await replies.read(head.chunk);
+  const awaited = await replies.read(head);
   if (awaited === undefined) return;
   if (isQuarantined(awaited.strikes, quarantineKey(head), Date.now())) return replies.send(head, quarantined(head));
   const reply = await scoreOrFail(head, early ?? begun(awaited.text), deps);
@@ -58,13 +58,14 @@ const quarantined = ({ chunk, model, version }: ChunkHead): ChunkReply => ({
 
 /** Replies with a failure where scoring throws, so that the call need not wait for its deadline. Undefined if abandoned. */
 async function scoreOrFail(
-  { chunk, model }: ChunkHead,
+  head: ChunkHead,
   score: ReturnType<ChunkDeps['begin']>,
   { abandonedCheckMs, logger, replies }: ChunkDeps,
 ): Promise<ChunkReply | undefined> {
+  const { chunk, model } = head;
   const abandoned = new AbortController();
   const check = async (): Promise<void> => {
-    const isAwaited = await replies.isAwaited(chunk).catch(() => true);
+    const isAwaited = await replies.isAwaited(head).catch(() => true);
     if (!isAwaited) abandoned.abort(new ChunkAbandoned('no gateway awaits the chunk'));
   };
   const timer = setInterval(() => void check(), abandonedCheckMs);

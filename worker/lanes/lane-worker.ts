@@ -1,10 +1,12 @@
 import { once } from 'node:events';
-import { Worker } from 'bullmq';
+import { type Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import type { Limit } from '../../shared/async/limit.js';
 import { type ChunkJob, type Lane, laneQueueName } from '../../shared/messages/score-job.js';
 import { errorLog } from '../../shared/process/error-log.js';
 import { isRedisRefusal } from '../../shared/redis/connect.js';
-import { queuePrefix } from '../../shared/redis/keys.js';
+import { partitionPrefix } from '../../shared/redis/keys.js';
+import { asSingles } from '../drivers/make-way.js';
 import { ChunkReplies } from './chunk-replies.js';
 import { type ChunkDeps, handleChunk } from './handle-chunk.js';
 
@@ -17,6 +19,9 @@ export const laneTimings = {
 
 export interface LaneWorkerOptions extends Pick<ChunkDeps, 'commands' | 'begin' | 'crashNote' | 'logger'> {
   readonly lane: Lane;
+  readonly partition: number;
+  /** Limits the chunks in flight in this lane, in all partitions that the process serves. */
+  readonly limit: Limit;
   /** For BullMQ's commands and the replies of this lane. */
   readonly connection: Redis;
   readonly timings: Readonly<typeof laneTimings>;
@@ -26,17 +31,19 @@ export interface LaneWorkerOptions extends Pick<ChunkDeps, 'commands' | 'begin' 
 export const laneConcurrency = 2;
 
 /**
- * A BullMQ worker of one lane: takes a job, scores its chunk, replies. Jobs have no result and are removed. The job of
+ * A BullMQ worker of one lane of a partition: takes a job, scores its chunk, replies. Jobs have no result and are removed. The job of
  * a killed worker is retried by another one, once.
  */
 export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
-  const { lane, commands, connection, crashNote, logger, begin, timings } = options;
+  const { lane, partition, limit, commands, connection, crashNote, logger, begin, timings } = options;
   const { abandonedCheckMs, lockMs, stalledCheckMs } = timings;
   const replies = new ChunkReplies({ commands, replies: connection, logger });
   const deps: ChunkDeps = { replies, commands, begin, abandonedCheckMs, crashNote, logger };
-  const worker = new Worker<ChunkJob>(laneQueueName(lane), (job) => handleChunk(job.data, deps), {
+  const handle = (job: Job<ChunkJob>) => limit.run(() => handleChunk(job.data, deps));
+  const handleInLane = lane === 'singles' ? (job: Job<ChunkJob>) => asSingles(() => handle(job)) : handle;
+  const worker = new Worker<ChunkJob>(laneQueueName(lane), handleInLane, {
     connection,
-    prefix: queuePrefix,
+    prefix: partitionPrefix(partition),
     concurrency: laneConcurrency,
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
@@ -46,7 +53,7 @@ export function startLaneWorker(options: LaneWorkerOptions): Worker<ChunkJob> {
     runRetryDelay: 250,
     autorun: false,
   });
-  worker.on('error', errorLog(logger, 'lane error', { lane }));
+  worker.on('error', errorLog(logger, 'lane error', { lane, partition }));
   backOffOnOom(worker);
   return worker;
 }

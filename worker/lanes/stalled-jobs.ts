@@ -1,15 +1,21 @@
+import { settledOrThrow } from '../../shared/async/timeouts.js';
 import { laneQueueName, lanes } from '../../shared/messages/score-job.js';
 import type { Redis } from '../../shared/redis/connect.js';
-import { queuePrefix } from '../../shared/redis/keys.js';
+import { partitionPrefix } from '../../shared/redis/keys.js';
 
 /**
  * Clears BullMQ's locks on the check for stalled jobs where they are stuck.
- * @param stalledCheckMs TTL with which BullMQ sets them
+ * @param options.stalledCheckMs TTL with which BullMQ sets them
  * @throws errors of Redis
  */
-export async function clearStuckStalledChecks(redis: Redis, stalledCheckMs: number): Promise<void> {
-  for (const lane of lanes)
-    await clearStuckLock(redis, `${queuePrefix}:${laneQueueName(lane)}:stalled-check`, stalledCheckMs);
+export async function clearStuckStalledChecks(
+  redis: Redis,
+  { partitions, stalledCheckMs }: { readonly partitions: number; readonly stalledCheckMs: number },
+): Promise<void> {
+  const keys = Array.from({ length: partitions }, (_, partition) =>
+    lanes.map((lane) => `${partitionPrefix(partition)}:${laneQueueName(lane)}:stalled-check`),
+  );
+  await settledOrThrow(keys.flat().map((key) => clearStuckLock(redis, key, stalledCheckMs)));
 }
 
 /**

@@ -12,7 +12,7 @@ const emptyRecord = Buffer.alloc(recordBytes, ' ');
 export const noteDescriptor = 4;
 
 /** The chunk that a worker process works on, as its note names it. */
-export type ChunkInHand = Pick<ChunkHead, 'chunk' | 'gateway' | 'model' | 'version'>;
+export type ChunkInHand = Pick<ChunkHead, 'chunk' | 'partition' | 'gateway' | 'model' | 'version'>;
 
 /**
  * The pool's end of a crash note: the file in which a worker process writes the chunk that it works on. A file survives
@@ -53,9 +53,9 @@ export class CrashNoteWriter {
   constructor(private readonly file: number) {}
 
   /** Runs `work` for a chunk, which `noted` and `duringRun` then find wherever `work` calls and awaits them. */
-  forChunk<Result>({ chunk, gateway, model, version }: ChunkInHand, work: () => Result): Result {
+  forChunk<Result>({ chunk, partition, gateway, model, version }: ChunkInHand, work: () => Result): Result {
     const record = Buffer.alloc(recordBytes, ' ');
-    record.write(JSON.stringify({ chunk, gateway, model, version } satisfies ChunkInHand));
+    record.write(JSON.stringify({ chunk, partition, gateway, model, version } satisfies ChunkInHand));
     return inHand.run({ writer: this, record }, work);
   }
 

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
 import type { Logger } from '../../shared/process/logger.js';
 import type { PoolChild } from './pool-child.js';
+import { processStat } from './process-stat.js';
 
 export interface HangDetectorOptions {
   /** The living processes. */
@@ -12,6 +12,14 @@ export interface HangDetectorOptions {
 
 /** A longer gap between two checks means that the pool process itself was held up; a busy machine delays one by less. */
 const maxIntervalsBetweenChecks = 4;
+
+/**
+ * On a busy machine a process of low priority is silent while it waits for the processor. It hangs if it has computed for
+ * this share of the hang limit since its last heartbeat.
+ */
+const minComputedShare = 0.5;
+/** A silent process of low priority that does not compute is killed after this many hang limits. */
+const maxSilentLimits = 6;
 
 /** Kills each worker process whose event loop has sent no heartbeat for the hang limit. */
 export class HangDetector {
@@ -35,10 +43,13 @@ export class HangDetector {
     this.lastCheckMs = nowMs;
     for (const child of children) {
       // Heartbeats that arrived while the pool was held up are read after this check.
-      if (wasHeldUp) child.lastHeartbeatMs = nowMs;
-      if (!child.isReady || child.wasKilled || nowMs - child.lastHeartbeatMs < hangLimitMs) continue;
+      if (wasHeldUp) child.noteHeartbeat();
+      const silentMs = nowMs - child.lastHeartbeatMs;
+      if (!child.isReady || child.wasKilled || silentMs < hangLimitMs) continue;
+      if (child.role === 'bulk' && !hasComputed(child, hangLimitMs) && silentMs < maxSilentLimits * hangLimitMs)
+        continue;
       child.wasKilled = true;
-      child.isHung = !isStopped(child.pid);
+      child.isHung = processStat(child.pid)?.isStopped !== true; // after a SIGSTOP its chunk is not to blame
       const { pid, isHung } = child;
       logger.error({ pid, isHung, hangLimitMs, inHand: child.crashNote.read() }, 'a silent worker is killed');
       child.process.kill('SIGKILL');
@@ -46,8 +57,8 @@ export class HangDetector {
   }
 }
 
-/** Whether a process is in state T of proc(5), after a SIGSTOP: its chunk is not to blame. False outside Linux. */
-function isStopped(pid: number | undefined): boolean {
-  const path = `/proc/${pid}/stat`; // exists until the pool has read the exit status
-  return existsSync(path) && readFileSync(path, 'latin1').includes(') T ');
+function hasComputed({ pid, cpuMsAtHeartbeat }: PoolChild, hangLimitMs: number): boolean {
+  const { cpuMs } = processStat(pid) ?? {};
+  if (cpuMs === undefined || cpuMsAtHeartbeat === undefined) return false;
+  return cpuMs - cpuMsAtHeartbeat >= minComputedShare * hangLimitMs;
 }

@@ -1,17 +1,21 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { laneQueueName, lanes } from '../../shared/messages/score-job.js';
+import { type Lane, laneQueueName, lanes } from '../../shared/messages/score-job.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { SweepCounts } from '../../shared/quota/sweep.js';
-import { queuePrefix } from '../../shared/redis/keys.js';
+import { partitionPrefix } from '../../shared/redis/keys.js';
+import type { BulkPool } from './bulk-pool.js';
 import type { WorkerPool } from './pool.js';
 import { quarantinedVersions } from './quarantine.js';
 
 export interface PoolMetricsOptions {
   readonly pool: Pick<WorkerPool, 'readyCount' | 'deathCount' | 'unreadableCount'>;
+  readonly bulkPool: Pick<BulkPool, 'wantedCount' | 'readyCount' | 'deathCount' | 'unreadableCount'>;
   /** Configured number of processes. */
   readonly workers: number;
+  /** Number of partitions. */
+  readonly partitions: number;
   /** A connection for commands. */
   readonly redis: Redis;
 }
@@ -20,7 +24,10 @@ export interface PoolMetricsOptions {
  * Registers the metrics of a pool and its lanes. A metric that Redis cannot answer is left out of a scrape.
  * @returns to be stopped before the connection
  */
-export function observePool(registry: Registry, { pool, workers, redis }: PoolMetricsOptions): Stoppable {
+export function observePool(
+  registry: Registry,
+  { pool, bulkPool, workers, partitions, redis }: PoolMetricsOptions,
+): Stoppable {
   const registers = [registry];
   new Gauge({
     name: 'leadscore_worker_processes',
@@ -41,27 +48,49 @@ export function observePool(registry: Registry, { pool, workers, redis }: PoolMe
       this.inc(pool.deathCount);
     },
   });
+  new Gauge({
+    name: 'leadscore_bulk_worker_processes',
+    help: 'Worker processes of this pool for bulk jobs: needed now (wanted), and ready to take jobs.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      this.set({ state: 'wanted' }, bulkPool.wantedCount);
+      this.set({ state: 'ready' }, bulkPool.readyCount);
+    },
+  });
+  new Counter({
+    name: 'leadscore_bulk_worker_deaths_total',
+    help: 'Worker processes of this pool for bulk jobs that died.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(bulkPool.deathCount);
+    },
+  });
   new Counter({
     name: 'leadscore_unreadable_cells_total',
     help: 'Cells of records that were unreadable for the model and count as missing.',
     registers,
     collect() {
       this.reset();
-      this.inc(pool.unreadableCount);
+      this.inc(pool.unreadableCount + bulkPool.unreadableCount);
     },
   });
-  const queues = lanes.map((lane) => ({ lane, queue: laneQueue(laneQueueName(lane), redis) }));
+  const queues = Array.from({ length: partitions }, (_, partition) =>
+    lanes.map((lane) => ({ labels: { lane, partition }, queue: laneQueue(lane, partition, redis) })),
+  ).flat();
   new Gauge({
     name: 'leadscore_lane_depth',
     help: 'Chunks that wait in a lane for a worker of any pool. Scale pools by it.',
-    labelNames: ['lane'],
+    labelNames: ['lane', 'partition'],
     registers,
     async collect() {
       this.reset();
-      for (const { lane, queue } of queues) {
+      const read = queues.map(async ({ labels, queue }) => {
         const depth = await queue.getWaitingCount().catch(() => undefined);
-        if (depth !== undefined) this.set({ lane }, depth);
-      }
+        if (depth !== undefined) this.set(labels, depth);
+      });
+      await Promise.all(read);
     },
   });
   new Gauge({
@@ -70,7 +99,7 @@ export function observePool(registry: Registry, { pool, workers, redis }: PoolMe
     registers,
     async collect() {
       this.reset();
-      const versions = await quarantinedVersions(redis).catch(() => undefined);
+      const versions = await quarantinedVersions(redis, partitions).catch(() => undefined);
       if (versions !== undefined) this.set(versions.length);
     },
   });
@@ -95,8 +124,8 @@ export function sweepCounter(registry: Registry): (swept: SweepCounts) => void {
   };
 }
 
-function laneQueue(name: string, redis: Redis): Queue {
-  const queue = new Queue(name, { connection: redis, prefix: queuePrefix });
+function laneQueue(lane: Lane, partition: number, redis: Redis): Queue {
+  const queue = new Queue(laneQueueName(lane), { connection: redis, prefix: partitionPrefix(partition) });
   queue.on('error', () => undefined); // the connection logs its own errors
   return queue;
 }

@@ -1,6 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { workerEnvironment } from '../../shared/config/config.js';
+import type { WorkerRole } from '../../shared/messages/score-job.js';
 import type { CrashNote } from './crash-note.js';
+import { processStat } from './process-stat.js';
 import type { DeathCause } from './quarantine.js';
 
 export interface ExitStatus {
@@ -13,8 +16,12 @@ const crashSignals = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE'
 /** One worker process, as its pool sees it. Times are of `performance.now()`, which setting the clock does not change. */
 export class PoolChild {
   readonly process: ChildProcess;
+  /** Names it in the register of workers; its first argument. */
+  readonly id = randomUUID();
   readonly startedMs = performance.now();
   lastHeartbeatMs = this.startedMs;
+  /** Set for a process of low priority, on Linux. */
+  cpuMsAtHeartbeat: number | undefined;
   isReady = false;
   isLeaving = false;
   /** Whether the hang detector has killed it; `isHung` if its chunk is to blame. */
@@ -25,12 +32,14 @@ export class PoolChild {
    * Starts the process.
    * @param program its module
    * @param crashNote where it writes the chunk that it works on
+   * @param role its second argument
    */
   constructor(
     program: URL,
     readonly crashNote: CrashNote,
+    readonly role: WorkerRole,
   ) {
-    this.process = fork(program, {
+    this.process = fork(program, [this.id, role], {
       env: workerEnvironment(),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', crashNote.descriptor],
     });
@@ -40,11 +49,22 @@ export class PoolChild {
     return this.process.pid;
   }
 
+  /** Notes that its event loop turns. */
+  noteHeartbeat(): void {
+    this.lastHeartbeatMs = performance.now();
+    if (this.role === 'bulk') this.cpuMsAtHeartbeat = processStat(this.pid)?.cpuMs;
+  }
+
   /** Sends SIGTERM, once: the process finishes its chunks and exits. */
   askToLeave(): void {
     if (this.isLeaving) return;
     this.isLeaving = true;
     this.process.kill('SIGTERM');
+  }
+
+  /** Whether it has ended because it was asked to leave. A process that is still starting is ended by the signal. */
+  hasLeft({ code, signal }: ExitStatus): boolean {
+    return this.isLeaving && (code === 0 || signal === 'SIGTERM');
   }
 
   /** How its chunk ended it; undefined when something outside ended the process. */

@@ -1,3 +1,4 @@
+import type { WorkerRole } from '../../shared/messages/score-job.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { type ChunkInHand, CrashNote } from './crash-note.js';
 import { HangDetector } from './hang-detector.js';
@@ -15,17 +16,22 @@ export const poolTimings = {
 };
 
 export interface PoolOptions {
+  /** How many processes it runs at first. */
   readonly workers: number;
+  /** The role of each process; by default the interactive one. */
+  readonly role?: WorkerRole;
   readonly timings: Readonly<typeof poolTimings>;
   readonly logger: Logger;
   /** Called when a process crashed or hung while it worked on a chunk. */
   readonly onChunkDeath: (inHand: ChunkInHand, cause: DeathCause) => void;
+  /** Called with the id of each process that has ended. */
+  readonly onExit?: (id: string) => void;
   /** The module of each process; by default `worker/child.ts`. */
   readonly program?: URL;
 }
 
 /**
- * 1. Runs a number of worker processes.
+ * 1. Runs a number of worker processes, which may change.
  * 2. Kills a process whose event loop is silent for the hang limit.
  * 3. Replaces a process that died, within a second, and one that is worn.
  * 4. Reports the chunk that a crashed or hung process worked on.
@@ -37,6 +43,7 @@ export class WorkerPool {
   private readonly hangDetector: HangDetector;
   private readonly program: URL;
   private readonly whenReady: (() => void)[] = [];
+  private wanted = 0;
   private isStopping = false;
   private quickDeaths = 0;
   private deaths = 0;
@@ -50,11 +57,24 @@ export class WorkerPool {
 
   /** Starts the processes; resolves when all of them take jobs. */
   async start(): Promise<void> {
-    for (let count = 0; count < this.options.workers; count += 1) this.spawn();
+    this.resize(this.options.workers);
     this.hangDetector.start();
+    if (this.readyCount >= this.wanted) return;
     await new Promise<void>((resolve) => {
       this.whenReady.push(resolve);
     });
+  }
+
+  /** Changes the number of processes. Starts those that are missing, and asks those in excess to leave. */
+  resize(count: number): void {
+    this.wanted = count;
+    for (let missing = count - this.staying.length; missing > 0; missing -= 1) this.spawn();
+    for (const child of this.staying.slice(count)) child.askToLeave();
+  }
+
+  /** Processes that the pool runs or starts. */
+  get wantedCount(): number {
+    return this.wanted;
   }
 
   /** Processes that died; one that left because it was worn does not count. */
@@ -78,11 +98,17 @@ export class WorkerPool {
     await Promise.all([...this.children].map((child) => child.stop(this.options.timings.killAfterMs)));
   }
 
+  /** The processes that were not asked to leave. */
+  private get staying(): readonly PoolChild[] {
+    return [...this.children].filter((child) => !child.isLeaving);
+  }
+
+  /** Starts a process, unless there are enough. */
   private spawn(): void {
-    if (this.isStopping) return;
-    const { logger, timings } = this.options;
+    if (this.isStopping || this.staying.length >= this.wanted) return;
+    const { logger, timings, role = 'interactive' } = this.options;
     try {
-      this.follow(new PoolChild(this.program, new CrashNote()));
+      this.follow(new PoolChild(this.program, new CrashNote(), role));
     } catch (error) {
       logger.error({ error }, 'cannot create crash note in TMPDIR; starting the worker later');
       setTimeout(() => this.spawn(), timings.maxReplacementDelayMs);
@@ -102,22 +128,23 @@ export class WorkerPool {
 
   private onMessage(child: PoolChild, message: ChildMessage): void {
     this.unreadable += message.unreadable;
-    child.lastHeartbeatMs = performance.now();
+    child.noteHeartbeat();
     if (message.kind === 'worn') child.askToLeave();
     if (message.kind !== 'ready') return;
     child.isReady = true;
-    if (this.readyCount >= this.options.workers) for (const resolve of this.whenReady.splice(0)) resolve();
+    if (this.readyCount >= this.wanted) for (const resolve of this.whenReady.splice(0)) resolve();
   }
 
   private onExit(child: PoolChild, status: ExitStatus): void {
     if (!this.children.delete(child)) return;
+    this.options.onExit?.(child.id);
     const inHand = child.crashNote.read();
     child.crashNote.close();
     if (this.isStopping) return;
     const { logger, onChunkDeath, timings } = this.options;
     const { pid } = child;
-    if (status.code === 0 && child.isLeaving) {
-      logger.info({ pid }, 'a worn worker has left and is replaced');
+    if (child.hasLeft(status)) {
+      logger.info({ pid }, 'a worker has left as asked');
       this.spawn();
       return;
     }

@@ -9,17 +9,27 @@ import { quickRecords, type Steps } from '../drivers/time-slices.js';
 import type { FieldProblem } from '../feature-row/feature-row.js';
 import type { LoadedModel } from '../models/loaded-model.js';
 import { type KnownLead, leadOf } from './lead-lookup.js';
-import { FillIn } from './stored-fields.js';
+import { type FilledRecord, FillIn } from './stored-fields.js';
 
 /** A part whose records have feature rows. */
 export interface FeaturizedPart {
+  /** Without the records that were refused one by one. */
   readonly part: ChunkPart;
   /** Index of its first row among the rows of the chunk. */
   readonly firstRow: number;
   /** The cells, as JSON, of each record into which stored fields were filled. */
-  readonly filled: [row: number, fields: string][];
+  readonly filled: readonly (readonly [row: number, fields: string])[];
   /** The readings of each record's features, for explaining; empty otherwise. */
   readonly readings: Uint8Array;
+  /** Only for a tolerant part. */
+  readonly tolerated?: Tolerated;
+}
+
+/** The records of a tolerant part, by their index in the call. */
+export interface Tolerated {
+  /** In the order of their rows. */
+  readonly accepted: readonly number[];
+  readonly refused: readonly RecordProblem[];
 }
 
 /** A part with problems, none of whose records is scored. */
@@ -48,9 +58,10 @@ export function* featurize(
   const featurized: (FeaturizedPart | Refused)[] = [];
   let rowCount = 0;
   for (const part of parts) {
-    const done = yield* featurizePart(part, { ...by, fillIn, firstRow: rowCount });
+    const featurizeOne = part.tolerant === true ? featurizeTolerantly : featurizePart;
+    const done = yield* featurizeOne(part, { ...by, fillIn, firstRow: rowCount });
     featurized.push(done);
-    if ('part' in done) rowCount += part.rows.length;
+    if ('part' in done) rowCount += done.part.rows.length;
   }
   return { featurized, rowCount };
 }
@@ -75,23 +86,122 @@ function* featurizePart(part: ChunkPart, by: FeaturizeOneDeps): Steps<Featurized
 }
 
 /** Fills in the records of a part, in place. Returns the cells of those that changed, as JSON. */
-function* fillPart(
-  part: ChunkPart,
-  { model, leads, fillIn }: FeaturizeOneDeps,
-  problems: Problems,
-): Steps<[row: number, fields: string][]> {
+function* fillPart(part: ChunkPart, by: FeaturizeOneDeps, problems: Problems): Steps<[row: number, fields: string][]> {
   const filled: [number, string][] = [];
-  for (const [index, sent] of part.rows.entries()) {
-    const cells = sent as Cell[];
-    const stored = leadOf(part, index, leads)?.stored;
-    // Most records lack no field: skip parsing the stored fields of those.
-    if (stored === undefined || !lacksFields(cells, model.knownFields.slotCount)) continue;
-    const { text, problem } = fillIn.fill(cells, stored);
-    if (text !== undefined) filled.push([index, text]);
-    if (problem !== undefined) problems.add(index, problem);
+  for (const index of part.rows.keys()) {
+    const fill = fillRecord(part, index, by);
+    if (fill === undefined) continue;
+    if (fill.text !== undefined) filled.push([index, fill.text]);
+    if (fill.problem !== undefined) problems.add(index, fill.problem);
     yield;
   }
   return filled;
+}
+
+/** Fills in a record, in place; undefined when its lead has no stored fields, or when the record lacks none. */
+function fillRecord(
+  part: ChunkPart,
+  index: number,
+  { model, leads, fillIn }: Pick<FeaturizeOneDeps, 'model' | 'leads' | 'fillIn'>,
+): FilledRecord | undefined {
+  const cells = part.rows[index] as Cell[];
+  const stored = leadOf(part, index, leads)?.stored;
+  // Most records lack no field: skip parsing the stored fields of those.
+  return stored !== undefined && lacksFields(cells, model.knownFields.slotCount)
+    ? fillIn.fill(cells, stored)
+    : undefined;
+}
+
+/** As `featurizePart`, but refuses records one by one: the next record takes the feature row of a refused one. */
+function* featurizeTolerantly(part: ChunkPart, by: FeaturizeOneDeps): Steps<FeaturizedPart> {
+  const { featureRow, manifest } = by.model;
+  const features = part.explain ? manifest.features.length : 0;
+  const allReadings = new Uint8Array(part.rows.length * features);
+  const filled: [number, string][] = [];
+  const accepted: number[] = [];
+  const refused: RecordProblem[] = [];
+  for (const [index, cells] of part.rows.entries()) {
+    const fill = fillRecord(part, index, by);
+    if (fill !== undefined || index % quickRecords === 0) yield;
+    let problem = fill?.problem;
+    if (problem === undefined) {
+      const row = accepted.length;
+      const readings = features === 0 ? undefined : allReadings.subarray(row * features, (row + 1) * features);
+      const offset = (by.firstRow + row) * featureRow.width;
+      const problems = yield* featureRow.steps({ cells, nowMs: part.now, out: by.rows, offset, readings });
+      problem = problems?.[0];
+    }
+    if (problem !== undefined) {
+      refused.push({ record: part.firstRow + index, ...problem });
+      continue;
+    }
+    if (fill?.text !== undefined) filled.push([accepted.length, fill.text]);
+    accepted.push(index);
+  }
+  const readings = allReadings.subarray(0, accepted.length * features);
+  const ofCall = accepted.map((index) => part.firstRow + index);
+  const kept = keptRecords(part, accepted);
+  return { part: kept, firstRow: by.firstRow, filled, readings, tolerated: { accepted: ofCall, refused } };
+}
+
+/** The part with these records alone. */
+function keptRecords(part: ChunkPart, indexes: readonly number[]): ChunkPart {
+  const { rows, crmIds } = part;
+  if (indexes.length === rows.length) return part;
+  return {
+    ...part,
+    rows: indexes.map((index) => rows[index] ?? []),
+    crmIds: indexes.map((index) => crmIds[index] ?? null),
+  };
+}
+
+/** The numbers of a chunk of which a part has some: `width` for each row in `rows`, and one in `raw`. */
+export interface ChunkNumbers {
+  readonly rows: Float32Array;
+  readonly width: number;
+  readonly raw: Float64Array;
+}
+
+/**
+ * Refuses the records of a tolerant part for which the model returned no probability. Their successors take their places
+ * among the numbers.
+ * @param problemOf the problem of a record, by its index in the call
+ */
+export function withoutFailedRows(
+  featurized: FeaturizedPart & { readonly tolerated: Tolerated },
+  { rows, width, raw }: ChunkNumbers,
+  problemOf: (record: number) => RecordProblem,
+): FeaturizedPart {
+  const { part, firstRow, filled, readings, tolerated } = featurized;
+  const own = raw.subarray(firstRow, firstRow + part.rows.length);
+  if (!own.some(Number.isNaN)) return featurized;
+  const features = readings.length / part.rows.length;
+  const kept: number[] = [];
+  const refused = [...tolerated.refused];
+  for (const [row, probability] of own.entries()) {
+    if (Number.isNaN(probability)) {
+      refused.push(problemOf(tolerated.accepted[row] ?? 0));
+      continue;
+    }
+    const to = kept.push(row) - 1;
+    own[to] = probability;
+    rows.copyWithin((firstRow + to) * width, (firstRow + row) * width, (firstRow + row + 1) * width);
+    readings.copyWithin(to * features, row * features, (row + 1) * features);
+  }
+  const newRowOf = new Map(kept.map((row, to) => [row, to]));
+  return {
+    part: keptRecords(part, kept),
+    firstRow,
+    filled: filled.flatMap(([row, text]) => {
+      const to = newRowOf.get(row);
+      return to === undefined ? [] : [[to, text] as const];
+    }),
+    readings: readings.subarray(0, kept.length * features),
+    tolerated: {
+      accepted: kept.map((row) => tolerated.accepted[row] ?? 0),
+      refused: refused.sort((one, other) => one.record - other.record),
+    },
+  };
 }
 
 /** Collects the problems of a part's records: counts all, names the first few. */

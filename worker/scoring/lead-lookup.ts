@@ -95,8 +95,8 @@ export async function findKnownLeads(
  * Whether MongoDB has a prediction of a lead that is later than the chunk. Redis does not know it, so the chunk's score
  * must not become the latest.
  */
-function isOvertaken({ parts }: ChunkPayload, found: ReadonlyMap<string, LeadScores>): boolean {
-  const earliestId = callIdFloor(Math.min(...parts.map(({ now }) => now)));
+function isOvertaken({ parts, organisation }: ChunkPayload, found: ReadonlyMap<string, LeadScores>): boolean {
+  const earliestId = callIdFloor(Math.min(...parts.map(({ now }) => now)), organisation);
   return [...found.values()].some(({ latestId }) => latestId >= earliestId);
 }
 

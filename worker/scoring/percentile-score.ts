@@ -1,8 +1,11 @@
 const hundredths = 100;
 
+/** Equal raw probabilities differ this much at most: the last bits depend on the batch size and the machine. */
+const tolerance = 1e-6;
+
 /**
  * Compiles the fit score of a raw probability: 100 times its interpolated mid-rank among a model's quantiles, half up.
- * The position is linear between two quantiles, and the middle of a run of equal ones. It is 0 below the first quantile
+ * The position is linear between two quantiles, and the middle of those within 1e-6 of the raw probability. It is 0 below the first quantile
  * and 100 above the last. It stays in float64: dividing by 100 and multiplying again would push halves to either side.
  * Source: docs/models.md, "From raw to what a caller reads".
  * @param quantiles 101 ascending raw probabilities, percentiles 0 to 100
@@ -17,9 +20,9 @@ export function compilePercentileScore(quantiles: readonly number[]): (raw: numb
 
 function position(ascending: Float64Array, raw: number): number {
   if (Number.isNaN(raw)) return Number.NaN;
-  const below = countWhere(ascending, (quantile) => quantile < raw);
+  const below = countWhere(ascending, (quantile) => quantile < raw - tolerance);
   if (below > hundredths) return hundredths;
-  const upTo = countWhere(ascending, (quantile) => quantile <= raw);
+  const upTo = countWhere(ascending, (quantile) => quantile <= raw + tolerance);
   if (upTo === 0) return 0;
   if (upTo > below) return (below + upTo - 1) / 2;
   const lower = ascending[below - 1] ?? 0;

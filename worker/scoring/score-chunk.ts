@@ -1,12 +1,26 @@
+import { dayNumber } from '../../shared/contract/dates.js';
 import type { LatestScores } from '../../shared/latest-scores/latest-scores.js';
-import type { ChunkPayload, ChunkReply, PartReply, ScoredPart } from '../../shared/messages/score-job.js';
+import type {
+  ChunkPayload,
+  ChunkReply,
+  PartReply,
+  RecordProblem,
+  ScoredPart,
+} from '../../shared/messages/score-job.js';
 import { firstKeptId } from '../../shared/store/calls/prediction-slice.js';
 import type { PredictionStore } from '../../shared/store/calls/predictions.js';
 import { explainPart } from '../drivers/explainer.js';
 import { quickRecords, type Steps, TimeSlices } from '../drivers/time-slices.js';
 import { type LoadedModel, ModelUnavailable } from '../models/loaded-model.js';
 import type { ModelRegistry } from '../models/model-registry.js';
-import { type FeaturizedPart, featurize, lacksFields, type Refused } from './featurize-part.js';
+import {
+  type ChunkNumbers,
+  type FeaturizedPart,
+  featurize,
+  lacksFields,
+  type Refused,
+  withoutFailedRows,
+} from './featurize-part.js';
 import { findKnownLeads, type KnownLead, leadOf, type RequestedLeads, requestLatestScores } from './lead-lookup.js';
 
 export interface ScoringDeps {
@@ -63,16 +77,17 @@ async function scoreWith(
       predictions: scoring.predictions,
       fieldsOf: (modelId, version) => scoring.registry.fieldsOf(modelId, version),
       timeoutMs: scoring.lookupTimeoutMs,
-      keptFromId: firstKeptId(chunk.parts[0]?.now ?? 0, scoring.retentionDays),
+      keptFromId: firstKeptId(dayNumber(chunk.parts[0]?.now ?? 0) - scoring.retentionDays, chunk.organisation),
     },
   );
   const { width } = model.manifest;
   const recordCount = chunk.parts.reduce((count, part) => count + part.rows.length, 0);
   const rows = new Float32Array(recordCount * width);
   const slices = new TimeSlices(scoring.signal);
-  const { featurized, rowCount } = await slices.run(featurize(chunk.parts, { model, leads, rows }));
+  const { featurized: read, rowCount } = await slices.run(featurize(chunk.parts, { model, leads, rows }));
   const scored = rows.subarray(0, rowCount * width);
   const raw = rowCount === 0 ? new Float64Array(0) : await model.session.run(scored, rowCount);
+  const featurized = read.map((part) => withoutFailed(part, { rows, width, raw }));
   const replies = await slices.run(scoredParts(featurized, { model, leads, raw, epoch }));
   const parts: PartReply[] = [];
   for (const [index, reply] of replies.entries()) {
@@ -81,6 +96,12 @@ async function scoreWith(
     parts.push(isScored ? await explained(part, reply, { model, rows, signal: scoring.signal }) : reply);
   }
   return { chunk: chunk.chunk, parts };
+}
+
+/** A tolerant part without the records that have no probability. */
+function withoutFailed(read: FeaturizedPart | Refused, numbers: ChunkNumbers): FeaturizedPart | Refused {
+  if ('refused' in read || read.tolerated === undefined) return read;
+  return withoutFailedRows({ ...read, tolerated: read.tolerated }, numbers, notComputable);
 }
 
 interface ScoredBy {
@@ -98,7 +119,7 @@ function* scoredParts(parts: readonly (FeaturizedPart | Refused)[], by: ScoredBy
 }
 
 /** Computes the reply to a part from the raw probabilities of its rows. */
-function* scoredPart({ part, firstRow, filled }: FeaturizedPart, by: ScoredBy): Steps<PartReply> {
+function* scoredPart({ part, firstRow, filled, tolerated }: FeaturizedPart, by: ScoredBy): Steps<PartReply> {
   const { model, leads, raw, epoch } = by;
   const scores: number[] = [];
   const likelihoods: number[] = [];
@@ -107,7 +128,7 @@ function* scoredPart({ part, firstRow, filled }: FeaturizedPart, by: ScoredBy): 
   const warnings: [number, string][] = [];
   for (const [index, cells] of part.rows.entries()) {
     const probability = raw[firstRow + index] ?? Number.NaN;
-    if (Number.isNaN(probability)) return notComputable(part.firstRow + index);
+    if (Number.isNaN(probability)) return { problemCount: 1, problems: [notComputable(part.firstRow + index)] };
     scores.push(model.percentileScore(probability));
     likelihoods.push(model.likelihood(probability));
     const lead = leadOf(part, index, leads);
@@ -117,13 +138,20 @@ function* scoredPart({ part, firstRow, filled }: FeaturizedPart, by: ScoredBy): 
     if (warning !== undefined) warnings.push([index, warning]);
     if (index % quickRecords === 0) yield;
   }
-  return { scores, likelihoods, matched, previous, ...(epoch !== undefined && { epoch }), warnings, filled };
+  const { refused = [] } = tolerated ?? {};
+  return {
+    ...{ scores, likelihoods, matched, previous, warnings, filled },
+    ...(epoch !== undefined && { epoch }),
+    ...(refused.length > 0 && { refused }),
+  };
 }
 
 /** Refuses a record: a model without a rule for missing values (a linear one without `impute`) returns NaN. */
-const notComputable = (record: number): PartReply => ({
-  problemCount: 1,
-  problems: [{ record, field: '', expected: 'fields from which the model can compute a probability', came: 'NaN' }],
+const notComputable = (record: number): RecordProblem => ({
+  record,
+  field: '',
+  expected: 'fields from which the model can compute a probability',
+  came: 'NaN',
 });
 
 /** Adds the explanation to the reply of a part that asks for one. */
@@ -136,7 +164,7 @@ async function explained(
     readonly signal: AbortSignal | undefined;
   },
 ): Promise<ScoredPart> {
-  if (!part.explain) return reply;
+  if (!part.explain || part.rows.length === 0) return reply;
   const { model, rows, signal } = by;
   const { width } = model.manifest;
   const own = rows.subarray(firstRow * width, (firstRow + part.rows.length) * width);

@@ -49,18 +49,17 @@ export class FillIn {
   }
 
   private fillLimited(cells: Cell[], lead: StoredLead): FilledRecord {
-    // Only the first few problems are named: skip parsing for the rest.
+    if (lead.length === Number.POSITIVE_INFINITY) return { problem: unreadProblem };
+    // Most further records exceed the limit as well: skip parsing their fields.
     if (this.refusedCount >= maxProblemsNamed) return { problem: problemOf('') };
-    if (lead.length === Number.POSITIVE_INFINITY) {
-      this.refusedCount += 1;
-      return { problem: unreadProblem };
-    }
     const stored = lead.read();
     const sent = cells.slice();
     if (stored === undefined || !this.knownFields.mergeStored({ cells, stored })) return nothingFilled;
     const { bytes, maxSlot } = this.amountOf(lead, { sent, filled: cells });
-    this.leftBytes -= bytes;
-    if (this.leftBytes >= 0) return { text: JSON.stringify(cells) };
+    if (bytes <= this.leftBytes) {
+      this.leftBytes -= bytes;
+      return { text: JSON.stringify(cells) };
+    }
     this.refusedCount += 1;
     return { problem: problemOf(this.knownFields.slotNames[maxSlot] ?? '') };
   }

@@ -4,7 +4,7 @@ import { messageOf } from '../../shared/contract/errors.js';
 import { errorLog } from '../../shared/process/error-log.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { queuePrefix } from '../../shared/redis/keys.js';
+import { queuePrefix, queueStreams } from '../../shared/redis/keys.js';
 import { backOffOnOom, closeWorker } from '../lanes/lane-worker.js';
 
 /** A schedule of BullMQ: a job that runs repeatedly. */
@@ -31,7 +31,7 @@ const queueName = 'upkeep';
 /** Runs the jobs of upkeep on a BullMQ queue of their own, and keeps their schedules. */
 export async function startUpkeep(options: UpkeepOptions): Promise<Stoppable> {
   const { redis, jobs, scheduleCheckMs, logger } = options;
-  const queue = new Queue(queueName, { connection: redis, prefix: queuePrefix });
+  const queue = new Queue(queueName, { connection: redis, prefix: queuePrefix, streams: queueStreams });
   queue.on('error', errorLog(logger, 'upkeep queue error'));
   const endSchedules = await ensureSchedules(queue, jobs, { redis, logger, checkEveryMs: scheduleCheckMs });
   const worker = new Worker(

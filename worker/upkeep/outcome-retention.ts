@@ -10,8 +10,8 @@ const maxRunMs = 5_000; // the next job, a minute after the start of this one, c
 const timeoutMs = 10_000; // of each batch: a frozen MongoDB must not block the queue
 
 /**
- * Removes the outcomes of leads that have no prediction (any more), in one pass a day through all outcomes. Stores how far
- * it came. Can be run again after any failure.
+ * Removes the outcomes of leads that have no prediction (any more), in one pass a day through all organisations. Stores
+ * how far it came. Can be run again after any failure.
  * @returns removed outcomes
  * @throws errors of MongoDB; MongoTimeout
  */
@@ -28,19 +28,19 @@ export async function removeUnscoredOutcomes(options: {
   const before = new Date(nowMs - Math.min(unscoredDays, retentionDays) * dayMs);
   const endMs = performance.now() + maxRunMs;
   let removed = 0;
-  let afterId = await withMongoTimeout(timeoutMs, () => retention.outcomesAfterId(today));
-  while (afterId !== undefined && performance.now() < endMs && signal?.aborted !== true) {
-    const from = afterId;
-    afterId = await withMongoTimeout(timeoutMs, async () => {
-      const batch = await outcomes.after(from, outcomesPerBatch);
-      const old = batch.filter(({ received_at }) => received_at < before);
-      for (const organisationId of new Set(old.map(({ org }) => org))) {
-        const leads = old.filter(({ org }) => org === organisationId).map(({ crm_id }) => crm_id);
-        removed += await outcomes.removeUnscored(organisationId, leads, before);
-      }
-      return batch.length < outcomesPerBatch ? undefined : batch.at(-1)?._id;
+  let place = await withMongoTimeout(timeoutMs, () => retention.outcomesAfter(today));
+  while (place !== undefined && performance.now() < endMs && signal?.aborted !== true) {
+    const { org, crm_id: after } = place;
+    place = await withMongoTimeout(timeoutMs, async () => {
+      const batch = await outcomes.after(org, after, outcomesPerBatch);
+      const old = batch.filter(({ received_at }) => received_at < before).map(({ crm_id }) => crm_id);
+      removed += await outcomes.removeUnscored(org, old, before);
+      const last = batch.at(-1);
+      if (last !== undefined && batch.length === outcomesPerBatch) return { org, crm_id: last.crm_id };
+      const next = await outcomes.organisationAfter(org);
+      return next === undefined ? undefined : { org: next, crm_id: '' };
     });
-    await withMongoTimeout(timeoutMs, () => retention.noteOutcomes(today, afterId));
+    await withMongoTimeout(timeoutMs, () => retention.noteOutcomes(today, place));
   }
   return removed;
 }

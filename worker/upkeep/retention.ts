@@ -1,13 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { settledOrThrow } from '../../shared/async/timeouts.js';
 import { dayNumber } from '../../shared/contract/dates.js';
+import { callIdPrefix } from '../../shared/contract/identifiers.js';
 import { expireOldScores } from '../../shared/latest-scores/eviction.js';
 import type { Redis } from '../../shared/redis/connect.js';
-import { firstKeptId } from '../../shared/store/calls/prediction-slice.js';
+import { firstKeptId, idsOfOrganisation } from '../../shared/store/calls/prediction-slice.js';
 import { PredictionStore } from '../../shared/store/calls/predictions.js';
 import { RetentionStore } from '../../shared/store/calls/retention.js';
 import { type Db, withMongoTimeout } from '../../shared/store/connection/connect.js';
 
 const slicesPerDelete = 50; // of up to a hundred predictions each
+const organisationsAtOnce = 4;
 
 /** The timings of production. */
 export const retentionTimings = {
@@ -29,48 +32,65 @@ export interface RetentionOptions {
 }
 
 /**
- * Removes predictions that are past retention, the oldest first, and their latest scores in Redis. The ledger keeps the
- * counts. Can be run again after any failure.
+ * Removes predictions that are past retention, in one pass a day through the organisations, some of which take their turns
+ * at once. Then removes their latest scores in Redis. The ledger keeps the counts. Can be run again after any failure.
  * @returns removed slices, of up to a hundred predictions each
- * @throws errors of MongoDB and Redis; MongoSilent when MongoDB does not answer in time
+ * @throws errors of MongoDB and Redis; MongoTimeout when MongoDB does not answer in time
  */
 export async function removeOldPredictions(options: RetentionOptions): Promise<number> {
-  const { redis, nowMs, retentionDays, timings, signal } = options;
+  const { database, redis, nowMs, retentionDays, timings, signal } = options;
   const endMs = performance.now() + timings.maxJobMs;
+  const isOver = (): boolean => signal?.aborted === true || performance.now() > endMs;
+  const call = <Result>(work: () => Promise<Result>): Promise<Result> => withMongoTimeout(timings.timeoutMs, work);
+  const predictions = new PredictionStore(database);
+  const retention = new RetentionStore(database);
+  const keptFromDay = dayNumber(nowMs) - retentionDays;
+  const pass = await call(() => retention.removalPass(keptFromDay));
+  if (pass === undefined) return 0;
+  const { fromDay } = pass;
   let removed = 0;
-  for (;;) {
-    const run = await removeWithoutPause(options);
-    removed += run.removed;
-    if (run.isLast) break;
-    if (signal?.aborted || performance.now() > endMs) return removed;
-    await pause(timings.pauseMs, undefined, { signal }).catch(() => undefined);
+
+  /** Removes slices for `runMs`; returns the range that is left. */
+  const removeRun = async ({ fromId, beforeId }: IdRange): Promise<IdRange | undefined> => {
+    const runEndMs = performance.now() + timings.runMs;
+    for (let first = fromId; ; ) {
+      const ids = await call(() => predictions.oldest({ fromId: first, beforeId, most: slicesPerDelete }));
+      if (ids.length > 0 && removed === 0) await call(() => retention.keepFrom(keptFromDay));
+      await call(() => predictions.remove(ids));
+      removed += ids.length;
+      if (ids.length < slicesPerDelete) return undefined;
+      first = ids.at(-1) ?? first;
+      if (signal?.aborted || performance.now() > runEndMs) return { fromId: first, beforeId };
+    }
+  };
+
+  for (let { afterId } = pass; ; ) {
+    const turns = await call(() => predictions.organisationsAfter(afterId, organisationsAtOnce));
+    const last = turns.at(-1);
+    if (last === undefined) break;
+    let ranges: IdRange[] = turns.map((organisationId) => ({
+      fromId: fromDay === undefined ? callIdPrefix(organisationId) : firstKeptId(fromDay, organisationId),
+      beforeId: firstKeptId(keptFromDay, organisationId),
+    }));
+    for (;;) {
+      const left: IdRange[] = [];
+      await settledOrThrow(ranges.map(async (range) => left.push(...[(await removeRun(range)) ?? []].flat())));
+      if (left.length === 0) break;
+      if (isOver()) return removed;
+      await pause(timings.pauseMs, undefined, { signal }).catch(() => undefined);
+      ranges = left;
+    }
+    afterId = idsOfOrganisation(last).$lt;
+    await call(() => retention.noteRemoved(keptFromDay, afterId));
+    if (isOver()) return removed;
   }
-  // This scans all of Redis, so it runs once, after the last removal.
-  if (removed > 0) await expireOldScores(redis, firstKeptId(nowMs, retentionDays));
+  await expireOldScores(redis, (organisationId) => firstKeptId(keptFromDay, organisationId));
+  await call(() => retention.noteRemoved(keptFromDay, undefined));
   return removed;
 }
 
-/** Removes slices for `runMs`, and stores how far it came. */
-async function removeWithoutPause(
-  options: RetentionOptions,
-): Promise<{ readonly removed: number; readonly isLast: boolean }> {
-  const { database, nowMs, retentionDays, timings, signal } = options;
-  const keptFromDay = dayNumber(nowMs) - retentionDays;
-  const predictions = new PredictionStore(database);
-  const retention = new RetentionStore(database);
-  const call = <Result>(work: () => Promise<Result>): Promise<Result> => withMongoTimeout(timings.timeoutMs, work);
-  const beforeId = firstKeptId(nowMs, retentionDays);
-  const endMs = performance.now() + timings.runMs;
-  let fromId = await call(() => retention.removedBeforeId());
-  for (let removed = 0; ; ) {
-    const ids = await call(() => predictions.oldest({ fromId, beforeId, most: slicesPerDelete }));
-    if (ids.length > 0 && removed === 0) await call(() => retention.keepFrom(keptFromDay));
-    await call(() => predictions.remove(ids));
-    removed += ids.length;
-    fromId = ids.at(-1) ?? fromId;
-    const isLast = ids.length < slicesPerDelete;
-    if (!isLast && !signal?.aborted && performance.now() <= endMs) continue;
-    if (removed > 0) await call(() => retention.noteRemoved(isLast ? beforeId : fromId));
-    return { removed, isLast };
-  }
+/** A range of the clustered key. */
+interface IdRange {
+  readonly fromId: string;
+  readonly beforeId: string;
 }

@@ -1,5 +1,5 @@
 import { retryAtStart, UnusableServer } from '../../shared/async/retry.js';
-import { settledOrThrow } from '../../shared/async/timeouts.js';
+import { settledOrThrow, withTimeout } from '../../shared/async/timeouts.js';
 import type { WorkerConfig } from '../../shared/config/config.js';
 import type { Timings } from '../../shared/config/timings.js';
 import { machineClock } from '../../shared/contract/dates.js';
@@ -14,19 +14,19 @@ import { CallVoids } from '../../shared/quota/voids.js';
 import { connectionReady, connectRedis, redisNowMs } from '../../shared/redis/connect.js';
 import { checkRedis } from '../../shared/redis/health.js';
 import { claimLease, claimRedis } from '../../shared/redis/owner.js';
-import { ErasureStore } from '../../shared/store/calls/erasures.js';
-import { IdempotencyStore } from '../../shared/store/calls/idempotency.js';
-import { PredictionStore } from '../../shared/store/calls/predictions.js';
+import { ErasureStore, erasingStores } from '../../shared/store/calls/erasures.js';
+import type { RecordedCall } from '../../shared/store/calls/idempotency.js';
 import { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
 import { voidCall } from '../../shared/store/calls/void-call.js';
 import { connectMongo } from '../../shared/store/connection/connect.js';
 import { installationId } from '../../shared/store/connection/installation-id.js';
 import { prepareDatabase } from '../../shared/store/connection/prepare-database.js';
-import { OutcomeStore } from '../../shared/store/validation/outcomes.js';
-import { ValidationDailyStore } from '../../shared/store/validation/validation-daily.js';
+import { SliceStore } from '../../shared/store/jobs/job-slices.js';
+import { startBundleChecks } from '../bundle-checks/bundle-check-lane.js';
 import { startGradingLane } from '../grading/job/grading-lane.js';
 import { laneTimings } from '../lanes/lane-worker.js';
 import { clearStuckStalledChecks } from '../lanes/stalled-jobs.js';
+import { removeOldJobs } from './job-retention.js';
 import { startUpkeep, type UpkeepJob } from './jobs.js';
 import { removeUnscoredOutcomes } from './outcome-retention.js';
 import { removeOldPredictions, retentionTimings } from './retention.js';
@@ -40,6 +40,10 @@ export const upkeepTimings = {
   secondErasureEveryMs: 60_000,
   rollUpEveryMs: 10 * 60_000,
 };
+
+/** A node of a cluster that does not answer must not hold up the sweep of the others. */
+const maxClaimMs = 500;
+const maxClaimMsAtStart = 5_000;
 
 /** Passes over the refusal of a Redis that is out of memory: each sweep claims it again. */
 function unlessOther(error: unknown): void {
@@ -58,7 +62,7 @@ export interface SchedulerOptions {
  * Starts upkeep, which one pool at a time does:
  * - every four seconds, the sweep of expired leases, and eviction when Redis is short of memory;
  * - as repeated BullMQ jobs: retention and the second erasure of leads every minute, the usage roll-up every ten;
- * - in a queue of its own, the grading of models.
+ * - in queues of their own, the grading of models and the checks of uploaded bundles.
  */
 export async function startScheduler(
   config: SchedulerConfig,
@@ -74,11 +78,11 @@ export async function startScheduler(
   await prepareDatabase(mongo.database);
   const installation = await retryAtStart(() => installationId(mongo.database));
   const leaseMs = leaseMsOf(config);
-  const claim = async (): Promise<void> => {
-    await claimRedis(commands, installation).catch(unlessOther);
-    await claimLease(commands, leaseMs).catch(unlessOther);
+  const claim = async (limitMs: number): Promise<void> => {
+    const claims = [claimRedis(commands, installation), claimLease(commands, leaseMs)];
+    await settledOrThrow(claims.map((each) => withTimeout(limitMs, each).catch(unlessOther)));
   };
-  await claim();
+  await claim(maxClaimMsAtStart);
   const clock = machineClock(config.clockOffsetMs);
   const ledger = new UsageLedger(mongo.database, clock);
   const quota = new Quota({ redis: commands, ledger, leaseMs, clock });
@@ -86,15 +90,13 @@ export async function startScheduler(
   const erasureDeps = {
     erasures: new ErasureStore(mongo.database),
     latest,
-    predictions: new PredictionStore(mongo.database),
-    outcomes: new OutcomeStore(mongo.database),
-    daily: new ValidationDailyStore(mongo.database),
-    idempotency: new IdempotencyStore(mongo.database),
+    ...erasingStores(mongo.database),
     logger,
   };
   const beforeSettling = invalidateSettled(latest);
-  const voidInLedger = (callId: string) =>
-    voidCall(callId, { client: mongo.client, ledger, idempotency: erasureDeps.idempotency });
+  const slices = new SliceStore(mongo.database);
+  const voidInLedger = (call: RecordedCall) =>
+    voidCall(call, { client: mongo.client, ledger, idempotency: erasureDeps.idempotency, slices });
   const voids = new CallVoids({ redis: commands, quota, latest, voidInLedger });
   const evict = async (): Promise<void> => {
     const evicted = await evictUnderPressure(commands);
@@ -114,9 +116,9 @@ export async function startScheduler(
     redis: commands,
     everyMs: timings.sweepEveryMs,
     sweep: async () => {
-      await claim();
+      await claim(maxClaimMs);
       // One that fails, as when a node of a cluster is away, must not stop the others.
-      const clearing = clearStuckStalledChecks(commands, laneTimings.stalledCheckMs);
+      const clearing = clearStuckStalledChecks(commands, { ...config, ...laneTimings });
       await settledOrThrow([clearing, sweepCounters(), sweepVoids(), evict()]);
     },
     logger,
@@ -151,6 +153,18 @@ export async function startScheduler(
       },
     },
     {
+      name: 'job-retention',
+      when: { every: timings.retentionEveryMs },
+      run: async () => {
+        const removed = await removeOldJobs({
+          database: mongo.database,
+          nowMs: clock.now(),
+          signal: stopping.signal,
+        });
+        if (removed > 0) logger.info({ removed }, 'old bulk jobs removed');
+      },
+    },
+    {
       name: 'erasures',
       when: { every: timings.secondErasureEveryMs },
       run: async () => {
@@ -171,11 +185,13 @@ export async function startScheduler(
   });
   const { database } = mongo;
   const grading = await startGradingLane({ database, clock, redis: commands, blocking, logger });
+  const bundleChecks = await startBundleChecks({ database, clock, blocking, logger });
   return {
     name: 'scheduler',
     stop: async () => {
       stopping.abort();
       await grading.stop();
+      await bundleChecks.stop();
       await upkeep.stop();
       await sweeper.stop();
       blocking.disconnect();

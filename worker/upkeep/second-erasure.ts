@@ -15,7 +15,7 @@ export interface SecondErasureDeps extends ErasingStores {
   readonly logger: Pick<Logger, 'warn'>;
 }
 
-/** Leads that are erased at once; as many take their turn before the next organisation. */
+/** Leads that are erased at once, at least; as many of an organisation take their turn before the next one. */
 const leadsPerTurn = 8;
 const maxJobMs = 45_000; // the next job, a minute after the start of this one, erases the rest
 const maxLeadMs = 10_000; // a frozen MongoDB must not block the queue
@@ -37,12 +37,10 @@ export async function eraseAgain(
   const endMs = performance.now() + maxJobMs;
   const failures: unknown[] = [];
   let erased = 0;
-  for (let organisationId = newId('org'); performance.now() < endMs && signal?.aborted !== true; ) {
-    const due = await erasures.dueAfter(organisationId, nowMs, leadsPerTurn);
-    const isRoundOver = due[0] === undefined;
-    if (isRoundOver && organisationId === '') break;
-    organisationId = due[0]?.org ?? '';
-    if (isRoundOver) continue;
+  for (let from = newId('org'); performance.now() < endMs && signal?.aborted !== true; ) {
+    const { due, last } = await nextTurn(erasures, from, nowMs);
+    if (due.length === 0 && from === '') break;
+    from = last ?? '';
     const eraseOrPutOff = async (erasure: DueErasure): Promise<void> => {
       try {
         await withMongoTimeout(maxLeadMs, () => eraseOne(deps, erasure));
@@ -58,6 +56,22 @@ export async function eraseAgain(
   if (failures.length > 0)
     logger.warn({ leads: failures.length, error }, 'second erasure of leads failed; retrying in five minutes');
   return erased;
+}
+
+/** Due erasures of some organisations after another one, up to eight of each; `last` is undefined after the last one. */
+async function nextTurn(
+  erasures: ErasureStore,
+  from: string,
+  nowMs: number,
+): Promise<{ readonly due: readonly DueErasure[]; readonly last: string | undefined }> {
+  const due: DueErasure[] = [];
+  let last: string | undefined = from;
+  while (last !== undefined && due.length < leadsPerTurn) {
+    const ofNext: readonly DueErasure[] = await erasures.dueAfter(last, nowMs, leadsPerTurn);
+    due.push(...ofNext);
+    last = ofNext[0]?.org;
+  }
+  return { due, last };
 }
 
 async function eraseOne({ latest, erasures, ...stores }: SecondErasureDeps, erasure: DueErasure): Promise<void> {

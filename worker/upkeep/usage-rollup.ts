@@ -2,6 +2,8 @@ import type { Logger } from '../../shared/process/logger.js';
 import type { ActiveCounters } from '../../shared/quota/leases.js';
 import type { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
 
+const countersAtOnce = 4;
+
 export interface RollUpDeps {
   readonly activeCounters: Pick<ActiveCounters, 'list'>;
   readonly ledger: Pick<UsageLedger, 'advanceRollup'>;
@@ -14,9 +16,12 @@ export interface RollUpDeps {
  * @throws errors of Redis when the list of counters cannot be read
  */
 export async function rollUpUsage({ activeCounters, ledger, logger }: RollUpDeps): Promise<void> {
-  for (const { counter } of await activeCounters.list()) {
-    await ledger.advanceRollup(counter).catch((error: unknown) => {
-      logger.warn({ counter, error }, 'usage roll-up failed; retrying');
-    });
-  }
+  const counters = (await activeCounters.list()).values();
+  const rollUpInTurn = async (): Promise<void> => {
+    for (const { counter } of counters)
+      await ledger.advanceRollup(counter).catch((error: unknown) => {
+        logger.warn({ counter, error }, 'usage roll-up failed; retrying');
+      });
+  };
+  await Promise.all(Array.from({ length: countersAtOnce }, rollUpInTurn));
 }

@@ -1,6 +1,7 @@
 import type { Attack } from '../caller/attack.js';
 import { bodies } from './bodies.js';
 import { connections } from './connections.js';
+import { jobs } from './jobs.js';
 import { keys } from './keys.js';
 import { leads } from './leads.js';
 import { names } from './names.js';
@@ -18,5 +19,6 @@ export const attacks: readonly Attack[] = [
   ...scoring,
   ...leads,
   ...keys,
+  ...jobs,
   ...connections,
 ];

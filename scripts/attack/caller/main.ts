@@ -1,4 +1,5 @@
 import { messageOf } from '../../../shared/contract/errors.js';
+import { serveCalls } from '../../bench/load/forked-function.js';
 import { attacks } from '../attacks/table.js';
 import { Hostile } from './hostile.js';
 import type { AttackOrder, AttackReport } from './messages.js';
@@ -7,8 +8,7 @@ import type { AttackOrder, AttackReport } from './messages.js';
  * Process of the hostile callers. It is separate, so that their work does not delay the victim's calls before they are
  * sent. Answers each `AttackOrder` with an `AttackReport`.
  */
-
-async function run({ name, seconds, target }: AttackOrder): Promise<AttackReport> {
+serveCalls(async () => async ({ name, seconds, target }: AttackOrder): Promise<AttackReport> => {
   const attack = attacks.find((each) => each.name === name);
   if (attack === undefined) throw new Error(`there is no attack ${name}`);
   const hostile = new Hostile(target, attack.answers, 1_000 * seconds);
@@ -18,11 +18,4 @@ async function run({ name, seconds, target }: AttackOrder): Promise<AttackReport
   } catch (error) {
     return hostile.end(messageOf(error));
   }
-}
-
-process.on('message', (order) => {
-  void run(order as AttackOrder).then((report) => process.send?.(report));
 });
-process.on('disconnect', () => process.exit(0));
-// Ctrl-C signals the whole process group; the run stops this process itself.
-process.on('SIGINT', () => undefined);

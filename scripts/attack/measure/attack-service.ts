@@ -37,10 +37,10 @@ const pepper = 'pepper-of-the-attack-run';
 const trialRecords = 10 * testBucketRecords;
 const defaultRatePerSecond = 10;
 
-/** Starts Redis, MongoDB, one gateway and a pool of two workers. */
+/** Starts Redis, MongoDB, one gateway, a pool of two workers and a runner of bulk jobs. */
 export async function startAttackService(onEnd: OnEnd): Promise<AttackService> {
   const adminPort = await freePort();
-  const starting = Cluster.start({ gateways: ['direct'], settings: settings(adminPort) });
+  const starting = Cluster.start({ gateways: ['direct'], settings: settings(adminPort), runners: ['direct'] });
   const cluster = await stoppedAtEnd(onEnd, starting);
   const redis = new Redis(cluster.redisUrl, { maxRetriesPerRequest: null });
   redis.on('error', () => undefined); // it retries
@@ -67,7 +67,7 @@ export async function startAttackService(onEnd: OnEnd): Promise<AttackService> {
 
 /** Overrides every setting of the caller's environment that would change the figures. */
 const settings = (adminPort: number): Readonly<Record<string, string | undefined>> => ({
-  ...{ HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: String(adminPort), WORKER_ADMIN_PORT: '0' },
+  ...{ HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: String(adminPort), WORKER_ADMIN_PORT: '0', BULK_ADMIN_PORT: '0' },
   ...{ WORKERS: '2', LOG_LEVEL: 'warn', KEY_BRAND: loadKeyBrand, KEY_PEPPER: pepper, CLOCK_OFFSET_MS: '0' },
   ...{ BASE_URL: undefined, DOCS_URL: undefined, MAX_BODY_BYTES: undefined, BODY_TIMEOUT_MS: undefined },
   ...{ REQUEST_TIMEOUT_MS: undefined, WEBHOOK_TIMEOUT_MS: undefined, LEGACY_ALIASES: undefined },

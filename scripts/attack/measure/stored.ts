@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { monthOf } from '../../../shared/contract/dates.js';
 import { laneQueueName, lanes } from '../../../shared/messages/score-job.js';
-import { queuePrefix } from '../../../shared/redis/keys.js';
+import { partitionPrefix } from '../../../shared/redis/keys.js';
 import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
 import type { AttackService } from './attack-service.js';
 
@@ -71,7 +71,7 @@ export async function workersSettled({ redis }: AttackService): Promise<void> {
   const endMs = performance.now() + settleLimitMs;
   for (let poll = 0; performance.now() < endMs; poll += 1) {
     const ids = (
-      await Promise.all(lanes.map((lane) => redis.lrange(`${queuePrefix}:${laneQueueName(lane)}:active`, 0, -1)))
+      await Promise.all(lanes.map((lane) => redis.lrange(`${partitionPrefix(0)}:${laneQueueName(lane)}:active`, 0, -1)))
     ).flat();
     for (const id of polls.keys()) if (!ids.includes(id)) polls.delete(id);
     for (const id of ids) polls.set(id, (polls.get(id) ?? 0) + 1);

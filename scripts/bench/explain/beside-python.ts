@@ -1,9 +1,8 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Readable, Writable } from 'node:stream';
 import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import { childEnvironment } from '../../../shared/config/config.js';
@@ -13,34 +12,30 @@ import type { Explanation } from '../../../worker/drivers/explainer.js';
 import { compileModel } from '../../../worker/models/loaded-model.js';
 import type { OnEnd } from '../../servers/run-to-end.js';
 import { spreadOf } from '../report/percentile.js';
-import { type Columns, mapValues, type ReportSection, reportTable } from '../report/tables.js';
-import { cpuMsSince } from './explain.js';
+import { type Columns, type ReportSection, reportTable, type SectionOptions } from '../report/tables.js';
+import { callCpuMs } from './explain.js';
 
 /** Compares explaining with Python packages. It needs Python and a package index, and takes minutes. */
 export const besidePythonRowName = 'explain-beside-python';
 
-/** The trainer's own contributions, `shap` by default (which calls these), and `shap` with its own C code. */
-const pythonMethods = ['pred_contrib', 'shap', 'shap_own'] as const;
-type ByMethod<Value> = Record<'service' | (typeof pythonMethods)[number], Value>;
-
-interface Calls {
-  /** Records per call. */
-  readonly records: number;
-  readonly calls: number;
-}
+/** This code; the trainer's own contributions; `shap`, which calls these by default; and `shap` with its own C code. */
+const methods = ['service', 'pred_contrib', 'shap', 'shap_own'] as const;
+type Method = (typeof methods)[number];
+type ByMethod = Readonly<Record<Method, number>>;
 
 /** One large call, and enough small ones to be measurable. */
-const sizes: readonly Calls[] = [
+const sizes = [
   { records: 1_000, calls: 1 },
   { records: 1, calls: 100 },
-];
+] as const;
 const installTimeoutMs = 600_000;
 
 interface BesideRow {
   readonly model: string;
+  /** Records per call. */
   readonly records: number;
   /** Median CPU-milliseconds of one call. */
-  readonly cpuMs: ByMethod<number>;
+  readonly cpuMs: ByMethod;
   /** Largest difference between a field's contributions in the service and in `shap`. */
   readonly maxDifference: number;
 }
@@ -57,38 +52,36 @@ interface ServiceModel {
  * method once, in CPU time of one thread.
  * @throws Error without a suitable Python, or if a model is not explained by its trees
  */
-export async function besidePythonSection(options: {
-  readonly repeats: number;
-  readonly say: (line: string) => void;
-  readonly onEnd: OnEnd;
-}): Promise<ReportSection> {
-  const { repeats, say, onEnd } = options;
+export async function besidePythonSection({ repeats, say, onEnd }: SectionOptions): Promise<ReportSection> {
   const folder = await mkdtemp(join(tmpdir(), 'leadscore-explain-'));
   onEnd(() => rm(folder, { recursive: true, force: true }));
   say('training with LightGBM and XGBoost; the first run installs their packages');
-  const { ask, models, versions } = await startPython(folder, onEnd);
+  const { askCpuMs, models, versions } = await startPython(folder, onEnd);
   const rows: BesideRow[] = [];
   for (const model of models) {
     const service = await serviceModel(folder, model);
     for (const size of sizes) {
       say(`${model}, ${size.records} at once`);
-      const times: ByMethod<number[]> = { service: [], pred_contrib: [], shap: [], shap_own: [] };
-      for (let repeat = 0; repeat < repeats; repeat += 1) {
-        times.service.push(await serviceCpuMs(service, size));
-        for (const method of pythonMethods)
-          times[method].push((await ask<{ cpu_ms: number }>({ model, method, ...size })).cpu_ms);
-      }
-      const cpuMs = mapValues(times, (values) => spreadOf(values).median);
+      const times: (readonly [Method, number])[] = [];
+      for (let repeat = 0; repeat < repeats; repeat += 1)
+        for (const method of methods) {
+          const isOurs = method === 'service';
+          times.push([method, await (isOurs ? serviceCpuMs(service, size) : askCpuMs({ model, method, ...size }))]);
+        }
+      const cpuMs = byMethod((method) => spreadOf(times.flatMap(([name, ms]) => (name === method ? ms : []))).median);
       rows.push({ model, records: size.records, cpuMs, maxDifference: service.maxDifference });
     }
   }
   return sectionOf(rows, versions);
 }
 
+const byMethod = (value: (method: Method) => number): ByMethod =>
+  Object.fromEntries(methods.map((method) => [method, value(method)])) as ByMethod;
+
 function sectionOf(rows: readonly BesideRow[], versions: Readonly<Record<string, string>>): ReportSection {
-  const ratios = ({ cpuMs }: BesideRow) => mapValues(cpuMs, (ms) => ms / cpuMs.service);
-  const beside = (method: (typeof pythonMethods)[number]) => (row: BesideRow) =>
-    `${short(row.cpuMs[method])} (${ratios(row)[method].toFixed(1)}x)`;
+  const ratio = ({ cpuMs }: BesideRow, method: Method): number => cpuMs[method] / cpuMs.service;
+  const beside = (method: Method) => (row: BesideRow) =>
+    `${short(row.cpuMs[method])} (${ratio(row, method).toFixed(1)}x)`;
   const columns: Columns<BesideRow> = [
     ['CPU-ms of one call', ({ model }) => model],
     ['records', ({ records }) => String(records)],
@@ -101,8 +94,8 @@ function sectionOf(rows: readonly BesideRow[], versions: Readonly<Record<string,
   const documents = rows.map((row) => ({
     model: row.model,
     records: row.records,
-    cpu_ms: mapValues(row.cpuMs, (ms) => Number(ms.toFixed(3))),
-    times_the_service: mapValues(ratios(row), (ratio) => Number(ratio.toFixed(2))),
+    cpu_ms: byMethod((method) => Number(row.cpuMs[method].toFixed(3))),
+    times_the_service: byMethod((method) => Number(ratio(row, method).toFixed(2))),
     largest_difference: row.maxDifference,
   }));
   return {
@@ -139,18 +132,18 @@ async function serviceModel(folder: string, name: string): Promise<ServiceModel>
   return { explanation, rows, width, maxDifference };
 }
 
-async function serviceCpuMs({ explanation, rows, width }: ServiceModel, size: Calls): Promise<number> {
-  const { records, calls } = size;
+async function serviceCpuMs(
+  { explanation, rows, width }: ServiceModel,
+  { records, calls }: (typeof sizes)[number],
+): Promise<number> {
   const some = { rows: rows.subarray(0, records * width), count: records };
   await explanation.explainer.contributions(some);
-  const before = process.cpuUsage();
-  for (let call = 0; call < calls; call += 1) await explanation.explainer.contributions(some);
-  return cpuMsSince(before) / calls;
+  return await callCpuMs(calls, () => explanation.explainer.contributions(some));
 }
 
 /**
  * Starts `explain_beside.py`, which trains the models into the folder and then answers each request with a line.
- * @throws Error without a suitable Python, or with Python's standard error
+ * @throws Error without a suitable Python, or when Python ends
  */
 async function startPython(folder: string, onEnd: OnEnd) {
   const venv = await pythonVenv({
@@ -164,37 +157,20 @@ async function startPython(folder: string, onEnd: OnEnd) {
   const script = projectFile('scripts/bench/explain/explain_beside.py');
   const child = spawn(venv.program('python'), [script, folder], {
     env: childEnvironment({ PYTHONPATH: projectFile('scripts/export'), PYTHONDONTWRITEBYTECODE: '1' }),
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
-  onEnd(() => stopped(child));
-  const lines = linesOf(child);
-  const next = async <Answer>(): Promise<Answer> => JSON.parse((await lines.next()).value) as Answer;
-  interface Ready {
-    readonly models: readonly string[];
-    readonly versions: Readonly<Record<string, string>>;
-  }
-  const ask = <Answer>(request: object): Promise<Answer> => {
-    child.stdin.write(`${JSON.stringify(request)}\n`);
-    return next<Answer>();
+  onEnd(async () => child.kill('SIGKILL'));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const next = async (): Promise<unknown> => {
+    const { done, value } = await lines.next();
+    if (done === true) throw new Error('Python ended; its error is above');
+    return JSON.parse(value);
   };
-  return { ...(await next<Ready>()), ask };
-}
-
-type PythonProcess = ChildProcessByStdio<Writable, Readable, Readable>;
-
-/** Lines of standard output. Throws with standard error when the process ends. */
-async function* linesOf(child: PythonProcess): AsyncGenerator<string> {
-  let errors = '';
-  child.stderr.on('data', (data: Buffer) => {
-    errors = `${errors}${data.toString()}`.slice(-4_000);
-  });
-  yield* createInterface({ input: child.stdout });
-  throw new Error(`Python ended: ${errors.trim()}`);
-}
-
-async function stopped(child: PythonProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
-  await ended;
+  type Ready = { readonly models: readonly string[]; readonly versions: Readonly<Record<string, string>> };
+  const ready = (await next()) as Ready;
+  const askCpuMs = async (request: object): Promise<number> => {
+    child.stdin.write(`${JSON.stringify(request)}\n`);
+    return ((await next()) as { readonly cpu_ms: number }).cpu_ms;
+  };
+  return { ...ready, askCpuMs };
 }

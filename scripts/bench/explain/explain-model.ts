@@ -17,51 +17,44 @@ const trainingRows = 50_000;
 /** A model of full trees as boosting grows them: splits on any column, uneven shares, small leaves. Deterministic. */
 export function explainModel({ trees, depth }: ExplainModelSize): TreeModel {
   const random = seededRandom(trees + depth);
-  const covers: number[] = [];
-  const decision: number[] = [];
-  const input: number[] = [];
-  const threshold: number[] = [];
-  const whenTrue: number[] = [];
-  const whenFalse: number[] = [];
+  const nodes: { isLeaf: boolean; cover: number; input: number; threshold: number; yes: number; no: number }[] = [];
   const leafWeights: LeafWeight[] = [];
   const grow = (levels: number, cover: number): number => {
-    const node = covers.push(cover) - 1;
+    const isLeaf = levels === 0;
     const isNumber = random.chance(0.6);
-    decision[node] = levels === 0 ? leafCode : atMostCode;
-    input[node] = isNumber ? random.integer(0, numbers - 1) : random.integer(numbers, width - 1);
-    threshold[node] = isNumber ? Math.fround(random.uniform()) : 0.5;
-    whenTrue[node] = -1;
-    whenFalse[node] = -1;
-    if (levels === 0) {
-      leafWeights.push({ node, target: 0, weight: (random.uniform() - 0.5) / 10 });
-      return node;
+    const input = isNumber ? random.integer(0, numbers - 1) : random.integer(numbers, width - 1);
+    const threshold = isNumber ? Math.fround(random.uniform()) : 0.5;
+    const node = { isLeaf, cover, input, threshold, yes: -1, no: -1 };
+    const index = nodes.push(node) - 1;
+    if (isLeaf) {
+      leafWeights.push({ node: index, target: 0, weight: (random.uniform() - 0.5) / 10 });
+      return index;
     }
-    const trueCover = Math.round(cover * (0.1 + 0.8 * random.uniform()));
-    whenTrue[node] = grow(levels - 1, trueCover);
-    whenFalse[node] = grow(levels - 1, cover - trueCover);
-    return node;
+    const yesCover = Math.round(cover * (0.1 + 0.8 * random.uniform()));
+    node.yes = grow(levels - 1, yesCover);
+    node.no = grow(levels - 1, cover - yesCover);
+    return index;
   };
   const roots = Array.from({ length: trees }, () => grow(depth, trainingRows));
-  const nodeCount = covers.length;
   const ensemble = {
     inputs: Array.from({ length: width }, (_, column) => ({ column, weight: 1, offset: 0 })),
     firstCover: 0,
-    nodeCount,
+    nodeCount: nodes.length,
     roots,
-    decision: Uint8Array.from(decision),
-    input: Int32Array.from(input),
-    threshold: Float64Array.from(threshold),
+    decision: Uint8Array.from(nodes, ({ isLeaf }) => (isLeaf ? leafCode : atMostCode)),
+    input: Int32Array.from(nodes, ({ input }) => input),
+    threshold: Float64Array.from(nodes, ({ threshold }) => threshold),
     members: new Map(),
-    whenTrue: Int32Array.from(whenTrue),
-    whenFalse: Int32Array.from(whenFalse),
-    missingIsTrue: Uint8Array.from({ length: nodeCount }, (_, node) => node % 2),
+    whenTrue: Int32Array.from(nodes, ({ yes }) => yes),
+    whenFalse: Int32Array.from(nodes, ({ no }) => no),
+    missingIsTrue: Uint8Array.from(nodes, (_, index) => index % 2),
     hitRates: undefined,
     leafWeights,
   };
   return {
     sum: { constant: -1.5, weights: new Map(), trees: [{ ensemble, target: 0, factor: 1 }] },
     isProbability: false,
-    covers: Float32Array.from(covers),
+    covers: Float32Array.from(nodes, ({ cover }) => cover),
     width,
     fields: numbers + oneHotFields,
     fieldOfColumn: Int32Array.from({ length: width }, (_, column) =>

@@ -1,26 +1,10 @@
 import { dayMs } from '../../../shared/contract/dates.js';
-import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { callIdGenerator, newId } from '../../../shared/contract/identifiers.js';
 import { callDocuments } from '../../../shared/store/calls/call-documents.js';
 import { bandOf, callsCollection, slicesOf } from '../../../shared/store/calls/prediction-slice.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import { OutcomeStore, outcomeId } from '../../../shared/store/validation/outcomes.js';
-import { type SeededRandom, seededRandom } from '../../leads/seeded-random.js';
-
-/** Generated predictions of one model, spread evenly over days. */
-export interface GradingLoad {
-  readonly database: Db;
-  readonly organisationId: string;
-  readonly modelId: string;
-  readonly version: string;
-  /** Midnight of the first day, Unix ms. */
-  readonly fromMs: number;
-  readonly days: number;
-  readonly predictionsPerDay: number;
-  /** Number of the first new lead. One prediction in ten is of an earlier lead. */
-  readonly firstLead: number;
-  /** Arrival of the outcomes by the database's clock. Default: with the predictions. */
-  readonly outcomesChangedAt?: Date;
-}
+import { seededRandom } from '../../leads/seeded-random.js';
 
 /** Likelihood of a conversion in ten-thousandths; it grows with the score band. */
 const likelihoodOf = (band: number): number => 200 + 150 * band;
@@ -28,113 +12,90 @@ const likelihoodOf = (band: number): number => 200 + 150 * band;
 const crmIdOf = (lead: number): string => `LEAD-${String((lead * 7_919) % 10_000_019).padStart(8, '0')}`;
 
 const callRecords = 250;
-const callsPerWrite = 200;
+/** One prediction in ten is of an earlier lead. */
+const repeatedShare = 0.1;
 /** Stored fields of a record with sixteen fields. */
 const fields = JSON.stringify(Array.from({ length: 16 }, (_, index) => `a value ${index}`));
 
-/**
- * Writes predictions, ledger rows and one outcome per lead into the collections, as a year of calls leaves them.
- * @returns number of leads afterwards
- */
-export async function writeGradingLoad(load: GradingLoad): Promise<number> {
-  const { database, fromMs, days, predictionsPerDay, firstLead } = load;
-  const random = seededRandom(firstLead + 1);
-  const newCallId = callIdGenerator();
-  let calls: object[] = [];
-  let outcomes: object[] = [];
-  const flush = async (): Promise<void> => {
-    const inserts = [callsCollection, 'outcomes'].map((insert, index) => ({
-      insert,
-      documents: [calls, outcomes][index] ?? [],
-    }));
-    const filled = inserts.filter(({ documents }) => documents.length > 0);
-    await Promise.all(filled.map((insert) => database.command(insert)));
-    [calls, outcomes] = [[], []];
-  };
-  let leads = firstLead;
-  for (let day = 0; day < days; day += 1) {
-    for (let done = 0; done < predictionsPerDay; done += callRecords) {
-      const count = Math.min(callRecords, predictionsPerDay - done);
-      const atMs = fromMs + day * dayMs + Math.floor((done / predictionsPerDay) * dayMs);
-      const call = generatedCall(load, { random, callId: newCallId(atMs), atMs, count, leads });
-      leads = call.leads;
-      calls.push(...call.documents);
-      outcomes.push(...call.outcomes);
-      if (calls.length >= callsPerWrite) await flush();
+/** Generated predictions of one model and the outcomes of its leads. */
+export class GradingData {
+  readonly ids = { organisationId: newId('org'), modelId: newId('mdl'), version: '1' };
+  /** Number of leads so far. */
+  leads = 0;
+  private readonly random = seededRandom(1);
+  private readonly newCallId = callIdGenerator();
+
+  constructor(private readonly database: Db) {}
+
+  /**
+   * Writes predictions, ledger rows and one outcome per new lead into the collections, as a day of calls leaves them.
+   * @param dayStartMs midnight, Unix ms
+   * @param changedAt arrival of the outcomes by the database's clock
+   */
+  async writeDay(dayStartMs: number, predictions: number, changedAt: Date): Promise<void> {
+    const calls: object[] = [];
+    const outcomes: object[] = [];
+    for (let done = 0; done < predictions; done += callRecords) {
+      const atMs = dayStartMs + Math.floor((done / predictions) * dayMs);
+      const rows = Array.from({ length: Math.min(callRecords, predictions - done) }, () => {
+        const isRepeat = this.leads > 0 && this.random.chance(repeatedShare);
+        const crmId = crmIdOf(isRepeat ? this.random.integer(0, this.leads - 1) : this.leads++);
+        const score = this.random.integer(0, 100);
+        if (!isRepeat) outcomes.push(this.outcome({ crmId, score, atMs, changedAt }));
+        return { crmId, score };
+      });
+      calls.push(...this.call(atMs, rows));
     }
+    await Promise.all([
+      this.database.command({ insert: callsCollection, documents: calls }),
+      this.database.command({ insert: 'outcomes', documents: outcomes }),
+    ]);
   }
-  await flush();
-  return leads;
-}
 
-function generatedCall(
-  { organisationId: org, modelId: model, version, outcomesChangedAt }: GradingLoad,
-  call: {
-    readonly random: SeededRandom;
-    readonly callId: string;
-    readonly atMs: number;
-    readonly count: number;
-    /** Leads before the call. */
-    readonly leads: number;
-  },
-) {
-  const { random, callId, atMs, count } = call;
-  const at = new Date(atMs);
-  const outcomes: object[] = [];
-  let { leads } = call;
-  const rows = Array.from({ length: count }, () => {
-    const isRepeat = leads > 0 && random.chance(0.1);
-    const crm_id = crmIdOf(isRepeat ? random.integer(0, leads - 1) : leads++);
-    const score = random.integer(0, 100);
-    const likelihood = likelihoodOf(bandOf(score));
-    if (isRepeat) return { crm_id, score, likelihood };
-    const converted = random.chance(likelihood / 10_000);
-    const outcomeAt = new Date(atMs + random.integer(1, 120) * dayMs);
-    const times = { at: outcomeAt, received_at: outcomeAt, changed_at: outcomesChangedAt ?? at };
-    outcomes.push({ _id: outcomeId(org, crm_id), org, crm_id, converted, ...times });
-    return { crm_id, score, likelihood };
-  });
-  const slices = slicesOf({
-    ...{ callId, org, model, version, at },
-    crmIds: rows.map(({ crm_id }) => crm_id),
-    scores: rows.map(({ score }) => score),
-    likelihoods: rows.map(({ likelihood }) => likelihood),
-    fields: rows.map(() => fields),
-  });
-  const month = at.toISOString().slice(0, 7);
-  const counted = { org, key: 'key', bucket: 'live', month, records: count, model, version, at } as const;
-  return {
-    leads,
-    outcomes,
-    documents: callDocuments({ _id: callId, request_id: callId, ...counted }, slices),
-  };
-}
+  /** Moves the grades so far back by a day on the database's clock, so that later writes are newer by a day. */
+  async letDayPass(): Promise<void> {
+    const graded = `${this.ids.modelId}:${this.ids.version}`;
+    const dayEarlier = (field: string) => [{ $set: { [field]: { $subtract: [`$${field}`, dayMs] } } }];
+    await this.database.collection('validation_daily').updateMany({ graded }, dayEarlier('read_at'));
+    const verdicts = this.database.collection<{ _id: string }>('model_validation');
+    await verdicts.updateOne({ _id: graded }, dayEarlier('grade.data_read_at'));
+  }
 
-/** Moves the grades so far back by a day on the database's clock, so that later writes are newer by a day. */
-export async function letDayPass({ database, modelId, version }: GradingLoad): Promise<void> {
-  const graded = `${modelId}:${version}`;
-  const dayEarlier = (field: string) => [{ $set: { [field]: { $subtract: [`$${field}`, dayMs] } } }];
-  await database.collection('validation_daily').updateMany({ graded }, dayEarlier('read_at'));
-  await database
-    .collection<{ _id: string }>('model_validation')
-    .updateOne({ _id: graded }, dayEarlier('grade.data_read_at'));
-}
+  /**
+   * Records conversions of evenly picked leads.
+   * @param leads numbers of the first lead and of the lead behind the last
+   * @param at time of the conversions and of their report
+   */
+  async convert([from, to]: readonly [number, number], count: number, at: Date): Promise<void> {
+    const outcomes = Array.from({ length: count }, (_, index) => {
+      const lead = from + Math.floor(((index + 0.5) / count) * (to - from));
+      return { crmId: crmIdOf(lead), converted: true, at };
+    });
+    const { organisationId } = this.ids;
+    await new OutcomeStore(this.database).record({ organisationId, outcomes, receivedAt: at });
+  }
 
-/**
- * Records conversions of evenly picked earlier leads.
- * @param options.from number of the first lead
- * @param options.to number behind the last lead
- * @param options.atMs time of the conversions and of their report, Unix ms
- */
-export async function convertEarlierLeads(
-  { database, organisationId }: Pick<GradingLoad, 'database' | 'organisationId'>,
-  options: { readonly from: number; readonly to: number; readonly count: number; readonly atMs: number },
-): Promise<void> {
-  const { from, to, count, atMs } = options;
-  const at = new Date(atMs);
-  const outcomes = Array.from({ length: count }, (_, index) => {
-    const lead = from + Math.floor(((index + 0.5) / count) * (to - from));
-    return { crmId: crmIdOf(lead), converted: true, at };
-  });
-  await new OutcomeStore(database).record({ organisationId, outcomes, receivedAt: at });
+  private outcome(lead: { crmId: string; score: number; atMs: number; changedAt: Date }): object {
+    const { crmId, score, atMs, changedAt } = lead;
+    const { organisationId: org } = this.ids;
+    const converted = this.random.chance(likelihoodOf(bandOf(score)) / 10_000);
+    const at = new Date(atMs + this.random.integer(1, 120) * dayMs);
+    return { _id: outcomeId(org, crmId), org, crm_id: crmId, converted, at, received_at: at, changed_at: changedAt };
+  }
+
+  private call(atMs: number, rows: readonly { readonly crmId: string; readonly score: number }[]): object[] {
+    const { organisationId: org, modelId: model, version } = this.ids;
+    const callId = this.newCallId(atMs, org);
+    const at = new Date(atMs);
+    const slices = slicesOf({
+      ...{ callId, org, model, version, at },
+      crmIds: rows.map(({ crmId }) => crmId),
+      scores: rows.map(({ score }) => score),
+      likelihoods: rows.map(({ score }) => likelihoodOf(bandOf(score))),
+      fields: rows.map(() => fields),
+    });
+    const month = at.toISOString().slice(0, 7);
+    const counted = { org, key: 'key', bucket: 'live', month, records: rows.length, model, version, at } as const;
+    return callDocuments({ _id: callId, request_id: callId, ...counted }, slices);
+  }
 }

@@ -3,13 +3,17 @@ import { callsCollection } from '../../../shared/store/calls/prediction-slice.js
 import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
 import type { CallShape } from '../scenarios.js';
 import type { FloorScorer } from './floor-scorer.js';
-import type { HttpReply } from './http-connection.js';
 import type { SampledCall } from './messages.js';
+
+export interface HttpReply {
+  readonly status: number;
+  /** Status line and headers. */
+  readonly head: string;
+  readonly body: Buffer;
+}
 
 /** Header of the bare queue's replies with the Unix ms that ages were counted to: it has no ledger. */
 export const scoredAtHeader = 'X-Scored-At';
-
-const rowMark = '"score":';
 
 /**
  * Checks the status, the number of rows and the counted records of a reply.
@@ -19,7 +23,7 @@ export function checkReply(
   { status, body }: HttpReply,
   sent: { readonly shape: CallShape; readonly records: number },
 ): void {
-  const rows = status === 200 ? countOf(body, rowMark) : 0;
+  const rows = status === 200 ? countOf(body, '"score":') : 0;
   const isCounted = sent.shape === 'webhook' || body.includes(`"records_scored":${sent.records},`);
   if (status === 200 && rows === sent.records && isCounted) return;
   const beginning = body.toString('utf8', 0, 300);

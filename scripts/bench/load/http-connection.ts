@@ -1,60 +1,50 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { CallShape } from '../scenarios.js';
+import type { HttpReply } from './check-replies.js';
 import type { GatewayAddress } from './messages.js';
 
-export interface HttpReply {
-  readonly status: number;
-  /** Status line and headers. */
-  readonly head: string;
-  readonly body: Buffer;
-}
-
-interface Waiting {
-  readonly resolve: (reply: HttpReply) => void;
-  readonly reject: (error: Error) => void;
-}
-
 const headEnd = '\r\n\r\n';
-const paths = { batch: '/v1/score', single: '/v1/score', webhook: '/v1/webhooks/score' } as const;
-
-/** Request line and headers of a call, without Content-Length and the empty line. */
-export const callHead = ({ host, port }: GatewayAddress, shape: CallShape, secret: string | undefined): string =>
-  `POST ${paths[shape]} HTTP/1.1\r\nHost: ${host}:${port}\r\n` +
-  `Authorization: Bearer ${secret}\r\nContent-Type: application/json\r\n`;
 
 /**
  * One kept-open HTTP/1.1 connection with one call at a time. It relies on the Content-Length of every reply, because a
  * complete HTTP client would take CPU time from the service on the same machine.
  */
 export class HttpConnection {
-  private waiting: Waiting | undefined;
+  private waiting: { resolve(reply: HttpReply): void; reject(error: Error): void } | undefined;
   /** Bytes of the reply so far. */
   private received: Buffer = Buffer.alloc(0);
 
-  private constructor(private readonly socket: Socket) {
+  /** @param head request line and headers, without Content-Length and the empty line */
+  private constructor(
+    private readonly socket: Socket,
+    private readonly head: string,
+  ) {
     socket.setNoDelay(true);
     socket.on('data', (chunk) => this.receive(chunk));
     socket.on('error', (error) => this.fail(error));
     socket.on('close', () => this.fail(new Error('the gateway closed the connection')));
   }
 
-  static async open(address: { readonly host: string; readonly port: number }): Promise<HttpConnection> {
-    const socket = connect(address);
+  /** @param calls.turn chooses the API key */
+  static async open(
+    { host, port, secrets }: GatewayAddress,
+    calls: { readonly shape: CallShape; readonly turn: number },
+  ): Promise<HttpConnection> {
+    const socket = connect({ host, port });
     await once(socket, 'connect');
-    return new HttpConnection(socket);
+    const path = calls.shape === 'webhook' ? '/v1/webhooks/score' : '/v1/score';
+    const authorization = `Authorization: Bearer ${secrets[calls.turn % secrets.length]}`;
+    const head = `POST ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\n${authorization}\r\nContent-Type: application/json`;
+    return new HttpConnection(socket, head);
   }
 
-  /**
-   * Sends one call. Rejects if the connection fails or the reply has no Content-Length.
-   * @param head see `callHead`
-   */
-  call(head: string, body: Buffer): Promise<HttpReply> {
-    if (this.waiting !== undefined) throw new Error('the connection is busy with another call');
+  /** Sends one call. Rejects if the connection fails or the reply has no Content-Length. */
+  call(body: Buffer): Promise<HttpReply> {
     return new Promise((resolve, reject) => {
       this.waiting = { resolve, reject };
       this.socket.cork();
-      this.socket.write(`${head}Content-Length: ${body.length}\r\n\r\n`, 'latin1');
+      this.socket.write(`${this.head}\r\nContent-Length: ${body.length}${headEnd}`, 'latin1');
       this.socket.write(body);
       this.socket.uncork();
     });
@@ -74,15 +64,12 @@ export class HttpConnection {
     const length = /content-length: (\d+)/i.exec(head)?.[1];
     if (length === undefined) this.fail(new Error(`a reply has no Content-Length: ${head}`));
     else if (bytes.length >= bodyStart + Number(length)) {
-      const { waiting } = this;
-      this.waiting = undefined;
       this.received = Buffer.alloc(0);
-      waiting?.resolve({ status: Number(head.slice(9, 12)), head, body: bytes.subarray(bodyStart) });
+      this.waiting?.resolve({ status: Number(head.slice(9, 12)), head, body: bytes.subarray(bodyStart) });
     }
   }
 
   private fail(error: Error): void {
     this.waiting?.reject(error);
-    this.waiting = undefined;
   }
 }

@@ -1,10 +1,23 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { seededRandom } from '../../leads/seeded-random.js';
-import { checkReply, sampleOf } from './check-replies.js';
-import { callHead, HttpConnection } from './http-connection.js';
-import type { LoadPlan, LoadReport } from './messages.js';
+import type { ProcessGroups } from '../../servers/process-usage.js';
+import { checkReply, type HttpReply, sampleOf } from './check-replies.js';
+import type { LoadReport, WindowPlan } from './messages.js';
 import type { BodySource } from './request-bodies.js';
 import { WindowMeter } from './window-meter.js';
+
+/** Answers one call at a time. */
+export interface Caller {
+  call(body: Buffer): Promise<HttpReply>;
+  close(): void;
+}
+
+interface LoadTarget {
+  readonly groups: ProcessGroups;
+  readonly bodies: BodySource;
+  /** @param turn number of the earlier callers */
+  open(turn: number): Promise<Caller>;
+}
 
 /** One call in 29 of a window is compared with the floor, up to these numbers. */
 const sampleEvery = 29;
@@ -17,103 +30,65 @@ const timerSlackMs = 2;
 const arrivalSeed = 10;
 
 /** Puts the load of a plan on its target and measures it. Rejects if a reply is wrong. */
-export async function runLoad(plan: LoadPlan, bodies: BodySource): Promise<LoadReport> {
-  const run = new LoadRun(plan, bodies);
-  try {
-    return await run.measured();
-  } finally {
-    run.close();
-  }
-}
+export async function runLoad(plan: WindowPlan, { groups, bodies, open }: LoadTarget): Promise<LoadReport> {
+  const { shape, load } = plan;
+  const { recordsPerCall: records } = bodies;
+  const meter = new WindowMeter(groups);
+  const callers: Caller[] = [];
+  let callsInside = 0;
 
-class LoadRun {
-  private readonly meter: WindowMeter;
-  private readonly heads: readonly string[];
-  private readonly connections: HttpConnection[] = [];
-  private readonly idle: HttpConnection[] = [];
-  private callsInside = 0;
-
-  constructor(
-    private readonly plan: LoadPlan,
-    private readonly bodies: BodySource,
-  ) {
-    const { gateway, groups } = plan.target;
-    this.meter = new WindowMeter(groups);
-    this.heads = gateway.secrets.map((secret) => callHead(gateway, plan.shape, secret));
-  }
-
-  measured(): Promise<LoadReport> {
-    const { load } = this.plan;
-    const running = load.kind === 'closed' ? this.closedLoop(load.callers) : this.openLoop(load.callsPerSecond);
-    return this.meter.measure(this.plan, running);
-  }
-
-  close(): void {
-    for (const connection of this.connections) connection.close();
-  }
-
-  private async closedLoop(callers: number): Promise<void> {
-    const caller = async () => {
-      const connection = await this.connection();
-      while (!this.meter.isOver) await this.call(connection, performance.now());
-    };
-    await Promise.all(Array.from({ length: callers }, caller));
-  }
-
+  const opened = async (): Promise<Caller> => {
+    const caller = await open(callers.length);
+    callers.push(caller);
+    return caller;
+  };
+  /** Sends and checks one call. A wrong reply ends the whole run. */
+  const call = async (caller: Caller, dueMs: number): Promise<void> => {
+    const body = bodies.next();
+    try {
+      const reply = await caller.call(body);
+      meter.answered({ dueMs, records });
+      checkReply(reply, { shape, records });
+      if (!meter.isOpen) return;
+      callsInside += 1;
+      if (callsInside % sampleEvery !== 1 || meter.samples.length >= maxSamples[shape]) return;
+      meter.samples.push(sampleOf(shape, body, reply));
+    } catch (error) {
+      meter.fail(error);
+    }
+  };
+  const closedLoop = async (): Promise<void> => {
+    const caller = await opened();
+    while (!meter.isOver) await call(caller, performance.now());
+  };
   /** Calls are due at the times of a Poisson process, whether or not earlier calls have been answered. */
-  private async openLoop(callsPerSecond: number): Promise<void> {
+  const openLoop = async (callsPerSecond: number): Promise<void> => {
     const random = seededRandom(arrivalSeed);
+    const idle: Caller[] = [];
     const inFlight = new Set<Promise<void>>();
-    const meanGapMs = 1000 / callsPerSecond;
-    for (let dueMs = performance.now(); ; dueMs += random.exponential(meanGapMs)) {
-      await this.until(dueMs);
-      if (this.meter.isOver) break;
-      if (inFlight.size >= maxInFlight) {
-        this.meter.fail(new Error(`${callsPerSecond} calls a second exceed the capacity of the service`));
-        break;
-      }
-      const call = this.callOnAny(dueMs);
-      inFlight.add(call);
-      void call.finally(() => inFlight.delete(call));
+    for (let dueMs = performance.now(); ; dueMs += random.exponential(1000 / callsPerSecond)) {
+      const sleepMs = Math.floor(dueMs - performance.now() - timerSlackMs);
+      if (sleepMs > 0) await wait(sleepMs);
+      while (performance.now() < dueMs && !meter.isOver) await nextTurn();
+      if (inFlight.size >= maxInFlight)
+        meter.fail(new Error(`${callsPerSecond} calls a second exceed the capacity of the service`));
+      if (meter.isOver) break;
+      const calling = (async () => {
+        const caller = idle.pop() ?? (await opened());
+        await call(caller, dueMs);
+        idle.push(caller);
+      })();
+      inFlight.add(calling);
+      void calling.finally(() => inFlight.delete(calling));
     }
     await Promise.all(inFlight);
-  }
+  };
 
-  private async until(dueMs: number): Promise<void> {
-    const sleepMs = Math.floor(dueMs - performance.now() - timerSlackMs);
-    if (sleepMs > 0) await wait(sleepMs);
-    while (performance.now() < dueMs && !this.meter.isOver) await nextTurn();
-  }
-
-  private async callOnAny(dueMs: number): Promise<void> {
-    const connection = this.idle.pop() ?? (await this.connection());
-    await this.call(connection, dueMs);
-    this.idle.push(connection);
-  }
-
-  /** Sends and checks one call. A wrong reply ends the whole run. */
-  private async call(connection: HttpConnection, dueMs: number): Promise<void> {
-    const { shape } = this.plan;
-    const records = this.bodies.recordsPerCall;
-    const body = this.bodies.next();
-    const head = this.heads[this.connections.indexOf(connection) % this.heads.length] ?? '';
-    try {
-      const reply = await connection.call(head, body);
-      this.meter.answered({ dueMs, records });
-      checkReply(reply, { shape, records });
-      if (!this.meter.isOpen) return;
-      this.callsInside += 1;
-      const { samples } = this.meter;
-      if (this.callsInside % sampleEvery !== 1 || samples.length >= maxSamples[shape]) return;
-      samples.push(sampleOf(shape, body, reply));
-    } catch (error) {
-      this.meter.fail(error);
-    }
-  }
-
-  private async connection(): Promise<HttpConnection> {
-    const connection = await HttpConnection.open(this.plan.target.gateway);
-    this.connections.push(connection);
-    return connection;
+  try {
+    const running =
+      'callers' in load ? Promise.all(Array.from({ length: load.callers }, closedLoop)) : openLoop(load.callsPerSecond);
+    return await meter.measure(plan, running);
+  } finally {
+    for (const caller of callers) caller.close();
   }
 }

@@ -1,71 +1,24 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { messageOf } from '../../../shared/contract/errors.js';
 import { checkReply } from './check-replies.js';
-import { FloorScorer } from './floor-scorer.js';
-import { callHead, HttpConnection } from './http-connection.js';
+import { serveCalls } from './forked-function.js';
+import { HttpConnection } from './http-connection.js';
 import { runLoad } from './load-run.js';
-import type { Answer, GatewayAddress, LoadPlan, LoadReport, Preparation, Request } from './messages.js';
+import type { LoadPlan, Preparation } from './messages.js';
 import { batchRecords, RequestBodies } from './request-bodies.js';
-import { WindowMeter } from './window-meter.js';
 
-/**
- * Child process that makes the load, or measures the floor if it is given no gateway. Its own CPU time is not counted
- * as the service's. Exchanges `messages.ts` with the benchmark.
+/*
+ * Process that makes the load, so that its CPU time is not counted as the service's. It first scores every known lead
+ * once, so that each has a previous score.
  */
-
-type Run = (plan: LoadPlan) => Promise<LoadReport>;
-
-async function prepare({ source, modelId, bundlePath, gateway }: Preparation): Promise<Run> {
-  const bodies = await RequestBodies.from(source, modelId);
-  if (gateway === undefined) {
-    const scorer = await FloorScorer.load(bundlePath);
-    return (plan) => runFloor(plan, scorer, bodies);
-  }
-  await introduce(gateway, bodies);
-  return (plan) => runLoad(plan, bodies.source(plan));
-}
-
-/** Scores every known lead once, so that each has a previous score. */
-async function introduce(gateway: GatewayAddress, bodies: RequestBodies): Promise<void> {
-  const connection = await HttpConnection.open(gateway);
-  const head = callHead(gateway, 'batch', gateway.secrets[0]);
+serveCalls(async ({ gateway, source }: Preparation) => {
+  const bodies = await RequestBodies.from(source);
+  const connection = await HttpConnection.open(gateway, { shape: 'batch', turn: 0 });
   for (const body of bodies.ofKnownLeads('batch'))
-    checkReply(await connection.call(head, body), { shape: 'batch', records: batchRecords });
+    checkReply(await connection.call(body), { shape: 'batch', records: batchRecords });
   connection.close();
-}
-
-/** Scores batches one after the other in this process. */
-async function runFloor(plan: LoadPlan, scorer: FloorScorer, bodies: RequestBodies): Promise<LoadReport> {
-  const source = bodies.source(plan);
-  const meter = new WindowMeter({ floor: [process.pid] });
-  const calls = async () => {
-    while (!meter.isOver) {
-      const dueMs = performance.now();
-      const reply = Buffer.from(await scorer.answer(source.next().toString('utf8'), Date.now()));
-      if (reply.length === 0) throw new Error('the floor answered with an empty reply');
-      meter.answered({ dueMs, records: source.recordsPerCall });
-      await nextTurn();
-    }
-  };
-  return await meter.measure(plan, calls());
-}
-
-let run: Run | undefined;
-
-async function answer(request: Request): Promise<Answer> {
-  if ('load' in request) {
-    if (run === undefined) throw new Error('a plan came before the preparation');
-    return { report: await run(request) };
-  }
-  run = await prepare(request);
-  return {};
-}
-
-process.on('message', (message) => {
-  answer(message as Request)
-    .catch((error: unknown): Answer => ({ failure: messageOf(error) }))
-    .then((reply) => process.send?.(reply));
+  return ({ target, ...plan }: LoadPlan) =>
+    runLoad(plan, {
+      groups: target.groups,
+      bodies: bodies.source(plan),
+      open: (turn) => HttpConnection.open(target.gateway, { shape: plan.shape, turn }),
+    });
 });
-process.on('disconnect', () => process.exit(0));
-// Ctrl-C signals the whole process group; the benchmark stops this process itself.
-process.on('SIGINT', () => undefined);

@@ -2,7 +2,7 @@ import type { ProcessGroups } from '../../servers/process-usage.js';
 import type { CallShape, Load, Scenario } from '../scenarios.js';
 import type { RecordSource } from './request-bodies.js';
 
-/** Messages between the benchmark and its measuring processes. */
+/** Messages between the benchmark and the process that makes the load. */
 
 export interface GatewayAddress {
   readonly host: string;
@@ -20,36 +20,44 @@ export interface MeasuredTarget {
 
 export interface Preparation {
   readonly source: RecordSource;
-  readonly modelId: string;
-  readonly bundlePath: string;
-  /** Undefined for the process that measures the floor. */
-  readonly gateway: GatewayAddress | undefined;
+  readonly gateway: GatewayAddress;
 }
 
 /** One window of load. */
-export interface LoadPlan extends Pick<Scenario, 'shape' | 'leads'> {
+export interface WindowPlan extends Pick<Scenario, 'shape' | 'leads'> {
   readonly load: Load;
   readonly warmUpMs: number;
   readonly windowMs: number;
+}
+
+export interface LoadPlan extends WindowPlan {
   readonly target: MeasuredTarget;
 }
 
-/** The first request is a preparation and has no report. The others are plans. */
-export type Request = Preparation | LoadPlan;
-export type Answer = { readonly report?: LoadReport } | { readonly failure: string };
+/** Parts of the service with CPU time and memory of their own, and their sum. */
+export const parts = ['gateway', 'workers', 'redis', 'mongod', 'total'] as const;
+export type ByPart = Readonly<Record<(typeof parts)[number], number>>;
 
-/** Figures of one window. */
+/** Figures of one window, or medians of several, under their names in `--json`. */
+export interface Figures {
+  readonly records_per_s: number;
+  readonly p50_ms: number;
+  readonly p95_ms: number;
+  readonly p99_ms: number;
+  /** CPU-milliseconds per 1,000 records. The floor has only a total. */
+  readonly cpu_ms_per_1000: ByPart;
+  /** Resident memory at the end of the window. */
+  readonly rss_mb: ByPart;
+}
+
+/** Results of one window. */
 export interface LoadReport {
   readonly elapsedMs: number;
+  readonly figures: Figures;
   /** Records answered within the window. */
   readonly records: number;
-  /** Latency of the calls that were due within the window. */
-  readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number };
+  /** Calls that were due within the window. */
   readonly calls: number;
-  /** CPU time within the window, by group. */
-  readonly cpuMs: Readonly<Record<string, number>>;
-  /** Resident memory at the end of the window, by group. */
-  readonly rssMb: Readonly<Record<string, number>>;
   readonly generatorCpuMs: number;
   /** CPU time of processes outside the benchmark. */
   readonly othersCpuMs: number;

@@ -1,21 +1,17 @@
 import { readBundle } from '../../../shared/bundle/archive/read-bundle.js';
 import { generateLeads } from '../../leads/lead-generator.js';
-import { seededRandom } from '../../leads/seeded-random.js';
 import type { CallShape, Scenario } from '../scenarios.js';
 
-/** Source of the records. Every process of a run generates the same records from it. */
-export type RecordSource =
-  | { readonly kind: 'leads'; readonly nowMs: number }
-  | { readonly kind: 'golden'; readonly bundlePath: string };
-
-type WorkloadRecord = Readonly<Record<string, unknown>>;
-
-/** Generated leads for the demo's bundle, golden records for any other. */
-export const recordSourceOf = (bundle: {
+/** Source of the records: generated leads for the demo's bundle, golden records for any other. */
+export interface RecordSource {
+  readonly modelId: string;
   readonly bundlePath: string;
   readonly isDemoBundle: boolean;
-}): RecordSource =>
-  bundle.isDemoBundle ? { kind: 'leads', nowMs: Date.now() } : { kind: 'golden', bundlePath: bundle.bundlePath };
+  /** Unix ms that generated leads are made for. */
+  readonly nowMs: number;
+}
+
+type WorkloadRecord = Readonly<Record<string, unknown>>;
 
 /** Records of one batch. */
 export const batchRecords = 1000;
@@ -27,6 +23,8 @@ export interface BodySource {
 }
 
 const knownLeads = 20_000;
+/** Has no factor in common with the number of known leads, so that their crm_ids differ. */
+const knownStride = 7_919;
 const seed = 20_261_101;
 const crmIdLength = 10; // of known and of new leads
 const crmIdMark = '"crm_id":"';
@@ -42,14 +40,17 @@ export class RequestBodies {
   private constructor(
     private readonly modelId: string,
     private readonly records: readonly WorkloadRecord[],
-    /** One per record. */
-    private readonly crmIds: readonly string[],
   ) {}
 
   /** @throws Error if a bundle without golden records is the source */
-  static async from(source: RecordSource, modelId: string): Promise<RequestBodies> {
-    const records = source.kind === 'leads' ? leadRecords(source.nowMs) : await goldenRecords(source.bundlePath);
-    return new RequestBodies(modelId, records, shuffledCrmIds());
+  static async from({ modelId, bundlePath, isDemoBundle, nowMs }: RecordSource): Promise<RequestBodies> {
+    const leads = isDemoBundle
+      ? generateLeads({ seed, count: knownLeads, now: new Date(nowMs) }).map(({ record }) => record)
+      : await goldenRecords(bundlePath);
+    return new RequestBodies(
+      modelId,
+      leads.map(({ crm_id: _, ...fields }) => fields),
+    );
   }
 
   source({ shape, leads }: Pick<Scenario, 'shape' | 'leads'>): BodySource {
@@ -68,11 +69,14 @@ export class RequestBodies {
   }
 
   private calls(shape: CallShape): unknown[] {
-    const { modelId: model_id, records, crmIds } = this;
-    if (shape === 'webhook') return records.map((record, index) => ({ model_id, crm_id: crmIds[index], record }));
-    const identified = records.map((record, index) => ({ crm_id: crmIds[index], ...record }));
-    const groups = inGroups(identified, shape === 'batch' ? batchRecords : 1);
-    return groups.map((group) => ({ model_id, records: group }));
+    const { modelId: model_id, records } = this;
+    if (shape === 'webhook') return records.map((record, index) => ({ model_id, crm_id: crmIdOf(index), record }));
+    const identified = records.map((record, index) => ({ crm_id: crmIdOf(index), ...record }));
+    const size = shape === 'batch' ? batchRecords : 1;
+    return Array.from({ length: Math.floor(identified.length / size) }, (_, call) => ({
+      model_id,
+      records: identified.slice(call * size, (call + 1) * size),
+    }));
   }
 
   /** Writes unused crm_ids into a batch in place. The batch must not be in flight. */
@@ -86,35 +90,18 @@ export class RequestBodies {
   }
 }
 
-const leadRecords = (nowMs: number): WorkloadRecord[] =>
-  generateLeads({ seed, count: knownLeads, now: new Date(nowMs) }).map(({ record }) => withoutCrmId(record));
-
 /** Repeats the golden records up to the number of known leads. */
 async function goldenRecords(bundlePath: string): Promise<WorkloadRecord[]> {
   const golden = (await readBundle(bundlePath)).get('golden.jsonl');
   if (golden === undefined) throw new Error('the bundle has no golden.jsonl, so it has no records to send');
   const lines = golden.toString('utf8').trim().split('\n');
-  const records = lines.map((line) => withoutCrmId((JSON.parse(line) as { record: WorkloadRecord }).record));
+  const records = lines.map((line) => (JSON.parse(line) as { record: WorkloadRecord }).record);
   return Array.from({ length: knownLeads }, (_, index) => records[index % records.length] ?? {});
 }
 
-const withoutCrmId = ({ crm_id: _, ...fields }: WorkloadRecord): WorkloadRecord => fields;
-
-/** The crm_ids of the known leads, shuffled: the records of a call are spread over the index, as in a CRM. */
-function shuffledCrmIds(): string[] {
-  const ids = Array.from(
-    { length: knownLeads },
-    (_, index) => `LEAD-${String(index + 1).padStart(crmIdLength - 5, '0')}`,
-  );
-  const random = seededRandom(seed);
-  for (let last = ids.length - 1; last > 0; last -= 1) {
-    const other = random.integer(0, last);
-    const [a = '', b = ''] = [ids[last], ids[other]];
-    ids[last] = b;
-    ids[other] = a;
-  }
-  return ids;
-}
+/** The crm_id of a known lead. The records of a call are spread over the index, as in a CRM. */
+const crmIdOf = (lead: number): string =>
+  `LEAD-${String((lead * knownStride) % knownLeads).padStart(crmIdLength - 5, '0')}`;
 
 function cycle(bodies: readonly Buffer[], recordsPerCall: number): BodySource {
   let index = 0;
@@ -127,6 +114,3 @@ function cycle(bodies: readonly Buffer[], recordsPerCall: number): BodySource {
     },
   };
 }
-
-const inGroups = <Item>(items: readonly Item[], size: number): Item[][] =>
-  Array.from({ length: Math.floor(items.length / size) }, (_, group) => items.slice(group * size, (group + 1) * size));

@@ -1,14 +1,9 @@
-import { type GroupUsage, machineBusyMs, type ProcessGroups, readUsage } from '../../servers/process-usage.js';
+import { machineBusyMs, type ProcessGroups, readUsage } from '../../servers/process-usage.js';
+import { byPart } from '../report/figures.js';
 import { percentile } from '../report/percentile.js';
-import type { LoadPlan, LoadReport, SampledCall } from './messages.js';
+import type { LoadReport, SampledCall, WindowPlan } from './messages.js';
 
-interface Reading {
-  readonly atMs: number;
-  readonly usage: Readonly<Record<string, GroupUsage>>;
-  /** CPU time of this process; 0 if it is one of the measured groups. */
-  readonly ownCpuMs: number;
-  readonly busyMs: number;
-}
+type Reading = ReturnType<WindowMeter['read']>;
 
 /**
  * Measures one window: warm-up, then a reading of the clock and of all CPU times at both ends of the window. The
@@ -25,13 +20,13 @@ export class WindowMeter {
   constructor(private readonly groups: ProcessGroups) {}
 
   /** @param load must end once `isOver` is true */
-  async measure(plan: Pick<LoadPlan, 'warmUpMs' | 'windowMs'>, load: Promise<void>): Promise<LoadReport> {
+  async measure({ warmUpMs, windowMs }: WindowPlan, load: Promise<unknown>): Promise<LoadReport> {
     const opens = setTimeout(() => {
       this.opening = this.read();
-    }, plan.warmUpMs);
+    }, warmUpMs);
     const closes = setTimeout(() => {
       this.closing = this.read();
-    }, plan.warmUpMs + plan.windowMs);
+    }, warmUpMs + windowMs);
     await load.finally(() => {
       clearTimeout(opens);
       clearTimeout(closes);
@@ -64,11 +59,14 @@ export class WindowMeter {
     if (isDueInside) this.latenciesMs.push(performance.now() - dueMs);
   }
 
-  private read(): Reading {
+  /** Usage by group, and of this process if it is in no group. */
+  private read() {
     const { user, system } = process.cpuUsage();
     const isMeasuredItself = Object.values(this.groups).some((pids) => pids.includes(process.pid));
+    const usage = Object.entries(readUsage(this.groups));
     return {
-      usage: readUsage(this.groups),
+      cpuMs: Object.fromEntries(usage.map(([name, { cpuMs }]) => [name, cpuMs])),
+      rssMb: Object.fromEntries(usage.map(([name, { rssMb }]) => [name, rssMb])),
       busyMs: machineBusyMs(),
       ownCpuMs: isMeasuredItself ? 0 : (user + system) / 1000,
       atMs: performance.now(),
@@ -80,25 +78,21 @@ export class WindowMeter {
     if (opening === undefined || closing === undefined) throw new Error('the load ended before its window');
     if (latenciesMs.length === 0 || records === 0)
       throw new Error('no call was answered within the window: the machine is too slow for its length');
-    const cpuMs: Record<string, number> = {};
-    const rssMb: Record<string, number> = {};
-    for (const [name, usage] of Object.entries(closing.usage)) {
-      cpuMs[name] = usage.cpuMs - (opening.usage[name]?.cpuMs ?? 0);
-      rssMb[name] = usage.rssMb;
-    }
+    const usedMs = Object.entries(closing.cpuMs).map(([name, ms]) => [name, ms - (opening.cpuMs[name] ?? 0)] as const);
     const generatorCpuMs = closing.ownCpuMs - opening.ownCpuMs;
-    const ownMs = Object.values(cpuMs).reduce((sum, each) => sum + each, generatorCpuMs);
+    const ownMs = usedMs.reduce((sum, [, ms]) => sum + ms, generatorCpuMs);
+    const elapsedMs = closing.atMs - opening.atMs;
     latenciesMs.sort((a, b) => a - b);
-    const latency = (percent: number) => percentile(latenciesMs, percent);
     return {
-      elapsedMs: closing.atMs - opening.atMs,
-      records,
-      calls: latenciesMs.length,
-      latencyMs: { p50: latency(50), p95: latency(95), p99: latency(99) },
-      cpuMs,
-      rssMb,
-      generatorCpuMs,
-      samples,
+      figures: {
+        records_per_s: (1000 * records) / elapsedMs,
+        p50_ms: percentile(latenciesMs, 50),
+        p95_ms: percentile(latenciesMs, 95),
+        p99_ms: percentile(latenciesMs, 99),
+        cpu_ms_per_1000: byPart(Object.fromEntries(usedMs.map(([name, ms]) => [name, (1000 * ms) / records]))),
+        rss_mb: byPart(closing.rssMb),
+      },
+      ...{ elapsedMs, records, calls: latenciesMs.length, generatorCpuMs, samples },
       othersCpuMs: Math.max(0, closing.busyMs - opening.busyMs - ownMs),
     };
   }

@@ -1,8 +1,7 @@
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
-import type { LoadReport } from '../load/messages.js';
-import { bareRow, comparedRow, floorRow } from '../scenarios.js';
-import type { Spread } from './percentile.js';
-import { type BenchRow, figuresDocument, loadText, parts } from './rows.js';
+import { type Figures, type LoadReport, parts } from '../load/messages.js';
+import { bareRow, comparedRow, floorRow, mainScenario } from '../scenarios.js';
+import { type BenchRow, loadText, medianFigures, spreadIn } from './figures.js';
 import { type Columns, reportTable, short, wholeNumber, withRange } from './tables.js';
 
 export type Machine = ReturnType<typeof describeMachine>;
@@ -10,7 +9,6 @@ export type Machine = ReturnType<typeof describeMachine>;
 /** Results of one run. */
 export interface BenchOutcome {
   readonly rows: readonly BenchRow[];
-  readonly reports: readonly LoadReport[];
   /** Rows of replies that were compared with the floor. */
   readonly comparedRows: number;
 }
@@ -33,41 +31,42 @@ export const describeMachine = (versions: { readonly redis: string; readonly mon
 });
 
 /** The document of `--json`. */
-export function jsonReport({ rows, reports }: BenchOutcome, machine: Machine): string {
-  const othersCores = coresUsed(reports, (report) => report.othersCpuMs);
+export function jsonReport({ rows }: BenchOutcome, machine: Machine): string {
+  const othersCores = coresUsed(rows, (report) => report.othersCpuMs);
   return JSON.stringify({
     machine: { ...machine, others_cores: Number(othersCores.toFixed(2)) },
     rows: rows.map((row) => ({
       name: row.name,
-      concurrency: row.concurrency,
-      ...figuresDocument(row),
+      concurrency: 'callers' in row.load ? row.load.callers : null,
+      ...medianFigures(row),
     })),
   });
 }
 
 const speedColumns: Columns<BenchRow> = [
   ['row', ({ name }) => name],
-  ['callers', loadText],
-  ['records/s', (row) => withRange(row.recordsPerS, wholeNumber)],
-  ['p50 ms', (row) => withRange(row.p50Ms)],
-  ['p95 ms', (row) => withRange(row.p95Ms)],
-  ['p99 ms', (row) => withRange(row.p99Ms)],
+  ['callers', ({ load }) => loadText(load)],
+  ['records/s', (row) => withRange(spreadIn(row, recordsPerSecond), wholeNumber)],
+  ['p50 ms', (row) => withRange(spreadIn(row, ({ p50_ms }) => p50_ms))],
+  ['p95 ms', (row) => withRange(spreadIn(row, ({ p95_ms }) => p95_ms))],
+  ['p99 ms', (row) => withRange(spreadIn(row, p99Ms))],
 ];
 
 const cpuColumns: Columns<BenchRow> = [
   ['CPU-ms per 1000 records', ({ name }) => name],
-  ['callers', loadText],
-  ...(['gateway', 'workers', 'redis', 'mongod'] as const).map(
-    (part) => [part, (row: BenchRow) => (row.name === floorRow ? '' : short(row.cpuMsPer1000[part].median))] as const,
-  ),
-  ['total', (row) => withRange(row.cpuMsPer1000.total)],
+  ['callers', ({ load }) => loadText(load)],
+  ...(['gateway', 'workers', 'redis', 'mongod'] as const).map((part) => {
+    const text = (row: BenchRow) => short(spreadIn(row, (figures) => figures.cpu_ms_per_1000[part]).median);
+    return [part, (row: BenchRow) => (row.name === floorRow ? '' : text(row))] as const;
+  }),
+  ['total', (row) => withRange(spreadIn(row, totalCpuMs))],
 ];
 
 /** Tables, and the efficiency in the last line if its rows were measured. */
-export function readableReport({ rows, reports, comparedRows }: BenchOutcome, machine: Machine): string {
-  const repeats = reports.length / Math.max(1, rows.length);
-  const othersCores = coresUsed(reports, (report) => report.othersCpuMs);
-  const ownLoad = percent(coresUsed(reports, (report) => report.generatorCpuMs));
+export function readableReport({ rows, comparedRows }: BenchOutcome, machine: Machine): string {
+  const repeats = rows[0]?.reports.length ?? 0;
+  const othersCores = coresUsed(rows, (report) => report.othersCpuMs);
+  const ownLoad = percent(coresUsed(rows, (report) => report.generatorCpuMs));
   const lines = [
     `${machine.cores} cores (${machine.cpu}), ${machine.memory_gb} GB, ${machine.platform}; Node ${machine.node}, ` +
       `Redis ${machine.redis}, MongoDB ${machine.mongod}; one gateway, ${machine.workers} workers`,
@@ -89,8 +88,13 @@ export function readableReport({ rows, reports, comparedRows }: BenchOutcome, ma
   return `${lines.filter((line) => line !== undefined && line !== false).join('\n')}\n`;
 }
 
+const recordsPerSecond = ({ records_per_s }: Figures): number => records_per_s;
+const p99Ms = ({ p99_ms }: Figures): number => p99_ms;
+const totalCpuMs = ({ cpu_ms_per_1000 }: Figures): number => cpu_ms_per_1000.total;
+
 /** Mean number of cores in use within the windows. */
-function coresUsed(reports: readonly LoadReport[], cpuMs: (report: LoadReport) => number): number {
+function coresUsed(rows: readonly BenchRow[], cpuMs: (report: LoadReport) => number): number {
+  const reports = rows.flatMap((row) => row.reports);
   const elapsedMs = reports.reduce((sum, report) => sum + report.elapsedMs, 0);
   return reports.reduce((sum, report) => sum + cpuMs(report), 0) / elapsedMs;
 }
@@ -101,7 +105,8 @@ const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
 function memoryLine(rows: readonly BenchRow[]): string | undefined {
   const last = rows.findLast(({ name }) => name !== floorRow && name !== bareRow);
   if (last === undefined) return undefined;
-  return `Memory, MB: ${parts.map((part) => `${part} ${wholeNumber(last.rssMb[part].median)}`).join(', ')}`;
+  const { rss_mb } = medianFigures(last);
+  return `Memory, MB: ${parts.map((part) => `${part} ${wholeNumber(rss_mb[part])}`).join(', ')}`;
 }
 
 /** Single calls of the service divided by those of the bare queue. */
@@ -109,17 +114,20 @@ function comparisonLine(rows: readonly BenchRow[]): string | undefined {
   const ours = rows.find(({ name }) => name === comparedRow);
   const bare = rows.find(({ name }) => name === bareRow);
   if (ours === undefined || bare === undefined) return undefined;
-  const ratio = (one: Spread, other: Spread, text: (value: number) => string) =>
-    `${text(one.median)} / ${text(other.median)} = ${(one.median / other.median).toFixed(2)}`;
-  const calls = ratio(ours.recordsPerS, bare.recordsPerS, wholeNumber);
-  return `${comparedRow} / ${bareRow}: calls/s ${calls}; p99 ms ${ratio(ours.p99Ms, bare.p99Ms, short)}`;
+  const ratio = (figure: (figures: Figures) => number, text: (value: number) => string): string => {
+    const [one, other] = [spreadIn(ours, figure).median, spreadIn(bare, figure).median];
+    return `${text(one)} / ${text(other)} = ${(one / other).toFixed(2)}`;
+  };
+  const calls = ratio(recordsPerSecond, wholeNumber);
+  return `${comparedRow} / ${bareRow}: calls/s ${calls}; p99 ms ${ratio(p99Ms, short)}`;
 }
 
 /** Share of the floor in the CPU time of the main row. */
 function efficiencyLine(rows: readonly BenchRow[]): string | undefined {
-  const floor = rows.find(({ name }) => name === floorRow)?.cpuMsPer1000.total.median;
-  const batch = rows.findLast(({ name }) => name === 'batch-1000')?.cpuMsPer1000.total.median;
+  const floor = rows.find(({ name }) => name === floorRow);
+  const batch = rows.findLast(({ name }) => name === mainScenario.row);
   if (floor === undefined || batch === undefined) return undefined;
-  const costs = `${short(floor)} / ${short(batch)} CPU-ms per 1000 records`;
-  return `efficiency = floor / batch-1000 = ${costs} = ${percent(floor / batch)}`;
+  const [floorMs, batchMs] = [spreadIn(floor, totalCpuMs).median, spreadIn(batch, totalCpuMs).median];
+  const costs = `${short(floorMs)} / ${short(batchMs)} CPU-ms per 1000 records`;
+  return `efficiency = floor / batch-1000 = ${costs} = ${percent(floorMs / batchMs)}`;
 }

@@ -19,11 +19,10 @@ export interface Spread {
 
 /**
  * @param values in any order, at least one
- * @param divisor applied to each value
  * @throws RangeError for an empty list
  */
-export function spreadOf(values: readonly number[], divisor = 1): Spread {
-  const ascending = values.map((value) => value / divisor).sort((a, b) => a - b);
+export function spreadOf(values: readonly number[]): Spread {
+  const ascending = [...values].sort((a, b) => a - b);
   const [min, max] = [ascending[0], ascending.at(-1)];
   const upper = ascending[ascending.length >> 1];
   const lower = ascending[(ascending.length - 1) >> 1];

@@ -1,5 +1,6 @@
 import { readableCount } from '../../cli/output/readable-numbers.js';
 import { renderTable } from '../../cli/output/table.js';
+import type { OnEnd } from '../../servers/run-to-end.js';
 import type { Spread } from './percentile.js';
 
 /** Columns of a report. The first is left-aligned and the others right-aligned, unless a column names its side. */
@@ -7,11 +8,7 @@ export type Columns<Row> = readonly (readonly [name: string, text: (row: Row) =>
 
 export const reportTable = <Row>(columns: Columns<Row>, rows: readonly Row[]): string =>
   renderTable(
-    columns.map(([name, , align], index) => ({
-      name,
-      align: align ?? (index === 0 ? 'left' : 'right'),
-      whole: true,
-    })),
+    columns.map(([name, , align], index) => ({ name, align: align ?? (index === 0 ? 'left' : 'right'), whole: true })),
     rows.map((row) => columns.map(([, text]) => text(row))),
     { width: 110 },
   );
@@ -29,19 +26,27 @@ export function withRange({ min, median, max }: Spread, text: (value: number) =>
   return min === max ? text(median) : `${text(median)} (${text(min)}-${text(max)})`;
 }
 
-/** Five significant digits, for JSON. */
-export const rounded = (value: number): number => Number(value.toPrecision(5));
-
-/** Applies a function to every value of a record. */
-export const mapValues = <Key extends string, Value, Result>(
-  values: Readonly<Record<Key, Value>>,
-  map: (value: Value) => Result,
-): Record<Key, Result> =>
-  Object.fromEntries(Object.entries<Value>(values).map(([key, value]) => [key, map(value)])) as Record<Key, Result>;
-
-/** Result of a row that is measured without the others. */
+/** Result of rows that are measured without the others. */
 export interface ReportSection {
   /** For `--json`. */
   readonly document: unknown;
   readonly text: string;
+}
+
+/** Options of the benchmark that such rows use. */
+export interface SectionOptions {
+  readonly bundlePath: string;
+  readonly isDemoBundle: boolean;
+  /** Whether `--quick` was given. */
+  readonly isQuick: boolean;
+  /** Windows per row. */
+  readonly repeats: number;
+  /** Rows of a bulk job. */
+  readonly rows: number;
+  /** Length of a sustained row. */
+  readonly minutes: number;
+  /** Load before the first window, ms. V8 compiles the hot code in this time. */
+  readonly firstWarmUpMs: number;
+  readonly say: (line: string) => void;
+  readonly onEnd: OnEnd;
 }

@@ -28,7 +28,8 @@ const finishedKept = { count: 1_000 };
 /** Jobs in flight per worker. One or sixteen give no more calls per second. */
 const concurrency = 4;
 
-async function startGateway(redisUrl: string): Promise<number> {
+/** @returns its address */
+async function startGateway(redisUrl: string): Promise<string> {
   const queue = new Queue<BareJob, string>(queueName, {
     connection: new Redis(redisUrl),
     defaultJobOptions: { removeOnComplete: finishedKept, removeOnFail: finishedKept },
@@ -51,19 +52,20 @@ async function startGateway(redisUrl: string): Promise<number> {
   await Promise.all([queue.waitUntilReady(), events.waitUntilReady()]);
   const server = createServer({ keepAliveTimeout: 65_000 }, app.callback());
   await listen(server, '127.0.0.1', 0);
-  return (server.address() as AddressInfo).port;
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Runs the service's own code from the parsing to the scores. */
-async function startWorker(redisUrl: string, bundlePath: string): Promise<void> {
+async function startWorker(redisUrl: string, bundlePath: string): Promise<undefined> {
   const scorer = await FloorScorer.load(bundlePath);
   const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });
   const score = ({ data }: { readonly data: BareJob }) => scorer.answer(data.body, data.nowMs);
   await new Worker<BareJob, string>(queueName, score, { connection, concurrency }).waitUntilReady();
+  return undefined;
 }
 
 const [, , role, redisUrl = '', bundlePath = ''] = process.argv;
-const port = role === 'gateway' ? await startGateway(redisUrl) : await startWorker(redisUrl, bundlePath);
-process.send?.({ port });
+const url = role === 'gateway' ? await startGateway(redisUrl) : await startWorker(redisUrl, bundlePath);
+process.send?.({ kind: 'ready', url });
 process.on('disconnect', () => process.exit(0));
 process.on('SIGINT', () => undefined);

@@ -1,8 +1,10 @@
+import { checkJob } from './check-jobs.js';
 import type {
   CallEvent,
   CounterEvent,
   FaultEvent,
   HistoryEvent,
+  JobEvent,
   LedgerEvent,
   RunEvent,
   StallEvent,
@@ -26,13 +28,15 @@ const killSlackMs = 1_000;
  * 5. At the end the counters in Redis equal the sums of the ledger and hold no reservation.
  * 6. Each counted live record has its prediction, and no other record has one.
  * 7. No process ends without a fault, and each killed process can be started again.
+ * 8. Each bulk job ends complete or paused for its quota. Each row of its file is in its results once, in order; the ledger
+ *    counts its scored rows.
  * @returns broken promises in words
  */
 export function checkHistory(events: readonly HistoryEvent[]): string[] {
   const ledger = ofKind(events, 'ledger');
   const runs = ofKind(events, 'run');
   return [
-    ...checkCounts(ofKind(events, 'call'), ledger),
+    ...checkCounts(ofKind(events, 'call'), ledger, ofKind(events, 'job')),
     ...runs.flatMap((run) => checkAnswers(events, run)),
     ...checkCounters(ofKind(events, 'counter'), ledger),
     ...ledger.flatMap(checkPredictions),
@@ -68,12 +72,14 @@ function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => string): M
   return groups;
 }
 
-function checkCounts(calls: readonly CallEvent[], ledger: readonly LedgerEvent[]): string[] {
+function checkCounts(calls: readonly CallEvent[], ledger: readonly LedgerEvent[], jobs: readonly JobEvent[]): string[] {
   const rows = grouped(ledger, (row) => row.requestId);
   const groups = grouped(calls, (call) => call.group);
-  const known = new Set(calls.map((call) => call.requestId));
+  // The calls of a job have its id as their request id.
+  const known = new Set([...calls.map((call) => call.requestId), ...jobs.map(({ jobId }) => jobId)]);
   return [
     ...[...groups.values()].flatMap((attempts) => checkGroup(attempts, rows)),
+    ...jobs.flatMap((job) => checkJob(job, rows.get(job.jobId) ?? [])),
     ...ledger.filter((row) => !known.has(row.requestId)).map((row) => `${row.callId} is in the ledger without a call`),
   ];
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import type { Db } from 'mongodb';
 import { monthOf } from '../../../shared/contract/dates.js';
+import type { Redis } from '../../../shared/redis/connect.js';
 import { type UsageBucket, usageKey } from '../../../shared/redis/keys.js';
 import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
 import { type LedgerRow, UsageLedger } from '../../../shared/store/calls/usage-ledger.js';

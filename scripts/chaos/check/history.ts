@@ -67,6 +67,26 @@ export interface LedgerEvent {
   readonly predictions: number;
 }
 
+/** A bulk job at the end of the run. */
+export interface JobEvent {
+  readonly kind: 'job';
+  readonly jobId: string;
+  readonly organisation: string;
+  readonly state: string;
+  readonly pauseReason?: string;
+  /** Rows of its file. */
+  readonly rows: number;
+  /** Lines of its results. */
+  readonly shownRows: number;
+  /** The first line of its results that is not the row of its file with this number, with its fate. */
+  readonly wrongRow?: number;
+  /** Scored rows of its slices, shown or not. */
+  readonly scored: number;
+  /** Lines of its results with a score. */
+  readonly shownScored: number;
+  readonly wrongSlices: number;
+}
+
 /** A monthly counter at the end of the run. */
 export interface CounterEvent {
   readonly kind: 'counter';
@@ -89,4 +109,4 @@ export interface RunEvent {
   readonly unexpectedDeaths: readonly string[];
 }
 
-export type HistoryEvent = CallEvent | FaultEvent | StallEvent | LedgerEvent | CounterEvent | RunEvent;
+export type HistoryEvent = CallEvent | FaultEvent | StallEvent | LedgerEvent | CounterEvent | JobEvent | RunEvent;

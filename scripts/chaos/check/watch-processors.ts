@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { GatewaySlot } from '../../servers/gateway-slot.js';
+import type { GatewaySlot } from '../../servers/slots/gateway-slot.js';
 import type { HistoryLog } from './history-log.js';
 
 const everyMs = 100;

@@ -6,7 +6,7 @@ import type { HistoryLog } from '../check/history-log.js';
 import type { ChaosStage, Fault, PlannedFault } from './fault.js';
 import { networkFaults } from './network-faults.js';
 import { serverFaults } from './server-faults.js';
-import { gatewayFaults, workerFaults } from './service-faults.js';
+import { gatewayFaults, runnerFaults, workerFaults } from './service-faults.js';
 
 export interface FaultOptions {
   readonly random: SeededRandom;
@@ -21,12 +21,13 @@ export interface FaultOptions {
 
 const pairShare = 0.25;
 
-/** All faults of a run. Gateway 0 must be proxied. */
-const allFaults = (gateways: number): readonly Fault[] => [
-  ...serverFaults(),
-  ...gatewayFaults(gateways),
+/** All faults of a run. The faults of the network need a proxied gateway 0. */
+const allFaults = ({ gateways, redisServers }: ChaosStage['cluster']): readonly Fault[] => [
+  ...serverFaults(redisServers),
+  ...gatewayFaults(gateways.length),
   ...workerFaults(),
-  ...networkFaults(),
+  ...runnerFaults(),
+  ...(gateways[0]?.proxies === undefined ? [] : networkFaults()),
 ];
 
 /**
@@ -35,7 +36,7 @@ const allFaults = (gateways: number): readonly Fault[] => [
  */
 export async function causeFaults(stage: ChaosStage, options: FaultOptions): Promise<void> {
   const { random, history, untilMs, meanGapMs, onFault } = options;
-  const faults = allFaults(stage.cluster.gateways.length);
+  const faults = allFaults(stage.cluster);
   while (performance.now() < untilMs) {
     await pause(random.exponential(meanGapMs));
     const first = random.weighted(faults);

@@ -21,7 +21,7 @@ export interface PlannedFault {
 
 export interface Fault {
   /** Two simultaneous faults are of different parts. */
-  readonly part: 'redis' | 'mongo' | 'gateways' | 'workers' | 'network';
+  readonly part: 'redis' | 'mongo' | 'gateways' | 'workers' | 'runner' | 'network';
   /** Relative frequency. */
   readonly weight: number;
   readonly plan: (random: SeededRandom) => PlannedFault;

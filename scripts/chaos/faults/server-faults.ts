@@ -1,33 +1,38 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
-import { type ChaosStage, type Fault, type PlannedFault, seconds } from './fault.js';
+import type { ServerName } from '../../servers/cluster.js';
+import { type Fault, type PlannedFault, seconds } from './fault.js';
 
 /** Exceeds the deadline of the calls of a run. */
 const maxFreezeMs = 5_000;
 /** Writes that a failover to a lagging replica may lose, ms. */
 const maxLossMs = 4_000;
 
-export const serverFaults = (): readonly Fault[] => [
-  { part: 'redis', weight: 3, plan: (random) => freeze('redis', random.integer(300, maxFreezeMs)) },
-  { part: 'redis', weight: 3, plan: () => restart('redis') },
-  { part: 'redis', weight: 1, plan: () => ({ name: 'Redis data lost', cause: loseRedis }) },
-  { part: 'redis', weight: 2, plan: (random) => goBack(random.integer(500, maxLossMs)) },
-  { part: 'redis', weight: 3, plan: () => redisCommand('Redis emptied', (redis) => redis.flushall()) },
+/** @param redis the server, or the masters of a Redis Cluster; a fault is of one of them */
+export const serverFaults = (redis: readonly ServerName[]): readonly Fault[] => [
+  { part: 'redis', weight: 3, plan: (random) => freeze(random.pick(redis), random.integer(300, maxFreezeMs)) },
+  { part: 'redis', weight: 3, plan: (random) => restart(random.pick(redis)) },
+  { part: 'redis', weight: 1, plan: (random) => lose(random.pick(redis)) },
+  { part: 'redis', weight: 2, plan: (random) => goBack(random.pick(redis), random.integer(500, maxLossMs)) },
+  { part: 'redis', weight: 3, plan: (random) => onServer(random.pick(redis), 'emptied', (each) => each.flushall()) },
   {
     part: 'redis',
     weight: 2,
-    plan: () => redisCommand('Redis forgets its scripts', (redis) => redis.script('FLUSH')),
+    plan: (random) => onServer(random.pick(redis), 'forgets its scripts', (each) => each.script('FLUSH')),
   },
-  { part: 'redis', weight: 2, plan: (random) => fillRedis(random.integer(300, 2_000)) },
+  { part: 'redis', weight: 2, plan: (random) => fill(random.pick(redis), random.integer(300, 2_000)) },
   { part: 'mongo', weight: 3, plan: (random) => freeze('mongo', random.integer(300, maxFreezeMs)) },
   { part: 'mongo', weight: 3, plan: () => restart('mongo') },
   { part: 'mongo', weight: 3, plan: (random) => stepDown(random.integer(1, 3)) },
 ];
 
-const titles = { redis: 'Redis', mongo: 'MongoDB' } as const;
+const titles = {
+  ...{ redis: 'Redis', 'redis-1': 'Redis (second master)', 'redis-2': 'Redis (third master)' },
+  mongo: 'MongoDB',
+} as const;
 
-const freeze = (server: 'redis' | 'mongo', forMs: number): PlannedFault => ({
+const freeze = (server: ServerName, forMs: number): PlannedFault => ({
   name: `${titles[server]} frozen for ${seconds(forMs)}`,
   cause: async ({ cluster }) => {
     cluster.freeze(server);
@@ -36,7 +41,7 @@ const freeze = (server: 'redis' | 'mongo', forMs: number): PlannedFault => ({
   },
 });
 
-const restart = (server: 'redis' | 'mongo'): PlannedFault => ({
+const restart = (server: ServerName): PlannedFault => ({
   name: `${titles[server]} killed and started again`,
   cause: async ({ cluster }) => {
     await cluster.kill(server);
@@ -44,32 +49,35 @@ const restart = (server: 'redis' | 'mongo'): PlannedFault => ({
   },
 });
 
-async function loseRedis({ cluster }: ChaosStage): Promise<void> {
-  await cluster.kill('redis');
-  await cluster.loseData('redis');
-  await cluster.revive('redis');
-}
-
-const goBack = (byMs: number): PlannedFault => ({
-  name: `Redis restored from an older copy, back by ${seconds(byMs)}`,
+const lose = (server: ServerName): PlannedFault => ({
+  name: `${titles[server]} data lost`,
   cause: async ({ cluster }) => {
-    await cluster.keepCopy('redis');
-    await pause(byMs);
-    await cluster.kill('redis');
-    await cluster.returnToCopy('redis');
-    await cluster.revive('redis');
+    await cluster.kill(server);
+    await cluster.loseData(server);
+    await cluster.revive(server);
   },
 });
 
-const redisCommand = (name: string, command: (redis: Redis) => Promise<unknown>): PlannedFault => ({
-  name,
-  cause: ({ cluster }) => onRedis(cluster.redisUrl, command),
+const goBack = (server: ServerName, byMs: number): PlannedFault => ({
+  name: `${titles[server]} restored from an older copy, back by ${seconds(byMs)}`,
+  cause: async ({ cluster }) => {
+    await cluster.keepCopy(server);
+    await pause(byMs);
+    await cluster.kill(server);
+    await cluster.returnToCopy(server);
+    await cluster.revive(server);
+  },
 });
 
-const fillRedis = (forMs: number): PlannedFault => ({
-  name: `Redis full for ${seconds(forMs)}`,
+const onServer = (server: ServerName, what: string, command: (redis: Redis) => Promise<unknown>): PlannedFault => ({
+  name: `${titles[server]} ${what}`,
+  cause: ({ cluster }) => onRedis(cluster.server(server).url, command),
+});
+
+const fill = (server: ServerName, forMs: number): PlannedFault => ({
+  name: `${titles[server]} full for ${seconds(forMs)}`,
   cause: ({ cluster }) =>
-    onRedis(cluster.redisUrl, async (redis) => {
+    onRedis(cluster.server(server).url, async (redis) => {
       await redis.config('SET', 'maxmemory', '1');
       await pause(forMs);
       await redis.config('SET', 'maxmemory', '0');

@@ -1,10 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { GatewaySlot } from '../../servers/gateway-slot.js';
 import { signal } from '../../servers/server-process.js';
+import type { GatewaySlot } from '../../servers/slots/gateway-slot.js';
+import type { RunnerSlot } from '../../servers/slots/runner-slot.js';
 import { type ChaosStage, type Fault, type PlannedFault, seconds, startAgain } from './fault.js';
 
 const maxFreezeMs = 4_000;
 const maxAbsenceMs = 2_000;
+/** Exceeds the deadline of the calls of a run. */
+const maxRunnerFreezeMs = 5_000;
 
 export const gatewayFaults = (gateways: number): readonly Fault[] => [
   {
@@ -26,6 +29,48 @@ export const workerFaults = (): readonly Fault[] => [
   { part: 'workers', weight: 2, plan: () => killPool },
   { part: 'workers', weight: 2, plan: () => replacePool },
 ];
+
+export const runnerFaults = (): readonly Fault[] => [
+  { part: 'runner', weight: 5, plan: (random) => killRunner(random.integer(0, maxAbsenceMs)) },
+  { part: 'runner', weight: 2, plan: (random) => freezeRunner(random.integer(300, maxRunnerFreezeMs)) },
+  { part: 'runner', weight: 2, plan: () => replaceRunner },
+];
+
+const killRunner = (awayMs: number): PlannedFault => ({
+  name: `the runner killed, back after ${seconds(awayMs)}`,
+  cause: async (stage) => {
+    const slot = runnerOf(stage);
+    await slot.end('SIGKILL');
+    await pause(awayMs);
+    await startAgain(() => slot.start());
+  },
+});
+
+const freezeRunner = (forMs: number): PlannedFault => ({
+  name: `the runner frozen for ${seconds(forMs)}`,
+  cause: async (stage) => {
+    const slot = runnerOf(stage);
+    slot.freeze();
+    await pause(forMs);
+    slot.thaw();
+  },
+});
+
+const replaceRunner: PlannedFault = {
+  name: 'the runner replaced (SIGTERM)',
+  cause: async (stage) => {
+    const slot = runnerOf(stage);
+    const how = await slot.end('SIGTERM');
+    await startAgain(() => slot.start());
+    if (how !== 'exit code 0') throw new Error(`the runner ended with ${how}`);
+  },
+};
+
+function runnerOf({ cluster }: ChaosStage): RunnerSlot {
+  const [slot] = cluster.runners;
+  if (slot === undefined) throw new Error('there is no runner of bulk jobs');
+  return slot;
+}
 
 const killGateway = (gateway: number, awayMs: number): PlannedFault => ({
   name: `gateway ${gateway} killed, back after ${seconds(awayMs)}`,

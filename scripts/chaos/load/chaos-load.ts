@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SeededRandom } from '../../leads/seeded-random.js';
-import type { GatewaySlot } from '../../servers/gateway-slot.js';
+import type { GatewaySlot } from '../../servers/slots/gateway-slot.js';
 import type { CallEvent } from '../check/history.js';
 import type { HistoryLog } from '../check/history-log.js';
 import type { ChaosOrganisation } from './organisations.js';

@@ -1,15 +1,16 @@
 import type { Command } from 'commander';
-import { type ApiKey, ApiKeyStore, defaultRatePerSecond } from '../../../shared/store/accounts/api-keys.js';
-import { type KeySettings, KeySettingsStore } from '../../../shared/store/accounts/key-settings.js';
-import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
-import type { Db } from '../../../shared/store/connection/connect.js';
+import {
+  createKey as createKeyAction,
+  listKeys as listKeysAction,
+  revokeKey as revokeKeyAction,
+} from '../../../shared/admin/keys/key-actions.js';
+import { defaultRatePerSecond } from '../../../shared/store/accounts/api-keys.js';
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
-import { CliError, notFound, usageError } from '../context/cli-error.js';
-import { announceChange } from '../context/connections.js';
+import { usageError } from '../context/cli-error.js';
+import { perform } from '../context/perform.js';
 import { readableDate } from '../output/readable-numbers.js';
 import { renderFields, renderTable } from '../output/table.js';
 import { defineCommand, plainText, wholeNumber } from './define-command.js';
-import { requireOrganisation } from './organisations.js';
 
 /** Adds `key create`, `list` and `revoke`. */
 export function addKeyCommands(program: Command, context: CliContext): void {
@@ -60,53 +61,31 @@ export interface KeyOptions {
 
 /** Creates a key. Its secret appears only in this result. */
 export async function createKey(
-  { clock, config, connections }: CliContext,
+  context: CliContext,
   organisationId: string,
   options: KeyOptions,
 ): Promise<CommandResult> {
-  const database = await connections.preparedDatabase();
-  await requireOrganisation(new OrganisationStore(database), organisationId);
-  const keySettings = { brand: config.keyBrand, pepper: await connections.keyPepper() };
-  await requireSameSettings(database, keySettings);
-  const kind = options.test === true ? 'test' : 'live';
-  const { key, secret } = await new ApiKeyStore(database).create({
-    organisationId,
-    kind,
-    name: options.name ?? `${kind} key`,
-    ratePerSecond: options.rate ?? defaultRatePerSecond,
-    ...keySettings,
-    now: new Date(clock.now()),
+  const document = await perform(context, createKeyAction, {
+    org_id: organisationId,
+    kind: options.test === true ? 'test' : 'live',
+    ...(options.name === undefined ? {} : { name: options.name }),
+    ...(options.rate === undefined ? {} : { rate_per_second: options.rate }),
   });
   const text = renderFields([
-    ['Key', key._id],
-    ['Name', key.name],
-    ['Kind', kindWords[kind]],
-    ['Rate', `${key.rate_per_second} calls per second`],
-    ['Secret', secret],
+    ['Key', document.key_id],
+    ['Name', document.name],
+    ['Kind', kindWords[document.kind]],
+    ['Rate', `${document.rate_per_second} calls per second`],
+    ['Secret', document.secret],
   ]);
   return {
-    document: { ...documentOf(key), secret },
+    document,
     text: `${text}\n\nThe secret is shown only once. Store it like a password. If you lose it,\ncreate a new key.`,
   };
 }
 
-/** Refuses to create a key that the gateways would reject. */
-async function requireSameSettings(database: Db, settings: KeySettings): Promise<void> {
-  const different = await new KeySettingsStore(database).compare(settings);
-  if (different.length === 0) return;
-  const names = different.join(' and ');
-  const [verb, value] = different.length === 1 ? ['differs', 'value'] : ['differ', 'values'];
-  throw new CliError(
-    `${names} ${verb} from the gateways' ${value}, so they would reject this key. Set the same ${names} and run the ` +
-      `command again. To change ${names}, first restart the gateways with the new ${value}; all existing keys then stop working`,
-    { code: 'other_key_settings' },
-  );
-}
-
-export async function listKeys({ connections, stdout }: CliContext, organisationId: string): Promise<CommandResult> {
-  const database = await connections.database();
-  await requireOrganisation(new OrganisationStore(database), organisationId);
-  const keys = await new ApiKeyStore(database).list(organisationId);
+export async function listKeys(context: CliContext, organisationId: string): Promise<CommandResult> {
+  const document = await perform(context, listKeysAction, { org_id: organisationId });
   const columns = [
     { name: 'Key', whole: true },
     { name: 'Name' },
@@ -115,47 +94,32 @@ export async function listKeys({ connections, stdout }: CliContext, organisation
     { name: 'Created', whole: true },
     { name: 'Revoked', whole: true },
   ] as const;
-  const rows = keys.map((key) => [
-    key._id,
+  const rows = document.keys.map((key) => [
+    key.key_id,
     key.name,
     key.kind,
     String(key.rate_per_second),
-    key.created_at.toISOString().slice(0, 10),
-    key.revoked_at?.toISOString().slice(0, 10) ?? '',
+    key.created_at.slice(0, 10),
+    key.revoked_at?.slice(0, 10) ?? '',
   ]);
   const none = `No keys yet. Create one: npx leadscore key create ${organisationId}`;
   return {
-    document: { keys: keys.map(documentOf) },
-    text: rows.length === 0 ? none : renderTable(columns, rows, { width: lineWidth(stdout) }),
+    document,
+    text: rows.length === 0 ? none : renderTable(columns, rows, { width: lineWidth(context.stdout) }),
   };
 }
 
 /** Revokes a key permanently and at once. Idempotent: the first revocation time is kept. */
 export async function revokeKey(context: CliContext, keyId: string): Promise<CommandResult> {
-  const { clock, config, connections } = context;
-  if (keyId.startsWith(`${config.keyBrand}_sk_`))
+  if (keyId.startsWith(`${context.config.keyBrand}_sk_`))
     throw usageError('The argument is a secret. Give the key id (key_...) instead. See: npx leadscore key list ORG');
-  const store = new ApiKeyStore(await connections.preparedDatabase());
-  const key = await store.revoke(keyId, new Date(clock.now()));
-  if (key === undefined) throw notFound(`key ${keyId}`, 'key list ORG');
-  await announceChange(context, { kind: 'key', id: key.hash });
-  const revokedAt = key.revoked_at ?? new Date(clock.now());
+  const document = await perform(context, revokeKeyAction, { key_id: keyId });
+  const revokedAt = new Date(document.revoked_at ?? context.clock.now());
   return {
-    document: documentOf(key),
-    text: `${key._id} (${key.name}) was revoked on ${readableDate(revokedAt)} UTC. Calls with it get 401.`,
+    document,
+    text: `${document.key_id} (${document.name}) was revoked on ${readableDate(revokedAt)} UTC. Calls with it get 401.`,
   };
 }
-
-/** Document of a key, without its secret and hash. */
-const documentOf = (key: ApiKey): Record<string, unknown> => ({
-  key_id: key._id,
-  org_id: key.organisation_id,
-  name: key.name,
-  kind: key.kind,
-  rate_per_second: key.rate_per_second,
-  created_at: key.created_at,
-  ...(key.revoked_at === undefined ? {} : { revoked_at: key.revoked_at }),
-});
 
 const kindWords = {
   live: 'live',

@@ -1,21 +1,21 @@
 import { type Command, Option } from 'commander';
+import { AdminError } from '../../../shared/admin/admin-error.js';
 import {
-  allowanceOf,
-  hasLiveApi,
-  isReadOnly,
-  type PlanName,
-  planNames,
-  trialDays,
-} from '../../../shared/contract/plans.js';
+  createOrganisation as createOrganisationAction,
+  setOrganisation as setOrganisationAction,
+} from '../../../shared/admin/organisations/change-organisations.js';
+import { checkPlan } from '../../../shared/admin/organisations/organisation-document.js';
 import {
-  type DeployPolicy,
-  type Organisation,
-  type OrganisationFields,
-  OrganisationStore,
-} from '../../../shared/store/accounts/organisations.js';
+  listOrganisations as listOrganisationsAction,
+  showOrganisation as showOrganisationAction,
+} from '../../../shared/admin/organisations/read-organisations.js';
+import type { organisationSchema } from '../../../shared/admin/schemas/organisations.js';
+import type { ShapeOf } from '../../../shared/admin/schemas/schema.js';
+import { hasLiveApi, isReadOnly, type PlanName, planNames } from '../../../shared/contract/plans.js';
+import type { DeployPolicy, Organisation, OrganisationStore } from '../../../shared/store/accounts/organisations.js';
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
 import { notFound, usageError } from '../context/cli-error.js';
-import { announceChange } from '../context/connections.js';
+import { asCliError, perform } from '../context/perform.js';
 import { readableCount, readableDate } from '../output/readable-numbers.js';
 import { renderFields, renderTable } from '../output/table.js';
 import { defineCommand, isoDate, plainText, recordsOrPlan, wholeNumber } from './define-command.js';
@@ -97,28 +97,20 @@ export interface OrganisationOptions {
   readonly json?: boolean;
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
+type OrganisationDocument = ShapeOf<typeof organisationSchema>;
+
+/** `--json` shows the limit that applies. */
+const shown = ({ own_limit: _, ...document }: OrganisationDocument) => document;
 
 /** Creates an organisation. By default a trial ends after 14 days. */
-export async function createOrganisation(
-  { clock, connections }: CliContext,
-  options: OrganisationOptions,
-): Promise<CommandResult> {
-  const { name, plan } = options;
+export async function createOrganisation(context: CliContext, options: OrganisationOptions): Promise<CommandResult> {
+  const { name, plan, limit } = options;
   if (name === undefined || plan === undefined) throw usageError('--name and --plan are required');
-  checkPlan(options, plan);
-  const now = new Date(clock.now());
-  const fields: OrganisationFields = {
-    name,
-    plan,
-    policy: options.policy ?? 'warn',
-    ...(typeof options.limit === 'number' ? { limit: options.limit } : {}),
-    ...(plan === 'trial' ? { trial_ends_at: options.trialEnds ?? trialEnd(now) } : {}),
-  };
-  const store = new OrganisationStore(await connections.preparedDatabase());
-  const organisation = await store.create(fields, now);
-  const next = `Next: npx leadscore key create ${organisation._id}`;
-  return { document: documentOf(organisation), text: `${describe(organisation, clock.now())}\n\n${next}` };
+  const given = { ...(typeof limit === 'number' ? { limit } : {}), ...settingsOf(options) };
+  requirePlanFor(given, plan);
+  const document = await perform(context, createOrganisationAction, { name, plan, ...given });
+  const next = `Next: npx leadscore key create ${document.org_id}`;
+  return { document: shown(document), text: `${describe(document, context.clock.now())}\n\n${next}` };
 }
 
 /** Changes the given fields of an organisation. By default a new trial ends after 14 days. */
@@ -130,33 +122,38 @@ export async function setOrganisation(
   const { name, plan, limit, policy, trialEnds } = options;
   if ([name, plan, limit, policy, trialEnds].every((value) => value === undefined))
     throw usageError('Nothing to set. Give --name, --plan, --limit, --policy or --trial-ends');
-  const { clock, connections } = context;
-  const store = new OrganisationStore(await connections.preparedDatabase());
-  const before = await requireOrganisation(store, organisationId);
-  checkPlan(options, plan ?? before.plan);
-  const startsTrial = plan === 'trial' && before.plan !== 'trial';
-  const trial_ends_at = trialEnds ?? (startsTrial ? trialEnd(new Date(clock.now())) : undefined);
-  const ownLimit = limit === 'plan' ? undefined : limit;
-  const given = Object.entries({ name, plan, limit: ownLimit, policy, trial_ends_at });
-  const fields: Partial<OrganisationFields> = Object.fromEntries(given.filter(([, value]) => value !== undefined));
-  const absent = limit === 'plan' ? (['limit'] as const) : [];
-  const organisation = (await store.update(organisationId, fields, absent)) ?? before;
-  await announceChange(context, { kind: 'organisation', id: organisationId });
-  const note = plan !== undefined && limit === undefined ? ownLimitNote(organisation) : '';
-  return { document: documentOf(organisation), text: describe(organisation, clock.now()) + note };
+  const document = await perform(context, setOrganisationAction, {
+    org_id: organisationId,
+    ...(name === undefined ? {} : { name }),
+    ...(plan === undefined ? {} : { plan }),
+    ...(limit === undefined ? {} : { limit: limit === 'plan' ? null : limit }),
+    ...settingsOf(options),
+  });
+  const note = plan !== undefined && limit === undefined ? ownLimitNote(document) : '';
+  return { document: shown(document), text: describe(document, context.clock.now()) + note };
 }
 
-export async function showOrganisation(
-  { clock, connections }: CliContext,
-  organisationId: string,
-): Promise<CommandResult> {
-  const store = new OrganisationStore(await connections.database());
-  const organisation = await requireOrganisation(store, organisationId);
-  return { document: documentOf(organisation), text: describe(organisation, clock.now()) };
+/** Before a server is needed: the action checks it too. */
+function requirePlanFor(given: Parameters<typeof checkPlan>[0], plan: PlanName): void {
+  try {
+    checkPlan(given, plan);
+  } catch (error) {
+    throw error instanceof AdminError ? asCliError(error) : error;
+  }
 }
 
-export async function listOrganisations({ connections, stdout }: CliContext): Promise<CommandResult> {
-  const organisations = await new OrganisationStore(await connections.database()).list();
+const settingsOf = ({ policy, trialEnds }: OrganisationOptions) => ({
+  ...(policy === undefined ? {} : { policy }),
+  ...(trialEnds === undefined ? {} : { trial_ends_at: trialEnds.toISOString() }),
+});
+
+export async function showOrganisation(context: CliContext, organisationId: string): Promise<CommandResult> {
+  const document = await perform(context, showOrganisationAction, { org_id: organisationId });
+  return { document: shown(document), text: describe(document, context.clock.now()) };
+}
+
+export async function listOrganisations(context: CliContext): Promise<CommandResult> {
+  const document = await perform(context, listOrganisationsAction, {});
   const columns = [
     { name: 'Organisation', whole: true },
     { name: 'Name' },
@@ -165,18 +162,18 @@ export async function listOrganisations({ connections, stdout }: CliContext): Pr
     { name: 'Policy' },
     { name: 'Created', whole: true },
   ] as const;
-  const rows = organisations.map((organisation) => [
-    organisation._id,
+  const rows = document.organisations.map((organisation) => [
+    organisation.org_id,
     organisation.name,
     organisation.plan,
-    readableCount(allowanceOf(organisation, 'live').limit),
+    readableCount(organisation.limit),
     organisation.policy,
-    organisation.created_at.toISOString().slice(0, 10),
+    organisation.created_at.slice(0, 10),
   ]);
   const none = 'No organisations yet. Create one: npx leadscore org create --name NAME --plan pro';
   return {
-    document: { organisations: organisations.map(documentOf) },
-    text: rows.length === 0 ? none : renderTable(columns, rows, { width: lineWidth(stdout) }),
+    document: { organisations: document.organisations.map(shown) },
+    text: rows.length === 0 ? none : renderTable(columns, rows, { width: lineWidth(context.stdout) }),
   };
 }
 
@@ -187,61 +184,32 @@ export async function requireOrganisation(store: OrganisationStore, organisation
   return organisation;
 }
 
-const trialEnd = (now: Date): Date => new Date(now.getTime() + trialDays * dayMs);
-
-/** Refuses settings that the plan ignores, because they would take effect unexpectedly on the next plan. */
-function checkPlan({ limit, trialEnds }: OrganisationOptions, plan: PlanName): void {
-  if (trialEnds !== undefined && plan !== 'trial')
-    throw usageError(`--trial-ends needs the trial plan, but this organisation's plan is ${plan}`);
-  if (typeof limit === 'number' && !hasLiveApi({ plan }))
-    throw usageError(
-      `--limit needs a plan with live records, and the plan ${plan} has none. Add --plan trial, pro or enterprise`,
-    );
-}
-
-function documentOf(organisation: Organisation): Record<string, unknown> {
-  const { limit, backstop } = allowanceOf(organisation, 'live');
-  return {
-    org_id: organisation._id,
-    name: organisation.name,
-    plan: organisation.plan,
-    limit,
-    backstop,
-    policy: organisation.policy,
-    ...(organisation.plan === 'trial' && organisation.trial_ends_at !== undefined
-      ? { trial_ends_at: organisation.trial_ends_at }
-      : {}),
-    created_at: organisation.created_at,
-  };
-}
-
-function describe(organisation: Organisation, nowMs: number): string {
-  const { limit, backstop } = allowanceOf(organisation, 'live');
-  const isOwn = organisation.limit !== undefined && hasLiveApi(organisation);
-  const trialEnds = organisation.plan === 'trial' ? organisation.trial_ends_at : undefined;
+function describe(organisation: OrganisationDocument, nowMs: number): string {
+  const { plan, limit, backstop, own_limit: ownLimit, trial_ends_at: ends } = organisation;
+  const trialEnds = ends === undefined ? undefined : new Date(ends);
+  const isOver = trialEnds !== undefined && isReadOnly({ plan, trial_ends_at: trialEnds }, nowMs);
   return renderFields([
-    ['Organisation', organisation._id],
+    ['Organisation', organisation.org_id],
     ['Name', organisation.name],
-    ['Plan', organisation.plan + (organisation.plan === 'free' ? ' (no live API)' : '')],
+    ['Plan', plan + (plan === 'free' ? ' (no live API)' : '')],
     [
       'Trial ends',
-      trialEnds &&
-        `${readableDate(trialEnds)} UTC${isReadOnly(organisation, nowMs) ? ' (over: read-only, live and test calls get 402)' : ''}`,
+      trialEnds && `${readableDate(trialEnds)} UTC${isOver ? ' (over: read-only, live and test calls get 402)' : ''}`,
     ],
     [
       'Live records',
-      `${readableCount(limit)} per month${isOwn ? ' (own limit)' : ''}, hard stop at ${readableCount(backstop ?? limit)}`,
+      `${readableCount(limit)} per month${ownLimit !== undefined && hasLiveApi({ plan }) ? ' (own limit)' : ''}, hard stop at ${readableCount(backstop ?? limit)}`,
     ],
     ['Deploy policy', policyWords[organisation.policy]],
-    ['Created', `${readableDate(organisation.created_at)} UTC`],
+    ['Created', `${readableDate(new Date(organisation.created_at))} UTC`],
   ]);
 }
 
 /** Points out that the organisation's own limit survives a change of plan, because buyers expect the plan's limit. */
-function ownLimitNote({ _id, limit, plan }: Organisation): string {
+function ownLimitNote({ org_id, own_limit: limit, plan }: OrganisationDocument): string {
   if (limit === undefined) return '';
   const effect = hasLiveApi({ plan }) ? 'stays in force' : 'returns on a plan with live records';
-  return `\n\nIts own limit of ${readableCount(limit)} per month ${effect}.\nTo remove it: npx leadscore org set ${_id} --limit plan`;
+  return `\n\nIts own limit of ${readableCount(limit)} per month ${effect}.\nTo remove it: npx leadscore org set ${org_id} --limit plan`;
 }
 
 const policyWords = {

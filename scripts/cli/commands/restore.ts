@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { mastersOf, type Redis } from '../../../shared/redis/connect.js';
+import type { Redis } from '../../../shared/redis/connect.js';
 import { anyLatestScoresKey, anyUsageKey } from '../../../shared/redis/keys.js';
+import { allKeys } from '../../../shared/redis/scan.js';
 import { ApiKeyStore } from '../../../shared/store/accounts/api-keys.js';
 import { KeySettingsStore } from '../../../shared/store/accounts/key-settings.js';
 import { ErasureStore, type RememberedErasure } from '../../../shared/store/calls/erasures.js';
@@ -117,14 +118,8 @@ async function repeatChanges(database: Db, path: string): Promise<ChangeCounts> 
 /** Drops what Redis derived from the database before the restore. An unknown counter is rebuilt from the ledger. */
 async function dropDerived(redis: Redis): Promise<number> {
   let dropped = 0;
-  for (const master of mastersOf(redis))
-    for (const pattern of [anyUsageKey, anyLatestScoresKey])
-      for (let cursor = '0'; ; ) {
-        const [next, keys] = await master.scan(cursor, 'MATCH', pattern, 'COUNT', 1_000);
-        // One command a key: keys of several organisations are in several slots.
-        for (const key of keys) dropped += await master.unlink(key);
-        if (next === '0') break;
-        cursor = next;
-      }
+  // One command a key: keys of several organisations are in several slots.
+  for (const pattern of [anyUsageKey, anyLatestScoresKey])
+    for await (const keys of allKeys(redis, pattern)) for (const key of keys) dropped += await redis.unlink(key);
   return dropped;
 }

@@ -1,16 +1,15 @@
-import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Command } from 'commander';
+import { addAccessOptions, readKey, readUrl } from '../context/api-access.js';
 import { type CliContext, lineWidth } from '../context/cli-context.js';
-import { CliError, exitCodes, fileProblem, usageError } from '../context/cli-error.js';
+import { exitCodes, usageError } from '../context/cli-error.js';
 import { runThroughFile } from '../context/file-run.js';
 import type { RunReport } from '../score/score-file.js';
 import { defineCommand, nonBlank, wholeNumber } from './define-command.js';
 
 /** Adds `score`. */
 export function addScoreCommand(program: Command, context: CliContext): void {
-  const { baseUrl, port } = context.config;
-  defineCommand(program, {
+  const command = defineCommand(program, {
     usage: 'score <file>',
     description: 'Score a CSV or JSONL file (or .gz) through the API into another file, in the same order',
     examples: [
@@ -18,10 +17,8 @@ export function addScoreCommand(program: Command, context: CliContext): void {
       'score leads.jsonl.gz --model mdl_7Gx2dQpW0aZrTn5K --key @key.txt --out scored.jsonl --explain',
     ],
     notes: notes.trim(),
-  })
-    .requiredOption('--model <model>', 'model id', nonBlank)
-    .requiredOption('--key <key>', 'API key, or @FILE to read it from a file')
-    .option('--url <url>', 'address of the service', baseUrl ?? `http://127.0.0.1:${port}`)
+  }).requiredOption('--model <model>', 'model id', nonBlank);
+  addAccessOptions(command, context.config)
     .option('--out <file>', 'a .csv or .jsonl file, or - for standard output (default: FILE.scored.csv)')
     .option('--crm-id <column>', 'column that identifies a record (default: crm_id, if it exists)')
     .option('--explain', 'add reasons: top_reason_1 to 3, in JSONL also the drivers')
@@ -104,28 +101,4 @@ function defaultOutput(path: string): string {
     .replace(/\.gz$/i, '')
     .replace(/\.(csv|tsv|jsonl|ndjson)$/i, '');
   return join(dirname(path), `${name}.scored.csv`);
-}
-
-async function readKey(given: string): Promise<string> {
-  const key = given.startsWith('@') ? await readKeyFile(given.slice(1)) : given;
-  if (key === '')
-    throw usageError(given === '' ? '--key is empty' : `--key is empty: ${given.slice(1)} has no content`);
-  if (/^[\x21-\x7e]+$/.test(key)) return key;
-  throw usageError('--key is not an API key: it contains spaces or other invalid characters');
-}
-
-async function readKeyFile(path: string): Promise<string> {
-  try {
-    return (await readFile(path, 'utf8')).trim();
-  } catch (error) {
-    throw new CliError(`Cannot read the key file ${path}: ${fileProblem(error)}`, {
-      code: 'bad_input',
-      cause: error,
-    });
-  }
-}
-
-function readUrl(text: string): string {
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/v1\/?$/, '');
-  throw usageError(`--url must be an http or https URL such as http://127.0.0.1:8080, but is "${text}"`);
 }

@@ -1,7 +1,6 @@
 import { ConfigError, noPepper, type OperatorConfig } from '../../../shared/config/config.js';
-import { type Change, publishChange } from '../../../shared/redis/changes.js';
 import type { Redis } from '../../../shared/redis/connect.js';
-import type { Db, Mongo } from '../../../shared/store/connection/connect.js';
+import type { Db, Mongo, MongoClient } from '../../../shared/store/connection/connect.js';
 import type { ServersWithPepper } from '../../servers/private-servers.js';
 import { CliError } from './cli-error.js';
 
@@ -23,8 +22,12 @@ export class Connections {
    * @throws CliError when no server is configured or MongoDB does not answer
    */
   async database(): Promise<Db> {
-    this.mongoConnection ??= this.connectMongo();
-    return (await this.mongoConnection).database;
+    return (await this.mongo()).database;
+  }
+
+  /** The client of `database`, for transactions. */
+  async client(): Promise<MongoClient> {
+    return (await this.mongo()).client;
   }
 
   /** The database for writing: creates missing indexes first. */
@@ -60,6 +63,11 @@ export class Connections {
       (redis) => redis.disconnect(),
       () => undefined,
     );
+  }
+
+  private mongo(): Promise<Mongo> {
+    this.mongoConnection ??= this.connectMongo();
+    return this.mongoConnection;
   }
 
   private async connectMongo(): Promise<Mongo> {
@@ -113,19 +121,4 @@ const noServers = (variable: string): CliError =>
 
 function unavailable(cause: unknown): CliError {
   return new CliError(cause instanceof Error ? cause.message : String(cause), { code: 'unavailable', cause });
-}
-
-/**
- * Publishes a change to running gateways and workers, so that they apply it at once. Without Redis it writes a warning,
- * because they then apply the change only after up to 5 s.
- */
-export async function announceChange(
-  { connections, stderr }: { readonly connections: Connections; readonly stderr: NodeJS.WritableStream },
-  change: Change,
-): Promise<void> {
-  try {
-    await publishChange(await connections.redis(), change);
-  } catch (error) {
-    stderr.write(`Warning: ${redisProblem(error)}; running gateways apply the change within 5 seconds.\n`);
-  }
 }

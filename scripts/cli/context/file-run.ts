@@ -30,10 +30,6 @@ export async function runThroughFile<Result>(
   { label, unit, json }: FileRunOptions,
   work: (signal: AbortSignal, listener: FileListener) => Promise<Result>,
 ): Promise<Result> {
-  const stop = new AbortController();
-  const onInterrupt = () => stop.abort();
-  process.once('SIGINT', onInterrupt);
-  process.once('SIGTERM', onInterrupt);
   const progress = json === true ? undefined : new Progress({ stream: stderr, label, unit });
   const listener: FileListener = {
     notice: (text) => {
@@ -47,10 +43,21 @@ export async function runThroughFile<Result>(
     progress: (state) => progress?.update(state),
     waiting: (why) => progress?.waiting(why),
   };
+  return await untilInterrupted((signal) => work(signal, listener).finally(() => progress?.stop()));
+}
+
+/**
+ * Aborts a signal on the first Ctrl-C or SIGTERM. A second one ends the process.
+ * @param work must save its progress and return when the signal is aborted
+ */
+export async function untilInterrupted<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const stop = new AbortController();
+  const onInterrupt = () => stop.abort();
+  process.once('SIGINT', onInterrupt);
+  process.once('SIGTERM', onInterrupt);
   try {
-    return await work(stop.signal, listener);
+    return await work(stop.signal);
   } finally {
-    progress?.stop();
     process.off('SIGINT', onInterrupt);
     process.off('SIGTERM', onInterrupt);
   }

@@ -1,7 +1,8 @@
 import { isoInstant, isTooFarAhead, maxDaysAhead } from '../../../shared/contract/dates.js';
 import { foldFieldName, isCrmId, maxCrmId } from '../../../shared/contract/texts.js';
+import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
 import type { Outcome } from '../../../shared/store/validation/outcomes.js';
-import { csvRows, emptyCsv, textOfCell } from '../score/input/csv-records.js';
+import { csvRows, emptyCsv } from '../score/input/csv-records.js';
 import { badInput, type InputFile } from '../score/input/input-file.js';
 import type { Mistake } from './mistakes.js';
 

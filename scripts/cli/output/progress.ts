@@ -8,6 +8,8 @@ export interface ProgressState {
   readonly done: number;
   /** Finished share, 0 to 1; undefined when the total is unknown. */
   readonly fraction: number | undefined;
+  /** Shown after the count, such as `17 failed`. */
+  readonly detail?: string;
 }
 
 interface Sample extends ProgressState {
@@ -39,7 +41,8 @@ export class Pace {
     const last = this.samples.at(-1);
     const elapsedMs = first === undefined || last === undefined ? 0 : last.atMs - first.atMs;
     if (first === undefined || last === undefined || elapsedMs <= 0) return unknownPace;
-    const perSecond = ((last.done - first.done) * 1000) / elapsedMs;
+    // An upload that goes on after a break may begin again before the last byte that it sent.
+    const perSecond = Math.max(0, ((last.done - first.done) * 1000) / elapsedMs);
     if (last.fraction === undefined) return { perSecond, leftMs: undefined };
     const gained = last.fraction - (first.fraction ?? 0);
     const leftMs = gained <= 0 ? undefined : ((1 - last.fraction) * elapsedMs) / gained;
@@ -54,8 +57,10 @@ export interface ProgressOptions {
   readonly stream: NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>;
   /** The activity, such as `Scoring`. */
   readonly label: string;
-  /** The counted items in the plural, such as `records`. */
+  /** The counted items in the plural, such as `records`; empty when `readable` says it. */
   readonly unit: string;
+  /** Writes a number of items; `readableCount` by default. */
+  readonly readable?: (count: number) => string;
   /** Interval between lines without a terminal; 5 s by default. */
   readonly lineEveryMs?: number;
 }
@@ -98,6 +103,14 @@ export class Progress {
     this.show(this.bar === undefined);
   }
 
+  /** Writes lines above the bar, which goes on below them. */
+  say(text: string): void {
+    const wasActive = this.bar?.isActive === true;
+    if (wasActive) this.bar?.stop();
+    this.options.stream.write(`${text}\n`);
+    if (wasActive) this.bar?.start(1, this.state.fraction ?? 0);
+  }
+
   /** Leaves the last state on the screen. */
   stop(): void {
     if (this.bar?.isActive !== true) return;
@@ -129,13 +142,15 @@ export class Progress {
   }
 
   private line(drawn: string): string {
-    const { done, fraction } = this.state;
+    const { done, fraction, detail = '' } = this.state;
     const { perSecond, leftMs } = this.pace.read();
+    const { unit, readable = readableCount } = this.options;
     const parts = [
       `${this.options.label}  ${drawn}`.trimEnd(),
       fraction === undefined ? '' : `${Math.floor(100 * fraction)} %`.padStart(5),
-      `${readableCount(done)} ${this.options.unit}`,
-      perSecond === undefined ? '' : `${readableCount(Math.round(perSecond))}/s`,
+      `${readable(done)} ${unit}`.trimEnd(),
+      detail,
+      perSecond === undefined ? '' : `${readable(Math.round(perSecond))}/s`,
       this.note !== '' || leftMs === undefined || fraction === 1 ? this.note : `${readableDuration(leftMs)} left`,
     ];
     return parts.filter((part) => part !== '').join('  ');

@@ -1,10 +1,7 @@
-import { ErasureStore, eraseLead, type Lead, leadHash } from '../../../shared/store/calls/erasures.js';
-import { IdempotencyStore } from '../../../shared/store/calls/idempotency.js';
+import { ErasureStore, eraseLead, erasingStores, type Lead, leadHash } from '../../../shared/store/calls/erasures.js';
 import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
-import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
-import { OutcomeStore, type StoredOutcome } from '../../../shared/store/validation/outcomes.js';
-import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
+import type { StoredOutcome } from '../../../shared/store/validation/outcomes.js';
 import type { ProgressState } from '../output/progress.js';
 
 const leadsPerBatch = 1_000;
@@ -21,12 +18,7 @@ export async function eraseRestored(
 ): Promise<number> {
   const { keyPepper, onProgress } = options;
   const erasures = new ErasureStore(database);
-  const stores = {
-    predictions: new PredictionStore(database),
-    outcomes: new OutcomeStore(database),
-    daily: new ValidationDailyStore(database),
-    idempotency: new IdempotencyStore(database),
-  };
+  const stores = erasingStores(database);
   const erased = new Set<string>();
   const eraseAmong = async (leads: ReadonlyMap<string, Lead>): Promise<void> => {
     for (const { _id, erased_at: at } of await erasures.among([...leads.keys()])) {

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import type { FieldReport } from '../../../shared/files/field-match.js';
 import { CliError, outputUnwritable } from '../context/cli-error.js';
 import type { FileListener } from '../context/file-run.js';
 import { ScoreHistogram } from '../output/charts.js';
@@ -9,7 +10,7 @@ import { BatchScorer, type ScoredBatch } from './calls/score-batch.js';
 import { ScoreClient } from './calls/score-client.js';
 import { sendInOrder } from './calls/send-in-order.js';
 import { csvRecords } from './input/csv-records.js';
-import { type FieldReport, InputNames, readModelFields } from './input/field-names.js';
+import { InputNames, readModelFields } from './input/field-names.js';
 import { type InputFile, openInput, type RecordFormat } from './input/input-file.js';
 import { jsonlRecords } from './input/jsonl-records.js';
 import { type Batch, RecordDigest, recordBatches, recordsAfter } from './input/record-batches.js';

@@ -16,6 +16,7 @@ const clearedSettings = {
   KEY_PEPPER: undefined,
   HOST: undefined,
   BASE_URL: undefined,
+  CONSOLE_URL: undefined,
   DOCS_URL: undefined,
   CLOCK_OFFSET_MS: undefined,
   LOG_LEVEL: undefined,
@@ -28,6 +29,8 @@ const filesIn = (directory: string) => ({
   rescored: join(directory, 'changes.scored.jsonl'),
   gateway_log: join(directory, 'gateway.log'),
   workers_log: join(directory, 'workers.log'),
+  console_log: join(directory, 'console.log'),
+  bulk_log: join(directory, 'bulk.log'),
 });
 
 /** The demo's own servers, gateway and worker pool, and the directory with their data, logs and the demo's files. */
@@ -82,20 +85,30 @@ export class DemoService {
   }
 
   /** @throws Error with the ends of the logs when a process does not start */
-  async start({ redisUrl, mongoUrl, keyPepper }: PrivateServers): Promise<{ url: string; ended: Promise<Error> }> {
-    const port = (await acceptsConnections(this.config.port)) ? 0 : this.config.port;
-    const ports = { PORT: String(port), ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0' };
-    const { gateway_log, workers_log } = this.files;
-    const log = { gateway: openSync(gateway_log, 'w', 0o600), worker: openSync(workers_log, 'w', 0o600) };
+  async start(
+    { redisUrl, mongoUrl, keyPepper }: PrivateServers,
+    { withConsole }: { readonly withConsole: boolean },
+  ): Promise<{ url: string; consoleUrl: string | undefined; ended: Promise<Error> }> {
+    const [PORT, CONSOLE_PORT] = await Promise.all([this.config.port, this.config.consolePort].map(freeOrAny));
+    const ports = { PORT, CONSOLE_PORT, ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', BULK_ADMIN_PORT: '0' };
+    const { gateway_log, workers_log, console_log, bulk_log } = this.files;
+    const opened = (path: string): number => openSync(path, 'w', 0o600);
+    const log = {
+      gateway: opened(gateway_log),
+      worker: opened(workers_log),
+      console: opened(console_log),
+      bulk: opened(bulk_log),
+    };
     try {
       const environment = { ...clearedSettings, ...ports, KEY_PEPPER: keyPepper };
-      this.stack = await startStack({ redisUrl, mongoUrl, environment, log });
+      this.stack = await startStack({ redisUrl, mongoUrl, withConsole, withRunner: withConsole, environment, log });
     } catch (cause) {
       throw await this.withLogs(messageOf(cause));
     } finally {
       for (const descriptor of Object.values(log)) closeSync(descriptor);
     }
-    return { url: this.stack.url, ended: this.stack.ended.then((how) => this.withLogs(how)) };
+    const { url, consoleUrl, ended } = this.stack;
+    return { url, consoleUrl, ended: ended.then((how) => this.withLogs(how)) };
   }
 
   async stop(): Promise<void> {
@@ -104,10 +117,14 @@ export class DemoService {
   }
 
   private async withLogs(problem: string): Promise<Error> {
-    const ends = [this.files.gateway_log, this.files.workers_log].map(async (path) => {
+    const { gateway_log, workers_log, console_log, bulk_log } = this.files;
+    const ends = [gateway_log, workers_log, console_log, bulk_log].map(async (path) => {
       const lines = (await readFile(path, 'utf8')).trimEnd().split('\n').slice(-4);
       return `The end of ${this.shown(path)}:\n${lines.map((line) => `  ${line.slice(0, 200)}`).join('\n')}`;
     });
     return new Error([problem, ...(await Promise.all(ends))].join('\n'));
   }
 }
+
+/** A port as a setting, or any port if something runs there. */
+const freeOrAny = async (port: number): Promise<string> => String((await acceptsConnections(port)) ? 0 : port);

@@ -6,6 +6,7 @@ import { ApiKeyStore, defaultRatePerSecond } from '../../../shared/store/account
 import { OrganisationStore } from '../../../shared/store/accounts/organisations.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
+import { runBundle } from '../../../worker/bundle-checks/golden-check.js';
 import type { ServersWithPepper } from '../../servers/private-servers.js';
 
 export type Workspace = Awaited<ReturnType<typeof createWorkspace>>;
@@ -33,14 +34,15 @@ export async function createWorkspace(options: WorkspaceOptions) {
     const organisation = (isEnough ? undefined : await store.update(created._id, limitChange)) ?? created;
     const organisationId = organisation._id;
     const bundle = checkBundle(await readBundle(projectFile('scripts/demo/bundle')));
-    const model = await createModel(database, { organisationId, now, bundle });
-    const { secret } = await new ApiKeyStore(database).create({
-      ...{ organisationId, kind: 'live', name: 'demo', ratePerSecond: defaultRatePerSecond, now },
+    const { golden: _, fallbackReason: _reason, ...explained } = await runBundle(bundle, { nowMs: now.getTime() });
+    const model = await createModel(database, { organisationId, now, bundle, ...explained });
+    const { secret, key } = await new ApiKeyStore(database).create({
+      ...{ organisationId, kind: 'live', name: 'HubSpot', ratePerSecond: defaultRatePerSecond, now },
       ...{ brand: keyBrand, pepper: servers.keyPepper },
     });
     const fieldCount = new Set(bundle.manifest.features.map(({ field }) => field)).size;
     const { limit } = allowanceOf(organisation, 'live'); // included records a month
-    return { organisation, limit, model, fieldCount, apiKey: secret };
+    return { organisation, limit, model, fieldCount, keyId: key._id, apiKey: secret };
   } finally {
     await client.close();
   }

@@ -161,7 +161,17 @@ export function nextSteps(screen: Screen): void {
 
 export function runningService(
   screen: Screen,
-  { url, workspace, service }: { url: string; workspace: Workspace; service: DemoService },
+  {
+    url,
+    link,
+    workspace,
+    service,
+  }: {
+    url: string;
+    link: string | undefined;
+    workspace: Workspace;
+    service: DemoService;
+  },
 ): void {
   const { model, apiKey, organisation } = workspace;
   const { files } = service;
@@ -175,6 +185,8 @@ npx leadscore score ${service.shown(files.leads)}${urlOption} \\
 npx leadscore usage show ${organisation._id}
 
 npx leadscore model show ${model._id}
+
+npx leadscore console login ${organisation._id} --name Ada --role owner
 `);
   const places = renderFields([
     ['Logs', `${service.shown(files.gateway_log)}, ${service.shown(files.workers_log)}`],
@@ -182,6 +194,11 @@ npx leadscore model show ${model._id}
     ['Reference', `${url}/docs`],
   ]);
   screen.block(`${places}\n`);
+  if (link !== undefined) {
+    screen.heading('The console');
+    screen.print(`${link}\n`);
+    screen.note('The link signs in once, within 15 minutes. The last command above makes a new one.');
+  }
   screen.print(`${readOn}\n\n${screen.styled('bold', 'Ctrl-C stops it.')}`);
 }
 

@@ -6,12 +6,13 @@ import { leadsCsv } from '../../leads/lead-record.js';
 import type { DemoService } from './demo-service.js';
 import { createWorkspace } from './demo-workspace.js';
 import { movementOf, rankedLeads, rankingQuality } from './figures.js';
+import { writeHistory } from './history.js';
 import { post, scorePass, singleCall } from './score-calls.js';
 import type { Screen } from './screen.js';
 import * as show from './show.js';
 
 export interface TourDeps {
-  readonly options: { readonly records: number; readonly seed: number };
+  readonly options: { readonly records: number; readonly seed: number; readonly keep: boolean };
   readonly service: DemoService;
   readonly screen: Screen;
   readonly signal: AbortSignal;
@@ -22,12 +23,13 @@ export interface TourDeps {
  * 2. Scores the file, asks for the reasons of the best and the worst leads, and shows how well scores rank.
  * 3. Changes some leads, scores all of them again, and shows whose score moved.
  * 4. Shows the month's usage, and one call with its answer.
+ * 5. Makes up a past for the console, if it stays up.
  * @throws Error or CliError saying what to do; the signal's reason when it is aborted
  */
 export async function tour(deps: TourDeps) {
   const { options, service, screen } = deps;
   const { files } = service;
-  const { url, ended, workspace } = await startAll(deps);
+  const { url, consoleUrl, ended, workspace, servers } = await startAll(deps);
   const leads = await writeLeads(deps);
   const { model, organisation, apiKey } = workspace;
   const signal = AbortSignal.any([deps.signal, abortedBy(ended)]);
@@ -67,6 +69,8 @@ export async function tour(deps: TourDeps) {
   const reply = await post<show.ScoreReply>(call, signal);
   show.usage(screen, reply.usage);
   show.call(screen, call, reply);
+  const link =
+    consoleUrl && (await history(screen, { servers, consoleUrl, workspace, target, scored: ranked, signal }));
   const movers = biggest.map(({ row, change, delta }) => {
     const { crm_id, previous_score, score } = row;
     return { crm_id, previous_score, score, delta, sent: change.record };
@@ -81,7 +85,7 @@ export async function tour(deps: TourDeps) {
     second_pass: { ...second.summary, changed, ...moves, biggest_movers: movers },
     usage: reply.usage,
   };
-  return { url, ended, workspace, document };
+  return { url, link, ended, workspace, document };
 }
 
 async function startAll({ options, service, screen }: TourDeps) {
@@ -93,10 +97,11 @@ async function startAll({ options, service, screen }: TourDeps) {
   });
   const running = await screen.step('service', {
     doing: 'starting a gateway and workers',
-    work: () => service.start(servers),
+    work: () => service.start(servers, { withConsole: options.keep }),
     outcome: ({ url }) => `a gateway on ${url}, ${config.workers} ${config.workers === 1 ? 'worker' : 'workers'}`,
   });
-  const records = 2 * options.records + 13; // both passes, the reasons, and the call at the end
+  // Both passes, the reasons, the call at the end, and a month of the made-up past.
+  const records = 2 * options.records + 13 + (options.keep ? 20_000 : 0);
   const workspace = await screen.step('workspace', {
     doing: 'creating an organisation, a model and a key',
     work: () => createWorkspace({ servers, keyBrand: config.keyBrand, records, now: new Date() }),
@@ -105,7 +110,19 @@ async function startAll({ options, service, screen }: TourDeps) {
       `model "${model.name}" ${model.version}, which reads ${fieldCount} CRM fields\n` +
       'a live API key, stored only as a hash',
   });
-  return { ...running, workspace };
+  return { ...running, workspace, servers };
+}
+
+/** @returns a link that opens the console */
+async function history(screen: Screen, deps: Parameters<typeof writeHistory>[0]): Promise<string> {
+  screen.heading('Four months of use, for the console');
+  const { link } = await screen.step('history', {
+    doing: 'writing earlier calls, outcomes and a grade',
+    work: () => writeHistory(deps),
+    outcome: ({ records }) =>
+      `${readableCount(records)} earlier predictions, outcomes of all leads, and a grade of the model`,
+  });
+  return link;
 }
 
 async function writeLeads({ options, service, screen }: TourDeps) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +29,7 @@ from leadscore_export.bundle.check_scores import (
 from leadscore_export.bundle.golden_records import golden_lines
 from leadscore_export.convert.convert_model import convert_model
 from leadscore_export.convert.converted_model import ConvertedModel
+from leadscore_export.convert.exact_limits import occlusion_reason
 from leadscore_export.errors import ExportError
 from leadscore_export.export_report import Exported, ExportReport, report_notes
 from leadscore_export.featurizer.feature_types import Feature
@@ -99,6 +101,9 @@ def export_bundle(
     served = check_agreement(onnx, rows)
     check_fields(featurizer, rows)
     check_missing_values(onnx, featurizer, rows)
+    too_large = None if onnx.trees is None else occlusion_reason(onnx.trees)
+    if too_large is not None:  # the service would refuse exact contributions in golden records
+        onnx = replace(onnx, trees=None, covers=None)
     guard = recency_guard(recency, featurizer, rows)
     explained = explanation(onnx, featurizer, rows, baseline)
     held = None if holdout is None else held_out(onnx, featurizer, holdout)
@@ -135,7 +140,7 @@ def export_bundle(
             "holdout_top_lift": lift,
         },
     }
-    golden = golden_lines(onnx, featurizer, manifest, asked, now) if asked else []
+    golden, left_out = golden_lines(onnx, featurizer, manifest, asked, now) if asked else ([], 0)
     # Written last: a failed check leaves no partial bundle.
     write_bundle(Path(out), manifest, onnx, golden)
     return ExportReport(
@@ -145,7 +150,7 @@ def export_bundle(
         out_of_fold_auc=area_under_curve(raw, converted),
         top_lift=lift,
         calibration=f"{kind}: {reason}",
-        contributions=_contributions_text(onnx),
+        contributions=_contributions_text(onnx, too_large),
         golden_records=len(golden),
         notes=report_notes(
             Exported(
@@ -159,6 +164,7 @@ def export_bundle(
                 lift=lift,
                 golden_given=None if asked is None else len(asked),
                 golden_kept=len(golden),
+                golden_left_out=left_out,
                 golden_explained=sum("contributions" in line for line in golden),
                 is_exact=onnx.trees is not None or onnx.linear is not None,
                 model_kind=type(model).__name__,
@@ -180,7 +186,9 @@ def _check_file(model: ConvertedModel, featurizer: Featurizer) -> None:
         )
 
 
-def _contributions_text(model: ConvertedModel) -> str:
+def _contributions_text(model: ConvertedModel, too_large: str | None) -> str:
+    if too_large is not None:
+        return f"by occlusion, against the baseline row: {too_large}"
     if model.trees is not None:
         return "exact (trees)"
-    return "exact (linear)" if model.linear is not None else "by occlusion, against the baseline row"
+    return "exact (linear)" if model.linear is not None else "by occlusion, against the baseline row: neither trees nor linear"

@@ -62,6 +62,7 @@ class Exported:
     `lift`: Of the holdout, else of the out-of-fold rows.
     `trees`: Tree counts of a model that was copied here, if the model does not have the configured number.
     `golden_given`: Number of golden records, None if the argument was not given.
+    `golden_left_out`: Number of golden records on which ONNX and the trainer differ.
     `golden_explained`: Number of golden records with contributions.
     `is_exact`: Whether the model has exact contributions.
     """
@@ -76,6 +77,7 @@ class Exported:
     lift: float
     golden_given: int | None
     golden_kept: int
+    golden_left_out: int
     golden_explained: int
     is_exact: bool
     model_kind: str
@@ -98,6 +100,7 @@ def report_notes(exported: Exported) -> tuple[str, ...]:
         else None,
         _uncalibrated_note(exported.raw, exported.converted) if exported.calibration == "identity" else None,
         _golden_note(exported.golden_given, exported.golden_kept),
+        _left_out_note(exported.golden_left_out),
         _explained_note(exported) if exported.is_exact else None,
         _own_calibration_note(exported.model_kind),
         _holdout_note(exported.converted, exported.held_converted),
@@ -133,6 +136,15 @@ def _golden_note(given: int | None, kept: int) -> str | None:
         f"{given:,} golden records given, 0 kept: {seen}. A change in the last digits of raw changes "
         "the score or likelihood of each, as when many leads have almost the same probability. Give "
         "others, or more"
+    )
+
+
+def _left_out_note(count: int) -> str | None:
+    if not count:
+        return None
+    return (
+        f"{count:,} golden {'record is' if count == 1 else 'records are'} left out: ONNX differs from the trainer there by more than 1e-4 of a "
+        "probability. Leads like them score a little differently than in training"
     )
 
 

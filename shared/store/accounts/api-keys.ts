@@ -1,5 +1,6 @@
-import type { Collection, Db } from 'mongodb';
+import type { ClientSession, Collection, Db } from 'mongodb';
 import { hashSecret, type KeyKind, newId, newSecret } from '../../contract/identifiers.js';
+import { logged } from '../connection/change-log.js';
 import type { KeySettings } from './key-settings.js';
 
 /** One document of `api_keys`. The secret is not stored. */
@@ -30,7 +31,11 @@ export interface NewApiKey extends KeySettings {
 export class ApiKeyStore {
   private readonly collection: Collection<ApiKey>;
 
-  constructor(database: Db) {
+  /** @param session a transaction in which all calls take part */
+  constructor(
+    private readonly database: Db,
+    private readonly session?: ClientSession,
+  ) {
     this.collection = database.collection<ApiKey>('api_keys');
   }
 
@@ -51,7 +56,7 @@ export class ApiKeyStore {
       rate_per_second: key.ratePerSecond,
       created_at: key.now,
     };
-    await this.collection.insertOne(document);
+    await this.collection.insertOne(document, this.inSession);
     return { key: document, secret };
   }
 
@@ -62,8 +67,18 @@ export class ApiKeyStore {
 
   /** Revokes a key for ever; a second revocation keeps the first time. Undefined if there is no such key. */
   async revoke(keyId: string, now: Date): Promise<ApiKey | undefined> {
-    await this.collection.updateOne({ _id: keyId, revoked_at: { $exists: false } }, { $set: { revoked_at: now } });
-    return (await this.collection.findOne({ _id: keyId })) ?? undefined;
+    const write = async (session: ClientSession) => {
+      const unrevoked = { _id: keyId, revoked_at: { $exists: false } };
+      await this.collection.updateOne(unrevoked, { $set: { revoked_at: now } }, { session });
+      const result = (await this.collection.findOne({ _id: keyId }, { session })) ?? undefined;
+      return { result, change: result && { kind: 'key' as const, id: result.hash } };
+    };
+    return await logged(this.database, write, this.session);
+  }
+
+  /** Finds a key by its id, including revoked keys. */
+  async find(keyId: string): Promise<ApiKey | undefined> {
+    return (await this.collection.findOne({ _id: keyId }, this.inSession)) ?? undefined;
   }
 
   /** All revoked keys. */
@@ -74,5 +89,9 @@ export class ApiKeyStore {
   /** The keys of an organisation, oldest first. */
   list(organisationId: string): Promise<ApiKey[]> {
     return this.collection.find({ organisation_id: organisationId }).sort({ created_at: 1 }).toArray();
+  }
+
+  private get inSession(): { session?: ClientSession } {
+    return this.session === undefined ? {} : { session: this.session };
   }
 }

@@ -1,6 +1,7 @@
-import type { Collection, Db } from 'mongodb';
+import type { ClientSession, Collection, Db } from 'mongodb';
 import { newId } from '../../contract/identifiers.js';
 import type { PlanName } from '../../contract/plans.js';
+import { changeOfOrganisation, logged } from '../connection/change-log.js';
 
 export type DeployPolicy = 'block' | 'warn';
 
@@ -22,13 +23,17 @@ export type OrganisationFields = Omit<Organisation, '_id' | 'created_at'>;
 export class OrganisationStore {
   private readonly collection: Collection<Organisation>;
 
-  constructor(database: Db) {
+  /** @param session a transaction in which all calls take part */
+  constructor(
+    private readonly database: Db,
+    private readonly session?: ClientSession,
+  ) {
     this.collection = database.collection<Organisation>('orgs');
   }
 
   async create(fields: OrganisationFields, now: Date): Promise<Organisation> {
     const organisation: Organisation = { _id: newId('org'), ...fields, created_at: now };
-    await this.collection.insertOne(organisation);
+    await this.collection.insertOne(organisation, this.inSession);
     return organisation;
   }
 
@@ -39,24 +44,38 @@ export class OrganisationStore {
     absent: readonly 'limit'[] = [],
   ): Promise<Organisation | undefined> {
     const removed = Object.fromEntries(absent.map((field) => [field, 1 as const]));
-    const updated = await this.collection.findOneAndUpdate(
-      { _id: organisationId },
-      // MongoDB refuses an operator without fields.
-      {
-        ...(Object.keys(fields).length === 0 ? {} : { $set: fields }),
-        ...(absent.length === 0 ? {} : { $unset: removed }),
-      },
-      { returnDocument: 'after', ignoreUndefined: true },
-    );
-    return updated ?? undefined;
+    // MongoDB refuses an operator without fields.
+    const update = {
+      ...(Object.keys(fields).length === 0 ? {} : { $set: fields }),
+      ...(absent.length === 0 ? {} : { $unset: removed }),
+    };
+    const write = async (session: ClientSession) => {
+      const options = { returnDocument: 'after', ignoreUndefined: true, session } as const;
+      const result = (await this.collection.findOneAndUpdate({ _id: organisationId }, update, options)) ?? undefined;
+      return { result, change: changeOfOrganisation(result?._id) };
+    };
+    return await logged(this.database, write, this.session);
   }
 
   async find(organisationId: string): Promise<Organisation | undefined> {
-    return (await this.collection.findOne({ _id: organisationId })) ?? undefined;
+    return (await this.collection.findOne({ _id: organisationId }, this.inSession)) ?? undefined;
   }
 
   /** All organisations, oldest first. */
   list(): Promise<Organisation[]> {
     return this.collection.find().sort({ created_at: 1, _id: 1 }).toArray();
+  }
+
+  /** Some organisations in the order of their ids, from after one on. */
+  page(after: string, most: number): Promise<Organisation[]> {
+    return this.collection
+      .find({ _id: { $gt: after } })
+      .sort({ _id: 1 })
+      .limit(most)
+      .toArray();
+  }
+
+  private get inSession(): { session?: ClientSession } {
+    return this.session === undefined ? {} : { session: this.session };
   }
 }

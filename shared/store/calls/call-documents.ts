@@ -1,5 +1,6 @@
 import { type Db, MongoServerError } from 'mongodb';
 import { UnusableServer } from '../../async/retry.js';
+import { callIdPrefix, prefixOfCallId } from '../../contract/identifiers.js';
 import { createClustered, duplicateKey, type WriteOptions } from '../connection/connect.js';
 import { callsCollection, type PredictionSlice } from './prediction-slice.js';
 import type { LedgerRow } from './usage-ledger.js';
@@ -79,6 +80,10 @@ export class CallDocuments {
   async prepare(): Promise<void> {
     for (const name of preReleaseCollections)
       if ((await this.database.collection(name).findOne()) !== null) throw new PreReleaseDatabase();
+    const calls = this.database.collection<LedgerRow>(callsCollection);
+    const call = await calls.findOne({ org: { $exists: true } }, { projection: { org: 1 }, sort: { _id: 1 } });
+    // Its ids began with their time.
+    if (call !== null && prefixOfCallId(call._id) !== callIdPrefix(call.org)) throw new PreReleaseDatabase();
     await createClustered(this.database, callsCollection);
   }
 

@@ -1,11 +1,12 @@
 import type { Collection, Db } from 'mongodb';
 import { dayMs, dayNumber } from '../../contract/dates.js';
 import { hashSecret } from '../../contract/identifiers.js';
-import type { OutcomeStore } from '../validation/outcomes.js';
-import type { ValidationDailyStore } from '../validation/validation-daily.js';
-import type { IdempotencyStore } from './idempotency.js';
+import { JobResultStore } from '../jobs/job-results.js';
+import { OutcomeStore } from '../validation/outcomes.js';
+import { ValidationDailyStore } from '../validation/validation-daily.js';
+import { IdempotencyStore } from './idempotency.js';
 import { callIdOf } from './prediction-slice.js';
-import type { PredictionStore } from './predictions.js';
+import { PredictionStore } from './predictions.js';
 
 /** The stores that hold data of leads. */
 export interface ErasingStores {
@@ -13,7 +14,17 @@ export interface ErasingStores {
   readonly outcomes: OutcomeStore;
   readonly daily: ValidationDailyStore;
   readonly idempotency: IdempotencyStore;
+  readonly jobResults: JobResultStore;
 }
+
+/** The stores of a database that hold data of leads. */
+export const erasingStores = (database: Db): ErasingStores => ({
+  predictions: new PredictionStore(database),
+  outcomes: new OutcomeStore(database),
+  daily: new ValidationDailyStore(database),
+  idempotency: new IdempotencyStore(database),
+  jobResults: new JobResultStore(database),
+});
 
 /** A lead of an organisation. */
 export interface Lead {
@@ -26,7 +37,7 @@ const slicesPerStep = 500;
 /**
  * Erases the data of a lead:
  * - predictions lose its id and fields;
- * - stored replies lose its id and everything derived from its fields;
+ * - stored replies, and results of bulk jobs, lose its id and everything derived from its fields;
  * - its outcome is deleted.
  *
  * Its counted usage stays. A call that is recorded meanwhile keeps the lead in both its predictions and its reply, and a
@@ -35,7 +46,7 @@ const slicesPerStep = 500;
  * @returns whether anything was stored of the lead
  */
 export async function eraseLead(
-  { predictions, outcomes, daily, idempotency }: ErasingStores,
+  { predictions, outcomes, daily, idempotency, jobResults }: ErasingStores,
   lead: Lead & { readonly arrivedBy?: Date },
 ): Promise<boolean> {
   const { organisationId, crmId, arrivedBy } = lead;
@@ -44,8 +55,11 @@ export async function eraseLead(
     const slices = await predictions.slicesWith(lead, slicesPerStep);
     const ids = slices.map(({ _id }) => _id);
     isLast = slices.length < slicesPerStep;
-    // Replies come before predictions, and predictions of these calls only: a reply is found by its call's predictions.
-    await idempotency.eraseLead({ organisationId, crmId, callIds: ids.map(callIdOf) });
+    // Replies and results come before predictions, and predictions of these calls only: a reply is found by its call's
+    // predictions.
+    const callIds = ids.map(callIdOf);
+    await idempotency.eraseLead({ organisationId, crmId, callIds });
+    await jobResults.eraseLead({ organisationId, crmId, callIds });
     if (slices.length === 0) break;
     wasScored = true;
     await predictions.erase(lead, ids);

@@ -1,6 +1,15 @@
 import type { AggregationCursor, Db, Document } from 'mongodb';
 import { withMongoTimeout } from '../connection/connect.js';
-import { callIdOf, callsCollection, type PredictionSlice, placeOf, predictionId, rowOf } from './prediction-slice.js';
+import {
+  callIdOf,
+  callsCollection,
+  idsOfOrganisation,
+  leadIndex,
+  type PredictionSlice,
+  placeOf,
+  predictionId,
+  rowOf,
+} from './prediction-slice.js';
 
 /** The latest predictions of a lead. */
 export interface LeadScores {
@@ -32,7 +41,7 @@ interface LatestSlices {
  */
 function latestSlices(org: string, model: string, crmIds: readonly string[]): Document[] {
   const byModel = [
-    { $match: { org } },
+    { $match: { _id: idsOfOrganisation(org), org } },
     { $sort: { model: 1, _id: -1 } },
     { $group: { _id: '$model', slice: { $first: '$_id' } } },
     {
@@ -63,9 +72,9 @@ export async function readLatestOf(database: Db, query: LeadQuery): Promise<Read
   const found = new Map<string, LeadScores>();
   if (crmIds.length === 0) return found;
   await withMongoTimeout(timeoutMs, async (signal) => {
-    const ofAny = { org, crm_ids: { $in: [...crmIds] } };
-    const calls = database.collection(callsCollection);
-    if ((await calls.findOne(ofAny, { projection: { _id: 1 }, signal })) === null) return;
+    const ofAny = { _id: idsOfOrganisation(org), org, crm_ids: { $in: [...crmIds] } };
+    const calls = database.collection<PredictionSlice>(callsCollection);
+    if ((await calls.findOne(ofAny, { projection: { _id: 1 }, hint: leadIndex, signal })) === null) return;
     const options = { signal, batchSize };
     const leads = await database.aggregate<LatestSlices>(latestSlices(org, modelId, crmIds), options).toArray();
     const sliceIds = new Set(leads.flatMap(({ latest, own }) => [latest, own]));

@@ -1,5 +1,5 @@
-import { dayNumber, dayStartMs } from '../../contract/dates.js';
-import { callIdFloor, maxArrivalMs } from '../../contract/identifiers.js';
+import { dayStartMs } from '../../contract/dates.js';
+import { callIdFloor, callIdPrefix, maxArrivalMs } from '../../contract/identifiers.js';
 
 /**
  * The collection of scored calls. The first document of a call holds its ledger row (`LedgerRow`) and its first hundred
@@ -9,6 +9,15 @@ import { callIdFloor, maxArrivalMs } from '../../contract/identifiers.js';
 export const callsCollection = 'calls';
 
 /**
+ * The range of `_id` that contains all documents of an organisation in `calls`. `_id` is the shard key, so a query without
+ * it, or a narrower range, goes to every shard.
+ */
+export const idsOfOrganisation = (organisationId: string): { readonly $gte: string; readonly $lt: string } => ({
+  $gte: callIdPrefix(organisationId),
+  $lt: `${callIdPrefix(organisationId)}~`,
+});
+
+/**
  * Up to a hundred scored records of one call, in columns and in the order of the call. It is a document of `calls` or a
  * part of one (see call-documents.ts). One document a record would cost the database three to four times as much.
  * Append only, except that the erasure of a lead sets its entries of `crm_ids` and `fields` to null.
@@ -16,7 +25,7 @@ export const callsCollection = 'calls';
 export interface PredictionSlice {
   /**
    * The call id for the first slice; for further ones, the call id and the row of the first record (`<call id>.0100`).
-   * Ids sort in the order of predictions.
+   * The ids of an organisation sort in the order of its predictions.
    */
   readonly _id: string;
   readonly org: string;
@@ -40,6 +49,9 @@ export interface PredictionSlice {
   /** Number of erased records. */
   readonly erased: number;
 }
+
+/** Index for the predictions of a lead, latest first. */
+export const leadIndex = { org: 1, crm_ids: 1, model: 1, _id: -1 } as const;
 
 /** The members that the first slice adds to its call's ledger row, in the form of `$unset`. */
 export const sliceColumns = {
@@ -87,11 +99,11 @@ export function placeOf(id: string): { readonly sliceId: string; readonly index:
 }
 
 /**
- * Lower bound of the prediction ids that retention keeps; ids of earlier days sort below it.
- * @param retentionDays days to keep in addition to the UTC day of `nowMs`
+ * Lower bound of the prediction ids of an organisation that retention keeps; its ids of earlier days sort below it.
+ * @param firstKeptDay number of a UTC day
  */
-export const firstKeptId = (nowMs: number, retentionDays: number): string =>
-  callIdFloor(dayStartMs(dayNumber(nowMs) - retentionDays) - maxArrivalMs);
+export const firstKeptId = (firstKeptDay: number, organisationId: string): string =>
+  callIdFloor(dayStartMs(firstKeptDay) - maxArrivalMs, organisationId);
 
 /** The validation band of a score, 0-4: scores 0-19, 20-39, 40-59, 60-79, 80-100. */
 export const bandOf = (score: number): number => Math.min(4, Math.floor(score / 20));

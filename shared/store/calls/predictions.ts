@@ -11,6 +11,8 @@ import {
 import {
   callIdOf,
   callsCollection,
+  idsOfOrganisation,
+  leadIndex,
   type PredictionSlice,
   predictionId,
   rowOf,
@@ -28,8 +30,6 @@ export interface PastScore {
   readonly at: Date;
 }
 
-/** Index for the predictions of a lead, latest first. */
-export const leadIndex = { org: 1, crm_ids: 1, model: 1, _id: -1 } as const;
 /**
  * Leads arrive in random order, so each index entry dirties another page. Small pages halve the cost of writing them
  * back once the index exceeds the dirty limit of WiredTiger (a twentieth of its cache).
@@ -57,7 +57,22 @@ export class PredictionStore {
     });
   }
 
-  /** Ids of the oldest slices from one id up to another, in the order of the clustered key. */
+  /** The next organisations with calls whose ids begin with a greater text, one for each such beginning. */
+  async organisationsAfter(callId: string, most: number): Promise<string[]> {
+    const found: string[] = [];
+    for (let after = callId; found.length < most; ) {
+      const next = await this.collection.findOne(
+        { _id: { $gt: after }, org: { $exists: true } },
+        { projection: { org: 1 }, sort: { _id: 1 }, hint: { _id: 1 } },
+      );
+      if (next === null) break;
+      found.push(next.org);
+      after = idsOfOrganisation(next.org).$lt;
+    }
+    return found;
+  }
+
+  /** Ids of the oldest slices of an organisation from one id up to another, in the order of the clustered key. */
   async oldest(between: { readonly fromId: string; readonly beforeId: string; readonly most: number }) {
     const { fromId, beforeId, most } = between;
     return await this.collection
@@ -105,7 +120,7 @@ export class PredictionStore {
     const ofLead = {
       ...{ org: organisationId, crm_ids: crmId },
       ...(modelId === undefined ? {} : { model: modelId }),
-      ...(before === undefined ? {} : { _id: { $lt: before } }),
+      _id: idsBefore(organisationId, before),
     };
     return await withMongoTimeout(timeoutMs, async (signal) => {
       const slices = await this.collection
@@ -130,7 +145,8 @@ export class PredictionStore {
 
   /** Whether a lead has any prediction. */
   async knows(organisationId: string, crmId: string): Promise<boolean> {
-    const found = await this.collection.findOne({ org: organisationId, crm_ids: crmId }, { projection: { _id: 1 } });
+    const ofLead = { _id: idsOfOrganisation(organisationId), org: organisationId, crm_ids: crmId };
+    const found = await this.collection.findOne(ofLead, { projection: { _id: 1 }, hint: leadIndex });
     return found !== null;
   }
 
@@ -141,11 +157,13 @@ export class PredictionStore {
   async slicesWith(lead: LeadSlices, most: number): Promise<Pick<PredictionSlice, '_id' | 'at'>[]> {
     const { organisationId, crmId, arrivedBy } = lead;
     return await this.collection
-      .find({
-        ...{ org: organisationId, crm_ids: crmId },
-        // Documents of earlier releases do not say when their call had arrived: they are older.
-        ...(arrivedBy === undefined ? {} : { arrived_at: { $not: { $gt: arrivedBy } } }),
-      })
+      .find(
+        {
+          ...{ _id: idsOfOrganisation(organisationId), org: organisationId, crm_ids: crmId },
+          ...(arrivedBy === undefined ? {} : { arrived_at: { $not: { $gt: arrivedBy } } }),
+        },
+        { hint: leadIndex },
+      )
       .project<Pick<PredictionSlice, '_id' | 'at'>>({ at: 1 })
       .limit(most)
       .toArray();
@@ -158,8 +176,17 @@ export class PredictionStore {
   ): Promise<void> {
     // By the lead's index: for ids alone MongoDB would scan the clustered collection.
     const slices = { org: organisationId, crm_ids: crmId, _id: { $in: [...ids] } };
-    await this.collection.updateMany(slices, erasure(crmId), { writeConcern: { w: 'majority' } });
+    await this.collection.updateMany(slices, erasure(crmId), { hint: leadIndex, writeConcern: { w: 'majority' } });
   }
+}
+
+/** The ids of an organisation's slices before a prediction; all of them without one. */
+function idsBefore(
+  organisationId: string,
+  before: string | undefined,
+): { readonly $gte: string; readonly $lt: string } {
+  const all = idsOfOrganisation(organisationId);
+  return before !== undefined && before < all.$lt ? { ...all, $lt: before } : all;
 }
 
 /** Selects the slices of a lead. */

@@ -5,8 +5,15 @@ interface Retention {
   readonly _id: 'predictions';
   /** Number of a UTC day: all predictions of it and of later days exist; older ones may be removed. */
   readonly kept_from_day: number;
-  /** All predictions with a smaller `_id` have been removed. */
-  readonly removed_before_id?: string;
+  /** All predictions of earlier days have been removed. */
+  readonly removed_before_day?: number;
+  /** The pass in progress through all organisations: the day it removes up to, and the last call ids it has dealt with. */
+  readonly pass?: RemovalPass;
+}
+
+interface RemovalPass {
+  readonly before_day: number;
+  readonly after_id: string;
 }
 
 /** The other document of `retention`: the daily pass through all outcomes. */
@@ -14,8 +21,14 @@ interface OutcomePass {
   readonly _id: 'outcomes';
   /** Number of the UTC day on which the pass began. */
   readonly day: number;
-  /** The outcomes up to this `_id` have been checked. Absent when the pass is complete. */
-  readonly after_id?: string;
+  /** The outcomes up to this lead have been checked. Absent when the pass is complete. */
+  readonly after?: OutcomePlace;
+}
+
+/** A place in the order of outcomes. */
+export interface OutcomePlace {
+  readonly org: string;
+  readonly crm_id: string;
 }
 
 /** The progress of the retention jobs. */
@@ -28,15 +41,15 @@ export class RetentionStore {
     this.passes = database.collection<OutcomePass>('retention');
   }
 
-  /** The id after which the pass through the outcomes continues on a day; undefined if that of the day is complete. */
-  async outcomesAfterId(day: number): Promise<string | undefined> {
+  /** Where the pass through the outcomes continues on a day; undefined if that of the day is complete. */
+  async outcomesAfter(day: number): Promise<OutcomePlace | undefined> {
     const pass = await this.passes.findOne({ _id: 'outcomes' });
-    return pass?.after_id ?? (pass?.day === day ? undefined : '');
+    return pass?.after ?? (pass?.day === day ? undefined : { org: '', crm_id: '' });
   }
 
-  /** Stores where the pass through the outcomes continues; without an id, that it is complete. */
-  async noteOutcomes(day: number, after_id: string | undefined): Promise<void> {
-    await this.passes.replaceOne({ _id: 'outcomes' }, { day, ...(after_id && { after_id }) }, { upsert: true });
+  /** Stores where the pass through the outcomes continues; without a place, that it is complete. */
+  async noteOutcomes(day: number, after: OutcomePlace | undefined): Promise<void> {
+    await this.passes.replaceOne({ _id: 'outcomes' }, { day, ...(after && { after }) }, { upsert: true });
   }
 
   /** The first UTC day with all its predictions; undefined if retention has never removed any. */
@@ -54,13 +67,26 @@ export class RetentionStore {
     );
   }
 
-  /** Where the next removal continues; '' if none has run. */
-  async removedBeforeId(): Promise<string> {
-    return (await this.collection.findOne({ _id: 'predictions' }))?.removed_before_id ?? '';
+  /**
+   * The pass that removes predictions of earlier days than one; undefined if it is complete. It reads from the day of the
+   * last complete pass on, if there was one, and continues after a call id.
+   */
+  async removalPass(
+    beforeDay: number,
+  ): Promise<{ readonly fromDay: number | undefined; readonly afterId: string } | undefined> {
+    const found = await this.collection.findOne({ _id: 'predictions' });
+    const fromDay = found?.removed_before_day;
+    if (fromDay !== undefined && fromDay >= beforeDay) return undefined;
+    const { pass } = found ?? {};
+    return { fromDay, afterId: pass?.before_day === beforeDay ? pass.after_id : '' };
   }
 
-  /** Stores where the next removal continues. The id never moves back. */
-  async noteRemoved(beforeId: string): Promise<void> {
-    await this.collection.updateOne({ _id: 'predictions' }, { $max: { removed_before_id: beforeId } });
+  /** Stores the organisation with which a pass is done; without an id, that it is complete. */
+  async noteRemoved(beforeDay: number, afterId: string | undefined): Promise<void> {
+    const change =
+      afterId === undefined
+        ? { $max: { removed_before_day: beforeDay }, $unset: { pass: 1 as const } }
+        : { $set: { pass: { before_day: beforeDay, after_id: afterId } } };
+    await this.collection.updateOne({ _id: 'predictions' }, change, { upsert: true });
   }
 }

@@ -1,10 +1,11 @@
 import { type Collection, type Db, MongoBulkWriteError, MongoServerError } from 'mongodb';
 import { type Clock, machineClock } from '../../contract/dates.js';
+import { prefixOfCallId } from '../../contract/identifiers.js';
 import type { CounterSnapshot, LedgerView } from '../../quota/ledger-view.js';
 import type { UsageBucket, UsageCounter } from '../../redis/keys.js';
 import { amongIds, duplicateKey, maxTimeExpired, type WriteOptions, withMongoTimeout } from '../connection/connect.js';
-import { callsCollection, furtherSlicesOf, sliceColumns } from './prediction-slice.js';
-import { maxVoidAgeMs, UsageRollups } from './usage-rollups.js';
+import { callsCollection, furtherSlicesOf, idsOfOrganisation, sliceColumns } from './prediction-slice.js';
+import { ledgerIndex, maxVoidAgeMs, UsageRollups } from './usage-rollups.js';
 
 /**
  * The ledger row of one call that was answered with 200: the source of truth of metering. Append only. Its document in
@@ -63,11 +64,9 @@ export class UsageLedger implements LedgerView {
   }
 
   async prepare(): Promise<void> {
-    // Covers sums and snapshots. Documents without a bucket are further slices of a call, not ledger rows.
-    await this.collection.createIndex(
-      { org: 1, bucket: 1, month: 1, at: 1, records: 1, _id: 1 },
-      { partialFilterExpression: { bucket: { $exists: true } } },
-    );
+    await this.collection.createIndex(ledgerIndex, {
+      partialFilterExpression: { bucket: { $exists: true } },
+    });
     await this.collection.createIndex(
       { voided_at: 1 },
       { expireAfterSeconds: 60 * 60, partialFilterExpression: { voided_at: { $exists: true } } },
@@ -97,8 +96,11 @@ export class UsageLedger implements LedgerView {
   async sum({ organisationId, bucket, month }: UsageCounter): Promise<number> {
     const [total] = await this.collection
       .aggregate<{ records: number }>(
-        [{ $match: { org: organisationId, bucket, month } }, { $group: { _id: null, records: { $sum: '$records' } } }],
-        { readConcern: 'majority' },
+        [
+          { $match: { _id: idsOfOrganisation(organisationId), org: organisationId, bucket, month } },
+          { $group: { _id: null, records: { $sum: '$records' } } },
+        ],
+        { readConcern: 'majority', hint: ledgerIndex },
       )
       .toArray();
     return total?.records ?? 0;
@@ -125,10 +127,15 @@ export class UsageLedger implements LedgerView {
       this.collection
         .aggregate<{ readonly _id: string | null; readonly records: number }>(
           [
-            { $match: { org: organisationId, bucket, month, at: { $gte: rolledUp.before } } },
+            {
+              $match: {
+                ...{ _id: idsOfOrganisation(organisationId), org: organisationId },
+                ...{ bucket, month, at: { $gte: rolledUp.before } },
+              },
+            },
             { $group: { _id: { $cond: [recent, '$_id', null] }, records: { $sum: '$records' } } },
           ],
-          { readConcern: 'majority', signal },
+          { readConcern: 'majority', signal, hint: ledgerIndex },
         )
         .toArray(),
     );
@@ -140,15 +147,15 @@ export class UsageLedger implements LedgerView {
 
   /** The calls among these that have a row that is not void, by majority read. */
   async recordedCalls(callIds: readonly string[]): Promise<Set<string>> {
+    const options = { projection: { _id: 1 }, readConcern: 'majority' } as const;
     const rows = await withMongoTimeout(readTimeoutMs, (signal) =>
-      this.collection
-        .find(
-          { _id: amongIds(callIds), voided_at: { $exists: false } },
-          { projection: { _id: 1 }, readConcern: 'majority', signal },
-        )
-        .toArray(),
+      Promise.all(
+        byOrganisation(callIds).map((ids) =>
+          this.collection.find({ _id: amongIds(ids), voided_at: { $exists: false } }, { ...options, signal }).toArray(),
+        ),
+      ),
     );
-    return new Set(rows.map((row) => row._id));
+    return new Set(rows.flat().map((row) => row._id));
   }
 
   /**
@@ -164,6 +171,17 @@ export class UsageLedger implements LedgerView {
     });
     return await this.recordedCalls(callIds);
   }
+}
+
+/** The ids of each organisation: between those of two organisations lie all calls of others. */
+function byOrganisation(callIds: readonly string[]): string[][] {
+  const groups = new Map<string, string[]>();
+  for (const id of callIds) {
+    const group = groups.get(prefixOfCallId(id));
+    if (group === undefined) groups.set(prefixOfCallId(id), [id]);
+    else group.push(id);
+  }
+  return [...groups.values()];
 }
 
 /** A row exists already, or an open transaction may write one. */

@@ -2,7 +2,10 @@ import { type Collection, type Db, MongoServerError } from 'mongodb';
 import { dayMs, dayNumber, dayStartMs, dayText, monthOf, monthStartMs } from '../../contract/dates.js';
 import type { UsageBucket, UsageCounter } from '../../redis/keys.js';
 import { duplicateKey, withMongoTimeout } from '../connection/connect.js';
-import { callsCollection } from './prediction-slice.js';
+import { callsCollection, idsOfOrganisation } from './prediction-slice.js';
+
+/** Index of the ledger rows in `calls`, for sums and snapshots. Further slices of a call have no bucket, and no entry. */
+export const ledgerIndex = { org: 1, bucket: 1, month: 1, at: 1, records: 1, _id: 1 } as const;
 
 /** One document of `usage_daily`: the records of a counter's calls of one UTC day. Immutable. */
 interface DailyUsage {
@@ -21,6 +24,8 @@ interface DailyUsage {
 interface RolledUpDays {
   /** Sum of the days. */
   readonly records: number;
+  /** The records of each day, from the first of the month on. */
+  readonly days: readonly number[];
   /** Number of the first UTC day that is not rolled up. */
   readonly nextDay: number;
   /** The days hold all calls of the counter that are dated before this, and no other. */
@@ -62,13 +67,15 @@ export class UsageRollups {
     );
     const firstDay = dayNumber(monthStartMs(month));
     let [nextDay, records] = [firstDay, 0];
+    const days: number[] = [];
     for (const row of rows) {
       if (row.day !== dayText(nextDay)) break;
       nextDay += 1;
       records += row.records;
+      days.push(row.records);
     }
     // A call that began before midnight can be counted in the month that began while it waited.
-    return { records, nextDay, before: new Date(nextDay === firstDay ? 0 : dayStartMs(nextDay)) };
+    return { records, days, nextDay, before: new Date(nextDay === firstDay ? 0 : dayStartMs(nextDay)) };
   }
 
   /**
@@ -97,10 +104,10 @@ export class UsageRollups {
       this.calls
         .aggregate<{ readonly records: number }>(
           [
-            { $match: { org, bucket, month, at: { $gte: from, $lt: before } } },
+            { $match: { _id: idsOfOrganisation(org), org, bucket, month, at: { $gte: from, $lt: before } } },
             { $group: { _id: null, records: { $sum: '$records' } } },
           ],
-          { readConcern: 'majority', signal },
+          { readConcern: 'majority', signal, hint: ledgerIndex },
         )
         .toArray(),
     );

@@ -7,9 +7,18 @@ import { ErasureStore } from '../calls/erasures.js';
 import { IdempotencyStore } from '../calls/idempotency.js';
 import { PredictionStore } from '../calls/predictions.js';
 import { UsageLedger } from '../calls/usage-ledger.js';
+import { AuditLog } from '../console/audit-log.js';
+import { CallHourStore } from '../console/call-hours.js';
+import { ConsoleAccess } from '../console/console-access.js';
+import { MemberStore } from '../console/members.js';
+import { UploadStore } from '../console/uploads.js';
+import { SliceStore } from '../jobs/job-slices.js';
+import { JobUploadStore } from '../jobs/job-uploads.js';
+import { JobStore } from '../jobs/jobs.js';
 import { ModelStore } from '../models/models.js';
 import { OutcomeStore } from '../validation/outcomes.js';
 import { ValidationDailyStore } from '../validation/validation-daily.js';
+import { ChangeLog } from './change-log.js';
 import { missingRights } from './connect.js';
 
 /**
@@ -31,6 +40,7 @@ export async function prepareDatabase(database: Db): Promise<void> {
 async function prepareOnce(database: Db): Promise<void> {
   await new CallDocuments(database).prepare();
   await Promise.all([
+    new ChangeLog(database).prepare(),
     new ApiKeyStore(database).prepare(),
     new ModelStore(database).prepare(),
     new PredictionStore(database).prepare(),
@@ -39,5 +49,13 @@ async function prepareOnce(database: Db): Promise<void> {
     new IdempotencyStore(database).prepare(),
     new OutcomeStore(database).prepare(),
     new ValidationDailyStore(database).prepare(),
+    new AuditLog(database).prepare(),
+    new UploadStore(database).prepare(),
+    new CallHourStore(database).prepare(),
+    new ConsoleAccess(database).prepare(),
+    new MemberStore(database).prepare(),
+    new JobStore(database).prepare(),
+    new SliceStore(database).prepare(),
+    new JobUploadStore(database).prepare(),
   ]);
 }

@@ -1,6 +1,7 @@
 import type { Collection, Db, ObjectId } from 'mongodb';
 import { bundleDigest, goldenFile, manifestFile, parseJson } from '../../bundle/bundle-files.js';
 import type { Explain, Manifest } from '../../bundle/manifest/manifest.js';
+import type { MeanContribution } from '../../messages/bundle-check-job.js';
 import type { ExplainMethod } from '../../messages/score-job.js';
 import { withMongoTimeout } from '../connection/connect.js';
 import { BundleStorage } from './bundle-storage.js';
@@ -18,6 +19,8 @@ export interface ModelVersion {
   readonly digest: string;
   /** How workers explain the version. `model import` finds out; absent in versions of earlier releases. */
   readonly explain_method?: ExplainMethod;
+  /** Absent in versions of earlier releases. */
+  readonly contributions?: readonly MeanContribution[];
   /** Ids in the GridFS bucket `bundles`. */
   readonly files: { readonly onnx: ObjectId; readonly covers?: ObjectId; readonly golden?: ObjectId };
   readonly imported_at: Date;
@@ -28,6 +31,7 @@ export interface StoredManifest {
   readonly manifest: Manifest;
   /** The stored method; for a version without one, the method that the manifest promises. */
   readonly explainMethod: ExplainMethod;
+  readonly contributions?: readonly MeanContribution[];
 }
 
 /** A bundle read from the store. */
@@ -51,13 +55,14 @@ export async function loadStoredManifest(
   modelId: string,
   version: string,
 ): Promise<StoredManifest | undefined> {
-  const projection = { manifest: 1, explain_method: 1 };
+  const projection = { manifest: 1, explain_method: 1, contributions: 1 };
   const document = await withMongoTimeout(versionTimeoutMs, (signal) =>
     versions(database).findOne({ _id: versionId(modelId, version) }, { projection, signal }),
   );
   if (document === null) return undefined;
   const manifest = manifestOf(document);
-  return { manifest, explainMethod: document.explain_method ?? promisedMethod(manifest.explain) };
+  const { contributions, explain_method: method = promisedMethod(manifest.explain) } = document;
+  return { manifest, explainMethod: method, ...(contributions === undefined ? {} : { contributions }) };
 }
 
 /** As `loadStoredManifest`, the manifest alone. */

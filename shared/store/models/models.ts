@@ -1,5 +1,6 @@
-import type { Collection, Db } from 'mongodb';
+import type { ClientSession, Collection, Db, Filter, UpdateFilter } from 'mongodb';
 import type { ModelFamily } from '../../bundle/manifest/manifest.js';
+import { changeOfOrganisation, logged } from '../connection/change-log.js';
 
 /** An administrator's permission to use a model version that has not passed validation. */
 export interface Override {
@@ -34,7 +35,11 @@ export const overrideOf = ({ override, version }: Model): Override | undefined =
 export class ModelStore {
   private readonly collection: Collection<Model>;
 
-  constructor(database: Db) {
+  /** @param session a transaction in which all calls take part */
+  constructor(
+    private readonly database: Db,
+    private readonly session?: ClientSession,
+  ) {
     this.collection = database.collection<Model>('models');
   }
 
@@ -43,12 +48,17 @@ export class ModelStore {
   }
 
   async create(model: Model): Promise<void> {
-    await this.collection.insertOne(model);
+    const write = async (session: ClientSession) => {
+      const result = await this.collection.insertOne(model, { session });
+      return { result, change: changeOfOrganisation(model.organisation_id) };
+    };
+    await logged(this.database, write, this.session);
   }
 
   /** Finds a model unless it is deleted. */
   async find(modelId: string): Promise<Model | undefined> {
-    return (await this.collection.findOne({ _id: modelId, deleted_at: { $exists: false } })) ?? undefined;
+    const filter = { _id: modelId, deleted_at: { $exists: false } };
+    return (await this.collection.findOne(filter, this.inSession)) ?? undefined;
   }
 
   /** The models of an organisation without deleted ones, oldest first. */
@@ -63,10 +73,23 @@ export class ModelStore {
     fields: Partial<Pick<Model, 'name' | 'family' | 'live_api' | 'version' | 'override' | 'deleted_at'>>,
   ): Promise<Model | undefined> {
     const filter = { _id: modelId, deleted_at: { $exists: false } };
-    return (await this.collection.findOneAndUpdate(filter, { $set: fields }, { returnDocument: 'after' })) ?? undefined;
+    return await this.change(filter, { $set: fields });
   }
 
   async removeOverride(modelId: string): Promise<void> {
-    await this.collection.updateOne({ _id: modelId }, { $unset: { override: true } });
+    await this.change({ _id: modelId }, { $unset: { override: true } });
+  }
+
+  private change(filter: Filter<Model>, update: UpdateFilter<Model>): Promise<Model | undefined> {
+    const write = async (session: ClientSession) => {
+      const options = { returnDocument: 'after', session } as const;
+      const result = (await this.collection.findOneAndUpdate(filter, update, options)) ?? undefined;
+      return { result, change: changeOfOrganisation(result?.organisation_id) };
+    };
+    return logged(this.database, write, this.session);
+  }
+
+  private get inSession(): { session?: ClientSession } {
+    return this.session === undefined ? {} : { session: this.session };
   }
 }

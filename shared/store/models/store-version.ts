@@ -11,6 +11,7 @@ import {
 import { goldenFile } from '../../bundle/bundle-files.js';
 import type { CheckedBundle } from '../../bundle/check-bundle.js';
 import { newId } from '../../contract/identifiers.js';
+import type { MeanContribution } from '../../messages/bundle-check-job.js';
 import type { ExplainMethod } from '../../messages/score-job.js';
 import { duplicateKey, withMongoTimeout } from '../connection/connect.js';
 import type { BundleStorage, FileToStore } from './bundle-storage.js';
@@ -29,6 +30,7 @@ const maxImportMs = 60 * 60 * 1000; // far more than the timeouts of all files t
  * its files; the files of a killed process are removed by a later import.
  * @param options.bundle its manifest gives the version
  * @param options.explainMethod how workers explain it; without it, readers go by the manifest
+ * @param options.contributions of the golden records, for people
  * @returns `stored: false` if the version exists with the same content
  * @throws VersionTaken if the version exists with other content; the driver's error, or MongoTimeout
  */
@@ -38,6 +40,7 @@ export async function storeVersion(options: {
   readonly modelId: string;
   readonly bundle: CheckedBundle;
   readonly explainMethod?: ExplainMethod;
+  readonly contributions?: readonly MeanContribution[];
   readonly now: Date;
 }): Promise<{ stored: boolean }> {
   const { database, modelId, bundle } = options;
@@ -107,7 +110,7 @@ function filesToStore(
 }
 
 function versionDocument(
-  { organisationId, modelId, bundle, explainMethod, now }: Parameters<typeof storeVersion>[0],
+  { organisationId, modelId, bundle, explainMethod, contributions, now }: Parameters<typeof storeVersion>[0],
   files: ModelVersion['files'],
 ): ModelVersion {
   const { version } = bundle.manifest;
@@ -119,6 +122,7 @@ function versionDocument(
     manifest: bundle.manifestBytes.toString('utf8'),
     digest: bundle.digest,
     ...(explainMethod === undefined ? {} : { explain_method: explainMethod }),
+    ...(contributions === undefined ? {} : { contributions }),
     files,
     imported_at: now,
   };
@@ -159,6 +163,7 @@ export interface NewModel {
   readonly bundle: CheckedBundle;
   /** See `storeVersion`. */
   readonly explainMethod?: ExplainMethod;
+  readonly contributions?: readonly MeanContribution[];
   readonly now: Date;
   /** `mdl_…`; a new id by default. */
   readonly modelId?: string;
@@ -166,27 +171,28 @@ export interface NewModel {
   readonly liveApi?: boolean;
 }
 
-/**
- * Stores a bundle as a new model of an organisation and activates its version.
- * @throws the driver's error, or MongoTimeout; a later import removes a version without a model
- */
-export async function createModel(
-  database: Db,
-  { modelId = newId('mdl'), liveApi = true, ...version }: NewModel,
-): Promise<Model> {
-  const { organisationId, bundle, now } = version;
-  const { name, family } = bundle.manifest;
-  const model: Model = {
+/** The document of a new model whose active version is a bundle. */
+export function newModel({ modelId = newId('mdl'), liveApi = true, organisationId, bundle, now }: NewModel): Model {
+  const { name, family, version } = bundle.manifest;
+  return {
     _id: modelId,
     organisation_id: organisationId,
     name,
     family,
     live_api: liveApi,
-    version: bundle.manifest.version,
+    version,
     created_at: now,
   };
+}
+
+/**
+ * Stores a bundle as a new model of an organisation and activates its version.
+ * @throws the driver's error, or MongoTimeout; a later import removes a version without a model
+ */
+export async function createModel(database: Db, options: NewModel): Promise<Model> {
+  const model = newModel(options);
   // The version first, so that an existing model always has its version.
-  await storeVersion({ ...version, database, modelId });
+  await storeVersion({ ...options, database, modelId: model._id });
   await new ModelStore(database).create(model);
   return model;
 }

@@ -1,5 +1,7 @@
 import { type Collection, type Db, MongoServerError } from 'mongodb';
 import type { BandRate, FailingGate, GateResult, ValidationState } from '../../contract/verdict.js';
+import type { Change } from '../../redis/changes.js';
+import { logged } from '../connection/change-log.js';
 import { duplicateKey, withMongoTimeout } from '../connection/connect.js';
 
 /** One document of `model_validation`: the verdict on one version of a model. Always rebuilt as a whole. */
@@ -68,7 +70,7 @@ export const lastLookMs = (verdict: VerdictHead | undefined): number => {
 export class ValidationStore {
   private readonly collection: Collection<StoredVerdict>;
 
-  constructor(database: Db) {
+  constructor(private readonly database: Db) {
     this.collection = database.collection<StoredVerdict>('model_validation');
   }
 
@@ -102,7 +104,10 @@ export class ValidationStore {
 
   /** Replaces the verdict of a version. */
   async replace(verdict: StoredVerdict): Promise<void> {
-    await this.collection.replaceOne({ _id: verdict._id }, verdict, { upsert: true });
+    await logged(this.database, async (session) => {
+      const result = await this.collection.replaceOne({ _id: verdict._id }, verdict, { upsert: true, session });
+      return { result, change: changeOf(verdict) };
+    });
   }
 
   /**
@@ -112,15 +117,20 @@ export class ValidationStore {
    */
   async replaceIfUnchanged(verdict: StoredVerdict, previous: StoredVerdict | undefined): Promise<boolean> {
     try {
-      if (previous === undefined) {
-        await this.collection.insertOne(verdict);
-        return true;
-      }
-      const unchanged = { _id: verdict._id, graded_at: previous.graded_at, summary: previous.summary };
-      return (await this.collection.replaceOne(unchanged, verdict)).matchedCount > 0;
+      return await logged(this.database, async (session) => {
+        if (previous === undefined) {
+          await this.collection.insertOne(verdict, { session });
+          return { result: true, change: changeOf(verdict) };
+        }
+        const unchanged = { _id: verdict._id, graded_at: previous.graded_at, summary: previous.summary };
+        const { matchedCount } = await this.collection.replaceOne(unchanged, verdict, { session });
+        return { result: matchedCount > 0, change: matchedCount > 0 ? changeOf(verdict) : undefined };
+      });
     } catch (error) {
       if (error instanceof MongoServerError && error.code === duplicateKey) return false;
       throw error;
     }
   }
 }
+
+const changeOf = ({ _id: id }: StoredVerdict): Change => ({ kind: 'validation', id });

@@ -1,6 +1,6 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
-import { callsCollection } from '../calls/prediction-slice.js';
-import { amongIds, createClustered, withMongoTimeout } from '../connection/connect.js';
+import { callsCollection, idsOfOrganisation } from '../calls/prediction-slice.js';
+import { createClustered, withMongoTimeout } from '../connection/connect.js';
 
 /** Whether and when a lead converted, as reported by its organisation. */
 export interface Outcome {
@@ -38,9 +38,20 @@ export type ChangedOutcome = Pick<
 >;
 
 const timeoutMs = 10_000;
+/** Reports in one of several writes; MongoDB takes some 10 ms for them. */
+export const outcomesPerWrite = 100;
 
 /** The `_id` of a lead's outcome. */
 export const outcomeId = (organisationId: string, crmId: string): string => `${organisationId}:${crmId}`;
+
+/** Selects the outcome of a lead, by `_id` and the shard key. */
+const ofLead = (org: string, crm_id: string) => ({ _id: outcomeId(org, crm_id), org, crm_id });
+
+/** MongoDB may take an index of the organisation otherwise. */
+const byId = { hint: { _id: 1 } } as const;
+
+/** The shard key. The clustered key alone would not do for a list of leads: MongoDB reads all documents in between. */
+export const outcomeIndex = { org: 1, crm_id: 1 } as const;
 
 /** The outcomes of leads. */
 export class OutcomeStore {
@@ -50,20 +61,18 @@ export class OutcomeStore {
     this.collection = database.collection<StoredOutcome>('outcomes');
   }
 
-  /**
-   * Creates the collection, clustered by `_id`, and the grader's indexes: by time of change, and by lead. The clustered
-   * key would not do for a list of leads: MongoDB reads every document between the first key and the last.
-   */
+  /** Creates the collection, clustered by `_id`, and the grader's indexes: by time of change, and by lead. */
   async prepare(): Promise<void> {
     const exists = await this.database.listCollections({ name: 'outcomes' }).hasNext();
     if (!exists) await createClustered(this.database, 'outcomes');
     await this.collection.createIndex({ org: 1, changed_at: 1 });
-    await this.collection.createIndex({ org: 1, crm_id: 1 });
+    await this.collection.createIndex(outcomeIndex);
   }
 
   /**
    * Stores reports on leads. The last of several reports on one lead wins. Idempotent.
    * @param outcomes.receivedAt by the service's clock
+   * @param outcomes.between runs between two writes of `outcomesPerWrite`; without it, all are one write
    * @returns the number of leads that had no outcome before
    * @throws the driver's error, or MongoTimeout; some reports may have been written, and all may be sent again
    */
@@ -71,20 +80,27 @@ export class OutcomeStore {
     readonly organisationId: string;
     readonly outcomes: readonly Outcome[];
     readonly receivedAt: Date;
+    readonly between?: () => Promise<void>;
   }): Promise<number> {
-    const { organisationId, receivedAt } = outcomes;
-    const latest = new Map(outcomes.outcomes.map((outcome) => [outcome.crmId, outcome]));
-    if (latest.size === 0) return 0;
-    const writes = [...latest.values()].map((outcome) => replacement(organisationId, outcome, receivedAt));
-    const { upsertedCount } = await withMongoTimeout(timeoutMs, () =>
-      this.collection.bulkWrite(writes, { ordered: false, writeConcern: { w: 'majority' } }),
-    );
-    return upsertedCount;
+    const { organisationId, receivedAt, between } = outcomes;
+    const latest = [...new Map(outcomes.outcomes.map((outcome) => [outcome.crmId, outcome])).values()];
+    const atOnce = between === undefined ? latest.length : outcomesPerWrite;
+    let added = 0;
+    for (let from = 0; from < latest.length; from += atOnce) {
+      if (from > 0) await between?.();
+      const some = latest.slice(from, from + atOnce);
+      const writes = some.map((outcome) => replacement(organisationId, outcome, receivedAt));
+      const { upsertedCount } = await withMongoTimeout(timeoutMs, () =>
+        this.collection.bulkWrite(writes, { ordered: false, writeConcern: { w: 'majority' } }),
+      );
+      added += upsertedCount;
+    }
+    return added;
   }
 
   /** Whether a lead has an outcome. */
   async knows(organisationId: string, crmId: string): Promise<boolean> {
-    return (await this.collection.findOne({ _id: outcomeId(organisationId, crmId) })) !== null;
+    return (await this.collection.findOne(ofLead(organisationId, crmId), byId)) !== null;
   }
 
   /**
@@ -94,8 +110,8 @@ export class OutcomeStore {
    */
   async erase(organisationId: string, crmId: string, upTo?: Date): Promise<boolean> {
     const erased = await this.collection.deleteOne(
-      { _id: outcomeId(organisationId, crmId), ...(upTo === undefined ? {} : { received_at: { $lte: upTo } }) },
-      { writeConcern: { w: 'majority' } },
+      { ...ofLead(organisationId, crmId), ...(upTo === undefined ? {} : { received_at: { $lte: upTo } }) },
+      { ...byId, writeConcern: { w: 'majority' } },
     );
     return erased.deletedCount > 0;
   }
@@ -122,14 +138,20 @@ export class OutcomeStore {
   count(organisationId: string, crmIds?: Iterable<string>): Promise<number> {
     const among = crmIds === undefined ? {} : { crm_id: { $in: [...crmIds] } };
     return withMongoTimeout(timeoutMs, (signal) =>
-      this.collection.countDocuments({ org: organisationId, ...among }, { hint: { org: 1, crm_id: 1 }, signal }),
+      this.collection.countDocuments({ org: organisationId, ...among }, { hint: outcomeIndex, signal }),
     );
   }
 
-  /** Some outcomes, in the order of the clustered key. */
-  async after(id: string, most: number): Promise<Pick<StoredOutcome, '_id' | 'org' | 'crm_id' | 'received_at'>[]> {
-    const found = this.collection.find({ _id: { $gt: id } }, { projection: { org: 1, crm_id: 1, received_at: 1 } });
-    return await found.sort({ _id: 1 }).limit(most).toArray();
+  /** Some outcomes of an organisation, in the order of their leads. */
+  async after(org: string, crmId: string, most: number): Promise<Pick<StoredOutcome, 'crm_id' | 'received_at'>[]> {
+    const found = this.collection.find({ org, crm_id: { $gt: crmId } }, { projection: { crm_id: 1, received_at: 1 } });
+    return await found.sort(outcomeIndex).limit(most).toArray();
+  }
+
+  /** The next organisation with outcomes, in the order of ids. */
+  async organisationAfter(organisationId: string): Promise<string | undefined> {
+    const after = { org: { $gt: organisationId } };
+    return (await this.collection.findOne(after, { projection: { org: 1 }, sort: outcomeIndex }))?.org;
   }
 
   /**
@@ -143,8 +165,9 @@ export class OutcomeStore {
     const unscored = await this.database
       .aggregate<{ readonly crmId: string }>(unscoredPipeline(organisationId, leads))
       .toArray();
-    const ids = unscored.map(({ crmId }) => outcomeId(organisationId, crmId));
-    const { deletedCount } = await this.collection.deleteMany({ _id: amongIds(ids), received_at: { $lt: before } });
+    const crmIds = unscored.map(({ crmId }) => crmId);
+    const old = { org: organisationId, crm_id: { $in: crmIds }, received_at: { $lt: before } };
+    const { deletedCount } = await this.collection.deleteMany(old, { hint: outcomeIndex });
     return deletedCount;
   }
 }
@@ -157,7 +180,7 @@ const unscoredPipeline = (org: string, crmIds: readonly string[]): Document[] =>
       from: callsCollection,
       localField: 'crmId',
       foreignField: 'crm_ids',
-      pipeline: [{ $match: { org } }, { $limit: 1 }, { $project: { _id: 1 } }],
+      pipeline: [{ $match: { _id: idsOfOrganisation(org), org } }, { $limit: 1 }, { $project: { _id: 1 } }],
       as: 'predictions',
     },
   },
@@ -185,12 +208,11 @@ function replacement(
   const isFirst = { $eq: [{ $type: '$converted' }, 'missing'] };
   return {
     updateOne: {
-      filter: { _id: outcomeId(organisationId, crmId) },
+      filter: ofLead(organisationId, crmId),
+      ...byId,
       update: [
         {
           $set: {
-            org: organisationId,
-            crm_id: { $literal: crmId },
             received_at: kept('received_at', receivedAt),
             changed_at: kept('changed_at', '$$NOW'),
             at: kept('at', at),

@@ -1,11 +1,13 @@
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setTimeout as pause, setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Dispatcher, type DispatcherOptions } from '../../../api/dispatch/dispatcher.js';
 import { NoReply } from '../../../api/dispatch/reply-stream.js';
 import type { ScoringCall } from '../../../api/scoring/scoring-call.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
+import { partitionsOf } from '../../../shared/messages/partitions.js';
 import type { ChunkFailure, ChunkReply, OutgoingPayload, PartReply } from '../../../shared/messages/score-job.js';
+import { eventually } from '../../support/eventually.js';
 import { failureOf } from '../../support/failure-of.js';
 
 const model = {
@@ -32,12 +34,17 @@ const scoredRow = { scores: [50] } as unknown as PartReply;
 /** A dispatcher whose chunks are answered by `answer`. Collects the payloads that it sends and the ids that it drops. */
 function dispatcherWith(
   answer: (payload: OutgoingPayload) => Promise<readonly PartReply[]>,
-  { windowSize = 100, failure }: { readonly windowSize?: number; readonly failure?: ChunkFailure } = {},
+  {
+    windowSize = 100,
+    partitions = 1,
+    failure,
+  }: { readonly windowSize?: number; readonly partitions?: number; readonly failure?: ChunkFailure } = {},
 ) {
   const sent: OutgoingPayload[] = [];
   const dropped: string[] = [];
   const replies = new Map<string, (reply: Promise<ChunkReply>) => void>();
   const queues = {
+    partitions,
     windowSize: () => windowSize,
     add: async (_lane: string, payload: OutgoingPayload) => {
       sent.push(payload);
@@ -45,7 +52,7 @@ function dispatcherWith(
       const reply = answer(payload).then((parts) => ({ chunk, parts, ...(failure ? { failure } : {}) }));
       replies.get(chunk)?.(reply);
     },
-    cancel: (lane: string, chunk: string) => void dropped.push(`${lane} ${chunk}`),
+    cancel: (lane: string, { chunk }: OutgoingPayload) => void dropped.push(`${lane} ${chunk}`),
   };
   const stream = {
     waitFor: (chunk: string) => new Promise<ChunkReply>((resolve) => replies.set(chunk, resolve)),
@@ -121,6 +128,81 @@ describe('Dispatcher', () => {
       await scored;
       expect(counts).to.deep.equal(expected);
     });
+
+  it('sends chunks to the first partition of their version, and to the second while the first is slow', async () => {
+    const [first, second] = partitionsOf('mdl:1', 16);
+    const ends: (() => void)[] = [];
+    const { dispatcher, sent } = dispatcherWith(
+      async () => {
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return [scoredRow];
+      },
+      { partitions: 16 },
+    );
+    const score = () => dispatcher.score(single(), model, neverEnds);
+    const slow = score();
+    await pause(1_050);
+    const beside = score();
+    await eventually(() => expect(sent).to.have.length(2));
+    for (const end of ends) end();
+    await Promise.all([slow, beside]);
+    const afterwards = score();
+    await eventually(() => expect(sent).to.have.length(3));
+    ends[2]?.();
+    await afterwards;
+    expect(sent.map(({ partition }) => partition)).to.deep.equal([first, second, first]);
+  });
+
+  it('cuts a batch of long records into chunks of a million characters, and pauses between them', async () => {
+    const { dispatcher, sent } = dispatcherWith(async ({ parts }) =>
+      parts.map(({ rows }) => ({ scores: rows.map(() => 50) }) as unknown as PartReply),
+    );
+    const list = { type: 'multi', field: 'list', label: 'List', categories: ['x'], columns: [0] } as const;
+    const fields = { list: 'x'.repeat(60_000) };
+    const records = Array.from({ length: 40 }, (_, index) => ({ crmId: `L-${index}`, fields }));
+    let pauses = 0;
+    const yieldToEventLoop = async () => {
+      pauses += 1;
+    };
+    const ofLists = { ...model, knownFields: compileKnownFields({ features: [list] }) };
+    const rows = await dispatcher.score(callOf(0, { records, yieldToEventLoop }), ofLists, neverEnds);
+    expect(sent.map(({ parts }) => parts.map((part) => [part.firstRow, part.rows.length]))).to.deep.equal([
+      [[0, 18]],
+      [[18, 18]],
+      [[36, 4]],
+    ]);
+    expect(sent.flatMap(({ parts }) => parts.flatMap(({ crmIds }) => crmIds))).to.deep.equal(
+      records.map(({ crmId }) => crmId),
+    );
+    expect(rows.fields).to.have.length(40);
+    expect(pauses).to.equal(2);
+  });
+
+  it('sends one chunk at a time for an organisation whose chunks bring back megabytes of stored fields', async () => {
+    const filled = [[0, 'x'.repeat(1024 * 1024)]];
+    const ends: (() => void)[] = [];
+    const { dispatcher, sent } = dispatcherWith(async () => {
+      await new Promise<void>((resolve) => ends.push(resolve));
+      return [{ scores: [50], filled } as unknown as PartReply];
+    });
+    const score = (organisation: string) =>
+      dispatcher.score(callOf(1, { apiKey: { organisation_id: organisation } as never }), model, neverEnds);
+    const settled = async () => {
+      for (let turn = 0; turn < 5; turn += 1) await turnOfTheLoop();
+    };
+    const all = [score('org')];
+    await settled();
+    ends[0]?.();
+    await settled();
+    all.push(score('org'), score('org'), score('another'), score('another'));
+    await settled();
+    expect(sent.map((chunk) => chunk.organisation)).to.deep.equal(['org', 'org', 'another', 'another']);
+    ends[1]?.();
+    await settled();
+    expect(sent.map((chunk) => chunk.organisation).slice(4)).to.deep.equal(['org']);
+    for (const end of ends) end();
+    await Promise.all(all);
+  });
 
   it('fails a call with the error of one chunk, also while other chunks are packed', async () => {
     const unhandled: unknown[] = [];

@@ -153,4 +153,55 @@ describe('FairQueue', () => {
     for (const end of ends) end();
     await Promise.all(all);
   });
+
+  describe('with several places', () => {
+    /** Runs items until they are ended, and collects where each ran. */
+    function placed(size: (place: number) => number) {
+      const queue = new FairQueue({ size, maxWaiting: 100 });
+      const ran: string[] = [];
+      const ends = new Map<string, () => void>();
+      const run = (name: string, owner: string, places: readonly number[]) => {
+        const work = (place: number) => {
+          ran.push(`${name} in ${place}`);
+          const { done, end } = held();
+          ends.set(name, end);
+          return done;
+        };
+        queue.run(owner, 1_000, work, places).catch(() => undefined); // some wait until the test has ended
+      };
+      const end = async (name: string) => {
+        ends.get(name)?.();
+        await turnOfTheLoop();
+      };
+      return { queue, ran, run, end };
+    }
+
+    it('runs an item in its first place, and in another one while that is full and the other half empty', async () => {
+      const { ran, run } = placed(() => 2);
+      for (const name of ['a', 'b', 'c', 'd']) run(name, 'org', [0, 1]);
+      await turnOfTheLoop();
+      expect(ran).to.deep.equal(['a in 0', 'b in 0', 'c in 1']);
+    });
+
+    it('lets an item pass those that wait for a full place', async () => {
+      const { ran, run, end } = placed(() => 1);
+      for (const name of ['a', 'b']) run(name, 'org', [0]);
+      run('c', 'org', [1]);
+      await turnOfTheLoop();
+      expect(ran).to.deep.equal(['a in 0', 'c in 1']);
+      await end('a');
+      expect(ran.at(-1)).to.equal('b in 0');
+    });
+
+    it('gives an owner of items for many places no more turns than one of a single place', async () => {
+      const { ran, run, end } = placed(() => 1);
+      for (const place of [0, 1, 2]) run(`first ${place}`, 'wide', [place]);
+      for (const place of [0, 1, 2]) run(`wide ${place}`, 'wide', [place]);
+      run('narrow', 'narrow', [2]);
+      await turnOfTheLoop();
+      await end('first 0');
+      await end('first 2');
+      expect(ran.slice(3)).to.deep.equal(['wide 0 in 0', 'narrow in 2']);
+    });
+  });
 });

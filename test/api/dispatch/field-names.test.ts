@@ -36,4 +36,13 @@ describe('sentNamesOf', () => {
       expect(turns, `${records.length} records`).to.be.within(16, 18);
     }
   });
+
+  it('pauses as the turn of a large call says', async () => {
+    let pauses = 0;
+    const yieldToEventLoop = async () => {
+      pauses += 1;
+    };
+    await sentNamesOf({ records: recordsOf(maxNames), yieldToEventLoop }, knownFields);
+    expect(pauses).to.equal(16);
+  });
 });

@@ -7,16 +7,20 @@ import {
   laneQueueName,
   maxInJob,
   type OutgoingPayload,
+  type WorkerRole,
 } from '../../../shared/messages/score-job.js';
 import { createLogger } from '../../../shared/process/logger.js';
-import { payloadKey, queuePrefix } from '../../../shared/redis/keys.js';
+import { partitionPrefix, payloadKey } from '../../../shared/redis/keys.js';
+import { WorkerRegister } from '../../../shared/redis/worker-register.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
 const lane = 'singles';
 const timeoutMs = 60_000;
 const chunk = 'the-chunk';
-const head = { chunk, gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
+const partitions = 4;
+const partition = 3;
+const head = { chunk, partition, gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
 
 describe('a chunk in a lane', () => {
   let redis: Redis;
@@ -25,7 +29,7 @@ describe('a chunk in a lane', () => {
   beforeEach(async () => {
     const { redisUrl } = await freshDatabases();
     redis = new Redis(redisUrl, { replyMapping: 'legacy' });
-    queues = new LaneQueues(redis, createLogger('silent', 'test'));
+    queues = new LaneQueues(redis, partitions, createLogger('silent', 'test'));
   });
   afterEach(async () => {
     await queues.close();
@@ -40,30 +44,56 @@ describe('a chunk in a lane', () => {
     return { ...payload, parts: [{ ...part, rows: [`["${filler}"]`] }] };
   }
 
-  const jobKey = `${queuePrefix}:${laneQueueName(lane)}:${chunk}`;
+  const jobKey = `${partitionPrefix(partition)}:${laneQueueName(lane)}:${chunk}`;
   const job = async () => JSON.parse((await redis.hget(jobKey, 'data')) ?? '{}') as ChunkJob;
 
   it('is part of its job when it is short, and its chunk key expires at the deadline', async () => {
     const payload = payloadOf(maxInJob);
     await queues.add(lane, payload, timeoutMs);
     expect(await job()).to.deep.equal({ ...head, payload: encodePayload(payload.parts) });
-    expect(await redis.get(payloadKey(chunk))).to.equal('');
-    expect(await redis.pttl(payloadKey(chunk))).to.be.within(1, timeoutMs);
+    expect(await redis.get(payloadKey(head))).to.equal('');
+    expect(await redis.pttl(payloadKey(head))).to.be.within(1, timeoutMs);
   });
 
   it('is stored under its chunk key when it is long', async () => {
     const payload = payloadOf(maxInJob + 1);
     await queues.add(lane, payload, timeoutMs);
     expect(await job()).to.deep.equal(head);
-    expect(await redis.get(payloadKey(chunk))).to.equal(encodePayload(payload.parts));
-    expect(await redis.pttl(payloadKey(chunk))).to.be.within(1, timeoutMs);
+    expect(await redis.get(payloadKey(head))).to.equal(encodePayload(payload.parts));
+    expect(await redis.pttl(payloadKey(head))).to.be.within(1, timeoutMs);
+  });
+
+  it('has more room in the window of its lane with each worker of its role', async () => {
+    const sizes = () => (['singles', 'batches', 'bulk'] as const).map((each) => queues.windowSize(each, partition));
+    const least = sizes();
+    expect(least).to.deep.equal([2, 4, 2]);
+    const registered = async (role: WorkerRole, count: number) => {
+      const register = new WorkerRegister(redis, role);
+      for (let index = 0; index < count; index += 1) await register.renew({ id: `${role}-${index}`, partitions });
+    };
+    await registered('bulk', 8);
+    await registered('interactive', 12);
+    await queues.start();
+    expect(sizes()).to.deep.equal([6, 12, 8]);
+  });
+
+  it('makes bulk jobs wait while it is interactive and no worker has taken it', async () => {
+    expect(await queues.interactiveChunks()).to.deep.equal({ waiting: 0, active: 0 });
+    await queues.add('bulk', payloadOf(1_000), timeoutMs);
+    expect(await queues.interactiveChunks()).to.deep.equal({ waiting: 0, active: 0 });
+    for (const interactive of ['singles', 'batches'] as const) {
+      await queues.add(interactive, payloadOf(1_000), timeoutMs);
+      expect(await queues.interactiveChunks(), interactive).to.include({ waiting: 1 });
+      queues.cancel(interactive, head);
+      await eventually(async () => expect(await queues.interactiveChunks(), interactive).to.include({ waiting: 0 }));
+    }
   });
 
   it('leaves nothing in Redis when it is cancelled before a worker starts it', async () => {
     await queues.add(lane, payloadOf(1_000), timeoutMs);
-    expect(await queues.depth(lane)).to.equal(1);
-    queues.cancel(lane, chunk);
-    await eventually(async () => expect(await queues.depth(lane)).to.equal(0));
-    expect(await redis.exists(payloadKey(chunk), jobKey)).to.equal(0);
+    expect(await queues.depth(lane, partition)).to.equal(1);
+    queues.cancel(lane, head);
+    await eventually(async () => expect(await queues.depth(lane, partition)).to.equal(0));
+    expect(await redis.exists(payloadKey(head), jobKey)).to.equal(0);
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { refusal } from '../../../api/dispatch/dispatcher.js';
+import { refusal } from '../../../api/dispatch/refusal.js';
 import { compileKnownFields } from '../../../shared/messages/field-slots.js';
 import { nothingKnown } from '../../../shared/messages/score-job.js';
 

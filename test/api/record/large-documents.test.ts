@@ -38,7 +38,7 @@ describe('a commit of documents that are too large for one command', function ()
   function documentOf(bytes: number): CallDocument {
     const at = new Date();
     const call = {
-      _id: newCallId(at.getTime()),
+      _id: newCallId(at.getTime(), org),
       org,
       bucket: 'live',
       month: '2026-01',
@@ -58,7 +58,7 @@ describe('a commit of documents that are too large for one command', function ()
     insertEach: calls.insertEach.bind(calls),
     recordedCalls: ledger.recordedCalls.bind(ledger),
   });
-  const insert = (documents: readonly CallDocument[]) => insertCalls(writing(), documents, { timeoutMs: 20_000 });
+  const insert = (documents: readonly CallDocument[]) => insertCalls(writing(), documents, { timeoutMs: 50_000 });
   /** The outcome of each document, in a group commit. */
   const commitAll = (documents: readonly CallDocument[]) => {
     const deadline = { monotonicMs: performance.now() + 60_000 };
@@ -94,7 +94,7 @@ describe('a commit of documents that are too large for one command', function ()
 
   it('is written in one transaction', async () => {
     const documents = sizes.map(documentOf);
-    await inTransaction(mongo.client, (options) => calls.insert(documents, options), { timeoutMs: 20_000 });
+    await inTransaction(mongo.client, (options) => calls.insert(documents, options), { timeoutMs: 50_000 });
     expect(await written(documents)).to.equal(5);
   });
 

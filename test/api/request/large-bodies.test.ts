@@ -67,6 +67,15 @@ describe('LargeBodies', () => {
     await Promise.all(all);
   });
 
+  it('runs a call of a small body in turn when it is large otherwise', async () => {
+    const all = ['1', '2', '3'].map((name) => begin(name, { ...callOf('a', small), isLarge: true }));
+    await turnOfTheLoop();
+    expect(began).to.deep.equal(['1', '2']);
+    await end('1', '2');
+    await end('3');
+    await Promise.all(all);
+  });
+
   it('runs large calls of organisations in round robin, and small calls at once', async () => {
     const all = ['a1', 'a2', 'a3', 'a4', 'b1'].map((name) => begin(name, callOf(name.slice(0, 1), large)));
     await turnOfTheLoop();

@@ -10,6 +10,7 @@ import { queryParameter, receiveCall } from '../../../api/request/receive-call.j
 import { machineClock } from '../../../shared/contract/dates.js';
 import { ApiError } from '../../../shared/contract/errors.js';
 import type { ApiKey } from '../../../shared/store/accounts/api-keys.js';
+import { threadCpuMsOf } from '../../support/thread-cpu.js';
 
 const limits = { maxBodyBytes: 1_000, bodyTimeoutMs: 60_000 };
 const redisNowMs = 1_000_000;
@@ -44,7 +45,7 @@ describe('receiveCall', () => {
         return decision;
       },
     } as unknown as RateLimit;
-    const context = { req, get: () => '', set: () => undefined } as unknown as Context;
+    const context = { req, state: {}, get: () => '', set: () => undefined } as unknown as Context;
     const deps = {
       ...{ rateLimit, limits, clock: machineClock(0), newCallId: () => 'call' },
       bodies: new BodyMemory(limits),
@@ -75,9 +76,8 @@ describe('queryParameter', () => {
 
   it('takes less than 50 ms of CPU time for a query of 15,000 characters', () => {
     for (const query of ['a&'.repeat(7_500), Array.from({ length: 4_000 }, (_, index) => index).join('&')]) {
-      const before = process.cpuUsage();
-      expect(read(`${query}&model_id=m`)).to.equal('m');
-      expect(process.cpuUsage(before).user / 1_000).to.be.below(50);
+      const tookMs = [1, 2, 3].map(() => threadCpuMsOf(() => expect(read(`${query}&model_id=m`)).to.equal('m')));
+      expect(Math.min(...tookMs), 'ms of CPU time').to.be.below(50);
     }
   });
 });

@@ -25,7 +25,7 @@ describe('WorkspaceCache', () => {
   });
 
   it('reads one document for an unknown model, and all models again only for a new one', async () => {
-    const models = [{ _id: 'old', organisation_id: 'org' }];
+    const models = [{ _id: 'old', name: 'Old', organisation_id: 'org' }];
     const reads: string[] = [];
     const workspaces = new WorkspaceCache({
       loadManifest: async () => undefined,
@@ -44,10 +44,10 @@ describe('WorkspaceCache', () => {
     const idsFor = async (id: string) =>
       (await workspaces.workspaceFor('org', id))?.models.map(({ _id }) => _id).filter((_id) => _id === id);
     expect(await idsFor('old')).to.deep.equal(['old']);
-    models.push({ _id: 'foreign', organisation_id: 'other' });
+    models.push({ _id: 'foreign', name: 'Foreign', organisation_id: 'other' });
     for (const id of ['unknown', 'foreign']) expect(await idsFor(id)).to.deep.equal([]);
     expect(reads).to.deep.equal(['all', 'unknown', 'foreign']);
-    models.push({ _id: 'new', organisation_id: 'org' });
+    models.push({ _id: 'new', name: 'New', organisation_id: 'org' });
     expect(await idsFor('new')).to.deep.equal(['new']);
     expect(reads.slice(3)).to.deep.equal(['new', 'all']);
   });
@@ -86,5 +86,35 @@ describe('WorkspaceCache', () => {
     expect(reads, 'the read from before the invalidation is not cached').to.have.length(2);
     reads[1]?.();
     await next;
+  });
+
+  it('drops the organisation of a change, or of the changed model, and no other', async () => {
+    const reads: string[] = [];
+    const workspaces = new WorkspaceCache({
+      isFollowing: () => true,
+      loadManifest: async () => undefined,
+      organisations: {
+        find: async (_id: string) => {
+          reads.push(_id);
+          return { _id };
+        },
+      } as unknown as WorkspaceCacheOptions['organisations'],
+      models: {
+        list: async (organisation: string) => [{ _id: `model of ${organisation}`, name: '' }],
+      } as unknown as WorkspaceCacheOptions['models'],
+    });
+    const readsOfAll = async () => {
+      reads.length = 0;
+      for (const organisation of ['a', 'b', 'c']) await workspaces.workspace(organisation);
+      return reads;
+    };
+    expect(await readsOfAll()).to.deep.equal(['a', 'b', 'c']);
+    expect(await readsOfAll()).to.deep.equal([]);
+    workspaces.forget('a');
+    expect(await readsOfAll()).to.deep.equal(['a']);
+    workspaces.forgetModel('model of b');
+    expect(await readsOfAll()).to.deep.equal(['b']);
+    workspaces.invalidateAll();
+    expect(await readsOfAll()).to.deep.equal(['a', 'b', 'c']);
   });
 });

@@ -45,7 +45,7 @@ describe('metrics', () => {
     expect(await read(gatewayUrl, `${calls},status="200",code="ok"}`)).to.equal(2);
     expect(await read(gatewayUrl, `${calls},status="400",code="bad_request"}`)).to.equal(1);
     expect(await read(gatewayUrl, 'leadscore_call_seconds_count{path="/v1/score"}')).to.equal(3);
-    for (const lane of ['singles', 'batches'])
+    for (const lane of ['singles', 'batches', 'bulk'])
       expect(await read(gatewayUrl, `leadscore_chunks_waiting{lane="${lane}"}`)).to.equal(0);
     expect(await read(gatewayUrl, 'leadscore_calls_to_void')).to.equal(0);
     for (const probe of ['/readyz', '/healthz']) expect((await own.call(probe)).status).to.equal(200);
@@ -65,9 +65,11 @@ describe('metrics', () => {
     expect(wanted).to.be.at.least(1);
     expect(await read(poolUrl, 'leadscore_worker_processes{state="ready"}')).to.equal(wanted);
     expect(await read(poolUrl, 'leadscore_worker_deaths_total')).to.equal(0);
+    expect(await read(poolUrl, 'leadscore_bulk_worker_processes{state="wanted"}')).to.equal(0);
+    expect(await read(poolUrl, 'leadscore_bulk_worker_deaths_total')).to.equal(0);
     expect(await read(poolUrl, 'leadscore_quarantined_versions')).to.equal(0);
-    for (const lane of ['singles', 'batches'])
-      expect(await read(poolUrl, `leadscore_lane_depth{lane="${lane}"}`)).to.equal(0);
+    for (const lane of ['singles', 'batches', 'bulk'])
+      expect(await read(poolUrl, `leadscore_lane_depth{lane="${lane}",partition="0"}`)).to.equal(0);
   });
 
   it('reports the clock difference to Redis on a gateway and a pool within 20 s', async function () {

@@ -1,7 +1,7 @@
 import { bandScores, type GateResult, notYetGraded, validationGates } from '../../../shared/contract/verdict.js';
 import { rateWindowKey } from '../../../shared/redis/keys.js';
 import type { Model } from '../../../shared/store/models/models.js';
-import { type HttpReply, httpCall } from '../../support/http/http-call.js';
+import { type HttpCall, type HttpReply, httpCall } from '../../support/http/http-call.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import type { RunningService } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
@@ -97,5 +97,5 @@ export async function usedUp(send: () => Promise<HttpReply>): Promise<HttpReply>
 }
 
 /** Sends a call that the HTTP parser rejects. */
-export const withHugeHeader = (url: string, method: 'GET' | 'POST' | 'DELETE'): Promise<HttpReply> =>
+export const withHugeHeader = (url: string, method: NonNullable<HttpCall['method']>): Promise<HttpReply> =>
   httpCall(url, { method, headers: { 'x-padding': 'x'.repeat(20_000) } });

@@ -1,4 +1,4 @@
-import { httpCall } from '../../support/http/http-call.js';
+import { type HttpCall, httpCall } from '../../support/http/http-call.js';
 import type { UsableKey } from '../../support/service/workspace-parts.js';
 import { lead, type Scene, usedUp, withHugeHeader } from './provoked-outcomes.js';
 import type { Outcomes } from './scoring-outcomes.js';
@@ -7,7 +7,7 @@ import type { Outcomes } from './scoring-outcomes.js';
 const knownId = 'lead/7 é';
 
 /** Calls that provoke the replies common to all reading endpoints. */
-export function readingOutcomes(scene: Scene, path: string, method: 'GET' | 'POST' | 'DELETE' = 'GET'): Outcomes {
+export function readingOutcomes(scene: Scene, path: string, method: NonNullable<HttpCall['method']> = 'GET'): Outcomes {
   const { plain, usedUpKey, brokenKey, service } = scene;
   const url = () => service.url() + path;
   const send = ({ secret }: UsableKey = plain.live) => httpCall(url(), { method, secret });

@@ -52,6 +52,21 @@ describe('200 of POST /v1/outcomes', () => {
     expect((await stored()).map(({ converted }) => converted)).to.deep.equal([false]);
   });
 
+  it('stores a thousand outcomes in several writes, the last one of a lead among all', async () => {
+    const outcomes = Array.from({ length: 1_000 }, (_, index) => ({ ...entry, crm_id: `L${index % 900}` }));
+    outcomes[950] = { ...entry, crm_id: 'L50', converted: false };
+    const updates = async (): Promise<number> =>
+      (await service.stores.database.command({ serverStatus: 1 })).metrics.commands.update.total;
+    const before = await updates();
+    await accepted(outcomes);
+    expect((await updates()) - before, 'writes').to.be.at.least(9);
+    const found = await stored();
+    expect(found).to.have.length(900);
+    expect(found.filter(({ converted }) => !converted).map(({ crm_id, previous }) => [crm_id, previous])).to.deep.equal(
+      [['L50', undefined]],
+    );
+  });
+
   it('changes nothing when the same outcomes are sent again', async () => {
     await accepted([entry, { ...entry, crm_id: 'L2', converted: false }]);
     const before = await stored();

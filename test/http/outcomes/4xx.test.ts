@@ -103,7 +103,7 @@ describe('4xx of POST /v1/outcomes', () => {
 
     const nowMs = service.clock.now();
     const row = { org: own.id, bucket: 'live', month: monthOf(nowMs), records: 2_001, at: new Date(nowMs) } as const;
-    const [head] = documentsOfCall({ ...row, _id: callIdGenerator()(nowMs) });
+    const [head] = documentsOfCall({ ...row, _id: callIdGenerator()(nowMs, own.id) });
     if (head === undefined) throw new Error('a call has no document');
     await calls.insertOne(head);
     const gateway = await service.startGateway();

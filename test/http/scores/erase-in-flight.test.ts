@@ -4,11 +4,7 @@ import { LatestScores } from '../../../shared/latest-scores/latest-scores.js';
 import { createLogger } from '../../../shared/process/logger.js';
 import { redisNowMs } from '../../../shared/redis/connect.js';
 import { latestScoresKey, rateWindowKey } from '../../../shared/redis/keys.js';
-import { ErasureStore, eraseLead } from '../../../shared/store/calls/erasures.js';
-import { IdempotencyStore } from '../../../shared/store/calls/idempotency.js';
-import { PredictionStore } from '../../../shared/store/calls/predictions.js';
-import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
-import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
+import { ErasureStore, eraseLead, erasingStores } from '../../../shared/store/calls/erasures.js';
 import { eraseAgain } from '../../../worker/upkeep/second-erasure.js';
 import { eventually } from '../../support/eventually.js';
 import { freeze } from '../../support/faults/stall.js';
@@ -52,15 +48,7 @@ describe('calls in flight during DELETE /v1/scores/{crm_id}', () => {
     }
   }
 
-  const storesOfLeads = () => {
-    const { database } = service.stores;
-    return {
-      predictions: new PredictionStore(database),
-      outcomes: new OutcomeStore(database),
-      daily: new ValidationDailyStore(database),
-      idempotency: new IdempotencyStore(database),
-    };
-  };
+  const storesOfLeads = () => erasingStores(service.stores.database);
 
   /** Runs the second erasure of the pools as if `afterMs` had passed. */
   async function eraseLater(afterMs = leaseMs): Promise<number> {

@@ -2,22 +2,19 @@ import { expect } from 'chai';
 import type { HttpReply } from '../../support/http/http-call.js';
 import { type RawCall, RawConnection, requestBytes } from '../../support/http/raw-connection.js';
 import { refused, scored } from '../../support/http/score-reply.js';
-import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
-import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
-import { answersHealth, loggedErrors, transportCalls } from './transport-calls.js';
+import type { RunningService } from '../../support/service/service.js';
+import type { TestWorkspace } from '../../support/service/workspace.js';
+import { answersHealth, loggedErrors, onShortTimeouts, transportCalls } from './transport-calls.js';
 
 describe('kept-alive connections', () => {
   let service: RunningService;
   let url: string;
   let own: TestWorkspace;
 
-  before(async function () {
-    this.timeout(startTimeoutMs);
-    service = await sharedService('shortTimeouts');
-    url = service.url();
-  });
-  beforeEach(async () => {
-    own = await workspace(service);
+  onShortTimeouts((running, fresh) => {
+    service = running;
+    url = running.url();
+    own = fresh;
   });
 
   const { call, goodBody, expectCounted } = transportCalls(() => own);
@@ -106,6 +103,20 @@ describe('kept-alive connections', () => {
       expect(connection.unread()).to.equal('');
       connection.destroy();
     }
+  });
+
+  it('closes the connection of a refused body that comes in chunks of one byte, before its end', async () => {
+    const connection = await RawConnection.open(url);
+    const refusedCall = call(
+      { Authorization: 'Bearer no', 'Transfer-Encoding': 'chunked' },
+      '1\r\nx\r\n'.repeat(200_000),
+    );
+    connection.send(Buffer.concat([requestBytes(refusedCall), Buffer.from('0\r\n\r\n'), requestBytes(call())]));
+    refused(await connection.reply(), '401 invalid_api_key');
+    await connection.closed;
+    expect(connection.unread(), 'no reply to the call after the body').to.equal('');
+    connection.destroy();
+    await expectCounted(0);
   });
 
   it('closes the connection when the client does not read its replies', async () => {

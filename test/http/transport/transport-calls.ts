@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/eventually.js';
 import { type RawCall, rawCall } from '../../support/http/raw-connection.js';
-import type { RunningService } from '../../support/service/service.js';
-import type { TestWorkspace } from '../../support/service/workspace.js';
+import { type RunningService, sharedService, startTimeoutMs } from '../../support/service/service.js';
+import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
 
 const lead = { company_size: 120 };
 
@@ -11,6 +11,19 @@ export interface TransportCalls {
   goodBody(): string;
   call(headers?: RawCall['headers'], body?: string): RawCall;
   expectCounted(records: number): Promise<void>;
+}
+
+/**
+ * Hooks of a suite on the shared service with short timeouts: a workspace for each test.
+ * @param set gets the service and the workspace of the next test
+ */
+export function onShortTimeouts(set: (service: RunningService, own: TestWorkspace) => void): void {
+  let service: RunningService;
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await sharedService('shortTimeouts');
+  });
+  beforeEach(async () => set(service, await workspace(service)));
 }
 
 /** @param own returns the workspace of the current test */

@@ -29,8 +29,9 @@ describe('500 of POST /v1/webhooks/score and POST /v1/score', () => {
         timed(waiting.call(path, { body })),
         timed(waiting.score([lead, lead])),
       ]);
-      expect(webhook.ms).to.be.within(650, 1_500);
-      expect(batch.ms).to.be.within(2_450, 3_300);
+      // Each limit is its own: a busy machine may delay an answer, but not until the other limit.
+      expect(webhook.ms).to.be.within(650, 2_450);
+      expect(batch.ms).to.be.within(2_450, 8_000);
       for (const { reply } of [webhook, batch]) {
         refused(reply, '500 internal_error');
         expect(reply.headers.get('retry-after')).to.equal('1');

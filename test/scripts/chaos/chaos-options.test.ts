@@ -11,10 +11,11 @@ describe('readChaosOptions', () => {
   });
 
   it('reads every option', () => {
-    const args = ['--minutes', '0.5', '--seed', '0', '--history', 'a.jsonl', '--json'];
+    const args = ['--minutes', '0.5', '--seed', '0', '--cluster', '--history', 'a.jsonl', '--json'];
     expect(readChaosOptions(args)).to.deep.equal({
       minutes: 0.5,
       seed: 0,
+      onRedisCluster: true,
       historyFile: 'a.jsonl',
       json: true,
     });

@@ -5,6 +5,7 @@ import type {
   CounterEvent,
   FaultEvent,
   HistoryEvent,
+  JobEvent,
   LedgerEvent,
   RunEvent,
   StallEvent,
@@ -61,6 +62,19 @@ const fault = (fields: Partial<FaultEvent> = {}): FaultEvent => ({
   endedMs: 11_000,
   ...fields,
 });
+const job = (fields: Partial<JobEvent> = {}): JobEvent => ({
+  kind: 'job',
+  jobId: 'job_1',
+  organisation: 'org_1',
+  state: 'completed',
+  rows: 4,
+  shownRows: 4,
+  scored: 3,
+  shownScored: 3,
+  wrongSlices: 0,
+  ...fields,
+});
+const rowOfJob = row({ requestId: 'job_1' });
 const stall = (fields: Partial<StallEvent> = {}): StallEvent => ({
   kind: 'stall',
   atMs: 10_500,
@@ -84,6 +98,11 @@ const correct: Readonly<Record<string, readonly HistoryEvent[]>> = {
   'a replayed retry of a lost call with a row': [
     ...[lost, killed, call({ requestId: 'r2', isReplay: true })],
     ...[row(), counter(), run()],
+  ],
+  'a complete job whose scored rows are in the ledger': [job(), rowOfJob, counter(), run()],
+  'a job that is paused for its quota with the rows that fitted': [
+    job({ state: 'paused', pauseReason: 'quota_exceeded', rows: 9 }),
+    ...[rowOfJob, counter(), run()],
   ],
   'a call that only reads': [call({ route: 'usage', records: 0 }), ...nothingCounted],
   'a call with a test key without predictions': [
@@ -143,6 +162,32 @@ const broken: Readonly<Record<string, readonly [events: readonly HistoryEvent[],
   'usage above the sum of the ledger': [[call(), row(), counter({ used: 4 }), run()], /Redis counts 4, the ledger 3/],
   'records that are still reserved': [[call(), row(), counter({ leased: 2 }), run()], /2 records are still reserved/],
   'usage above the hard stop': [[call(), row(), counter({ hardStop: 2 }), run()], /above the hard stop of 2/],
+  'a job that does not end': [
+    [job({ state: 'running' }), rowOfJob, counter(), run()],
+    /job_1: it is running at the end/,
+  ],
+  'a job that is paused because its scoring failed': [
+    [job({ state: 'paused', pauseReason: 'scoring_failed' }), rowOfJob, counter(), run()],
+    /paused \(scoring_failed\)/,
+  ],
+  'a slice of a job that is counted twice': [
+    [job(), rowOfJob, row({ requestId: 'job_1', callId: 'c2' }), counter({ used: 6 }), run()],
+    /the ledger counts 6 records, its slices 3/,
+  ],
+  'a scored slice that is not counted': [[job(), ...nothingCounted], /the ledger counts 0 records, its slices 3/],
+  'results of a job in another order': [
+    [job({ wrongRow: 2 }), rowOfJob, counter(), run()],
+    /row 2 of its results is not row 2/,
+  ],
+  'results without a row of the file': [
+    [job({ shownRows: 3 }), rowOfJob, counter(), run()],
+    /its results have 3 rows of 4/,
+  ],
+  'a counted row that the results do not show': [
+    [job({ shownScored: 2 }), rowOfJob, counter(), run()],
+    /its results have 2 scores of 3/,
+  ],
+  'a missing slice': [[job({ wrongSlices: 1 }), rowOfJob, counter(), run()], /1 slices are not in their place/],
   'a missing prediction': [[call(), row({ predictions: 2 }), counter(), run()], /2 predictions of 3/],
   'predictions of a call with a test key': [
     [call({ bucket: 'test' }), row({ bucket: 'test' }), counter({ bucket: 'test' }), run()],

@@ -51,6 +51,7 @@ describe('every command', () => {
       ['usage', 'reconcile', 'org_x'],
       ['validation', 'run', 'mdl_x'],
       ['validation', 'show', 'mdl_x'],
+      ['job', 'list', '--org', 'org_x'],
     ]) {
       const { exitCode, stdout, stderr } = await desk.run(...words, '--json');
       expect(exitCode, words.join(' ')).to.equal(1);
@@ -79,6 +80,11 @@ describe('every command', () => {
       ['outcomes', 'import', 'org_a'],
       ['validation', 'run', '--as-of', '2026-02-30'],
       ['validation', 'simulate', '--runs', '0'],
+      ['job', 'create', 'leads.csv', '--model', 'mdl_a'],
+      ['job', 'create', 'leads.csv', '--model', 'mdl_a', '--key', 'k', '--stop-at', 'end'],
+      ['job', 'create', 'leads.csv', '--model', 'mdl_a', '--key', 'k', '--max-errors', '-1'],
+      ['job', 'show', '--key', 'k'],
+      ['job', 'list'],
     ]) {
       const { exitCode, stdout } = await callCli(words);
       expect(exitCode, words.join(' ')).to.equal(2);
@@ -168,6 +174,7 @@ describe('every command', () => {
         'validation show',
         'validation simulate',
         'score',
+        ...['job create', 'job list', 'job show', 'job pause', 'job resume', 'job cancel', 'job delete', 'job results'],
       ],
     ];
     for (const command of commands) {

@@ -70,7 +70,16 @@ describe('leadscore model', () => {
       ['occlusion', { model: 'tree', manifest: { explain: { kind: 'linear', means: zeros } } }],
     ] as const) {
       const path = await desk.writeBundle(options);
-      const { model_id: id } = await desk.document('model', 'import', path, '--org', organisation);
+      const imported = await desk.document('model', 'import', path, '--org', organisation);
+      const { model_id: id } = imported;
+      expect(imported.explain_method).to.equal(method);
+      const { bundles } = await desk.document('model', 'check', path);
+      const [checked = {}] = bundles as Record<string, unknown>[];
+      expect(checked.explain_method).to.equal(method);
+      for (const { occlusion_reason: reason } of [imported, checked])
+        expect(reason).to.equal(
+          method === 'occlusion' ? 'the trees come without the weights of their nodes' : undefined,
+        );
       expect(await desk.stores.database.collection('model_versions').findOne({ model_id: id })).to.include({
         explain_method: method,
       });

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { callIdPrefix } from '../../../shared/contract/identifiers.js';
 import { leaseLengthKey, usageKey } from '../../../shared/redis/keys.js';
 import { claimLease } from '../../../shared/redis/owner.js';
 import { callCli } from './cli-call.js';
@@ -32,8 +33,8 @@ describe('leadscore usage', () => {
     const organisation = await desk.newOrganisation();
     const { stores } = desk;
     await stores.ledgerRows.insertMany([
-      ledgerRow(organisation, `${organisation}1`, 600),
-      ledgerRow(organisation, `${organisation}2`, 400),
+      ledgerRow(organisation, `${callIdPrefix(organisation)}1`, 600),
+      ledgerRow(organisation, `${callIdPrefix(organisation)}2`, 400),
     ]);
     const before = await desk.document('usage', 'show', organisation, '--month', month);
     expect(before.buckets).to.deep.equal([
@@ -107,7 +108,7 @@ describe('leadscore usage', () => {
   it('usage reconcile restores a missing counter and corrects a wrong one', async () => {
     const organisation = await desk.newOrganisation();
     const { stores } = desk;
-    await stores.ledgerRows.insertOne(ledgerRow(organisation, `${organisation}1`, 700));
+    await stores.ledgerRows.insertOne(ledgerRow(organisation, `${callIdPrefix(organisation)}1`, 700));
     const key = usageKey({ organisationId: organisation, bucket: 'live', month });
     const reconcile = async () => (await desk.document('usage', 'reconcile', organisation, '--month', month)).buckets;
     expect(await reconcile()).to.deep.include({

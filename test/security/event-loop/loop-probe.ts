@@ -1,19 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { threadCpuMs } from '../../support/thread-cpu.js';
 
 /** The value of NODE_OPTIONS with which a gateway starts a probe. */
 export const probeOptions = `--import=data:text/javascript,${encodeURIComponent(
   `import { startProbe } from '${import.meta.url}'; startProbe();`,
 )}`;
-
-/**
- * CPU time of this process's main thread, ms. A thread that waits for a processor uses none, so other work on the
- * machine hardly changes it. Only Linux reports it; elsewhere this is the wall clock.
- */
-export function threadCpuMs(): number {
-  if (process.platform !== 'linux') return performance.now();
-  return Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ')[0]) / 1e6;
-}
 
 const everyMs = 1;
 

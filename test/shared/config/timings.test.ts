@@ -9,7 +9,9 @@ import { heartbeatIntervalMs } from '../../../worker/pool/pool-child.js';
 function expectSound({ drain, redis, upkeep }: Timings): void {
   expect(drain.quietMs, 'quiet').to.be.above(drain.graceMs);
   expect(redis.maxSilenceMs, 'one lost ping is no silence').to.be.at.least(2 * redis.pingEveryMs);
-  expect(redis.minPatienceMs, 'not ready before the connection is replaced').to.be.above(redis.maxSilenceMs);
+  expect(redis.minPatienceMs, 'not ready before the connection is replaced').to.be.above(
+    redis.pingEveryMs + redis.maxSilenceMs,
+  );
   expect(upkeep.sweepEveryMs, 'no lease waits for the check of schedules').to.be.at.most(2 * upkeep.scheduleCheckMs);
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { startRedis } from '../../../scripts/servers/redis-server.js';
+import { startRedis } from '../../../scripts/servers/redis/redis-server.js';
 import { callIdFloor, callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { evictUnderPressure, expireOldScores } from '../../../shared/latest-scores/eviction.js';
 import { freshDatabases } from '../../support/service/servers.js';
@@ -20,7 +20,11 @@ describe('expireOldScores', () => {
 
   it('drops scores older than the limit, and keeps the epoch and later scores of the same leads', async () => {
     const newCallId = callIdGenerator();
-    const [old, next, later] = [newCallId(nowMs), newCallId(nowMs + 1), newCallId(nowMs + 1_000)];
+    const [old, next, later] = [0, 1, 1_000].map((ms) => newCallId(nowMs + ms, rig.organisationId)) as [
+      string,
+      string,
+      string,
+    ];
     const crmIds = Array.from({ length: 1_500 }, (_, row) => `L-${row}`);
     const rows = (names: readonly string[]) => names.map((crmId) => [crmId, 70] as const);
     await rig.warm();
@@ -29,14 +33,16 @@ describe('expireOldScores', () => {
     await rig.score(later, rows(['new', '0']), 'mdl_B');
     const epoch = await rig.redis.hget(rig.key, '');
 
-    expect(await expireOldScores(rig.redis, callIdFloor(nowMs + 500))).to.equal(crmIds.length + 2);
+    expect(await expireOldScores(rig.redis, (organisationId) => callIdFloor(nowMs + 500, organisationId))).to.equal(
+      crmIds.length + 2,
+    );
     expect(await rig.read(['new', '0', '\n', 'L-0', 'L-1499'])).to.deep.equal([
       { latestId: `${later}.0000`, own: undefined },
       { latestId: `${later}.0001`, own: undefined },
       ...[undefined, undefined, undefined],
     ]);
     expect(await rig.redis.hget(rig.key, '')).to.equal(epoch);
-    expect(await expireOldScores(rig.redis, callIdFloor(nowMs + 500))).to.equal(0);
+    expect(await expireOldScores(rig.redis, (organisationId) => callIdFloor(nowMs + 500, organisationId))).to.equal(0);
   });
 });
 
@@ -54,7 +60,7 @@ describe('evictUnderPressure', () => {
       await rm(directory, { recursive: true });
     };
     await rig.warm();
-    await rig.score(callIdGenerator()(nowMs), [['L-1', 70]]);
+    await rig.score(callIdGenerator()(nowMs, rig.organisationId), [['L-1', 70]]);
   });
   afterEach(() => stop());
 
@@ -66,7 +72,7 @@ describe('evictUnderPressure', () => {
       await large.warm();
       for (let call = 0; call < 20; call += 1)
         await large.score(
-          callIdGenerator()(nowMs),
+          callIdGenerator()(nowMs, large.organisationId),
           Array.from({ length: 1_000 }, (_, row) => [`L-${call}-${row}`, 70] as const),
         );
       // Above the mark by less than the large hash takes.

@@ -150,7 +150,7 @@ export class LatestRig {
 
   /** Erases what calls recorded that were in flight at the erasure, as the upkeep does a lease later. */
   async eraseAgain(crmId: string, atMs: number): Promise<void> {
-    const beforeId = callIdFloor(atMs + 1);
+    const beforeId = callIdFloor(atMs + 1, this.organisationId);
     this.predictions = this.predictions.filter((each) => each.crmId !== crmId || each.id >= beforeId);
     await this.latest.forgetLead({ organisationId: this.organisationId, crmId });
   }
@@ -195,4 +195,4 @@ export class LatestRig {
 
 /** The time of a call id, ms. */
 const msOf = (callId: string): number =>
-  [...callId.slice(0, 10)].reduce((ms, each) => ms * 32 + '0123456789abcdefghjkmnpqrstvwxyz'.indexOf(each), 0);
+  [...callId.slice(6, 15)].reduce((ms, each) => ms * 32 + '0123456789abcdefghjkmnpqrstvwxyz'.indexOf(each), 0);

@@ -30,7 +30,7 @@ class Story {
 
   async arrive(modelId: string, rows: Rows, gateway: number): Promise<void> {
     this.nowMs += 1;
-    const id = this.gateways[gateway]?.(this.nowMs + 3 * gateway) ?? '';
+    const id = this.gateways[gateway]?.(this.nowMs + 3 * gateway, this.rig.organisationId) ?? '';
     this.arrived.push({ id, modelId, rows });
   }
 

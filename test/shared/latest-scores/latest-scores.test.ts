@@ -21,7 +21,7 @@ describe('LatestScores', () => {
     const generated = callIdGenerator();
     newCallId = () => {
       atMs += 1;
-      return generated(atMs);
+      return generated(atMs, rig.organisationId);
     };
     await rig.warm();
   });

@@ -1,6 +1,15 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { DueCounter } from '../../../shared/quota/due-counters.js';
 import { redisNowMs } from '../../../shared/redis/connect.js';
-import { activeCountersKey, leasesKey, redisRunKey, type UsageCounter, usageKey } from '../../../shared/redis/keys.js';
+import {
+  activeCountersKey,
+  dueCountersKey,
+  leasesKey,
+  redisRunKey,
+  type UsageCounter,
+  usageKey,
+} from '../../../shared/redis/keys.js';
 import { eventually } from '../../support/eventually.js';
 import { freshDatabases } from '../../support/service/servers.js';
 import { freshCounter, leaseMs, QuotaRig } from './rig/quota-rig.js';
@@ -211,7 +220,7 @@ describe('sweepLeases', () => {
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 0, leased: 0 });
     });
 
-    it('when Redis was restarted, at once and a lease later', async () => {
+    it('when Redis was restarted, at its next look and a lease after the restart', async () => {
       await rig.reserve(counter, 'counted', 10);
       await rig.finish(counter, 'counted', 10);
       await cancelRecount();
@@ -219,12 +228,48 @@ describe('sweepLeases', () => {
       await rig.age(counter, minuteMs);
       expect(await rig.sweep()).to.deep.equal(nothing);
       await rig.redis.set(redisRunKey, `another-run ${(await redisNowMs(rig.redis)) - minuteMs}`);
-      expect(await rig.sweep()).to.include({ recounted: 1 });
+      expect(await rig.sweepAll()).to.include({ recounted: 1 });
       expect(await rig.quota.usage(counter)).to.deep.equal({ used: 10, leased: 0 });
       expect(await rig.sweep()).to.deep.equal(nothing);
       await rig.age(counter, leaseMs);
       expect(await rig.sweep()).to.include({ recounted: 1 });
       expect(await rig.sweep()).to.deep.equal(nothing);
+    });
+
+    it('a lease later, and not at once, when it was rebuilt in the millisecond in which a sweep saw the new run', async () => {
+      await rig.finish(counter, 'counted', 10);
+      await cancelRecount();
+      await rig.sweep();
+      const [run] = ((await rig.redis.get(redisRunKey)) ?? '').split(' ');
+      const runMs = await redisNowMs(rig.redis);
+      await rig.redis.hset(usageKey(counter), 'counted_at', runMs);
+      await rig.redis.set(redisRunKey, `${run} ${runMs}`);
+      expect(await rig.sweepAll()).to.deep.equal(nothing);
+      await rig.age(counter, leaseMs);
+      expect(await rig.sweep()).to.include({ recounted: 1 });
+      expect(await rig.sweep()).to.deep.equal(nothing);
+    });
+
+    it('in later sweeps, when more are due for it than one sweep has time for', async function () {
+      this.timeout(60_000);
+      const counters = Array.from({ length: 80 }, freshCounter);
+      for (const one of counters) await rig.quota.usage(one);
+      const lost = freshCounter();
+      await rig.reserve(lost, 'lost', 10);
+      await rig.age(lost, leaseMs);
+      for (const one of counters) await rig.redis.hset(usageKey(one), 'recount_at', 1);
+      rig.ledger.beforeRead = () => pause(1_000);
+      const first = await rig.sweepAll();
+      expect(first.released, 'leases come first').to.equal(1);
+      expect(first.recounted).to.be.within(16, 64);
+      rig.ledger.beforeRead = async () => undefined;
+      let recounted = first.recounted;
+      await eventually(async () => {
+        recounted += (await rig.sweep()).recounted;
+        const waiting = counters.map((one) => rig.redis.hexists(usageKey(one), 'recount_at'));
+        expect(await Promise.all(waiting)).not.to.include(1);
+      }, 20_000);
+      expect(recounted - first.recounted, 'each once').to.be.at.most(counters.length - first.recounted + 1);
     });
   });
 });
@@ -254,35 +299,41 @@ describe('sweepLeases and idle counters', () => {
 
   it('takes a counter off the list that was idle for ten minutes', async () => {
     await markedBefore(9 * minuteMs);
-    await rig.sweep();
+    await rig.sweepAll();
     expect(await isActive()).to.equal(true);
     await markedBefore(10 * minuteMs);
-    await rig.sweep();
+    await rig.sweepAll();
     expect(await isActive()).to.equal(false);
   });
 
   it('keeps an idle counter that has leases', async () => {
     await rig.reserve(counter, 'call', 1);
     await markedBefore(11 * minuteMs);
-    await rig.sweep();
+    await rig.sweepAll();
     expect(await isActive()).to.equal(true);
   });
 
   it('keeps an idle counter that waits for a recount', async () => {
     await rig.redis.hset(usageKey(counter), 'recount_at', (await redisNowMs(rig.redis)) + minuteMs);
     await markedBefore(11 * minuteMs);
-    await rig.sweep();
+    await rig.sweepAll();
     expect(await isActive()).to.equal(true);
   });
 
-  it('keeps a counter that was marked again since the list was read', async () => {
+  it('keeps a counter that was marked again since it was claimed', async () => {
     await markedBefore(11 * minuteMs);
-    const [active] = await rig.quota.activeCounters.list();
-    await markedBefore(0);
-    if (active) await rig.quota.activeCounters.drop(active);
+    const isIdle = true;
+    const claimed: DueCounter[] = [];
+    for await (const page of rig.quota.dueCounters.claim(await redisNowMs(rig.redis))) claimed.push(...page);
+    expect(claimed.map((due) => due.counter)).to.deep.equal([counter]);
+    const drop = () => rig.quota.dueCounters.lookLater(claimed.map((due) => ({ ...due, isIdle, atMs: 1 })));
+    await markedBefore(10 * minuteMs);
+    await drop();
     expect(await isActive()).to.equal(true);
-    const [again] = await rig.quota.activeCounters.list();
-    if (again) await rig.quota.activeCounters.drop(again);
+    await markedBefore(11 * minuteMs);
+    await rig.redis.zadd(activeCountersKey, Number(claimed[0]?.mark), memberOf(counter));
+    await drop();
     expect(await isActive()).to.equal(false);
+    expect(await rig.redis.exists(dueCountersKey)).to.equal(0);
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { CallVoids, type CallVoidsDeps } from '../../../shared/quota/voids.js';
+import { CallVoids, type CallVoidsDeps, maxVoidsAtOnce } from '../../../shared/quota/voids.js';
 import { activeCountersKey, callsToVoidKey } from '../../../shared/redis/keys.js';
 import { failureOf } from '../../support/failure-of.js';
 import { freshDatabases } from '../../support/service/servers.js';
@@ -24,7 +24,7 @@ describe('CallVoids', () => {
       redis: rig.redis,
       quota: rig.quota,
       latest: { forget: async (organisationId: string) => void forgotten.push(organisationId) },
-      voidInLedger: async (callId) => {
+      voidInLedger: async ({ callId }) => {
         rig.ledger.voidCall(callId);
         return true;
       },
@@ -86,7 +86,7 @@ describe('CallVoids', () => {
 
   it('sweep keeps the note of a call that could not be voided, and voids the others', async () => {
     const voids = voidsWith({
-      voidInLedger: async (callId) => {
+      voidInLedger: async ({ callId }) => {
         if (callId === 'bad') throw new Error('an open transaction is in the way');
         return true;
       },
@@ -94,5 +94,18 @@ describe('CallVoids', () => {
     for (const callId of ['a', 'bad', 'c', 'd']) await voids.note(callOf(callId));
     expect(await failureOf(voids.sweep())).to.have.property('message', 'an open transaction is in the way');
     expect(Object.keys(await noted())).to.deep.equal(['bad']);
+  });
+
+  it('sweep voids the others also when more calls fail than it voids at once', async () => {
+    const bad = Array.from({ length: 2 * maxVoidsAtOnce }, (_, index) => `bad ${index}`);
+    const voids = voidsWith({
+      voidInLedger: async ({ callId }) => {
+        if (bad.includes(callId)) throw new Error('the node does not answer');
+        return true;
+      },
+    });
+    for (const callId of [...bad, 'good']) await voids.note(callOf(callId));
+    expect(await failureOf(voids.sweep())).to.have.property('message', 'the node does not answer');
+    expect(Object.keys(await noted()).sort()).to.deep.equal(bad.sort());
   });
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { FaultProxy } from '../../../scripts/servers/fault-proxy.js';
-import { startRedis } from '../../../scripts/servers/redis-server.js';
+import { startRedis } from '../../../scripts/servers/redis/redis-server.js';
 import type { LocalServer } from '../../../scripts/servers/server-process.js';
 import { createLogger } from '../../../shared/process/logger.js';
 import { connectionReady, connectRedis, type Redis } from '../../../shared/redis/connect.js';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { startRedis } from '../../../scripts/servers/redis-server.js';
+import { startRedis } from '../../../scripts/servers/redis/redis-server.js';
 import type { LocalServer } from '../../../scripts/servers/server-process.js';
 import { UnusableServer } from '../../../shared/async/retry.js';
 import { createLogger } from '../../../shared/process/logger.js';

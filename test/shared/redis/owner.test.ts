@@ -37,4 +37,18 @@ describe('claimLease', () => {
     const claims = await Promise.allSettled([30_000, 10_000].map((leaseMs) => claimLease(redis, leaseMs)));
     expect(claims.map(({ status }) => status)).to.have.members(['fulfilled', 'rejected']);
   });
+
+  it('refuses a length when another one was claimed after its first look', async () => {
+    await redis.del(leaseLengthKey);
+    const late: Redis = Object.create(redis);
+    let looks = 0;
+    late.get = async (key: string) => {
+      const known = await redis.get(key);
+      looks += 1;
+      if (looks === 1) await claimLease(redis, 30_000);
+      return known;
+    };
+    expect(await failureOf(claimLease(late, 10_000))).to.be.instanceOf(UnusableServer);
+    expect(await redis.get(leaseLengthKey)).to.equal('30000');
+  });
 });

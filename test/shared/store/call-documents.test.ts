@@ -23,7 +23,7 @@ describe('CallDocuments', () => {
   function callOf(records: number) {
     const at = new Date();
     return documentsOfCall({
-      _id: newCallId(at.getTime()),
+      _id: newCallId(at.getTime(), org),
       org,
       bucket: 'live',
       month: '2026-01',
@@ -94,9 +94,16 @@ describe('CallDocuments', () => {
 
   it('prepareDatabase refuses a database of a pre-release Leadscore', async () => {
     const earlier = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
+    const calls = earlier.database.collection<{ readonly _id: string; readonly org: string }>(callsCollection);
+    const refused = () => prepareDatabase(earlier.database).catch((error: unknown) => error);
+    await calls.insertOne({ _id: newCallId(Date.now(), org), org });
+    expect(await refused()).to.equal(undefined);
+    await calls.deleteMany({});
+    await calls.insertOne({ _id: '01kh2dj2032acfbqwjfyeab3cd', org });
+    expect(await refused(), 'ids that begin with the time').to.be.instanceOf(PreReleaseDatabase);
+    await calls.deleteMany({});
     await earlier.database.collection('usage_ledger').insertOne({ records: 1 });
-    const refusal = await prepareDatabase(earlier.database).catch((error: unknown) => error);
-    expect(refusal).to.be.instanceOf(PreReleaseDatabase);
+    expect(await refused(), 'earlier collections').to.be.instanceOf(PreReleaseDatabase);
     await earlier.client.close();
   });
 });

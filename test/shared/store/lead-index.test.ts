@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
-import { leadIndex, PredictionStore } from '../../../shared/store/calls/predictions.js';
+import { callsCollection, leadIndex } from '../../../shared/store/calls/prediction-slice.js';
+import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { freshDatabases } from '../../support/service/servers.js';
 

@@ -47,7 +47,7 @@ describe('the predictions of leads', () => {
   /** Records a call with one score for all rows; returns its id. */
   async function record({ crmIds, model = 'own', score = 50, fields = '[]', organisation = org }: Recorded) {
     nowMs += 1;
-    const callId = newCallId(nowMs);
+    const callId = newCallId(nowMs, organisation);
     const all = <Value>(value: Value): Value[] => crmIds.map(() => value);
     const columns = { crmIds, scores: all(score), likelihoods: all(5), fields: all(fields) };
     const call = { callId, org: organisation, model, version: '1', at: new Date(nowMs) };

@@ -16,6 +16,7 @@ describe('PredictionStore.storedRecords', () => {
   let client: MongoClient;
   let replyBytes: number;
   const newCallId = callIdGenerator();
+  const org = newId('org');
 
   before(async () => {
     client = new MongoClient((await freshDatabases()).mongoUrl, { monitorCommands: true });
@@ -33,10 +34,10 @@ describe('PredictionStore.storedRecords', () => {
 
   /** Records a call with these fields; returns the ids of its predictions. */
   async function record(fields: readonly string[], version = 'v1'): Promise<string[]> {
-    const [at, callId] = [new Date(), newCallId(Date.now())];
+    const [at, callId] = [new Date(), newCallId(Date.now(), org)];
     const zeros = fields.map(() => 0);
     const columns = { scores: zeros, likelihoods: zeros, crmIds: fields.map((_, row) => `L-${row}`), fields };
-    await collection().insertMany(slicesOf({ callId, org: newId('org'), model: 'm', version, at, ...columns }));
+    await collection().insertMany(slicesOf({ callId, org, model: 'm', version, at, ...columns }));
     return fields.map((_, row) => predictionId(callId, row));
   }
 
@@ -62,7 +63,7 @@ describe('PredictionStore.storedRecords', () => {
     const [gone = ''] = await record(['["c"]']);
     await collection().updateOne({ _id: ids[0]?.split('.')[0] ?? '' }, { $set: { 'fields.1': null } });
     await new PredictionStore(client.db()).remove([gone.split('.')[0] ?? '']);
-    const found = await read([...ids, gone, predictionId(newCallId(0), 3)]);
+    const found = await read([...ids, gone, predictionId(newCallId(0, org), 3)]);
     expect([...found]).to.deep.equal([[ids[0], { model: 'm', version: 'v1', fields: '["a"]' }]]);
   });
 

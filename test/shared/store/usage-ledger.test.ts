@@ -6,6 +6,7 @@ import { connectMongo, type Mongo } from '../../../shared/store/connection/conne
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { documentsOfCall } from '../../support/service/prediction-rows.js';
 import { freshDatabases } from '../../support/service/servers.js';
+import { profile } from '../../support/service/shard-keys.js';
 import { type Stores, storesOn } from '../../support/service/stores.js';
 
 const nowMs = Date.UTC(2026, 1, 10);
@@ -34,7 +35,7 @@ describe('UsageLedger.snapshot', () => {
     const { records, ageMs, on } = call;
     const { organisationId: org, bucket, month } = { ...counter, ...on };
     const at = new Date(nowMs - ageMs);
-    const _id = newCallId(at.getTime());
+    const _id = newCallId(at.getTime(), org);
     await stores.calls.insertMany(documentsOfCall({ _id, org, bucket, month, records, at }));
     return _id;
   }
@@ -67,5 +68,26 @@ describe('UsageLedger.snapshot', () => {
       session.withTransaction(() => ledger.voidCall(callId, { session, signal: AbortSignal.timeout(5_000) })),
     );
     expect(await snapshot()).to.deep.equal({ records: 2, recent: [{ callId: kept, records: 2 }] });
+  });
+
+  it('examines only the calls that it is asked for, whatever calls of other organisations lie between', async () => {
+    const organisations = ['org_a00000', 'org_m00000', 'org_z00000'];
+    const [first, , last] = organisations.map((organisationId) => ({ ...counter, organisationId }));
+    const ids = [
+      await record({ records: 1, ageMs: 0, on: { ...first } }),
+      await record({ records: 2, ageMs: 0, on: { ...last } }),
+    ];
+    for (let call = 0; call < 100; call += 1)
+      await record({ records: 1, ageMs: call, on: { organisationId: 'org_m00000' } });
+    await profile(mongo.database);
+    expect([...(await ledger.recordedCalls(ids))]).to.have.members(ids);
+    expect(await ledger.sum(last ?? counter)).to.equal(2);
+    await ledger.snapshot(last ?? counter, { recentMs: minuteMs, nowMs });
+    const noted = await mongo.database
+      .collection('system.profile')
+      .find({ ns: /\.calls$/ })
+      .toArray();
+    expect(noted.map(({ keysExamined, docsExamined }) => Math.max(keysExamined, docsExamined))).to.have.length(4);
+    for (const { keysExamined, docsExamined } of noted) expect(Math.max(keysExamined, docsExamined)).to.be.within(1, 3);
   });
 });

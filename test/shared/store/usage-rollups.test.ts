@@ -53,7 +53,7 @@ describe('UsageRollups', () => {
   /** Records a call that is dated `atMs`, whenever it is committed. */
   async function record(records: number, atMs = nowMs, on: Partial<UsageCounter> = {}): Promise<string> {
     const { organisationId: org, bucket, month: ofMonth } = { ...counter, ...on };
-    const _id = newCallId(atMs);
+    const _id = newCallId(atMs, org);
     const call = { _id, org, bucket, month: ofMonth, records, at: new Date(atMs) };
     await calls().insertMany(documentsOfCall(call) as { _id: string; org: string }[]);
     return _id;

@@ -4,6 +4,10 @@ import { IdempotencyStore } from '../../../shared/store/calls/idempotency.js';
 import { UsageLedger } from '../../../shared/store/calls/usage-ledger.js';
 import { voidCall } from '../../../shared/store/calls/void-call.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
+import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
+import { inTransaction } from '../../../shared/store/connection/transaction.js';
+import { type SliceOutcome, sliceId } from '../../../shared/store/jobs/job-documents.js';
+import { SliceStore } from '../../../shared/store/jobs/job-slices.js';
 import { freshDatabases } from '../../support/service/servers.js';
 import { type Stores, storesOn } from '../../support/service/stores.js';
 
@@ -16,13 +20,14 @@ describe('voidCall', () => {
 
   before(async () => {
     mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
+    await prepareDatabase(mongo.database);
     stores = storesOn(mongo.database);
   });
   after(() => mongo.client.close());
 
   /** Records a call with a stored reply. */
   async function recordedCall(reply: { readonly replayed_at?: Date } = {}): Promise<string> {
-    const [at, callId] = [new Date(), newCallId(Date.now())];
+    const [at, callId] = [new Date(), newCallId(Date.now(), 'org')];
     const of = { request_id: callId, org: 'org', key: 'key', bucket: 'live', month: '2026-02' } as const;
     await stores.ledgerRows.insertOne({ _id: callId, ...of, records: 1, model: 'mdl', version: '1', at });
     const stored = { _id: `org:live:${callId}`, call_id: callId, body_hash: '', reply: '{}', expires_at: at };
@@ -30,11 +35,15 @@ describe('voidCall', () => {
     return callId;
   }
   const voided = (callId: string, ageMs = 0) =>
-    voidCall(callId, {
-      client: mongo.client,
-      ledger: new UsageLedger(mongo.database, { now: () => Date.now() + ageMs }),
-      idempotency: new IdempotencyStore(mongo.database),
-    });
+    voidCall(
+      { organisationId: 'org', callId },
+      {
+        client: mongo.client,
+        ledger: new UsageLedger(mongo.database, { now: () => Date.now() + ageMs }),
+        idempotency: new IdempotencyStore(mongo.database),
+        slices: new SliceStore(mongo.database),
+      },
+    );
   const left = async (callId: string) => ({
     isCounted: (await stores.ledger.recordedCalls([callId])).has(callId),
     replies: await stores.replies.countDocuments({ call_id: callId }),
@@ -45,6 +54,30 @@ describe('voidCall', () => {
     for (let time = 0; time < 2; time += 1) {
       expect(await voided(callId)).to.equal(true);
       expect(await left(callId)).to.deep.equal({ isCounted: false, replies: 0 });
+    }
+  });
+
+  it('makes the slice of the call pending again, unless its results are shown', async () => {
+    const slices = new SliceStore(mongo.database);
+    const counts = { scored: 1, failed: 0, empty: 0, result_bytes: 3, result_gzip_bytes: 4 };
+    const start = { result_bytes: 0, result_gzip_bytes: 0, error_bytes: 0, error_gzip_bytes: 0 };
+    const slice = { number: 0, rows: 1, first_row: 1, first_line: 2 };
+    for (const isShown of [false, true]) {
+      const callId = await recordedCall();
+      const jobId = `job_${callId}`;
+      const id = sliceId(jobId, 0);
+      await slices.add(jobId, [{ slice, input: Buffer.from('row') }]);
+      const outcome: SliceOutcome = { ...start, ...counts, call_id: callId, done_at: new Date() };
+      const rows = { results: Buffer.from('scored'), errors: undefined };
+      await inTransaction(mongo.client, (options) => slices.finish(id, outcome, rows, options), { timeoutMs: 5_000 });
+      const other = { _id: id, outcome: { ...outcome, call_id: 'another call' } };
+      expect(await slices.settle([{ slice: other, start }])).to.equal(false);
+      if (isShown) expect(await slices.settle([{ slice: { _id: id, outcome }, start }])).to.equal(true);
+      expect(await voided(callId)).to.equal(!isShown);
+      expect(await left(callId)).to.deep.equal({ isCounted: isShown, replies: isShown ? 1 : 0 });
+      expect((await slices.find(id))?.state).to.equal(isShown ? 'settled' : 'pending');
+      expect(String(await slices.read(id, 'results'))).to.equal(isShown ? 'scored' : 'undefined');
+      expect(String(await slices.read(id, 'input'))).to.equal('row');
     }
   });
 

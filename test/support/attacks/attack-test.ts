@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { attacks } from '../../../scripts/attack/attacks/table.js';
+import type { Attack } from '../../../scripts/attack/caller/attack.js';
 import { judge, timedPromises } from '../../../scripts/attack/judge.js';
 import { AttackRun, type AttackTimes } from '../../../scripts/attack/run-attacks.js';
 import type { Undo } from '../../../scripts/servers/run-to-end.js';
@@ -10,9 +11,29 @@ const attackTimeoutMs = 150_000;
 /** A gateway that is held up for longer is harmed on any machine. */
 const maxHealthzMs = 5_000;
 
-/** Declares a test for each attack of `npm run attack`. All of them share a service and a victim. */
-export function attackTest(times: AttackTimes): void {
-  describe(`the attack run, ${times.seconds} s each`, () => {
+/**
+ * The attacks of `npm test`: each kind of caller, and each resource that an attack uses up. `npm run test:full` runs the
+ * others as well.
+ */
+export const representatives = [
+  ...['marks', 'numbers', 'prototypes', 'short-wide-names', 'refused-leads'],
+  ...['gzip-bombs', 'deep-json', 'most-values', 'many-records'],
+  ...['occluded-batches', 'used-up-quota', 'hang-ups', 'one-idempotency-key', 'largest-replies'],
+  ...['erasure-of-long-history', 'erasures', 'outcomes'],
+  ...['broken-keys', 'too-many-calls', 'pages', 'job-floods', 'hostile-rows'],
+  ...['slow-bodies', 'unread-replies', 'pipelining', 'not-http'],
+];
+const isRepresentative = ({ name }: Attack): boolean => representatives.includes(name);
+
+/** Attacks by the command that tests them. */
+export const testedAttacks = {
+  test: attacks.filter(isRepresentative),
+  full: attacks.filter((attack) => !isRepresentative(attack)),
+} as const;
+
+/** Declares a test for each of some attacks of `npm run attack`. All of them share a service and a victim. */
+export function attackTest(tested: readonly Attack[], times: AttackTimes): void {
+  describe(`the attack run with ${tested.length} of its attacks, ${times.seconds} s each`, () => {
     const undos: Undo[] = [];
     let run: AttackRun;
 
@@ -25,7 +46,7 @@ export function attackTest(times: AttackTimes): void {
       for (const undo of undos.splice(0).reverse()) await undo();
     });
 
-    for (const attack of attacks) {
+    for (const attack of tested) {
       it(`keeps victim, workers and Redis unharmed when a caller ${attack.does} (${attack.name})`, async function () {
         this.timeout(attackTimeoutMs + 1_000 * times.seconds);
         const row = await run.attack(attack);

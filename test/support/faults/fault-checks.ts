@@ -19,7 +19,7 @@ export interface WorkerDeath {
  * @param counted expected number of records; undefined accepts any
  * @returns the number of counted records
  */
-export async function expectExact(own: TestWorkspace, within = 2_000, counted?: number): Promise<number> {
+export async function expectExact(own: TestWorkspace, within = 10_000, counted?: number): Promise<number> {
   return await eventually(
     async () => {
       const [used, redis, predictions] = await Promise.all([own.ledgerSum(), own.redisUsage(), own.predictions()]);

@@ -3,8 +3,9 @@ import { expect } from 'chai';
 import { toleranceMs } from '../../../scripts/chaos/check/watch-processors.js';
 import { eventually } from '../eventually.js';
 import { scored } from '../http/score-reply.js';
-import type { TestWorkspace } from '../service/workspace.js';
-import { expectExact } from './fault-checks.js';
+import { startTimeoutMs } from '../service/service.js';
+import { type TestWorkspace, workspace } from '../service/workspace.js';
+import { expectExact, expectNoOtherDeath } from './fault-checks.js';
 import { printFigures } from './fault-figures.js';
 import {
   AnswerClock,
@@ -15,7 +16,7 @@ import {
   timed,
   underLoad,
 } from './fault-load.js';
-import { type FaultService, sharedDeadlineMs, sharedLeaseMs } from './fault-service.js';
+import { type FaultService, sharedDeadlineMs, sharedFaultService, sharedLeaseMs } from './fault-service.js';
 import { ProcessorWatch } from './processor-watch.js';
 
 export interface FaultRun {
@@ -25,8 +26,31 @@ export interface FaultRun {
   readonly cause: () => Promise<unknown>;
   /** Ms after which all calls are answered with 200; time without a CPU is deducted (`toleranceMs`). */
   readonly recoveredWithinMs: number;
-  /** Start of that time: the beginning of the fault (a restart) or its end (a freeze). */
+  /** Start of that time: the beginning of the fault, or its end (a freeze; the start of a server takes the machine's time). */
   readonly from: 'beginning' | 'end';
+}
+
+/**
+ * Hooks of a suite on the shared fault service. Each test begins with its own workspace, after the service has scored a
+ * lead. It must not end a process that it does not kill.
+ * @param lead record of that first call
+ * @param set gets the service and the workspace of the next test
+ */
+export function onSharedFaultService(
+  lead: Readonly<Record<string, unknown>>,
+  set: (service: FaultService, own: TestWorkspace) => void,
+): void {
+  let service: FaultService;
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await sharedFaultService();
+  });
+  beforeEach(async () => {
+    const own = await workspace(service);
+    set(service, own);
+    await eventually(async () => scored(await own.score([lead])), startWithinMs);
+  });
+  afterEach(() => expectNoOtherDeath(service));
 }
 
 const recordsPerCall = 3;

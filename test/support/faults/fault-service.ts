@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { Cluster } from '../../../scripts/servers/cluster.js';
-import type { Link } from '../../../scripts/servers/gateway-slot.js';
+import type { Link } from '../../../scripts/servers/slots/server-link.js';
 import { machineClock, monthEndMs } from '../../../shared/contract/dates.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
 import type { RunningService, Settings } from '../service/service.js';
@@ -9,6 +9,10 @@ import { storesOn } from '../service/stores.js';
 export interface FaultServiceOptions {
   /** Path of each gateway to its servers; two direct gateways by default. */
   readonly gateways?: readonly Link[];
+  /** Path of each runner of bulk jobs to its servers; no runner by default. */
+  readonly runners?: readonly Link[];
+  /** Added to the clock of the service, ms. By default the month does not turn within an hour. */
+  readonly clockOffsetMs?: number;
   /** Deadline of every call, ms; the default of the service when omitted. A lease lasts three deadlines. */
   readonly deadlineMs?: number;
   readonly settings?: Settings;
@@ -68,9 +72,9 @@ export async function stopSharedFaultService(): Promise<void> {
 
 /** Starts a service with its own servers, in a few seconds. The test that starts it stops it. */
 export async function faultService(options: FaultServiceOptions = {}): Promise<FaultService> {
-  const { gateways = ['direct', 'direct'] } = options;
-  const offsetMs = monthEndMs(Date.now()) - Date.now() < hourMs ? hourMs : 0;
-  const cluster = await Cluster.start({ gateways, settings: settingsOf(options, offsetMs) });
+  const { gateways = ['direct', 'direct'], runners = [], clockOffsetMs } = options;
+  const offsetMs = clockOffsetMs ?? (monthEndMs(Date.now()) - Date.now() < hourMs ? hourMs : 0);
+  const cluster = await Cluster.start({ gateways, runners, settings: settingsOf(options, offsetMs) });
   const redis = new Redis(cluster.redisUrl, { retryStrategy: () => 50, maxRetriesPerRequest: null });
   redis.on('error', () => undefined); // tests cause errors
   const mongo = await connectMongo(cluster.mongoUrl, { name: 'leadscore-fault-tests' });
@@ -88,6 +92,8 @@ export async function faultService(options: FaultServiceOptions = {}): Promise<F
       url: running()[0]?.url ?? '',
       gateways: running(),
       pool: cluster.pool,
+      runner: undefined,
+      consoleUrl: undefined,
       ended: Promise.race([...running(), cluster.pool].map((part) => part.ended)),
       stop: () => cluster.stop(),
     },
@@ -111,7 +117,7 @@ function settingsOf({ deadlineMs, settings }: FaultServiceOptions, offsetMs: num
   const deadline = deadlineMs === undefined ? undefined : String(deadlineMs);
   return {
     ...Object.fromEntries(notSet.map((name) => [name, undefined])),
-    ...{ PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', LOG_LEVEL: 'warn' },
+    ...{ PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', BULK_ADMIN_PORT: '0', LOG_LEVEL: 'warn' },
     ...{ REQUEST_TIMEOUT_MS: deadline, WEBHOOK_TIMEOUT_MS: deadline, BODY_TIMEOUT_MS: undefined },
     CLOCK_OFFSET_MS: String(offsetMs),
     WORKERS: '2',

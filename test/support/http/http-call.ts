@@ -8,7 +8,7 @@ export interface HttpReply {
 }
 
 export interface HttpCall {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
   /** The key's secret, sent as `Authorization: Bearer`. */
   readonly secret?: string | undefined;
   /** A string is sent as it is, anything else as JSON. */

@@ -87,6 +87,7 @@ const wholeTexts = [
   ...[
     'straße',
     'STRASSE',
+    'STRAẞE',
     'ＡＢ',
     'a\u2003b',
     'σίσυφοσ',

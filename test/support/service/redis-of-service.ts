@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
-import { startRedis } from '../../../scripts/servers/redis-server.js';
+import { type RedisCluster, startRedisCluster } from '../../../scripts/servers/redis/redis-cluster.js';
+import { startRedis } from '../../../scripts/servers/redis/redis-server.js';
 import type { LocalServer } from '../../../scripts/servers/server-process.js';
 import { createLogger } from '../../../shared/process/logger.js';
 import { connectionReady, connectRedis } from '../../../shared/redis/connect.js';
-import { type RedisCluster, startRedisCluster } from './redis-cluster.js';
 
 /** The Redis of one running service. */
 export interface ServiceRedis {

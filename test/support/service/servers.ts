@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { startMongo } from '../../../scripts/servers/mongo-server.js';
-import { startRedis } from '../../../scripts/servers/redis-server.js';
+import { startRedis } from '../../../scripts/servers/redis/redis-server.js';
 import type { LocalServer } from '../../../scripts/servers/server-process.js';
 
 /** The servers that all tests of one Mocha process share. Tests never use servers named by the environment. */

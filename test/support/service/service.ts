@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import type { LocalServer } from '../../../scripts/servers/server-process.js';
-import { type ServiceProcess, startService } from '../../../scripts/servers/service-process.js';
+import { endWithThisProcess, type ServiceProcess, startService } from '../../../scripts/servers/service-process.js';
 import { type Stack, startStack } from '../../../scripts/servers/stack.js';
 import { type Clock, machineClock, monthEndMs } from '../../../shared/contract/dates.js';
 import { connectMongo } from '../../../shared/store/connection/connect.js';
@@ -18,6 +18,8 @@ export type Settings = Readonly<Record<string, string | undefined>>;
 export interface ServiceOptions {
   /** Gateways in front of the one pool. Two by default, so that every test also covers two gateways. */
   readonly gateways?: number;
+  /** Whether a runner of bulk jobs runs; false by default. */
+  readonly withRunner?: boolean;
   /** Settings that differ from those of the default service. */
   readonly environment?: Settings;
   /** Starts the Redis of the service, instead of a single server or the cluster of `useRedisCluster`. */
@@ -60,7 +62,7 @@ const notSet: Settings = Object.fromEntries(
     'TRUSTED_PROXIES',
   ].map((name) => [name, undefined]),
 );
-const anyPort: Settings = { PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0' };
+const anyPort: Settings = { PORT: '0', ADMIN_PORT: '0', WORKER_ADMIN_PORT: '0', BULK_ADMIN_PORT: '0' };
 
 /** Time limit of a `before` hook that starts a service, on a busy machine. */
 export const startTimeoutMs = 60_000;
@@ -73,6 +75,8 @@ const sharedServices = {
   shortTimeouts: { gateways: 1, environment: { BODY_TIMEOUT_MS: '1500' } },
   /** One gateway whose Redis a test may empty, and beside which a test may start misconfigured processes. */
   disposable: { gateways: 1 },
+  /** One gateway and a runner of bulk jobs. */
+  bulk: { gateways: 1, withRunner: true },
 } satisfies Readonly<Record<string, ServiceOptions>>;
 
 export type SharedServiceName = keyof typeof sharedServices;
@@ -122,7 +126,7 @@ async function startRunningService(options: ServiceOptions): Promise<RunningServ
 }
 
 async function startParts(stops: StopList, options: ServiceOptions): Promise<RunningService> {
-  const { gateways = 2, environment, startRedis = startServiceRedis } = options;
+  const { gateways = 2, withRunner, environment, startRedis = startServiceRedis } = options;
   const settings = { ...settingsOfTests(), ...environment };
   const directory = await mkdtemp(join(tmpdir(), 'leadscore-service-'));
   stops.add(() => rm(directory, { recursive: true, force: true }));
@@ -134,11 +138,13 @@ async function startParts(stops: StopList, options: ServiceOptions): Promise<Run
   const redis = await startRedis({ directory: join(directory, 'redis') });
   stops.add(() => redis.stop());
   const urls = { redisUrl: redis.url, mongoUrl: freshMongoUrl(servers.mongoUrl) };
-  const stack = await startStack({ ...urls, gateways, environment: settings, log }).catch(async (cause: unknown) => {
-    throw new Error(`the service did not start:\n${await readFile(logFile, 'utf8')}`, { cause });
-  });
+  const stack = await startStack({ ...urls, gateways, withRunner, environment: settings, log }).catch(
+    async (cause: unknown) => {
+      throw new Error(`the service did not start:\n${await readFile(logFile, 'utf8')}`, { cause });
+    },
+  );
   stops.add(() => stack.stop());
-  for (const part of [...stack.gateways, stack.pool]) endWithThisProcess(part);
+  for (const part of [...stack.gateways, stack.pool, ...(stack.runner ? [stack.runner] : [])]) endWithThisProcess(part);
 
   const mongo = await connectMongo(urls.mongoUrl, { name: 'leadscore-tests' });
   stops.add(() => mongo.client.close());
@@ -185,15 +191,6 @@ function turnsOf(gateways: readonly ServiceProcess[]): (gateway?: number) => str
     if (url === undefined) throw new Error(`the service has no gateway ${gateway}`);
     return url;
   };
-}
-
-/** Kills a part if this process exits before it. */
-function endWithThisProcess(part: ServiceProcess): void {
-  const kill = (): void => {
-    part.process.kill('SIGKILL');
-  };
-  process.on('exit', kill);
-  void part.ended.then(() => process.off('exit', kill));
 }
 
 /** Runs its functions once, the last added first. */

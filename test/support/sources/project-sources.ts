@@ -4,7 +4,7 @@ import { projectFile } from '../../../shared/process/project-root.js';
 import { SourceFile } from './source-file.js';
 
 const folders = ['api', 'worker', 'shared', 'scripts', 'test'];
-const isSource = /\.(ts|mts|mjs|lua|py)$/;
+const isSource = /\.(ts|tsx|mts|mjs|lua|py)$/;
 /** The entries of .gitignore that can lie in these folders. */
 const isIgnored = /(^|\/)(node_modules|__pycache__|\.venv)\/|\.log$/;
 

@@ -88,8 +88,9 @@ const isLongEnough = ({ kind, text }: Passage): boolean =>
 
 const unescaped = (text: string): string => text.replace(/\\(.)/gs, (_, char: string) => (char === 'n' ? '\n' : char));
 
-/** The comments and texts of the other languages, by the ending of the file's name. */
+/** The comments and texts of the other languages, by the ending of the file's name. In .tsx also the text of elements. */
 const literalPatterns: Readonly<Record<string, RegExp>> = {
+  tsx: /\/\*[\s\S]*?\*\/|(?<!:)\/\/[^\n]*|(?<!=)>[^<>{}]+[<{]|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`[^`]*`/g,
   lua: /--[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g,
   py: /#[^\n]*|"""[\s\S]*?"""|'''[\s\S]*?'''|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g,
   yml: /(?<=^|\s)#[^\n]*/gm,
@@ -101,7 +102,7 @@ function scriptPassages(text: string, pattern: RegExp): Passage[] {
   let end = 0;
   for (const { 0: literal, index } of text.matchAll(pattern)) {
     const last = passages.at(-1);
-    const isComment = /^(#|--|"""|''')/.test(literal);
+    const isComment = /^(#|--|"""|'''|\/[/*])/.test(literal);
     const nextLine = /^\n[ \t]*$/.test(text.slice(end, index)) && /^(#|--)/.test(literal);
     if (last?.kind === 'comment' && nextLine)
       passages[passages.length - 1] = { ...last, text: `${last.text}\n${literal}` };

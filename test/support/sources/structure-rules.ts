@@ -29,6 +29,21 @@ export const importsKeepTheBorders: StructureRule = (sources) =>
       .map(({ line, target }) => found(source, line, `imports ${target}`));
   });
 
+const browserFolders = /^(api\/console\/app|shared\/admin\/schemas)\//;
+
+/** The browser side of the console imports itself, the schemas of the management API and packages, nothing else. */
+export const browserCodeStandsAlone: StructureRule = (sources) =>
+  sources
+    .filter(({ path }) => path.startsWith('api/console/app/'))
+    .flatMap((source) =>
+      source.imports
+        .filter(
+          ({ specifier, target }) =>
+            specifier.startsWith('node:') || !browserFolders.test(target ?? 'api/console/app/'),
+        )
+        .map(({ line, specifier, target }) => found(source, line, `imports ${target ?? specifier}`)),
+    );
+
 /** No file imports itself through other files, type imports included. Reports each cycle once. */
 export const noImportCycles: StructureRule = (sources) => {
   const byPath = new Map(sources.filter(isTypeScript).map((source) => [source.path, source]));
@@ -78,12 +93,12 @@ export const environmentIsReadInOnePlace: StructureRule = (sources) =>
 
 /** Programs, modules that Node preloads, and test files, whose `describe` runs when Mocha imports them. */
 const entryFiles = [
-  /^(api|worker)\/main\.ts$/,
-  /^worker\/child\.ts$/,
+  /^(api|api\/console|api\/bulk|worker)\/main\.ts$/,
+  /^worker\/(child|bundle-checks\/check-process)\.ts$/,
   /^worker\/drivers\/reading-thread\.ts$/,
   /^scripts\/(.+\/)?main\.ts$/,
   /^scripts\/chaos\/soak\.ts$/,
-  /^scripts\/(start\.ts|setup\.mjs|setup\/download-mongod\.mjs|demo\/write-leads\.ts)$/,
+  /^scripts\/(start\.ts|setup\.mjs|build-console\.mjs|take-screenshots\.mjs|setup\/download-mongod\.mjs|demo\/write-leads\.ts)$/,
   /^scripts\/bench\/(load\/measuring-child|profile\/preload|service\/bare-process)\.ts$/,
   /^test\/.+\.test\.ts$/,
 ];

@@ -4,7 +4,7 @@ import { CrashNote, CrashNoteWriter } from '../../../worker/pool/crash-note.js';
 import { failureOf } from '../../support/failure-of.js';
 
 const sliceMs = 12;
-const inHand = { chunk: 'chunk', gateway: 'gw', model: 'mdl', version: '1' };
+const inHand = { chunk: 'chunk', partition: 0, gateway: 'gw', model: 'mdl', version: '1' };
 
 /** Three steps, each longer than a slice. */
 function* longSteps(each: () => void = () => undefined): Steps<string> {
@@ -29,7 +29,7 @@ describe('work in time slices', () => {
       order.push('ended');
     };
     await new TimeSlices().run(work());
-    expect(order).to.deep.equal(['begun', 'other', 'other', 'other', 'ended']);
+    expect(order).to.deep.equal(['begun', 'other', 'other', 'other', 'other', 'ended']);
   });
 
   it('ends at the next slice with the reason of its signal when that is aborted', async () => {

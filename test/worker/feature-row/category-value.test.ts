@@ -28,6 +28,7 @@ const indexCases: readonly (readonly [Scalar, number])[] = [
   [-1, 6],
   [true, 3],
   ['STRASSE', 4],
+  ['STRAẞE', 4],
   ['google ads', 5],
   ['n/a', missingSentinel],
   ['na', 5],

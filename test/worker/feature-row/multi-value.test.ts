@@ -9,6 +9,7 @@ import {
   wasUnreadable,
 } from '../../../worker/feature-row/cell-reading.js';
 import { compileMultiWriter } from '../../../worker/feature-row/multi-value.js';
+import { threadCpuMsOf } from '../../support/thread-cpu.js';
 
 const tags: MultiFeature = {
   type: 'multi',
@@ -37,14 +38,15 @@ describe('compileMultiWriter', () => {
     ]);
   });
 
-  it('reads a text of 65,000 combining marks within 250 ms', () => {
+  it('reads a text of 65,000 combining marks within 250 ms of CPU time', () => {
     const marks = ['\u0345'.repeat(20_000), '\u0301'.repeat(25_000), '\u0316'.repeat(20_000)].join('');
-    const startMs = performance.now();
-    expect(written([`a${marks}`, `beta;a${marks}`])).to.deep.equal([
-      [[0, 0, 0, 0, 0], wasRead],
-      [[0, 0, 0, 1, 0], wasRead],
-    ]);
-    expect(performance.now() - startMs, 'ms; 3,400 with marks in quadratic time').to.be.below(250);
+    const read = () =>
+      expect(written([`a${marks}`, `beta;a${marks}`])).to.deep.equal([
+        [[0, 0, 0, 0, 0], wasRead],
+        [[0, 0, 0, 1, 0], wasRead],
+      ]);
+    const tookMs = Math.min(threadCpuMsOf(read), threadCpuMsOf(read));
+    expect(tookMs, 'ms of CPU time; 3,400 with marks in quadratic time').to.be.below(250);
   });
 
   it('does not split a text that equals a category', () => {

@@ -63,6 +63,11 @@ const numberCases: readonly (readonly [unknown, number])[] = [
   ['\ufdfc 500', 500],
   ['\u20b91,00,000', 100_000],
   ['USD 5', 5],
+  ['CA$ 7', 7],
+  ['NT$ 300', 300],
+  ['12 M€', 12_000_000],
+  ['12 k€', 12_000],
+  ['12 345', 12_345],
   ['usd 5', 5],
   ['5 EUR', 5],
   ['5kEUR', 5000],
@@ -85,6 +90,14 @@ const numberCases: readonly (readonly [unknown, number])[] = [
 ];
 
 const unreadableValues = [
+  'M$12',
+  'k$5',
+  'B$ 3',
+  'T$ 3',
+  '12 T€',
+  '12 MM€',
+  '12 34',
+  '1 2',
   '11-50',
   '11 - 50',
   '11\u201350',

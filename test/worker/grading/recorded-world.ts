@@ -2,13 +2,10 @@ import type { Db } from 'mongodb';
 import { dayMs, dayNumber } from '../../../shared/contract/dates.js';
 import { callIdGenerator } from '../../../shared/contract/identifiers.js';
 import { type CallDocument, callDocuments } from '../../../shared/store/calls/call-documents.js';
-import { eraseLead } from '../../../shared/store/calls/erasures.js';
-import { IdempotencyStore } from '../../../shared/store/calls/idempotency.js';
+import { eraseLead, erasingStores } from '../../../shared/store/calls/erasures.js';
 import { bandOf, callsCollection, predictionId, slicesOf } from '../../../shared/store/calls/prediction-slice.js';
-import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
 import { type Outcome, OutcomeStore } from '../../../shared/store/validation/outcomes.js';
-import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
 import type { CohortFigures } from '../../../worker/grading/gates/cohort-figures.js';
 
 export interface WorldIds {
@@ -56,7 +53,7 @@ export class RecordedWorld {
    */
   async call(atMs: number, rows: readonly RowToScore[], arrivalMs = 0): Promise<void> {
     const { organisationId: org, modelId: model, version } = this.ids;
-    const callId = this.newCallId(atMs - arrivalMs);
+    const callId = this.newCallId(atMs - arrivalMs, org);
     const at = new Date(atMs);
     const slices = slicesOf({
       ...{ callId, org, model, version, at },
@@ -98,13 +95,7 @@ export class RecordedWorld {
   /** Erases a lead like `DELETE /v1/scores/{crm_id}`. */
   async erase(crmId: string): Promise<void> {
     const { organisationId } = this.ids;
-    const stores = {
-      predictions: new PredictionStore(this.database),
-      outcomes: new OutcomeStore(this.database),
-      daily: new ValidationDailyStore(this.database),
-      idempotency: new IdempotencyStore(this.database),
-    };
-    await eraseLead(stores, { organisationId, crmId });
+    await eraseLead(erasingStores(this.database), { organisationId, crmId });
     for (const [index, row] of this.rows.entries()) {
       if (row.crmId === crmId) this.rows[index] = { ...row, crmId: undefined, isErased: true };
     }

@@ -30,15 +30,15 @@ describe('a chunk that ended its worker process', () => {
         await rig.worker.pause();
         await rig.send('one', { inJob });
         const handle = chunkDeathHandler({ redis: rig.redis, logger: createLogger('silent', 'test') });
-        handle({ chunk: 'one', gateway, model: 'mdl', version: '1' }, cause);
-        await eventually(async () => expect(await rig.redis.hkeys(modelStrikesKey)).to.deep.equal(['mdl:1']));
+        handle({ chunk: 'one', partition: 0, gateway, model: 'mdl', version: '1' }, cause);
+        await eventually(async () => expect(await rig.redis.hkeys(modelStrikesKey(0))).to.deep.equal(['mdl:1']));
         const [[, [, reply]]] = (await rig.redis.xrange(replyStreamKey(gateway), '-', '+')) as [[string, string[]]];
         expect(JSON.parse(reply ?? '')).to.deep.equal({
           chunk: 'one',
           parts: [],
           failure: { code: 'scoring_failed', message: `a worker ${does} while it worked on the records` },
         });
-        expect(await rig.redis.exists(payloadKey('one'))).to.equal(0);
+        expect(await rig.redis.exists(payloadKey({ partition: 0, chunk: 'one' }))).to.equal(0);
         const completed = once(rig.worker, 'completed');
         rig.worker.resume();
         await completed;

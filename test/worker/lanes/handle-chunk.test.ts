@@ -66,13 +66,13 @@ describe('the chunk of a job', () => {
         await ended('one', { inJob });
         expect(scored).to.deep.equal(['one']);
         expect(await replies()).to.equal(1);
-        expect(await rig.redis.exists(payloadKey('one'))).to.equal(0);
+        expect(await rig.redis.exists(payloadKey({ partition: 0, chunk: 'one' }))).to.equal(0);
       });
 
       it('is named in the crash note while its payload is read, and not while it waits', async () => {
         work = async () => noted.push(rig.crashNote.read());
         await ended('one', { inJob });
-        expect(noted).to.deep.equal([{ chunk: 'one', gateway, model: 'mdl', version: '1' }, undefined]);
+        expect(noted).to.deep.equal([{ chunk: 'one', partition: 0, gateway, model: 'mdl', version: '1' }, undefined]);
       });
 
       it('is neither scored nor answered when no gateway awaits it', async () => {
@@ -82,7 +82,7 @@ describe('the chunk of a job', () => {
       });
 
       it('is answered with model_unavailable, unscored, when its version is quarantined', async () => {
-        await rig.redis.hset(modelStrikesKey, 'mdl:1', `2@${Date.now()}@${Date.now() + 60_000}`);
+        await rig.redis.hset(modelStrikesKey(0), 'mdl:1', `2@${Date.now()}@${Date.now() + 60_000}`);
         await ended('one', { inJob });
         expect(scored).to.deep.equal([]);
         const [[, [, reply]]] = (await rig.redis.xrange(replyStreamKey(gateway), '-', '+')) as [[string, string[]]];
@@ -94,7 +94,7 @@ describe('the chunk of a job', () => {
   it('is abandoned, and not answered, when its gateway no longer awaits it', async () => {
     let reason: unknown;
     work = async (signal) => {
-      await rig.redis.del(payloadKey('one'));
+      await rig.redis.del(payloadKey({ partition: 0, chunk: 'one' }));
       await once(signal, 'abort');
       reason = signal.reason;
       throw reason;

@@ -120,7 +120,7 @@ describe('a hostile chunk', () => {
       const completed = once(rig.worker, 'completed');
       await rig.send(chunk, { inJob: false, parts });
       await completed;
-    });
+    }, maxTurnMs);
     process.stdout.write(`    measured ${turnMs.toFixed(0)} ms of CPU time in the longest turn\n`);
     const [[, [, text]] = ['', []]] = (await rig.redis.xrevrange(replyStreamKey(gateway), '+', '-', 'COUNT', 1)) as [
       string,
@@ -153,7 +153,7 @@ describe('a hostile chunk', () => {
       fields,
       scores: column,
       likelihoods: column,
-      callId: callIdGenerator()(Date.now()),
+      callId: callIdGenerator()(Date.now(), scored.org),
     });
     await mongo.db().collection<{ _id: string }>(callsCollection).insertMany(slices);
     const { parts } = await expectShortTurns('stored', [

@@ -18,7 +18,7 @@ describe('the check for stalled jobs', () => {
     const nextCheck = () => eventually(async () => expect(await rig.redis.pttl(lock)).to.be.above(0), 5_000);
     await nextCheck();
     await rig.redis.set(lock, 'a worker', 'PX', 60 * 60 * 1_000);
-    await clearStuckStalledChecks(rig.redis, stalledCheckMs);
+    await clearStuckStalledChecks(rig.redis, { partitions: 2, stalledCheckMs });
     await nextCheck();
     expect(await rig.redis.pttl(lock)).to.be.at.most(stalledCheckMs);
   });

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type ChunkInHand, CrashNote, CrashNoteWriter, noted } from '../../../worker/pool/crash-note.js';
 
-const one: ChunkInHand = { chunk: 'one', gateway: 'gw', model: 'mdl', version: '1' };
-const other: ChunkInHand = { chunk: 'other', gateway: 'gw', model: 'mdl', version: 'ü'.repeat(64) };
+const one: ChunkInHand = { chunk: 'one', partition: 0, gateway: 'gw', model: 'mdl', version: '1' };
+const other: ChunkInHand = { chunk: 'other', partition: 63, gateway: 'gw', model: 'mdl', version: 'ü'.repeat(64) };
 
 describe('a crash note', () => {
   let note: CrashNote;

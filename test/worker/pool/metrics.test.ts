@@ -22,9 +22,16 @@ describe('the metrics of a pool', () => {
   it('remove their listeners from the connection when they are stopped, and leave it open', async () => {
     const before = listeners();
     const registry = new Registry();
-    const pool = { readyCount: 1, deathCount: 0, unreadableCount: 0 };
-    const metrics = observePool(registry, { pool, workers: 2, redis });
-    expect(await registry.metrics()).to.include('leadscore_lane_depth{lane="batches"} 0');
+    const pool = { readyCount: 1, deathCount: 0, unreadableCount: 3 };
+    const bulkPool = { wantedCount: 2, readyCount: 1, deathCount: 4, unreadableCount: 5 };
+    const metrics = observePool(registry, { pool, bulkPool, workers: 2, partitions: 2, redis });
+    const text = await registry.metrics();
+    expect(text).to.include('leadscore_bulk_worker_processes{state="wanted"} 2');
+    expect(text).to.include('leadscore_bulk_worker_processes{state="ready"} 1');
+    expect(text).to.include('leadscore_bulk_worker_deaths_total 4').and.include('leadscore_worker_deaths_total 0');
+    expect(text).to.include('leadscore_unreadable_cells_total 8');
+    expect(text).to.include('leadscore_lane_depth{lane="bulk",partition="1"} 0');
+    expect(await registry.metrics()).to.include('leadscore_lane_depth{lane="batches",partition="1"} 0');
     expect(listeners()).to.not.deep.equal(before);
     await metrics.stop();
     expect(listeners()).to.deep.equal(before);
@@ -36,7 +43,9 @@ describe('the metrics of a pool', () => {
     away.on('error', () => undefined);
     const metrics = observePool(new Registry(), {
       pool: { readyCount: 0, deathCount: 0, unreadableCount: 0 },
+      bulkPool: { wantedCount: 0, readyCount: 0, deathCount: 0, unreadableCount: 0 },
       workers: 2,
+      partitions: 2,
       redis: away,
     });
     await metrics.stop();

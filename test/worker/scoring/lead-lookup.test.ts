@@ -8,7 +8,7 @@ import { findKnownLeads, type LookupDeps, requestLatestScores } from '../../../w
 
 const now = Date.UTC(2026, 1, 10);
 const chunk = {
-  organisation: 'org',
+  organisation: 'org_zzzzzz',
   model: 'own',
   version: '2',
   parts: [
@@ -76,7 +76,7 @@ describe('the lookup of the leads of a chunk', () => {
   });
 
   it('returns no epoch when MongoDB has a prediction that is later than the earliest call of the chunk', async () => {
-    const at = (ms: number) => scored(`${callIdGenerator()(ms)}.0000`, 70);
+    const at = (ms: number) => scored(`${callIdGenerator()(ms, chunk.organisation)}.0000`, 70);
     const epochAfter = async (ms: number) => (await lookedUp({ noted: [], latest: { 'L-1': at(ms) } })).epoch;
     expect(await epochAfter(now - 1)).to.equal('run token');
     expect(await epochAfter(now)).to.equal('');

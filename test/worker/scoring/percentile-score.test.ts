@@ -17,9 +17,11 @@ const raw = fc.oneof(
   fc.double({ min: 0, max: 1, noNaN: true }),
 );
 
+const isNear = (quantile: number, value: number): boolean => quantile >= value - 1e-6 && quantile <= value + 1e-6;
+
 /** The definition, word for word: a scan instead of a search, ranks averaged one by one. */
 function naiveScore(ascending: readonly number[], value: number): number {
-  const equal = [...ascending.keys()].filter((index) => ascending[index] === value);
+  const equal = [...ascending.keys()].filter((index) => isNear(ascending[index] ?? 0, value));
   if (equal.length > 0) return Math.round(equal.reduce((sum, index) => sum + index, 0) / equal.length);
   const above = ascending.findIndex((quantile) => quantile > value);
   if (above === 0) return 0;
@@ -47,6 +49,13 @@ describe('the percentile score', () => {
     const score = compilePercentileScore(run);
     expect([0.1, 0.9, 0.09, 0.91].map(score)).to.deep.equal([20, 96, 0, 100]);
     expect(compilePercentileScore(percentiles.map(() => 0.5))(0.5)).to.equal(50);
+  });
+
+  it('does not move with the last bits of raw, at runs of quantiles that differ in their last bits', () => {
+    const run = percentiles.map((_, index) => (index <= 60 ? 0.2 + (index % 2) * 1e-8 : 0.2 + index / 200));
+    const score = compilePercentileScore(run.sort((left, right) => left - right));
+    expect([0.2 - 5e-7, 0.2, 0.2 + 1e-8, 0.2 + 5e-7].map(score)).to.deep.equal([30, 30, 30, 30]);
+    expect([0.2 - 3e-6, 0.2 + 3e-6].map(score)).to.deep.equal([0, 60]);
   });
 
   it('agrees with a scan that averages ranks', () => {

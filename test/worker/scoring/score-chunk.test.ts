@@ -30,7 +30,7 @@ describe('scoring a chunk', () => {
   after(() => registry.close());
 
   const score = (parts: readonly ChunkPart[]) => {
-    const head = { chunk: 'chunk', gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
+    const head = { chunk: 'chunk', partition: 0, gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
     const chunk: ChunkPayload = { ...head, parts };
     return beginChunk(chunk, { registry } as unknown as ScoringDeps)();
   };

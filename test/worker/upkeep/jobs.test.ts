@@ -28,6 +28,9 @@ describe('the jobs of upkeep', () => {
     const upkeep = await startUpkeep({ redis, jobs, scheduleCheckMs: 5_000, logger });
     try {
       await eventually(async () => expect(runs).to.be.at.least(2), 10_000);
+      expect(await redis.hget(`${queuePrefix}:upkeep:meta`, 'opts.maxLenEvents'), 'events of no reader').to.equal(
+        '100',
+      );
     } finally {
       end();
       await upkeep.stop();

@@ -1,14 +1,13 @@
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { dayMs } from '../../../shared/contract/dates.js';
-import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
-import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
+import type { Mongo } from '../../../shared/store/connection/connect.js';
 import { outcomeId, type StoredOutcome } from '../../../shared/store/validation/outcomes.js';
 import { removeUnscoredOutcomes } from '../../../worker/upkeep/outcome-retention.js';
 import { removeOldPredictions, retentionTimings } from '../../../worker/upkeep/retention.js';
-import { freshDatabases } from '../../support/service/servers.js';
 import { newIds } from '../grading/grade-at.js';
 import { RecordedWorld, type WorldIds } from '../grading/recorded-world.js';
+import { worldForEachTest } from './world-hooks.js';
 
 const nowMs = Date.UTC(2026, 5, 30, 12);
 const daysAgo = (days: number) => nowMs - days * dayMs;
@@ -19,17 +18,8 @@ describe('the retention of outcomes', () => {
   let ids: WorldIds;
   let world: RecordedWorld;
 
-  beforeEach(async () => {
-    const { mongoUrl, redisUrl } = await freshDatabases();
-    mongo = await connectMongo(mongoUrl, { name: 'test' });
-    redis = new Redis(redisUrl);
-    await prepareDatabase(mongo.database);
-    ids = newIds();
-    world = new RecordedWorld(mongo.database, ids);
-  });
-  afterEach(async () => {
-    redis.disconnect();
-    await mongo.client.close();
+  worldForEachTest((fresh) => {
+    ({ mongo, redis, ids, world } = fresh);
   });
 
   const remove = ({ atMs = nowMs, retentionDays = 760, signal = new AbortController().signal } = {}) =>

@@ -2,19 +2,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { startMongo } from '../../../scripts/servers/mongo-server.js';
-import { dayMs } from '../../../shared/contract/dates.js';
+import { dayMs, dayNumber } from '../../../shared/contract/dates.js';
 import { latestScoresKey } from '../../../shared/redis/keys.js';
 import { callsCollection, firstKeptId, type PredictionSlice } from '../../../shared/store/calls/prediction-slice.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
-import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { removeOldPredictions, retentionTimings } from '../../../worker/upkeep/retention.js';
 import { freeze } from '../../support/faults/stall.js';
-import { freshDatabases } from '../../support/service/servers.js';
-import { gradesIn, newIds } from '../grading/grade-at.js';
+import { gradesIn } from '../grading/grade-at.js';
 import { figures } from '../grading/grade-truth.js';
-import { RecordedWorld, type WorldIds } from '../grading/recorded-world.js';
+import type { RecordedWorld, WorldIds } from '../grading/recorded-world.js';
+import { worldForEachTest } from './world-hooks.js';
 
 const nowMs = Date.UTC(2026, 5, 30, 12);
 const horizonDays = 5;
@@ -27,17 +26,8 @@ describe('retention', () => {
   let ids: WorldIds;
   let world: RecordedWorld;
 
-  beforeEach(async () => {
-    const { mongoUrl, redisUrl } = await freshDatabases();
-    mongo = await connectMongo(mongoUrl, { name: 'test' });
-    redis = new Redis(redisUrl);
-    await prepareDatabase(mongo.database);
-    ids = newIds();
-    world = new RecordedWorld(mongo.database, ids);
-  });
-  afterEach(async () => {
-    redis.disconnect();
-    await mongo.client.close();
+  worldForEachTest((fresh) => {
+    ({ mongo, redis, ids, world } = fresh);
   });
 
   const remove = ({
@@ -77,8 +67,8 @@ describe('retention', () => {
   it('removes their latest scores from Redis, too', async () => {
     const key = latestScoresKey('org');
     const itemAt = (id: string) => `${id.padEnd(26, '0')}0000090001`;
-    const kept = { '': 'run token ', kept: itemAt(firstKeptId(nowMs, retentionDays)) };
-    await redis.hset(key, { ...kept, older: itemAt(firstKeptId(nowMs - 1, retentionDays + 1)) });
+    const kept = { '': 'run token ', kept: itemAt(firstKeptId(dayNumber(nowMs) - retentionDays, 'org')) };
+    await redis.hset(key, { ...kept, older: itemAt(firstKeptId(dayNumber(nowMs) - retentionDays - 1, 'org')) });
     await score('older', startOfDay(retentionDays) - 12 * minuteMs);
     await remove();
     expect(await redis.hgetall(key)).to.deep.equal(kept);

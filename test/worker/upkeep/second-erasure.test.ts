@@ -4,14 +4,10 @@ import type { Document } from 'mongodb';
 import { callIdFloor } from '../../../shared/contract/identifiers.js';
 import { LatestScores } from '../../../shared/latest-scores/latest-scores.js';
 import { latestScoresKey } from '../../../shared/redis/keys.js';
-import { ErasureStore, leadHash } from '../../../shared/store/calls/erasures.js';
-import { IdempotencyStore } from '../../../shared/store/calls/idempotency.js';
+import { ErasureStore, erasingStores, leadHash } from '../../../shared/store/calls/erasures.js';
 import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
-import { PredictionStore } from '../../../shared/store/calls/predictions.js';
 import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
-import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
-import { ValidationDailyStore } from '../../../shared/store/validation/validation-daily.js';
 import { eraseAgain } from '../../../worker/upkeep/second-erasure.js';
 import { freshDatabases } from '../../support/service/servers.js';
 
@@ -44,16 +40,13 @@ describe('leads that are erased once more', () => {
       {
         erasures,
         latest: new LatestScores(redis),
-        predictions: new PredictionStore(mongo.database),
-        outcomes: new OutcomeStore(mongo.database),
-        daily: new ValidationDailyStore(mongo.database),
-        idempotency: new IdempotencyStore(mongo.database),
+        ...erasingStores(mongo.database),
         logger: { warn: (fields: unknown) => void warnings.push(fields) },
       },
       { nowMs, ...(signal === undefined ? {} : { signal }) },
     );
   const atMs = nowMs - 2 * leaseMs;
-  const called = (name: string) => `${callIdFloor(atMs - 1)}${name}`;
+  const called = (name: string, org = organisationId) => `${callIdFloor(atMs - 1, org)}${name}`;
   const columns = { org: organisationId, at: new Date(atMs), arrived_at: new Date(atMs) };
   const ofOne = { fields: ['x'], scores: [1], likelihoods: [1], erased: 0 };
   const asked = async (crmId: string, { org = organisationId, wasKnown = true } = {}) => {
@@ -87,7 +80,7 @@ describe('leads that are erased once more', () => {
     const other = 'org_zzzzzzzzzzzzzzzz';
     const ofOther = { ...columns, org: other, ...ofOne };
     const damaged = Array.from({ length: 100 }, (_, lead) => `D-${lead}`);
-    await documents().insertOne({ _id: called('other'), ...ofOther, crm_ids: ['L-1'] });
+    await documents().insertOne({ _id: called('other', other), ...ofOther, crm_ids: ['L-1'] });
     await documents().insertMany(
       damaged.map((crmId) => ({ _id: called(crmId), ...columns, ...ofOne, crm_ids: crmId })),
     );
@@ -99,7 +92,7 @@ describe('leads that are erased once more', () => {
     expect(await erase()).to.equal(1_100);
     expect(await leftDue()).to.have.members(damaged);
     expect(warnings[0]).to.include({ leads: 100 });
-    expect((await documents().findOne({ _id: called('other') }))?.crm_ids).to.deep.equal([null]);
+    expect((await documents().findOne({ _id: called('other', other) }))?.crm_ids).to.deep.equal([null]);
   });
 
   it('are left to the next job when the signal is aborted', async () => {
@@ -113,7 +106,7 @@ describe('leads that are erased once more', () => {
     const call = (arrivedMs: number, idMs: number) => ({
       ...columns,
       ...ofOne,
-      _id: `${callIdFloor(idMs)}${'0'.repeat(16)}`,
+      _id: callIdFloor(idMs, organisationId).padEnd(26, '0'),
       at: new Date(idMs),
       arrived_at: new Date(arrivedMs),
       crm_ids: ['L-1'],
@@ -178,7 +171,7 @@ describe('leads that are erased once more', () => {
     await asked('L-1');
     const read = () => latest.read({ organisationId, modelId: 'mdl_A', crmIds });
     const before = await read(); // makes the hash
-    const item = `${callIdFloor(nowMs - leaseMs).padEnd(26, '0')}0000007001`;
+    const item = `${callIdFloor(nowMs - leaseMs, organisationId).padEnd(26, '0')}0000007001`;
     await redis.hset(latestScoresKey(organisationId), { 'L-1': item, 'L-2': item });
 
     expect(await erase()).to.equal(1);

@@ -1,13 +1,12 @@
 import type { FieldColumns } from '../contributions.js';
 import { NotASum, type Sum } from '../graph/sum.js';
 import { TimeSlices } from '../time-slices.js';
-import { nodeCovers, parentCounts, type SplitBudget, type SplitTree, unfoldTree } from './split-tree.js';
+import { maxSplits, nodeCovers, parentCounts, type SplitBudget, type SplitTree, unfoldTree } from './split-tree.js';
 import type { NodeDecision, TreeEnsemble, TreeInput } from './tree-ensemble.js';
 import { planRows, tableNumbers, tableWidths, type WalkTable, walkTables } from './walk-tables.js';
 
-/** Limits of a model's tables, about 100 MB; a larger model is explained by occlusion. */
-const maxSplits = 500_000;
-const maxNumbers = 12_500_000;
+/** Limit of a model's tables, 100 MB; a larger model is explained by occlusion. The exporter has the same limits. */
+export const maxNumbers = 12_500_000;
 
 /** Prepared trees that share their inputs. */
 export interface TreeGroup {
@@ -49,7 +48,8 @@ export async function prepareTrees(model: TreeModel): Promise<PreparedTrees> {
       if (tree.splits.length === 0) continue;
       const prepared = prepareTree(tree, (column) => model.fieldOfColumn[column] ?? 0);
       numbers.left -= prepared.numbers;
-      if (numbers.left < 0) throw new NotASum('the trees are too large to be explained exactly');
+      if (numbers.left < 0)
+        throw new NotASum(`the tables of the trees have more than ${maxNumbers.toLocaleString('en-US')} numbers`);
       trees.push(prepared.walked);
     }
     const used = [...new Set(trees.flatMap((tree) => [...tree.input]))];

@@ -38,7 +38,9 @@ export interface SplitBudget {
   left: number;
 }
 
-const maxDepth = 1_000;
+/** Limit of all trees of a model. */
+export const maxSplits = 500_000;
+export const maxDepth = 1_000;
 
 interface Taken {
   readonly split: number;
@@ -77,7 +79,7 @@ export function unfoldTree(
       return;
     }
     budget.left -= 1;
-    if (budget.left < 0) throw new NotASum('the trees are too large to be explained exactly');
+    if (budget.left < 0) throw new NotASum(`the trees have more than ${maxSplits.toLocaleString('en-US')} splits`);
     if (place.depth > maxDepth) throw new NotASum(`a tree is more than ${maxDepth} splits deep`);
     const decision = nodeDecision(ensemble, node, parents);
     const nearShare = nearShareOf(decision, covers[node] ?? 0);

@@ -1,6 +1,7 @@
 import { dayMs, dayNumber, dayStartMs, monthOf } from '../../../shared/contract/dates.js';
 import { bandScores } from '../../../shared/contract/verdict.js';
-import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection, idsOfOrganisation } from '../../../shared/store/calls/prediction-slice.js';
+import { ledgerIndex } from '../../../shared/store/calls/usage-rollups.js';
 import type { ChangedOutcome, OutcomeStore } from '../../../shared/store/validation/outcomes.js';
 import type { DayBand, DayFigures, StoredDay } from '../../../shared/store/validation/validation-daily.js';
 import { firstPredictionsOf } from './first-predictions.js';
@@ -20,6 +21,7 @@ export async function ledgerByDay(
       [
         {
           $match: {
+            _id: idsOfOrganisation(organisationId),
             org: organisationId,
             bucket: 'live',
             month: { $gte: monthOf(from) },
@@ -28,7 +30,7 @@ export async function ledgerByDay(
         },
         { $group: { _id: { $dateTrunc: { date: '$at', unit: 'day' } }, records: { $sum: '$records' } } },
       ],
-      { session },
+      { session, hint: ledgerIndex },
     )
     .toArray();
   return new Map(days.map(({ _id, records }) => [dayNumber(_id.getTime()), records]));

@@ -1,7 +1,7 @@
 import { type FirstPredictions, firstPredictionsOf, leadPasses } from './first-predictions.js';
 import { LeadCounts, type LeadGroup } from './lead-counts.js';
 import { type LeadOutcome, outcomesOfLeads, outcomesOfRange } from './lead-outcomes.js';
-import { leadsOfDays, readPathFor } from './lead-slices.js';
+import { leadsOfDays } from './lead-slices.js';
 import type { GradedVersion, Snapshot } from './snapshot.js';
 
 /** If the selected days have more leads, all leads are read in passes. */
@@ -18,8 +18,6 @@ export interface Classification {
   readonly isEverything: boolean;
   /** Maximum leads in memory when all leads are read. */
   readonly maxLeadsPerPass: number;
-  /** The organisation's live records on all days of the grade. */
-  readonly organisationRecords: number;
 }
 
 /**
@@ -42,8 +40,7 @@ export async function classifyLeads(
     await countLeads(counts, firsts, outcomesOfLeads(snapshot, graded, firsts.keys()));
     return counts.found();
   }
-  const readPath = await readPathFor(snapshot, classification);
-  const options = { readPath, maxLeads: classification.maxLeadsPerPass };
+  const options = { maxLeads: classification.maxLeadsPerPass };
   for await (const { range, firsts } of leadPasses(snapshot, graded, options)) {
     const outcomes =
       firsts.size <= maxLookupShare * options.maxLeads

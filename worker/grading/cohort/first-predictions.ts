@@ -1,6 +1,6 @@
 import { bandOf, callsCollection } from '../../../shared/store/calls/prediction-slice.js';
 import type { FirstPrediction } from './lead-counts.js';
-import { allSlices, type LeadSlice, type ReadPath, slicesOfLeads } from './lead-slices.js';
+import { allSlices, type LeadSlice, slicesOfLeads } from './lead-slices.js';
 import { type GradedVersion, leadBatches, type Snapshot } from './snapshot.js';
 
 /** First predictions by crm_id, each with the id of its slice. */
@@ -52,7 +52,7 @@ export async function firstPredictionsOf(
       for (const slice of slices) addFirstPredictions(firsts, slice, isWanted);
       read += slices.length;
       if (read <= maxSlices) continue;
-      for await (const all of allSlices(snapshot, graded, 'collection'))
+      for await (const all of allSlices(snapshot, graded))
         for (const slice of all) addFirstPredictions(firsts, slice, isWanted);
       return firsts;
     }
@@ -78,14 +78,14 @@ export interface LeadPass {
  * Finds the first prediction of every lead of a version, in passes over its slices. A pass with too many leads
  * continues with the lower crm_ids and leaves the others to the next pass. The number and distribution of ids need not
  * be known.
- * @param options `maxLeads`: limit in memory, may be exceeded by one batch; `readPath`: see `ReadPath`
+ * @param options `maxLeads`: limit in memory, may be exceeded by one batch
  * @returns consecutive ranges that cover every scored lead
  * @throws MongoDB errors
  */
 export async function* leadPasses(
   snapshot: Snapshot,
   graded: GradedVersion,
-  options: { readonly maxLeads: number; readonly readPath: ReadPath },
+  options: { readonly maxLeads: number },
 ): AsyncGenerator<LeadPass> {
   let from: string | undefined = '';
   while (from !== undefined) {
@@ -98,12 +98,12 @@ export async function* leadPasses(
 async function onePass(
   snapshot: Snapshot,
   graded: GradedVersion,
-  { from, maxLeads, readPath }: { readonly from: string; readonly maxLeads: number; readonly readPath: ReadPath },
+  { from, maxLeads }: { readonly from: string; readonly maxLeads: number },
 ): Promise<LeadPass> {
   const firsts: FirstPredictions = new Map();
   let range: LeadRange = { from, until: undefined };
   const isWanted = (crmId: string): boolean => isInRange(crmId, range);
-  for await (const slices of allSlices(snapshot, graded, readPath)) {
+  for await (const slices of allSlices(snapshot, graded)) {
     for (const slice of slices) addFirstPredictions(firsts, slice, isWanted);
     while (firsts.size > Math.max(1, maxLeads)) {
       range = { from, until: endOfShare(firsts) };

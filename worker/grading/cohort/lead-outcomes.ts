@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import { outcomeId, type StoredOutcome } from '../../../shared/store/validation/outcomes.js';
+import { outcomeId, outcomeIndex, type StoredOutcome } from '../../../shared/store/validation/outcomes.js';
 import type { LeadRange } from './first-predictions.js';
 import { type GradedVersion, leadBatches, readInBatches, type Snapshot } from './snapshot.js';
 
@@ -19,7 +19,7 @@ export async function* outcomesOfLeads(
   leads: Iterable<string>,
 ): AsyncGenerator<readonly LeadOutcome[]> {
   for (const batch of leadBatches(leads))
-    yield* readOutcomes(snapshot, { org: graded.organisationId, crm_id: { $in: batch } });
+    yield* readOutcomes(snapshot, { org: graded.organisationId, crm_id: { $in: batch } }, outcomeIndex);
 }
 
 /**
@@ -33,15 +33,17 @@ export const outcomesOfRange = (
 ): AsyncGenerator<readonly LeadOutcome[]> => {
   // `;` follows `:` in ASCII, so it is the upper bound of an organisation's ids.
   const end = until === undefined ? `${organisationId};` : outcomeId(organisationId, until);
-  return readOutcomes(snapshot, { _id: { $gte: outcomeId(organisationId, from), $lt: end } });
+  const ids = { $gte: outcomeId(organisationId, from), $lt: end };
+  return readOutcomes(snapshot, { _id: ids, org: organisationId }, { _id: 1 });
 };
 
-const readOutcomes = (snapshot: Snapshot, filter: Document): AsyncGenerator<readonly LeadOutcome[]> =>
+const readOutcomes = (snapshot: Snapshot, filter: Document, hint: Document): AsyncGenerator<readonly LeadOutcome[]> =>
   readInBatches<LeadOutcome>(
     snapshot,
     {
       find: 'outcomes',
       filter,
+      hint,
       projection: { _id: 0, crm_id: 1, converted: 1, at: 1, received_at: 1 },
     },
     { first: outcomesPerBatch, max: outcomesPerBatch, records: outcomesPerBatch, recordsOf: () => 1 },

@@ -1,7 +1,11 @@
 import type { Document } from 'mongodb';
 import { dayStartMs } from '../../../shared/contract/dates.js';
-import { callsCollection, type PredictionSlice } from '../../../shared/store/calls/prediction-slice.js';
-import { leadIndex } from '../../../shared/store/calls/predictions.js';
+import {
+  callsCollection,
+  idsOfOrganisation,
+  leadIndex,
+  type PredictionSlice,
+} from '../../../shared/store/calls/prediction-slice.js';
 import { blocksOf, idsOfDays } from './scan-requests.js';
 import { type GradedVersion, readInBatches, type Snapshot } from './snapshot.js';
 
@@ -21,6 +25,7 @@ const leadColumns = { at: 1, crm_ids: 1, scores: 1, likelihoods: 1 } as const;
 
 /** Rows without scores belong to test keys, or have lost their predictions to retention. */
 const ofVersion = ({ organisationId, modelId, version }: GradedVersion): Document => ({
+  _id: idsOfOrganisation(organisationId),
   org: organisationId,
   model: modelId,
   version,
@@ -28,32 +33,11 @@ const ofVersion = ({ organisationId, modelId, version }: GradedVersion): Documen
 });
 
 /**
- * How all slices of a version are read: the whole collection in disk order, or the organisation's part of the lead
- * index. The index has one entry per record.
- */
-export type ReadPath = 'collection' | 'lead index';
-
-/** Chooses the faster read path for an organisation's slices. */
-export async function readPathFor(
-  { database }: Snapshot,
-  { organisationRecords }: { readonly organisationRecords: number },
-): Promise<ReadPath> {
-  const slices = await database.collection(find).estimatedDocumentCount();
-  // An index entry costs about as much as skipping a foreign slice, and may lead to a slice of its own.
-  return organisationRecords <= slices / 4 ? 'lead index' : 'collection';
-}
-
-/**
- * Reads all slices of a version in batches, in no particular order.
+ * Reads all slices of a version in batches, in the order of the clustered key: the calls of an organisation lie together.
  * @throws MongoDB errors
  */
-export const allSlices = (
-  snapshot: Snapshot,
-  graded: GradedVersion,
-  readPath: ReadPath,
-): AsyncGenerator<readonly LeadSlice[]> => {
-  const hint = readPath === 'collection' ? clusteredKey : leadIndex;
-  const command = { find, filter: ofVersion(graded), projection: leadColumns, hint };
+export const allSlices = (snapshot: Snapshot, graded: GradedVersion): AsyncGenerator<readonly LeadSlice[]> => {
+  const command = { find, filter: ofVersion(graded), projection: leadColumns, hint: clusteredKey };
   return readInBatches<LeadSlice>(snapshot, command, batchSizes);
 };
 
@@ -94,7 +78,7 @@ export async function leadsOfDays(
   for (const { first, last } of blocksOf(days)) {
     const filter = {
       ...ofVersion(graded),
-      _id: idsOfDays(first, last),
+      _id: idsOfDays(graded.organisationId, first, last),
       at: { $gte: new Date(dayStartMs(first)), $lt: new Date(dayStartMs(last + 1)) },
     };
     const command = { find, filter, projection: { crm_ids: 1 }, hint: clusteredKey };

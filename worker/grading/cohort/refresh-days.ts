@@ -74,7 +74,6 @@ export async function refreshDays(options: RefreshOptions): Promise<Refreshed> {
     cut,
     isEverything: changes === undefined,
     maxLeadsPerPass: options.maxLeadsPerPass,
-    organisationRecords: [...ledger.values()].reduce((sum, records) => sum + records, 0),
   });
   const figures = days.flatMap((day) => {
     const counted = requests.get(day);

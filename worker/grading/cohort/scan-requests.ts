@@ -8,10 +8,10 @@ import type { GradedVersion, Snapshot } from './snapshot.js';
 /** Days per aggregation, so that the calls of one `$group` stage fit into memory. */
 const maxBlockDays = 31;
 
-/** The range of the clustered key that contains all calls of some days. */
-export const idsOfDays = (first: number, last: number): { readonly $gte: string; readonly $lt: string } => ({
-  $gte: callIdFloor(dayStartMs(first) - maxArrivalMs),
-  $lt: callIdFloor(dayStartMs(last + 1)),
+/** The range of the clustered key that contains all calls of an organisation on some days. */
+export const idsOfDays = (organisationId: string, first: number, last: number) => ({
+  $gte: callIdFloor(dayStartMs(first) - maxArrivalMs, organisationId),
+  $lt: callIdFloor(dayStartMs(last + 1), organisationId),
 });
 
 /**
@@ -59,7 +59,7 @@ function requestsPipeline(
   // The second and later slices of a call have no bucket.
   const ofLiveCalls = { org: organisationId, model: modelId, version, at, bucket: { $ne: 'test' } };
   return [
-    { $match: { _id: idsOfDays(first, last), ...ofLiveCalls } },
+    { $match: { _id: idsOfDays(organisationId, first, last), ...ofLiveCalls } },
     {
       $group: {
         _id: { $substrBytes: ['$_id', 0, 26] },

@@ -1,6 +1,6 @@
 import { type Clock, dayMs, dayNumber } from '../../../shared/contract/dates.js';
 import { callIdFloor, maxArrivalMs } from '../../../shared/contract/identifiers.js';
-import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection, idsOfOrganisation } from '../../../shared/store/calls/prediction-slice.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import {
   isAhead,
@@ -64,7 +64,7 @@ export async function dueVersions(
 const keysOf = (candidates: readonly Candidate[]): string[] => candidates.map(({ key }) => key);
 
 /**
- * Finds out, in three reads for all candidates, which of them another grade could judge differently:
+ * Finds out, in two reads for all candidates and one for each organisation, which of them another grade could judge differently:
  * - one without a grade as of its own time;
  * - one that scored since it was graded or looked at;
  * - one with predictions, if its organisation has had outcomes since its grade;
@@ -80,14 +80,15 @@ async function newsOf(
   const known = candidates.filter(hasGrade);
   if (known.length === 0) return () => true;
   const sinceMs = Math.min(...known.map(({ head }) => lastLookMs(head))) - overlapMs;
-  const lastCalls = await lastCallsSince(database, sinceMs);
+  const organisations = new Set(known.map(({ model }) => model.organisation_id));
+  const lastCalls = await lastCallsSince(database, organisations, sinceMs);
   const lastOutcomes = await lastOutcomeChanges(database);
   const current = known.filter(({ model, version }) => version === model.version);
   const maturing = await new ValidationDailyStore(database).maturingSince(keysOf(current), dayNumber(sinceMs));
   return (candidate) => {
     const { key, head, model } = candidate;
     if (head?.grade === undefined || !hasGrade(candidate)) return true;
-    if ((lastCalls.get(key) ?? '') > callIdFloor(lastLookMs(head) - overlapMs)) return true;
+    if ((lastCalls.get(key) ?? '') > callIdFloor(lastLookMs(head) - overlapMs, model.organisation_id)) return true;
     const changedMs = lastOutcomes.get(model.organisation_id) ?? 0;
     return (
       ((head.stored_rows ?? 0) > 0 && changedMs > head.grade.data_read_at.getTime() - overlapMs) || maturing.has(key)
@@ -95,18 +96,29 @@ async function newsOf(
   };
 }
 
-/** The id of the last live call of each version since an instant, by `<model>:<version>`. Reads the calls in disk order. */
-async function lastCallsSince(database: Db, sinceMs: number): Promise<ReadonlyMap<string, string>> {
-  const rows = database
-    .collection(callsCollection)
-    .aggregate<{ readonly _id: string; readonly last: string }>(
+/**
+ * The id of the last live call of each version since an instant, by `<model>:<version>`. Reads the calls of one
+ * organisation after the other, in disk order.
+ */
+async function lastCallsSince(
+  database: Db,
+  organisations: Iterable<string>,
+  sinceMs: number,
+): Promise<ReadonlyMap<string, string>> {
+  const calls = database.collection(callsCollection);
+  const found = new Map<string, string>();
+  for (const org of organisations) {
+    const _id = { ...idsOfOrganisation(org), $gte: callIdFloor(sinceMs - maxArrivalMs, org) };
+    const rows = calls.aggregate<{ readonly _id: string; readonly last: string }>(
       [
-        { $match: { _id: { $gte: callIdFloor(sinceMs - maxArrivalMs) }, bucket: 'live' } },
+        { $match: { _id, org, bucket: 'live' } },
         { $group: { _id: { $concat: ['$model', ':', '$version'] }, last: { $max: '$_id' } } },
       ],
       { hint: { _id: 1 } },
     );
-  return new Map((await rows.toArray()).map(({ _id, last }) => [_id, last]));
+    for await (const { _id: version, last } of rows) found.set(version, last);
+  }
+  return found;
 }
 
 /** When an outcome of each organisation last changed, Unix ms. MongoDB reads one index entry per organisation. */

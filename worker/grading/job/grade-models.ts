@@ -9,7 +9,7 @@ import { type Graded, gradeVersion } from './grade-version.js';
 export interface GradingDeps {
   readonly database: Db;
   readonly clock: Clock;
-  /** Publishes new verdicts to running gateways; undefined: gateways notice them within a minute. */
+  /** Publishes new verdicts to running gateways; undefined: gateways read them from the change log. */
   readonly redis: Redis | undefined;
 }
 

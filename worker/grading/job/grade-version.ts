@@ -1,8 +1,10 @@
 import type { ClientSession } from 'mongodb';
 import type { Manifest } from '../../../shared/bundle/manifest/manifest.js';
 import { dayMs, dayStartMs, monthOf } from '../../../shared/contract/dates.js';
-import { callsCollection } from '../../../shared/store/calls/prediction-slice.js';
+import { callsCollection, idsOfOrganisation } from '../../../shared/store/calls/prediction-slice.js';
 import { RetentionStore } from '../../../shared/store/calls/retention.js';
+import type { LedgerRow } from '../../../shared/store/calls/usage-ledger.js';
+import { ledgerIndex } from '../../../shared/store/calls/usage-rollups.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import { isAhead, type StoredVerdict, ValidationStore } from '../../../shared/store/validation/model-validation.js';
 import { OutcomeStore } from '../../../shared/store/validation/outcomes.js';
@@ -174,8 +176,9 @@ async function countedForADay(
   { fromDay, asOfMs }: { readonly fromDay: number; readonly asOfMs: number },
 ): Promise<boolean> {
   const from = dayStartMs(fromDay);
-  const row = await database.collection(callsCollection).findOne(
+  const row = await database.collection<LedgerRow>(callsCollection).findOne(
     {
+      _id: idsOfOrganisation(organisationId),
       org: organisationId,
       bucket: 'live',
       month: { $gte: monthOf(from) },
@@ -183,7 +186,7 @@ async function countedForADay(
       version,
       at: { $gte: new Date(from), $lte: new Date(asOfMs - dayMs) },
     },
-    { projection: { _id: 1 }, session },
+    { projection: { _id: 1 }, session, hint: ledgerIndex },
   );
   return row !== null;
 }

@@ -9,7 +9,7 @@ import { errorLog } from '../../../shared/process/error-log.js';
 import type { Stoppable } from '../../../shared/process/lifecycle.js';
 import type { Logger } from '../../../shared/process/logger.js';
 import type { Redis } from '../../../shared/redis/connect.js';
-import { queuePrefix } from '../../../shared/redis/keys.js';
+import { queuePrefix, queueStreams } from '../../../shared/redis/keys.js';
 import { backOffOnOom } from '../../lanes/lane-worker.js';
 import { ensureSchedules } from '../../upkeep/jobs.js';
 import { dueVersions } from './due-versions.js';
@@ -35,7 +35,7 @@ export interface GradingLaneOptions extends GradingDeps {
  */
 export async function startGradingLane(options: GradingLaneOptions): Promise<Stoppable> {
   const { blocking, logger } = options;
-  const queue = new Queue(gradingQueueName, { connection: blocking, prefix: queuePrefix });
+  const queue = new Queue(gradingQueueName, { connection: blocking, prefix: queuePrefix, streams: queueStreams });
   queue.on('error', errorLog(logger, 'grading queue error'));
   const findDue = { name: 'find-due', when: { every: findDueEveryMs } };
   const endSchedules = await ensureSchedules(queue, [findDue], { redis: blocking, logger });

@@ -3,10 +3,11 @@ import { basename, resolve } from 'node:path';
 import { readBundle } from '../../../../shared/bundle/archive/read-bundle.js';
 import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
 import { messageOf } from '../../../../shared/contract/errors.js';
+import type { ExplainMethod } from '../../../../shared/messages/score-job.js';
+import { type GoldenComparison, runBundle } from '../../../../worker/bundle-checks/golden-check.js';
 import { ModelUnavailable } from '../../../../worker/models/loaded-model.js';
 import { type CliContext, type CommandResult, exitWhen, lineWidth } from '../../context/cli-context.js';
 import { renderTable } from '../../output/table.js';
-import { type GoldenComparison, runBundle } from './golden-check.js';
 
 /** Result of checking one bundle. */
 interface Finding {
@@ -15,6 +16,9 @@ interface Finding {
   readonly version?: string;
   readonly features?: number;
   readonly golden?: GoldenComparison;
+  readonly explainMethod?: ExplainMethod;
+  /** Why the model is explained by occlusion; undefined for an exact method. */
+  readonly fallbackReason?: string;
   /** Why the bundle is invalid; undefined when it is valid. */
   readonly problem?: string;
 }
@@ -36,8 +40,12 @@ async function check(path: string, nowMs: number): Promise<Finding> {
   try {
     const checked = checkBundle(await readBundle(path));
     const { name, version, features } = checked.manifest;
-    const { golden } = await runBundle(checked, { nowMs });
-    return { bundle, name, version, features: features.length, ...(golden === undefined ? {} : { golden }) };
+    const { golden, explainMethod, fallbackReason } = await runBundle(checked, { nowMs });
+    return {
+      ...{ bundle, name, version, features: features.length, explainMethod },
+      ...(fallbackReason === undefined ? {} : { fallbackReason }),
+      ...(golden === undefined ? {} : { golden }),
+    };
   } catch (error) {
     return { bundle, problem: problemOf(error) };
   }
@@ -51,9 +59,11 @@ const problemOf = (error: unknown): string =>
 
 const hasPassed = ({ problem, golden }: Finding): boolean => problem === undefined && golden?.passed !== false;
 
-function documentOf({ golden, ...finding }: Finding): Record<string, unknown> {
+function documentOf({ golden, explainMethod, fallbackReason, ...finding }: Finding): Record<string, unknown> {
   return {
     ...finding,
+    ...(explainMethod === undefined ? {} : { explain_method: explainMethod }),
+    ...(fallbackReason === undefined ? {} : { occlusion_reason: fallbackReason }),
     passed: hasPassed({ ...finding, ...(golden === undefined ? {} : { golden }) }),
     ...(golden === undefined
       ? {}
@@ -77,6 +87,7 @@ function describe(findings: readonly Finding[], width: number): string {
     { name: 'Golden', align: 'right' },
     { name: 'Raw diff', align: 'right' },
     { name: 'Driver diff', align: 'right' },
+    { name: 'Drivers' },
     { name: 'Score' },
     { name: 'Likelihood' },
     { name: '' },
@@ -89,14 +100,16 @@ function describe(findings: readonly Finding[], width: number): string {
       golden === undefined ? 'none' : String(golden.records),
       golden?.maxRawDifference?.toExponential(1) ?? '',
       golden?.maxContributionDifference?.toExponential(1) ?? '',
+      finding.explainMethod ?? '',
       golden === undefined ? '' : mismatches(golden.scoreMismatches),
       golden === undefined ? '' : mismatches(golden.likelihoodMismatches),
       hasPassed(finding) ? 'ok' : 'FAILED',
     ];
   });
-  const details = findings.flatMap(({ bundle, problem, golden }) => [
+  const details = findings.flatMap(({ bundle, problem, golden, fallbackReason }) => [
     // Some problems already begin with the bundle's name.
     ...(problem === undefined ? [] : [problem.startsWith(`${bundle}: `) ? problem : `${bundle}: ${problem}`]),
+    ...(fallbackReason === undefined ? [] : [`${bundle}: explained by occlusion, because ${fallbackReason}`]),
     ...(golden?.passed === false ? golden.differences.map((difference) => `${bundle}: ${difference}`) : []),
   ]);
   return [renderTable(columns, rows, { width }), details.join('\n')].filter((part) => part !== '').join('\n\n');

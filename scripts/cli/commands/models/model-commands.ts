@@ -76,7 +76,7 @@ function addCheck(models: Command, context: CliContext): void {
 function addSet(models: Command, context: CliContext): void {
   defineCommand(models, {
     usage: 'set <model>',
-    description: 'Turn the Live API on or off, choose the active version, override the deploy policy',
+    description: 'Turn the Live API on or off, choose the active version, rename, override the deploy policy',
     examples: [
       'model set mdl_7Gx2dQpW0aZrTn5K --live-api off',
       'model set mdl_7Gx2dQpW0aZrTn5K --override on --reason "approved by the sales board"',
@@ -84,6 +84,7 @@ function addSet(models: Command, context: CliContext): void {
   })
     .option('--live-api <on|off>', 'whether calls may use the model', onOrOff)
     .option('--version <version>', 'version to activate; `model show` lists the versions', nonBlank)
+    .option('--name <name>', 'name for people', plainText)
     .option('--override <on|off>', 'let this version score without passed validation', onOrOff)
     .option('--reason <reason>', 'reason for the override; stored with your user name and the time', plainText)
     .action(async (modelId: string, options: SetModelOptions) => {

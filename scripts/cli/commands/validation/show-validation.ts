@@ -1,8 +1,8 @@
-import { ModelVerdicts, type VerdictDetail } from '../../../../api/scoring/model-verdicts.js';
 import type { BandRate, FailingGate, GateResult, GateState } from '../../../../shared/contract/verdict.js';
 import { createLogger } from '../../../../shared/process/logger.js';
 import { type Model, ModelStore } from '../../../../shared/store/models/models.js';
 import { ValidationStore } from '../../../../shared/store/validation/model-validation.js';
+import { ModelVerdicts, type VerdictDetail } from '../../../../shared/store/validation/model-verdicts.js';
 import { type CliContext, type CommandResult, lineWidth } from '../../context/cli-context.js';
 import { renderRateChart } from '../../output/charts.js';
 import { readableCount, readableDate } from '../../output/readable-numbers.js';

@@ -51,20 +51,23 @@ export interface ApiFailure {
 export function readReply(reply: HttpReply, records: number): { reply: ScoreReply } | { failure: ApiFailure } {
   const body = parse(reply.body);
   if (reply.status === 200 && isScoreReply(body) && body.scores.length === records) return { reply: body };
-  const error = member(body, 'error');
+  return { failure: failureOf(reply) };
+}
+
+/** The failure that a reply describes, in the error envelope of the API or otherwise. */
+export function failureOf(reply: HttpReply): ApiFailure {
+  const error = member(parse(reply.body), 'error');
   const code = member(error, 'code');
   const message = member(error, 'message');
   const docsUrl = member(error, 'docs_url');
   const retryAfter = Number(headerOf(reply, 'retry-after') ?? Number.NaN);
   return {
-    failure: {
-      code: typeof code === 'string' ? code : 'unknown_reply',
-      message: typeof message === 'string' ? message : describeUnknown(reply),
-      docsUrl: typeof docsUrl === 'string' ? docsUrl : undefined,
-      status: reply.status,
-      requestId: headerOf(reply, 'x-request-id'),
-      retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : undefined,
-    },
+    code: typeof code === 'string' ? code : 'unknown_reply',
+    message: typeof message === 'string' ? message : describeUnknown(reply),
+    docsUrl: typeof docsUrl === 'string' ? docsUrl : undefined,
+    status: reply.status,
+    requestId: headerOf(reply, 'x-request-id'),
+    retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : undefined,
   };
 }
 

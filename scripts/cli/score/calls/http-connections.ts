@@ -1,5 +1,6 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { pipeline, type Readable } from 'node:stream';
 
 /** A call fails when its socket is idle for this long. An upload that makes progress may take longer. */
 const idleMs = 60_000;
@@ -23,9 +24,25 @@ export type HttpGet = (
   asked: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
 ) => Promise<HttpReply>;
 
+/**
+ * Sends a request and resolves with the beginning of its reply, whose body the caller must read or destroy. Rejects like
+ * `HttpPost`. A service that refuses a body may answer before it has read the body.
+ */
+export type HttpSend = (
+  url: URL,
+  sent: {
+    readonly method: string;
+    readonly headers: Readonly<Record<string, string>>;
+    /** Destroyed when the request fails. Its length must be among the headers. */
+    readonly body?: Readable;
+    readonly signal?: AbortSignal;
+  },
+) => Promise<IncomingMessage>;
+
 export interface HttpConnections {
   readonly post: HttpPost;
   readonly get: HttpGet;
+  readonly send: HttpSend;
   /** Closes idle keep-alive connections. */
   close(): void;
 }
@@ -41,7 +58,7 @@ export function httpConnections({ connections }: { readonly connections: number 
   const kept = { keepAlive: true, maxSockets: connections };
   const http = new HttpAgent(kept);
   const https = new HttpsAgent(kept);
-  const call = (url: URL, options: RequestOptions, body: Buffer | undefined): Promise<HttpReply> =>
+  const open = (url: URL, options: RequestOptions, body: Buffer | Readable | undefined): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const sent = { ...options, timeout: idleMs };
       const request =
@@ -50,9 +67,12 @@ export function httpConnections({ connections }: { readonly connections: number 
           : httpRequest(url, { ...sent, agent: http });
       request.on('timeout', () => request.destroy(new Error(`no answer within ${idleMs / 1000} s`)));
       request.on('error', reject);
-      request.on('response', (response) => readReply(response).then(resolve, reject));
-      request.end(body);
+      request.on('response', resolve);
+      if (body === undefined || Buffer.isBuffer(body)) request.end(body);
+      else pipeline(body, request, (error) => (error == null ? undefined : reject(error)));
     });
+  const call = async (url: URL, options: RequestOptions, body: Buffer | undefined): Promise<HttpReply> =>
+    readWholeReply(await open(url, options, body));
   const post: HttpPost = (url, { headers, body }) => {
     const bytes = Buffer.from(body);
     return call(url, { method: 'POST', headers: { ...headers, 'content-length': bytes.length } }, bytes);
@@ -61,6 +81,7 @@ export function httpConnections({ connections }: { readonly connections: number 
   return {
     post,
     get,
+    send: (url, { body, ...options }) => open(url, options, body),
     close: () => {
       http.destroy();
       https.destroy();
@@ -68,7 +89,8 @@ export function httpConnections({ connections }: { readonly connections: number 
   };
 }
 
-async function readReply(response: IncomingMessage): Promise<HttpReply> {
+/** Reads a reply to its end. @throws the error of a connection that breaks before */
+export async function readWholeReply(response: IncomingMessage): Promise<HttpReply> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk);
   return {

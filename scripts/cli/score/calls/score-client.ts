@@ -108,7 +108,8 @@ export function delayMs(failedAttempts: number, retryAfterSeconds = 0, random = 
   return Math.max(1000 * retryAfterSeconds, backoffMs * (0.5 + random / 2));
 }
 
-function connectionFailure(error: unknown, url: URL, hasEverAnswered: boolean): ApiFailure {
+/** The failure of a call without an answer. @param hasEverAnswered if not, the address is probably wrong */
+export function connectionFailure(error: unknown, url: URL, hasEverAnswered: boolean): ApiFailure {
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
   const text = messageOf(error);
   const hint = hasEverAnswered ? '' : '. Check --url, and that the service is running';

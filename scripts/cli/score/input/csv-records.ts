@@ -1,5 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, type Info, parse } from 'csv-parse';
+import { delimiterOf, firstLine } from '../../../../shared/files/csv-delimiter.js';
+import { textOfCell } from '../../../../shared/files/spreadsheet-cell.js';
 import type { CliError } from '../../context/cli-error.js';
 import { badInput, type InputFile, type InputRecord, type RecordOptions } from './input-file.js';
 
@@ -80,20 +82,6 @@ function recordText(cells: readonly string[], header: Header, place: string): st
   return `{${members.join(',')}}`;
 }
 
-/** Characters that begin a formula, also in their full-width forms, with the apostrophes before them. */
-const formula = /^'*[=+\-@\t\r\n＝＋－＠]/;
-const markedFormula = /^'+[=+\-@\t\r\n＝＋－＠]/;
-const number = /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i;
-
-/**
- * Puts an apostrophe before a text that a spreadsheet would take for a formula. Formulas of callers of the API would run
- * where the file is opened. Numbers stay numbers.
- */
-export const spreadsheetCell = (text: string): string => (formula.test(text) && !number.test(text) ? `'${text}` : text);
-
-/** The text of a cell that `spreadsheetCell` has written. */
-export const textOfCell = (cell: string): string => (markedFormula.test(cell) ? cell.slice(1) : cell);
-
 const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell === '');
 
 function noSuchColumn(input: InputFile, wanted: string, names: readonly string[]): CliError {
@@ -150,7 +138,6 @@ function unreadable(error: CsvError, input: InputFile): CliError {
   return badInput(`${input.name}: ${error.message}`);
 }
 
-const candidates = [',', ';', '\t', '|'] as const;
 const maxHeaderLength = 1024 * 1024; // characters
 
 /** The detected delimiter, and the complete text from the beginning. */
@@ -159,7 +146,7 @@ export interface Peeked {
   texts(): AsyncGenerator<string>;
 }
 
-/** Detects the delimiter: the candidate that is most frequent in the header outside quotes, or a comma. */
+/** Detects the delimiter by the header. */
 export async function peekDelimiter(texts: AsyncGenerator<string>): Promise<Peeked> {
   let seen = '';
   let header: string | undefined;
@@ -169,26 +156,11 @@ export async function peekDelimiter(texts: AsyncGenerator<string>): Promise<Peek
     seen += next.value;
     header = firstLine(seen);
   }
-  const unquoted = (header ?? seen).replace(/"[^"]*"/g, '');
-  const count = (candidate: string) => unquoted.split(candidate).length - 1;
-  const [delimiter] = [...candidates].sort((one, other) => count(other) - count(one));
   return {
-    delimiter: delimiter ?? ',',
+    delimiter: delimiterOf(header ?? seen),
     async *texts() {
       yield seen;
       yield* texts;
     },
   };
-}
-
-/** The first non-blank line, including quoted line breaks. Undefined if the line end has not been read yet. */
-function firstLine(text: string): string | undefined {
-  const start = text.search(/[^\r\n]/);
-  let quoted = false;
-  for (let index = Math.max(0, start); index < text.length; index += 1) {
-    const character = text[index];
-    if (character === '"') quoted = !quoted;
-    else if (!quoted && (character === '\n' || character === '\r')) return text.slice(start, index);
-  }
-  return undefined;
 }

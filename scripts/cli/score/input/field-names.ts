@@ -1,4 +1,5 @@
 import type { Feature, Recency } from '../../../../shared/bundle/manifest/manifest.js';
+import { FieldMatch, type FieldReport, maxUnknown } from '../../../../shared/files/field-match.js';
 import { compileKnownFields, type KnownFields } from '../../../../shared/messages/field-slots.js';
 import { readableCount } from '../../output/readable-numbers.js';
 import { member, parse } from '../calls/api-reply.js';
@@ -40,49 +41,6 @@ export class InputNames {
    */
   report(allRead: boolean): FieldReport | undefined {
     return allRead || this.format === 'csv' ? this.match?.report() : undefined;
-  }
-}
-
-/** Comparison of a model's fields with the names in a file. */
-export interface FieldReport {
-  /** Number of fields that the model knows. */
-  readonly known: number;
-  /** Model fields that the file lacks, in the model's order. */
-  readonly notInFile: readonly string[];
-  /** Names that the model does not know, in the file's order; at most `maxUnknown`. */
-  readonly unknown: readonly string[];
-}
-
-const maxUnknown = 1_000; // bounds memory: JSONL keys may be data
-
-/** Matches the names in a file with the fields of a model. */
-class FieldMatch {
-  private readonly isFed: boolean[];
-  private readonly matched = new Set<string>();
-  private readonly unknown = new Set<string>();
-
-  constructor(private readonly fields: KnownFields) {
-    this.isFed = new Array<boolean>(fields.slotCount).fill(false);
-  }
-
-  /** Adds a name under which values are sent. Ignores `crm_id`, which is not a field. */
-  add(name: string): void {
-    if (name === 'crm_id' || this.matched.has(name) || this.unknown.has(name)) return;
-    const cells = this.fields.pack({ [name]: true });
-    const fed = [...cells.keys()].filter((slot) => cells[slot] !== undefined);
-    for (const slot of fed) this.isFed[slot] = true;
-    if (fed.length > 0) this.matched.add(name);
-    else if (this.unknown.size < maxUnknown) this.unknown.add(name);
-  }
-
-  /** Report on all names so far. A field that two features read under different aliases counts once. */
-  report(): FieldReport {
-    const { slotNames } = this.fields;
-    return {
-      known: new Set(slotNames).size,
-      notInFile: [...new Set(slotNames.filter((_, slot) => this.isFed[slot] === false))],
-      unknown: [...this.unknown],
-    };
   }
 }
 

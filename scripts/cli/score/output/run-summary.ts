@@ -1,7 +1,9 @@
+import type { FieldReport } from '../../../../shared/files/field-match.js';
 import { renderHistogram, ScoreHistogram } from '../../output/charts.js';
 import { readableCount, readableDuration } from '../../output/readable-numbers.js';
 import { renderFields } from '../../output/table.js';
-import { type FieldReport, missingFields, unknownNames, withoutCrmId } from '../input/field-names.js';
+import type { ReplyUsage } from '../calls/api-reply.js';
+import { missingFields, unknownNames, withoutCrmId } from '../input/field-names.js';
 import type { RunReport } from '../score-file.js';
 
 /** Summary of a run for `--json`. */
@@ -46,7 +48,7 @@ export function summaryText(report: RunReport, { width }: { readonly width: numb
     ['Warnings', figures.warned === 0 ? undefined : `${readableCount(figures.warned)} records, see the output`],
     ['Fields', fieldsText(report)],
     ['crm_id', crmIdText(report)],
-    ['Usage', usageText(report)],
+    ['Usage', figures.usage === undefined ? undefined : usageText(figures.usage)],
     ['Validation', figures.validation?.summary],
     ['Results', report.output === '-' || isNothing ? undefined : report.output],
   ];
@@ -72,9 +74,8 @@ function crmIdText({ format, figures: { records, withCrmId } }: RunReport): stri
   return `${readableCount(records - withCrmId)} of ${readableCount(records)} records have none. Their scores cannot be looked up later and cannot be graded`;
 }
 
-function usageText({ figures: { usage } }: RunReport): string | undefined {
-  if (usage === undefined) return undefined;
-  const { current, limit, remaining, backstop } = usage;
+/** The usage of the month in words. */
+export function usageText({ current, limit, remaining, backstop }: ReplyUsage): string {
   const used = `${readableCount(current)} of ${readableCount(limit)} this month`;
   if (remaining >= 0) return `${used}, ${readableCount(remaining)} left`;
   const stop = backstop === null ? '' : `, hard stop at ${readableCount(backstop)}`;

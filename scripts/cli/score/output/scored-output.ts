@@ -1,9 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import { csvCell, spreadsheetCell } from '../../../../shared/files/spreadsheet-cell.js';
 import type { OutputStream } from '../../context/cli-context.js';
 import { unwritable } from '../../context/cli-error.js';
 import type { ScoreRow } from '../calls/api-reply.js';
 import type { ScoredBatch } from '../calls/score-batch.js';
-import { spreadsheetCell } from '../input/csv-records.js';
 import type { RecordFormat } from '../input/input-file.js';
 
 /** Destination of the results. */
@@ -113,10 +113,5 @@ function csvLine(scored: ScoreRow, row: number, { explain }: OutputForm): string
     scored.warnings?.join('; '),
     ...(explain ? reasonColumns.map((name) => scored[name]) : []),
   ];
-  return cells.map(csvCell).join(',');
-}
-
-function csvCell(value: string | number | boolean | null | undefined): string {
-  const text = spreadsheetCell(String(value ?? ''));
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return cells.map((cell) => csvCell(spreadsheetCell(String(cell ?? '')))).join(',');
 }

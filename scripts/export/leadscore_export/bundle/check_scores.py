@@ -15,7 +15,7 @@ from leadscore_export.scores.training_figures import area_under_curve
 
 Vector = npt.NDArray[np.float64]
 
-_ONNX_TOLERANCE = 1e-4  # of a probability: ONNX computes in float32
+ONNX_TOLERANCE = 1e-4  # of a probability: ONNX computes in float32
 _WRONG_CONVERSION = 0.01  # of a probability: larger differences are not due to float32
 _LARGE = 1e6  # neighbouring float32 numbers are 0.06 apart from here on
 _MAX_COMPARED_ROWS = 5000
@@ -50,7 +50,7 @@ def check_agreement(model: ConvertedModel, rows: Vector) -> Vector:
     expected = model.predict(rows32[:_MAX_COMPARED_ROWS])
     worst = int(np.argmax(np.abs(raw[:_MAX_COMPARED_ROWS] - expected)))
     difference = abs(raw[worst] - expected[worst])
-    if difference <= _ONNX_TOLERANCE:
+    if difference <= ONNX_TOLERANCE:
         return raw
     found = f"on row {worst} of X, ONNX gives {raw[worst]:.6f} but the trainer gives {expected[worst]:.6f}"
     scaling = "Scale large inputs (a pipeline with StandardScaler), or train on X.astype('float32')"

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leadscore_export.bundle.bundle_files import time_text
+from leadscore_export.bundle.check_scores import ONNX_TOLERANCE
 from leadscore_export.convert.converted_model import ConvertedModel
 from leadscore_export.convert.tree_contributions import rows_within, tree_contributions
 from leadscore_export.errors import ExportError, UnusableRecord
@@ -24,6 +25,8 @@ MAX_RECORDS = 200
 _MAX_SECONDS = 20.0
 _MIN_EXPLAINED = 10
 
+_MAX_DIFFERING_SHARE = 0.01
+
 
 def golden_lines(
     model: ConvertedModel,
@@ -31,11 +34,14 @@ def golden_lines(
     manifest: Mapping[str, Any],
     plain: Sequence[Record],
     now: Moment | Sequence[Moment] | None,
-) -> list[dict[str, Any]]:
-    """Up to 200 records with their answers, no two with the same row.
+) -> tuple[list[dict[str, Any]], int]:
+    """Up to 200 records with their answers, no two with the same row; and how many differ from the trainer.
 
     A record is chosen only if a shift of 2e-6 in `raw`, as between ONNX runtimes, changes neither score nor
     likelihood.
+
+    A record on which ONNX and the trainer differ by more than 1e-4 is left out. Raises ExportError if these are
+    more than 1 % of the records, and more than one.
 
     `plain`: Records as `plain_records` makes them.
     """
@@ -47,12 +53,14 @@ def golden_lines(
             f"golden_records: {problem}; the service would refuse it, so leave it out"
         ) from problem
     raw = model.raw(rows)
-    chosen = _chosen(rows, raw, manifest)
+    agrees = _agreeing(model, rows, raw)
+    left_out = int((~agrees).sum())
+    chosen = _chosen(rows, raw, manifest, agrees)
     if not chosen:
-        return []
+        return [], left_out
     answers = _contributions(model, featurizer, manifest, rows[chosen])
     own = model.predict(rows[chosen].astype(np.float32)) if model.predict else raw[chosen]
-    return [
+    lines = [
         {
             "record": plain[index],
             **({} if times is None else {"now": time_text(times[index])}),
@@ -65,14 +73,32 @@ def golden_lines(
         }
         for place, index in enumerate(chosen)
     ]
+    return lines, left_out
 
 
-def _chosen(rows: Vector, raw: Vector, manifest: Mapping[str, Any]) -> list[int]:
+def _agreeing(model: ConvertedModel, rows: Vector, raw: Vector) -> npt.NDArray[np.bool_]:
+    if model.predict is None:
+        return np.ones(len(raw), dtype=bool)
+    agrees: npt.NDArray[np.bool_] = np.abs(model.predict(rows.astype(np.float32)) - raw) <= ONNX_TOLERANCE
+    differing = int((~agrees).sum())
+    if differing > max(1, _MAX_DIFFERING_SHARE * len(raw)):
+        first = int(np.argmin(agrees))
+        raise ExportError(
+            f"golden_records: on {differing:,} of {len(raw):,} records, ONNX differs from the trainer by more "
+            f"than {ONNX_TOLERANCE} (the first is record {first + 1}). The conversion is wrong for this model: "
+            "convert it yourself, and give OnnxFile(path) with oof_raw"
+        )
+    return agrees
+
+
+def _chosen(
+    rows: Vector, raw: Vector, manifest: Mapping[str, Any], agrees: npt.NDArray[np.bool_]
+) -> list[int]:
     seen: set[bytes] = set()
     chosen = []
     for index, value in enumerate(raw.tolist()):
         key = rows[index].tobytes()
-        if key not in seen and is_steady(value, manifest["quantiles"], manifest["calibration"]):
+        if agrees[index] and key not in seen and is_steady(value, manifest["quantiles"], manifest["calibration"]):
             seen.add(key)
             chosen.append(index)
     return chosen[:MAX_RECORDS]

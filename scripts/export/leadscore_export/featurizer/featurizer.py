@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
@@ -20,6 +21,7 @@ from leadscore_export.featurizer.record_values import Record, folded_name, neare
 Rows = npt.NDArray[np.float64]
 Moment = datetime | str | int | float
 _MAX_FOLDED_NAME = 4096
+_REFUSED = re.compile(r'[\[\]{}<>:,"]')  # in column names, by LightGBM or XGBoost
 _MANY_RECORDS = 20  # enough records that a feature without any value is most likely a mistake
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -68,6 +70,24 @@ class Featurizer:
             for extra, text in (("other_column", "is another"), ("missing_column", "is missing")):
                 if extra in feature:
                     names[feature[extra]] = f"{name} {text}"
+        return names
+
+    @property
+    def plain_column_names(self) -> list[str]:
+        """`column_names` that LightGBM and XGBoost accept as the names of a table's columns.
+
+        `_` replaces the characters []{}<>:," and numbers tell equal names apart.
+        """
+        names: list[str] = []
+        taken: set[str] = set()
+        for name in self.column_names:
+            plain = unique = _REFUSED.sub("_", name)
+            number = 1
+            while unique in taken:
+                number += 1
+                unique = f"{plain}_{number}"
+            taken.add(unique)
+            names.append(unique)
         return names
 
     def rows(self, records: Any, now: Moment | Sequence[Moment] | None = None) -> Rows:

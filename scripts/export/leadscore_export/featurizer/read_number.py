@@ -13,8 +13,11 @@ _SIGNS = (
     "\ua838\ufdfc\ufe69\uff04\uffe0\uffe1\uffe5\uffe6\U00011fdd-\U00011fe0\U0001e2ff\U0001ecb0"
 )
 
-# One of three: a sign after up to two letters ("US$"), the rupee or rial sign after NFKC, or an ISO code.
-_CURRENCY = rf"[a-z]{{0,2}}[{_SIGNS}]|rs\.?|\u0631\u06cc\u0627\u0644|[a-z]{{3}}"
+# The letters of a country before a sign, as in the service. "M$", "k$" and "T\u20ac" are magnitudes.
+_COUNTRY = "a|ar|au|c|ca|cl|cn|co|ec|fj|g|gb|gy|hk|j|jm|jp|l|ld|mx|n|na|nt|nz|r|rd|s|sg|tt|tw|u|us|uy|z|zw"
+
+# One of three: a sign, perhaps after a country ("US$"), the rupee or rial sign after NFKC, or an ISO code.
+_CURRENCY = rf"(?:{_COUNTRY})?[{_SIGNS}]|rs\.?|\u0631\u06cc\u0627\u0644|[a-z]{{3}}"
 _DRESSED = re.compile(
     rf"(?P<sign>[+-]?) ?(?P<before>{_CURRENCY})? ?(?P<inner_sign>[+-]?) ?"
     rf"(?P<open>\(?) ?(?P<inside>{_CURRENCY})? ?"

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 EDGE = 1e-7
+EQUAL = 1e-6  # quantiles this near to raw equal it, as in the service
 SHIFT = 2e-6  # of raw: ONNX differs in the last bits between batch sizes and machines
 Vector = npt.NDArray[np.float64]
 
@@ -17,9 +18,12 @@ _ROUNDING = 2e-6  # relative error of shares added up in float32, where trainers
 
 
 def percentile_score(raw: float, quantiles: Sequence[float]) -> int:
-    """The mid-rank of `raw` among 101 ascending quantiles, interpolated, 0 to 100, half rounded up."""
-    below = int(np.searchsorted(quantiles, raw, side="left"))
-    not_above = int(np.searchsorted(quantiles, raw, side="right"))
+    """The mid-rank of `raw` among 101 ascending quantiles, interpolated, 0 to 100, half rounded up.
+
+    Quantiles within 1e-6 of `raw` equal it.
+    """
+    below = int(np.searchsorted(quantiles, raw - EQUAL, side="left"))
+    not_above = int(np.searchsorted(quantiles, raw + EQUAL, side="right"))
     last = len(quantiles) - 1
     if not_above > below:
         rank = (below + not_above - 1) / 2

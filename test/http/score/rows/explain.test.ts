@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { runBundle } from '../../../../scripts/cli/commands/models/golden-check.js';
 import { checkBundle } from '../../../../shared/bundle/check-bundle.js';
+import { runBundle } from '../../../../worker/bundle-checks/golden-check.js';
 import { eventually } from '../../../support/eventually.js';
 import type { HttpReply } from '../../../support/http/http-call.js';
 import { scored } from '../../../support/http/score-reply.js';

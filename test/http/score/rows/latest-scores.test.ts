@@ -107,7 +107,7 @@ describe('latest scores of a lead', () => {
   it('returns the score of a call that the sweep settled as previous_score', async () => {
     await own.score([{ ...small, crm_id: 'L-1' }]);
     const nowMs = service.clock.now();
-    const callId = callIdGenerator()(nowMs);
+    const callId = callIdGenerator()(nowMs, own.id);
     const { ledger, calls } = service.stores;
     const quota = new Quota({ redis: service.redis, ledger, leaseMs: 1, clock: service.clock });
     const call = { org: own.id, model: own.model._id, version: own.model.version, at: new Date(nowMs) };

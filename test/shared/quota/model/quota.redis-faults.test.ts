@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { RateLimit } from '../../../../api/request/rate-limit.js';
-import { startRedis } from '../../../../scripts/servers/redis-server.js';
+import { startRedis } from '../../../../scripts/servers/redis/redis-server.js';
 import type { LocalServer } from '../../../../scripts/servers/server-process.js';
 import { QuotaUnavailable } from '../../../../shared/quota/commands.js';
 import { redisNowMs } from '../../../../shared/redis/connect.js';

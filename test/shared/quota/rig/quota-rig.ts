@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { QuotaLeaseLost } from '../../../../shared/quota/commands.js';
+import { memberOf } from '../../../../shared/quota/leases.js';
 import { Quota } from '../../../../shared/quota/quota.js';
 import { type SweepCounts, sweepLeases } from '../../../../shared/quota/sweep.js';
 import { redisNowMs } from '../../../../shared/redis/connect.js';
-import { leasesKey, redisRunKey, type UsageCounter, usageKey } from '../../../../shared/redis/keys.js';
+import { dueCountersKey, leasesKey, redisRunKey, type UsageCounter, usageKey } from '../../../../shared/redis/keys.js';
 import { MemoryLedger } from './memory-ledger.js';
 
 /** A lease so long that it only expires when a test ages it. */
@@ -62,6 +63,12 @@ export class QuotaRig {
     return sweepLeases({ redis: this.redis, quota: this.quota, ledger: this.ledger });
   }
 
+  /** Makes all counters due, as when the list was lost. For a test that changed what the sweep looks for. */
+  async sweepAll(): Promise<SweepCounts> {
+    await this.redis.del(dueCountersKey);
+    return await this.sweep();
+  }
+
   /** Records and settles a call as a gateway does after a reserve, and voids its row when the lease is lost. */
   async finish(counter: UsageCounter, callId: string, records: number): Promise<'answered' | 'refused'> {
     this.ledger.record(counter, callId, records);
@@ -75,10 +82,13 @@ export class QuotaRig {
     }
   }
 
-  /** Makes a counter's leases, call states, recounts and rows older, as if time had passed. */
+  /** Makes a counter's leases, looks, call states, recounts and rows older, as if time had passed. */
   async age(counter: UsageCounter, byMs: number): Promise<void> {
     const { redis } = this;
     this.ageMs += byMs;
+    // Not its mark: no process forgets when it marked a counter.
+    const member = memberOf(counter);
+    if ((await redis.zscore(dueCountersKey, member)) !== null) await redis.zincrby(dueCountersKey, -byMs, member);
     const leases = await redis.zrange(leasesKey(counter), 0, '-1');
     await Promise.all(leases.map((callId) => redis.zincrby(leasesKey(counter), -byMs, callId)));
     for (const field of ['counted_at', 'recount_at'])

@@ -279,7 +279,7 @@ describe('bundle storage', () => {
     const another = { ...file, id: new ObjectId() };
     const attempts = [storage.upload(another), storage.download(file.id), storage.remove([file.id])];
     const errors = await Promise.all(attempts.map(failureOf));
-    expect(performance.now() - startedMs).to.be.within(300, 2500);
+    expect(performance.now() - startedMs).to.be.within(300, 10_000);
     for (const error of errors) expect(error.message).to.include('MongoDB did not answer in time');
     process.kill(server.pid, 'SIGCONT');
   });

@@ -8,7 +8,6 @@ import {
   isInRange,
   leadPasses,
 } from '../../../../worker/grading/cohort/first-predictions.js';
-import type { ReadPath } from '../../../../worker/grading/cohort/lead-slices.js';
 import type { GradedVersion, Snapshot } from '../../../../worker/grading/cohort/snapshot.js';
 import { gradesIn, gradingDatabase, newIds } from '../grade-at.js';
 import { expectTruth, figures } from '../grade-truth.js';
@@ -19,8 +18,6 @@ const horizonDays = 20;
 const asOfMs = startMs + 60 * dayMs;
 /** Ids that JavaScript and MongoDB sort differently. */
 const oddNames = ['\uffff', '😀', '\ue000', 'a', 'é', '$a', '.', 'A', '\u{10ffff}'];
-
-const readPaths: readonly ReadPath[] = ['collection', 'lead index'];
 
 describe('leadPasses and firstPredictionsOf', () => {
   const mongo = gradingDatabase();
@@ -72,12 +69,11 @@ describe('leadPasses and firstPredictionsOf', () => {
       [...names, ...names].map((crmId) => ({ crmId, score: 50 })),
     );
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 5, max: 300 }), fc.constantFrom(...readPaths), async (maxLeads, readPath) => {
+      fc.asyncProperty(fc.integer({ min: 5, max: 300 }), async (maxLeads) => {
         const passes = await inSnapshot(async (snapshot) => {
           const found = [];
           for await (const { firsts, range } of leadPasses(snapshot, versionOf(ids), {
             maxLeads,
-            readPath,
           }))
             found.push({ leads: [...firsts.keys()], range });
           return found;

@@ -115,6 +115,7 @@ describe('startGradingLane', () => {
     await startLane();
     await requestGrading(redis, organisation);
     await eventually(async () => expect((await verdictOf(own))?.graded_at.getTime()).to.equal(nowMs), 10_000);
+    expect(await redis.hget(`${queuePrefix}:${gradingQueueName}:meta`, 'opts.maxLenEvents')).to.equal('100');
     expect((await verdictOf(foreign))?.graded_at.getTime()).to.equal(firstMs);
     expect(await verdictOf(timing)).to.equal(undefined);
   });

@@ -1,0 +1,205 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { eachAtOnce } from '../../shared/async/at-once.js';
+import { ApiError } from '../../shared/contract/errors.js';
+import type { Logger } from '../../shared/process/logger.js';
+import type { Job, JobSlice, JobState } from '../../shared/store/jobs/job-documents.js';
+import { SliceTaken } from '../../shared/store/jobs/job-slices.js';
+import type { LaneQueues } from '../dispatch/lane-queues.js';
+import type { SliceCounts } from './metrics.js';
+import { pauseFor, retryAgain } from './pauses.js';
+import { ReserveOrder, type ReservePlace, SliceHeld } from './reserve-order.js';
+import { type ReadJob, type SliceDeps, scoreSlice } from './score-slice.js';
+import { completeIfSettled, type SettleDeps, settlePrefix } from './settle-prefix.js';
+
+export interface JobTurnDeps extends SliceDeps, SettleDeps {
+  readonly queues: Pick<LaneQueues, 'interactiveChunks'>;
+  readonly retentionMs: number;
+  readonly counts: SliceCounts;
+  readonly logger: Logger;
+  /** Aborted when the process stops: no further slice begins. */
+  readonly stopping: AbortSignal;
+}
+
+/** One turn is at most this many slices, and begins none after this time. */
+const slicesPerTurn = 8;
+const turnMs = 3_000;
+/** Slices of a turn in flight. One is read and written here while the others are scored. */
+const slicesAtOnce = 4;
+const interactivePollMs = 20;
+/** So long after interactive chunks were seen, slices run one at a time, each after a pause as long as the one before. */
+const makeWayMs = 1_000;
+const maxPauseMs = 500;
+
+/** Delays of the failures of jobs in a row: a failed slice is tried again after 1 s to 1 min. */
+interface Failures {
+  readonly count: number;
+  /** On the clock of `performance.now()`. */
+  readonly retryMs: number;
+}
+
+/** Takes turns of jobs that are `running`. */
+export class JobTurns {
+  /** Jobs whose last slice failed. */
+  private readonly failures = new Map<string, Failures>();
+  private inFlight = 0;
+  private interactiveMs = Number.NEGATIVE_INFINITY;
+  private lastSliceMs = 0;
+  private lastWay: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly deps: JobTurnDeps) {}
+
+  /**
+   * Takes a turn of a job: scores some slices, shows what is finished, and ends or pauses the job when it is due.
+   * @returns whether the job can use another turn at once
+   * @throws errors of MongoDB and Redis
+   */
+  async take(jobId: string): Promise<boolean> {
+    const { jobs, stopping } = this.deps;
+    const job = await jobs.findById(jobId);
+    if (!isRunning(job)) {
+      this.failures.delete(jobId);
+      return false;
+    }
+    if (this.isWaiting(jobId)) return false;
+    const ended = new Set<string>();
+    const failed = await this.scoreSome(job, ended);
+    const settled = await settlePrefix(job, ended, this.deps);
+    if (await completeIfSettled(job, settled, this.deps)) {
+      this.failures.delete(jobId);
+      return false;
+    }
+    if (failed !== undefined) return await this.afterFailure(job, failed);
+    this.failures.delete(jobId);
+    if (hasTooManyErrors(job, settled.failed)) {
+      await pauseFor(job, tooManyErrors(settled.failed, job.options.max_errors), this.deps);
+      return false;
+    }
+    return ended.size > 0 && !stopping.aborted;
+  }
+
+  /** Whether a job waits before its next attempt. */
+  isWaiting(jobId: string): boolean {
+    return (this.failures.get(jobId)?.retryMs ?? 0) > performance.now();
+  }
+
+  /**
+   * Scores pending slices.
+   * @param ended gets the ids of slices that were scored and recorded
+   * @returns the first failure
+   */
+  private async scoreSome(job: ReadJob, ended: Set<string>): Promise<unknown> {
+    const { slices, stopping, jobs } = this.deps;
+    const endMs = performance.now() + turnMs;
+    const pending = await slices.list(job._id, { from: job.settled.slices, limit: slicesPerTurn, state: 'pending' });
+    let failed: unknown;
+    let failedRows = job.settled.failed;
+    const order = new ReserveOrder();
+    const score = async (slice: JobSlice): Promise<void> => {
+      const place = order.next();
+      let mayFollow = false;
+      try {
+        mayFollow = await scoreInPlace(slice, place);
+      } finally {
+        place.end(mayFollow);
+      }
+    };
+    /** @returns whether the slices after it may be reserved */
+    const scoreInPlace = async (slice: JobSlice, place: ReservePlace): Promise<boolean> => {
+      if (failed !== undefined || stopping.aborted || performance.now() > endMs) return false;
+      if (hasTooManyErrors(job, failedRows)) return false;
+      if (!(await this.inOrder(() => this.makeWay(endMs)))) return false;
+      // A pause or a cancellation takes effect before the next slice.
+      if ((await jobs.stateOf(job._id)) !== runningState) return false;
+      try {
+        // Not in one expression: the count before would be read before the wait.
+        const outcome = await this.timed(() => scoreSlice(job, slice, place, this.deps));
+        failedRows += outcome.failed;
+        this.deps.counts.finished(outcome);
+        ended.add(slice._id);
+        return true;
+      } catch (error) {
+        if (isTaken(error)) return true;
+        if (error instanceof SliceHeld) return false;
+        this.deps.counts.failed();
+        failed ??= error;
+        return false;
+      }
+    };
+    await eachAtOnce(pending, slicesAtOnce, score);
+    return failed;
+  }
+
+  /** Runs one after another, in the order of calls. A slice that overtook an earlier one would wait for its reservation. */
+  private inOrder<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.lastWay.then(work);
+    this.lastWay = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Makes way for singles and batches. @returns false when the turn is over meanwhile */
+  private async makeWay(endMs: number): Promise<boolean> {
+    for (;;) {
+      const { waiting, active } = await this.deps.queues.interactiveChunks();
+      const nowMs = performance.now();
+      if (waiting + active > 0) this.interactiveMs = nowMs;
+      const isBeside = nowMs - this.interactiveMs < makeWayMs;
+      if (waiting === 0 && !(isBeside && this.inFlight > 0)) {
+        if (!isBeside) return true;
+        this.inFlight += 1;
+        await pause(Math.min(this.lastSliceMs, maxPauseMs));
+        this.inFlight -= 1;
+        return true;
+      }
+      if (nowMs > endMs) return false;
+      await pause(interactivePollMs);
+    }
+  }
+
+  private async timed<Result>(work: () => Promise<Result>): Promise<Result> {
+    const startMs = performance.now();
+    this.inFlight += 1;
+    try {
+      return await work();
+    } finally {
+      this.inFlight -= 1;
+      this.lastSliceMs = performance.now() - startMs;
+    }
+  }
+
+  private async afterFailure(job: ReadJob, error: unknown): Promise<boolean> {
+    const { logger } = this.deps;
+    const outcome = retryAgain(error, this.failures.get(job._id)?.count ?? 0);
+    if ('retryInMs' in outcome) {
+      const { count, retryInMs } = outcome;
+      this.failures.set(job._id, { count, retryMs: performance.now() + retryInMs });
+      logger.warn({ job: job._id, error: causeOf(error), count, retryInMs }, 'a slice failed and is tried again');
+      return false;
+    }
+    this.failures.delete(job._id);
+    logger.info({ job: job._id, reason: outcome.reason }, 'bulk job paused');
+    await pauseFor(job, outcome, this.deps);
+    return false;
+  }
+}
+
+const runningState: JobState = 'running';
+
+const isRunning = (job: Job | undefined): job is ReadJob => job?.state === runningState && job.file !== undefined;
+
+const hasTooManyErrors = ({ options, forgiven_errors: forgiven = 0 }: Job, failedRows: number): boolean =>
+  failedRows - forgiven > options.max_errors;
+
+/** The recorder wraps errors of its transaction. */
+const isTaken = (error: unknown): boolean =>
+  error instanceof SliceTaken || (error instanceof ApiError && error.options.cause instanceof SliceTaken);
+
+const causeOf = (error: unknown): unknown =>
+  error instanceof ApiError ? (error.options.cause ?? error.message) : error;
+
+const tooManyErrors = (failed: number, maxErrors: number) =>
+  ({
+    reason: 'too_many_errors',
+    message:
+      `${failed} rows could not be scored, and the job allows ${maxErrors}. Look at the list of errors, then resume the job, ` +
+      'which allows as many again, or cancel it.',
+  }) as const;

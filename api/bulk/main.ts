@@ -1,0 +1,83 @@
+import { readWorkerConfig, type WorkerConfig } from '../../shared/config/config.js';
+import { dayMs, machineClock } from '../../shared/contract/dates.js';
+import { messageOf } from '../../shared/contract/errors.js';
+import { callIdGenerator } from '../../shared/contract/identifiers.js';
+import { createMetrics, startAdminServer } from '../../shared/process/admin-server.js';
+import { Lifecycle, readSettings } from '../../shared/process/lifecycle.js';
+import { createLogger, type Logger } from '../../shared/process/logger.js';
+import { lowerPriority } from '../../shared/process/low-priority.js';
+import { leaseMsOf } from '../../shared/quota/leases.js';
+import { connectRedis, redisNowMs } from '../../shared/redis/connect.js';
+import { RedisHealth } from '../../shared/redis/health.js';
+import { JobUploadStore } from '../../shared/store/jobs/job-uploads.js';
+import { JobStore } from '../../shared/store/jobs/jobs.js';
+import { startCaches } from '../caches/caches.js';
+import { connect, type ScoringProcess } from '../connections.js';
+import { startScoring } from '../services.js';
+import { observeRunner } from './metrics.js';
+import { Runner } from './runner.js';
+
+/* The runner of bulk jobs. It reads uploaded files, and scores their slices through the workers. Any number of runners may run. */
+
+async function start(config: WorkerConfig, logger: Logger): Promise<void> {
+  lowerPriority();
+  const lifecycle = new Lifecycle(logger);
+  const clock = machineClock(config.clockOffsetMs);
+  const minDeadlineMs = Math.min(config.requestTimeoutMs, config.webhookTimeoutMs);
+  const owner: ScoringProcess = { name: 'bulk', config, logger, lifecycle, clock, minDeadlineMs };
+  const connections = await connect(owner);
+  const { commands, mongo, subscriber } = connections;
+  const { database, client } = mongo;
+  const { follower, ...caches } = await startCaches({ database, subscriber, clock, logger, keysWith: () => undefined });
+  lifecycle.add(follower);
+  const scoring = await startScoring(owner, connections, caches);
+  const health = lifecycle.add(new RedisHealth(commands, config.timings.redis));
+  const stopping = new AbortController();
+  const jobs = new JobStore(database);
+  const metrics = createMetrics();
+  const runner = lifecycle.add(
+    new Runner({
+      ...scoring,
+      ...caches,
+      client,
+      clock,
+      logger,
+      jobs,
+      counts: observeRunner(metrics, jobs),
+      uploads: new JobUploadStore(database),
+      newCallId: callIdGenerator(),
+      redisNowMs: () => redisNowMs(commands),
+      requestTimeoutMs: config.requestTimeoutMs,
+      leaseMs: leaseMsOf(config),
+      retentionMs: config.jobRetentionDays * dayMs,
+      stopping: stopping.signal,
+      redis: { commands, scoring: blocking('turns', owner), reading: blocking('reads', owner) },
+    }),
+  );
+  lifecycle.onStop('new slices', async () => stopping.abort(new Error('the runner stops')));
+  const readiness = async () => health.problem ?? runner.problem;
+  lifecycle.add(
+    await startAdminServer({ host: config.host, port: config.bulkAdminPort, registry: metrics, readiness }),
+  );
+  lifecycle.listenForSignals();
+  lifecycle.followParent();
+  runner.start();
+  logger.info('bulk runner ready');
+  process.send?.({ kind: 'ready' });
+}
+
+function blocking(name: string, { config, lifecycle, logger }: ScoringProcess) {
+  const url = config.redisUrl ?? '';
+  const { minPatienceMs } = config.timings.redis;
+  const redis = connectRedis({ url, name: `leadscore-bulk-${name}`, kind: 'blocking', logger, minPatienceMs });
+  lifecycle.onStop(`redis ${name}`, async () => redis.disconnect());
+  return redis;
+}
+
+const config = readSettings('bulk', () => readWorkerConfig());
+const logger = createLogger(config.logLevel, 'bulk');
+process.on('unhandledRejection', (error) => logger.error({ error }, 'unhandled rejection'));
+start(config, logger).catch((error: unknown) => {
+  logger.fatal({ error }, `the runner of bulk jobs could not start: ${messageOf(error)}`);
+  process.exit(1);
+});

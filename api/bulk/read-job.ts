@@ -1,0 +1,106 @@
+import type { Clock } from '../../shared/contract/dates.js';
+import { ApiError, messageOf } from '../../shared/contract/errors.js';
+import { allowanceOf } from '../../shared/contract/plans.js';
+import type { Logger } from '../../shared/process/logger.js';
+import { endedAt, type Job, jobLimits, maxStoredBytes } from '../../shared/store/jobs/job-documents.js';
+import type { SliceStore } from '../../shared/store/jobs/job-slices.js';
+import type { JobUploadStore } from '../../shared/store/jobs/job-uploads.js';
+import type { JobStore } from '../../shared/store/jobs/jobs.js';
+import type { WorkspaceCache } from '../scoring/workspace-cache.js';
+import { InputFault, readInput } from './reading/read-input.js';
+
+export interface ReadJobDeps {
+  readonly jobs: JobStore;
+  readonly slices: SliceStore;
+  readonly uploads: JobUploadStore;
+  readonly workspaces: Pick<WorkspaceCache, 'manifest' | 'workspace'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly retentionMs: number;
+  /** Aborted when the process stops. Reading begins again elsewhere. */
+  readonly stopping: AbortSignal;
+}
+
+const progressEveryMs = 1_000;
+
+/** The job was canceled while its file was read. */
+class NoLongerReading extends Error {
+  override name = 'NoLongerReading';
+}
+
+/**
+ * Reads the uploaded file of a job and cuts it into slices. A file that cannot be read makes the job `failed`, with a
+ * sentence for people. After a crash, reading begins again: slices that exist stay, because the cuts are the same.
+ * @throws errors of MongoDB; the reason of `stopping`
+ */
+export async function readJob(job: Job, deps: ReadJobDeps): Promise<void> {
+  const { jobs, slices, uploads, workspaces, clock, logger, stopping } = deps;
+  const compiled = await workspaces.manifest(job.model, job.version);
+  const left = new AbortController();
+  const signal = AbortSignal.any([stopping, left.signal]);
+  let readBytes = 0;
+  const timer = setInterval(() => void noteProgress(), progressEveryMs);
+  const noteProgress = async (): Promise<void> => {
+    const changed = await jobs.change(job._id, ['reading'], { $set: { read_bytes: readBytes } }).catch(() => job);
+    if (changed === undefined) left.abort(new NoLongerReading('the job is no longer in the state reading'));
+  };
+  try {
+    if (compiled === undefined) throw new ApiError('modelNotFound', 'The version of the model is no longer stored.');
+    const {
+      shape,
+      rows,
+      slices: count,
+      header_line,
+    } = await readInput(uploads.read(job._id), job.options, {
+      knownFields: compiled.knownFields,
+      onSlices: (added) =>
+        slices.add(
+          job._id,
+          added.map(({ input, ...slice }) => ({ slice, input })),
+        ),
+      onProgress: (bytes) => {
+        readBytes = bytes;
+      },
+      signal,
+      limits: await limitsOf(job, deps),
+    });
+    const file = { shape, rows, slices: count, header_line };
+    await jobs.change(job._id, ['reading'], { $set: { state: 'running', file, started_at: new Date(clock.now()) } });
+    await uploads.remove(job._id);
+    logger.info({ job: job._id, rows, slices: count }, 'bulk job read');
+  } catch (error) {
+    if (error instanceof NoLongerReading) return;
+    if (!(error instanceof InputFault || error instanceof ApiError)) throw error;
+    await failJob(job, error, deps);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Text compresses to a tenth. More than twice that is no export of a CRM, and would hold up the files of others. */
+const inflatedPerStoredByte = 20;
+
+/** The limits of a file. Its inflated size depends on the plan, as that of the upload. */
+async function limitsOf(job: Job, { workspaces }: ReadJobDeps): Promise<{ readonly inflatedBytes: number }> {
+  const workspace = await workspaces.workspace(job.org);
+  const records = workspace === undefined ? 0 : allowanceOf(workspace.organisation, 'live').limit;
+  return { inflatedBytes: Math.min(jobLimits.inflatedBytes, inflatedPerStoredByte * maxStoredBytes(records)) };
+}
+
+async function failJob(job: Job, error: InputFault | ApiError, deps: ReadJobDeps): Promise<void> {
+  const { jobs, slices, uploads, clock, logger, retentionMs } = deps;
+  const { line, column } = error instanceof InputFault ? error : {};
+  const failure = {
+    message: messageOf(error),
+    ...(line === undefined ? {} : { line }),
+    ...(column === undefined ? {} : { column }),
+  };
+  const failed = await jobs.change(job._id, ['reading'], {
+    $set: { state: 'failed', failure, ...endedAt(clock.now(), retentionMs) },
+  });
+  if (failed === undefined) return;
+  await slices.removeJob(job._id);
+  await uploads.remove(job._id);
+  // Not the message: it may quote the file.
+  logger.info({ job: job._id, line, column }, 'the file of a bulk job cannot be read');
+}

@@ -1,0 +1,132 @@
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { InputFault, readableBytes } from './input-fault.js';
+
+/** Bytes that are scanned in one step. They take about a millisecond. */
+export const pieceBytes = 256 * 1024;
+const minPieceBytes = 64 * 1024;
+const gzipMark = [0x1f, 0x8b] as const;
+
+export interface InflateOptions {
+  readonly inflatedBytes: number;
+  /** Receives the bytes of the upload that were read so far. */
+  readonly onProgress: (readBytes: number) => void;
+}
+
+/**
+ * Inflates an upload if it is gzip: one file of one or several members. Yields pieces of at most `pieceBytes`, of which
+ * only the last one may be short.
+ * @throws InputFault for corrupt gzip or more than `inflatedBytes`; errors of the upload
+ */
+export async function* inflatedPieces(
+  upload: AsyncIterable<Uint8Array>,
+  { inflatedBytes, onProgress }: InflateOptions,
+): AsyncGenerator<Buffer> {
+  const sent = pieces(counted(upload, onProgress));
+  try {
+    const first = await sent.next();
+    if (first.done === true) return;
+    const whole = withFirst(first.value, sent);
+    const isGzip = gzipMark.every((byte, at) => first.value[at] === byte);
+    let length = 0;
+    for await (const piece of isGzip ? pieces(inflated(whole)) : whole) {
+      length += piece.length;
+      if (length > inflatedBytes)
+        throw new InputFault(
+          `The file has more than ${readableBytes(inflatedBytes)}${isGzip ? ' when it is inflated' : ''}. Split it`,
+        );
+      yield piece;
+    }
+  } finally {
+    // A reader that stops early must also end the source.
+    await sent.return(undefined);
+  }
+}
+
+async function* counted(
+  upload: AsyncIterable<Uint8Array>,
+  onProgress: (readBytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  let read = 0;
+  for await (const bytes of upload) {
+    yield bytes;
+    read += bytes.length;
+    onProgress(read);
+  }
+}
+
+async function* withFirst(first: Buffer, others: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  for (;;) {
+    const next = await others.next();
+    if (next.done === true) return;
+    yield next.value;
+  }
+}
+
+/** Splits long pieces and joins short ones. */
+async function* pieces(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let short: Buffer[] = [];
+  let shortBytes = 0;
+  for await (const bytes of source) {
+    for (let from = 0; from < bytes.length; from += pieceBytes) {
+      const to = Math.min(from + pieceBytes, bytes.length);
+      const part = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from);
+      if (shortBytes === 0 && part.length >= minPieceBytes) {
+        yield part;
+        continue;
+      }
+      if (shortBytes + part.length > pieceBytes) {
+        yield Buffer.concat(short);
+        [short, shortBytes] = [[], 0];
+      }
+      // A copy: a source may send megabytes one byte at a time, each as a view of a larger buffer.
+      short.push(Buffer.from(part));
+      shortBytes += part.length;
+      if (shortBytes < minPieceBytes) continue;
+      yield Buffer.concat(short);
+      [short, shortBytes] = [[], 0];
+    }
+  }
+  if (shortBytes > 0) yield Buffer.concat(short);
+}
+
+async function* inflated(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let fed = 0;
+  let sourceError: { readonly error: unknown } | undefined;
+  const feed = async function* () {
+    try {
+      for await (const bytes of source) {
+        fed += bytes.length;
+        yield bytes;
+      }
+    } catch (error) {
+      sourceError = { error };
+      throw error;
+    }
+  };
+  const gunzip = createGunzip({ chunkSize: pieceBytes });
+  const sending = Readable.from(feed());
+  sending.on('error', (error) => gunzip.destroy(error));
+  sending.pipe(gunzip);
+  try {
+    for await (const bytes of gunzip) yield bytes as Buffer;
+  } catch (error) {
+    if (sourceError !== undefined) throw sourceError.error;
+    throw new InputFault(reasonOf(error));
+  } finally {
+    sending.destroy();
+    gunzip.destroy();
+  }
+  // Node ends at a zero byte between members, and would leave out the members after it.
+  if (fed !== gunzip.bytesWritten || !sending.readableEnded)
+    throw new InputFault('The gzip file has other bytes after its end. Compress the file again');
+}
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+
+function reasonOf(error: unknown): string {
+  if (codeOf(error) === 'Z_BUF_ERROR') return 'The gzip file ends early. Upload it completely';
+  const detail = error instanceof Error ? error.message : String(error);
+  return `The gzip file is corrupt (${detail}). Compress the file again`;
+}

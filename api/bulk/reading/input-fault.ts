@@ -1,0 +1,46 @@
+/** A place in a file: line and column from 1, the column in characters. */
+export interface FilePlace {
+  readonly line?: number;
+  readonly column?: number;
+}
+
+/** A file that cannot be read. Its message is a sentence for people. */
+export class InputFault extends Error {
+  override name = 'InputFault';
+  readonly line?: number;
+  readonly column?: number;
+
+  constructor(message: string, place: FilePlace = {}) {
+    super(message);
+    Object.assign(this, place);
+  }
+}
+
+const [lineFeed, carriageReturn] = [0x0a, 0x0d];
+
+/**
+ * The place of a byte.
+ * @param bytes from the start of a line
+ * @param firstLine number of this line
+ */
+export function placeIn(bytes: Uint8Array, at: number, firstLine: number): Required<FilePlace> {
+  let line = firstLine;
+  let column = 1;
+  for (let index = 0; index < at; index += 1) {
+    const byte = bytes[index] as number;
+    const isLineEnd = byte === lineFeed || (byte === carriageReturn && bytes[index + 1] !== lineFeed);
+    if (isLineEnd) line += 1;
+    if (isLineEnd) column = 1;
+    else if ((byte & 0xc0) !== 0x80) column += 1;
+  }
+  return { line, column };
+}
+
+/** Bytes as people read them. */
+export function readableBytes(bytes: number): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB'] as const;
+  let unit = 0;
+  let amount = bytes;
+  for (; amount >= 1024 && amount % 1024 === 0 && unit < units.length - 1; unit += 1) amount /= 1024;
+  return `${amount} ${units[unit]}`;
+}

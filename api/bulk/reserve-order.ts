@@ -1,0 +1,39 @@
+/** A slice before it in the file was not reserved, so this one waits for another turn. */
+export class SliceHeld extends Error {
+  override name = 'SliceHeld';
+}
+
+/** The place of a slice among those that are scored at the same time. */
+export interface ReservePlace {
+  /**
+   * Waits until the slices before it are reserved.
+   * @throws SliceHeld when one of them was not
+   */
+  readonly reached: () => Promise<void>;
+  /** Ends the turn of this slice. @param isReserved false when it holds no records, although it has some */
+  readonly end: (isReserved: boolean) => void;
+}
+
+/**
+ * Reserves slices in the order of the file, although several are scored at once. Where the quota ends, the results then end,
+ * too: a later and shorter slice may fit, but its rows would be counted and not shown.
+ */
+export class ReserveOrder {
+  private last: Promise<boolean> = Promise.resolve(true);
+
+  /** The place of the next slice. Its `end` must be called. */
+  next(): ReservePlace {
+    const before = this.last;
+    let end: (isReserved: boolean) => void = () => undefined;
+    const own = new Promise<boolean>((resolve) => {
+      end = resolve;
+    });
+    this.last = Promise.all([before, own]).then(([areBefore, isOwn]) => areBefore && isOwn);
+    return {
+      reached: async () => {
+        if (!(await before)) throw new SliceHeld('a slice before this one was not reserved');
+      },
+      end,
+    };
+  }
+}

@@ -1,0 +1,190 @@
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { ApiError } from '../../../shared/contract/errors.js';
+import { isCrmId, isLongerThan, maxCrmId } from '../../../shared/contract/texts.js';
+import { CsvRows } from '../../../shared/files/csv-rows.js';
+import { textOfCell } from '../../../shared/files/spreadsheet-cell.js';
+import type { FileShape } from '../../../shared/store/jobs/job-documents.js';
+import { boundValues, maxValues, parseJson } from '../../request/parse-json.js';
+
+/** Why a row cannot be scored. */
+export interface RowProblem {
+  /** The column or member; empty when the problem is the row itself. */
+  readonly field: string;
+  readonly message: string;
+}
+
+/** A row of a slice. An empty row has neither fields nor a problem. */
+export interface ParsedRow {
+  /** Its number in the file, from 1, without the header. */
+  readonly row: number;
+  /** Its first line in the file, from 1. */
+  readonly line: number;
+  /** The row as in the file, without its line end. */
+  readonly text: string;
+  /** The row as results show it: the cells of the header's columns, or JSON. */
+  readonly input: string;
+  readonly crmId: string | null;
+  /** The record to score, `crm_id` included. Undefined when the row is not scored. */
+  readonly fields: Readonly<Record<string, unknown>> | undefined;
+  readonly problem: RowProblem | undefined;
+}
+
+/** Place of the first row of a slice. */
+export interface SlicePlace {
+  readonly row: number;
+  readonly line: number;
+}
+
+/** Characters of rows that are parsed in one step. With twenty columns they take 3 ms. */
+const stepCharacters = 256 * 1024;
+
+/**
+ * Parses an inflated slice, with pauses for other work.
+ * @param first place of its first row in the file
+ * @param pause resolves in a later turn of the event loop
+ */
+export async function parseRows(
+  bytes: Uint8Array,
+  shape: FileShape,
+  first: SlicePlace,
+  pause: () => Promise<void> = () => turnOfTheLoop(),
+): Promise<ParsedRow[]> {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  await pause();
+  return shape.format === 'csv'
+    ? await parseCsv(text, { shape, first, pause })
+    : await parseJsonl(text, { shape, first, pause });
+}
+
+interface Parsing {
+  readonly shape: FileShape;
+  readonly first: SlicePlace;
+  readonly pause: () => Promise<void>;
+}
+
+/** The fate of a row: see `ParsedRow`. */
+type Fate = Pick<ParsedRow, 'crmId' | 'fields' | 'problem'>;
+
+const emptyRow: Fate = { crmId: null, fields: undefined, problem: undefined };
+const failed = (field: string, message: string, crmId: string | null = null): Fate => ({
+  crmId,
+  fields: undefined,
+  problem: { field, message },
+});
+
+async function parseCsv(text: string, { shape, first, pause }: Parsing): Promise<ParsedRow[]> {
+  const { columns, delimiter } = shape;
+  const read = csvReader(shape);
+  const cells = new CsvRows(text, { delimiter, maxCells: columns.length, firstLine: first.line });
+  const rows: ParsedRow[] = [];
+  for (let pauseAt = stepCharacters; cells.next(); ) {
+    const { start, end, cellsEnd, count, line } = cells;
+    const whole = text.slice(start, end);
+    const missing = columns.length - count;
+    const input = missing > 0 ? whole + delimiter.repeat(missing) : missing < 0 ? text.slice(start, cellsEnd) : whole;
+    rows.push({ row: first.row + rows.length, line, text: whole, input, ...read(cells) });
+    if (end < pauseAt) continue;
+    await pause();
+    pauseAt = end + stepCharacters;
+  }
+  return rows;
+}
+
+/** @returns a function that reads the current row of `CsvRows` as a record */
+function csvReader({ columns, crm_id_field: crmIdField }: FileShape): (row: CsvRows) => Fate {
+  const named = columns.flatMap((name, index) => (name.trim() === '' ? [] : [{ name, index }]));
+  const crmIdColumn = named.find(({ name }) => name === crmIdField)?.index;
+  // With another column for the crm_id, a column called crm_id would produce a second crm_id.
+  const fields = named.filter(({ name, index }) => index !== crmIdColumn && name !== 'crm_id');
+  const minCells = (named.at(-1)?.index ?? 0) + 1;
+  return ({ cells, count, hasMore }) => {
+    if (!hasMore && cells.every((cell) => cell === '')) return emptyRow;
+    const crmId = crmIdColumn === undefined ? '' : textOfCell(cells[crmIdColumn] ?? '');
+    const problem = crmId === '' ? undefined : crmIdProblem(crmId);
+    const usableId = crmId === '' || problem !== undefined ? null : crmId;
+    if (count < minCells || hasMore) {
+      const message = `The row has ${count} cells, but the header has ${columns.length} columns. Quote cells that contain a line break or a delimiter`;
+      return failed('', message, usableId);
+    }
+    if (problem !== undefined) return failed(crmIdField ?? 'crm_id', problem);
+    const record: Record<string, unknown> = {};
+    for (const { name, index } of fields) {
+      const cell = cells[index];
+      if (cell !== undefined && cell !== '') setMember(record, name, cell);
+    }
+    if (usableId !== null) record.crm_id = usableId;
+    return { crmId: usableId, fields: record, problem: undefined };
+  };
+}
+
+/** Assigning `__proto__` would change the prototype instead. */
+function setMember(record: Record<string, unknown>, name: string, value: unknown): void {
+  if (name === '__proto__')
+    Object.defineProperty(record, name, { value, enumerable: true, configurable: true, writable: true });
+  else record[name] = value;
+}
+
+/** Why a text cannot be a crm_id. */
+function crmIdProblem(text: string): string | undefined {
+  if (isCrmId(text)) return undefined;
+  if (isLongerThan(text, maxCrmId)) return `The crm_id must have at most ${maxCrmId} characters`;
+  return 'The crm_id contains a character that is not allowed (NUL or half of a surrogate pair)';
+}
+
+async function parseJsonl(text: string, { shape, first, pause }: Parsing): Promise<ParsedRow[]> {
+  const crmIdField = shape.crm_id_field ?? 'crm_id';
+  const rows: ParsedRow[] = [];
+  for (let from = 0, pauseAt = stepCharacters; from < text.length; ) {
+    const lineFeed = text.indexOf('\n', from);
+    const to = lineFeed === -1 ? text.length : lineFeed;
+    const line = text.slice(from, text[to - 1] === '\r' && to > from ? to - 1 : to);
+    const place = { row: first.row + rows.length, line: first.line + rows.length };
+    rows.push({ ...place, text: line, ...(await readJson(line, crmIdField, pause)) });
+    from = to + 1;
+    if (from < pauseAt) continue;
+    await pause();
+    pauseAt = from + stepCharacters;
+  }
+  return rows;
+}
+
+async function readJson(
+  line: string,
+  crmIdField: string,
+  pause: () => Promise<void>,
+): Promise<Fate & Pick<ParsedRow, 'input'>> {
+  const input = line.trim();
+  if (input === '') return { input: 'null', ...emptyRow };
+  let value: unknown;
+  try {
+    const { ofRecord: max } = maxValues;
+    // A short line cannot have too many values, and a thousand promises would cost a millisecond.
+    if (input.length > 2 * max)
+      await boundValues(input, { max, advice: 'send fewer fields' }, { yieldToEventLoop: pause });
+    value = parseJson(input);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const message = error.message.replace('The body', 'The line').replace('in the body', 'in the line');
+    return { input: JSON.stringify(input.toWellFormed()), ...failed('', message.replace(/\.$/, '')) };
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return { input, ...failed('', 'The line is not a JSON object. Write one record in each line') };
+  return { input, ...recordFate(value as Record<string, unknown>, crmIdField) };
+}
+
+function recordFate(fields: Record<string, unknown>, crmIdField: string): Fate {
+  const value = Object.hasOwn(fields, crmIdField) ? fields[crmIdField] : undefined;
+  const isNumber = typeof value === 'number';
+  if (isNumber && !Number.isSafeInteger(value))
+    return failed(crmIdField, 'The crm_id is a number that JSON cannot keep exactly. Write it as a text');
+  const crmId = isNumber ? String(value) : (value ?? '');
+  if (typeof crmId !== 'string') return failed(crmIdField, 'The crm_id must be a text or a whole number');
+  const problem = crmIdProblem(crmId);
+  if (problem !== undefined) return failed(crmIdField, problem);
+  if (crmIdField !== 'crm_id') {
+    delete fields[crmIdField];
+    delete fields.crm_id;
+  }
+  if (crmId !== '') fields.crm_id = crmId;
+  return { crmId: crmId === '' ? null : crmId, fields, problem: undefined };
+}

@@ -1,0 +1,115 @@
+import { promisify } from 'node:util';
+import { constants, gunzip, gzip } from 'node:zlib';
+import type { FileForm } from '../../../shared/files/result-columns.js';
+import type { FileShape, JobSlice, SliceOutcome } from '../../../shared/store/jobs/job-documents.js';
+import type { ScoredRows } from '../../dispatch/dispatcher.js';
+import { problemText } from '../../dispatch/refusal.js';
+import { driverMembers, topReasons } from '../../scoring/score-reply.js';
+import type { CallRecord } from '../../scoring/scoring-call.js';
+import { type ParsedRow, parseRows, type RowProblem } from './parse-rows.js';
+import { errorText, type RowResult, resultText } from './result-text.js';
+
+const inflate = promisify(gunzip);
+const deflate = promisify(gzip);
+const level = { level: constants.Z_BEST_SPEED };
+
+/** The rows of a slice, and those of them that can be scored. */
+export interface SliceRows {
+  readonly parsed: readonly ParsedRow[];
+  readonly records: readonly CallRecord[];
+  /** The number in the file of the row of a record. */
+  readonly rowOfRecord: (index: number) => number;
+}
+
+/** The texts of a finished slice as gzip members, and its counts. */
+export interface SliceOutput {
+  readonly outcome: Omit<SliceOutcome, 'call_id' | 'done_at'>;
+  readonly results: Buffer;
+  /** Undefined without a failed row. */
+  readonly errors: Buffer | undefined;
+}
+
+/**
+ * Reads the rows of a slice.
+ * @param input its rows as one gzip member
+ * @throws Error when the input was removed
+ */
+export async function inflatedRows(shape: FileShape, slice: JobSlice, input: Buffer | undefined): Promise<SliceRows> {
+  if (input === undefined) throw new Error(`the rows of the slice ${slice._id} are missing`);
+  const first = { row: slice.first_row, line: slice.first_line };
+  const parsed = await parseRows(await inflate(input), shape, first);
+  const scorable = parsed.filter(({ fields }) => fields !== undefined);
+  const records = scorable.map(({ crmId, fields = {} }) => ({ crmId, fields }));
+  return { parsed, records, rowOfRecord: (index) => scorable[index]?.row ?? slice.first_row };
+}
+
+/**
+ * Writes the results and the errors of a slice.
+ * @param scored of its records; undefined when no row could be scored
+ */
+export async function sliceOutput(
+  form: FileForm,
+  { parsed, records }: SliceRows,
+  scored: ScoredRows | undefined,
+): Promise<SliceOutput> {
+  const problems = new Map<number, RowProblem>();
+  for (const problem of scored?.refused ?? [])
+    problems.set(problem.record, { field: problem.field, message: problemText(problem) });
+  const results = scored === undefined ? undefined : resultsOf(scored);
+  const resultOfRow = new Map<ParsedRow, RowResult>();
+  const problemOfRow = new Map<ParsedRow, RowProblem>();
+  let record = 0;
+  for (const row of parsed) {
+    if (row.problem !== undefined) problemOfRow.set(row, row.problem);
+    if (row.fields === undefined) continue;
+    const problem = problems.get(record);
+    record += 1;
+    if (problem !== undefined) problemOfRow.set(row, problem);
+    else {
+      const result = results?.next().value;
+      if (result) resultOfRow.set(row, result);
+    }
+  }
+  const resultsAsText = resultText(
+    parsed,
+    (row) => resultOfRow.get(row),
+    (row) => problemOfRow.get(row),
+    form,
+  );
+  const failed = problemOfRow.size;
+  const errorsAsText = failed === 0 ? '' : errorText(parsed, (row) => problemOfRow.get(row), form);
+  const [written, errors] = await Promise.all([
+    deflate(resultsAsText, level),
+    failed === 0 ? undefined : deflate(errorsAsText, level),
+  ]);
+  const outcome = {
+    scored: records.length - problems.size,
+    failed,
+    empty: parsed.length - resultOfRow.size - failed,
+    result_bytes: Buffer.byteLength(resultsAsText),
+    result_gzip_bytes: written.length,
+    error_bytes: Buffer.byteLength(errorsAsText),
+    error_gzip_bytes: errors?.length ?? 0,
+  };
+  return { outcome, results: written, errors };
+}
+
+/** The results of the accepted records, in order. */
+function* resultsOf({ parts }: ScoredRows): Generator<RowResult, undefined> {
+  for (const part of parts) {
+    const warnings = new Map(part.warnings);
+    const { explained } = part;
+    const membersOf = driverMembers(explained);
+    for (const [index, score] of part.scores.entries()) {
+      const warning = warnings.get(index);
+      yield {
+        score,
+        conversion_likelihood: (part.likelihoods[index] ?? 0) / 10_000,
+        enriched: part.matched[index] === 1,
+        previous_score: part.previous[index] ?? null,
+        warnings: warning === undefined ? [] : [warning],
+        ...(explained && { reasons: topReasons(explained, index), explained: membersOf(index) }),
+      };
+    }
+  }
+}

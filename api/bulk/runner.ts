@@ -1,0 +1,122 @@
+import type { Stoppable } from '../../shared/process/lifecycle.js';
+import type { Logger } from '../../shared/process/logger.js';
+import { markBulkDemand } from '../../shared/redis/bulk-demand.js';
+import type { Redis } from '../../shared/redis/connect.js';
+import type { Job } from '../../shared/store/jobs/job-documents.js';
+import type { JobStore } from '../../shared/store/jobs/jobs.js';
+import { type JobTurnDeps, JobTurns } from './job-turn.js';
+import { type ReadJobDeps, readJob } from './read-job.js';
+import { cancelAbandoned, type ResumeDeps, resumeJobs, settleCanceled } from './resume-jobs.js';
+import { startTurns, type Turns } from './turns.js';
+
+export interface RunnerDeps extends JobTurnDeps, ReadJobDeps, ResumeDeps {
+  readonly jobs: JobStore;
+  /** For commands, and for BullMQ's blocking ones. */
+  readonly redis: { readonly commands: Redis; readonly scoring: Redis; readonly reading: Redis };
+  readonly logger: Logger;
+}
+
+/** Organisations whose files this process scores, and reads, at once. */
+const turnsAtOnce = 2;
+const readsAtOnce = 2;
+const lookEveryMs = 1_000;
+const resumeEveryMs = 5_000;
+
+/**
+ * Runs bulk jobs. Organisations take turns, see `startTurns`; a turn serves the oldest job of its organisation that can go
+ * on. Every second the runner looks for jobs in MongoDB, so an emptied Redis loses nothing.
+ */
+export class Runner implements Stoppable {
+  readonly name = 'bulk runner';
+  private readonly scoring: JobTurns;
+  private readonly turns: Turns;
+  private readonly reads: Turns;
+  private timers: NodeJS.Timeout[] = [];
+  private problemOfLook: string | undefined;
+
+  constructor(private readonly deps: RunnerDeps) {
+    const { redis, logger } = deps;
+    this.scoring = new JobTurns(deps);
+    const { commands } = redis;
+    this.turns = startTurns({
+      queue: 'bulk-turns',
+      atOnce: turnsAtOnce,
+      take: (organisationId) => this.score(organisationId),
+      commands,
+      blocking: redis.scoring,
+      logger,
+    });
+    this.reads = startTurns({
+      queue: 'bulk-reads',
+      atOnce: readsAtOnce,
+      take: (organisationId) => this.read(organisationId),
+      commands,
+      blocking: redis.reading,
+      logger,
+    });
+  }
+
+  start(): void {
+    this.repeat(lookEveryMs, () => this.look());
+    this.repeat(resumeEveryMs, async () => {
+      await resumeJobs(this.deps);
+      await cancelAbandoned(this.deps);
+      await settleCanceled(this.deps);
+    });
+  }
+
+  /** Why the runner cannot find jobs now; undefined when it can. */
+  get problem(): string | undefined {
+    return this.problemOfLook;
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.timers) clearInterval(timer);
+    await Promise.all([this.turns.stop(), this.reads.stop()]);
+  }
+
+  /** Puts the organisations with unfinished jobs into the queues. */
+  private async look(): Promise<void> {
+    const { jobs, redis } = this.deps;
+    const found = await jobs.inStates(['reading', 'running']);
+    const organisationsIn = (state: Job['state']) =>
+      new Set(found.filter((job) => job.state === state).map(({ org }) => org));
+    if (found.length > 0) await markBulkDemand(redis.commands);
+    await this.reads.add(organisationsIn('reading'));
+    await this.turns.add(organisationsIn('running'));
+  }
+
+  private async score(organisationId: string): Promise<boolean> {
+    const running = await this.deps.jobs.idsInState(organisationId, 'running');
+    const id = running.find((each) => !this.scoring.isWaiting(each));
+    return id !== undefined && (await this.scoring.take(id));
+  }
+
+  private async read(organisationId: string): Promise<boolean> {
+    const { jobs } = this.deps;
+    const [oldest, ...others] = await jobs.idsInState(organisationId, 'reading');
+    const job = oldest === undefined ? undefined : await jobs.findById(oldest);
+    if (job?.state === 'reading') await readJob(job, this.deps);
+    return others.length > 0;
+  }
+
+  /** Repeats a work; a failure is logged, and the next time comes. One at a time. */
+  private repeat(everyMs: number, work: () => Promise<void>): void {
+    let isBusy = false;
+    const once = async (): Promise<void> => {
+      if (isBusy) return;
+      isBusy = true;
+      try {
+        await work();
+        this.problemOfLook = undefined;
+      } catch (error) {
+        this.problemOfLook = 'the runner cannot look for bulk jobs: MongoDB or Redis does not answer';
+        this.deps.logger.warn({ error }, 'the look for bulk jobs failed and is repeated');
+      } finally {
+        isBusy = false;
+      }
+    };
+    void once();
+    this.timers.push(setInterval(() => void once(), everyMs));
+  }
+}

@@ -1,0 +1,152 @@
+import type { Clock } from '../../shared/contract/dates.js';
+import { ApiError } from '../../shared/contract/errors.js';
+import type { FileForm } from '../../shared/files/result-columns.js';
+import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
+import type { MongoClient } from '../../shared/store/connection/connect.js';
+import { inTransaction } from '../../shared/store/connection/transaction.js';
+import type { Job, JobSlice, SliceOutcome } from '../../shared/store/jobs/job-documents.js';
+import type { SliceStore } from '../../shared/store/jobs/job-slices.js';
+import { acceptedCall } from '../dispatch/dispatcher.js';
+import type { AdmittedModel } from '../scoring/admission.js';
+import type { ScoringCall } from '../scoring/scoring-call.js';
+import type { WorkspaceCache } from '../scoring/workspace-cache.js';
+import type { ScoringServices } from '../services.js';
+import type { ReservePlace } from './reserve-order.js';
+import { inflatedRows, type SliceRows, sliceOutput } from './rows/slice-rows.js';
+
+export interface SliceDeps extends Pick<ScoringServices, 'admission' | 'metering' | 'dispatcher' | 'recorder'> {
+  readonly client: MongoClient;
+  readonly slices: SliceStore;
+  readonly workspaces: Pick<WorkspaceCache, 'manifest' | 'workspace'>;
+  readonly newCallId: (nowMs: number, organisationId: string) => string;
+  readonly redisNowMs: () => Promise<number>;
+  readonly clock: Clock;
+  readonly requestTimeoutMs: number;
+}
+
+/** A job whose file was read. */
+export type ReadJob = Job & Required<Pick<Job, 'file'>>;
+
+/** Bulk calls have no caller who could hang up. A canceled job finishes its slices in flight. */
+const hasHungUp = (): boolean => false;
+
+/**
+ * The story of a slice, which is scored and recorded as one call (see score-records.ts). Rows that cannot be scored are
+ * listed, and not counted. So the call is reserved after it was scored, with the records that are left.
+ *
+ * 1. Reads the rows.
+ * 2. Admission, as for each call: a trial may have ended meanwhile, or Live API was switched off.
+ * 3. Dispatch, in the lane `bulk`.
+ * 4. Reserve, up to the limit or the backstop.
+ * 5. Record, in one transaction with the outcome of the slice.
+ * 6. Settle.
+ *
+ * @param place ends when the records are reserved
+ * @returns its outcome
+ * @throws ApiError as a scored call does, SliceHeld, SliceTaken when another runner was first. The slice is then pending, done by that
+ * runner, or done by a call that is about to be voided
+ */
+export async function scoreSlice(
+  job: ReadJob,
+  slice: JobSlice,
+  place: ReservePlace,
+  deps: SliceDeps,
+): Promise<SliceOutcome> {
+  const { admission, metering, dispatcher, recorder, slices } = deps;
+  const rows = await inflatedRows(job.file.shape, slice, await slices.read(slice._id, 'input'));
+  const whole = await callOf(job, rows, deps);
+  const { organisation } = await admission.admit(whole);
+  if (whole.records.length === 0) return await finishWithoutCall(job, slice, rows, deps);
+  const model = await modelOf(job, deps);
+  const scored = await dispatcher.score(whole, model, Promise.resolve());
+  const call = acceptedCall(whole, scored);
+  const output = await sliceOutput(formOf(job), rows, scored);
+  if (call.records.length === 0) return await finishWithoutCall(job, slice, rows, deps, output);
+  const stopAt = job.options.stop_at === 'limit' ? 'limit' : 'hardStop';
+  await place.reached();
+  const reservation = await metering.reserve(call, organisation, stopAt);
+  place.end(true);
+  const outcome: SliceOutcome = { ...output.outcome, call_id: call.id, done_at: new Date(call.atMs) };
+  await reservation.compensateOnFailure(async () => {
+    await recorder.record({
+      call,
+      model,
+      rows: scored,
+      reservation,
+      writeWith: () => '',
+      beside: (options) => slices.finish(slice._id, outcome, output, options),
+    });
+    await reservation.settle(scored);
+  });
+  return outcome;
+}
+
+const formOf = ({ file, options }: ReadJob): FileForm => ({ shape: file.shape, options });
+
+/** A slice of which no row was scored has no call: nothing is counted. */
+async function finishWithoutCall(
+  job: ReadJob,
+  slice: JobSlice,
+  rows: SliceRows,
+  { client, slices, clock, requestTimeoutMs }: SliceDeps,
+  output = undefined as Awaited<ReturnType<typeof sliceOutput>> | undefined,
+): Promise<SliceOutcome> {
+  const written = output ?? (await sliceOutput(formOf(job), rows, undefined));
+  const outcome = { ...written.outcome, done_at: new Date(clock.now()) };
+  await inTransaction(client, (options) => slices.finish(slice._id, outcome, written, options), {
+    timeoutMs: requestTimeoutMs,
+  });
+  return outcome;
+}
+
+/** The call of a slice. */
+async function callOf(
+  job: ReadJob,
+  { records, rowOfRecord }: SliceRows,
+  { clock, newCallId, redisNowMs, requestTimeoutMs }: SliceDeps,
+): Promise<ScoringCall> {
+  const arrivedRedisMs = await redisNowMs();
+  const atMs = clock.now();
+  return {
+    id: newCallId(atMs, job.org),
+    requestId: job._id,
+    apiKey: keyOf(job),
+    bucket: job.bucket,
+    modelId: job.model,
+    records,
+    nameOfRecord: (index) => `row ${rowOfRecord(index)}`,
+    explain: job.options.explain,
+    lane: 'bulk',
+    tolerant: true,
+    withoutLookups: !job.options.previous,
+    idempotency: undefined,
+    atMs,
+    deadline: {
+      monotonicMs: performance.now() + requestTimeoutMs,
+      redisMs: arrivedRedisMs + requestTimeoutMs,
+      arrivedRedisMs,
+    },
+    hasHungUp,
+  };
+}
+
+/** The key of a job's calls. Its secret and its rate play no part: the job was created with it. */
+export const keyOf = ({ key, org, bucket, created_at }: Job): ApiKey => ({
+  _id: key,
+  hash: '',
+  organisation_id: org,
+  kind: bucket,
+  name: '',
+  rate_per_second: 0,
+  created_at,
+});
+
+/**
+ * The version with which the job was created.
+ * @throws ApiError modelNotFound
+ */
+async function modelOf({ model, version }: Job, { workspaces }: SliceDeps): Promise<AdmittedModel> {
+  const compiled = await workspaces.manifest(model, version);
+  if (compiled !== undefined) return { id: model, version, knownFields: compiled.knownFields };
+  throw new ApiError('modelNotFound', `Version ${version} of the model is no longer stored.`);
+}

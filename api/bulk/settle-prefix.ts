@@ -1,0 +1,104 @@
+import type { Clock } from '../../shared/contract/dates.js';
+import {
+  endedAt,
+  type Job,
+  type JobSlice,
+  type JobTotals,
+  numberOfSlice,
+  type SliceBytes,
+} from '../../shared/store/jobs/job-documents.js';
+import type { Settling, SliceStore } from '../../shared/store/jobs/job-slices.js';
+import type { JobStore } from '../../shared/store/jobs/jobs.js';
+import type { ReadJob } from './score-slice.js';
+
+export interface SettleDeps {
+  readonly jobs: JobStore;
+  readonly slices: SliceStore;
+  readonly clock: Clock;
+  /** Max duration of a call and of what follows it: a lease. */
+  readonly leaseMs: number;
+}
+
+/** Slices that one step reads. */
+const slicesPerStep = 64;
+const endedAfterLeases = 3;
+
+/**
+ * Shows the results of finished slices, in order, up to the first slice that is not finished. A shown slice is settled: its
+ * call can no longer be voided. So only slices are settled whose call has certainly ended:
+ * - slices that this runner has just scored without a failure;
+ * - slices whose call is older than three leases. Their runner has died, or voids the call. A frozen runner's transaction is
+ *   aborted by MongoDB after a minute, which is two leases by default.
+ * @param ended ids of the slices that this runner has scored
+ * @returns the totals after it
+ * @throws MongoDB's error
+ */
+export async function settlePrefix(
+  job: ReadJob,
+  ended: ReadonlySet<string>,
+  { jobs, slices, clock, leaseMs }: SettleDeps,
+): Promise<JobTotals> {
+  const hasEnded = ({ _id, outcome }: JobSlice): boolean =>
+    ended.has(_id) || (outcome !== undefined && outcome.done_at.getTime() + endedAfterLeases * leaseMs < clock.now());
+  let totals = job.settled;
+  for (;;) {
+    const next = await slices.list(job._id, { from: totals.slices, limit: slicesPerStep });
+    const ready: Settling[] = [];
+    let sums = totals;
+    for (const slice of next) {
+      if (numberOfSlice(slice._id) !== sums.slices || slice.outcome === undefined) break;
+      if (slice.state === 'done' && !hasEnded(slice)) break;
+      // Also one that is settled: the runner died before it moved the prefix, and an erasure may have come since.
+      ready.push({ slice, start: startAfter(sums) });
+      sums = totalsWith(sums, slice);
+    }
+    if (ready.length === 0) return totals;
+    // One was voided since it was read. The slices before it are settled by the next turn.
+    if (!(await slices.settle(ready))) return totals;
+    const settled = ready.map(({ slice }) => slice._id);
+    // Before the prefix moves: a runner that dies in between repeats both.
+    await slices.removeInputs(settled);
+    // Another runner may have done the same, with the same sums.
+    if (!(await jobs.advance({ ...job, settled: totals }, sums))) return totals;
+    totals = sums;
+    if (settled.length < slicesPerStep) return totals;
+  }
+}
+
+const startAfter = (sums: JobTotals): SliceBytes => ({
+  result_bytes: sums.result_bytes,
+  result_gzip_bytes: sums.result_gzip_bytes,
+  error_bytes: sums.error_bytes,
+  error_gzip_bytes: sums.error_gzip_bytes,
+});
+
+function totalsWith(sums: JobTotals, { rows, outcome }: JobSlice): JobTotals {
+  if (outcome === undefined) return sums;
+  return {
+    slices: sums.slices + 1,
+    rows: sums.rows + rows,
+    scored: sums.scored + outcome.scored,
+    failed: sums.failed + outcome.failed,
+    empty: sums.empty + outcome.empty,
+    result_bytes: sums.result_bytes + outcome.result_bytes,
+    result_gzip_bytes: sums.result_gzip_bytes + outcome.result_gzip_bytes,
+    error_bytes: sums.error_bytes + outcome.error_bytes,
+    error_gzip_bytes: sums.error_gzip_bytes + outcome.error_gzip_bytes,
+  };
+}
+
+/** Ends a job whose slices are all settled. @returns whether it has ended */
+export async function completeIfSettled(
+  job: Job,
+  settled: JobTotals,
+  { jobs, clock, retentionMs }: Pick<SettleDeps, 'jobs' | 'clock'> & { readonly retentionMs: number },
+): Promise<boolean> {
+  if (job.file === undefined || settled.slices < job.file.slices) return false;
+  await jobs.change(
+    job._id,
+    ['running', 'paused'],
+    { $set: { state: 'completed', ...endedAt(clock.now(), retentionMs) }, $unset: { pause: 1 } },
+    { 'settled.slices': job.file.slices },
+  );
+  return true;
+}

@@ -1,0 +1,53 @@
+import { max } from 'd3-array';
+import { ShowAsTable } from '../parts/table.js';
+
+interface Contribution {
+  readonly field: string;
+  readonly label: string;
+  readonly raises: number;
+  readonly lowers: number;
+}
+
+const [width, left, right, step] = [640, 190, 50, 30];
+const fieldsShown = 12;
+
+/** How much each field moves scores up and down on average, strongest first. */
+export function Contributions({ of: contributions }: { readonly of: readonly Contribution[] }) {
+  const shown = contributions.slice(0, fieldsShown);
+  const sizeOf = ({ raises, lowers }: Contribution) => raises + Math.abs(lowers);
+  const peak = max(shown, sizeOf) || 1;
+  const lengthOf = (value: number) => ((width - left - right) * Math.abs(value)) / peak;
+  return (
+    <>
+      <svg
+        class="chart"
+        viewBox={`0 0 ${width} ${step * shown.length + 6}`}
+        role="img"
+        aria-label="Mean contribution of each field to the scores of the golden records"
+      >
+        {shown.map((each, row) => {
+          const y = 6 + step * row;
+          const middle = left + lengthOf(each.raises);
+          const end = middle + lengthOf(each.lowers);
+          return (
+            <g key={each.field}>
+              <text x={left - 10} y={y + 16} text-anchor="end">
+                {each.label.length > 26 ? `${each.label.slice(0, 25)}…` : each.label}
+              </text>
+              <rect class="bar" x={left} y={y + 4} width={Math.max(middle - left - 1, 0)} height="16" rx="3" />
+              <rect class="lower" x={middle} y={y + 4} width={Math.max(end - middle, 0)} height="16" rx="3" />
+              <text class="strong" x={end + 8} y={y + 16}>
+                {sizeOf(each).toFixed(2)}
+              </text>
+            </g>
+          );
+        })}
+      </svg>
+      <ShowAsTable
+        label="Mean contributions in log-odds"
+        columns={['Field', 'Raises', 'Lowers']}
+        rows={contributions.map(({ label, raises, lowers }) => [label, raises.toFixed(3), Math.abs(lowers).toFixed(3)])}
+      />
+    </>
+  );
+}

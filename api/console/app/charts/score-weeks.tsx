@@ -1,0 +1,93 @@
+import { countText, dayText } from '../parts/formats.js';
+import { ShowAsTable } from '../parts/table.js';
+
+interface Day {
+  readonly day: string;
+  readonly bands: readonly number[];
+}
+
+const bandNames = ['0-19', '20-39', '40-59', '60-79', '80-100'];
+const weeksShown = 12;
+const [width, height, left, bottom] = [560, 240, 52, 26];
+const weekMs = 7 * 24 * 60 * 60 * 1000;
+
+/** Shares of the five score bands by week, from the first scores of leads. */
+export function ScoreWeeks({ days }: { readonly days: readonly Day[] }) {
+  const weeks = weeksOf(days).slice(-weeksShown);
+  const step = (width - left) / Math.max(weeks.length, 1);
+  const yOf = (share: number) => (height - bottom - 8) * (1 - share) + 8;
+  return (
+    <>
+      <ul class="legend small">
+        {bandNames.map((name, band) => (
+          <li key={name}>
+            <svg viewBox="0 0 10 10" aria-hidden="true">
+              <rect width="10" height="10" rx="3" fill={`var(--band-${band})`} />
+            </svg>
+            {name}
+          </li>
+        ))}
+      </ul>
+      <svg class="chart" viewBox={`0 0 ${width} ${height}`} role="img" aria-label="Shares of score bands by week">
+        {[0, 0.25, 0.5, 0.75, 1].map((share) => (
+          <text key={share} x={left - 8} y={yOf(share) + 4} text-anchor="end">
+            {`${100 * share} %`}
+          </text>
+        ))}
+        {weeks.map(({ first, bands }, index) => {
+          const total = bands.reduce((sum, count) => sum + count, 0);
+          let below = 0;
+          return (
+            <g key={first}>
+              {bands.map((count, band) => {
+                const from = below / total;
+                below += count;
+                const y = yOf(below / total);
+                return (
+                  <rect
+                    key={bandNames[band]}
+                    x={left + step * (index + 0.12)}
+                    y={y}
+                    width={step * 0.76}
+                    height={Math.max(yOf(from) - y - 1, 0)}
+                    rx="2"
+                    fill={`var(--band-${band})`}
+                  />
+                );
+              })}
+              {index % 2 === weeks.length % 2 && (
+                <text x={left + step * (index + 0.5)} y={height - 6} text-anchor="middle">
+                  {dayText(first)
+                    .replace(/ \d{4}$/, '')
+                    .replace(/(\w{3})\w+$/, '$1')}
+                </text>
+              )}
+            </g>
+          );
+        })}
+      </svg>
+      <ShowAsTable
+        label="Scores by week"
+        columns={['Week from', ...bandNames]}
+        rows={weeks.map(({ first, bands }) => [dayText(first), ...bands.map(countText)])}
+      />
+    </>
+  );
+}
+
+/** Sums of the days by week, oldest first. Weeks without a score are left out. */
+function weeksOf(days: readonly Day[]): { readonly first: string; readonly bands: readonly number[] }[] {
+  const weeks = new Map<number, number[]>();
+  for (const { day, bands } of days) {
+    // 5 January 1970 was a Monday.
+    const week = Math.floor(Date.parse(day) / weekMs - 4 / 7);
+    const sums = weeks.get(week) ?? bandNames.map(() => 0);
+    weeks.set(
+      week,
+      sums.map((sum, band) => sum + (bands[band] ?? 0)),
+    );
+  }
+  return [...weeks]
+    .filter(([, bands]) => bands.some((count) => count > 0))
+    .map(([week, bands]) => ({ first: new Date((week + 4 / 7) * weekMs).toISOString().slice(0, 10), bands }));
+}

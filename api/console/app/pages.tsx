@@ -1,0 +1,45 @@
+import type { FunctionComponent } from 'preact';
+import type { Role } from '../../../shared/admin/schemas/people.js';
+import { LeadPage } from './pages/leads/lead.js';
+import { LeadsPage } from './pages/leads/leads.js';
+import { PlaygroundPage } from './pages/leads/playground.js';
+import { ModelPage } from './pages/models/model.js';
+import { ModelsPage } from './pages/models/models.js';
+import { FleetPage } from './pages/operator/fleet.js';
+import { OrganisationsPage } from './pages/operator/orgs.js';
+import { AuditPage } from './pages/organisation/audit.js';
+import { CrmPage } from './pages/organisation/crm.js';
+import { KeysPage } from './pages/organisation/keys.js';
+import { OverviewPage } from './pages/organisation/overview.js';
+import { SettingsPage } from './pages/organisation/settings.js';
+import { UsagePage } from './pages/organisation/usage.js';
+
+/** A page: its address below the base, the least role, and its place in the menu. */
+interface PageEntry {
+  readonly address: string;
+  readonly role: Role;
+  readonly component: FunctionComponent;
+  /** Absent for pages that other pages link to. */
+  readonly menu?: string;
+  readonly group: '' | 'Connect' | 'Settings' | 'Operator';
+  readonly isOfOperator?: boolean;
+}
+
+/** All pages behind the sign-in, in the order of the menu. */
+export const pages: readonly PageEntry[] = [
+  { address: '/', role: 'viewer', component: OverviewPage, menu: 'Overview', group: '' },
+  { address: '/models', role: 'viewer', component: ModelsPage, menu: 'Models', group: '' },
+  { address: '/models/:id', role: 'viewer', component: ModelPage, group: '' },
+  { address: '/leads', role: 'admin', component: LeadsPage, menu: 'Leads', group: '' },
+  { address: '/leads/:id', role: 'admin', component: LeadPage, group: '' },
+  { address: '/playground', role: 'admin', component: PlaygroundPage, menu: 'Playground', group: '' },
+  { address: '/keys', role: 'admin', component: KeysPage, menu: 'API keys', group: 'Connect' },
+  { address: '/crm', role: 'viewer', component: CrmPage, menu: 'CRM set-up', group: 'Connect' },
+  { address: '/usage', role: 'viewer', component: UsagePage, menu: 'Usage', group: 'Settings' },
+  { address: '/settings', role: 'viewer', component: SettingsPage, menu: 'Settings', group: 'Settings' },
+  { address: '/audit', role: 'viewer', component: AuditPage, menu: 'Audit log', group: 'Settings' },
+  ...[
+    { address: '/orgs', component: OrganisationsPage, menu: 'Organisations' },
+    { address: '/fleet', component: FleetPage, menu: 'Queues and workers' },
+  ].map((page) => ({ ...page, role: 'operator', group: 'Operator', isOfOperator: true }) as const),
+];

@@ -1,0 +1,151 @@
+import { useState } from 'preact/hooks';
+import type { modelSchema } from '../../../../../shared/admin/schemas/models.js';
+import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import { Choice } from '../../parts/choice.js';
+import { Field, SelectField } from '../../parts/forms/field.js';
+
+type ModelField = NonNullable<ShapeOf<typeof modelSchema>['fields']>[number];
+export type RecordValues = Readonly<Record<string, string | number | boolean | null | readonly unknown[]>>;
+
+interface RecordFormProps {
+  readonly fields: readonly ModelField[];
+  readonly values: RecordValues;
+  readonly set: (values: RecordValues) => void;
+  readonly submit: () => void;
+  readonly isBusy: boolean;
+}
+
+const ways = ['form', 'JSON'] as const;
+const maxFields = 40;
+
+/** A record as a form made from the fields of a model, or as JSON. */
+export function RecordForm(props: RecordFormProps) {
+  const [way, setWay] = useState<(typeof ways)[number]>('form');
+  const [isLong, setLong] = useState(false);
+  const [problem, setProblem] = useState('');
+  const { fields, values, set } = props;
+  const shown = isLong ? fields : fields.slice(0, maxFields);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (problem === '') props.submit();
+  };
+  return (
+    <form onSubmit={submit} class="stack">
+      <Choice label="Way to enter the record" options={ways} chosen={way} choose={setWay} />
+      {way === 'JSON' && <JsonField values={values} set={set} problem={problem} setProblem={setProblem} />}
+      {way === 'form' && (
+        <div class="form">
+          {shown.map((field) => (
+            <ValueField key={field.field} field={field} values={values} set={set} />
+          ))}
+        </div>
+      )}
+      {way === 'form' && shown.length < fields.length && (
+        <button type="button" class="button" onClick={() => setLong(true)}>
+          Show {fields.length - shown.length} more fields
+        </button>
+      )}
+      <div class="row">
+        <button type="submit" class="button main" disabled={props.isBusy}>
+          Score this record
+        </button>
+        <button type="button" class="button" onClick={() => set({})}>
+          Clear
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function ValueField({ field, values, set }: Pick<RecordFormProps, 'values' | 'set'> & { readonly field: ModelField }) {
+  const { field: name, label, type, categories = [] } = field;
+  const value = values[name];
+  const put = (next: RecordValues[string] | undefined) => {
+    const { [name]: _, ...rest } = values;
+    set(next === undefined || next === '' ? rest : { ...rest, [name]: next });
+  };
+  if (type === 'boolean') {
+    const options = [['', ''] as const, ['true', 'yes'] as const, ['false', 'no'] as const];
+    const text = value === undefined ? '' : String(value);
+    return (
+      <SelectField
+        label={label}
+        value={text}
+        set={(next) => put(next === '' ? undefined : next === 'true')}
+        options={options}
+      />
+    );
+  }
+  if (type === 'category' && categories.length > 0) {
+    const options = ['', ...categories].map((each) => [each, each] as const);
+    return <SelectField label={label} value={String(value ?? '')} set={put} options={options} />;
+  }
+  if (type === 'multi') {
+    const chosen = Array.isArray(value) ? value : [];
+    const toggle = (category: string, isOn: boolean) => {
+      const next = isOn ? [...chosen, category] : chosen.filter((each) => each !== category);
+      put(next.length === 0 ? undefined : next);
+    };
+    return (
+      <fieldset class="field options">
+        <legend>{label}</legend>
+        {categories.map((category) => (
+          <label key={category}>
+            <input
+              type="checkbox"
+              checked={chosen.includes(category)}
+              onChange={(event) => toggle(category, event.currentTarget.checked)}
+            />
+            {category}
+          </label>
+        ))}
+      </fieldset>
+    );
+  }
+  return (
+    <Field
+      label={label}
+      type={type === 'date' ? 'date' : 'text'}
+      value={String(value ?? '')}
+      set={put}
+      maxLength={1_000}
+    />
+  );
+}
+
+function JsonField(
+  props: Pick<RecordFormProps, 'values' | 'set'> & {
+    readonly problem: string;
+    readonly setProblem: (problem: string) => void;
+  },
+) {
+  const [text, setText] = useState(() => JSON.stringify(props.values, null, 2));
+  const read = (next: string) => {
+    setText(next);
+    try {
+      const parsed: unknown = JSON.parse(next);
+      if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+        return props.setProblem('The record must be an object, such as {"Industry": "Logistics"}.');
+      props.setProblem('');
+      props.set(parsed as RecordValues);
+    } catch {
+      props.setProblem('The text is not valid JSON. Check quotes and commas.');
+    }
+  };
+  return (
+    <div class="field">
+      <label for="record-json">Record as JSON</label>
+      <textarea
+        id="record-json"
+        rows={14}
+        value={text}
+        aria-invalid={props.problem !== ''}
+        aria-describedby="record-json-problem"
+        onInput={(event) => read(event.currentTarget.value)}
+      />
+      <span id="record-json-problem" role="status" class="small">
+        {props.problem}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,83 @@
+import { countText, percentText } from '../../parts/formats.js';
+import type { Report } from './model.js';
+
+type Gate = NonNullable<Report['grade']>['gates'][number];
+type Figures = Gate['figures'];
+
+interface GateText {
+  readonly title: string;
+  readonly about: string;
+  /** The figure that was measured, and the one that is needed. */
+  readonly figures: (figures: Figures) => readonly [string, string];
+}
+
+const count = (value: number | undefined): string => countText(Math.round(value ?? 0));
+const times = (value: number | undefined): string => `${(value ?? 0).toFixed(1)}×`;
+const probability = (value = 1): string => (value < 0.001 ? 'p < 0.001' : `p = ${value.toFixed(3)}`);
+
+const texts: Readonly<Record<Gate['gate'], GateText>> = {
+  predictions_recorded: {
+    title: 'Enough leads scored',
+    about: 'First scores of different leads, with a live key.',
+    figures: (each) => [count(each.cohort), `${count(each.required)} needed`],
+  },
+  cohort_reconciles: {
+    title: 'The books agree',
+    about: 'Each counted record is stored, and outcome data names the leads.',
+    figures: (each) => [
+      percentText(each.joined_share ?? 0),
+      `named by outcomes, ${percentText(each.required_share ?? 0)} needed`,
+    ],
+  },
+  matured_cohort: {
+    title: 'Old enough to judge',
+    about: 'Leads scored longer ago than the window, with a known outcome.',
+    figures: (each) => [count(each.matured_and_joined), `${count(each.required)} needed`],
+  },
+  outcomes_observed: {
+    title: 'Conversions seen',
+    about: 'Enough leads converted to compare the score bands.',
+    figures: (each) => [count(each.conversions), `${count(each.required_conversions)} needed`],
+  },
+  rate_rises_with_band: {
+    title: 'Higher scores convert more',
+    about: 'Cochran-Armitage trend over the score bands. No band falls by more than chance.',
+    figures: (each) => [probability(each.p), `below ${each.required_p ?? 0.05} needed`],
+  },
+  top_band_lift: {
+    title: 'The best band is worth it',
+    about: 'Leads of the highest band convert more often than all leads.',
+    figures: (each) => [times(each.lift), `${times(each.required_lift)} needed, at least ${times(each.lower_bound)}`],
+  },
+};
+const states: Readonly<Record<Gate['state'], readonly [look: string, words: string]>> = {
+  cleared: ['good', 'cleared'],
+  too_early: ['warn', 'too early'],
+  failed: ['bad', 'failed'],
+  not_reached: ['', 'not reached'],
+};
+
+/** The six gates of a validation with their figures. */
+export function Gates({ gates }: { readonly gates: readonly Gate[] }) {
+  return (
+    <ol class="rows">
+      {gates.map(({ gate, state, figures, needs }) => {
+        const text = texts[gate];
+        const [look, words] = states[state];
+        const [measured, needed] = text.figures(figures);
+        return (
+          <li key={gate}>
+            <div>
+              <strong>{text.title}</strong> <span class={`badge ${look}`}>{words}</span>
+              <p class="small soft">{text.about}</p>
+              {needs && <p class="small">Missing: {needs}.</p>}
+            </div>
+            <p class="number">
+              <strong>{measured}</strong> <span class="small soft">{needed}</span>
+            </p>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}

@@ -1,0 +1,168 @@
+import { useRoute } from 'preact-iso';
+import type { modelReportSchema, modelSchema } from '../../../../../shared/admin/schemas/models.js';
+import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import { Calibration } from '../../charts/calibration.js';
+import { Contributions } from '../../charts/contributions.js';
+import { RateBars } from '../../charts/rate-bars.js';
+import { ScoreWeeks } from '../../charts/score-weeks.js';
+import { countText, instantText, percentText } from '../../parts/formats.js';
+import { Copy } from '../../parts/forms/copy.js';
+import { Card, Load, Page } from '../../parts/page.js';
+import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
+import { usePlace } from '../../server/session.js';
+import { useLoad } from '../../server/use-load.js';
+import { Gates } from './gates.js';
+import { LiveSwitch } from './models.js';
+import { Versions } from './versions.js';
+
+export type Model = ShapeOf<typeof modelSchema>;
+export type Report = ShapeOf<typeof modelReportSchema>;
+
+/** One model: its verdict and evidence, what moves its scores, and its versions. */
+export function ModelPage() {
+  const { api, may } = usePlace();
+  const { params } = useRoute();
+  const path = `${api}/models/${encodeURIComponent(params.id ?? '')}`;
+  const model = useLoad<Model>(path);
+  const report = useLoad<Report>(`${path}/report`);
+  const changed = () => {
+    model.reload();
+    report.reload();
+  };
+  const actions = model.data && (
+    <>
+      {may('admin') ? <LiveSwitch model={model.data} changed={changed} /> : <LiveBadge isOn={model.data.live_api} />}
+      <Copy text={model.data.model_id} label="Copy id" />
+    </>
+  );
+  return (
+    <Page
+      title={model.data?.name ?? 'Model'}
+      about={model.data && `Version ${model.data.version}, created ${instantText(model.data.created_at)}`}
+      actions={actions}
+    >
+      <Load of={model}>
+        {(data) => (
+          <>
+            <Verdict model={data} />
+            <Load of={report}>{(evidence) => <Evidence report={evidence} />}</Load>
+            <div class="columns">
+              <Versions model={data} changed={changed} />
+              <Fields model={data} />
+            </div>
+          </>
+        )}
+      </Load>
+    </Page>
+  );
+}
+
+const looks: Readonly<Record<string, string>> = { passed: 'good', failed: 'bad', not_applicable: '' };
+
+function Verdict({ model: { validation } }: { readonly model: Model }) {
+  return (
+    <p class={`note ${looks[validation.state] ?? 'warn'}`}>
+      <VerdictBadge state={validation.state} /> {validation.summary}
+    </p>
+  );
+}
+
+function Evidence({ report }: { readonly report: Report }) {
+  const { grade, stability } = report;
+  return (
+    <>
+      <Figures report={report} />
+      {grade && (
+        <div class="columns">
+          <Card title="Validation" about={`Graded ${instantText(grade.graded_at)}, in this order.`}>
+            <Gates gates={grade.gates} />
+          </Card>
+          <Card
+            title="Conversion by score"
+            about={`Leads scored more than ${countText(grade.horizon_days)} days before. Whiskers are 95 % Wilson intervals.`}
+          >
+            <RateBars bands={grade.bands} />
+          </Card>
+          <Card title="Calibration" about="Converted against promised, by score band. On the line is right.">
+            <Calibration points={grade.calibration} />
+          </Card>
+          <ScoresCard days={report.days} stability={stability} />
+        </div>
+      )}
+      {!grade && (
+        <p class="note">This version is not graded yet. A grade follows in the night after its first scores.</p>
+      )}
+      {!grade && report.days.length > 0 && <ScoresCard days={report.days} stability={stability} />}
+      {report.contributions && report.contributions.length > 0 && (
+        <Card
+          title="How fields move the scores"
+          about="Mean contribution of each field to the golden records, in log-odds: raising and lowering."
+        >
+          <Contributions of={report.contributions} />
+        </Card>
+      )}
+    </>
+  );
+}
+
+function ScoresCard({ days, stability }: Pick<Report, 'days' | 'stability'>) {
+  const badge = stability !== null && (
+    <span class={stability < 0.1 ? 'badge good' : stability < 0.25 ? 'badge warn' : 'badge bad'}>
+      {stability < 0.1 ? 'steady' : 'moving'}, PSI {stability.toFixed(2)}
+    </span>
+  );
+  return (
+    <Card title="Scores over time" about="First score of each lead, by week." aside={badge}>
+      <ScoreWeeks days={days} />
+    </Card>
+  );
+}
+
+function Figures({ report: { grade, ...report } }: { readonly report: Report }) {
+  const lift = grade?.gates.find(({ gate }) => gate === 'top_band_lift')?.figures;
+  const records = grade?.bands.reduce((sum, band) => sum + band.records, 0) ?? 0;
+  const conversions = grade?.bands.reduce((sum, band) => sum + band.conversions, 0) ?? 0;
+  const times = (value: number | undefined) => (value === undefined ? '–' : `${value.toFixed(1)}×`);
+  const figures = [
+    ['Top-band lift', times(lift?.lift), lift?.lower_bound === undefined ? '' : `at least ${times(lift.lower_bound)}`],
+    ['Conversions', countText(conversions), `of ${countText(records)} leads`],
+    ['Mean likelihood in training', percentText(report.base_rate), ''],
+    [
+      'Records this month',
+      report.records_this_month === null ? '–' : countText(report.records_this_month),
+      'live keys',
+    ],
+  ] as const;
+  return (
+    <section class="card strip" aria-label="Figures">
+      {figures.map(([label, figure, more]) => (
+        <div key={label}>
+          <p class="small soft">{label}</p>
+          <strong>{figure}</strong> <span class="small soft">{more}</span>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+function Fields({ model: { fields = [] } }: { readonly model: Model }) {
+  return (
+    <Card title="Fields" about="Values that the model reads. It reads other names of a field too.">
+      {fields.length === 0 && <p class="soft">The fields of this version are not known.</p>}
+      <ul class="rows">
+        {fields.map((field) => (
+          <li key={field.field}>
+            <div>
+              <strong>{field.label}</strong> {field.required && <span class="badge warn">required</span>}
+              <p class="small soft">
+                <code>{field.field}</code>
+                {field.aliases && field.aliases.length > 0 && `, also ${field.aliases.slice(0, 5).join(', ')}`}
+              </p>
+            </div>
+            <span class="badge">{field.type}</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}

@@ -1,0 +1,101 @@
+import { useState } from 'preact/hooks';
+import type { listModelsOutput } from '../../../../../shared/admin/schemas/models.js';
+import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import { Dialog } from '../../parts/forms/dialog.js';
+import { Switch } from '../../parts/forms/switch.js';
+import { Card, Load, Page, Problem } from '../../parts/page.js';
+import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
+import { usePlace } from '../../server/session.js';
+import { useLoad } from '../../server/use-load.js';
+import { useSend } from '../../server/use-send.js';
+import { UploadCard } from './upload.js';
+
+type Model = ShapeOf<typeof listModelsOutput>['models'][number];
+
+/** The models of an organisation, with their Live API switches, and the upload of a bundle. */
+export function ModelsPage() {
+  const { api, may } = usePlace();
+  const models = useLoad<ShapeOf<typeof listModelsOutput>>(`${api}/models`);
+  return (
+    <Page title="Models" about="A model scores calls while its Live API is on.">
+      <Load of={models}>
+        {(data) => (
+          <Card title="Models">
+            {data.models.length === 0 && (
+              <p class="soft">No models yet. {may('admin') ? 'Upload a bundle below.' : 'An admin can upload one.'}</p>
+            )}
+            <ul class="rows">
+              {data.models.map((model) => (
+                <ModelRow key={model.model_id} model={model} changed={models.reload} />
+              ))}
+            </ul>
+          </Card>
+        )}
+      </Load>
+      {may('admin') && <UploadCard models={models.data?.models ?? []} imported={models.reload} />}
+    </Page>
+  );
+}
+
+function ModelRow({ model, changed }: { readonly model: Model; readonly changed: () => void }) {
+  const { base, may } = usePlace();
+  return (
+    <li>
+      <div>
+        <a href={`${base}/models/${encodeURIComponent(model.model_id)}`}>
+          <strong>{model.name}</strong>
+        </a>
+        <p class="small soft">
+          Version {model.version}. {model.validation.summary}
+        </p>
+        <code>{model.model_id}</code>
+      </div>
+      <div class="row">
+        <VerdictBadge state={model.validation.state} />
+        {may('admin') ? <LiveSwitch model={model} changed={changed} /> : <LiveBadge isOn={model.live_api} />}
+      </div>
+    </li>
+  );
+}
+
+/** Switches the Live API of a model. Switching off asks first, because calls then fail. */
+export function LiveSwitch(props: {
+  readonly model: { readonly model_id: string; readonly name: string; readonly live_api: boolean };
+  readonly changed: () => void;
+}) {
+  const { api } = usePlace();
+  const sender = useSend();
+  const [isAsking, setAsking] = useState(false);
+  const { model_id: id, name, live_api: isOn } = props.model;
+  const set = async (liveApi: boolean) => {
+    if ((await sender.send('PATCH', `${api}/models/${encodeURIComponent(id)}`, { live_api: liveApi })) === undefined)
+      return;
+    setAsking(false);
+    props.changed();
+  };
+  return (
+    <>
+      <Switch
+        label="Live API"
+        isOn={isOn}
+        isDisabled={sender.isBusy}
+        set={(next) => (next ? set(true) : setAsking(true))}
+      />
+      {sender.problem && !isAsking && <Problem problem={sender.problem} />}
+      {isAsking && (
+        <Dialog title={`Switch the Live API of ${name} off?`} close={() => setAsking(false)} submit={() => set(false)}>
+          <p>Calls to this model get 403 until it is on again. Scores and keys stay.</p>
+          {sender.problem && <Problem problem={sender.problem} />}
+          <div class="row end">
+            <button type="button" class="button" onClick={() => setAsking(false)}>
+              Cancel
+            </button>
+            <button type="submit" class="button danger" disabled={sender.isBusy}>
+              Switch off
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,187 @@
+import { useEffect, useId, useState } from 'preact/hooks';
+import type { importModelOutput, listModelsOutput } from '../../../../../shared/admin/schemas/models.js';
+import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import type { uploadSchema } from '../../../../../shared/admin/schemas/uploads.js';
+import { bytesText, countText } from '../../parts/formats.js';
+import { Field, SelectField } from '../../parts/forms/field.js';
+import { Switch } from '../../parts/forms/switch.js';
+import { Card, Problem } from '../../parts/page.js';
+import { call } from '../../server/call.js';
+import { type BundleFile, droppedFiles, packBundle } from '../../server/pack-bundle.js';
+import { usePlace } from '../../server/session.js';
+import { useSend } from '../../server/use-send.js';
+
+type Upload = ShapeOf<typeof uploadSchema>;
+type Models = ShapeOf<typeof listModelsOutput>['models'];
+
+interface UploadProps {
+  readonly models: Models;
+  /** Called when a bundle became a model or a version. */
+  readonly imported: () => void;
+}
+
+/** Takes a bundle as a folder, as files or as an archive, and shows how far its check came. */
+export function UploadCard({ models, imported }: UploadProps) {
+  const { api } = usePlace();
+  const [upload, setUpload] = useState<Upload>();
+  const [problem, setProblem] = useState<Error>();
+  const [isSending, setSending] = useState(false);
+  const take = async (chosen: Promise<readonly BundleFile[]>) => {
+    setProblem(undefined);
+    setUpload(undefined);
+    setSending(true);
+    try {
+      setUpload(await call<Upload>('POST', `${api}/uploads`, await packBundle(await chosen)));
+    } catch (error) {
+      setProblem(error as Error);
+    } finally {
+      setSending(false);
+    }
+  };
+  return (
+    <Card title="Upload a bundle" about="A worker reads it and scores its golden records before it can score calls.">
+      <DropArea take={take} isSending={isSending} />
+      {problem && <Problem problem={problem} />}
+      {upload && <Progress upload={upload} setUpload={setUpload} />}
+      {upload?.state === 'passed' && (
+        <ImportForm
+          upload={upload}
+          models={models}
+          imported={() => {
+            setUpload({ ...upload, state: 'imported' });
+            imported();
+          }}
+        />
+      )}
+    </Card>
+  );
+}
+
+function DropArea(props: {
+  readonly take: (files: Promise<readonly BundleFile[]>) => void;
+  readonly isSending: boolean;
+}) {
+  const [isOver, setOver] = useState(false);
+  const [folderId, filesId] = [useId(), useId()];
+  const chosen = (event: { readonly currentTarget: HTMLInputElement }) => {
+    const files = [...(event.currentTarget.files ?? [])];
+    // The same files chosen again must cause an event.
+    event.currentTarget.value = '';
+    if (files.length > 0)
+      props.take(Promise.resolve(files.filter(isTopLevel).map((file) => ({ name: file.name, file }))));
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the two inputs below do the same by keyboard
+    <div
+      class="drop"
+      data-over={isOver || undefined}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        if (event.dataTransfer) props.take(droppedFiles(event.dataTransfer.items));
+      }}
+    >
+      <p>{props.isSending ? 'Sending…' : 'Drop the folder of a bundle or its .tar.gz here, or choose it.'}</p>
+      <div class="form">
+        <div class="field">
+          <label for={folderId}>Folder of the bundle</label>
+          <input {...folderOnly} id={folderId} type="file" disabled={props.isSending} onChange={chosen} />
+        </div>
+        <div class="field">
+          <label for={filesId}>Files or archive</label>
+          <input id={filesId} type="file" multiple disabled={props.isSending} onChange={chosen} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** Lets an input choose a folder. Preact's types lack the attribute. */
+const folderOnly = { webkitdirectory: true };
+
+/** Whether a file of a chosen folder lies in the folder itself. */
+const isTopLevel = (file: File): boolean => file.webkitRelativePath.split('/').length <= 2;
+
+const pollMs = 500;
+const steps = [
+  ['received', 'Waiting for a worker'],
+  ['reading', 'Reading the bundle'],
+  ['scoring', 'Scoring its golden records'],
+] as const;
+
+function Progress({ upload, setUpload }: { readonly upload: Upload; readonly setUpload: (upload: Upload) => void }) {
+  const { api } = usePlace();
+  const [problem, setProblem] = useState<Error>();
+  const isOpen = steps.some(([state]) => state === upload.state);
+  useEffect(() => {
+    if (!isOpen) return;
+    const look = () =>
+      call<Upload>('GET', `${api}/uploads/${upload.upload_id}`).then((found) => {
+        setProblem(undefined);
+        setUpload(found);
+      }, setProblem);
+    const timer = setInterval(look, pollMs);
+    return () => clearInterval(timer);
+  }, [isOpen, api, upload.upload_id, setUpload]);
+  const { manifest, golden } = upload;
+  return (
+    <div role="status">
+      {manifest && (
+        <p>
+          <strong>{manifest.name}</strong>, version {manifest.version}, {countText(manifest.features)} features,{' '}
+          {bytesText(upload.bytes)}
+        </p>
+      )}
+      {isOpen && <p class="note">{steps.find(([state]) => state === upload.state)?.[1]}…</p>}
+      {golden && (
+        <p>
+          {countText(golden.matching)} of {countText(golden.records)} golden records have the expected score.
+        </p>
+      )}
+      {upload.state === 'passed' && <p class="note good">The bundle passed its check.</p>}
+      {upload.state === 'imported' && <p class="note good">This version scores calls now.</p>}
+      {upload.state === 'failed' && (
+        <p class="note bad">The bundle cannot be imported. {upload.problem} Nothing was changed.</p>
+      )}
+      {upload.notes.length > 0 && <p class="small soft">Ignored: {upload.notes.join(', ')}</p>}
+      {problem && <Problem problem={problem} />}
+    </div>
+  );
+}
+
+function ImportForm({ upload, models, imported }: UploadProps & { readonly upload: Upload }) {
+  const { api } = usePlace();
+  const sender = useSend();
+  const [modelId, setModelId] = useState('');
+  const [name, setName] = useState(upload.manifest?.name ?? '');
+  const [isLive, setLive] = useState(true);
+  const send = async (event: Event) => {
+    event.preventDefault();
+    const body = modelId === '' ? { name, live_api: isLive } : { model_id: modelId };
+    const path = `${api}/uploads/${upload.upload_id}/import`;
+    if (await sender.send<ShapeOf<typeof importModelOutput>>('POST', path, body)) imported();
+  };
+  return (
+    <form class="form" onSubmit={send}>
+      <SelectField
+        label="Import as"
+        value={modelId}
+        set={setModelId}
+        options={[['', 'A new model'], ...models.map((each) => [each.model_id, `Version of ${each.name}`] as const)]}
+      />
+      {modelId === '' && <Field label="Name" value={name} set={setName} isRequired />}
+      {modelId === '' && <Switch label="Live API" isOn={isLive} set={setLive} />}
+      <div class="row">
+        <button type="submit" class="button main" disabled={sender.isBusy}>
+          Make it score
+        </button>
+      </div>
+      {sender.problem && <Problem problem={sender.problem} />}
+    </form>
+  );
+}

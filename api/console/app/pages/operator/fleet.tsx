@@ -1,0 +1,111 @@
+import { useEffect } from 'preact/hooks';
+import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import type { fleetOutput } from '../../../../../shared/admin/schemas/usage.js';
+import { bytesText, countText, instantText } from '../../parts/formats.js';
+import { Card, Load, Page } from '../../parts/page.js';
+import { Table } from '../../parts/table.js';
+import { useLoad } from '../../server/use-load.js';
+import { type Organisations, OrganisationTable } from './orgs.js';
+
+type Fleet = ShapeOf<typeof fleetOutput>;
+const refreshMs = 5_000;
+
+/** Queues, workers, quarantined versions and the state of both databases. */
+export function FleetPage() {
+  const fleet = useLoad<Fleet>('/fleet');
+  const { reload } = fleet;
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), refreshMs);
+    return () => clearInterval(timer);
+  }, [reload]);
+  return (
+    <Page title="Queues and workers" about="Read again every five seconds.">
+      <Load of={fleet}>
+        {(data) => (
+          <>
+            <Figures fleet={data} />
+            <Card title="Lanes">
+              <Table
+                label="Lanes"
+                columns={['Lane', 'Waiting', 'Active', 'Delayed', 'Failed', 'Workers']}
+                rows={data.lanes.map((lane) => [
+                  <strong key="lane">{lane.lane}</strong>,
+                  ...[lane.waiting, lane.active, lane.delayed, lane.failed, lane.workers].map(countText),
+                ])}
+              />
+            </Card>
+            <Versions fleet={data} />
+            <FirstOrganisations />
+          </>
+        )}
+      </Load>
+    </Page>
+  );
+}
+
+function FirstOrganisations() {
+  const first = useLoad<Organisations>('/orgs?with_usage=true&limit=10');
+  return (
+    <Card title="Organisations" aside={<a href="/orgs">All organisations</a>}>
+      <Load of={first}>{({ organisations }) => <OrganisationTable organisations={organisations} />}</Load>
+    </Card>
+  );
+}
+
+function Figures({ fleet }: { readonly fleet: Fleet }) {
+  const { redis, mongodb } = fleet;
+  const figures = [
+    ['Sweep of leases', fleet.sweep_is_running ? 'running' : 'not running', ''],
+    ['Calls to void', countText(fleet.calls_to_void), ''],
+    ['Redis', bytesText(redis.used_bytes), redis.max_bytes === null ? 'no limit' : `of ${bytesText(redis.max_bytes)}`],
+    ['Versions', redis.version, `Redis; MongoDB ${mongodb.version}`],
+  ] as const;
+  return (
+    <section class="card strip" aria-label="State">
+      {figures.map(([label, figure, more]) => (
+        <div key={label}>
+          <p class="small soft">{label}</p>
+          <strong>{figure}</strong> <span class="small soft">{more}</span>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+function Versions({ fleet: { quarantine, strikes } }: { readonly fleet: Fleet }) {
+  return (
+    <div class="columns">
+      <Card title="Quarantine" about="Versions that ended several workers. Their calls get 500 until then.">
+        {quarantine.length === 0 ? (
+          <p class="soft">No version is in quarantine.</p>
+        ) : (
+          <Table
+            label="Quarantine"
+            columns={['Model', 'Version', 'Until']}
+            rows={quarantine.map(({ model_id, version, until }) => [
+              <code key="model">{model_id}</code>,
+              version,
+              instantText(until),
+            ])}
+          />
+        )}
+      </Card>
+      <Card title="Worker deaths" about="By the version in hand, of the last hour.">
+        {strikes.length === 0 ? (
+          <p class="soft">No worker died.</p>
+        ) : (
+          <Table
+            label="Worker deaths"
+            columns={['Model', 'Version', 'Deaths', 'Last']}
+            rows={strikes.map(({ model_id, version, deaths, last_at }) => [
+              <code key="model">{model_id}</code>,
+              version,
+              countText(deaths),
+              instantText(last_at),
+            ])}
+          />
+        )}
+      </Card>
+    </div>
+  );
+}

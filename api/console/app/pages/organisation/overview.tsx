@@ -1,0 +1,167 @@
+import { useState } from 'preact/hooks';
+import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import type { overviewOutput } from '../../../../../shared/admin/schemas/usage.js';
+import { DayBars } from '../../charts/day-bars.js';
+import { UsageBar } from '../../charts/usage-bar.js';
+import { Choice } from '../../parts/choice.js';
+import {
+  countText,
+  dayText,
+  instantText,
+  millisecondsText,
+  monthText,
+  percentText,
+  wordsOf,
+} from '../../parts/formats.js';
+import { Card, Load, Page } from '../../parts/page.js';
+import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
+import { usePlace } from '../../server/session.js';
+import { useLoad } from '../../server/use-load.js';
+
+type Overview = ShapeOf<typeof overviewOutput>;
+const buckets = ['live', 'test'] as const;
+
+/** Usage of the month, activity, models and the latest changes. */
+export function OverviewPage() {
+  const { api, base, may } = usePlace();
+  const [bucket, setBucket] = useState<(typeof buckets)[number]>('live');
+  const overview = useLoad<Overview>(`${api}/overview?bucket=${bucket}`);
+  const about = overview.data && `The month ends on ${dayText(overview.data.resets_at)} at midnight UTC.`;
+  const actions = (
+    <>
+      <a class="button" href={`/admin/v1${api}/usage?format=csv`} target="_blank" rel="noreferrer">
+        Export CSV
+      </a>
+      {may('admin') && (
+        <a class="button main" href={`${base}/playground`}>
+          Try a record
+        </a>
+      )}
+    </>
+  );
+  return (
+    <Page title="Overview" about={about} actions={actions}>
+      <Load of={overview}>
+        {(data) => (
+          <>
+            <Card
+              title={`Records scored in ${monthText(data.month)}`}
+              aside={<Choice label="Keys" options={buckets} chosen={bucket} choose={setBucket} />}
+            >
+              <UsageCard data={data} />
+            </Card>
+            <Activity activity={data.activity} />
+            <div class="columns">
+              <Models models={data.models} />
+              <Changes entries={data.audit} />
+            </div>
+          </>
+        )}
+      </Load>
+    </Page>
+  );
+}
+
+function UsageCard({ data: { usage, forecast, days } }: { readonly data: Overview }) {
+  const excess = forecast === null ? 0 : forecast.records - usage.limit;
+  return (
+    <>
+      <p class="figure">
+        {countText(usage.current)} <small>of {countText(usage.limit)} included</small>
+      </p>
+      <UsageBar used={usage.current} limit={usage.limit} backstop={usage.backstop} forecast={forecast?.records} />
+      {forecast !== null && (
+        <p class="note">
+          <strong>At this pace {countText(forecast.records)} by the end of the month</strong>
+          {excess > 0 ? `, ${countText(excess)} above the limit.` : ', within the limit.'}
+          {usage.backstop !== null && ` Calls are refused at ${countText(usage.backstop)}.`}
+        </p>
+      )}
+      {days.length === 0 ? <p class="soft">No records yet this month.</p> : <DayBars days={days} />}
+    </>
+  );
+}
+
+function Activity({ activity }: { readonly activity: Overview['activity'] }) {
+  const { calls, refused } = activity;
+  const figures = [
+    ['Calls', countText(calls), 'this month'],
+    ['Answered', calls === 0 ? '–' : percentText(1 - refused / calls), `${countText(refused)} refused`],
+    ['Median answer', millisecondsText(activity.p50_ms), ''],
+    ['99th percentile', millisecondsText(activity.p99_ms), ''],
+  ] as const;
+  return (
+    <section class="card strip" aria-label="Activity, up to a minute late">
+      {figures.map(([label, figure, more]) => (
+        <div key={label}>
+          <p class="small soft">{label}</p>
+          <strong>{figure}</strong> <span class="small soft">{more}</span>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+function Models({ models }: { readonly models: Overview['models'] }) {
+  const { base } = usePlace();
+  return (
+    <Card title="Models" aside={<a href={`${base}/models`}>All models</a>}>
+      {models.length === 0 && <p class="soft">No models yet.</p>}
+      <ul class="rows">
+        {models.map((model) => (
+          <li key={model.model_id}>
+            <div>
+              <a href={`${base}/models/${encodeURIComponent(model.model_id)}`}>
+                <strong>{model.name}</strong>
+              </a>
+              <p class="small soft">
+                {model.version}
+                {model.records_this_month !== null && `, ${countText(model.records_this_month)} records this month`}
+                {model.lift !== undefined && `, lift ${model.lift.toFixed(1)}×`}
+              </p>
+            </div>
+            <div class="row">
+              {model.rates && <RateSpark rates={model.rates} />}
+              <VerdictBadge state={model.validation.state} />
+              <LiveBadge isOn={model.live_api} />
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+/** Conversion rates of the five score bands, lowest scores first. The model's page has the figures. */
+function RateSpark({ rates }: { readonly rates: readonly number[] }) {
+  const peak = Math.max(...rates, 0.01);
+  return (
+    <svg class="spark" viewBox="0 0 84 24" aria-hidden="true">
+      {rates.map((rate, band) => {
+        const height = Math.max(1, (24 * rate) / peak);
+        return (
+          <rect key={band} x={17 * band} y={24 - height} width="14" height={height} fill={`var(--band-${band})`} />
+        );
+      })}
+    </svg>
+  );
+}
+
+function Changes({ entries }: { readonly entries: Overview['audit'] }) {
+  const { base } = usePlace();
+  return (
+    <Card title="Changes" aside={<a href={`${base}/audit`}>Audit log</a>}>
+      {entries.length === 0 && <p class="soft">No changes yet.</p>}
+      <ul class="rows">
+        {entries.map((entry) => (
+          <li key={entry.entry_id}>
+            <div>
+              {entry.actor.name}: {wordsOf(entry.action)} {entry.target && <code>{entry.target}</code>}
+              <p class="small soft">{instantText(entry.at)}</p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}

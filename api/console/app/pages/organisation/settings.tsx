@@ -1,0 +1,158 @@
+import { useState } from 'preact/hooks';
+import type { organisationSchema } from '../../../../../shared/admin/schemas/organisations.js';
+import type { createLinkOutput } from '../../../../../shared/admin/schemas/people.js';
+import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
+import { countText, instantText } from '../../parts/formats.js';
+import { Code } from '../../parts/forms/copy.js';
+import { Field, SelectField } from '../../parts/forms/field.js';
+import { Card, Load, Page, Problem } from '../../parts/page.js';
+import { usePlace } from '../../server/session.js';
+import { useLoad } from '../../server/use-load.js';
+import { useSend } from '../../server/use-send.js';
+import { MembersCard } from './members.js';
+
+type Organisation = ShapeOf<typeof organisationSchema>;
+const policies = [
+  ['warn', 'Warn: models that have not passed score, with their verdict attached'],
+  ['block', 'Block: calls of models that have not passed get 409'],
+] as const;
+
+/** Name, deploy policy and plan of an organisation, and links for its people. */
+export function SettingsPage() {
+  const { api, may } = usePlace();
+  const organisation = useLoad<Organisation>(api);
+  return (
+    <Page title="Settings">
+      <Load of={organisation}>
+        {(data) => (
+          <>
+            <PlanCard of={data} changed={organisation.reload} />
+            {may('owner') && <NameCard of={data} changed={organisation.reload} />}
+            {may('owner') && <LinkCard organisationId={data.org_id} />}
+            {may('owner') && <MembersCard />}
+          </>
+        )}
+      </Load>
+    </Page>
+  );
+}
+
+interface PartProps {
+  readonly of: Organisation;
+  readonly changed: () => void;
+}
+
+function PlanCard({ of: organisation, changed }: PartProps) {
+  const { api, may } = usePlace();
+  const sender = useSend();
+  const [plan, setPlan] = useState<string>(organisation.plan);
+  const [limit, setLimit] = useState(String(organisation.own_limit ?? ''));
+  const save = async (event: Event) => {
+    event.preventDefault();
+    const body = { plan, limit: limit === '' ? null : Number(limit) };
+    if (await sender.send('PATCH', api, body)) changed();
+  };
+  const about = `${countText(organisation.limit)} records of live keys a month`;
+  return (
+    <Card title={`Plan ${organisation.plan}`} about={about}>
+      <p>
+        {organisation.backstop !== null && `Calls are refused at ${countText(organisation.backstop)} records. `}
+        {organisation.trial_ends_at && `The trial ends ${instantText(organisation.trial_ends_at)}.`}
+      </p>
+      {may('operator') && (
+        <form class="form" onSubmit={save}>
+          <SelectField
+            label="Plan"
+            value={plan}
+            set={setPlan}
+            options={['free', 'trial', 'pro', 'enterprise'].map((each) => [each, each])}
+          />
+          <Field
+            label="Own limit"
+            type="number"
+            min={1}
+            value={limit}
+            set={setLimit}
+            hint="Empty: the limit of the plan."
+          />
+          <button type="submit" class="button" disabled={sender.isBusy}>
+            Save plan
+          </button>
+          {sender.problem && <Problem problem={sender.problem} />}
+        </form>
+      )}
+    </Card>
+  );
+}
+
+function NameCard({ of: organisation, changed }: PartProps) {
+  const { api } = usePlace();
+  const sender = useSend();
+  const [name, setName] = useState(organisation.name);
+  const [policy, setPolicy] = useState<string>(organisation.policy);
+  const [isSaved, setSaved] = useState(false);
+  const save = async (event: Event) => {
+    event.preventDefault();
+    setSaved(false);
+    if ((await sender.send('PATCH', api, { name, policy })) === undefined) return;
+    setSaved(true);
+    changed();
+  };
+  return (
+    <Card title="Organisation" about="The policy decides about models that have not passed their validation.">
+      <form class="form" onSubmit={save}>
+        <Field label="Name" value={name} set={setName} isRequired />
+        <SelectField label="Deploy policy" value={policy} set={setPolicy} options={policies} />
+        <div class="row">
+          <button type="submit" class="button main" disabled={sender.isBusy || name.trim() === ''}>
+            Save
+          </button>
+          <span role="status" class="small soft">
+            {isSaved && 'Saved'}
+          </span>
+        </div>
+      </form>
+      {sender.problem && <Problem problem={sender.problem} />}
+    </Card>
+  );
+}
+
+function LinkCard({ organisationId }: { readonly organisationId: string }) {
+  const sender = useSend();
+  const [name, setName] = useState('');
+  const [role, setRole] = useState('viewer');
+  const [link, setLink] = useState<ShapeOf<typeof createLinkOutput>>();
+  const create = async (event: Event) => {
+    event.preventDefault();
+    setLink(await sender.send('POST', '/links', { org_id: organisationId, name, role }));
+  };
+  return (
+    <Card title="Sign-in links" about="A link signs one person in, once. It expires after 15 minutes.">
+      <form class="form" onSubmit={create}>
+        <Field label="Name of the person" value={name} set={setName} isRequired />
+        <SelectField
+          label="Role"
+          value={role}
+          set={setRole}
+          options={[
+            ['viewer', 'Viewer: sees usage, models and the audit log'],
+            ['admin', 'Admin: also keys, models, leads and the playground'],
+            ['owner', 'Owner: also settings, people and erasure'],
+          ]}
+        />
+        <div class="row">
+          <button type="submit" class="button" disabled={sender.isBusy || name.trim() === ''}>
+            Create link
+          </button>
+        </div>
+      </form>
+      {sender.problem && <Problem problem={sender.problem} />}
+      {link && (
+        <>
+          <p>Send this link to {name}. The console shows it once.</p>
+          <Code label="Sign-in link" text={link.url} />
+        </>
+      )}
+    </Card>
+  );
+}

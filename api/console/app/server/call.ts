@@ -1,0 +1,34 @@
+/** A reply of the server that refuses a request. `member` names the input that is wrong. */
+export class Refusal extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly requestId: string | undefined,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * Calls the management API with the session's cookie.
+ * @param body bytes are sent as they are; other values as JSON
+ * @throws Refusal for every reply that is not a success, and for a server that does not answer
+ */
+export async function call<Reply>(method: string, path: string, body?: unknown): Promise<Reply> {
+  const isBytes = body instanceof Blob;
+  const headers: Record<string, string> =
+    body === undefined ? {} : { 'content-type': isBytes ? 'application/gzip' : 'application/json' };
+  const sent = body === undefined ? {} : { body: isBytes ? body : JSON.stringify(body) };
+  let response: Response;
+  try {
+    response = await fetch(`/admin/v1${path}`, { method, headers, credentials: 'same-origin', ...sent });
+  } catch {
+    throw new Refusal(0, 'no_connection', 'The console does not answer. Check the network and try again.', undefined);
+  }
+  const reply = await response.json().catch(() => ({}));
+  if (response.ok) return reply as Reply;
+  const { code = 'unknown', message, request_id } = reply.error ?? {};
+  const text = message ?? `The console answered with status ${response.status}. Try again.`;
+  throw new Refusal(response.status, code, text, request_id);
+}

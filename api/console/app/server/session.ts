@@ -1,0 +1,25 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { mayActAs, type Role, type sessionOutput } from '../../../../shared/admin/schemas/people.js';
+import type { ShapeOf } from '../../../../shared/admin/schemas/schema.js';
+
+export type Session = ShapeOf<typeof sessionOutput>;
+
+/** The signed-in person, and the organisation whose pages are open. */
+export interface Place {
+  readonly session: Session;
+  /** Empty while an operator has not chosen an organisation. */
+  readonly organisationId: string;
+  /** Put before the addresses of pages: `/o/ID` for an operator. */
+  readonly base: string;
+}
+
+export const PlaceContext = createContext<Place | undefined>(undefined);
+
+/** @throws Error outside of the signed-in shell */
+export function usePlace(): Place & { readonly api: string; may(needed: Role): boolean } {
+  const place = useContext(PlaceContext);
+  if (place === undefined) throw new Error('This page needs a session.');
+  const api = `/orgs/${encodeURIComponent(place.organisationId)}`;
+  return { ...place, api, may: (needed) => mayActAs(place.session.role, needed) };
+}

@@ -1,0 +1,105 @@
+import { useEffect, useState } from 'preact/hooks';
+import { Route, Router, useLocation } from 'preact-iso';
+import { mayActAs, type Role } from '../../../shared/admin/schemas/people.js';
+import { pages } from './pages.js';
+import { SchemeChoice } from './parts/scheme-choice.js';
+import { call } from './server/call.js';
+import { PlaceContext, type Session } from './server/session.js';
+
+/** The menu and the open page. An operator's pages of an organisation carry `/o/ORG` before their address. */
+export function Shell({ session }: { readonly session: Session }) {
+  const { path, route } = useLocation();
+  const [isOpen, setOpen] = useState(false);
+  const chosen = /^\/o\/([^/]+)/.exec(path)?.[1];
+  const organisationId = chosen === undefined ? (session.organisation_id ?? '') : decodeURIComponent(chosen);
+  const base = chosen === undefined ? '' : `/o/${chosen}`;
+  useEffect(() => setOpen(false), [path]);
+  useEffect(() => {
+    if (organisationId === '' && path === '/') route('/orgs', true);
+  }, [organisationId, path, route]);
+
+  const open = pages.filter(
+    ({ role, isOfOperator }) => mayActAs(session.role, role as Role) && (isOfOperator || organisationId !== ''),
+  );
+  const signOut = async () => {
+    await call('DELETE', '/session').catch(() => undefined);
+    location.assign('/login');
+  };
+  return (
+    <PlaceContext.Provider value={{ session, organisationId, base }}>
+      <div class="shell">
+        <header class="side" data-open={isOpen || undefined}>
+          <div class="side-head">
+            <a class="brand" href={`${base}/`}>
+              <svg viewBox="0 0 24 24" aria-hidden="true">
+                <rect width="24" height="24" rx="6" fill="currentColor" />
+                <path d="M6 13h3v5H6zM10.5 9.5h3V18h-3zM15 6h3v12h-3z" fill="var(--on-accent)" />
+              </svg>
+              Leadscore
+            </a>
+            <button
+              type="button"
+              class="button menu-button"
+              aria-expanded={isOpen}
+              onClick={() => setOpen((before) => !before)}
+            >
+              Menu
+            </button>
+          </div>
+          {organisationId !== '' && (
+            <p class="who">
+              {session.organisation_name ?? organisationId}
+              <span>{session.organisation_name ? organisationId : 'organisation'}</span>
+            </p>
+          )}
+          <nav class="menu" aria-label="Pages">
+            {['', 'Connect', 'Settings', 'Operator'].map((group) => {
+              const links = open.filter((page) => page.group === group && page.menu !== undefined);
+              return links.length === 0 ? null : (
+                <div key={group}>
+                  {group && <h2>{group}</h2>}
+                  {links.map(({ address, menu, isOfOperator }) => {
+                    const target = isOfOperator ? address : `${base}${address}`;
+                    const isHere = address === '/' ? path === `${base}/` || path === base : path.startsWith(target);
+                    return (
+                      <a key={address} href={target} aria-current={isHere ? 'page' : undefined}>
+                        {menu}
+                      </a>
+                    );
+                  })}
+                </div>
+              );
+            })}
+          </nav>
+          <div class="side-foot">
+            <div>
+              <strong>{session.person}</strong>
+              <div class="soft small">{session.role}</div>
+            </div>
+            <SchemeChoice />
+            <button type="button" class="button" onClick={signOut}>
+              Sign out
+            </button>
+          </div>
+        </header>
+        <main class="page">
+          <Router>
+            {open.map(({ address, component, isOfOperator }) => (
+              <Route key={address} path={isOfOperator ? address : `${base}${address}`} component={component} />
+            ))}
+            <Route default component={NoPage} />
+          </Router>
+        </main>
+      </div>
+    </PlaceContext.Provider>
+  );
+}
+
+function NoPage() {
+  return (
+    <section class="card">
+      <h1>No such page</h1>
+      <p>This address has no page, or your role may not open it. Choose a page from the menu.</p>
+    </section>
+  );
+}

@@ -1,0 +1,167 @@
+import type { ActionRoute } from '../../shared/admin/actions.js';
+import { adminErrors } from '../../shared/admin/admin-error.js';
+import { linkPreviewOutput, sessionOutput, signInInput, waysOutput } from '../../shared/admin/schemas/people.js';
+import { nothing, object, type Schema, text } from '../../shared/admin/schemas/schema.js';
+import { uploadSchema } from '../../shared/admin/schemas/uploads.js';
+
+const errorSchema = object({ error: object({ code: text, message: text, 'member?': text, request_id: text }) });
+const errorResponse = {
+  description: 'A refusal or an error.',
+  content: { 'application/json': { schema: errorSchema } },
+};
+
+const json = (schema: Schema) => ({ 'application/json': { schema } });
+const done = (schema: Schema) => ({ description: 'Done.', content: json(schema) });
+const open = { security: [] };
+const refusals = (...statuses: readonly number[]) =>
+  Object.fromEntries(statuses.map((status) => [status, errorResponse]));
+const redirection = { description: 'Sends the browser on: to the provider, to the overview, or to the sign-in page.' };
+
+/** The operations that are no actions: they have no person yet, or a body or a reply that is not JSON. */
+const ownOperations: readonly (readonly [path: string, method: string, operation: Schema])[] = [
+  [
+    '/session/ways',
+    'get',
+    {
+      ...{ operationId: 'session.ways', summary: 'Tell whether people can sign in by OIDC.', ...open },
+      responses: { 200: done(waysOutput) },
+    },
+  ],
+  [
+    '/session/preview',
+    'post',
+    {
+      ...{ operationId: 'session.preview', summary: 'Tell whose one-time link it is, without using it.', ...open },
+      requestBody: { content: json(signInInput) },
+      responses: { 200: done(linkPreviewOutput), ...refusals(401, 422, 429) },
+    },
+  ],
+  [
+    '/session',
+    'post',
+    {
+      ...{ operationId: 'session.begin', summary: 'Sign in by a one-time link. Sets the cookie.', ...open },
+      requestBody: { content: json(signInInput) },
+      responses: { 200: done(sessionOutput), ...refusals(401, 403, 422, 429) },
+    },
+  ],
+  [
+    '/session',
+    'get',
+    {
+      ...{ operationId: 'session.show', summary: 'Tell who is signed in.' },
+      responses: { 200: done(sessionOutput), ...refusals(401, 429) },
+    },
+  ],
+  [
+    '/session',
+    'delete',
+    {
+      ...{ operationId: 'session.end', summary: 'Sign out.' },
+      responses: { 200: done(nothing), ...refusals(401, 403, 429) },
+    },
+  ],
+  [
+    '/session/oidc',
+    'get',
+    {
+      ...{ operationId: 'session.oidc', summary: 'Begin a sign-in by OIDC, for browsers.', ...open },
+      parameters: [{ name: 'org', in: 'query', required: false, schema: text }],
+      responses: { 302: redirection },
+    },
+  ],
+  [
+    '/session/oidc/callback',
+    'get',
+    {
+      ...{ operationId: 'session.oidc_callback', summary: 'End a sign-in by OIDC, for browsers.', ...open },
+      parameters: ['code', 'state'].map((name) => ({ name, in: 'query', required: false, schema: text })),
+      responses: { 302: redirection },
+    },
+  ],
+  [
+    '/orgs/{org_id}/uploads',
+    'post',
+    {
+      operationId: 'upload.create',
+      summary: 'Upload a bundle as a gzipped tar archive of at most 64 MiB. A worker then checks it.',
+      description: 'Needs the role admin.',
+      parameters: [{ name: 'org_id', in: 'path', required: true, schema: text }],
+      requestBody: { content: { 'application/gzip': { schema: { type: 'string', format: 'binary' } } } },
+      responses: {
+        202: { description: 'Received.', content: json(uploadSchema) },
+        ...refusals(401, 403, 404, 413, 422, 429),
+      },
+    },
+  ],
+];
+
+/** The OpenAPI 3.1 document of the console's API, made from the table of its actions. */
+export function consoleDocument(routes: readonly ActionRoute[], serverUrl: string): Schema {
+  const paths: Record<string, Record<string, Schema>> = {};
+  for (const [path, method, operation] of ownOperations) paths[path] = { ...paths[path], [method]: operation };
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method]: operationOf(route) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Leadscore console API',
+      version: '1.0.0',
+      description:
+        'For the console, and for programs of the operator with a token of `leadscore console token create`.',
+    },
+    servers: [{ url: `${serverUrl}/admin/v1` }],
+    security: [{ token: [] }, { session: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer' },
+        session: { type: 'apiKey', in: 'cookie', name: '__Host-leadscore_console' },
+      },
+    },
+  };
+}
+
+function operationOf({ method, path, action }: ActionRoute): Schema {
+  const { name, description, role, input, output } = action;
+  const properties = Object.entries((input.properties ?? {}) as Readonly<Record<string, Schema>>);
+  const required = (input.required ?? []) as readonly string[];
+  const isInPath = (member: string): boolean => path.split('/').includes(`:${member}`);
+  const given = properties.filter(([member]) => !isInPath(member));
+  const hasBody = method === 'post' || method === 'patch';
+  const parameters = properties
+    .filter(([member]) => isInPath(member) || !hasBody)
+    .map(([member, schema]) => ({
+      name: member,
+      in: isInPath(member) ? 'path' : 'query',
+      required: required.includes(member),
+      schema,
+    }));
+  if (name === 'usage.show')
+    parameters.push({ name: 'format', in: 'query', required: false, schema: { type: 'string', enum: ['csv'] } });
+  const body = {
+    type: 'object',
+    properties: Object.fromEntries(given),
+    required: required.filter((member) => !isInPath(member)),
+    additionalProperties: false,
+  };
+  return {
+    operationId: name,
+    summary: description,
+    description: `Needs the role ${role}.`,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(hasBody ? { requestBody: { content: { 'application/json': { schema: body } } } } : {}),
+    responses: {
+      200: {
+        description: 'Done.',
+        content: {
+          'application/json': { schema: output },
+          ...(name === 'usage.show' ? { 'text/csv': { schema: text } } : {}),
+        },
+      },
+      ...Object.fromEntries([...new Set(Object.values(adminErrors))].map((status) => [status, errorResponse])),
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import type { SentNames } from '../../shared/messages/field-slots.js';
+import {
+  maxChunkRecords,
+  type OutgoingPart,
+  type PartReply,
+  type ScoredPart,
+} from '../../shared/messages/score-job.js';
+import type { AdmittedModel } from '../scoring/admission.js';
+import type { ScoringCall } from '../scoring/scoring-call.js';
+
+/** Gateway, Redis and worker take 10 ms each for a chunk of this length. */
+export const maxPartCharacters = 1024 * 1024;
+
+/**
+ * Cuts a call into parts of at most 250 records and about a million characters. Each record keeps only the fields that
+ * the model knows.
+ */
+export function* packedParts(
+  call: ScoringCall,
+  { knownFields }: AdmittedModel,
+  names: SentNames,
+): Generator<OutgoingPart> {
+  // Live scores of a lead are not for test keys, whose own scores are not stored.
+  const isLookedUp = call.bucket === 'live' && call.withoutLookups !== true;
+  let rows: string[] = [];
+  let characters = 0;
+  for (const [index, { fields }] of call.records.entries()) {
+    const row = JSON.stringify(knownFields.pack(fields, names));
+    rows.push(row);
+    characters += row.length;
+    const isLast = index === call.records.length - 1;
+    if (rows.length < maxChunkRecords && characters < maxPartCharacters && !isLast) continue;
+    const firstRow = index + 1 - rows.length;
+    const records = call.records.slice(firstRow, index + 1);
+    yield {
+      now: call.atMs,
+      explain: call.explain,
+      ...(call.tolerant === true && { tolerant: true }),
+      firstRow,
+      crmIds: records.map(({ crmId }) => (isLookedUp ? crmId : null)),
+      rows,
+    };
+    rows = [];
+    characters = 0;
+  }
+}
+
+/** The fields of each accepted record: as sent, or with the stored fields that a worker filled in. */
+export function fieldsOf(sent: readonly OutgoingPart[], scored: readonly ScoredPart[]): string[] {
+  return sent.flatMap(({ rows, firstRow }, index) => {
+    const { filled = [], refused = [] } = scored[index] ?? {};
+    if (filled.length === 0 && refused.length === 0) return rows;
+    const dropped = new Set(refused.map(({ record }) => record - firstRow));
+    const fields = rows.filter((_, row) => !dropped.has(row));
+    for (const [row, text] of filled) fields[row] = text;
+    return fields;
+  });
+}
+
+/** Characters of the records into which stored fields were filled. */
+export function filledCharacters(replies: readonly PartReply[]): number {
+  let characters = 0;
+  for (const reply of replies) if ('filled' in reply) for (const [, text] of reply.filled) characters += text.length;
+  return characters;
+}

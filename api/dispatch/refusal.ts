@@ -1,0 +1,71 @@
+import { ApiError } from '../../shared/contract/errors.js';
+import type { KnownFields, SentNames } from '../../shared/messages/field-slots.js';
+import {
+  maxProblemsNamed,
+  nothingKnown,
+  type RecordProblem,
+  type RefusedPart,
+} from '../../shared/messages/score-job.js';
+import type { ScoringCall } from '../scoring/scoring-call.js';
+
+/** Characters of a caller's field name in a message. */
+const maxSentName = 100;
+/** Field names of a record in a message. */
+const maxSentNames = 5;
+
+/**
+ * The error for records that cannot be featurized. It names at most five problems, each with the caller's name of the
+ * field where the model has another. For a record without any known field it lists the fields that were sent.
+ */
+export function refusal(
+  parts: readonly RefusedPart[],
+  { records, nameOfRecord, modelId }: Pick<ScoringCall, 'records' | 'nameOfRecord' | 'modelId'>,
+  {
+    knownFields,
+    names,
+  }: { readonly knownFields: Pick<KnownFields, 'keysOf' | 'slotNames'>; readonly names: SentNames },
+): ApiError {
+  const problems = parts.flatMap((part) => part.problems).slice(0, maxProblemsNamed);
+  const count = parts.reduce((sum, part) => sum + part.problemCount, 0);
+  const more = count > problems.length ? `; and ${count - problems.length} more` : '';
+  const fieldsOf = (record: number) => records[record]?.fields ?? {};
+  // One pass over each record: it may have ten thousand fields, and several problems.
+  const places = new Set(problems.map(({ record }) => record));
+  const keysOf = new Map([...places].map((record) => [record, knownFields.keysOf(fieldsOf(record), names)]));
+  const described = problems.map(({ record, field, expected, came }) => {
+    const key = keysOf.get(record)?.find((each, slot) => each !== undefined && knownFields.slotNames[slot] === field);
+    const isUnknown = expected === nothingKnown.expected;
+    const sentAs = isUnknown ? namesIn(fieldsOf(record)) : key === field ? '' : asSent(key);
+    return `${placeOf(nameOfRecord(record), field)}: ${problemText({ expected, came })}${sentAs}`;
+  });
+  const isAnyUnknown = problems.some(({ expected }) => expected === nothingKnown.expected);
+  const known = isAnyUnknown ? ` GET /v1/models/${modelId} lists the model's fields.` : '';
+  return new ApiError('refusedRequest', `${described.join('; ')}${more}.${known} Nothing of the call was counted.`);
+}
+
+/** A problem without its place: `expected a number, came an object`. */
+export const problemText = ({ expected, came }: Pick<RecordProblem, 'expected' | 'came'>): string =>
+  `expected ${expected}, came ${came}`;
+
+/** `records[17].annual_revenue`, or `records[17]["Annual Revenue"]` for a name that is no identifier. */
+function placeOf(record: string, field: string): string {
+  if (field === '') return record;
+  return /^[A-Za-z_$][\w$]*$/.test(field) ? `${record}.${field}` : `${record}[${JSON.stringify(field)}]`;
+}
+
+const asSent = (name: string | undefined): string => (name === undefined ? '' : ` (sent as ${shownName(name)})`);
+
+/** The names of a record, marked where a value is a list or an object. An unknown form of a tool nests its fields. */
+function namesIn(fields: Readonly<Record<string, unknown>>): string {
+  const named = Object.entries(fields)
+    .slice(0, maxSentNames)
+    .map(([name, value]) => {
+      const kind = Array.isArray(value) ? ', a list' : typeof value === 'object' && value ? ', an object' : '';
+      return `${shownName(name)}${kind}`;
+    });
+  if (named.length === 0) return ' (it is empty)';
+  return ` (it has ${named.join('; ')}${Object.keys(fields).length > maxSentNames ? '; and others' : ''})`;
+}
+
+const shownName = (name: string): string =>
+  JSON.stringify(name.length > maxSentName ? `${name.slice(0, maxSentName - 1)}…` : name);

@@ -1,0 +1,135 @@
+import type { Middleware } from 'koa';
+import { ApiError } from '../../../shared/contract/errors.js';
+import { jobIdOf } from '../../../shared/contract/identifiers.js';
+import { createJob } from '../../../shared/store/jobs/create-job.js';
+import { type Job, jobLimits, noTotals } from '../../../shared/store/jobs/job-documents.js';
+import { parseJsonBody } from '../../request/parse-json.js';
+import { type ReceivedCall, receiveCall, requireJson } from '../../request/receive-call.js';
+import { type JobRequest, jobRequestSchema } from '../../schemas/jobs/job-request.js';
+import { compileCheck } from '../../schemas/validator.js';
+import { answered, type Reader } from '../reading.js';
+import { type JobDeps, oneJob, ownerOf } from './job-access.js';
+
+const valueLimit = { max: 1_000, advice: 'send the settings of the job alone, and the records by PUT' };
+/** A job that does not end is removed after this time. */
+const maxLifeMs = 90 * 24 * 60 * 60 * 1_000;
+
+/** `POST /v1/jobs`: creates a job, or finds the one that the same Idempotency-Key made. */
+export function createJobRoute(deps: JobDeps): Middleware {
+  const { score } = deps;
+  const check = compileCheck<JobRequest>(jobRequestSchema);
+  const turns = new Turns();
+  return async (context) => {
+    const received = await receiveCall(context, score.receiving, {
+      authenticate: () => score.keys.authenticate(context.req),
+      timeoutMs: score.requestTimeoutMs,
+      route: String(context._matchedRoute),
+    });
+    requireJson(context);
+    const request = await score.largeBodies.inTurn(received, async (turn) =>
+      check(await parseJsonBody(received.body, valueLimit, turn)),
+    );
+    const leftMs = received.deadline.monotonicMs - performance.now();
+    const { job, isReplay, reader } = await answered(
+      leftMs,
+      turns.run(received.apiKey.organisation_id, () => created(received, request, deps)),
+    );
+    context.status = 201;
+    context.set('Location', `/v1/jobs/${job._id}`);
+    if (isReplay) context.set('Idempotent-Replayed', 'true');
+    context.type = 'application/json';
+    context.body = JSON.stringify(await answered(score.requestTimeoutMs, oneJob(job, reader, deps)));
+  };
+}
+
+/** Runs the creations of an organisation one after another: their transactions would otherwise repeat each other. */
+class Turns {
+  private readonly lastOf = new Map<string, Promise<unknown>>();
+
+  run<Result>(organisationId: string, work: () => Promise<Result>): Promise<Result> {
+    const result = (this.lastOf.get(organisationId) ?? Promise.resolve()).then(work);
+    const ended = result
+      .catch(() => undefined)
+      .then(() => {
+        if (this.lastOf.get(organisationId) === ended) this.lastOf.delete(organisationId);
+      });
+    this.lastOf.set(organisationId, ended);
+    return result;
+  }
+}
+
+interface Created {
+  readonly job: Job;
+  readonly isReplay: boolean;
+  readonly reader: Reader;
+}
+
+async function created(received: ReceivedCall, request: JobRequest, deps: JobDeps): Promise<Created> {
+  const { apiKey } = received;
+  const before = await replay(received, request, deps);
+  if (before !== undefined) return before;
+  const { model } = await deps.admission.admit({ apiKey, bucket: apiKey.kind, modelId: request.model_id });
+  const job = newJob(received, request, model.version);
+  const outcome = await createJob(deps.stores.database, job, jobLimits.unfinishedJobs);
+  if (outcome === 'created') return { job, isReplay: false, reader: await readerOf(received, request, deps) };
+  const other = await replay(received, request, deps);
+  if (other !== undefined) return other;
+  if (outcome === 'too many')
+    throw new ApiError(
+      'jobLimitExceeded',
+      `The workspace has ${jobLimits.unfinishedJobs} unfinished jobs, as many as it may have: wait until one has ended, or ` +
+        'cancel one.',
+      { retryAfterSeconds: 60 },
+    );
+  throw new ApiError('internalError', 'The job with this Idempotency-Key was removed at this moment.', {
+    retryAfterSeconds: 1,
+  });
+}
+
+/** @throws ApiError unreadableRequest if the Idempotency-Key made a job from another body */
+async function replay(received: ReceivedCall, request: JobRequest, deps: JobDeps): Promise<Created | undefined> {
+  const { idempotency } = received;
+  if (idempotency === undefined) return undefined;
+  const job = await deps.stores.jobs.findByKey(ownerOf(received), idempotency.key);
+  if (job === undefined) return undefined;
+  if (job.idempotency?.body_hash !== idempotency.bodyHash)
+    throw new ApiError(
+      'unreadableRequest',
+      `This ${idempotency.name} was used for a call with another body or another URL. Use a new one for each new call.`,
+    );
+  return { job, isReplay: true, reader: await readerOf(received, request, deps) };
+}
+
+async function readerOf({ apiKey }: ReceivedCall, { model_id }: JobRequest, { reading }: JobDeps): Promise<Reader> {
+  const workspace = await reading.workspaces.workspaceFor(apiKey.organisation_id, model_id);
+  if (workspace === undefined) throw new ApiError('invalidApiKey', 'The organisation of the API key no longer exists.');
+  return { ...workspace, apiKey };
+}
+
+function newJob({ callId, apiKey, atMs, idempotency }: ReceivedCall, request: JobRequest, version: string): Job {
+  const { input = {}, output = {} } = request;
+  return {
+    _id: jobIdOf(callId),
+    org: apiKey.organisation_id,
+    key: apiKey._id,
+    bucket: apiKey.kind,
+    model: request.model_id,
+    version,
+    options: {
+      format: input.format ?? 'csv',
+      ...(input.crm_id_field === undefined ? {} : { crm_id_field: input.crm_id_field }),
+      include_input: output.include_input ?? true,
+      explain: request.explain ?? false,
+      stop_at: request.stop_at ?? 'limit',
+      max_errors: request.max_errors ?? jobLimits.defaultMaxErrors,
+      previous: request.previous ?? true,
+    },
+    state: 'awaiting_upload',
+    ...(idempotency === undefined ? {} : { idempotency: { key: idempotency.key, body_hash: idempotency.bodyHash } }),
+    upload: {},
+    settled: noTotals,
+    revision: 0,
+    created_at: new Date(atMs),
+    purge_at: new Date(atMs + maxLifeMs),
+  };
+}

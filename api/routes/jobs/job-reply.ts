@@ -1,0 +1,93 @@
+import type { UsageReport } from '../../../shared/contract/plans.js';
+import { unresolved, type Verdict } from '../../../shared/contract/verdict.js';
+import type { Job } from '../../../shared/store/jobs/job-documents.js';
+import type { ModelVerdicts } from '../../../shared/store/validation/model-verdicts.js';
+import type { Metering } from '../../metering/metering.js';
+import type { Reader } from '../reading.js';
+
+export interface JobReplyDeps {
+  readonly metering: Pick<Metering, 'usage'>;
+  readonly verdicts: Pick<ModelVerdicts, 'of'>;
+  readonly nowMs: () => number;
+}
+
+type JobForReply = Omit<Job, 'file'> & { readonly file?: Pick<NonNullable<Job['file']>, 'rows'> };
+
+/** The jobs of one caller as V1Job. The usage is read once. */
+export async function jobReplies(
+  jobs: readonly JobForReply[],
+  { organisation, apiKey, models }: Reader,
+  { metering, verdicts, nowMs }: JobReplyDeps,
+): Promise<Record<string, unknown>[]> {
+  if (jobs.length === 0) return [];
+  const { month: _, ...usage } = await metering.usage(organisation, apiKey.kind);
+  return await Promise.all(
+    jobs.map(async (job) => {
+      const model = models.find(({ _id }) => _id === job.model);
+      // A removed model has no verdict.
+      const verdict = model === undefined ? unresolved : await verdicts.of({ ...model, version: job.version });
+      return jobReply(job, { usage, verdict, nowMs: nowMs() });
+    }),
+  );
+}
+
+function jobReply(
+  job: JobForReply,
+  { usage, verdict, nowMs }: { readonly usage: UsageReport; readonly verdict: Verdict; readonly nowMs: number },
+): Record<string, unknown> {
+  const { options, upload, pause, failure } = job;
+  return {
+    job_id: job._id,
+    state: job.state,
+    model_id: job.model,
+    model_version: job.version,
+    created_at: job.created_at.toISOString(),
+    ...(job.started_at === undefined ? {} : { started_at: job.started_at.toISOString() }),
+    ...(job.ended_at === undefined ? {} : { ended_at: job.ended_at.toISOString() }),
+    input: {
+      format: options.format,
+      ...(options.crm_id_field === undefined ? {} : { crm_id_field: options.crm_id_field }),
+      bytes_received: upload.complete_at === undefined ? (upload.bytes ?? 0) : (upload.length ?? 0),
+      ...(upload.length === undefined ? {} : { bytes: upload.length }),
+    },
+    output: { format: options.format, include_input: options.include_input },
+    explain: options.explain,
+    stop_at: options.stop_at,
+    max_errors: options.max_errors,
+    previous: options.previous,
+    progress: progressOf(job, nowMs),
+    ...(pause === undefined ? {} : { pause: pauseOf(pause) }),
+    ...(failure === undefined ? {} : { error: failureOf(failure) }),
+    usage,
+    validation: verdict,
+    expires_at: job.purge_at.toISOString(),
+    ...(job.bucket === 'test' ? { test: true } : {}),
+  };
+}
+
+function progressOf({ file, settled, started_at, ended_at, state }: JobForReply, nowMs: number) {
+  const seconds = started_at === undefined ? 0 : ((ended_at?.getTime() ?? nowMs) - started_at.getTime()) / 1_000;
+  const rate = seconds > 0 ? settled.rows / seconds : null;
+  const rowsLeft = (file?.rows ?? 0) - settled.rows;
+  return {
+    rows: file?.rows ?? null,
+    scored: settled.scored,
+    failed: settled.failed,
+    empty: settled.empty,
+    rows_per_second: rate === null ? null : Math.round(10 * rate) / 10,
+    seconds_left:
+      state === 'running' && file !== undefined && rate !== null && rate > 0 ? Math.ceil(rowsLeft / rate) : null,
+  };
+}
+
+const pauseOf = ({ reason, message, resume_at }: NonNullable<Job['pause']>) => ({
+  reason,
+  message,
+  ...(resume_at === undefined ? {} : { resumes_at: resume_at.toISOString() }),
+});
+
+const failureOf = ({ message, line, column }: NonNullable<Job['failure']>) => ({
+  message,
+  ...(line === undefined ? {} : { line }),
+  ...(column === undefined ? {} : { column }),
+});

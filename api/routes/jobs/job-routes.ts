@@ -1,0 +1,72 @@
+import type Router from '@koa/router';
+import type { Db } from 'mongodb';
+import type { Clock } from '../../../shared/contract/dates.js';
+import type { Logger } from '../../../shared/process/logger.js';
+import { jobLimits } from '../../../shared/store/jobs/job-documents.js';
+import { SliceStore } from '../../../shared/store/jobs/job-slices.js';
+import { JobUploadStore } from '../../../shared/store/jobs/job-uploads.js';
+import { JobStore } from '../../../shared/store/jobs/jobs.js';
+import { TransferPlaces } from '../../request/uploads/transfer-places.js';
+import type { ReadingDeps } from '../reading.js';
+import type { ScoreRouteDeps } from '../score.js';
+import { createJobRoute } from './create-job.js';
+import type { JobDeps } from './job-access.js';
+import type { JobReplyDeps } from './job-reply.js';
+import { jobFileRoute } from './job-results.js';
+import { headInputRoute, inputOptionsRoute, patchInputRoute, putInputRoute } from './job-upload.js';
+import { commandRoute, deleteJobRoute, jobRoute, jobsRoute } from './jobs.js';
+
+/** Adds the endpoints of bulk jobs. */
+export function addJobs(router: Router, deps: JobDeps): void {
+  router.post('/v1/jobs', createJobRoute(deps));
+  router.get('/v1/jobs', jobsRoute(deps));
+  router.get('/v1/jobs/:job_id', jobRoute(deps));
+  router.delete('/v1/jobs/:job_id', deleteJobRoute(deps));
+  for (const name of ['pause', 'resume', 'cancel'] as const)
+    router.post(`/v1/jobs/:job_id/${name}`, commandRoute(name, deps));
+  router.put('/v1/jobs/:job_id/input', putInputRoute(deps));
+  router.head('/v1/jobs/:job_id/input', headInputRoute(deps));
+  router.patch('/v1/jobs/:job_id/input', patchInputRoute(deps));
+  router.options('/v1/jobs/:job_id/input', inputOptionsRoute(deps));
+  for (const kind of ['results', 'errors'] as const) router.get(`/v1/jobs/:job_id/${kind}`, jobFileRoute(kind, deps));
+}
+
+const organisationsAtOnce = 2;
+const downloadsAtOnce = { inTotal: 32, perOrganisation: 8 } as const;
+/** A transfer below two kilobytes a second gives way when all places are taken. */
+const slow = { minBytesInWindow: 64 * 1024, windowMs: 30_000 } as const;
+
+/** The dependencies of the endpoints, made once in each gateway. */
+export const jobDeps = (from: {
+  readonly database: Db;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly reading: ReadingDeps;
+  readonly score: ScoreRouteDeps;
+  readonly verdicts: JobReplyDeps['verdicts'];
+  readonly retentionMs: number;
+  /** Timeout of other bodies, ms. A shorter one shortens the silence that an upload may have. */
+  readonly bodyTimeoutMs: number;
+}): JobDeps => {
+  const { database, clock, logger, reading, score, verdicts, retentionMs, bodyTimeoutMs } = from;
+  const { uploadsAtOnce, uploadSilenceMs } = jobLimits;
+  const perOrganisation = uploadsAtOnce / organisationsAtOnce;
+  return {
+    reading,
+    score,
+    admission: score.scoring.admission,
+    replies: { metering: score.scoring.metering, verdicts, nowMs: () => clock.now() },
+    stores: {
+      database,
+      jobs: new JobStore(database),
+      slices: new SliceStore(database),
+      uploads: new JobUploadStore(database),
+    },
+    clock,
+    logger,
+    retentionMs,
+    uploadSilenceMs: Math.min(uploadSilenceMs, bodyTimeoutMs),
+    uploads: new TransferPlaces({ name: 'uploads', inTotal: uploadsAtOnce, perOrganisation, ...slow }),
+    downloads: new TransferPlaces({ name: 'downloads', ...downloadsAtOnce, ...slow }),
+  };
+};

@@ -1,0 +1,272 @@
+import type { Context, Middleware } from 'koa';
+import { ApiError } from '../../../shared/contract/errors.js';
+import { allowanceOf } from '../../../shared/contract/plans.js';
+import { type Job, jobLimits, maxStoredBytes } from '../../../shared/store/jobs/job-documents.js';
+import { UploadConflict } from '../../../shared/store/jobs/job-uploads.js';
+import { UploadSession } from '../../../shared/store/jobs/upload-session.js';
+import { receiveParts } from '../../request/uploads/receive-parts.js';
+import { answered, identify, type Reader, readingRoute, receivingRoute } from '../reading.js';
+import { type JobDeps, oneJob, requireJob, stateConflict } from './job-access.js';
+
+const tusVersion = '1.0.0';
+const patchType = 'application/offset+octet-stream';
+const { uploadBytes, uploadPartBytes } = jobLimits;
+
+/** `PUT /v1/jobs/{job_id}/input`: the whole file as the body. It replaces what arrived before. */
+export function putInputRoute(deps: JobDeps): Middleware {
+  return receivingRoute(deps.reading, {
+    window: 'scoring',
+    receive: (context, reader) =>
+      closingOnRefusal(context, async () => {
+        const job = await requireAwaiting(context, reader, deps);
+        const { 'content-encoding': encoding = 'identity' } = context.req.headers;
+        if (!/^\s*(identity|gzip|x-gzip)?\s*$/i.test(encoding))
+          throw new ApiError('unreadableRequest', 'The Content-Encoding must be gzip or absent.');
+        const length = contentLength(context);
+        if (length === 0) throw emptyFile();
+        if (length !== undefined && length > uploadBytes) throw tooLarge();
+        const room = await roomFor(job, reader, deps);
+        if ((length ?? 0) > room.bytes) throw room.full();
+        const bound =
+          room.bytes < uploadBytes
+            ? { maxBytes: room.bytes, tooLarge: room.full }
+            : { maxBytes: uploadBytes, tooLarge };
+        return await withConflicts(context, reader, deps, async () => {
+          const begin = (): Promise<UploadSession> => UploadSession.fromStart(deps.stores, job._id, length);
+          const session = await receive(context, reader, deps, { begin, ...bound });
+          if (session.offset === 0) throw emptyFile();
+          return await session.complete(new Date(deps.clock.now()));
+        });
+      }),
+    answer: (_context, reader, job) => oneJob(job, reader, deps),
+  });
+}
+
+/** `PATCH /v1/jobs/{job_id}/input` (tus 1.0): bytes from the end of what is stored. */
+export function patchInputRoute(deps: JobDeps): Middleware {
+  return receivingRoute(deps.reading, {
+    window: 'scoring',
+    receive: (context, reader) =>
+      closingOnRefusal(context, async () => {
+        requireTus(context);
+        const { offset, named } = patchHeadersOf(context);
+        const job = await requireAwaiting(context, reader, deps);
+        const length = lengthOf(job, { offset, named });
+        await requireOffset(job, offset, deps);
+        const room = await roomFor(job, reader, deps);
+        const isFull = room.bytes < (length ?? uploadBytes);
+        const maxBytes = Math.max(0, (isFull ? room.bytes : (length ?? uploadBytes)) - offset);
+        const beyond = isFull ? room.full : length === undefined ? tooLarge : beyondLength;
+        if ((contentLength(context) ?? 0) > maxBytes) throw beyond();
+        return await withConflicts(context, reader, deps, async () => {
+          const begin = async (): Promise<UploadSession> => {
+            const begun = await UploadSession.fromEnd(deps.stores, job._id, length);
+            // Another call may have added bytes until this one became the writer.
+            if (begun.offset !== offset) throw otherOffset(begun.offset);
+            return begun;
+          };
+          const session = await receive(context, reader, deps, { begin, maxBytes, tooLarge: beyond });
+          if (session.offset === length) await session.complete(new Date(deps.clock.now()));
+          return session.offset;
+        });
+      }),
+    answer: async (context, _reader, offset) => {
+      context.set('Upload-Offset', String(offset));
+      return undefined;
+    },
+  });
+}
+
+/** `HEAD /v1/jobs/{job_id}/input` (tus 1.0): how much of the file is stored. */
+export function headInputRoute(deps: JobDeps): Middleware {
+  return async (context) => {
+    context.set('Cache-Control', 'no-store');
+    const reader = await answered(deps.reading.timeoutMs, identify(context, deps.reading));
+    requireTus(context);
+    const { offset, length } = await answered(deps.reading.timeoutMs, uploadOf(context, reader, deps));
+    context.set('Upload-Offset', String(offset));
+    if (length === undefined) context.set('Upload-Defer-Length', '1');
+    else context.set('Upload-Length', String(length));
+    context.status = 200;
+    context.body = '';
+  };
+}
+
+/** `OPTIONS /v1/jobs/{job_id}/input` (tus 1.0). */
+export function inputOptionsRoute(deps: JobDeps): Middleware {
+  return readingRoute(deps.reading, async (context) => {
+    setTusHeaders(context);
+    context.set('Tus-Max-Size', String(uploadBytes));
+    return undefined;
+  });
+}
+
+async function uploadOf(context: Context, reader: Reader, deps: JobDeps): Promise<{ offset: number; length?: number }> {
+  const { _id, upload, state } = await requireJob(context, reader, deps);
+  const { length } = upload;
+  if (upload.complete_at !== undefined) return { offset: length ?? 0, ...(length === undefined ? {} : { length }) };
+  const { offset } = await deps.stores.uploads.end(_id);
+  // The gateway that stored the last byte ended before it noted the end of the file.
+  if (state === 'awaiting_upload' && offset > 0 && offset === length)
+    await withConflicts(context, reader, deps, async () => {
+      const session = await UploadSession.fromEnd(deps.stores, _id, undefined);
+      if (session.offset === length) await session.complete(new Date(deps.clock.now()));
+    });
+  return { offset, ...(length === undefined ? {} : { length }) };
+}
+
+/** The room for the file of a job among the files of its organisation. */
+interface Room {
+  readonly bytes: number;
+  readonly full: () => ApiError;
+}
+
+/** Several uploads at once may together pass the limit by what they send. */
+async function roomFor(job: Job, { organisation }: Reader, { stores }: JobDeps): Promise<Room> {
+  const max = maxStoredBytes(allowanceOf(organisation, 'live').limit);
+  const bytes = max - (await stores.jobs.storedBytesBeside(job));
+  return { bytes, full: () => noRoom(max) };
+}
+
+interface Receiving {
+  readonly begin: () => Promise<UploadSession>;
+  readonly maxBytes: number;
+  readonly tooLarge: () => ApiError;
+}
+
+/** Takes a place for an upload, and stores its body in parts. */
+async function receive(context: Context, { apiKey }: Reader, deps: JobDeps, upload: Receiving): Promise<UploadSession> {
+  const place = deps.uploads.take(apiKey.organisation_id);
+  try {
+    const session = await upload.begin();
+    const limits = {
+      ...place,
+      partBytes: uploadPartBytes,
+      silenceMs: deps.uploadSilenceMs,
+      maxBytes: upload.maxBytes,
+      tooLarge: upload.tooLarge,
+    };
+    await receiveParts(context.req, limits, (part) => session.append(part));
+    return session;
+  } finally {
+    place.free();
+  }
+}
+
+async function requireAwaiting(context: Context, reader: Reader, deps: JobDeps): Promise<Job> {
+  const job = await requireJob(context, reader, deps);
+  if (job.state === 'awaiting_upload') return job;
+  throw stateConflict(job, 'It takes a file only in the state awaiting_upload.');
+}
+
+/** Explains a conflict of uploads by the state that the job has now. */
+async function withConflicts<Result>(
+  context: Context,
+  reader: Reader,
+  deps: JobDeps,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UploadConflict)) throw error;
+    await requireAwaiting(context, reader, deps);
+    throw new ApiError(
+      'jobStateConflict',
+      'A later call uploads the file of this job, so this one has ended. HEAD on this address has the bytes that are stored.',
+    );
+  }
+}
+
+/** Ends the connection of a caller that still sends the body of a refused upload: it may be gigabytes. */
+async function closingOnRefusal<Result>(context: Context, work: () => Promise<Result>): Promise<Result> {
+  if (context.method === 'PATCH') setTusHeaders(context);
+  try {
+    return await work();
+  } catch (error) {
+    if (!context.req.complete) context.set('Connection', 'close');
+    throw error;
+  }
+}
+
+function setTusHeaders(context: Context): void {
+  context.set('Tus-Resumable', tusVersion);
+  if (context.method === 'OPTIONS') context.set('Tus-Version', tusVersion);
+}
+
+/** @throws ApiError uploadVersionUnsupported for another version; callers without a client of tus may leave it out */
+function requireTus(context: Context): void {
+  setTusHeaders(context);
+  const version = context.get('tus-resumable');
+  if (version === '' || version === tusVersion) return;
+  throw new ApiError('uploadVersionUnsupported', `Tus-Resumable must be ${tusVersion}.`, {
+    headers: { 'Tus-Version': tusVersion },
+  });
+}
+
+/** Where the bytes of a call begin, and the length of the file if the call names it. */
+interface PatchHeaders {
+  readonly offset: number;
+  readonly named: number | undefined;
+}
+
+/** @throws ApiError unreadableRequest for missing or malformed headers */
+function patchHeadersOf(context: Context): PatchHeaders {
+  if (context.get('content-type').trim().toLowerCase() !== patchType)
+    throw new ApiError('unreadableRequest', `The Content-Type must be ${patchType}.`);
+  const offset = byteCount(context, 'Upload-Offset');
+  if (offset === undefined) throw new ApiError('unreadableRequest', 'Upload-Offset is missing.');
+  return { offset, named: byteCount(context, 'Upload-Length') };
+}
+
+/** The length of a file, from this call or from an earlier one. @throws ApiError refusedRequest */
+function lengthOf({ upload }: Job, { offset, named }: PatchHeaders): number | undefined {
+  if (named !== undefined && upload.length !== undefined && named !== upload.length)
+    throw new ApiError('refusedRequest', `Upload-Length was ${upload.length} before: it must not change.`);
+  const length = named ?? upload.length;
+  if (length === 0) throw emptyFile();
+  if (length !== undefined && length > uploadBytes) throw tooLarge();
+  if (length !== undefined && length < offset) throw beyondLength();
+  return length;
+}
+
+async function requireOffset(job: Job, offset: number, { stores }: JobDeps): Promise<void> {
+  const end = await stores.uploads.end(job._id);
+  if (end.offset !== offset) throw otherOffset(end.offset);
+}
+
+/** @throws ApiError unreadableRequest if a header is not a number of bytes */
+function byteCount(context: Context, name: string): number | undefined {
+  const text = context.get(name);
+  if (text === '') return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new ApiError('unreadableRequest', `${name} must be a number of bytes.`);
+}
+
+/** Undefined for a body in chunks. Node has checked its form. */
+function contentLength({ req }: Context): number | undefined {
+  const { 'content-length': length, 'transfer-encoding': coding } = req.headers;
+  if (coding !== undefined) return undefined;
+  return Number(length ?? 0);
+}
+
+const emptyFile = (): ApiError => new ApiError('refusedRequest', 'The file is empty: send at least one row.');
+
+const tooLarge = (): ApiError =>
+  new ApiError(
+    'refusedRequest',
+    `The file is larger than ${uploadBytes} bytes: compress it, or divide it among several jobs.`,
+  );
+
+const noRoom = (max: number): ApiError =>
+  new ApiError(
+    'refusedRequest',
+    `The files of all jobs of the workspace may have ${max} bytes together, which this upload would pass: delete jobs that ` +
+      'you no longer need, or compress the file.',
+  );
+
+const beyondLength = (): ApiError =>
+  new ApiError('refusedRequest', 'The upload goes beyond its Upload-Length. The bytes before are kept.');
+
+const otherOffset = (offset: number): ApiError =>
+  new ApiError('jobStateConflict', `Upload-Offset must be ${offset}, the number of bytes that are stored.`);

@@ -1,0 +1,125 @@
+import { dayMs } from '../../../shared/contract/dates.js';
+import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { compileKnownFields } from '../../../shared/messages/field-slots.js';
+import { type CallDocument, CallDocuments, callDocuments } from '../../../shared/store/calls/call-documents.js';
+import { slicesOf } from '../../../shared/store/calls/prediction-slice.js';
+import type { Db } from '../../../shared/store/connection/connect.js';
+import { generateLeads } from '../../leads/lead-generator.js';
+import { seededRandom } from '../../leads/seeded-random.js';
+import { type FleetOrganisation, fleetBundle } from './fleet-accounts.js';
+
+/** Records of the fleet without their crm_id; leads take them in turn. */
+export const fleetRecords = (nowMs: number): Readonly<Record<string, unknown>>[] =>
+  generateLeads({ seed, count: distinctRecords, now: new Date(nowMs) }).map(
+    ({ record: { crm_id: _, ...fields } }) => fields,
+  );
+
+/** The crm_id of a lead of an organisation. Neighbours are far apart in the index, as in a CRM. */
+export const crmIdOf = (lead: number): string =>
+  `LEAD-${String(Math.imul(lead, scatterFactor) >>> 0).padStart(10, '0')}`;
+
+const seed = 20_261_123;
+const distinctRecords = 2_000;
+/** An odd factor modulo 2^32 gives every number once and spreads neighbours (Knuth, TAOCP 6.4). */
+const scatterFactor = 2_654_435_761;
+const callRecords = 500;
+const scoresPerLead = 4;
+const days = 30;
+const callsPerWrite = 20;
+const writesAtOnce = 2;
+const saidEvery = 500_000;
+
+interface Scored {
+  readonly organisation: FleetOrganisation;
+  readonly modelId: string;
+  /** Number of the organisation's calls before. */
+  readonly earlierCalls: number;
+  readonly leads: number;
+}
+
+/**
+ * Writes predictions as calls of the last 30 days leave them: calls of 500 records, each of five documents, of all
+ * models in turn. Each lead is scored four times.
+ * @param options.organisations those with models
+ * @param options.spread whether all models of an organisation take turns, instead of the first alone
+ */
+export async function writePredictions(
+  database: Db,
+  options: {
+    readonly organisations: readonly FleetOrganisation[];
+    readonly spread: boolean;
+    readonly predictions: number;
+    readonly bundlePath: string;
+    readonly endMs: number;
+  },
+  say: (line: string) => void,
+): Promise<void> {
+  const { organisations, spread, predictions, bundlePath, endMs } = options;
+  const { manifest } = await fleetBundle(bundlePath);
+  const known = compileKnownFields(manifest);
+  const names = known.sentNames();
+  const fields = fleetRecords(endMs).map((record) => JSON.stringify(known.pack(record, names)));
+  const random = seededRandom(seed);
+  const newCallId: (atMs: number, organisationId: string) => string = callIdGenerator();
+  const calls = Math.ceil(predictions / callRecords);
+  const leads = Math.max(callRecords, Math.ceil(predictions / organisations.length / scoresPerLead));
+  const store = new CallDocuments(database);
+  const signal = new AbortController().signal;
+  const writes = new Set<Promise<unknown>>();
+  let documents: CallDocument[] = [];
+  for (let call = 0; call < calls; call += 1) {
+    const organisation = organisations[call % organisations.length];
+    if (organisation === undefined) throw new Error('no organisation has a model');
+    const earlierCalls = Math.floor(call / organisations.length);
+    const modelId = organisation.modelIds[spread ? earlierCalls % organisation.modelIds.length : 0] ?? '';
+    const atMs = Math.floor(endMs - days * dayMs * (1 - call / calls));
+    const scored = { organisation, modelId, earlierCalls, leads };
+    documents.push(
+      ...documentsOf(scored, {
+        callId: newCallId(atMs, organisation.organisationId),
+        atMs,
+        version: manifest.version,
+        fields,
+        score: () => random.integer(0, 100),
+      }),
+    );
+    const written = (call + 1) * callRecords;
+    if (written % saidEvery === 0) say(`${written / 1e6} of ${predictions / 1e6} million predictions are written`);
+    if ((call + 1) % callsPerWrite !== 0 && call + 1 < calls) continue;
+    if (writes.size >= writesAtOnce) await Promise.race(writes);
+    const write = store.insertEach(documents, signal).then(({ failed, duplicates }) => {
+      if (failed.size + duplicates.length > 0) throw new Error('MongoDB did not take all predictions');
+      writes.delete(write);
+    });
+    writes.add(write);
+    documents = [];
+  }
+  await Promise.all(writes);
+}
+
+function documentsOf(
+  { organisation, modelId, earlierCalls, leads }: Scored,
+  call: {
+    readonly callId: string;
+    readonly atMs: number;
+    readonly version: string;
+    readonly fields: readonly string[];
+    readonly score: () => number;
+  },
+): CallDocument[] {
+  const { callId, version, fields, score } = call;
+  const [at, org] = [new Date(call.atMs), organisation.organisationId];
+  const numbers = Array.from({ length: callRecords }, (_, row) => (earlierCalls * callRecords + row) % leads);
+  const scores = numbers.map(score);
+  const slices = slicesOf({
+    ...{ callId, org, model: modelId, version, at, scores },
+    crmIds: numbers.map(crmIdOf),
+    likelihoods: scores.map((value) => 200 + 30 * value),
+    fields: numbers.map((lead) => fields[lead % fields.length] ?? ''),
+  });
+  const ofCall = { _id: callId, request_id: callId, org, key: organisation.keyId, bucket: 'live', at } as const;
+  return callDocuments(
+    { ...ofCall, month: at.toISOString().slice(0, 7), records: callRecords, model: modelId, version },
+    slices,
+  );
+}

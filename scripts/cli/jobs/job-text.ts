@@ -1,0 +1,116 @@
+import { readableBytes, readableCount, readableDate, readableDuration } from '../output/readable-numbers.js';
+import { renderFields, renderTable, type TableColumn } from '../output/table.js';
+import { usageText } from '../score/output/run-summary.js';
+import { hasEnded, type JobReply, rowsDone, shareDone } from './job-reply.js';
+
+/** The fields of a job as text. @param more further lines, such as where the results are */
+export function jobText(
+  job: JobReply,
+  { width, more = [] }: { readonly width: number; readonly more?: readonly (readonly [string, string])[] },
+): string {
+  const { usage, validation, expires_at: expiresAt } = job;
+  return renderFields(
+    [
+      ['Job', job.job_id],
+      ['State', job.state],
+      [
+        'Model',
+        job.model_id && [job.model_id, job.model_version].filter((part) => part !== undefined).join(' version '),
+      ],
+      ['Created', job.created_at && instantText(job.created_at)],
+      ['File', fileText(job)],
+      ['Rows', rowsText(job)],
+      ['Pace', paceText(job)],
+      ['Paused', job.pause && pauseText(job.pause)],
+      ['Failure', job.error && failureText(job.error)],
+      ['Usage', usage && usageText(usage)],
+      ['Validation', validation?.summary],
+      ...more,
+      ['Kept until', expiresAt && instantText(expiresAt)],
+    ],
+    { width },
+  );
+}
+
+/** A table of jobs, one a line. The reasons of pauses have a column if there is one. */
+export function jobsTable(
+  jobs: readonly Pick<JobReply, 'job_id' | 'state' | 'model_id' | 'created_at' | 'progress' | 'pause'>[],
+  { width }: { readonly width: number },
+): string {
+  const isAnyPaused = jobs.some(({ pause }) => pause !== undefined);
+  const columns: readonly TableColumn[] = [
+    { name: 'Job', whole: true },
+    { name: 'State', whole: true },
+    { name: 'Rows', align: 'right' },
+    { name: 'Scored', align: 'right' },
+    { name: 'Failed', align: 'right' },
+    { name: 'Created', whole: true },
+    ...(isAnyPaused ? [{ name: 'Paused', whole: true }] : []),
+  ];
+  const rows = jobs.map(({ job_id, state, created_at, progress, pause }) => [
+    job_id,
+    state,
+    progress?.rows == null ? '-' : readableCount(progress.rows),
+    readableCount(progress?.scored ?? 0),
+    readableCount(progress?.failed ?? 0),
+    created_at?.slice(0, 10) ?? '-',
+    pause?.reason ?? '',
+  ]);
+  return renderTable(columns, rows, { width });
+}
+
+/** Pauses that only a person ends. All others end once their cause is gone. */
+const endedByPeople: ReadonlySet<string> = new Set(['requested', 'too_many_errors']);
+
+/** Why a job is paused, and when or how it goes on. */
+export function pauseText({ reason, message, resumes_at: resumesAt }: NonNullable<JobReply['pause']>): string {
+  const end = endedByPeople.has(reason)
+    ? 'It goes on after `job resume`.'
+    : resumesAt === undefined
+      ? 'It goes on by itself when the cause is gone.'
+      : `It goes on at ${instantText(resumesAt)} UTC, or earlier if the cause is gone.`;
+  return `${sentence(message)} ${end} (${reason})`;
+}
+
+/** Why a job failed, with the place in the file unless the message names it. */
+export function failureText({ message, line, column }: NonNullable<JobReply['error']>): string {
+  const place = [line && `line ${line}`, column && `column ${column}`].filter((part) => part).join(', ');
+  return place === '' || message.includes(`line ${line}`) ? sentence(message) : `${sentence(message)} (${place})`;
+}
+
+/** An instant of the API, in UTC. */
+export function instantText(text: string): string {
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? text : readableDate(date);
+}
+
+const sentence = (text: string): string => (/[.!?]$/.test(text.trim()) ? text.trim() : `${text.trim()}.`);
+
+function fileText({ input }: JobReply): string | undefined {
+  const received = input?.bytes_received;
+  if (received === undefined) return input?.format;
+  const of = input?.bytes === undefined || input.bytes === received ? '' : ` of ${readableBytes(input.bytes)}`;
+  return `${input?.format ?? 'file'}, ${readableBytes(received)}${of} received`;
+}
+
+function rowsText(job: JobReply): string | undefined {
+  const { progress } = job;
+  const rows = progress?.rows;
+  if (progress === undefined || rows === null || rows === undefined) return undefined;
+  const { scored, failed, empty } = progress;
+  const fates = [
+    `${readableCount(scored)} scored`,
+    failed === 0 ? undefined : `${readableCount(failed)} failed`,
+    empty === 0 ? undefined : `${readableCount(empty)} empty`,
+  ].filter((fate) => fate !== undefined);
+  const share = rowsDone(job) === rows ? '' : ` (${Math.floor(100 * (shareDone(job) ?? 0))} %)`;
+  return `${readableCount(rows)}: ${fates.join(', ')}${share}`;
+}
+
+function paceText(job: JobReply): string | undefined {
+  if (hasEnded(job) || job.state !== 'running') return undefined;
+  const { rows_per_second: perSecond, seconds_left: left } = job.progress ?? {};
+  if (perSecond === undefined || perSecond === null) return undefined;
+  const pace = `${readableCount(Math.round(perSecond))} rows/s`;
+  return left === undefined || left === null ? pace : `${pace}, ${readableDuration(1000 * left)} left`;
+}

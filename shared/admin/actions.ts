@@ -1,0 +1,70 @@
+import type { Action } from './action.js';
+import { showFleet } from './fleet.js';
+import { createKey, listKeys, revokeKey } from './keys/key-actions.js';
+import { showCrm } from './leads/crm.js';
+import { eraseLead } from './leads/erase-lead.js';
+import { searchLeads, showLead } from './leads/read-leads.js';
+import { deleteModel, overrideModel, removeOverride, rollBackModel, setModel } from './models/change-models.js';
+import { reportModel } from './models/model-report.js';
+import { listModels, showModel } from './models/read-models.js';
+import { importUpload, showUpload } from './models/upload-actions.js';
+import { createOrganisation, setOrganisation } from './organisations/change-organisations.js';
+import { listOrganisations, showOrganisation } from './organisations/read-organisations.js';
+import { createLink, createToken, listAudit, listTokens, revokeToken } from './people/access-actions.js';
+import { addMember, listMembers, removeMember, setMember } from './people/member-actions.js';
+import type { Schema } from './schemas/schema.js';
+import { showOverview } from './usage/overview.js';
+import { showUsage } from './usage/show-usage.js';
+
+/** An action at an address below `/admin/v1`. Parameters of the path are members of its input. */
+export interface ActionRoute {
+  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  readonly path: string;
+  // The table holds actions of any types: `runAction` checks every input against its schema.
+  readonly action: Action<Schema, Schema>;
+}
+
+type AnyAction = { readonly [Name in keyof Action<Schema, Schema>]: unknown };
+
+export const route = (method: ActionRoute['method'], path: string, action: AnyAction): ActionRoute => ({
+  method,
+  path,
+  action: action as unknown as Action<Schema, Schema>,
+});
+
+/** Every action that the console offers over HTTP, except those of its own. Routes and OpenAPI are made from it. */
+export const actionRoutes: readonly ActionRoute[] = [
+  route('get', '/orgs', listOrganisations),
+  route('post', '/orgs', createOrganisation),
+  route('get', '/orgs/:org_id', showOrganisation),
+  route('patch', '/orgs/:org_id', setOrganisation),
+  route('get', '/orgs/:org_id/keys', listKeys),
+  route('post', '/orgs/:org_id/keys', createKey),
+  route('delete', '/orgs/:org_id/keys/:key_id', revokeKey),
+  route('get', '/orgs/:org_id/models', listModels),
+  route('get', '/orgs/:org_id/models/:model_id', showModel),
+  route('patch', '/orgs/:org_id/models/:model_id', setModel),
+  route('delete', '/orgs/:org_id/models/:model_id', deleteModel),
+  route('post', '/orgs/:org_id/models/:model_id/override', overrideModel),
+  route('delete', '/orgs/:org_id/models/:model_id/override', removeOverride),
+  route('post', '/orgs/:org_id/models/:model_id/rollback', rollBackModel),
+  route('get', '/orgs/:org_id/models/:model_id/report', reportModel),
+  route('get', '/orgs/:org_id/overview', showOverview),
+  route('get', '/orgs/:org_id/usage', showUsage),
+  route('get', '/orgs/:org_id/crm', showCrm),
+  route('get', '/orgs/:org_id/leads', searchLeads),
+  route('get', '/orgs/:org_id/leads/:crm_id', showLead),
+  route('delete', '/orgs/:org_id/leads/:crm_id', eraseLead),
+  route('get', '/orgs/:org_id/uploads/:upload_id', showUpload),
+  route('post', '/orgs/:org_id/uploads/:upload_id/import', importUpload),
+  route('get', '/orgs/:org_id/audit', listAudit),
+  route('get', '/orgs/:org_id/members', listMembers),
+  route('post', '/orgs/:org_id/members', addMember),
+  route('patch', '/orgs/:org_id/members/:member_id', setMember),
+  route('delete', '/orgs/:org_id/members/:member_id', removeMember),
+  route('post', '/links', createLink),
+  route('get', '/fleet', showFleet),
+  route('get', '/tokens', listTokens),
+  route('post', '/tokens', createToken),
+  route('delete', '/tokens/:token_id', revokeToken),
+];

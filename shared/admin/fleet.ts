@@ -1,0 +1,103 @@
+import { Queue } from 'bullmq';
+import { bundleCheckQueueName } from '../messages/bundle-check-job.js';
+import { gradingQueueName } from '../messages/grading-job.js';
+import { laneQueueName, lanes, roleOf } from '../messages/score-job.js';
+import { factOf, mastersOf, type Redis } from '../redis/connect.js';
+import { callsToVoidKey, modelStrikesKey, partitionPrefix, queuePrefix, sweepTurnKey } from '../redis/keys.js';
+import { WorkerRegister } from '../redis/worker-register.js';
+import { defineAction } from './action.js';
+import { nothing } from './schemas/schema.js';
+import { fleetOutput } from './schemas/usage.js';
+
+/** Shows queues, pools and quarantined versions to the operator. */
+export const showFleet = defineAction({
+  name: 'fleet.show',
+  description: 'Read the lanes with their jobs and workers, quarantined versions, and the state of both databases.',
+  role: 'operator',
+  effect: 'read',
+  input: nothing,
+  output: fleetOutput,
+  async run({ database, clock, redis }) {
+    const connection = await redis();
+    const [interactive, bulk] = await Promise.all([
+      new WorkerRegister(connection, 'interactive').list(),
+      new WorkerRegister(connection, 'bulk').list(),
+    ]);
+    const workersOf = { interactive, bulk };
+    const known = [...interactive, ...bulk].map((worker) => worker.partitions);
+    const partitions = [...Array(Math.max(1, ...known)).keys()];
+    const prefixes = partitions.map(partitionPrefix);
+    const scoring = lanes.map(async (lane) => {
+      const counts = await jobCounts(connection, laneQueueName(lane), prefixes);
+      return { lane, ...counts, workers: workersOf[roleOf(lane)].length };
+    });
+    const [shown, strikes, isSwept, voids, info, build] = await Promise.all([
+      Promise.all([...scoring, ...otherQueues.map((each) => otherLane(connection, each))]),
+      Promise.all(partitions.map((partition) => connection.hgetall(modelStrikesKey(partition)))),
+      connection.exists(sweepTurnKey),
+      connection.hlen(callsToVoidKey),
+      Promise.all(mastersOf(connection).map((master) => master.info())),
+      database.admin().command({ buildInfo: 1 }),
+    ]);
+    const deaths = strikes.flatMap((each) => Object.entries(each)).map(([version, text]) => deathsOf(version, text));
+    const sumOf = (fact: string) => info.reduce((sum, text) => sum + Number(factOf(text, fact) ?? 0), 0);
+    return {
+      lanes: shown,
+      quarantine: deaths
+        .filter(({ untilMs }) => untilMs > clock.now())
+        .map(({ untilMs, of }) => ({ ...of, until: new Date(untilMs).toISOString() })),
+      strikes: deaths.map(({ of, count, lastMs }) => ({
+        ...of,
+        deaths: count,
+        last_at: new Date(lastMs).toISOString(),
+      })),
+      sweep_is_running: isSwept === 1,
+      calls_to_void: voids,
+      redis: {
+        used_bytes: sumOf('used_memory'),
+        max_bytes: sumOf('maxmemory') || null,
+        version: factOf(info[0] ?? '', 'redis_version') ?? 'unknown',
+      },
+      mongodb: { version: String(build.version) },
+    };
+  },
+});
+
+const otherQueues = [
+  { lane: 'grading', queue: gradingQueueName },
+  { lane: 'upkeep', queue: 'upkeep' },
+  { lane: bundleCheckQueueName, queue: bundleCheckQueueName },
+];
+
+async function otherLane(redis: Redis, { lane, queue: name }: (typeof otherQueues)[number]) {
+  const queue = new Queue(name, { connection: redis, prefix: queuePrefix, skipMetasUpdate: true });
+  try {
+    const workers = Math.max(0, await queue.getWorkersCount());
+    return { lane, ...(await jobCounts(redis, name, [queuePrefix])), workers };
+  } finally {
+    await queue.close();
+  }
+}
+
+/** The jobs of a queue, in all its partitions. */
+async function jobCounts(redis: Redis, name: string, prefixes: readonly string[]) {
+  const sums = { waiting: 0, active: 0, delayed: 0, failed: 0 };
+  const count = async (prefix: string): Promise<void> => {
+    const queue = new Queue(name, { connection: redis, prefix, skipMetasUpdate: true });
+    try {
+      const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed');
+      for (const state of ['waiting', 'active', 'delayed', 'failed'] as const) sums[state] += counts[state] ?? 0;
+    } finally {
+      await queue.close();
+    }
+  };
+  await Promise.all(prefixes.map(count));
+  return sums;
+}
+
+/** An entry of the strikes: `<count>@<Unix ms of the last>@<Unix ms of the quarantine's end>`, see strike.lua. */
+function deathsOf(version: string, text: string) {
+  const [count = 0, lastMs = 0, untilMs = 0] = text.split('@').map(Number);
+  const colon = version.indexOf(':');
+  return { of: { model_id: version.slice(0, colon), version: version.slice(colon + 1) }, count, lastMs, untilMs };
+}

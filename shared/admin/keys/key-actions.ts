@@ -1,0 +1,120 @@
+import { monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
+import { type ApiKey, ApiKeyStore, defaultRatePerSecond } from '../../store/accounts/api-keys.js';
+import { type KeySettings, KeySettingsStore } from '../../store/accounts/key-settings.js';
+import { OrganisationStore } from '../../store/accounts/organisations.js';
+import type { Db } from '../../store/connection/connect.js';
+import { CallHourStore, sumOf } from '../../store/console/call-hours.js';
+import { defineAction } from '../action.js';
+import { AdminError, notFound } from '../admin-error.js';
+import { requireOrganisation } from '../organisations/organisation-document.js';
+import {
+  createKeyInput,
+  createKeyOutput,
+  keySchema,
+  listKeysInput,
+  listKeysOutput,
+  revokeKeyInput,
+} from '../schemas/keys.js';
+import type { ShapeOf } from '../schemas/schema.js';
+
+/** Creates a key. Its secret appears only in this result. */
+export const createKey = defineAction({
+  name: 'key.create',
+  description: 'Create an API key. Its secret is in this reply alone.',
+  role: 'admin',
+  effect: 'change',
+  input: createKeyInput,
+  output: createKeyOutput,
+  async run({ database, session, clock, keySettings, record }, input) {
+    const { org_id: organisationId, kind = 'live', name = `${kind} key`, rate_per_second: rate } = input;
+    await requireOrganisation(new OrganisationStore(database, session), organisationId);
+    const settings = await keySettings();
+    await requireSameSettings(database, settings);
+    const { key, secret } = await new ApiKeyStore(database, session).create({
+      organisationId,
+      kind,
+      name: name.trim(),
+      ratePerSecond: rate ?? defaultRatePerSecond,
+      ...settings,
+      now: new Date(clock.now()),
+    });
+    const document = keyDocument(key);
+    await record({ organisationId, target: key._id, after: document });
+    return { ...document, secret };
+  },
+});
+
+export const listKeys = defineAction({
+  name: 'key.list',
+  description: "List an organisation's API keys, also revoked ones, oldest first.",
+  role: 'admin',
+  effect: 'read',
+  input: listKeysInput,
+  output: listKeysOutput,
+  async run({ database, clock }, { org_id: organisationId }) {
+    await requireOrganisation(new OrganisationStore(database), organisationId);
+    const keys = await new ApiKeyStore(database).list(organisationId);
+    const store = new CallHourStore(database);
+    const month = new Date(monthStartMs(monthOf(clock.now())));
+    const hours = await store.between(organisationId, month, new Date(monthEndMs(month.getTime())));
+    const shown = keys.map(async (key) => {
+      const calls = sumOf(hours.filter((hour) => hour.key === key._id)).calls;
+      const used = await store.lastUse(organisationId, key._id);
+      const lastUse = used === undefined ? {} : { last_used_at: used.toISOString() };
+      return { ...keyDocument(key), calls_this_month: calls, ...lastUse };
+    });
+    return { keys: await Promise.all(shown) };
+  },
+});
+
+/** Revokes a key permanently. Idempotent: the first revocation time is kept. */
+export const revokeKey = defineAction({
+  name: 'key.revoke',
+  description: 'Revoke an API key permanently. Calls with it get 401.',
+  role: 'admin',
+  effect: 'change',
+  input: revokeKeyInput,
+  output: keySchema,
+  async run({ database, session, clock, record, announce }, { key_id: keyId, org_id: organisationId }) {
+    const store = new ApiKeyStore(database, session);
+    const before = await store.find(keyId);
+    if (before === undefined || (organisationId !== undefined && before.organisation_id !== organisationId))
+      throw notFound('key', keyId);
+    announce({ kind: 'key', id: before.hash });
+    if (before.revoked_at !== undefined) return keyDocument(before);
+    const revoked = (await store.revoke(keyId, new Date(clock.now()))) ?? before;
+    const document = keyDocument(revoked);
+    const { name, revoked_at } = document;
+    await record({
+      organisationId: revoked.organisation_id,
+      target: keyId,
+      before: { name },
+      after: { name, revoked_at },
+    });
+    return document;
+  },
+});
+
+/** Refuses to create a key that the gateways would reject. */
+async function requireSameSettings(database: Db, settings: KeySettings): Promise<void> {
+  const different = await new KeySettingsStore(database).compare(settings);
+  if (different.length === 0) return;
+  const names = different.join(' and ');
+  const [verb, value] = different.length === 1 ? ['differs', 'value'] : ['differ', 'values'];
+  throw new AdminError(
+    'other_key_settings',
+    `${names} ${verb} from the gateways' ${value}, so they would reject this key. Set the same ${names} and run the ` +
+      `command again. To change ${names}, first restart the gateways with the new ${value}; all existing keys then stop working`,
+  );
+}
+
+/** A key without its secret and hash. */
+const keyDocument = (key: ApiKey): ShapeOf<typeof keySchema> => ({
+  key_id: key._id,
+  org_id: key.organisation_id,
+  name: key.name,
+  kind: key.kind,
+  rate_per_second: key.rate_per_second,
+  created_at: key.created_at.toISOString(),
+  ...(key.revoked_at === undefined ? {} : { revoked_at: key.revoked_at.toISOString() }),
+});

@@ -1,0 +1,68 @@
+import type { Db } from 'mongodb';
+import { compileKnownFields } from '../../messages/field-slots.js';
+import { readStoredRecords, type StoredRecord } from '../../store/calls/lead-lookup.js';
+import type { PastScore } from '../../store/calls/predictions.js';
+import { loadManifest } from '../../store/models/model-versions.js';
+
+/** A field with another value than before, for people; null for a missing value. */
+interface ChangedField {
+  readonly field: string;
+  readonly label: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+const timeoutMs = 5_000;
+const maxShown = 10;
+const maxText = 200;
+
+/**
+ * The fields that changed before each score of a lead, by prediction id. Compares with the score before under the same
+ * version of the same model, because only then both have the same fields. Scores without such a predecessor are absent.
+ * @param scores of one lead, latest first
+ */
+export async function changedFields(
+  database: Db,
+  scores: readonly PastScore[],
+): Promise<ReadonlyMap<string, readonly ChangedField[]>> {
+  const pairs = scores.flatMap((after, index) => {
+    const before = scores.slice(index + 1).find(({ model }) => model === after.model);
+    return before?.version === after.version ? [{ before, after }] : [];
+  });
+  const ids = [...new Set(pairs.flatMap(({ before, after }) => [before.id, after.id]))];
+  const records = await readStoredRecords(database, ids, timeoutMs);
+  const versions = new Map(pairs.map(({ after }) => [`${after.model}:${after.version}`, after]));
+  const labels = new Map<string, readonly { readonly field: string; readonly label: string }[]>();
+  for (const [id, { model, version }] of versions) labels.set(id, await slotLabels(database, model, version));
+  const changed = new Map<string, readonly ChangedField[]>();
+  for (const { before, after } of pairs) {
+    const [one, other] = [cellsOf(records.get(before.id)), cellsOf(records.get(after.id))];
+    const slots = labels.get(`${after.model}:${after.version}`) ?? [];
+    if (one === undefined || other === undefined) continue;
+    const differing = slots.flatMap(({ field, label }, slot) => {
+      const [was, is] = [textOf(one[slot]), textOf(other[slot])];
+      return was === is ? [] : [{ field, label, before: was, after: is }];
+    });
+    changed.set(after.id, differing.slice(0, maxShown));
+  }
+  return changed;
+}
+
+/** The field and the label of each slot of a version. */
+async function slotLabels(database: Db, model: string, version: string) {
+  const manifest = await loadManifest(database, model, version);
+  if (manifest === undefined) return [];
+  const labels = new Map(manifest.features.map(({ field, label }) => [field, label]));
+  return compileKnownFields(manifest).slotNames.map((field) => ({ field, label: labels.get(field) ?? field }));
+}
+
+function cellsOf(record: StoredRecord | undefined): readonly unknown[] | undefined {
+  if (record?.fields === undefined) return undefined;
+  const cells: unknown = JSON.parse(record.fields);
+  return Array.isArray(cells) ? cells : undefined;
+}
+
+function textOf(cell: unknown): string | null {
+  if (cell === undefined || cell === null) return null;
+  return (typeof cell === 'string' ? cell : JSON.stringify(cell)).slice(0, maxText).toWellFormed();
+}

@@ -1,0 +1,114 @@
+import type { Db } from 'mongodb';
+import { OrganisationStore } from '../../store/accounts/organisations.js';
+
+import {
+  callsCollection,
+  idsOfOrganisation,
+  leadIndex,
+  type PredictionSlice,
+} from '../../store/calls/prediction-slice.js';
+
+import { type PastScore, PredictionStore } from '../../store/calls/predictions.js';
+import { withMongoTimeout } from '../../store/connection/connect.js';
+import { ModelStore } from '../../store/models/models.js';
+import { outcomeId, type StoredOutcome } from '../../store/validation/outcomes.js';
+import { defineAction } from '../action.js';
+import { AdminError } from '../admin-error.js';
+import { requireOrganisation } from '../organisations/organisation-document.js';
+import { leadInput, leadSchema, searchLeadsInput, searchLeadsOutput } from '../schemas/leads.js';
+import { changedFields } from './changed-fields.js';
+
+const leadsShown = 20;
+const scoresPerPage = 20;
+const timeoutMs = 5_000;
+/** Greater than any character that may follow a prefix. */
+const lastCharacter = '\u{10ffff}';
+
+/** Finds leads by the beginning of their crm_id. */
+export const searchLeads = defineAction({
+  name: 'lead.search',
+  description: 'Find scored leads by the beginning of their crm_id.',
+  role: 'admin',
+  effect: 'read',
+  input: searchLeadsInput,
+  output: searchLeadsOutput,
+  async run({ database }, { org_id: organisationId, prefix }) {
+    await requireOrganisation(new OrganisationStore(database), organisationId);
+    return { leads: (await leadsFrom(database, organisationId, prefix)).map((crm_id) => ({ crm_id })) };
+  },
+});
+
+/** One index seek a lead. A sort, or bounds without `$elemMatch`, would read far more of the index. */
+async function leadsFrom(database: Db, org: string, prefix: string): Promise<string[]> {
+  const calls = database.collection<PredictionSlice>(callsCollection);
+  const before = prefix + lastCharacter;
+  const found: string[] = [];
+  await withMongoTimeout(timeoutMs, async (signal) => {
+    for (let above = { $gte: prefix } as { $gte: string } | { $gt: string }; found.length < leadsShown; ) {
+      const next = { _id: idsOfOrganisation(org), org, crm_ids: { $elemMatch: { ...above, $lt: before } } };
+      const slice = await calls.findOne(next, { hint: leadIndex, projection: { crm_ids: 1 }, signal });
+      const last = found.at(-1);
+      const ids = (slice?.crm_ids ?? []).filter(
+        (id): id is string => id?.startsWith(prefix) === true && (last === undefined || isBefore(last, id)),
+      );
+      const first = ids.sort((one, other) => (isBefore(one, other) ? -1 : 1))[0];
+      if (first === undefined) return;
+      found.push(first);
+      above = { $gt: first };
+    }
+  });
+  return found;
+}
+
+/** MongoDB orders texts by their bytes. */
+const isBefore = (one: string, other: string): boolean => Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;
+
+/** The history of a lead, with the fields that changed before each score. */
+export const showLead = defineAction({
+  name: 'lead.show',
+  description: "Read a lead's scores, latest first, with the fields that changed before each, and its outcome.",
+  role: 'admin',
+  effect: 'read',
+  input: leadInput,
+  output: leadSchema,
+  async run({ database }, { org_id: organisationId, crm_id: crmId, before }) {
+    await requireOrganisation(new OrganisationStore(database), organisationId);
+    const predictions = new PredictionStore(database);
+    const page = { organisationId, crmId, modelId: undefined, before, limit: scoresPerPage, timeoutMs };
+    const [{ scores, isLast }, outcome, models] = await Promise.all([
+      predictions.history(page),
+      database
+        .collection<StoredOutcome>('outcomes')
+        .findOne({ _id: outcomeId(organisationId, crmId), org: organisationId }, { hint: { _id: 1 } }),
+      new ModelStore(database).list(organisationId),
+    ]);
+    if (scores.length === 0 && outcome === null && before === undefined)
+      throw new AdminError('not_found', 'Nothing has been scored under this crm_id.');
+    const names = new Map(models.map(({ _id, name }) => [_id, name]));
+    const changed = await changedFields(database, scores);
+    const last = scores.at(-1);
+    return {
+      crm_id: crmId,
+      scores: scores.map((score, index) => {
+        const earlier = earlierOf(scores, index);
+        const fields = changed.get(score.id);
+        return {
+          model_id: score.model,
+          model_name: names.get(score.model) ?? null,
+          version: score.version,
+          score: score.score,
+          conversion_likelihood: score.likelihood / 10_000,
+          scored_at: score.at.toISOString(),
+          ...(earlier === undefined ? {} : { delta: score.score - earlier.score }),
+          ...(fields === undefined ? {} : { changed: fields }),
+        };
+      }),
+      ...(outcome === null ? {} : { outcome: { converted: outcome.converted, at: outcome.at.toISOString() } }),
+      ...(isLast || last === undefined ? {} : { next: last.id }),
+    };
+  },
+});
+
+/** The score before another one under the same model, on the same page. */
+export const earlierOf = (scores: readonly PastScore[], index: number): PastScore | undefined =>
+  scores.slice(index + 1).find(({ model }) => model === scores[index]?.model);

@@ -1,0 +1,105 @@
+import type { CheckedBundle } from '../../bundle/check-bundle.js';
+import { newId } from '../../contract/identifiers.js';
+import type { MeanContribution } from '../../messages/bundle-check-job.js';
+import type { ExplainMethod } from '../../messages/score-job.js';
+import { OrganisationStore } from '../../store/accounts/organisations.js';
+import type { Db } from '../../store/connection/connect.js';
+import { versionsByModel } from '../../store/models/model-versions.js';
+import { type Model, ModelStore } from '../../store/models/models.js';
+import { newModel, storeVersion, VersionTaken } from '../../store/models/store-version.js';
+import { defineAction, difference } from '../action.js';
+import { AdminError } from '../admin-error.js';
+import { requireOrganisation } from '../organisations/organisation-document.js';
+import { importModelInput, importModelOutput } from '../schemas/models.js';
+import { requireModel, settingsOf } from './read-models.js';
+
+/** Models of an organisation that are not deleted: gateways keep them in memory. */
+const maxModels = 1_000;
+/** Versions of a model. The grader looks at all of them every night. */
+const maxVersions = 1_000;
+
+/** A bundle whose golden records came out as expected. */
+interface PassedBundle {
+  readonly bundle: CheckedBundle;
+  readonly explainMethod: ExplainMethod;
+  readonly contributions: readonly MeanContribution[];
+}
+
+/** Stores a bundle as a new model, or as the active version of an existing one. */
+export const importModel = defineAction({
+  name: 'model.import',
+  description: 'Store a checked bundle as a new model or a new version of a model. It scores calls at once.',
+  role: 'admin',
+  effect: 'change',
+  input: importModelInput,
+  output: importModelOutput,
+  async prepare({ database, clock }, input, { bundle, ...explained }: PassedBundle) {
+    const { org_id: organisationId, model_id: knownId } = input;
+    await requireOrganisation(new OrganisationStore(database), organisationId);
+    const known =
+      knownId === undefined
+        ? undefined
+        : await requireModel({ database }, { org_id: organisationId, model_id: knownId });
+    checkFamily(bundle, known);
+    await requireRoom(database, { organisationId, known, version: bundle.manifest.version });
+    const modelId = known?._id ?? newId('mdl');
+    const now = new Date(clock.now());
+    // Before the transaction, so that an existing model always has its version. A later import removes one without a model.
+    const { stored } = await storeVersion({ database, organisationId, modelId, bundle, ...explained, now }).catch(
+      (error: unknown) => {
+        throw error instanceof VersionTaken ? new AdminError('version_taken', error.message) : error;
+      },
+    );
+    return { modelId, isNew: known === undefined, isNewVersion: stored, bundle, now };
+  },
+  async run(context, input, { modelId, isNew, isNewVersion, bundle, now }) {
+    const { database, session, record, announce } = context;
+    const { org_id: organisationId, live_api: liveApi } = input;
+    const { name: manifestName, version } = bundle.manifest;
+    const name = input.name?.trim() ?? manifestName;
+    const models = new ModelStore(database, session);
+    const before = isNew ? undefined : await requireModel(context, { org_id: organisationId, model_id: modelId });
+    if (before === undefined) {
+      const model = newModel({ organisationId, modelId, bundle, now, ...(liveApi === undefined ? {} : { liveApi }) });
+      await models.create({ ...model, name });
+    } else await models.update(modelId, { name, version, ...(liveApi === undefined ? {} : { live_api: liveApi }) });
+    const document = settingsOf(await requireModel(context, { model_id: modelId }));
+    await record({
+      organisationId,
+      target: modelId,
+      ...difference(before === undefined ? {} : settingsOf(before), { ...document, digest: bundle.digest }),
+    });
+    announce({ kind: 'model', id: modelId });
+    return { ...document, is_new_version: isNewVersion };
+  },
+});
+
+/** Refuses a model or a version above the limit. A version that is stored already takes no room. */
+async function requireRoom(
+  database: Db,
+  of: { readonly organisationId: string; readonly known: Model | undefined; readonly version: string },
+): Promise<void> {
+  const { organisationId, known, version } = of;
+  if (known === undefined) {
+    const models = await new ModelStore(database).list(organisationId);
+    if (models.length < maxModels) return;
+    throw new AdminError(
+      'too_many_models',
+      `${organisationId} has ${models.length} models, and an organisation may have ${maxModels}. Delete one`,
+    );
+  }
+  const versions = (await versionsByModel(database, known._id)).get(known._id) ?? [];
+  if (versions.length < maxVersions || versions.includes(version)) return;
+  throw new AdminError(
+    'too_many_versions',
+    `${known._id} has ${versions.length} versions, and a model may have ${maxVersions}. Import the bundle as a new model`,
+  );
+}
+
+function checkFamily({ manifest }: CheckedBundle, known: Model | undefined): void {
+  if (known === undefined || known.family === manifest.family) return;
+  throw new AdminError(
+    'bad_bundle',
+    `The bundle's family is ${manifest.family}, but ${known._id} is a ${known.family} model. Import the bundle as a new model`,
+  );
+}

@@ -1,0 +1,105 @@
+import { dayNumber, dayText, monthOf } from '../../contract/dates.js';
+import { type BandRate, bandScores } from '../../contract/verdict.js';
+import { sumOf } from '../../store/console/call-hours.js';
+import { loadStoredManifest } from '../../store/models/model-versions.js';
+import { type StoredVerdict, ValidationStore } from '../../store/validation/model-validation.js';
+import { type StoredDay, ValidationDailyStore } from '../../store/validation/validation-daily.js';
+import { defineAction } from '../action.js';
+import { modelInput, modelReportSchema } from '../schemas/models.js';
+import { hoursOfMonth } from '../usage/show-usage.js';
+import { requireModel } from './read-models.js';
+
+const daysShown = 365;
+const recentDays = 28;
+/** With fewer scores on either side, chance alone would move the index. */
+const minScores = 200;
+const timeoutMs = 5_000;
+
+/** The evidence about a model's current version: its grade, calibration, and scores over time. */
+export const reportModel = defineAction({
+  name: 'model.report',
+  description: "Read the evidence about a model's current version: grade, calibration, scores over time.",
+  role: 'viewer',
+  effect: 'read',
+  input: modelInput,
+  output: modelReportSchema,
+  async run(context, input) {
+    const { database, clock } = context;
+    const model = await requireModel(context, input);
+    const graded = `${model._id}:${model.version}`;
+    const today = dayNumber(clock.now());
+    const [verdict, days, stored, hours] = await Promise.all([
+      new ValidationStore(database).find(graded, timeoutMs),
+      new ValidationDailyStore(database).days(graded, { maturedFrom: today - daysShown }),
+      loadStoredManifest(database, model._id, model.version),
+      hoursOfMonth(context, model.organisation_id, monthOf(clock.now())),
+    ]);
+    const shown = days.filter(({ day }) => day > today - daysShown).sort((one, other) => one.day - other.day);
+    const ofModel = hours.filter((hour) => hour.model === model._id && hour.bucket === 'live');
+    return {
+      model_id: model._id,
+      version: model.version,
+      ...(verdict?.grade === undefined ? {} : { grade: gradeOf(verdict, verdict.grade, days) }),
+      days: shown.map(({ day, bands }) => ({ day: dayText(day), bands: bands.map(({ cohort }) => cohort) })),
+      stability: stabilityOf(shown, today),
+      contributions: stored?.contributions ?? null,
+      explain_method: stored?.explainMethod ?? 'occlusion',
+      base_rate: stored?.manifest.validation?.base_rate ?? null,
+      trained_at: stored?.manifest.trained_at ?? null,
+      records_this_month: sumOf(ofModel).records,
+    };
+  },
+});
+
+function gradeOf({ graded_at }: StoredVerdict, grade: NonNullable<StoredVerdict['grade']>, days: readonly StoredDay[]) {
+  const { as_of, horizon_days, gates, bands } = grade;
+  const matured = days.filter(({ matured_day: day }) => day <= dayNumber(as_of.getTime()));
+  return {
+    as_of: as_of.toISOString(),
+    graded_at: graded_at.toISOString(),
+    ...{ horizon_days, gates, bands },
+    calibration: bandScores.map((scores, band) =>
+      calibrationOf(
+        scores,
+        bands[band],
+        matured.map((day) => day.bands[band]),
+      ),
+    ),
+  };
+}
+
+/** The likelihood that one band was promised, against its conversions. */
+function calibrationOf(
+  scores: string,
+  rate: BandRate | undefined,
+  days: readonly (StoredDay['bands'][number] | undefined)[],
+) {
+  const joined = days.reduce((sum, day) => sum + (day?.joined ?? 0), 0);
+  const likelihood = days.reduce((sum, day) => sum + (day?.likelihood ?? 0), 0);
+  const hasRecords = rate !== undefined && rate.records > 0;
+  return {
+    scores,
+    records: rate?.records ?? 0,
+    promised: joined === 0 ? null : likelihood / joined / 10_000,
+    converted: hasRecords ? rate.rate : null,
+    low: rate?.low ?? 0,
+    high: rate?.high ?? 1,
+  };
+}
+
+/** The population stability index of the scores of the last four weeks against those before; null with too few. */
+export function stabilityOf(days: readonly Pick<StoredDay, 'day' | 'bands'>[], today: number): number | null {
+  const countsOf = (some: readonly Pick<StoredDay, 'bands'>[]): number[] =>
+    bandScores.map((_, band) => some.reduce((sum, { bands }) => sum + (bands[band]?.cohort ?? 0), 0));
+  const recent = countsOf(days.filter(({ day }) => day > today - recentDays));
+  const earlier = countsOf(days.filter(({ day }) => day <= today - recentDays));
+  const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
+  const [recentTotal, earlierTotal] = [total(recent), total(earlier)];
+  if (recentTotal < minScores || earlierTotal < minScores) return null;
+  // Half a score more in each band: the logarithm of an empty band would be infinite.
+  const shareOf = (count = 0, sum = 0): number => (count + 0.5) / (sum + 0.5 * bandScores.length);
+  return recent.reduce((index, count, band) => {
+    const [now, before] = [shareOf(count, recentTotal), shareOf(earlier[band], earlierTotal)];
+    return index + (now - before) * Math.log(now / before);
+  }, 0);
+}

@@ -1,0 +1,108 @@
+import type { Feature } from '../../bundle/manifest/manifest.js';
+import type { Verdict } from '../../contract/verdict.js';
+import { createLogger } from '../../process/logger.js';
+import { OrganisationStore } from '../../store/accounts/organisations.js';
+import { listVersions, loadManifest } from '../../store/models/model-versions.js';
+import { type Model, ModelStore, type Override, overrideOf } from '../../store/models/models.js';
+import { ValidationStore } from '../../store/validation/model-validation.js';
+import { ModelVerdicts } from '../../store/validation/model-verdicts.js';
+import { type ActionContext, type AdminContext, defineAction } from '../action.js';
+import { notFound } from '../admin-error.js';
+import { requireOrganisation } from '../organisations/organisation-document.js';
+import { listModelsInput, listModelsOutput, modelInput, modelSchema } from '../schemas/models.js';
+import type { ShapeOf } from '../schemas/schema.js';
+
+export const listModels = defineAction({
+  name: 'model.list',
+  description: "List an organisation's models, oldest first.",
+  role: 'viewer',
+  effect: 'read',
+  input: listModelsInput,
+  output: listModelsOutput,
+  async run(context, { org_id: organisationId }) {
+    await requireOrganisation(new OrganisationStore(context.database), organisationId);
+    const models = await new ModelStore(context.database).list(organisationId);
+    const verdicts = verdictsOf(context);
+    return {
+      models: await Promise.all(models.map(async (model) => summaryOf(model, await verdicts.of(model)))),
+    };
+  },
+});
+
+export const showModel = defineAction({
+  name: 'model.show',
+  description: 'Read a model: its verdict, versions and fields.',
+  role: 'viewer',
+  effect: 'read',
+  input: modelInput,
+  output: modelSchema,
+  run: async (context, input) => modelDocument(context, await requireModel(context, input)),
+});
+
+/**
+ * The model with an id.
+ * @param of.org_id if given, a model of another organisation is as unknown as one that does not exist
+ * @throws AdminError not_found, also for a deleted model
+ */
+export async function requireModel(
+  { database, session }: Pick<AdminContext, 'database'> & Partial<Pick<ActionContext, 'session'>>,
+  of: { readonly org_id?: string; readonly model_id: string },
+): Promise<Model> {
+  const model = await new ModelStore(database, session).find(of.model_id);
+  if (model !== undefined && (of.org_id === undefined || of.org_id === model.organisation_id)) return model;
+  throw notFound('model', of.model_id);
+}
+
+/** A model as every action on one model shows it. */
+export async function modelDocument(context: ActionContext, model: Model): Promise<ShapeOf<typeof modelSchema>> {
+  const { database } = context;
+  const [versions, manifest, verdict] = await Promise.all([
+    listVersions(database, model._id),
+    loadManifest(database, model._id, model.version),
+    verdictsOf(context).of(model),
+  ]);
+  return {
+    ...summaryOf(model, verdict),
+    versions: versions.map(({ version, digest, imported_at }) => ({
+      ...{ version, digest },
+      imported_at: imported_at.toISOString(),
+    })),
+    ...(manifest === undefined ? {} : { fields: manifest.features.map(fieldOf) }),
+  };
+}
+
+/** Reads verdicts without the cache of a gateway. */
+export const verdictsOf = ({ clock, database }: Pick<ActionContext, 'clock' | 'database'>): ModelVerdicts =>
+  new ModelVerdicts({ validation: new ValidationStore(database), clock, logger: createLogger('silent', 'admin') });
+
+/** The members of a model that do not depend on other collections. */
+export function settingsOf(model: Model) {
+  const applies = overrideOf(model) !== undefined;
+  const override = model.override && { [applies ? 'override' : 'other_override']: overrideDocument(model.override) };
+  return {
+    model_id: model._id,
+    org_id: model.organisation_id,
+    name: model.name,
+    family: model.family,
+    version: model.version,
+    live_api: model.live_api,
+    ...override,
+    created_at: model.created_at.toISOString(),
+  };
+}
+
+const summaryOf = (model: Model, { state, failing_gate, summary }: Verdict) => ({
+  ...settingsOf(model),
+  validation: { state, failing_gate, summary },
+});
+
+const overrideDocument = ({ version, by, at, reason }: Override) => ({ version, by, at: at.toISOString(), reason });
+
+const fieldOf = (feature: Feature) => ({
+  field: feature.field,
+  label: feature.label,
+  type: feature.type,
+  required: feature.required === true,
+  ...(feature.aliases === undefined ? {} : { aliases: feature.aliases }),
+  ...('categories' in feature ? { categories: feature.categories } : {}),
+});

@@ -1,0 +1,48 @@
+import { allowanceOf, hasLiveApi, type PlanName, trialDays } from '../../contract/plans.js';
+import type { Organisation, OrganisationStore } from '../../store/accounts/organisations.js';
+import { invalid, notFound } from '../admin-error.js';
+import type { organisationSchema } from '../schemas/organisations.js';
+import type { ShapeOf } from '../schemas/schema.js';
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** An organisation as the console and the command line show it. */
+export function organisationDocument(organisation: Organisation): ShapeOf<typeof organisationSchema> {
+  const { limit, backstop } = allowanceOf(organisation, 'live');
+  const { trial_ends_at: trialEnds, limit: ownLimit } = organisation;
+  return {
+    org_id: organisation._id,
+    name: organisation.name,
+    plan: organisation.plan,
+    limit,
+    backstop,
+    policy: organisation.policy,
+    ...(ownLimit === undefined ? {} : { own_limit: ownLimit }),
+    ...(organisation.plan === 'trial' && trialEnds !== undefined ? { trial_ends_at: trialEnds.toISOString() } : {}),
+    created_at: organisation.created_at.toISOString(),
+  };
+}
+
+/** @throws AdminError not_found */
+export async function requireOrganisation(store: OrganisationStore, organisationId: string): Promise<Organisation> {
+  const organisation = await store.find(organisationId);
+  if (organisation === undefined) throw notFound('organisation', organisationId);
+  return organisation;
+}
+
+/** The end of a trial that begins now. */
+export const trialEnd = (nowMs: number): Date => new Date(nowMs + trialDays * dayMs);
+
+/**
+ * Refuses settings that the plan ignores, because they would take effect unexpectedly on the next plan.
+ * @throws AdminError invalid_request
+ */
+export function checkPlan(
+  given: { readonly limit?: number | null; readonly trial_ends_at?: string },
+  plan: PlanName,
+): void {
+  if (given.trial_ends_at !== undefined && plan !== 'trial')
+    throw invalid('trial_ends_at', `needs the trial plan, but this organisation's plan is ${plan}`);
+  if (typeof given.limit === 'number' && !hasLiveApi({ plan }))
+    throw invalid('limit', `needs a plan with live records, and the plan ${plan} has none`);
+}

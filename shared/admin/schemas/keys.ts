@@ -1,0 +1,37 @@
+import { bucket, count, instant, keyId, list, name, object, organisationId, text } from './schema.js';
+
+const keyMembers = {
+  key_id: text,
+  org_id: text,
+  name: text,
+  kind: bucket,
+  /** Scoring calls accepted in any second. */
+  rate_per_second: count,
+  created_at: instant,
+  'revoked_at?': instant,
+} as const;
+
+export const keySchema = object(keyMembers);
+
+export const listKeysInput = object({ org_id: organisationId });
+export const listKeysOutput = object({
+  keys: list(
+    object({
+      ...keyMembers,
+      /** Absent if no call of the last 90 days is known. Up to a minute late. */
+      'last_used_at?': instant,
+      'calls_this_month?': count,
+    }),
+  ),
+});
+
+export const createKeyInput = object({
+  org_id: organisationId,
+  'name?': name,
+  'kind?': bucket,
+  'rate_per_second?': { type: 'integer', minimum: 1, maximum: 10_000 },
+});
+/** The secret is shown once. */
+export const createKeyOutput = object({ ...keyMembers, secret: text });
+
+export const revokeKeyInput = object({ 'org_id?': organisationId, key_id: keyId });

@@ -1,0 +1,160 @@
+import {
+  count,
+  countOrNull,
+  day,
+  flag,
+  instant,
+  instantOrNull,
+  list,
+  modelId,
+  name,
+  number,
+  numberOrNull,
+  object,
+  organisationId,
+  record,
+  share,
+  text,
+  textOrNull,
+  version,
+} from './schema.js';
+
+const verdictState = {
+  type: 'string',
+  enum: ['passed', 'failed', 'too_early_to_grade', 'unresolved', 'not_applicable'],
+} as const;
+
+/** The verdict that callers receive. `failing_gate` is null unless a gate did not clear. */
+export const verdictSchema = object({ state: verdictState, failing_gate: textOrNull, summary: text });
+
+const overrideSchema = object({ version: text, by: text, at: instant, reason: text });
+
+const settingMembers = {
+  model_id: text,
+  org_id: text,
+  name: text,
+  family: { type: 'string', enum: ['forward', 'timing'] },
+  /** The version that scores calls. */
+  version: text,
+  live_api: flag,
+  /** Lets this version score without passed validation. */
+  'override?': overrideSchema,
+  /** An override of another version, which does not apply now. */
+  'other_override?': overrideSchema,
+  created_at: instant,
+} as const;
+const modelMembers = { ...settingMembers, validation: verdictSchema } as const;
+
+export const modelInput = object({ 'org_id?': organisationId, model_id: modelId });
+export const listModelsInput = object({ org_id: organisationId });
+export const listModelsOutput = object({ models: list(object(modelMembers)) });
+
+const fieldSchema = object({
+  field: text,
+  label: text,
+  type: { type: 'string', enum: ['number', 'boolean', 'category', 'multi', 'date'] },
+  required: flag,
+  'aliases?': list(text),
+  /** Only for `category` and `multi`. */
+  'categories?': list(text),
+});
+
+/** The reply of every action on one model. */
+export const modelSchema = object({
+  ...modelMembers,
+  /** Latest import first. */
+  versions: list(object({ version: text, digest: text, imported_at: instant })),
+  'fields?': list(fieldSchema),
+});
+
+const gateSchema = object({
+  gate: {
+    type: 'string',
+    enum: [
+      'predictions_recorded',
+      'cohort_reconciles',
+      'matured_cohort',
+      'outcomes_observed',
+      'rate_rises_with_band',
+      'top_band_lift',
+    ],
+  },
+  state: { type: 'string', enum: ['cleared', 'too_early', 'failed', 'not_reached'] },
+  /** Counts, rates and p values, with their thresholds as `required…`; see docs/validation.md. */
+  figures: record(number),
+  'needs?': text,
+});
+
+/** Conversions of matured leads of one score band, with the 95 % Wilson interval of their rate. */
+const bandSchema = object({ scores: text, records: count, conversions: count, rate: share, low: share, high: share });
+
+/** One score band of a grade: promised against converted. Null without a matured lead. */
+const calibrationSchema = object({
+  scores: text,
+  records: count,
+  /** Mean likelihood that was promised. */
+  promised: numberOrNull,
+  converted: numberOrNull,
+  low: share,
+  high: share,
+});
+
+/** The members of a model's page that `modelSchema` lacks. */
+export const modelReportSchema = object({
+  model_id: text,
+  version: text,
+  /** Absent before the first grade. `bands` and `calibration` have five entries, lowest scores first. */
+  'grade?': object({
+    as_of: instant,
+    graded_at: instant,
+    horizon_days: count,
+    gates: list(gateSchema),
+    bands: list(bandSchema),
+    calibration: list(calibrationSchema),
+  }),
+  /** First scores of leads by day, oldest first, for up to a year. `bands` has five counts, lowest scores first. */
+  days: list(object({ day, bands: list(count) })),
+  /** Population stability index of the last 28 days against all earlier ones; null without enough scores. */
+  stability: numberOrNull,
+  /** Mean contribution of each field over the golden records, in log-odds, strongest first; null if not computed. */
+  contributions: {
+    type: ['array', 'null'],
+    items: object({ field: text, label: text, raises: number, lowers: number }),
+  },
+  /** How `contributions` are computed. */
+  explain_method: { type: 'string', enum: ['tree', 'linear', 'occlusion'] },
+  base_rate: numberOrNull,
+  trained_at: instantOrNull,
+  /** Records of live keys this month; up to a minute late. */
+  records_this_month: countOrNull,
+});
+
+/** Members that are absent stay. A reason gives the version an override, and null removes it. */
+export const setModelInput = object({
+  'org_id?': organisationId,
+  model_id: modelId,
+  'live_api?': flag,
+  'name?': name,
+  'version?': version,
+  'override?': {
+    type: ['object', 'null'],
+    properties: { reason: name },
+    required: ['reason'],
+    additionalProperties: false,
+  },
+});
+
+export const overrideInput = object({ org_id: organisationId, model_id: modelId, reason: name });
+export const rollbackInput = object({ org_id: organisationId, model_id: modelId, version });
+
+export const importModelInput = object({
+  org_id: organisationId,
+  /** Makes the bundle a version of this model; otherwise it becomes a new model. */
+  'model_id?': modelId,
+  'name?': name,
+  'live_api?': flag,
+});
+/** `is_new_version` is false if the model had this version already, with the same content. */
+export const importModelOutput = object({ ...settingMembers, is_new_version: flag });
+
+export const deleteModelOutput = object({ model_id: text, deleted_at: instant });

@@ -1,0 +1,61 @@
+import { count, countOrNull, cursor, flag, instant, list, name, object, organisationId, text } from './schema.js';
+
+const plan = { type: 'string', enum: ['free', 'trial', 'pro', 'enterprise'] } as const;
+/** For models that have not passed validation: `block` refuses calls, `warn` scores with the verdict attached. */
+const policy = { type: 'string', enum: ['block', 'warn'] } as const;
+const recordLimit = { type: 'integer', minimum: 1, maximum: 1_000_000_000_000 } as const;
+
+const organisationMembers = {
+  org_id: text,
+  name: text,
+  plan,
+  /** Records of live keys that a month includes. */
+  limit: count,
+  /** Usage never exceeds this. */
+  backstop: countOrNull,
+  policy,
+  /** The organisation's own limit; absent if the plan's limit applies. Without live records on the plan it has no effect. */
+  'own_limit?': count,
+  'trial_ends_at?': instant,
+  created_at: instant,
+} as const;
+
+export const organisationSchema = object(organisationMembers);
+
+export const organisationInput = object({ org_id: organisationId });
+
+export const createOrganisationInput = object({
+  name,
+  plan,
+  'limit?': recordLimit,
+  'policy?': policy,
+  'trial_ends_at?': instant,
+});
+
+/** Members that are absent stay. Plan, limit and the end of the trial are the operator's. */
+export const setOrganisationInput = object({
+  org_id: organisationId,
+  'name?': name,
+  'plan?': plan,
+  /** Null restores the limit of the plan. */
+  'limit?': { ...recordLimit, type: ['integer', 'null'] },
+  'policy?': policy,
+  'trial_ends_at?': instant,
+});
+
+/** Without `limit` all organisations. */
+export const listOrganisationsInput = object({
+  'after?': cursor,
+  'limit?': { type: 'integer', minimum: 1, maximum: 1_000 },
+  'with_usage?': flag,
+});
+export const listOrganisationsOutput = object({
+  organisations: list(
+    object({
+      ...organisationMembers,
+      /** Records of live keys this month; null while Redis knows no counter. Only `with_usage`. */
+      'used?': countOrNull,
+    }),
+  ),
+  'next?': text,
+});

@@ -1,0 +1,94 @@
+import {
+  cursor,
+  flag,
+  instant,
+  instantOrNull,
+  list,
+  name,
+  object,
+  organisationId,
+  record,
+  text,
+  textOrNull,
+} from './schema.js';
+
+/** The roles, least first. Each role may do all that the one before it may. */
+export const roles = ['viewer', 'admin', 'owner', 'operator'] as const;
+export type Role = (typeof roles)[number];
+const role = { type: 'string', enum: roles } as const;
+/** The roles that a person of an organisation can have. */
+const ownRole = { type: 'string', enum: ['viewer', 'admin', 'owner'] } as const;
+
+/** Whether a role may do what `needed` may do. */
+export const mayActAs = (given: Role, needed: Role): boolean => roles.indexOf(given) >= roles.indexOf(needed);
+
+/** How a person came in: a one-time link, OIDC, an operator's token, or the command line. */
+const ways = ['link', 'oidc', 'token', 'command line'] as const;
+export type Way = (typeof ways)[number];
+const way = { type: 'string', enum: ways } as const;
+
+const who = {
+  person: text,
+  role,
+  /** Null for an operator, who sees every organisation. */
+  organisation_id: textOrNull,
+  organisation_name: textOrNull,
+} as const;
+
+/** The text after `#` of a one-time link. */
+const linkSecret = { type: 'string', minLength: 1, maxLength: 200 } as const;
+
+/** `POST /session` signs in. `POST /session/preview` only tells whose link it is, and does not use it. */
+export const signInInput = object({ link: linkSecret });
+export const linkPreviewOutput = object({ ...who, expires_at: instant });
+/** Also of `GET /session`. `expires_at` is null for a token. `oidc` tells whether the sign-in page may offer it. */
+export const sessionOutput = object({ ...who, way, expires_at: instantOrNull });
+/** `GET /session/ways`, without a session. */
+export const waysOutput = object({ oidc: flag });
+
+/** An operator's link has no organisation. An owner may name no other organisation than the own one. */
+export const createLinkInput = object({ 'org_id?': organisationId, name, role });
+export const createLinkOutput = object({ url: text, expires_at: instant });
+
+export const createTokenInput = object({ name });
+export const createTokenOutput = object({ token_id: text, name: text, secret: text, created_at: instant });
+
+const tokenSchema = object({ token_id: text, name: text, created_at: instant });
+export const listTokensOutput = object({ tokens: list(tokenSchema) });
+export const revokeTokenInput = object({ token_id: text });
+
+const memberId = { type: 'string', minLength: 1, maxLength: 60 } as const;
+const email = { type: 'string', minLength: 3, maxLength: 254, pattern: '^[^\\s@\\p{Cc}]+@[^\\s@\\p{Cc}]+$' } as const;
+export const memberSchema = object({
+  member_id: text,
+  email: text,
+  role: ownRole,
+  /** Whether the person has signed in, and is bound to that account of the issuer. */
+  bound: flag,
+  created_at: instant,
+  'last_sign_in_at?': instant,
+});
+export const listMembersInput = object({ org_id: organisationId });
+export const listMembersOutput = object({ members: list(memberSchema) });
+export const addMemberInput = object({ org_id: organisationId, email, role: ownRole });
+export const setMemberInput = object({ org_id: organisationId, member_id: memberId, role: ownRole });
+export const removeMemberInput = object({ org_id: organisationId, member_id: memberId });
+
+const change = record({});
+export const auditEntrySchema = object({
+  entry_id: text,
+  at: instant,
+  actor: object({ name: text, way, address: textOrNull }),
+  /** The name of an action, such as `key.revoke`. */
+  action: text,
+  /** The id of the changed object, such as `key_…`; null for the organisation itself. */
+  target: textOrNull,
+  /** The members that changed. Never secrets or fields of leads. */
+  'before?': change,
+  'after?': change,
+  'reason?': text,
+  request_id: text,
+});
+export const listAuditInput = object({ org_id: organisationId, 'before?': cursor });
+/** Latest first. `next` is absent on the last page. */
+export const listAuditOutput = object({ entries: list(auditEntrySchema), 'next?': text });

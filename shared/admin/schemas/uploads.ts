@@ -1,0 +1,39 @@
+import { count, flag, instant, list, modelId, name, object, organisationId, text, textOrNull } from './schema.js';
+
+/** `received` waits for a worker. `passed` can be imported. `failed` has a `problem`. */
+export const uploadStates = ['received', 'reading', 'scoring', 'passed', 'failed', 'imported'] as const;
+const uploadId = { type: 'string', pattern: '^[0-9a-f]{24}$' } as const;
+
+/** A bundle that was uploaded (`POST /uploads`, a raw tar.gz), and how far its check came. */
+export const uploadSchema = object({
+  upload_id: text,
+  org_id: text,
+  state: { type: 'string', enum: uploadStates },
+  bytes: count,
+  created_at: instant,
+  /** Known once the manifest was read. */
+  'manifest?': object({
+    name: text,
+    version: text,
+    family: { type: 'string', enum: ['forward', 'timing'] },
+    features: count,
+  }),
+  /** Absent until the golden records are scored, and for a bundle without any. */
+  'golden?': object({ records: count, matching: count }),
+  /** Why the bundle cannot be imported. */
+  problem: textOrNull,
+  /** Files and manifest keys that were ignored. */
+  notes: list(text),
+  'model_id?': text,
+});
+
+export const createUploadInput = object({ org_id: organisationId });
+export const uploadInput = object({ org_id: organisationId, upload_id: uploadId });
+/** With `model_id` a new version of this model, otherwise a new model. It scores calls at once. */
+export const importUploadInput = object({
+  org_id: organisationId,
+  upload_id: uploadId,
+  'model_id?': modelId,
+  'name?': name,
+  'live_api?': flag,
+});

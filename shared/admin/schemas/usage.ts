@@ -1,0 +1,140 @@
+import { verdictSchema } from './models.js';
+import { auditEntrySchema } from './people.js';
+import {
+  bucket,
+  count,
+  countOrNull,
+  day,
+  flag,
+  instant,
+  instantOrNull,
+  list,
+  month,
+  number,
+  numberOrNull,
+  object,
+  organisationId,
+  record,
+  text,
+} from './schema.js';
+
+/** Month-to-date usage of a bucket, in records. */
+const usageMembers = {
+  bucket,
+  current: count,
+  limit: count,
+  remaining: { type: 'integer' },
+  in_grace: flag,
+  /** Null for test keys, which stop at their limit. */
+  backstop: countOrNull,
+} as const;
+
+export const usageInput = object({ org_id: organisationId, 'month?': month });
+
+/** Counters in Redis beside the sum of the ledger. For the command line: it reads every call of the month. */
+export const usageCountersOutput = object({
+  org_id: text,
+  month,
+  buckets: list(
+    object({
+      ...usageMembers,
+      leased: count,
+      ledger: count,
+      source: { type: 'string', enum: ['redis', 'ledger'] },
+    }),
+  ),
+});
+
+export const reconcileUsageOutput = object({
+  org_id: text,
+  month,
+  buckets: list(
+    object({
+      bucket,
+      used_before: countOrNull,
+      used: count,
+      ledger: count,
+      leased: count,
+      outcome: { type: 'string', enum: ['agreed', 'corrected', 'restored', 'busy'] },
+    }),
+  ),
+});
+
+/** `calls` is null for days before calls were counted. `is_open`: the day's records may still change. */
+const usageDay = object({ day, records: count, calls: countOrNull, is_open: flag });
+
+/** `GET /usage`: also as CSV with `?format=csv`. */
+export const usageOutput = object({
+  org_id: text,
+  month,
+  resets_at: instant,
+  buckets: list(object({ ...usageMembers, days: list(usageDay) })),
+  /** The last twelve months, oldest first. */
+  months: list(object({ month, live: count, test: count })),
+});
+
+export const overviewInput = object({ org_id: organisationId, 'bucket?': bucket });
+
+/** Everything on the first page. `activity` is up to a minute late, and is not the truth of metering. */
+export const overviewOutput = object({
+  org_id: text,
+  month,
+  resets_at: instant,
+  usage: object(usageMembers),
+  /** Usage at the end of the month at the pace so far; null before the third day. */
+  forecast: {
+    type: ['object', 'null'],
+    properties: { records: count },
+    required: ['records'],
+    additionalProperties: false,
+  },
+  days: list(usageDay),
+  activity: object({
+    calls: count,
+    refused: count,
+    /** Calls by error code. */
+    errors: record(count),
+    p50_ms: numberOrNull,
+    p99_ms: numberOrNull,
+    days: list(object({ day, calls: count, refused: count, p50_ms: numberOrNull, p99_ms: numberOrNull })),
+  }),
+  models: list(
+    object({
+      model_id: text,
+      name: text,
+      version: text,
+      live_api: flag,
+      validation: verdictSchema,
+      /** Conversion rates of the five score bands, lowest scores first; absent before the first grade. */
+      'rates?': list(number),
+      'lift?': number,
+      records_this_month: countOrNull,
+    }),
+  ),
+  crm: object({ first_call_at: instantOrNull, last_call_at: instantOrNull }),
+  /** The latest five, latest first. */
+  audit: list(auditEntrySchema),
+});
+
+/** The operator's view of queues and pools. */
+export const fleetOutput = object({
+  lanes: list(
+    object({
+      lane: text,
+      waiting: count,
+      active: count,
+      delayed: count,
+      failed: count,
+      /** Processes that take jobs of this lane. */
+      workers: count,
+    }),
+  ),
+  /** Versions that no process scores for an hour, because they ended several. */
+  quarantine: list(object({ model_id: text, version: text, until: instant })),
+  strikes: list(object({ model_id: text, version: text, deaths: count, last_at: instant })),
+  /** Whether a pool has begun a sweep of leases within the last seconds. */
+  sweep_is_running: flag,
+  calls_to_void: count,
+  redis: object({ used_bytes: count, max_bytes: countOrNull, version: text }),
+  mongodb: object({ version: text }),
+});

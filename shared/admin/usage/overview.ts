@@ -1,0 +1,101 @@
+import { dayMs, dayNumber, dayText, monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
+import type { UsageBucket } from '../../redis/keys.js';
+import { OrganisationStore } from '../../store/accounts/organisations.js';
+import { AuditLog } from '../../store/console/audit-log.js';
+import { type CallHour, latencyQuantile, sumOf } from '../../store/console/call-hours.js';
+import { type Model, ModelStore } from '../../store/models/models.js';
+import { type ActionContext, defineAction } from '../action.js';
+import { callTimes } from '../leads/crm.js';
+import { verdictsOf } from '../models/read-models.js';
+import { requireOrganisation } from '../organisations/organisation-document.js';
+import { entryDocument } from '../people/access-actions.js';
+import { overviewInput, overviewOutput } from '../schemas/usage.js';
+import { hoursOfMonth, monthUsage } from './show-usage.js';
+
+const auditEntries = 5;
+/** Before the third day a forecast would say more about the hour than about the month. */
+const minDaysOfForecast = 2;
+
+/** Everything on the first page of the console. */
+export const showOverview = defineAction({
+  name: 'overview.show',
+  description: 'Read usage, forecast, activity, verdicts and the latest changes of an organisation.',
+  role: 'viewer',
+  effect: 'read',
+  input: overviewInput,
+  output: overviewOutput,
+  async run(context, { org_id: organisationId, bucket = 'live' }) {
+    const { database, clock } = context;
+    const nowMs = clock.now();
+    const month = monthOf(nowMs);
+    const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
+    const hours = await hoursOfMonth(context, organisationId, month);
+    const [{ days, ...usage }, models, crm, audit] = await Promise.all([
+      monthUsage(context, { organisation, bucket, month, hours }),
+      new ModelStore(database).list(organisationId),
+      callTimes(database, organisationId),
+      new AuditLog(database).latest(organisationId, auditEntries),
+    ]);
+    return {
+      ...{ org_id: organisationId, month, usage, days, crm },
+      resets_at: new Date(monthEndMs(nowMs)).toISOString(),
+      forecast: forecastOf(usage.current, nowMs),
+      activity: activityOf(hours, bucket),
+      models: await modelsOf(context, models, hours),
+      audit: audit.map(entryDocument),
+    };
+  },
+});
+
+/** Usage at the end of the month if it goes on as since its beginning. */
+function forecastOf(used: number, nowMs: number): { readonly records: number } | null {
+  const beganMs = monthStartMs(monthOf(nowMs));
+  const passedMs = nowMs - beganMs;
+  if (passedMs < minDaysOfForecast * dayMs) return null;
+  return { records: Math.round((used * (monthEndMs(nowMs) - beganMs)) / passedMs) };
+}
+
+function activityOf(all: readonly CallHour[], bucket: UsageBucket) {
+  const hours = all.filter((hour) => hour.bucket === bucket);
+  const { calls, errors, latency } = sumOf(hours);
+  const byDay = new Map<number, CallHour[]>();
+  for (const hour of hours) {
+    const day = dayNumber(hour.hour.getTime());
+    byDay.set(day, [...(byDay.get(day) ?? []), hour]);
+  }
+  const days = [...byDay]
+    .sort(([one], [other]) => one - other)
+    .map(([day, each]) => {
+      const sum = sumOf(each);
+      return { day: dayText(day), calls: sum.calls, refused: refusedOf(sum.errors), ...quantilesOf(sum.latency) };
+    });
+  return { calls, refused: refusedOf(errors), errors, ...quantilesOf(latency), days };
+}
+
+const refusedOf = (errors: Readonly<Record<string, number>>): number =>
+  Object.values(errors).reduce((sum, count) => sum + count, 0);
+
+const quantilesOf = (latency: Readonly<Record<string, number>>) => ({
+  p50_ms: latencyQuantile(latency, 0.5),
+  p99_ms: latencyQuantile(latency, 0.99),
+});
+
+async function modelsOf(context: ActionContext, models: readonly Model[], hours: readonly CallHour[]) {
+  const verdicts = verdictsOf(context);
+  return await Promise.all(
+    models.map(async (model) => {
+      const { state, failing_gate, summary, bands, gates } = await verdicts.detailOf(model);
+      const lift = gates?.find(({ gate }) => gate === 'top_band_lift')?.figures.lift;
+      return {
+        model_id: model._id,
+        name: model.name,
+        version: model.version,
+        live_api: model.live_api,
+        validation: { state, failing_gate, summary },
+        ...(bands === undefined ? {} : { rates: bands.map(({ rate }) => rate) }),
+        ...(lift === undefined ? {} : { lift }),
+        records_this_month: sumOf(hours.filter((hour) => hour.model === model._id && hour.bucket === 'live')).records,
+      };
+    }),
+  );
+}

@@ -1,0 +1,22 @@
+import { settledOrThrow } from './timeouts.js';
+
+/**
+ * Runs `work` for each item, at most `limit` at once. An item that fails does not keep the others from being done.
+ * @throws the first error of an item; at once an error of the iterable
+ */
+export async function eachAtOnce<Item>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  limit: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const shared = (async function* () {
+    yield* items;
+  })();
+  const failures: unknown[] = [];
+  const workInTurn = async (): Promise<void> => {
+    for (let next = await shared.next(); next.done !== true; next = await shared.next())
+      await work(next.value).catch((error: unknown) => failures.push(error));
+  };
+  await settledOrThrow(Array.from({ length: limit }, workInTurn));
+  if (failures.length > 0) throw failures[0];
+}

@@ -1,0 +1,135 @@
+const [quote, lineFeed, carriageReturn] = [0x22, 0x0a, 0x0d];
+
+/**
+ * Reads the rows of a CSV text one after another, as csv-parse does with `relax_quotes`: a quote inside an unquoted cell
+ * is an ordinary character. Rows end with LF, CRLF or CR. csv-parse would take most of the time of a bulk job.
+ *
+ * The members describe the current row. They change with `next`.
+ */
+export class CsvRows {
+  /** The first cells, at most `maxCells`. */
+  readonly cells: string[] = [];
+  /** Number of all cells. */
+  count = 0;
+  /** Whether a cell after the first `maxCells` has a character. */
+  hasMore = false;
+  /** Whether a quoted cell reaches the end of the text without its closing quote. */
+  isUnclosed = false;
+  /** Its first line, from 1. */
+  line: number;
+  /** Positions in the text: its first character, the end of cell `maxCells`, and its end without line end. */
+  start = 0;
+  cellsEnd = 0;
+  end = 0;
+  private at = 0;
+  private nextLine: number;
+  private readonly delimiter: number;
+
+  /**
+   * @param delimiter one ASCII character
+   * @param firstLine of the text
+   */
+  constructor(
+    private readonly text: string,
+    {
+      delimiter,
+      maxCells,
+      firstLine,
+    }: { readonly delimiter: string; readonly maxCells: number; readonly firstLine: number },
+  ) {
+    this.delimiter = delimiter.charCodeAt(0);
+    this.maxCells = maxCells;
+    this.line = firstLine;
+    this.nextLine = firstLine;
+  }
+
+  private readonly maxCells: number;
+
+  /** Reads the next row. @returns false at the end of the text */
+  next(): boolean {
+    const { text, delimiter } = this;
+    if (this.at >= text.length) return false;
+    this.start = this.at;
+    this.line = this.nextLine;
+    this.cells.length = 0;
+    this.count = 0;
+    this.hasMore = false;
+    for (;;) {
+      if (text.charCodeAt(this.at) === quote) this.quotedCell();
+      else this.plainCell();
+      const code = this.at < text.length ? text.charCodeAt(this.at) : -1;
+      if (code === delimiter) {
+        this.at += 1;
+        continue;
+      }
+      this.end = this.at;
+      if (this.count < this.maxCells) this.cellsEnd = this.at;
+      if (code === -1) return true;
+      this.at += code === carriageReturn && text.charCodeAt(this.at + 1) === lineFeed ? 2 : 1;
+      this.nextLine += 1;
+      return true;
+    }
+  }
+
+  private plainCell(): void {
+    const from = this.at;
+    this.skipPlain();
+    if (this.count < this.maxCells) this.keep(this.text.slice(from, this.at));
+    else this.pass(this.at > from);
+  }
+
+  /** Moves to the next delimiter or line end outside quotes. */
+  private skipPlain(): void {
+    const { text, delimiter } = this;
+    const { length } = text;
+    let { at } = this;
+    for (; at < length; at += 1) {
+      const code = text.charCodeAt(at);
+      if (code === delimiter || code === lineFeed || code === carriageReturn) break;
+    }
+    this.at = at;
+  }
+
+  private quotedCell(): void {
+    const { text } = this;
+    const from = this.at + 1;
+    const to = this.closingQuote(from);
+    let content = text.slice(from, to);
+    if (content.includes('"')) content = content.replaceAll('""', '"');
+    this.at = Math.min(to + 1, text.length);
+    this.isUnclosed = to === text.length;
+    const afterQuote = this.at;
+    this.skipPlain();
+    // Text after the closing quote makes both quotes ordinary characters.
+    if (this.at > afterQuote) content = `"${content}"${text.slice(afterQuote, this.at)}`;
+    if (this.count < this.maxCells) this.keep(content);
+    else this.pass(content !== '');
+  }
+
+  /** The position of the closing quote, or the end of the text. Counts the lines before it. */
+  private closingQuote(from: number): number {
+    const { text } = this;
+    const { length } = text;
+    for (let at = from; at < length; at += 1) {
+      const code = text.charCodeAt(at);
+      if (code === quote) {
+        if (text.charCodeAt(at + 1) !== quote) return at;
+        at += 1;
+      } else if (code === lineFeed || (code === carriageReturn && text.charCodeAt(at + 1) !== lineFeed)) {
+        this.nextLine += 1;
+      }
+    }
+    return length;
+  }
+
+  private keep(cell: string): void {
+    this.cells.push(cell);
+    this.count += 1;
+    this.cellsEnd = this.at;
+  }
+
+  private pass(hasText: boolean): void {
+    this.hasMore ||= hasText;
+    this.count += 1;
+  }
+}

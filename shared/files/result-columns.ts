@@ -1,0 +1,45 @@
+import type { FileShape, JobOptions } from '../store/jobs/job-documents.js';
+import { csvCell } from './spreadsheet-cell.js';
+
+/** The form of the files of a job. */
+export interface FileForm {
+  readonly shape: FileShape;
+  readonly options: Pick<JobOptions, 'include_input' | 'explain'>;
+}
+
+const scoreColumns = ['score', 'conversion_likelihood', 'enriched', 'previous_score', 'delta'] as const;
+export const reasonColumns = ['top_reason_1', 'top_reason_2', 'top_reason_3'] as const;
+const errorColumns = ['row', 'line', 'crm_id', 'field', 'message'] as const;
+
+/** The columns that results add to those of the input. */
+const addedColumns = (explain: boolean): string[] => [
+  ...scoreColumns,
+  'warnings',
+  ...(explain ? reasonColumns : []),
+  'error',
+];
+
+/** Number of the added columns that an erasure keeps. They come first. */
+export const keptColumns = scoreColumns.length;
+
+/**
+ * The first line of the results, with its line end; empty for JSONL. If a column of the input has the name of an added
+ * one in any case, all added ones begin with `leadscore_`.
+ */
+export function resultHeader(shape: FileShape, { include_input, explain }: FileForm['options']): string {
+  if (shape.format === 'jsonl') return '';
+  const added = addedColumns(explain);
+  if (!include_input) return csvLine(['row', 'crm_id', ...added], shape.delimiter);
+  const taken = new Set(shape.columns.map((name) => name.trim().toLowerCase()));
+  let prefix = '';
+  while (added.some((name) => taken.has(prefix + name))) prefix += 'leadscore_';
+  return csvLine([...shape.columns, ...added.map((name) => prefix + name)], shape.delimiter);
+}
+
+/** A line of a CSV, with its line end. */
+export const csvLine = (cells: readonly string[], delimiter: string): string =>
+  `${cells.map((cell) => csvCell(cell, delimiter)).join(delimiter)}\n`;
+
+/** The first line of the list of errors, with its line end; empty for JSONL. */
+export const errorHeader = ({ format, delimiter }: FileShape): string =>
+  format === 'csv' ? csvLine(errorColumns, delimiter) : '';

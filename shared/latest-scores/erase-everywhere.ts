@@ -1,0 +1,37 @@
+import { type ErasingStores, type ErasureStore, eraseLead, type Lead, leadHash } from '../store/calls/erasures.js';
+import type { LatestScores } from './latest-scores.js';
+
+/** All that an erasure needs. */
+export interface ErasureStores extends ErasingStores {
+  readonly erasures: ErasureStore;
+  readonly latest: LatestScores;
+  /** Whether calls of an organisation hold quota. */
+  readonly hasCallsInFlight: (organisationId: string) => Promise<boolean>;
+  /** Redis's clock, which dates the arrival of calls. */
+  readonly redisNowMs: () => Promise<number>;
+  /** Maximum duration of a call. */
+  readonly leaseMs: number;
+  readonly keyPepper: string;
+}
+
+/**
+ * Erases a lead now. Notes it for the second erasure, unless there is nothing to erase then: the lead is unknown, and no
+ * call is in flight.
+ * @returns whether anything was stored of the lead
+ */
+export async function eraseEverywhere(lead: Lead, stores: ErasureStores): Promise<boolean> {
+  const { predictions, outcomes, erasures, latest, hasCallsInFlight, redisNowMs, leaseMs, keyPepper } = stores;
+  const { organisationId, crmId } = lead;
+  const note = async (wasKnown: boolean): Promise<void> => {
+    const atMs = await redisNowMs();
+    await erasures.note(lead, { hash: leadHash(lead, keyPepper), atMs, dueMs: atMs + leaseMs, wasKnown });
+  };
+  const isKnown = (await predictions.knows(organisationId, crmId)) || (await outcomes.knows(organisationId, crmId));
+  const mayReturn = isKnown || (await hasCallsInFlight(organisationId));
+  if (mayReturn) await note(isKnown);
+  const wasKnown = (await eraseLead(stores, lead)) || isKnown;
+  await latest.forgetLead(lead);
+  // A call that arrives from now on finds nothing of the lead, so that the second erasure leaves it alone.
+  if (mayReturn || wasKnown) await note(wasKnown);
+  return wasKnown;
+}

@@ -1,0 +1,178 @@
+import type { Collection, Db, Filter, UpdateFilter } from 'mongodb';
+import type { UsageBucket } from '../../redis/keys.js';
+import { type WriteOptions, withMongoTimeout } from '../connection/connect.js';
+import { idsOfOrganisation, type Job, type JobState, type JobTotals, type SliceBytes } from './job-documents.js';
+import { namedIn } from './job-slices.js';
+
+const timeoutMs = 5_000;
+const majority = { writeConcern: { w: 'majority' } } as const;
+
+/** The jobs that a key may see: those of its organisation and bucket. */
+export interface JobOwner {
+  readonly organisationId: string;
+  readonly bucket: UsageBucket;
+}
+
+/** Bulk jobs. Every change names the states from which it is allowed, so concurrent changes exclude each other. */
+export class JobStore {
+  private readonly collection: Collection<Job>;
+
+  constructor(database: Db) {
+    this.collection = database.collection<Job>('jobs');
+  }
+
+  async prepare(): Promise<void> {
+    await this.collection.createIndex(
+      { org: 1, bucket: 1, 'idempotency.key': 1 },
+      { unique: true, partialFilterExpression: { 'idempotency.key': { $exists: true } } },
+    );
+    await this.collection.createIndex({ state: 1, ended_at: 1 });
+    await this.collection.createIndex({ purge_at: 1 });
+  }
+
+  /** @param id any text */
+  async find(id: string, { organisationId, bucket }: JobOwner): Promise<Job | undefined> {
+    const found = await this.collectionFind({ _id: id, org: organisationId, bucket });
+    return found ?? undefined;
+  }
+
+  async findByKey({ organisationId, bucket }: JobOwner, idempotencyKey: string): Promise<Job | undefined> {
+    const filter = { org: organisationId, bucket, 'idempotency.key': idempotencyKey };
+    return (await this.collectionFind(filter)) ?? undefined;
+  }
+
+  async findById(id: string, options?: WriteOptions): Promise<Job | undefined> {
+    return (await this.collectionFind({ _id: id }, options)) ?? undefined;
+  }
+
+  /** The state of a job; undefined if it does not exist. */
+  async stateOf(id: string): Promise<JobState | undefined> {
+    const found = await this.collection.findOne({ _id: id }, { projection: { state: 1 }, readConcern: 'majority' });
+    return found?.state;
+  }
+
+  /** Ids of the jobs of an organisation's test keys. */
+  async ofTestKeys(organisationId: string): Promise<string[]> {
+    const ids = { _id: idsOfOrganisation(organisationId), org: organisationId, bucket: 'test' as const };
+    const found = await this.collection.find(ids).project<{ _id: string }>({ _id: 1 }).toArray();
+    return found.map(({ _id }) => _id);
+  }
+
+  /**
+   * Jobs of a key, newest first, without the header and the columns of their files.
+   * @param before id of the last job of the previous page
+   */
+  async list(
+    { organisationId, bucket }: JobOwner,
+    { before, limit }: { readonly before?: string; readonly limit: number },
+  ): Promise<Job[]> {
+    const range = idsOfOrganisation(organisationId);
+    const ids = before === undefined ? range : { ...range, $lt: before };
+    return await withMongoTimeout(timeoutMs, () =>
+      this.collection
+        .find({ _id: ids, org: organisationId, bucket })
+        .project<Job>({ 'file.shape': 0, 'file.header_line': 0 })
+        .sort({ _id: -1 })
+        .limit(limit)
+        .toArray(),
+    );
+  }
+
+  /** Bytes of uploads of all jobs of an organisation but one. Jobs keep their files, or as much in another form, until they go. */
+  async storedBytesBeside({ _id, org }: Pick<Job, '_id' | 'org'>): Promise<number> {
+    const others = { _id: { ...idsOfOrganisation(org), $ne: _id }, org };
+    const sum = { $group: { _id: null, bytes: { $sum: '$upload.bytes' } } };
+    const [total] = await withMongoTimeout(timeoutMs, () =>
+      this.collection.aggregate<{ readonly bytes: number }>([{ $match: others }, sum]).toArray(),
+    );
+    return total?.bytes ?? 0;
+  }
+
+  /** The number of jobs in a state, of all organisations. */
+  async countInState(state: JobState): Promise<number> {
+    return await withMongoTimeout(timeoutMs, () => this.collection.countDocuments({ state }));
+  }
+
+  /** The jobs in some states, of all organisations, oldest first in each. Without the options and the file's header. */
+  async inStates(states: readonly JobState[]): Promise<Pick<Job, '_id' | 'org' | 'state' | 'pause' | 'created_at'>[]> {
+    return await this.collection
+      .find({ state: { $in: [...states] } })
+      .project<Job>({ org: 1, state: 1, pause: 1, created_at: 1 })
+      .sort({ _id: 1 })
+      .toArray();
+  }
+
+  /** Jobs that were canceled since a time. */
+  async canceledSince(since: Date): Promise<Job[]> {
+    return await this.collection
+      .find({ state: 'canceled', ended_at: { $gte: since }, file: { $exists: true } })
+      .toArray();
+  }
+
+  /** Ids of an organisation's jobs in a state, oldest first. */
+  async idsInState(organisationId: string, state: JobState): Promise<string[]> {
+    const found = await this.collection
+      .find({ _id: idsOfOrganisation(organisationId), org: organisationId, state })
+      .project<{ readonly _id: string }>({ _id: 1 })
+      .sort({ _id: 1 })
+      .toArray();
+    return found.map(({ _id }) => _id);
+  }
+
+  /** Jobs whose documents are due to be removed. */
+  async due(now: Date, limit: number): Promise<Pick<Job, '_id' | 'org'>[]> {
+    return await this.collection
+      .find({ purge_at: { $lte: now } })
+      .project<Job>({ org: 1 })
+      .limit(limit)
+      .toArray();
+  }
+
+  /**
+   * Changes a job if it is in one of some states.
+   * @returns the job after the change; undefined if it is in another state, or does not exist
+   */
+  async change(
+    id: string,
+    from: readonly JobState[],
+    update: UpdateFilter<Job>,
+    also: Filter<Job> = {},
+  ): Promise<Job | undefined> {
+    const changed = await withMongoTimeout(timeoutMs, () =>
+      this.collection.findOneAndUpdate({ ...also, _id: id, state: { $in: [...from] } }, update, {
+        returnDocument: 'after',
+        ...majority,
+      }),
+    );
+    return changed ?? undefined;
+  }
+
+  /**
+   * Moves the end of the settled prefix forward.
+   * @returns false if another process has moved it, or an erasure has changed results, since the job was read
+   */
+  async advance(
+    { _id, settled, revision }: Pick<Job, '_id' | 'settled' | 'revision'>,
+    to: JobTotals,
+  ): Promise<boolean> {
+    const { matchedCount } = await this.collection.updateOne(
+      { _id, 'settled.slices': settled.slices, revision },
+      { $set: { settled: to } },
+      majority,
+    );
+    return matchedCount === 1;
+  }
+
+  /** Notes that an erasure has changed results. @param by bytes of the settled prefix, which may be negative */
+  async resize(id: string, by: SliceBytes | undefined, options: WriteOptions): Promise<void> {
+    await this.collection.updateOne({ _id: id }, { $inc: { revision: 1, ...namedIn('settled', by ?? {}) } }, options);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.collection.deleteOne({ _id: id });
+  }
+
+  private collectionFind(filter: Filter<Job>, options?: WriteOptions): Promise<Job | null> {
+    return withMongoTimeout(timeoutMs, () => this.collection.findOne(filter, options ?? { readConcern: 'majority' }));
+  }
+}

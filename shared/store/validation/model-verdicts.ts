@@ -1,0 +1,132 @@
+import { Batcher } from '../../async/batcher.js';
+import type { Clock } from '../../contract/dates.js';
+import { notApplicable, notYetGraded, unresolved, type Verdict } from '../../contract/verdict.js';
+import type { Logger } from '../../process/logger.js';
+import { FollowedCache } from '../connection/followed-cache.js';
+import { type Model, overrideOf } from '../models/models.js';
+import { isAhead, lastLookMs, type StoredGrade, type StoredVerdict, type ValidationStore } from './model-validation.js';
+
+const maxVerdictBytes = 64 * 1024 * 1024;
+/** Longer than for other data: a verdict changes once a night, and an old one holds while MongoDB does not answer. */
+const unfollowedMs = 60_000;
+const readTimeoutMs = 1_000;
+const maxIdsPerRead = 1_000;
+/** An older verdict still holds, but its summary says since when it is: grading must have stopped. */
+const lateMs = 72 * 60 * 60 * 1000;
+
+export interface ModelVerdictsOptions {
+  readonly validation: ValidationStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Whether the change log is followed; see `FollowedCache`. */
+  readonly isFollowing?: () => boolean;
+}
+
+/** A verdict with its grade. The optional members are absent where there is no grade. */
+export interface VerdictDetail extends Verdict {
+  /** Clock of the grade, ISO 8601. */
+  readonly as_of?: string;
+  /** Time of the grading job, ISO 8601. */
+  readonly graded_at?: string;
+  readonly gates?: StoredGrade['gates'];
+  readonly bands?: StoredGrade['bands'];
+}
+
+/** The result of a read; without `stored` for a version that has no verdict. */
+interface ReadVerdict {
+  readonly stored?: StoredVerdict;
+}
+
+/** Reads the stored verdict of each model version, with a cache. */
+export class ModelVerdicts {
+  private readonly cache: FollowedCache<ReadVerdict>;
+
+  constructor(private readonly options: ModelVerdictsOptions) {
+    const reads = new Batcher<string, ReadVerdict>({ run: (ids) => this.readStored(ids), maxItems: maxIdsPerRead });
+    this.cache = new FollowedCache({
+      maxBytes: maxVerdictBytes,
+      bytesOf: (read) => 2 * JSON.stringify(read).length,
+      isFollowing: options.isFollowing,
+      unfollowedMs,
+      holdsOnFailure: true,
+      read: (id) => reads.add('', id),
+    });
+  }
+
+  /** The verdict of a model's current version; `unresolved` when it cannot be read. Never throws. */
+  async of(model: Model): Promise<Verdict> {
+    return withOverride((await this.read(model)).verdict, model);
+  }
+
+  /** As `of`, with the gates and their figures. Never throws. */
+  async detailOf(model: Model): Promise<VerdictDetail> {
+    const { verdict, stored } = await this.read(model);
+    const overridden = withOverride(verdict, model);
+    if (stored?.grade === undefined) return overridden;
+    const { as_of, gates, bands } = stored.grade;
+    return {
+      ...overridden,
+      as_of: as_of.toISOString(),
+      graded_at: stored.graded_at.toISOString(),
+      gates,
+      bands,
+    };
+  }
+
+  invalidateAll(): void {
+    this.cache.clear();
+  }
+
+  /** Drops the verdict of one version: `<model>:<version>`. */
+  forget(id: string): void {
+    this.cache.forget(id);
+  }
+
+  private async readStored(ids: readonly string[]): Promise<ReadVerdict[]> {
+    const { validation, logger } = this.options;
+    const found = await validation.findAll(ids, readTimeoutMs).catch((error: unknown) => {
+      logger.warn(
+        { verdicts: ids.length, error },
+        'verdicts not read: the last known ones hold, others are unresolved',
+      );
+      throw error;
+    });
+    const byId = new Map(found.map((stored) => [stored._id, stored]));
+    return ids.map((id) => {
+      const stored = byId.get(id);
+      return stored === undefined ? {} : { stored };
+    });
+  }
+
+  /** The verdict, with its stored document when it comes from one. */
+  private async read(model: Model): Promise<{ readonly verdict: Verdict; readonly stored?: StoredVerdict }> {
+    if (model.family === 'timing') return { verdict: notApplicable };
+    const read = await this.cache.get(`${model._id}:${model.version}`);
+    if (read === undefined) return { verdict: unresolved };
+    const { stored } = read;
+    if (stored === undefined) return { verdict: notYetGraded };
+    const nowMs = this.options.clock.now();
+    if (isAhead(stored, nowMs)) return { verdict: unresolved };
+    const { state, failing_gate, summary } = stored;
+    const verdict = { state, failing_gate, summary };
+    return { verdict: nowMs - lastLookMs(stored) > lateMs ? withAge(verdict, stored) : verdict, stored };
+  }
+}
+
+/** Adds to the summary when the verdict was computed. The summary stays one sentence. */
+function withAge(verdict: Verdict, { graded_at: gradedAt }: StoredVerdict): Verdict {
+  const since = `; this verdict is of ${gradedAt.toISOString().slice(0, 10)}, and no grade has followed.`;
+  return { ...verdict, summary: verdict.summary.replace(/\.$/, '') + since };
+}
+
+/** Adds to the summary who overrode the deploy policy, when and why. The summary stays one sentence. */
+function withOverride(verdict: Verdict, model: Model): Verdict {
+  const override = overrideOf(model);
+  if (override === undefined) return verdict;
+  const { by, at, reason } = override;
+  const since = at.toISOString().slice(0, 10);
+  const said = `; the deploy policy is overridden by ${inOneLine(by)} since ${since}: "${inOneLine(reason)}".`;
+  return { ...verdict, summary: verdict.summary.replace(/\.$/, '') + said };
+}
+
+const inOneLine = (text: string): string => text.trim().replace(/\s+/g, ' ').replace(/\.+$/, '');

@@ -1,0 +1,211 @@
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { parseRows } from '../../../../api/bulk/rows/parse-rows.js';
+import { longestTurnMs } from '../../../support/beats.js';
+import { faultOf, type ReadWith, readAll } from './file-rig.js';
+
+const mib = 1024 * 1024;
+const zipped = gzipSync('Size\n1\n2\n');
+const jsonl = { options: { format: 'jsonl' } } as const;
+
+/** A file, how it is read, and its fault: message, line and column. */
+const broken: Readonly<Record<string, readonly [string | Uint8Array, string, ReadWith?, number?, number?]>> = {
+  'an empty file': ['', 'The file has no header: it is empty. Begin it with a line that names the columns'],
+  'only blank lines': [
+    '\n\r\n,,\n',
+    'The file has no header: it is empty. Begin it with a line that names the columns',
+  ],
+  'a header alone': ['Size\n\n\n', 'The file has a header, but no rows'],
+  'an empty JSONL file': ['\n\n', 'The file has no rows', jsonl],
+  'no header': [
+    '1,2\n3,4\n',
+    'The header (line 1) has no column that the model knows. Its columns: "1", "2". Fields of the model: "Size", "Visits"',
+    {},
+    1,
+  ],
+  'two columns of one name': [
+    '\nSize,b,Size\n1,2,3\n',
+    'Two columns have the name "Size" (line 2). Rename or remove one of them',
+    {},
+    2,
+  ],
+  'no column for the crm_id': [
+    'Size\n1\n',
+    'The header (line 1) has no column "Id" for the crm_id. Its columns: "Size"',
+    { options: { crm_id_field: 'Id' } },
+    1,
+  ],
+  'an unclosed quote': [
+    'Size,b\n1,2\n3,"é\n",é"4\n"5\n6\n',
+    'The quote in line 5, column 1 is not closed. Close it, or write the cell in quotes and each quote in it twice',
+    {},
+    5,
+    1,
+  ],
+  'an unclosed quote before a row without end': [
+    `Size,b\n1,2\né,"${'4\n'.repeat(mib)}`,
+    'Row 2 (line 3) has more than 1 MiB: the quote in line 3, column 3 is perhaps not closed. Shorten it',
+    {},
+    3,
+  ],
+  'UTF-16': [
+    Buffer.from('\uFEFFSize\n1\n', 'utf16le'),
+    'The file is UTF-16 (line 1, column 1). Save it as UTF-8',
+    {},
+    1,
+    1,
+  ],
+  'UTF-16 without a mark': [
+    Buffer.from('Size\n1\n', 'utf16le'),
+    'The file contains a NUL character (line 1, column 2). It is perhaps UTF-16. Save it as UTF-8',
+    {},
+    1,
+    2,
+  ],
+  'a NUL': [
+    'Size\n1\né2\0\n',
+    'The file contains a NUL character (line 3, column 3). It is perhaps UTF-16. Save it as UTF-8',
+    {},
+    3,
+    3,
+  ],
+  Latin1: [
+    Buffer.from('Size,b\n1,2\n3,Müller\n', 'latin1'),
+    'The file is not UTF-8 (line 3, column 4). Save it as UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE',
+    {},
+    3,
+    4,
+  ],
+  'half a character at the end': [
+    Buffer.from('Size\n1\n日').subarray(0, -1),
+    'The file is not UTF-8 (line 3, column 1). Save it as UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE',
+    {},
+    3,
+    1,
+  ],
+  'an Excel workbook': [
+    Buffer.from('PK\x03\x04...'),
+    'The file is a ZIP archive or an Excel workbook (line 1, column 1). Save it as CSV in UTF-8',
+    {},
+    1,
+    1,
+  ],
+  'a row of 2 MB': [`Size\n1\n${'2'.repeat(2 * mib)}\n`, 'Row 2 (line 3) has more than 1 MiB. Shorten it', {}, 3],
+  'a header of 2 MB': [`Size${'x'.repeat(2 * mib)}\n`, 'The header (line 1) has more than 1 MiB', {}, 1],
+  'a million columns': [`Size${','.repeat(mib - 9)}\n1\n`, 'The header (line 1) has more than 20000 columns', {}, 1],
+  'too many rows': ['Size\n1\n\n\n2\n', 'The file has more than 3 rows. Split it', { limits: { rows: 3 } }],
+  'gzip that ends early': [zipped.subarray(0, -9), 'The gzip file ends early. Upload it completely'],
+  'gzip of two members that ends early': [
+    Buffer.concat([zipped, zipped.subarray(0, 20)]),
+    'The gzip file ends early. Upload it completely',
+  ],
+  'gzip with a wrong checksum': [
+    Buffer.concat([zipped.subarray(0, -8), Buffer.alloc(8)]),
+    'The gzip file is corrupt (incorrect data check). Compress the file again',
+  ],
+  'bytes after gzip': [
+    Buffer.concat([zipped, Buffer.from('garbage')]),
+    'The gzip file is corrupt (incorrect header check). Compress the file again',
+  ],
+  'a gzip member after zeros': [
+    Buffer.concat([zipped, Buffer.alloc(9), zipped]),
+    'The gzip file has other bytes after its end. Compress the file again',
+  ],
+  'gzip that inflates without end': [
+    gzipSync(`Size\n${'1\n'.repeat(mib)}`),
+    'The file has more than 1 MiB when it is inflated. Split it',
+    { limits: { inflatedBytes: mib } },
+  ],
+};
+
+describe('reading the file of a bulk job', () => {
+  for (const [name, [file, message, how = {}, line, column]] of Object.entries(broken)) {
+    it(`refuses ${name} with one sentence`, async () => {
+      for (const chunkBytes of [100_000, mib]) {
+        const fault = await faultOf(file, { ...how, chunkBytes });
+        expect(fault).to.include({ name: 'InputFault', message });
+        expect([fault.line, fault.column]).to.deep.equal([line, column]);
+      }
+    });
+  }
+
+  it('accepts a mixture of line ends, a byte order mark, gzip of several members and chunks of one byte', async () => {
+    const text = '\uFEFF\n\r\nSize;Nämé\r\n1;2\n"3\r\n";4\r5;6\r\n\n\r7;8\r\n\n';
+    const half = Math.floor(Buffer.byteLength(text) / 2);
+    const bytes = Buffer.from(text);
+    const members = Buffer.concat([gzipSync(bytes.subarray(0, half)), gzipSync(bytes.subarray(half))]);
+    for (const file of [bytes, members]) {
+      const read = await readAll(file, { chunkBytes: 1, limits: { rowsPerSlice: 2 } });
+      expect(read.shape).to.include({ delimiter: ';', crm_id_field: undefined });
+      expect(
+        read.raw.map(({ number, rows, first_row, first_line }) => [number, rows, first_row, first_line]),
+      ).to.deep.equal([
+        [0, 2, 1, 4],
+        [1, 2, 3, 7],
+        [2, 2, 5, 9],
+      ]);
+      expect(read).to.include({ rows: 6, slices: 3 });
+      expect(read.progress.at(-1)).to.equal(file.length);
+    }
+  });
+
+  it('finds the rows that csv-parse finds, in any text and for any size of slice', async () => {
+    const unit = fc.constantFrom('a', ',', ',', '"', '"', '""', '\n', '\r\n', '\r', 'é', ' ');
+    await fc.assert(
+      fc.asyncProperty(
+        fc.string({ unit, maxLength: 40 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (body, rowsPerSlice) => {
+          let expected: string[][];
+          try {
+            // Blank lines at the end do not count.
+            expected = parse(body.replace(/[\r\n]+$/, ''), {
+              relax_column_count: true,
+              relax_quotes: true,
+              record_delimiter: ['\r\n', '\n', '\r'],
+            });
+          } catch {
+            expect((await faultOf(`Size,b\n${body}`)).message).to.match(/is not closed|no rows/);
+            return;
+          }
+          if (expected.length === 0) {
+            expect((await faultOf(`Size,b\n${body}`)).message).to.include('no rows');
+            return;
+          }
+          const read = await readAll(`Size,b\n${body}`, { limits: { rowsPerSlice }, chunkBytes: 3 });
+          const counts: number[] = [];
+          for (const [index, slice] of read.raw.entries()) {
+            const place = { row: slice.first_row, line: slice.first_line };
+            const rows = await parseRows(Buffer.from(read.texts[index] ?? ''), read.shape, place);
+            expect(rows).to.have.length(slice.rows);
+            for (const { text } of rows)
+              counts.push(text === '' ? 1 : (parse(text, { relax_quotes: true })[0]?.length ?? 0));
+          }
+          expect(counts).to.deep.equal(expected.map((cells) => cells.length));
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it('keeps the event loop free on hostile files', async function () {
+    this.timeout(60_000);
+    const maxTurnMs = 100; // nothing but other files waits for a runner
+    const hostile = [
+      `Size,b\n"${'x'.repeat(10 * mib)}`,
+      '\n'.repeat(10 * mib),
+      `Size\n${'\n'.repeat(3 * mib)}1\n`,
+      `Size,b\n${','.repeat(1_000_000)}\n`,
+      'x'.repeat(10 * mib),
+      ',\n'.repeat(4 * mib),
+      '"",'.repeat(300_000),
+    ];
+    for (const file of hostile) {
+      const bytes = Buffer.from(file);
+      const turnMs = await longestTurnMs(() => readAll(bytes).catch(() => undefined), maxTurnMs);
+      expect(turnMs, JSON.stringify(file.slice(0, 20))).to.be.below(maxTurnMs);
+    }
+  });
+});

@@ -1,0 +1,182 @@
+import { expect } from 'chai';
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { type ParsedRow, parseRows } from '../../../../api/bulk/rows/parse-rows.js';
+import { errorText, type RowResult, resultText } from '../../../../api/bulk/rows/result-text.js';
+import { CsvRows } from '../../../../shared/files/csv-rows.js';
+import { errorsWithoutLead, resultsWithoutLead } from '../../../../shared/files/erase-rows.js';
+import { errorHeader, type FileForm, resultHeader } from '../../../../shared/files/result-columns.js';
+import type { FileShape } from '../../../../shared/store/jobs/job-documents.js';
+
+const csvShape = (columns: readonly string[], crmIdField?: string, delimiter = ','): FileShape => ({
+  format: 'csv',
+  columns,
+  delimiter,
+  crm_id_field: crmIdField,
+});
+const jsonlShape = (crmIdField = 'crm_id'): FileShape => ({
+  format: 'jsonl',
+  columns: [],
+  delimiter: '',
+  crm_id_field: crmIdField,
+});
+const rowsOf = (text: string, shape: FileShape): Promise<ParsedRow[]> =>
+  parseRows(Buffer.from(text), shape, { row: 1, line: 2 });
+const recordsOf = async (text: string, shape: FileShape): Promise<unknown[]> =>
+  (await rowsOf(text, shape)).map(({ crmId, fields, problem }) => problem ?? [crmId, fields]);
+const result: RowResult = {
+  score: 70,
+  conversion_likelihood: 0.5,
+  enriched: true,
+  previous_score: 90,
+  warnings: ['=a', 'b,c'],
+};
+
+describe('the rows of a bulk job', () => {
+  it('have the cells that csv-parse reads', () => {
+    const unit = fc.constantFrom('a', ',', ',', '"', '"', '""', '\n', '\r\n', '\r', 'é', ' ', ';');
+    fc.assert(
+      fc.property(fc.string({ unit, maxLength: 40 }), fc.constantFrom(',', ';'), (text, delimiter) => {
+        const rows = new CsvRows(text, { delimiter, maxCells: 99, firstLine: 1 });
+        const found: string[][] = [];
+        while (rows.next()) found.push([...rows.cells]);
+        const options = { delimiter, relax_column_count: true, relax_quotes: true };
+        let expected: unknown;
+        try {
+          expected = parse(text, { ...options, record_delimiter: ['\r\n', '\n', '\r'] });
+        } catch {
+          expect(rows.isUnclosed).to.equal(true);
+          return;
+        }
+        expect(found).to.deep.equal(expected);
+        expect(rows.isUnclosed).to.equal(false);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('omit empty cells and columns without a name, and take the crm_id from its column', async () => {
+    const shape = csvShape(['Id', '', 'crm_id', '__proto__', 'n'], 'Id');
+    const text = "7,x,old,p,1\n'=8,,,,\n,,,,\n\n,y,,,2,,\n";
+    const records = await recordsOf(text, shape);
+    expect(JSON.stringify(records)).to.equal(
+      '[["7",{"__proto__":"p","n":"1","crm_id":"7"}],["=8",{"crm_id":"=8"}],[null,null],[null,null],[null,{"n":"2"}]]',
+    );
+  });
+
+  it('state the problem of a wrong number of cells and of an unusable crm_id', async () => {
+    const shape = csvShape(['crm_id', 'n', ''], 'crm_id');
+    const cells = (count: number) =>
+      `The row has ${count} cells, but the header has 3 columns. Quote cells that contain a line break or a delimiter`;
+    expect(await recordsOf(`a\na,1,2,3\n${'x'.repeat(256)},1\n`, shape)).to.deep.equal([
+      { field: '', message: cells(1) },
+      { field: '', message: cells(4) },
+      { field: 'crm_id', message: 'The crm_id must have at most 255 characters' },
+    ]);
+  });
+
+  it('keep JSONL values, and state the problem of a line that is no record', async () => {
+    const text = `{"Id":7,"crm_id":"old","n":[1]}\r\n\n{"Id":null,"n":2}\n{"Id":70000000000000001}\n{"Id":true}\n[1]\n{"a":NaN}\n${'['.repeat(50_000)}\n{"\\u0000":1}\n{"Id":"\\ud800"}`;
+    const rows = await rowsOf(text, jsonlShape('Id'));
+    expect(rows.map(({ line }) => line)).to.deep.equal([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    expect(await recordsOf(text, jsonlShape('Id'))).to.deep.equal([
+      ['7', { n: [1], crm_id: '7' }],
+      [null, undefined],
+      [null, { n: 2 }],
+      { field: 'Id', message: 'The crm_id is a number that JSON cannot keep exactly. Write it as a text' },
+      { field: 'Id', message: 'The crm_id must be a text or a whole number' },
+      { field: '', message: 'The line is not a JSON object. Write one record in each line' },
+      {
+        field: '',
+        message: 'The line is not valid JSON: unexpected text at position 5: NaN is not JSON, write null',
+      },
+      { field: '', message: 'The line is nested deeper than 32 levels' },
+      { field: '', message: 'A key in the line contains a NUL character' },
+      {
+        field: 'Id',
+        message: 'The crm_id contains a character that is not allowed (NUL or half of a surrogate pair)',
+      },
+    ]);
+  });
+});
+
+describe('the result lines of a bulk job', () => {
+  const shape = csvShape(['Id', 'Score', 'n'], 'Id');
+  const withInput: FileForm = { shape, options: { include_input: true, explain: true } };
+  const text = 'a,"1",x"y\nb,2\n\nc,1,2,3\n';
+  const linesOf = async (form: FileForm, from = text) => {
+    const rows = await rowsOf(from, form.shape);
+    const reasons = ['x', null, null];
+    const scored = { ...result, reasons };
+    return resultText(
+      rows,
+      (row) => (row.fields === undefined ? undefined : scored),
+      (row) => row.problem,
+      form,
+    );
+  };
+
+  it('keep the cells of the input, pad short rows and cut long ones, under names that are free', async () => {
+    expect(resultHeader(shape, withInput.options)).to.match(/^Id,Score,n,leadscore_score,.*,leadscore_error\n$/);
+    const results = await linesOf(withInput);
+    const message = 'cells, but the header has 3 columns. Quote cells that contain a line break or a delimiter';
+    expect(results).to.equal(
+      [
+        'a,"1",x"y,70,0.5,true,90,-20,"\'=a; b,c",x,,,',
+        `b,2,,,,,,,,,,,"The row has 2 ${message}"`,
+        ',,,,,,,,,,,,',
+        `c,1,2,,,,,,,,,,"The row has 4 ${message}"`,
+        '',
+      ].join('\n'),
+    );
+    const header = resultHeader(shape, withInput.options);
+    expect(parse(header + results, { columns: true, relax_quotes: true })).to.have.length(4);
+  });
+
+  it('begin with row and crm_id without the input', async () => {
+    const form = { shape: csvShape(['crm_id', 'n'], 'crm_id', ';'), options: { include_input: false, explain: false } };
+    expect(resultHeader(form.shape, form.options)).to.equal(
+      'row;crm_id;score;conversion_likelihood;enriched;previous_score;delta;warnings;error\n',
+    );
+    expect(await linesOf(form, '@a;1\n')).to.equal('1;\'@a;70;0.5;true;90;-20;"\'=a; b,c";\n');
+  });
+
+  it('are a row of the batch reply in JSONL, with the input as it was', async () => {
+    const form = { shape: jsonlShape(), options: { include_input: true, explain: false } };
+    expect(await linesOf(form, '{"crm_id":"a","n":1.0}\n\nx\n')).to.equal(
+      [
+        '{"row":1,"score":70,"conversion_likelihood":0.5,"enriched":true,"crm_id":"a","previous_score":90,"delta":-20,"top_reason_1":"x","top_reason_2":null,"top_reason_3":null,"warnings":["=a","b,c"],"input":{"crm_id":"a","n":1.0}}',
+        '{"row":2,"empty":true,"input":null}',
+        '{"row":3,"error":"The line is not valid JSON: unexpected text at position 0","input":"x"}',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('list the rows with a problem', async () => {
+    const rows = await rowsOf(text, shape);
+    const errors = errorText(rows, (row) => row.problem, withInput);
+    expect(errorHeader(shape)).to.equal('row,line,crm_id,field,message\n');
+    expect(parse(errors).map((cells: string[]) => cells.slice(0, 4))).to.deep.equal([
+      ['2', '3', 'b', ''],
+      ['4', '5', 'c', ''],
+    ]);
+    expect(errorsWithoutLead(errors, 'b', withInput)).to.match(/^2,3,,,The lead was erased\n4,5,c,,"The row/);
+    expect(errorsWithoutLead(errors, 'x', withInput)).to.equal(undefined);
+  });
+
+  it('lose the data of an erased lead, and keep its scores and the other lines', async () => {
+    const results = await linesOf(withInput);
+    expect(resultsWithoutLead(results, 'zzz', withInput)).to.equal(undefined);
+    const [, ...others] = results.split('\n');
+    expect(resultsWithoutLead(results, 'a', withInput)).to.equal([',,,70,0.5,true,90,-20,,,,,', ...others].join('\n'));
+    expect(resultsWithoutLead(results, 'b', withInput)?.split('\n')[1]).to.equal(',,,,,,,,,,,,The lead was erased');
+    const bare = { shape, options: { include_input: false, explain: false } };
+    expect(resultsWithoutLead(await linesOf(bare), 'a', bare)).to.match(/^1,,70,0.5,true,90,-20,,\n2,b,/);
+    const json = { shape: jsonlShape(), options: { include_input: true, explain: false } };
+    const lines = await linesOf(json, '{"crm_id":"a","n":1}\n{"crm_id":"b","n":{"crm_id":"a"}}\n');
+    expect(resultsWithoutLead(lines, 'a', json)).to.equal(
+      `{"row":1,"score":70,"conversion_likelihood":0.5,"enriched":true,"previous_score":90,"delta":-20}\n${lines.split('\n')[1]}\n`,
+    );
+  });
+});

@@ -1,0 +1,140 @@
+import { expect } from 'chai';
+import type { ReadJob } from '../../../api/bulk/score-slice.js';
+import { completeIfSettled, settlePrefix } from '../../../api/bulk/settle-prefix.js';
+import { connectMongo, type Mongo } from '../../../shared/store/connection/connect.js';
+import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
+import { inTransaction } from '../../../shared/store/connection/transaction.js';
+import { createJob } from '../../../shared/store/jobs/create-job.js';
+import { type Job, noTotals, type SliceOutcome, sliceId } from '../../../shared/store/jobs/job-documents.js';
+import { SliceStore } from '../../../shared/store/jobs/job-slices.js';
+import { JobStore } from '../../../shared/store/jobs/jobs.js';
+import { defaultOptions } from '../../support/jobs/bulk-job.js';
+import { freshDatabases } from '../../support/service/servers.js';
+
+const leaseMs = 30_000;
+const nowMs = Date.UTC(2026, 1, 10);
+const sizes = { result_bytes: 10, result_gzip_bytes: 7, error_bytes: 3, error_gzip_bytes: 2 };
+
+describe('the settled prefix of a bulk job', () => {
+  let mongo: Mongo;
+  let jobs: JobStore;
+  let slices: SliceStore;
+  let count = 0;
+
+  before(async () => {
+    mongo = await connectMongo((await freshDatabases()).mongoUrl, { name: 'test' });
+    await prepareDatabase(mongo.database);
+    [jobs, slices] = [new JobStore(mongo.database), new SliceStore(mongo.database)];
+  });
+  after(() => mongo.client.close());
+
+  /** A running job. @param ages of the outcomes of its slices in ms; undefined for a pending one */
+  async function jobWith(ages: readonly (number | undefined)[]): Promise<ReadJob> {
+    count += 1;
+    const _id = `job_prefix${String(count).padStart(20, '0')}`;
+    const shape = { format: 'csv', columns: ['a'], delimiter: ',', crm_id_field: undefined } as const;
+    const job: Job = {
+      _id,
+      org: 'org_prefix',
+      key: 'key',
+      bucket: 'live',
+      model: 'mdl',
+      version: '1',
+      options: defaultOptions,
+      state: 'running',
+      upload: {},
+      file: { shape, rows: 2 * ages.length, slices: ages.length, header_line: 'a\n' },
+      settled: noTotals,
+      revision: 0,
+      created_at: new Date(nowMs),
+      purge_at: new Date(nowMs),
+    };
+    await createJob(mongo.database, job, 1_000);
+    for (const [number, age] of ages.entries()) {
+      const place = { number, rows: 2, first_row: 2 * number + 1, first_line: 2 * number + 2 };
+      await slices.add(_id, [{ slice: place, input: Buffer.from('rows') }]);
+      if (age !== undefined) await finish(_id, number, age);
+    }
+    return await read(_id);
+  }
+
+  async function finish(jobId: string, number: number, age = 0): Promise<void> {
+    const outcome: SliceOutcome = { ...sizes, scored: 1, failed: 1, empty: 0, done_at: new Date(nowMs - age) };
+    const rows = { results: Buffer.from('results'), errors: Buffer.from('errors') };
+    const finishing = { timeoutMs: 5_000 };
+    await inTransaction(
+      mongo.client,
+      (options) => slices.finish(sliceId(jobId, number), outcome, rows, options),
+      finishing,
+    );
+  }
+
+  const read = async (id: string) => (await jobs.findById(id)) as ReadJob;
+  const deps = () => ({ jobs, slices, leaseMs, clock: { now: () => nowMs } });
+  const settle = async ({ _id }: Job, ended: readonly number[] = []) =>
+    settlePrefix(await read(_id), new Set(ended.map((number) => sliceId(_id, number))), deps());
+
+  it('ends before the first slice that is not finished, whatever comes after it', async () => {
+    const job = await jobWith([0, 0, undefined, 0]);
+    const totals = await settle(job, [0, 1, 3]);
+    expect(totals).to.deep.equal({
+      ...{ slices: 2, rows: 4, scored: 2, failed: 2, empty: 0 },
+      ...{ result_bytes: 20, result_gzip_bytes: 14, error_bytes: 6, error_gzip_bytes: 4 },
+    });
+    expect((await read(job._id)).settled).to.deep.equal(totals);
+    const states = (await slices.list(job._id, { from: 0, limit: 9 })).map(({ state, start }) => [state, start]);
+    const none = { result_bytes: 0, result_gzip_bytes: 0, error_bytes: 0, error_gzip_bytes: 0 };
+    expect(states).to.deep.equal([
+      ['settled', none],
+      ['settled', sizes],
+      ['pending', undefined],
+      ['done', undefined],
+    ]);
+    expect(await slices.read(sliceId(job._id, 1), 'input')).to.equal(undefined);
+    expect(String(await slices.read(sliceId(job._id, 3), 'input'))).to.equal('rows');
+  });
+
+  it('includes a slice of another runner only three leases after its call', async () => {
+    const job = await jobWith([3 * leaseMs + 1, 3 * leaseMs - 1]);
+    expect((await settle(job)).slices).to.equal(1);
+    expect((await settle(job, [1])).slices).to.equal(2);
+  });
+
+  it('goes on after a runner that died between a slice and the job', async () => {
+    const job = await jobWith([0, 0]);
+    const wrong = { ...sizes, result_bytes: 99 };
+    expect(await slices.settle([{ slice: { _id: sliceId(job._id, 0) }, start: wrong }])).to.equal(true);
+    const totals = await settle(job, [1]);
+    expect(totals.slices).to.equal(2);
+    expect((await slices.find(sliceId(job._id, 0)))?.start?.result_bytes).to.equal(0);
+  });
+
+  it('moves once when two runners settle at the same time', async () => {
+    const job = await jobWith(Array.from({ length: 100 }, () => 0));
+    const all = Array.from({ length: 100 }, (_, number) => number);
+    await Promise.all([settle(job, all), settle(job, all), settle(job, all)]);
+    const totals = await settle(job, all);
+    expect(totals).to.include({ slices: 100, rows: 200, scored: 100, failed: 100, result_bytes: 1_000 });
+  });
+
+  it('does not move over sums that an erasure has changed since they were read', async () => {
+    const job = await jobWith([0, 0]);
+    await settle(job, [0]);
+    const stale = await read(job._id);
+    await inTransaction(mongo.client, (options) => jobs.resize(job._id, { ...sizes, result_bytes: -4 }, options), {
+      timeoutMs: 5_000,
+    });
+    const ended = new Set([sliceId(job._id, 1)]);
+    expect((await settlePrefix(stale, ended, deps())).slices).to.equal(1);
+    expect((await settle(job)).result_bytes).to.equal(16);
+  });
+
+  it('completes a job when all its slices are settled, and not before', async () => {
+    const job = await jobWith([0, undefined]);
+    const completing = { jobs, clock: { now: () => nowMs }, retentionMs: 1_000 };
+    expect(await completeIfSettled(job, await settle(job, [0]), completing)).to.equal(false);
+    await finish(job._id, 1);
+    expect(await completeIfSettled(job, await settle(job, [1]), completing)).to.equal(true);
+    expect(await read(job._id)).to.deep.include({ state: 'completed', purge_at: new Date(nowMs + 1_000) });
+  });
+});

@@ -1,0 +1,153 @@
+import { expect } from 'chai';
+import { actionRoutes } from '../../../shared/admin/actions.js';
+import { createKey } from '../../../shared/admin/keys/key-actions.js';
+import { type Role, roles } from '../../../shared/admin/schemas/people.js';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { createModel } from '../../../shared/store/models/store-version.js';
+import { type Caller, type ConsoleService, consoleService } from '../../support/admin/console-service.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
+import { startTimeoutMs } from '../../support/service/service.js';
+
+/** The least role for each action, as docs/console.md promises it. */
+const leastRole: Readonly<Record<string, Role>> = {
+  'org.list': 'operator',
+  'org.create': 'operator',
+  'org.show': 'viewer',
+  'org.set': 'owner',
+  'key.list': 'admin',
+  'key.create': 'admin',
+  'key.revoke': 'admin',
+  'model.list': 'viewer',
+  'model.show': 'viewer',
+  'model.set': 'admin',
+  'model.delete': 'admin',
+  'model.override': 'admin',
+  'model.remove_override': 'admin',
+  'model.rollback': 'admin',
+  'model.report': 'viewer',
+  'overview.show': 'viewer',
+  'usage.show': 'viewer',
+  'crm.show': 'viewer',
+  'lead.search': 'admin',
+  'lead.show': 'admin',
+  'lead.erase': 'owner',
+  'fleet.show': 'operator',
+  'upload.show': 'admin',
+  'upload.import': 'admin',
+  'audit.list': 'viewer',
+  'member.list': 'owner',
+  'member.add': 'owner',
+  'member.set': 'owner',
+  'member.remove': 'owner',
+  'link.create': 'owner',
+  'token.list': 'operator',
+  'token.create': 'operator',
+  'token.revoke': 'operator',
+};
+
+/** A body that each changing action accepts. */
+const bodies: Readonly<Record<string, object>> = {
+  'org.create': { name: 'New', plan: 'pro' },
+  'org.set': { policy: 'warn' },
+  'key.create': { name: 'New' },
+  'model.set': { live_api: true },
+  'model.override': { reason: 'a pilot' },
+  'model.rollback': { version: 'none' },
+  'member.add': { email: 'new@example.com', role: 'viewer' },
+  'member.set': { role: 'viewer' },
+  'token.create': { name: 'New' },
+};
+
+describe('the permissions of the console', () => {
+  let service: ConsoleService;
+  let own: string;
+  let other: string;
+  const callers = new Map<Role, Caller>();
+  /** Ids of objects of each organisation, by parameter of a path. */
+  const ids = new Map<string, Readonly<Record<string, string>>>();
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await consoleService();
+    own = await service.newOrganisation();
+    other = await service.newOrganisation('Beta');
+    for (const role of roles) callers.set(role, await service.signIn(role, role === 'operator' ? undefined : own));
+  });
+  beforeEach(async () => {
+    for (const organisationId of [own, other]) {
+      const { key_id } = await service.act(createKey, { org_id: organisationId });
+      const bundle = checkBundle(sampleBundle());
+      const model = await createModel(service.database, { organisationId, bundle, now: new Date() });
+      ids.set(organisationId, {
+        org_id: organisationId,
+        key_id,
+        model_id: model._id,
+        token_id: 'tok_none',
+        member_id: 'mbr_none',
+        crm_id: 'LEAD-1',
+        upload_id: '0123456789abcdef01234567',
+      });
+    }
+  });
+  after(() => service.leave());
+
+  const pathOf = (path: string, organisationId: string, named = organisationId): string =>
+    `/admin/v1${(path.endsWith('/leads') ? `${path}?prefix=LEAD` : path).replace(/:(\w+)/g, (_, name: string) => ids.get(name === 'org_id' ? organisationId : named)?.[name] ?? '')}`;
+  const bodyOf = (name: string, organisationId: string) =>
+    name === 'link.create' ? { org_id: organisationId, name: 'Eve', role: 'viewer' } : bodies[name];
+  const send = (caller: Caller, { method, path }: { method: string; path: string }, body: object | undefined) =>
+    caller(method.toUpperCase(), path, body === undefined ? {} : { body });
+
+  it('are stated for every action', () => {
+    expect(actionRoutes.map(({ action }) => action.name)).to.have.members(Object.keys(leastRole));
+  });
+
+  for (const { method, path, action } of actionRoutes) {
+    const { name } = action;
+    const isOfOrganisation = path.includes(':org_id') || name === 'link.create';
+
+    it(`let ${name} be done from the role ${leastRole[name]} on, and not without a session`, async () => {
+      const target = { method, path: pathOf(path, own) };
+      expect((await send(service.anyone, target, bodyOf(name, own))).status).to.equal(401);
+      for (const role of roles) {
+        const caller = callers.get(role);
+        if (caller === undefined) throw new Error(`no ${role}`);
+        const { status, body } = await send(caller, target, bodyOf(name, own));
+        const isAllowed = roles.indexOf(role) >= roles.indexOf(leastRole[name] ?? 'operator');
+        const expected = isAllowed ? [200, 404, 409, 422] : [403];
+        // A second call may find its target gone: that is no refusal of the role.
+        expect(expected, `${role}: ${JSON.stringify(body)}`).to.include(status);
+      }
+    });
+
+    if (!isOfOrganisation) continue;
+    it(`answer ${name} with 404 on another organisation, by its own id or by the id of an object of it`, async () => {
+      for (const role of ['viewer', 'admin', 'owner'] as const) {
+        if (roles.indexOf(role) < roles.indexOf(leastRole[name] ?? 'operator')) continue;
+        const caller = callers.get(role);
+        if (caller === undefined) throw new Error(`no ${role}`);
+        const foreign = await send(caller, { method, path: pathOf(path, other) }, bodyOf(name, other));
+        expect(foreign.status, role).to.equal(404);
+        if (!/:(key|model)_id/.test(path)) continue;
+        const mixed = await send(caller, { method, path: pathOf(path, own, other) }, bodyOf(name, own));
+        expect(mixed.status, role).to.equal(404);
+      }
+    });
+  }
+
+  it('cannot be passed by an org_id in the body or the query', async () => {
+    const owner = callers.get('owner');
+    const inBody = await owner?.('PATCH', `/admin/v1/orgs/${own}`, { body: { org_id: other, policy: 'block' } });
+    expect(inBody?.body).to.include({ org_id: own });
+    const inQuery = await owner?.('GET', `/admin/v1/orgs/${own}?org_id=${other}`);
+    expect(inQuery?.body).to.include({ org_id: own });
+    expect((await owner?.('POST', '/admin/v1/links', { body: { name: 'Eve', role: 'operator' } }))?.status).to.equal(
+      404,
+    );
+  });
+
+  it('do not let an owner make an operator', async () => {
+    const body = { org_id: own, name: 'Eve', role: 'operator' };
+    expect((await callers.get('owner')?.('POST', '/admin/v1/links', { body }))?.status).to.equal(422);
+  });
+});

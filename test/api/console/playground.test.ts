@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import { type ServiceProcess, startService } from '../../../scripts/servers/service-process.js';
+import { overrideModel, setModel } from '../../../shared/admin/models/change-models.js';
+import { setOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
+import { playgroundOutput } from '../../../shared/admin/schemas/leads.js';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import type { Model } from '../../../shared/store/models/models.js';
+import { createModel } from '../../../shared/store/models/store-version.js';
+import { expectShape } from '../../support/admin/admin-desk.js';
+import { type Caller, type ConsoleService, consoleService } from '../../support/admin/console-service.js';
+import { sampleAnswer } from '../../support/models/sample-answer.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
+import { startTimeoutMs } from '../../support/service/service.js';
+
+describe('the playground', () => {
+  let service: ConsoleService;
+  let pool: ServiceProcess;
+  let organisationId: string;
+  let model: Model;
+  let admin: Caller;
+
+  before(async function () {
+    this.timeout(2 * startTimeoutMs);
+    service = await consoleService();
+    const urls = { REDIS_URL: service.redisUrl, MONGODB_URL: service.mongoUrl };
+    const environment = { ...urls, WORKERS: '1', WORKER_ADMIN_PORT: '0', TEST_TIMINGS_PERCENT: '5' };
+    pool = await startService({ kind: 'worker', log: 'ignore', environment });
+    organisationId = await service.newOrganisation();
+    model = await newModel(organisationId);
+    admin = await service.signIn('admin', organisationId);
+  });
+  after(async () => {
+    await pool?.stop();
+    await service?.leave();
+  });
+
+  const newModel = (organisation: string) =>
+    createModel(service.database, {
+      organisationId: organisation,
+      bundle: checkBundle(sampleBundle()),
+      now: new Date(),
+    });
+  const score = (caller: Caller, fields: unknown = { company_size: 50 }, modelId = model._id, org = organisationId) =>
+    caller('POST', `/admin/v1/orgs/${org}/playground`, { body: { model_id: modelId, fields } });
+  const calls = () => service.database.collection('calls');
+
+  it('scores a record with reasons as a gateway does, counts it in the test bucket and records no prediction', async () => {
+    const before = await calls().countDocuments({ org: organisationId });
+    const { status, body } = await score(admin);
+    expect(status, JSON.stringify(body)).to.equal(200);
+    expectShape(playgroundOutput, body);
+    const { conversion_likelihood } = sampleAnswer({ company_size: 50 });
+    expect(body.conversion_likelihood).to.be.closeTo(conversion_likelihood, 1.01e-4);
+    expect(body.drivers).to.have.length.above(0);
+    expect(body.reasons).to.have.length.above(0);
+    expect(body.usage).to.deep.equal({ current: 1, limit: 1_000 });
+    expect(((await score(admin)).body.usage as { current: number }).current).to.equal(2);
+    const rows = await calls().find({ org: organisationId, bucket: 'test' }).toArray();
+    expect(rows).to.have.length(before + 2);
+    expect(rows[0])
+      .to.include({ key: 'key_playground', records: 1 })
+      .and.not.have.any.keys('crm_ids', 'scores', 'fields');
+  });
+
+  it('sees at once that the Live API was turned off, and that the deploy policy blocks', async () => {
+    const operator = { org_id: organisationId, model_id: model._id };
+    await service.act(setModel, { ...operator, live_api: false });
+    const off = await score(admin);
+    expect([off.status, (off.body.error as { code: string }).code]).to.deep.equal([403, 'api_disabled']);
+    await service.act(setModel, { ...operator, live_api: true });
+    await service.act(setOrganisation, { org_id: organisationId, policy: 'block' });
+    expect((await score(admin)).status).to.equal(409);
+    await service.act(overrideModel, { ...operator, reason: 'a pilot' });
+    expect((await score(admin)).status).to.equal(200);
+  });
+
+  it('is refused without a session, to viewers, and for models and organisations of others', async () => {
+    const other = await service.newOrganisation('Beta');
+    const foreign = await newModel(other);
+    expect((await score(service.anyone)).status).to.equal(401);
+    expect((await score(await service.signIn('viewer', organisationId))).status).to.equal(403);
+    expect((await score(admin, {}, foreign._id)).status).to.equal(404);
+    expect((await score(admin, {}, foreign._id, other)).status).to.equal(404);
+    expect((await score(await service.signIn('operator'), undefined, foreign._id, other)).status).to.equal(200);
+  });
+
+  it('names the field that the model cannot read, and the member that is wrong', async () => {
+    const unreadable = await score(admin, { company_size: {} });
+    expect([unreadable.status, (unreadable.body.error as { message: string }).message]).to.satisfy(
+      ([status, message]: [number, string]) => (status === 422 || status === 400) && message.includes('company_size'),
+    );
+    expect((await score(admin, 'text')).body.error).to.include({ code: 'invalid_request', member: 'fields' });
+  });
+});

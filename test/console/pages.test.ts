@@ -1,0 +1,126 @@
+import { expect } from 'chai';
+import type { Browser } from 'playwright-core';
+import { type ConsolePage, looks, openBrowser, openPage } from '../support/admin/console-browser.js';
+import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import { type FilledOrganisation, filledOrganisation } from '../support/admin/filled-organisation.js';
+import { startTimeoutMs } from '../support/service/service.js';
+
+const maxFirstLoadBytes = 120_000;
+/** Addresses of the pages of an organisation, and a text that appears when each has loaded. */
+const pages = [
+  ['overview', '/', 'Records scored in'],
+  ['models', '/models', 'Upload a bundle'],
+  ['leads', '/leads', 'Find a lead'],
+  ['playground', '/playground', 'The same call from your code'],
+  ['keys', '/keys', 'Valid keys'],
+  ['crm', '/crm', '3. Watch calls arrive'],
+  ['usage', '/usage', 'The last twelve months'],
+  ['settings', '/settings', 'Sign-in links'],
+  ['audit', '/audit', 'Changes'],
+] as const;
+
+describe('the pages of the console', function () {
+  this.timeout(3 * startTimeoutMs);
+  let service: ConsoleService;
+  let browser: Browser;
+  let filled: FilledOrganisation;
+  let emptyId: string;
+
+  before(async function () {
+    browser = await openBrowser(this);
+    service = await consoleService();
+    filled = await filledOrganisation(service);
+    emptyId = await service.newOrganisation();
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.leave();
+  });
+
+  async function open({ page, check }: ConsolePage, [name, address, text]: readonly [string, string, string]) {
+    await page.goto(`${service.url}${address}`);
+    await page.getByText(text, { exact: false }).first().waitFor();
+    await check(name);
+  }
+
+  for (const look of looks) {
+    const words = `${look.colorScheme} at ${look.viewport.width}`;
+
+    it(`sign in and load less than 120 kB, ${words}`, async () => {
+      const { page, problems, loadedBytes, check, close } = await openPage(browser, service, look);
+      await page.goto(`${service.url}/login#${await service.newLink('owner', emptyId)}`);
+      await page.getByRole('heading', { name: 'Sign in as Ada?' }).waitFor();
+      await check('sign-in');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('No models yet').waitFor();
+      await check('overview-empty');
+      expect(problems).to.deep.equal([]);
+      expect(loadedBytes()).to.be.within(1, maxFirstLoadBytes);
+      await close();
+    });
+
+    it(`show the data of an organisation without a violation, ${words}`, async () => {
+      const opened = await openPage(browser, service, look);
+      await opened.signIn('owner', filled.id);
+      for (const each of pages) await open(opened, each);
+      const { page, check } = opened;
+      await page.goto(`${service.url}/keys`);
+      await page.getByText(filled.keyName).waitFor(); // markup is shown as text
+      await open(opened, ['model', `/models/${filled.model._id}`, 'Conversion by score']);
+      for (const summary of await page.getByText('Show as table').all()) await summary.click();
+      await check('model-tables');
+      await open(opened, ['lead', `/leads/${filled.crmId}`, 'Changed fields']);
+      expect(opened.problems).to.deep.equal([]);
+      await opened.close();
+    });
+
+    it(`show an empty organisation without a violation, ${words}`, async () => {
+      const opened = await openPage(browser, service, look);
+      await opened.signIn('owner', emptyId);
+      await open(opened, ['models-empty', '/models', 'No models yet']);
+      await open(opened, ['playground-empty', '/playground', 'No models yet']);
+      await open(opened, ['keys-empty', '/keys', 'No valid key']);
+      await open(opened, ['crm-empty', '/crm', 'No counted call yet']);
+      expect(opened.problems).to.deep.equal([]);
+      await opened.close();
+    });
+
+    it(`show all organisations and the queues to an operator without a violation, ${words}`, async () => {
+      const opened = await openPage(browser, service, look);
+      await opened.signIn('operator');
+      await open(opened, ['orgs', '/orgs', 'Page 1']);
+      await open(opened, ['fleet', '/fleet', 'All organisations']);
+      await open(opened, ['operator-settings', `/o/${filled.id}/settings`, 'Own limit']);
+      expect(opened.problems).to.deep.equal([]);
+      await opened.close();
+    });
+  }
+
+  it('say why a document cannot be shown, and what to do', async () => {
+    const opened = await openPage(browser, service, {}, [404]);
+    await opened.signIn('owner', filled.id);
+    await open(opened, ['model-missing', '/models/mdl_missing', 'mdl_missing']);
+    await open(opened, ['lead-missing', '/leads/LEAD-0', 'Nothing has been scored']);
+    await opened.page.getByRole('button', { name: 'Try again' }).waitFor();
+    await open(opened, ['no-page', '/nowhere', 'No such page']);
+    expect(opened.problems).to.deep.equal([]);
+    await opened.close();
+  });
+
+  it('offer a viewer nothing that a viewer may not do', async () => {
+    const { page, signIn, close } = await openPage(browser, service, {}, [403]);
+    await signIn('viewer', filled.id);
+    await page.goto(`${service.url}/models`);
+    await page.getByText('Version').first().waitFor();
+    expect(await page.getByRole('switch').count()).to.equal(0);
+    expect(await page.getByText('Upload a bundle').count()).to.equal(0);
+    const menu = await page.getByRole('navigation').getByRole('link').allTextContents();
+    expect(menu).to.deep.equal(['Overview', 'Models', 'CRM set-up', 'Usage', 'Settings', 'Audit log']);
+    await page.goto(`${service.url}/keys`);
+    await page.getByText('No such page').waitFor();
+    await page.goto(`${service.url}/settings`);
+    await page.getByText('Plan pro').waitFor();
+    expect(await page.getByRole('button', { name: 'Save' }).count()).to.equal(0);
+    await close();
+  });
+});

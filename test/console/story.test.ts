@@ -1,0 +1,210 @@
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import { type ServiceProcess, startService } from '../../scripts/servers/service-process.js';
+import { type ConsolePage, looks, openBrowser, openPage } from '../support/admin/console-browser.js';
+import { type ConsoleService, consoleService } from '../support/admin/console-service.js';
+import { eventually } from '../support/eventually.js';
+import { httpCall } from '../support/http/http-call.js';
+import { sampleBundle } from '../support/models/sample-bundle.js';
+import { startTimeoutMs } from '../support/service/service.js';
+
+const maxCheckMs = 60_000;
+
+describe('the story of a new admin in a browser', function () {
+  this.timeout(4 * startTimeoutMs);
+  let service: ConsoleService;
+  let browser: Browser;
+  const processes: ServiceProcess[] = [];
+  let gatewayUrl: string;
+  let organisationId: string;
+  let opened: ConsolePage;
+  let page: Page;
+  let secret: string;
+
+  before(async function () {
+    browser = await openBrowser(this);
+    service = await consoleService();
+    const urls = { REDIS_URL: service.redisUrl, MONGODB_URL: service.mongoUrl, KEY_PEPPER: 'pepper-of-the-tests' };
+    const timings = { TEST_TIMINGS_PERCENT: '5', HOST: undefined, BASE_URL: undefined };
+    const gateway = { ...urls, ...timings, PORT: '0', ADMIN_PORT: '0' };
+    processes.push(await startService({ kind: 'gateway', log: 'ignore', environment: gateway }));
+    const pool = { ...urls, ...timings, WORKERS: '1', WORKER_ADMIN_PORT: '0' };
+    processes.push(await startService({ kind: 'worker', log: 'ignore', environment: pool }));
+    gatewayUrl = processes[0]?.url ?? '';
+    organisationId = await service.newOrganisation();
+    opened = await openPage(browser, service, looks[0], [401, 403]);
+    page = opened.page;
+  });
+  after(async () => {
+    await browser?.close();
+    for (const each of processes) await each.stop();
+    await service?.leave();
+  });
+
+  /** Opens a page by its menu. */
+  const choose = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
+  const score = (fields: object) => httpCall(`${gatewayUrl}/v1/score`, { secret, body: fields });
+  const modelId = async (): Promise<string> =>
+    (await page.locator('code', { hasText: 'mdl_' }).first().textContent())?.trim() ?? '';
+
+  it('signs in by a one-time link, which does not sign in again', async () => {
+    const link = `${service.url}/login#${await service.newLink('owner', organisationId)}`;
+    await page.goto(link);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('No models yet').waitFor();
+    const other = await openPage(browser, service, looks[0], [401]);
+    await other.page.goto(link);
+    await other.page.getByRole('alert').waitFor();
+    await other.close();
+  });
+
+  it('creates a key by keyboard, and sees it once', async () => {
+    await choose('API keys');
+    const button = page.getByRole('button', { name: 'Create key' });
+    await button.focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Create an API key' });
+    await dialog.waitFor();
+    await opened.check('key-dialog');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await eventually(async () =>
+      expect(await button.evaluate((element) => element === element.ownerDocument.activeElement)).to.equal(true),
+    );
+    await page.keyboard.press('Enter');
+    const name = page.getByLabel('Name');
+    // The page may move the focus once more when the dialog has opened.
+    await eventually(async () => {
+      await name.focus();
+      await name.clear();
+      await page.keyboard.type('HubSpot');
+      expect(await name.inputValue()).to.equal('HubSpot');
+    });
+    await name.press('Enter');
+    const shown = page.getByRole('dialog', { name: 'Key HubSpot' });
+    secret = (await shown.locator('.secret').textContent())?.trim() ?? '';
+    expect(secret).to.match(/^leadscore_sk_\w{38}$/);
+    await opened.check('key-secret');
+    await page.keyboard.press('Escape');
+    expect(await shown.count(), 'Escape does not close it').to.equal(1);
+    await page.getByRole('button', { name: 'I stored it' }).click();
+    await page.getByRole('cell', { name: 'HubSpot', exact: true }).waitFor();
+    expect(await page.content()).to.not.include(secret);
+  });
+
+  it('sees why a folder or a file is no bundle, and nothing changes', async () => {
+    await choose('Models');
+    await drop(page, new Map([['notes.txt', Buffer.from('no bundle')]]));
+    await page.getByText('The files have no manifest.json').waitFor();
+    await drop(page, new Map([['bundle.tar.gz', Buffer.from('not gzip')]]));
+    await page.getByText('The bundle cannot be imported').waitFor({ timeout: maxCheckMs });
+    await opened.check('upload-failed');
+    expect(await service.database.collection('models').countDocuments({ organisation_id: organisationId })).to.equal(0);
+  });
+
+  it('imports a model by drag and drop', async () => {
+    await drop(page, sampleBundle());
+    await page.getByText('golden records have the expected score').waitFor({ timeout: maxCheckMs });
+    await opened.check('upload-passed');
+    await page.getByRole('switch', { name: 'Live API' }).click();
+    await page.getByRole('button', { name: 'Make it score' }).click();
+    await page.getByText('This version scores calls now').waitFor();
+    expect(await page.getByRole('switch', { name: 'Live API' }).getAttribute('aria-checked')).to.equal('false');
+  });
+
+  it('tries a lead in the playground, and sees each step of its score', async () => {
+    const refusal = await score({ model_id: await modelId(), records: [{ company_size: 50 }] });
+    expect(refusal.status).to.equal(403);
+    await page.getByRole('switch', { name: 'Live API' }).click();
+    await eventually(async () =>
+      expect(await page.getByRole('switch', { name: 'Live API' }).getAttribute('aria-checked')).to.equal('true'),
+    );
+    await choose('Playground');
+    await page.getByLabel('Company size').fill('50');
+    await page.getByLabel('Demo requested').selectOption('true');
+    await page.getByRole('button', { name: 'Score this record' }).click();
+    await page.getByText('How each field moved the score').waitFor({ timeout: maxCheckMs });
+    await opened.check('playground-scored');
+    for (const summary of await page.getByText('Show as table').all()) await summary.click();
+    await page.getByRole('cell', { name: 'Company size' }).first().waitFor();
+    await page.getByRole('button', { name: 'JSON' }).click();
+    await page.getByLabel('Record as JSON').fill('{"company_size": ');
+    await page.getByText('The text is not valid JSON').waitFor();
+  });
+
+  it('scores by HTTP with the shown key, and sees the call counted', async () => {
+    await choose('Models');
+    const model = await modelId();
+    for (const size of [20, 60]) {
+      const reply = await score({ model_id: model, records: [{ crm_id: 'LEAD-1', company_size: size }] });
+      expect(reply.status, reply.text).to.equal(200);
+    }
+    await choose('Overview');
+    await page.getByText('2 of 10,000 included').waitFor();
+    await choose('CRM set-up');
+    await page.getByText('First call').waitFor();
+    await opened.check('crm-called');
+  });
+
+  it('switches the Live API off after a question, and calls get 403', async () => {
+    await choose('Models');
+    await page.getByRole('switch', { name: 'Live API' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    expect(await page.getByRole('switch', { name: 'Live API' }).getAttribute('aria-checked')).to.equal('true');
+    await page.getByRole('switch', { name: 'Live API' }).click();
+    await page.getByRole('button', { name: 'Switch off' }).click();
+    const call = { model_id: await modelId(), records: [{ company_size: 5 }] };
+    await eventually(async () => expect((await score(call)).status).to.equal(403));
+  });
+
+  it('finds the lead, sees its history, and erases it after typing its id', async () => {
+    await choose('Leads');
+    await page.getByLabel('crm_id begins with').fill('LEAD');
+    await page.getByRole('link', { name: 'LEAD-1' }).click();
+    await page.getByRole('cell', { name: /^Company size: / }).waitFor();
+    await opened.check('lead-history');
+    await page.getByRole('button', { name: 'Erase person' }).click();
+    const erase = page.getByRole('dialog').getByRole('button', { name: 'Erase person' });
+    expect(await erase.isDisabled()).to.equal(true);
+    await page.getByLabel('Type LEAD-1 to confirm').fill('LEAD-1');
+    await opened.check('erase-dialog');
+    await erase.click();
+    await page.getByRole('heading', { name: 'Find a lead' }).waitFor();
+    await page.getByLabel('crm_id begins with').fill('LEAD');
+    await page.getByText('No lead with this beginning').waitFor();
+  });
+
+  it('revokes the key after typing its name, and calls get 401', async () => {
+    await choose('API keys');
+    await page.getByRole('button', { name: 'Revoke HubSpot' }).click();
+    await page.getByLabel('Type HubSpot to confirm').fill('HubSpot');
+    await page.getByRole('button', { name: 'Revoke key' }).click();
+    await page.getByText('Revoked keys (1)').waitFor();
+    await eventually(async () => expect((await score({ records: [] })).status).to.equal(401));
+  });
+
+  it('reads each of these changes in the audit log', async () => {
+    await choose('Audit log');
+    await page.getByText('key revoke').waitFor();
+    const changes = await page.getByRole('listitem').locator('strong').allTextContents();
+    for (const change of ['session begin', 'key create', 'upload import', 'model set', 'lead erase', 'key revoke'])
+      expect(changes).to.include(change);
+    await opened.check('audit-story');
+    expect(opened.problems).to.deep.equal([]);
+  });
+});
+
+/** Drops files on the upload, as a person does with the mouse. */
+async function drop(page: Page, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
+  const given = [...files].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')] as const);
+  // As text: this program knows no types of a browser.
+  const transfer = await page.evaluateHandle(`(() => {
+    const made = new DataTransfer();
+    for (const [name, base64] of ${JSON.stringify(given)}) {
+      const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+      made.items.add(new File([bytes], name));
+    }
+    return made;
+  })()`);
+  await page.dispatchEvent('.drop', 'drop', { dataTransfer: transfer });
+}

@@ -1,0 +1,48 @@
+import { printFigures } from '../../support/faults/fault-figures.js';
+import type { FaultService } from '../../support/faults/fault-service.js';
+import { expectAllExact, jobFaultService, jobWithinMs, killAtMoment, startJob } from '../../support/jobs/job-faults.js';
+import { momentOf, type RunnerStep, runnerSteps } from '../../support/jobs/kill-runner.js';
+import { startTimeoutMs } from '../../support/service/service.js';
+
+const rows = 2_300;
+
+describe('a runner of bulk jobs that is killed', () => {
+  let service: FaultService;
+
+  before(async function () {
+    this.timeout(startTimeoutMs);
+    service = await jobFaultService();
+  });
+  after(async function () {
+    this.timeout(startTimeoutMs);
+    await service?.stop();
+  });
+
+  const killAtSteps = async (steps: readonly RunnerStep[], when: 'before' | 'after'): Promise<void> => {
+    const beganMs = performance.now();
+    const jobs = [];
+    for (const step of steps) {
+      const moment = momentOf(step, when);
+      const killed = killAtMoment(service, moment);
+      jobs.push(await startJob(service, { title: moment.title, rows }));
+      await killed;
+    }
+    const killedMs = performance.now();
+    await expectAllExact(jobs);
+    printFigures({
+      fault: `a runner of bulk jobs killed ${when} each of ${steps.length} steps`,
+      kills_ms: killedMs - beganMs,
+      exact_ms: performance.now() - killedMs,
+    });
+  };
+
+  it('before each step of a job: each row is scored, shown and counted once', async function () {
+    this.timeout(2 * jobWithinMs);
+    await killAtSteps(runnerSteps, 'before');
+  });
+
+  it('after each step, before it knows: each row is scored, shown and counted once', async function () {
+    this.timeout(2 * jobWithinMs);
+    await killAtSteps(runnerSteps, 'after');
+  });
+});

@@ -1,0 +1,123 @@
+import { expect } from 'chai';
+import { type Document, ObjectId } from 'mongodb';
+import { actionRoutes } from '../../../shared/admin/actions.js';
+import { createKey } from '../../../shared/admin/keys/key-actions.js';
+import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { CallHourStore, hourOf } from '../../../shared/store/console/call-hours.js';
+import { ConsoleAccess, newAccessSecret } from '../../../shared/store/console/console-access.js';
+import { UploadStore } from '../../../shared/store/console/uploads.js';
+import { createModel } from '../../../shared/store/models/store-version.js';
+import { type AdminDesk, adminDesk } from '../../support/admin/admin-desk.js';
+import { sampleBundle } from '../../support/models/sample-bundle.js';
+
+const calls = 2_000;
+/** A query of the console reads at most so many more documents or keys than it returns. */
+const maxWaste = 200;
+
+describe('the queries of the console', () => {
+  let desk: AdminDesk;
+  let input: Readonly<Record<string, string>>;
+
+  before(async () => {
+    desk = await adminDesk();
+    const { database } = desk;
+    const newCallId = callIdGenerator();
+    const nowMs = Date.now();
+    for (const name of ['Other', 'Acme']) {
+      const { org_id: org } = await desk.act(createOrganisation, { name, plan: 'pro' });
+      const { key_id } = await desk.act(createKey, { org_id: org });
+      const bundle = checkBundle(sampleBundle());
+      const model = await createModel(database, { organisationId: org, bundle, now: new Date() });
+      const documents = Array.from({ length: calls }, (_, index) => {
+        const at = new Date(nowMs - index);
+        const row = {
+          org,
+          key: key_id,
+          bucket: 'live',
+          month: at.toISOString().slice(0, 7),
+          records: 1,
+          request_id: 'r',
+        };
+        const slice = { crm_ids: [`LEAD-${index % 500}`], scores: [5], likelihoods: [5], fields: ['[]'], erased: 0 };
+        return {
+          _id: newCallId(at.getTime(), org),
+          ...row,
+          model: model._id,
+          version: '1.0.0',
+          at,
+          arrived_at: at,
+          ...slice,
+        };
+      });
+      await database.collection<Document & { _id: string }>('calls').insertMany(documents);
+      const hour = { org, key: key_id, bucket: 'live' as const, model: model._id, records: 1, latency: { 1: 1 } };
+      const hours = Array.from({ length: 300 }, (_, index) => new Date(hourOf(nowMs).getTime() - index * 3_600_000));
+      await new CallHourStore(database).add(hours.map((each) => ({ ...hour, hour: each, calls: 1, last_at: each })));
+      const upload = new ObjectId();
+      const file = { state: 'received' as const, bytes: 1, created_at: new Date(), file: upload };
+      await new UploadStore(database).create({ _id: upload, org, ...file });
+      const upload_id = String(upload);
+      input = { org_id: org, upload_id, key_id, model_id: model._id, prefix: 'LEAD-1', crm_id: 'LEAD-17', limit: '50' };
+    }
+  });
+  after(() => desk.leave());
+
+  /** The queries that `work` makes, as MongoDB's profiler saw them. */
+  async function profiled(work: () => Promise<unknown>): Promise<Document[]> {
+    const { database } = desk;
+    await database.command({ profile: 0 });
+    await database.collection('system.profile').drop();
+    await database.command({ profile: 2 });
+    try {
+      await work();
+    } finally {
+      await database.command({ profile: 0 });
+    }
+    const isQuery = { planSummary: { $exists: true }, ns: { $not: /system\.profile$/ } };
+    return await database.collection('system.profile').find(isQuery).toArray();
+  }
+
+  const wasteful = (queries: readonly Document[]): unknown[] =>
+    queries
+      .filter(({ planSummary, docsExamined = 0, keysExamined = 0, nreturned = 0, nMatched = 0 }) => {
+        const waste = Math.max(docsExamined, keysExamined) - nreturned - nMatched;
+        return String(planSummary).includes('COLLSCAN') || waste > maxWaste;
+      })
+      .map(({ ns, planSummary, docsExamined, keysExamined, command }) => ({
+        ...{ ns, planSummary, docsExamined, keysExamined },
+        command: JSON.stringify(command).slice(0, 300),
+      }));
+
+  for (const { method, path, action } of actionRoutes) {
+    if (method !== 'get') continue;
+    it(`answer ${action.name} by indexes, and read little that they do not return`, async () => {
+      const names = Object.keys(action.input.properties as object);
+      const given = Object.fromEntries(names.flatMap((name) => (name in input ? [[name, input[name]]] : [])));
+      if ('limit' in given) given.limit = 50 as unknown as string;
+      const queries = await profiled(() => desk.act(action, given));
+      expect(wasteful(queries), path).to.deep.equal([]);
+    });
+  }
+
+  it('answer a sign-in and a request by indexes', async () => {
+    const access = new ConsoleAccess(desk.database);
+    const now = new Date();
+    for (let count = 0; count < 300; count += 1)
+      await access.begin(newAccessSecret(), { person: 'Ada', role: 'viewer', way: 'link' }, now);
+    const queries = await profiled(async () => {
+      await access.takeLink('x', now);
+      await access.findLink('x', now);
+      await access.find('x', now);
+      await access.end('x');
+    });
+    expect(queries).to.have.length(4);
+    expect(wasteful(queries)).to.deep.equal([]);
+  });
+
+  it('would be found by this test if they read the whole collection', async () => {
+    const queries = await profiled(() => desk.database.collection('calls').findOne({ request_id: 'none' }));
+    expect(wasteful(queries)).to.have.length(1);
+  });
+});

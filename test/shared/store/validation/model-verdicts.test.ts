@@ -1,0 +1,138 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { createLogger } from '../../../../shared/process/logger.js';
+import type { Model } from '../../../../shared/store/models/models.js';
+import type { StoredVerdict, ValidationStore } from '../../../../shared/store/validation/model-validation.js';
+import { ModelVerdicts } from '../../../../shared/store/validation/model-verdicts.js';
+
+const nowMs = Date.UTC(2026, 1, 10, 12);
+const hourMs = 60 * 60 * 1_000;
+
+type Stored = StoredVerdict | Error | undefined;
+
+const modelOf = (more: Partial<Model> = {}) =>
+  ({ _id: 'mdl', version: '1', family: 'fit', ...more }) as unknown as Model;
+
+const storedOf = ({ gradedMs = nowMs, asOfMs }: { gradedMs?: number; asOfMs?: number } = {}) =>
+  ({
+    state: 'passed',
+    failing_gate: null,
+    summary: 'Passed: all is well.',
+    graded_at: new Date(gradedMs),
+    grade: { as_of: new Date(asOfMs ?? gradedMs), gates: [], bands: [] },
+  }) as unknown as StoredVerdict;
+
+/** Verdicts from a store that returns or throws `state.stored`. Collects the ids of each read, joined by commas. */
+function verdictsOf(stored: Stored) {
+  const asked: string[] = [];
+  const state = { stored };
+  const validation = {
+    findAll: async (ids: readonly string[]) => {
+      asked.push(ids.join());
+      if (state.stored instanceof Error) throw state.stored;
+      return ids.flatMap((_id) => (state.stored === undefined ? [] : [{ ...state.stored, _id }]));
+    },
+  } as unknown as ValidationStore;
+  const clock = { now: () => nowMs };
+  return {
+    asked,
+    state,
+    verdicts: new ModelVerdicts({ validation, clock, logger: createLogger('silent', 'test') }),
+  };
+}
+
+describe('the verdict on a model', () => {
+  it('is the stored verdict of its version, and is read once', async () => {
+    const { asked, verdicts } = verdictsOf(storedOf());
+    expect(await verdicts.of(modelOf())).to.include({ state: 'passed', summary: 'Passed: all is well.' });
+    expect(await verdicts.detailOf(modelOf())).to.include({ as_of: '2026-02-10T12:00:00.000Z' });
+    expect(asked).to.deep.equal(['mdl:1']);
+  });
+
+  it('is unresolved when it is dated in the future', async () => {
+    for (const [stored, state] of [
+      [{ gradedMs: nowMs - 72 * hourMs }, 'passed'],
+      [{ gradedMs: nowMs - 1_000 * hourMs }, 'passed'],
+      [{ asOfMs: nowMs - 1_000 * hourMs }, 'passed'],
+      [{ gradedMs: nowMs + hourMs }, 'passed'], // clocks may differ by an hour
+      [{ gradedMs: nowMs + hourMs + 1, asOfMs: nowMs }, 'unresolved'],
+      [{ asOfMs: nowMs + hourMs + 1 }, 'unresolved'],
+    ] as const) {
+      const detail = await verdictsOf(storedOf(stored)).verdicts.detailOf(modelOf());
+      expect(detail, JSON.stringify(stored)).to.include({ state });
+      expect('gates' in detail).to.equal(state === 'passed');
+    }
+  });
+
+  it('says its date when the grader has not looked at it for 72 hours', async () => {
+    const late = '; this verdict is of 2026-02-07, and no grade has followed.';
+    const gradedMs = nowMs - 72 * hourMs;
+    const checked = (hasNews: boolean) => ({ at: new Date(nowMs - hourMs), hasNews });
+    for (const [stored, ending] of [
+      [storedOf({ gradedMs }), '.'],
+      [storedOf({ gradedMs: gradedMs - 1 }), late],
+      [{ ...storedOf({ gradedMs: gradedMs - 1 }), checked: checked(false) }, '.'],
+      [{ ...storedOf({ gradedMs: gradedMs - 1 }), checked: checked(true) }, late],
+    ] as const) {
+      const { summary } = await verdictsOf(stored).verdicts.of(modelOf());
+      expect(summary).to.equal(`Passed: all is well${ending}`);
+    }
+  });
+
+  it('is read with those of all other models in one query', async () => {
+    const { asked, verdicts } = verdictsOf(storedOf());
+    const models = Array.from({ length: 300 }, (_, index) => modelOf({ _id: `mdl_${index}` }));
+    for (const verdict of await Promise.all(models.map((model) => verdicts.of(model))))
+      expect(verdict).to.include({ state: 'passed' });
+    expect(asked).to.deep.equal([models.map(({ _id }) => `${_id}:1`).join()]);
+  });
+
+  it('is read again after a grade of its version, and no other verdict is', async () => {
+    const { asked, verdicts } = verdictsOf(storedOf());
+    const [one, other] = [modelOf(), modelOf({ _id: 'other' })];
+    for (const model of [one, other]) await verdicts.of(model);
+    verdicts.forget('mdl:1');
+    for (const model of [one, other]) await verdicts.of(model);
+    expect(asked).to.deep.equal(['mdl:1', 'other:1', 'mdl:1']);
+  });
+
+  it('stays the last known one when a later read fails', async () => {
+    const { asked, state, verdicts } = verdictsOf(storedOf());
+    const now = performance.now.bind(performance);
+    await verdicts.of(modelOf());
+    await pause(5); // the cache reads the time at most once a millisecond
+    try {
+      performance.now = () => now() + 61_000;
+      state.stored = new Error('no primary');
+      expect(await verdicts.of(modelOf())).to.include({ state: 'passed' });
+      expect(asked).to.have.length(2);
+    } finally {
+      performance.now = now;
+    }
+  });
+
+  it('is unresolved when the read fails, and the next call reads again', async () => {
+    const { asked, verdicts } = verdictsOf(new Error('no primary'));
+    expect(await verdicts.of(modelOf())).to.include({ state: 'unresolved' });
+    expect(await verdicts.of(modelOf())).to.include({ state: 'unresolved' });
+    expect(asked).to.have.length(2);
+  });
+
+  it('is too_early_to_grade without a grade, and not_applicable for a timing model', async () => {
+    const early = { state: 'too_early_to_grade', failing_gate: 'predictions_recorded' };
+    expect(await verdictsOf(undefined).verdicts.of(modelOf())).to.include(early);
+    const { asked, verdicts } = verdictsOf(undefined);
+    expect(await verdicts.of(modelOf({ family: 'timing' }))).to.include({ state: 'not_applicable' });
+    expect(asked).to.deep.equal([]);
+  });
+
+  it('names in its one sentence who overrode the policy, when and why', async () => {
+    const override = { version: '1', by: 'an\nadmin', at: new Date(nowMs), reason: ' for a pilot. ' };
+    const { summary } = await verdictsOf(storedOf()).verdicts.of(modelOf({ override }));
+    expect(summary).to.equal(
+      'Passed: all is well; the deploy policy is overridden by an admin since 2026-02-10: "for a pilot".',
+    );
+    const another = modelOf({ override: { ...override, version: '0' } });
+    expect((await verdictsOf(storedOf()).verdicts.of(another)).summary).to.equal('Passed: all is well.');
+  });
+});

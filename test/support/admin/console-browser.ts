@@ -1,0 +1,91 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Role } from '../../../shared/admin/schemas/people.js';
+import { projectFile } from '../../../shared/process/project-root.js';
+import { leaveOut } from '../leave-out.js';
+import type { ConsoleService } from './console-service.js';
+
+const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+const screenshots = projectFile('.local/screenshots');
+const axe = readFileSync(projectFile('node_modules/axe-core/axe.min.js'), 'utf8');
+const rules = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] };
+
+/** The schemes and widths in which every page is tested. */
+export const looks = (['light', 'dark'] as const).flatMap((colorScheme) =>
+  [1440, 390].map((width) => ({ colorScheme, viewport: { width, height: 900 } })),
+);
+
+/** A browser page that notes errors of scripts, and each request to elsewhere. */
+export interface ConsolePage {
+  readonly page: Page;
+  /** Errors of scripts, violations of the CSP, and requests to elsewhere. A test expects none. */
+  readonly problems: string[];
+  /** Bytes of all replies so far, as sent. */
+  loadedBytes(): number;
+  /** Takes a screenshot and expects that axe-core finds no violation of WCAG 2.2 AA, and that nothing is wider than the page. */
+  check(name: string): Promise<void>;
+  /** Opens a one-time link and signs in by it. */
+  signIn(role: Role, organisationId?: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts the system's Chromium, or leaves the tests out without it. */
+export async function openBrowser(context: Mocha.Context): Promise<Browser> {
+  if (executablePath === undefined) leaveOut(context, 'no Chromium is installed', 'install the package chromium');
+  mkdirSync(screenshots, { recursive: true });
+  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+}
+
+/**
+ * Opens a page of its own cookies.
+ *
+ * @param expected statuses of refused requests that the test causes; the browser reports each as an error
+ */
+export async function openPage(
+  browser: Browser,
+  service: ConsoleService,
+  options: BrowserContextOptions = {},
+  expected: readonly number[] = [401],
+): Promise<ConsolePage> {
+  // A slow browser would show colors in between to axe-core.
+  const context = await browser.newContext({ ...looks[0], reducedMotion: 'reduce', ...options });
+  const page = await context.newPage();
+  const problems: string[] = [];
+  let bytes = 0;
+  page.on('console', (message) => {
+    const isExpected = expected.some((status) => message.text().includes(`status of ${status}`));
+    if (message.type() === 'error' && !isExpected) problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('request', (request) => {
+    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(service.url)) problems.push(request.url());
+  });
+  page.on('requestfinished', async (request) => {
+    // Unknown once the page is closed.
+    const sizes = await request.sizes().catch(() => undefined);
+    bytes += sizes?.responseBodySize ?? 0;
+  });
+  const look = `${options.viewport?.width ?? 1440}-${options.colorScheme ?? 'light'}`;
+  return {
+    page,
+    problems,
+    loadedBytes: () => bytes,
+    check: async (name) => {
+      await page.screenshot({ path: join(screenshots, `${name}-${look}.png`), fullPage: true });
+      const found = await page.evaluate(`${axe}; axe.run(document, ${JSON.stringify(rules)})`);
+      const { violations } = found as { violations: { id: string; nodes: { html: string }[] }[] };
+      expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).to.deep.equal([]);
+      const excess = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+      expect(excess, 'pixels beyond the width of the page').to.equal(0);
+    },
+    signIn: async (role, organisationId) => {
+      await page.goto(`${service.url}/login#${await service.newLink(role, organisationId)}`);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      // The button "Sign out" is in a closed menu on narrow pages.
+      await page.locator('.shell').waitFor();
+    },
+    close: () => context.close(),
+  };
+}

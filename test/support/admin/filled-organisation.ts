@@ -1,0 +1,110 @@
+import type { Document } from 'mongodb';
+import { createKey } from '../../../shared/admin/keys/key-actions.js';
+import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
+import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { dayMs, dayText, monthOf } from '../../../shared/contract/dates.js';
+import { callIdGenerator } from '../../../shared/contract/identifiers.js';
+import { CallHourStore, hourOf, latencyBucket } from '../../../shared/store/console/call-hours.js';
+import type { Model } from '../../../shared/store/models/models.js';
+import { createModel } from '../../../shared/store/models/store-version.js';
+import { sampleBundle } from '../models/sample-bundle.js';
+import type { AdminDesk } from './admin-desk.js';
+
+/** An organisation with all that the pages of the console show. */
+export interface FilledOrganisation {
+  readonly id: string;
+  /** Its version has passed. */
+  readonly model: Model;
+  /** A lead with three scores. */
+  readonly crmId: string;
+  /** Shown as it is: a name with markup. */
+  readonly keyName: string;
+}
+
+const markup = '<img src=x onerror=alert(1)>';
+const bandNames = ['0-19', '20-39', '40-59', '60-79', '80-100'];
+const daysBack = 100;
+
+/** Creates an organisation with keys, a graded model and one without a grade, usage, activity and a lead's history. */
+export async function filledOrganisation(desk: AdminDesk): Promise<FilledOrganisation> {
+  const { org_id: id } = await desk.act(createOrganisation, { name: `Acme ${markup}`, plan: 'pro' });
+  const keyName = `HubSpot ${markup}`;
+  const key = await desk.act(createKey, { org_id: id, name: keyName, kind: 'live' });
+  await desk.act(createKey, { org_id: id, name: 'Trial of the integration', kind: 'test' });
+  const now = new Date();
+  const bundle = checkBundle(sampleBundle({ name: `Conversion ${markup}` }));
+  const model = await createModel(desk.database, { organisationId: id, bundle, now });
+  await createModel(desk.database, { organisationId: id, bundle: checkBundle(sampleBundle()), now });
+  await addCalls(desk, { id, keyId: key.key_id, model });
+  await addGrade(desk, id, model);
+  return { id, model, crmId: 'LEAD-02638', keyName };
+}
+
+interface Calls {
+  readonly id: string;
+  readonly keyId: string;
+  readonly model: Model;
+}
+
+/** Calls of the last hours, of which three score one lead, and their activity by hour. */
+async function addCalls(desk: AdminDesk, { id, keyId, model }: Calls): Promise<void> {
+  const nowMs = Date.now();
+  const newCallId = callIdGenerator();
+  const rows = [0, 1, 2].map((index) => {
+    const atMs = nowMs - (3 - index) * 60_000;
+    const at = new Date(atMs);
+    return {
+      ...{ _id: newCallId(atMs, id), request_id: `request-${index}`, org: id, key: keyId, bucket: 'live' },
+      ...{ month: monthOf(atMs), records: 1, model: model._id, version: model.version, at, arrived_at: at },
+      ...{ crm_ids: ['LEAD-02638'], scores: [40 + 20 * index], likelihoods: [1_000 + 900 * index] },
+      ...{ fields: [`[${50 * index}]`], without_crm_id: 0, erased: 0 },
+    };
+  });
+  await desk.database.collection<Document & { _id: string }>('calls').insertMany(rows);
+  const hour = hourOf(nowMs);
+  const base = { org: id, key: keyId, bucket: 'live' as const, hour, last_at: new Date(nowMs) };
+  await new CallHourStore(desk.database).add([
+    { ...base, model: model._id, calls: 3, records: 3, latency: { [latencyBucket(40)]: 3 } },
+    { ...base, model: '', calls: 1, records: 0, errors: { rate_limited: 1 }, latency: { [latencyBucket(9)]: 1 } },
+  ]);
+}
+
+/** A passing grade with its figures, and the scores by day behind it. */
+async function addGrade({ database }: AdminDesk, id: string, model: Model): Promise<void> {
+  const graded = `${model._id}:${model.version}`;
+  const now = new Date();
+  const today = Math.floor(now.getTime() / dayMs);
+  const days = Array.from({ length: daysBack }, (_, back) => today - back).map((day) => ({
+    ...{ _id: `${graded}:${dayText(day)}`, graded, org: id, day, matured_day: day + 90 },
+    bands: bandNames.map((_, band) => {
+      const cohort = 10 + ((day * (band + 3)) % 7);
+      return { cohort, excluded: 0, joined: cohort, conversions: band, likelihood: 1_500 * (band + 0.5) * cohort };
+    }),
+  }));
+  await database.collection<Document & { _id: string }>('validation_daily').insertMany(days);
+  const rates = [0.012, 0.03, 0.088, 0.165, 0.418];
+  const bands = bandNames.map((scores, band) => {
+    const rate = rates[band] ?? 0;
+    return { scores, records: 500, conversions: 500 * rate, rate, low: 0.8 * rate, high: 1.25 * rate };
+  });
+  const figures = {
+    predictions_recorded: { cohort: 4_000, required: 200 },
+    cohort_reconciles: { joined_share: 1, required_share: 0.95 },
+    matured_cohort: { matured_and_joined: 2_500, required: 200 },
+    outcomes_observed: { conversions: 356, required_conversions: 30 },
+    rate_rises_with_band: { p: 0.000_01, required_p: 0.05 },
+    top_band_lift: { lift: 2.9, lower_bound: 2.6, required_lift: 1.2 },
+  };
+  const gates = Object.entries(figures).map(([gate, each]) => ({ gate, state: 'cleared', figures: each }));
+  const dates = { as_of: now, data_read_at: now, rebuilt_at: now };
+  await database.collection<Document & { _id: string }>('model_validation').insertOne({
+    ...{
+      _id: graded,
+      organisation_id: id,
+      state: 'passed',
+      failing_gate: null,
+      summary: 'Passed: all six gates cleared.',
+    },
+    ...{ graded_at: now, grade: { ...dates, state: 'passed', gates, bands, horizon_days: 90, failing_grades: 0 } },
+  });
+}

@@ -1,0 +1,89 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { RunnerSlot } from '../../../scripts/servers/slots/runner-slot.js';
+import type { ServerProxies } from '../../../scripts/servers/slots/server-link.js';
+import { type FaultService, faultService } from '../faults/fault-service.js';
+import { type TestWorkspace, workspace } from '../service/workspace.js';
+import { BulkJob } from './bulk-job.js';
+import { expectJobExact, expectRedisExact, type JobFile, jobFile } from './job-checks.js';
+import type { RunnerMoment } from './kill-runner.js';
+
+/** Deadline of the calls of slices. A busy machine needs most of it for a slice of 1000 rows. */
+const shortDeadlineMs = 2_000;
+/** A slice of a dead runner settles three leases after its call, and its organisation waits 15 s for a turn. */
+export const jobWithinMs = 120_000;
+const exactWithinMs = 30_000;
+const momentWithinMs = 30_000;
+
+/** A job with the file from which it was made. */
+export interface FaultyJob {
+  readonly title: string;
+  readonly job: BulkJob;
+  readonly file: JobFile;
+}
+
+/** A service for faults of bulk jobs: a runner behind proxies, a direct gateway, and short times. */
+export async function jobFaultService({ deadlineMs = shortDeadlineMs } = {}): Promise<FaultService> {
+  const service = await faultService({
+    gateways: ['direct'],
+    runners: ['proxied'],
+    deadlineMs,
+    settings: { TEST_TIMINGS_PERCENT: '10' },
+  });
+  await shortenTransactions(service);
+  return service;
+}
+
+/** MongoDB ends the transaction of a dead runner after a minute by default. Another one waits that long for its slice. */
+export async function shortenTransactions({ stores }: FaultService): Promise<void> {
+  await stores.database.client.db('admin').command({ setParameter: 1, transactionLifetimeLimitSeconds: 3 });
+}
+
+/** The proxied runner. */
+export function firstRunner({ cluster }: FaultService): RunnerSlot & { readonly proxies: ServerProxies } {
+  const [slot] = cluster.runners;
+  if (slot?.proxies === undefined) throw new Error('the service has no proxied runner');
+  return slot as RunnerSlot & { readonly proxies: ServerProxies };
+}
+
+export async function startJob(
+  service: FaultService,
+  { title, rows, own }: { readonly title: string; readonly rows: number; readonly own?: TestWorkspace },
+): Promise<FaultyJob> {
+  const file = jobFile(rows);
+  return { title, file, job: await BulkJob.create(own ?? (await workspace(service)), file.text) };
+}
+
+/**
+ * Kills the runner at a moment, and starts another. Earlier jobs go on meanwhile, so the moment may be one of theirs.
+ */
+export async function killAtMoment(
+  service: FaultService,
+  { title, server, request, fate }: RunnerMoment,
+): Promise<void> {
+  const slot = firstRunner(service);
+  const { proxies } = slot;
+  const came = proxies[server].next(request, fate).then(() => true);
+  if (!(await Promise.race([came, pause(momentWithinMs, false, { ref: false })])))
+    throw new Error(`the moment did not come: ${title}\n${(await service.log()).slice(-2_000)}`);
+  // The server executes the request meanwhile.
+  if (fate === 'reply-lost') await pause(50);
+  await slot.end('SIGKILL');
+  for (const proxy of [proxies.redis, proxies.mongo]) {
+    proxy.forget();
+    proxy.cutAll();
+  }
+  await slot.start();
+}
+
+/** Asserts that jobs complete by themselves and are exact. */
+export async function expectAllExact(jobs: readonly FaultyJob[]): Promise<void> {
+  for (const { title, job, file } of jobs) {
+    try {
+      await job.until('completed', jobWithinMs);
+      await expectJobExact(job, file, exactWithinMs);
+      await expectRedisExact(job, exactWithinMs);
+    } catch (error) {
+      throw new Error(`the job of the fault "${title}": ${String(error)}`, { cause: error });
+    }
+  }
+}

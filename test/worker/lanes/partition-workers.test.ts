@@ -1,0 +1,143 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Queue } from 'bullmq';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { type ChunkJob, type Lane, laneQueueName, type WorkerRole } from '../../../shared/messages/score-job.js';
+import { createLogger } from '../../../shared/process/logger.js';
+import { partitionPrefix, payloadKey, workerRegisterKey } from '../../../shared/redis/keys.js';
+import { WorkerRegister } from '../../../shared/redis/worker-register.js';
+import { laneTimings } from '../../../worker/lanes/lane-worker.js';
+import { PartitionWorkers } from '../../../worker/lanes/partition-workers.js';
+import { CrashNote, CrashNoteWriter } from '../../../worker/pool/crash-note.js';
+import { eventually } from '../../support/eventually.js';
+import { freshDatabases } from '../../support/service/servers.js';
+
+const partitions = 4;
+const all = [0, 1, 2, 3];
+
+describe('the worker processes of partitions', () => {
+  let connections: Redis[];
+  let connect: () => Redis;
+  let crashNote: CrashNote;
+  let running: PartitionWorkers[];
+  /** Each chunk that was scored, with the process that did it. */
+  let scored: Map<string, string>;
+  let inFlight: number;
+  let maxInFlight: number;
+  let hold: Promise<void>;
+
+  beforeEach(async () => {
+    const { redisUrl } = await freshDatabases();
+    connections = [];
+    connect = () => {
+      const connection = new Redis(redisUrl, { maxRetriesPerRequest: null, replyMapping: 'legacy' });
+      connections.push(connection);
+      return connection;
+    };
+    crashNote = new CrashNote();
+    [running, scored, inFlight, maxInFlight, hold] = [[], new Map(), 0, 0, Promise.resolve()];
+  });
+  afterEach(async () => {
+    await Promise.all(running.map((workers) => workers.stop()));
+    for (const connection of connections) connection.disconnect();
+    crashNote.close();
+  });
+
+  async function startProcess(id: string, role: WorkerRole = 'interactive'): Promise<PartitionWorkers> {
+    const workers = new PartitionWorkers({
+      self: { id, partitions },
+      role,
+      connectionOf: connect,
+      commands: connect(),
+      begin:
+        ({ chunk }) =>
+        async () => {
+          inFlight += 1;
+          maxInFlight = Math.max(maxInFlight, inFlight);
+          await hold;
+          inFlight -= 1;
+          scored.set(chunk, id);
+          return { chunk, parts: [] };
+        },
+      crashNote: new CrashNoteWriter(crashNote.descriptor),
+      timings: laneTimings,
+      logger: createLogger('silent', 'test'),
+    });
+    running.push(workers);
+    await workers.start();
+    return workers;
+  }
+
+  /** Sends a chunk to each partition, and tells which process scored each. */
+  async function sendToAll(name: string, lane: Lane = 'singles'): Promise<(string | undefined)[]> {
+    const redis = connect();
+    const chunks = all.map((partition) => ({ partition, chunk: `${name} ${partition}` }));
+    for (const { chunk, partition } of chunks) {
+      await redis.set(payloadKey({ chunk, partition }), '', 'PX', 60_000);
+      const queue = new Queue<ChunkJob>(laneQueueName(lane), {
+        connection: redis,
+        prefix: partitionPrefix(partition),
+      });
+      const head = { chunk, partition, gateway: 'gw', organisation: 'org', model: 'mdl', version: '1' };
+      await queue.add('chunk', { ...head, payload: '{"parts":[]}' }, { jobId: chunk, removeOnComplete: true });
+      await queue.close();
+    }
+    await eventually(() => expect(scored.size % all.length).to.equal(0), 5_000);
+    await eventually(() => expect(scored.has(`${name} 3`)).to.equal(true), 5_000);
+    return chunks.map(({ chunk }) => scored.get(chunk));
+  }
+
+  it('serve all partitions while there is one, and each half of them when there are two', async () => {
+    await startProcess('one');
+    expect(await sendToAll('alone')).to.deep.equal(['one', 'one', 'one', 'one']);
+    await startProcess('other');
+    await eventually(async () => {
+      const servers = await sendToAll(`shared ${scored.size}`);
+      expect(servers.filter((id) => id === 'one')).to.have.length(2);
+      expect(servers.filter((id) => id === 'other')).to.have.length(2);
+    }, 15_000);
+  });
+
+  it('take over the partitions of one that stops, and of one whose heartbeat is removed', async () => {
+    const one = await startProcess('one');
+    const other = await startProcess('other');
+    await one.stop();
+    expect(await sendToAll('one has stopped')).to.deep.equal(['other', 'other', 'other', 'other']);
+    await startProcess('third');
+    await new WorkerRegister(connect()).remove({ id: 'third', partitions });
+    await other.stop();
+    expect(await sendToAll('third is back')).to.deep.equal(['third', 'third', 'third', 'third']);
+  }).timeout(30_000);
+
+  it('have two chunks of a lane in flight, in all partitions together', async () => {
+    let release = (): void => undefined;
+    hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    await startProcess('one');
+    const ended = sendToAll('held');
+    await eventually(() => expect(inFlight).to.equal(2));
+    setTimeout(release, 300);
+    await ended;
+    expect(maxInFlight).to.equal(2);
+  });
+
+  it('serve the lanes of their role alone, and share all partitions with those of the same role', async () => {
+    await startProcess('interactive');
+    await startProcess('bulk', 'bulk');
+    const ofBulk = await sendToAll('of a job', 'bulk');
+    expect(ofBulk).to.deep.equal(all.map(() => 'bulk'));
+    for (const lane of ['singles', 'batches'] as const)
+      expect(await sendToAll(`of ${lane}`, lane)).to.deep.equal(all.map(() => 'interactive'));
+  });
+
+  it('start while Redis refuses the first heartbeat, as a node of a cluster does after a failover', async () => {
+    const commands = connect();
+    await commands.set(workerRegisterKey, 'no sorted set');
+    const starting = startProcess('a');
+    await pause(300);
+    await commands.del(workerRegisterKey);
+    await starting;
+    expect((await new WorkerRegister(commands).list()).map(({ id }) => id)).to.deep.equal(['a']);
+  });
+});

@@ -1,0 +1,115 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Limit } from '../../shared/async/limit.js';
+import { retryAtStart } from '../../shared/async/retry.js';
+import { type RegisteredWorker, sharePartitions } from '../../shared/messages/partitions.js';
+import { type Lane, lanesOf, type WorkerRole } from '../../shared/messages/score-job.js';
+import type { Stoppable } from '../../shared/process/lifecycle.js';
+import type { Redis } from '../../shared/redis/connect.js';
+import { registerEveryMs, WorkerRegister } from '../../shared/redis/worker-register.js';
+import { closeWorker, type LaneWorkerOptions, laneConcurrency, startLaneWorker } from './lane-worker.js';
+
+export interface PartitionWorkersOptions
+  extends Omit<LaneWorkerOptions, 'lane' | 'partition' | 'connection' | 'limit'> {
+  /** This process. */
+  readonly self: RegisteredWorker;
+  /** It serves the lanes of this role. */
+  readonly role: WorkerRole;
+  /** Makes a lane's connection, for BullMQ's commands and the replies. */
+  readonly connectionOf: (lane: Lane) => Redis;
+}
+
+/** A lane, with the connection and the limit that its workers share in all partitions. */
+type ServedLane = Pick<LaneWorkerOptions, 'lane' | 'connection' | 'limit'>;
+
+interface Serving {
+  readonly worker: ReturnType<typeof startLaneWorker>;
+  readonly connection: Redis;
+}
+
+/** Others have taken up the partitions of a process that stops after this time. */
+const handOverMs = 2 * registerEveryMs;
+
+/**
+ * Serves this process's share of the partitions, with a BullMQ worker for each lane of each. Every second it renews its
+ * heartbeat in the register, and computes its share from all heartbeats. Without Redis the share stays as it is.
+ */
+export class PartitionWorkers implements Stoppable {
+  readonly name = 'partitions';
+  private readonly serving = new Map<number, readonly Serving[]>();
+  private readonly register: WorkerRegister;
+  private readonly lanes: readonly ServedLane[];
+  private timer: NodeJS.Timeout | undefined;
+  private renewing: Promise<void> = Promise.resolve();
+  private isStopping = false;
+
+  constructor(private readonly options: PartitionWorkersOptions) {
+    const { commands, role, connectionOf } = options;
+    this.register = new WorkerRegister(commands, role);
+    this.lanes = lanesOf[role].map((lane) => ({
+      lane,
+      connection: connectionOf(lane),
+      limit: new Limit(laneConcurrency),
+    }));
+  }
+
+  /**
+   * Registers this process; resolves when it takes chunks.
+   * @throws the error of Redis, if it lasts
+   */
+  async start(): Promise<void> {
+    await retryAtStart(() => this.renew());
+    this.timer = setInterval(() => this.renewSoon(), registerEveryMs);
+  }
+
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    clearInterval(this.timer);
+    await this.renewing;
+    const { self, logger } = this.options;
+    await this.register
+      .remove(self)
+      .catch((error: unknown) => logger.debug({ error }, 'could not leave the register, the heartbeat will expire'));
+    // With a single partition, all processes serve it.
+    if (self.partitions > 1) await wait(handOverMs);
+    await Promise.all([...this.serving.keys()].map((partition) => this.drop(partition)));
+  }
+
+  private renewSoon(): void {
+    this.renewing = this.renewing
+      .then(() => this.renew())
+      .catch((error: unknown) => this.options.logger.debug({ error }, 'could not renew the heartbeat of this worker'));
+  }
+
+  private async renew(): Promise<void> {
+    if (this.isStopping) return;
+    const { self } = this.options;
+    const share = sharePartitions(await this.register.renew(self)).get(self.id) ?? [];
+    await Promise.all(share.filter((each) => !this.serving.has(each)).map((each) => this.take(each)));
+    // Chunks in flight are finished first, which must not delay the next heartbeat.
+    for (const partition of this.serving.keys()) if (!share.includes(partition)) void this.drop(partition);
+  }
+
+  private async take(partition: number): Promise<void> {
+    const workers = this.lanes.map((lane) => {
+      const worker = startLaneWorker({ ...this.options, ...lane, partition });
+      return { worker, connection: lane.connection };
+    });
+    this.serving.set(partition, workers);
+    try {
+      for (const { worker } of workers) {
+        await worker.waitUntilReady();
+        void worker.run();
+      }
+    } catch (error) {
+      // Else the next renewal would take it for served.
+      await this.drop(partition);
+      throw error;
+    }
+  }
+
+  private async drop(partition: number): Promise<void> {
+    const workers = this.serving.get(partition) ?? [];
+    this.serving.delete(partition);
+    await Promise.all(workers.map(({ worker, connection }) => closeWorker(worker, connection)));
+  }
+}

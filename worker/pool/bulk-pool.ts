@@ -1,0 +1,82 @@
+import type { Stoppable } from '../../shared/process/lifecycle.js';
+import { type PoolOptions, WorkerPool } from './pool.js';
+
+/** The timings of production. */
+export const bulkPoolTimings = {
+  lookEveryMs: 1_000,
+  idleMs: 45_000, // after the end of a demand, which outlives the last mark by up to 15 s
+};
+
+export interface BulkPoolOptions extends Omit<PoolOptions, 'role'> {
+  /** Whether bulk jobs need worker processes; see shared/redis/bulk-demand.ts. */
+  readonly isDemanded: () => Promise<boolean>;
+  readonly demand: Readonly<typeof bulkPoolTimings>;
+}
+
+/**
+ * Runs the worker processes of bulk jobs while there are such jobs. It starts them on demand, and stops them some time after
+ * the last demand; each finishes its chunks first. Without Redis they stay as they are.
+ */
+export class BulkPool implements Stoppable {
+  readonly name = 'bulk worker pool';
+  private readonly pool: WorkerPool;
+  private timer: NodeJS.Timeout | undefined;
+  private isLooking = false;
+  private demandedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(private readonly options: BulkPoolOptions) {
+    this.pool = new WorkerPool({ ...options, workers: 0, role: 'bulk' });
+  }
+
+  /** Looks for a demand from now on. */
+  async start(): Promise<void> {
+    if (this.options.workers === 0) return;
+    await this.pool.start();
+    this.timer = setInterval(() => void this.look(), this.options.demand.lookEveryMs);
+  }
+
+  /** Processes that take jobs. */
+  get readyCount(): number {
+    return this.pool.readyCount;
+  }
+
+  /** Processes that the demand needs: none, or all of them. */
+  get wantedCount(): number {
+    return this.pool.wantedCount;
+  }
+
+  /** Processes that died; one that left because it was asked to does not count. */
+  get deathCount(): number {
+    return this.pool.deathCount;
+  }
+
+  /** Unreadable cells of records, as the processes have reported. */
+  get unreadableCount(): number {
+    return this.pool.unreadableCount;
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.pool.stop();
+  }
+
+  private async look(): Promise<void> {
+    if (this.isLooking) return;
+    this.isLooking = true;
+    const { isDemanded, demand, logger, workers } = this.options;
+    try {
+      const isNeeded = await isDemanded();
+      if (isNeeded) this.demandedMs = performance.now();
+      const isIdle = performance.now() - this.demandedMs > demand.idleMs;
+      const wanted = isNeeded || !isIdle ? workers : 0;
+      if (wanted !== this.pool.wantedCount) {
+        logger.info({ wanted }, 'number of bulk workers changes');
+        this.pool.resize(wanted);
+      }
+    } catch (error) {
+      logger.debug({ error }, 'could not look for a demand of bulk jobs');
+    } finally {
+      this.isLooking = false;
+    }
+  }
+}
