@@ -4,18 +4,26 @@ import type { TestGroup } from './test-files.js';
 
 /** Messages of a Mocha process to the runner. */
 export type GroupEvent =
-  | { readonly kind: 'passed' | 'skipped' }
-  | { readonly kind: 'failed'; readonly title: string }
+  | { readonly kind: 'passed' | 'skipped'; readonly file: string }
+  | { readonly kind: 'failed'; readonly file: string; readonly title: string; readonly error: string }
   | { readonly kind: 'file'; readonly file: string; readonly tookMs: number }
   /** The last message: Mocha has printed its report. */
   | { readonly kind: 'reported' };
 
+/** Counts of one test file. */
+export interface FileResult {
+  passed: number;
+  failed: number;
+  skipped: number;
+  /** Title and first line of the first failure. */
+  firstError?: string;
+}
+
 /** One Mocha process, and what it has reported so far. */
 export class GroupProcess {
   readonly name: string;
-  passed = 0;
-  failed = 0;
-  skipped = 0;
+  /** By file; an empty name for failures outside of files. */
+  readonly results = new Map<string, FileResult>();
   /** All that the process printed. */
   output = '';
   /** Mocha's numbered list of failures. */
@@ -51,20 +59,43 @@ export class GroupProcess {
     });
   }
 
+  get passed(): number {
+    return this.sum('passed');
+  }
+
+  get failed(): number {
+    return this.sum('failed');
+  }
+
+  get skipped(): number {
+    return this.sum('skipped');
+  }
+
+  private sum(count: 'passed' | 'failed' | 'skipped'): number {
+    return [...this.results.values()].reduce((total, result) => total + result[count], 0);
+  }
+
   private note(event: GroupEvent, onFailure: (title: string) => void): void {
-    if (event.kind === 'passed') this.passed += 1;
-    else if (event.kind === 'skipped') this.skipped += 1;
+    if (event.kind === 'passed' || event.kind === 'skipped') this.resultOf(event.file)[event.kind] += 1;
     else if (event.kind === 'failed') {
-      this.failed += 1;
+      const result = this.resultOf(event.file);
+      result.failed += 1;
+      result.firstError ??= `${event.title}: ${event.error}`;
       onFailure(`failed in ${this.name}: ${event.title}`);
     } else if (event.kind === 'file') {
       this.fileMs.set(event.file, (this.fileMs.get(event.file) ?? 0) + event.tookMs);
     } else if (event.kind === 'reported') this.isReported = true;
   }
 
+  private resultOf(file: string): FileResult {
+    const known = this.results.get(file) ?? { passed: 0, failed: 0, skipped: 0 };
+    this.results.set(file, known);
+    return known;
+  }
+
   /** Mocha ended before its report: one more failure, and the end of the output tells why. */
   private noteCrash(how: string): void {
-    this.failed += 1;
+    this.resultOf('').failed += 1;
     const lines = this.output.trimEnd().split('\n').slice(-20).join('\n');
     this.failures = `  The process of the ${this.name} tests ended before its report (${how}):\n${lines}\n`;
   }

@@ -2,12 +2,16 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { projectFile } from '../../shared/process/project-root.js';
 import { runToEnd, UsageError } from '../servers/run-to-end.js';
+import { filesToRepeat, flakyText, replaceResult } from './flaky.js';
 import { GroupProcess } from './group-process.js';
 import { Progress } from './progress.js';
 import { failuresText, timesText, totalsOf, totalsText } from './report.js';
 import { isFull, matchingTests, testFiles, testGroups } from './test-files.js';
 
-/* `npm test`: all tests in three Mocha processes side by side. See docs/contributing.md. */
+/*
+ * `npm test`: all tests in three Mocha processes side by side. A file that failed runs once more, alone, at the end.
+ * See docs/contributing.md.
+ */
 
 const usageText = `Runs the tests.
 
@@ -44,8 +48,19 @@ async function runGroups(files: readonly string[], options: { readonly withTimes
       }),
     );
   }
+  const flaky: string[] = [];
+  for (const file of filesToRepeat(processes)) {
+    progress.say(`runs again, alone: ${file}`);
+    const again = new GroupProcess({ name: `${file}, second run`, files: [file] }, (line) => progress.say(line));
+    await again.ended;
+    progress.clear();
+    process.stdout.write(`\n== ${again.name}: ${totalsText(totalsOf([again]))}\n${again.output}`);
+    const line = replaceResult(processes, file, again);
+    if (line !== undefined) flaky.push(line);
+  }
   progress.stop();
   process.stdout.write(failuresText(processes));
+  process.stdout.write(flakyText(flaky));
   if (options.withTimes) {
     await writeFile(projectFile(timesFile), timesText(processes));
     process.stdout.write(`Times of all files: ${timesFile}\n`);

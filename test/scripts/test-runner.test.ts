@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { filesToRepeat, flakyText, replaceResult } from '../../scripts/test/flaky.js';
+import type { FileResult } from '../../scripts/test/group-process.js';
 import { failuresText, timesText, totalsOf, totalsText } from '../../scripts/test/report.js';
 import { isFull, matchingTests, testFiles, testGroups } from '../../scripts/test/test-files.js';
 
@@ -59,5 +61,39 @@ describe('the runner of npm test', () => {
     expect(totalsText(totalsOf(groups))).to.equal('5 passed, 1 failed, 1 skipped');
     expect(failuresText(groups)).to.equal('\n== Failures: faults\n  1) it fails\n');
     expect(timesText(groups)).to.equal('    1.5 units\n    1.5   b\n    0.0   a\n\n    0.0 faults\n');
+  });
+
+  describe('after a failure', () => {
+    const groupOf = (results: Record<string, FileResult>) => ({ results: new Map(Object.entries(results)) });
+    const passedTwo: FileResult = { passed: 2, failed: 0, skipped: 0 };
+    const failedOne: FileResult = { passed: 1, failed: 1, skipped: 0, firstError: 'it waits: Error: Timeout' };
+
+    it('repeats each failed file, and no other', () => {
+      const groups = [groupOf({ a: passedTwo, b: failedOne }), groupOf({ c: failedOne })];
+      expect(filesToRepeat(groups)).to.deep.equal(['b', 'c']);
+    });
+
+    it('repeats nothing when a failure belongs to no file or more than ten files failed', () => {
+      expect(filesToRepeat([groupOf({ '': failedOne, b: failedOne })])).to.deep.equal([]);
+      const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`file ${index}`, failedOne]));
+      expect(filesToRepeat([groupOf(eleven)])).to.deep.equal([]);
+    });
+
+    it('counts the second run of a file that passes then, and prints its first error', () => {
+      const groups = [groupOf({ a: passedTwo, b: { ...failedOne } })];
+      const line = replaceResult(groups, 'b', groupOf({ b: passedTwo }));
+      expect(line).to.equal('b: it waits: Error: Timeout');
+      expect(groups[0]?.results.get('b')).to.deep.equal(passedTwo);
+      expect(flakyText([String(line)])).to.equal('\nFlaky:\n  b: it waits: Error: Timeout\n');
+      expect(flakyText([])).to.equal('');
+    });
+
+    it('keeps the failure of a file that fails again, crashes, or runs no test', () => {
+      for (const second of [{ b: failedOne }, { b: passedTwo, '': failedOne }, { '': failedOne }, {}]) {
+        const groups = [groupOf({ b: { ...failedOne } })];
+        expect(replaceResult(groups, 'b', groupOf(second))).to.equal(undefined);
+        expect(groups[0]?.results.get('b')?.failed).to.equal(1);
+      }
+    });
   });
 });

@@ -2,6 +2,12 @@ import { stopSharedFaultService } from './faults/fault-service.js';
 import { stopTestServers } from './service/servers.js';
 import { stopSharedService } from './service/service.js';
 
+/**
+ * Time limit of the last hook. The programs that it ends have limits of their own: 35 s for a process of the service, then
+ * 20 s for a server. A shorter limit here would fail a run whose programs all end in time.
+ */
+const stopTimeoutMs = 120_000;
+
 /** Mocha runs these hooks around the tests of one process: see .mocharc.json and scripts/test/group/main.ts. */
 export const mochaHooks = {
   /** An unhandled rejection fails the running test; Mocha alone ignores it. */
@@ -10,7 +16,8 @@ export const mochaHooks = {
       throw reason;
     });
   },
-  async afterAll(): Promise<void> {
+  async afterAll(this: Mocha.Context): Promise<void> {
+    this.timeout(stopTimeoutMs);
     await stopSharedService();
     await stopSharedFaultService();
     await stopTestServers();

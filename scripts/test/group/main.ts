@@ -14,6 +14,14 @@ const send = (event: GroupEvent): void => {
   process.send?.(event);
 };
 
+/** As in the command line; empty for a hook of no file, such as a root hook. A hook has no file of its own. */
+function fileOf(test: Mocha.Runnable): string {
+  const file = test.file ?? test.parent?.file;
+  return file === undefined ? '' : relative(projectFile('.'), file);
+}
+
+const firstLineOf = (error: unknown): string => String(error).split('\n', 1)[0] ?? '';
+
 /** Sends each result, and how long each file took with its hooks: from the start to the end of its outermost suites. */
 function report(runner: Mocha.Runner): void {
   let beganMs = performance.now();
@@ -24,9 +32,11 @@ function report(runner: Mocha.Runner): void {
     if (parent?.root)
       send({ kind: 'file', file: relative(projectFile('.'), file), tookMs: performance.now() - beganMs });
   });
-  runner.on('pass', () => send({ kind: 'passed' }));
-  runner.on('pending', () => send({ kind: 'skipped' }));
-  runner.on('fail', (test) => send({ kind: 'failed', title: test.fullTitle() }));
+  runner.on('pass', (test) => send({ kind: 'passed', file: fileOf(test) }));
+  runner.on('pending', (test) => send({ kind: 'skipped', file: fileOf(test) }));
+  runner.on('fail', (test, error: unknown) => {
+    send({ kind: 'failed', file: fileOf(test), title: test.fullTitle(), error: firstLineOf(error) });
+  });
   runner.on('end', () => send({ kind: 'reported' }));
 }
 

@@ -1,0 +1,34 @@
+import type { FileResult } from './group-process.js';
+
+/** More failed files than this have a common cause, and a second run would only take time. */
+const mostRepeated = 10;
+
+interface Finished {
+  readonly results: Map<string, FileResult>;
+}
+
+/** The failed files that run a second time; none when a failure belongs to no file, or too many files failed. */
+export function filesToRepeat(groups: readonly Finished[]): readonly string[] {
+  const failed = groups.flatMap(({ results }) => [...results].filter(([, { failed }]) => failed > 0));
+  const files = failed.map(([file]) => file);
+  return files.includes('') || files.length > mostRepeated ? [] : files;
+}
+
+/**
+ * Puts the second result of a file in the place of its first one, so that totals count each test once.
+ * @returns a line about the file when it failed and then passed; undefined when it failed again
+ */
+export function replaceResult(groups: readonly Finished[], file: string, second: Finished): string | undefined {
+  const group = groups.find(({ results }) => results.has(file));
+  const first = group?.results.get(file);
+  // A crash of the second process, or a failure in a root hook, stands under the empty name.
+  const failedAgain = [...second.results.values()].some(({ failed }) => failed > 0);
+  const result = second.results.get(file);
+  if (group === undefined || first === undefined || result === undefined || failedAgain) return undefined;
+  group.results.set(file, result);
+  return `${file}: ${first.firstError ?? 'no message'}`;
+}
+
+/** Tests that failed and then passed alone; empty without any. `.ci/run` prints this heading again. */
+export const flakyText = (lines: readonly string[]): string =>
+  lines.length === 0 ? '' : `\nFlaky:\n${lines.map((line) => `  ${line}\n`).join('')}`;
