@@ -1,7 +1,7 @@
 import type { FileResult } from './group-process.js';
 
 /** More failed files than this have a common cause, and a second run would only take time. */
-const mostRepeated = 10;
+const mostRepeated = 20;
 
 interface Finished {
   readonly results: Map<string, FileResult>;

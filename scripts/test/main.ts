@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { projectFile } from '../../shared/process/project-root.js';
 import { runToEnd, UsageError } from '../servers/run-to-end.js';
 import { filesToRepeat, flakyText, replaceResult } from './flaky.js';
@@ -9,13 +10,13 @@ import { failuresText, timesText, totalsOf, totalsText } from './report.js';
 import { isFull, matchingTests, testFiles, testGroups } from './test-files.js';
 
 /*
- * `npm test`: all tests in three Mocha processes side by side. A file that failed runs once more, alone, at the end.
+ * `npm test`: all tests in three Mocha processes, at most one a core. A file that failed runs once more, alone, at the end.
  * See docs/contributing.md.
  */
 
 const usageText = `Runs the tests.
 
-npm test                       all but the long ones (*.full.test.ts), in three Mocha processes side by side
+npm test                       all but the long ones (*.full.test.ts), in three Mocha processes, at most one a core
 npm run test:full              all tests
 npm test -- PATTERN [options]  the test files whose path contains PATTERN, in one Mocha, with options of Mocha
 npm test -- --times            also writes how long each test file took to .local/test-times.txt
@@ -38,15 +39,18 @@ async function runGroups(files: readonly string[], options: { readonly withTimes
   const progress = new Progress(processes, process.stderr);
   progress.start();
   for (const stage of stages) {
-    const started = stage.map((group) => new GroupProcess(group, (line) => progress.say(line)));
-    processes.push(...started);
-    await Promise.all(
-      started.map(async (group) => {
+    const waiting = [...stage];
+    const runInTurn = async (): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const group = new GroupProcess(next, (line) => progress.say(line));
+        processes.push(group);
         await group.ended;
         progress.clear();
         process.stdout.write(`\n== ${group.name}: ${totalsText(totalsOf([group]))}\n${group.output}`);
-      }),
-    );
+      }
+    };
+    // A group starts several processes. More groups than cores save no time, and their tests miss time limits.
+    await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, runInTurn));
   }
   const flaky: string[] = [];
   for (const file of filesToRepeat(processes)) {
