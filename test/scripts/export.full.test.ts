@@ -54,7 +54,7 @@ describe('the Python exporter', () => {
   };
 
   it('makes the same rows from messy records as the service', async function () {
-    this.timeout(120_000);
+    this.timeout(40_000);
     const seed = Date.now() % 2 ** 31;
     const records = fc.sample(messyRecord, { numRuns: 4000, seed });
     const files = { manifest: join(directory, 'manifest.json'), records: join(directory, 'records.jsonl') };
@@ -62,7 +62,7 @@ describe('the Python exporter', () => {
     await writeFile(files.records, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
 
     const commandLine = ['-m', 'leadscore_export', files.manifest, files.records, '--now', now];
-    const lines = (await python(commandLine, 110_000)).trimEnd().split('\n');
+    const lines = (await python(commandLine, 35_000)).trimEnd().split('\n');
     expect(lines).to.have.length(records.length);
     const served = records.map(serviceRow());
     expect(served.filter((row) => row !== undefined).length).to.be.greaterThan(2000);
@@ -73,21 +73,21 @@ describe('the Python exporter', () => {
   });
 
   it('passes its own tests, in which the service checks a bundle of every trainer', async function () {
-    this.timeout(600_000);
-    const output = await python(['-m', 'pytest', '-p', 'no:cacheprovider', '--color=no'], 590_000);
-    // The suite leaves out a test when the service is not built. Here it is. Only the comparison with shap may be left out.
+    this.timeout(200_000);
+    const output = await python(['-m', 'pytest', '-p', 'no:cacheprovider', '--color=no'], 190_000);
+    // The suite leaves out a test when the service is not built. Here it is.
     expect(output)
       .to.match(/\d+ passed/)
-      .and.not.match(/^SKIPPED (?!.*shap is not installed)/m);
+      .and.not.match(/\d+ skipped/);
   });
 
   it('has an example that turns a CSV into a bundle that model check passes', async function () {
-    this.timeout(300_000);
+    this.timeout(100_000);
     const leads = join(directory, 'leads.csv');
     const bundle = join(directory, 'bundle');
     const at = '2026-11-20T00:00:00Z';
     await node('dist/scripts/demo/write-leads.js', ['--seed', '3', '--count', '2500', '--now', at, '--out', leads]);
-    const report = await python(['examples/train_and_export.py', leads, at, bundle], 180_000);
+    const report = await python(['examples/train_and_export.py', leads, at, bundle], 60_000);
     expect(report).to.match(/golden records +200\n/);
     const checked = JSON.parse(await node('dist/scripts/cli/main.js', ['model', 'check', bundle, '--json']));
     expect(checked.bundles[0]).to.include({ name: 'Lead conversion', features: 11, passed: true });

@@ -13,6 +13,7 @@ import lightgbm
 import numpy as np
 import numpy.typing as npt
 import pytest
+import shap
 import xgboost
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -143,7 +144,6 @@ def test_contributions_equal_those_of_the_trainers() -> None:
 
 
 def test_forest_contributions_equal_those_of_shap() -> None:
-    shap = pytest.importorskip("shap", reason="shap is not installed. To run this test: pip install shap")
     rows, converted = table(has_nan=True)
     forest = RandomForestClassifier(10, min_samples_leaf=3, random_state=0).fit(rows, converted)
     explainer = shap.TreeExplainer(forest)
