@@ -1,3 +1,4 @@
+import { type Repeated, repeatEvery } from '../../shared/async/repeat.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
 import { markBulkDemand } from '../../shared/redis/bulk-demand.js';
@@ -31,7 +32,7 @@ export class Runner implements Stoppable {
   private readonly scoring: JobTurns;
   private readonly turns: Turns;
   private readonly reads: Turns;
-  private timers: NodeJS.Timeout[] = [];
+  private repeated: readonly Repeated[] = [];
   private problemOfLook: string | undefined;
 
   constructor(private readonly deps: RunnerDeps) {
@@ -57,12 +58,10 @@ export class Runner implements Stoppable {
   }
 
   start(): void {
-    this.repeat(lookEveryMs, () => this.look());
-    this.repeat(resumeEveryMs, async () => {
-      await resumeJobs(this.deps);
-      await cancelAbandoned(this.deps);
-      await settleCanceled(this.deps);
-    });
+    this.repeated = [
+      repeatEvery(lookEveryMs, () => this.withWarning(() => this.look())),
+      repeatEvery(resumeEveryMs, () => this.withWarning(() => this.resume())),
+    ];
   }
 
   /** Why the runner cannot find jobs now; undefined when it can. */
@@ -71,7 +70,7 @@ export class Runner implements Stoppable {
   }
 
   async stop(): Promise<void> {
-    for (const timer of this.timers) clearInterval(timer);
+    await Promise.all(this.repeated.map((each) => each.stop()));
     await Promise.all([this.turns.stop(), this.reads.stop()]);
   }
 
@@ -100,23 +99,20 @@ export class Runner implements Stoppable {
     return others.length > 0;
   }
 
-  /** Repeats a work; a failure is logged, and the next time comes. One at a time. */
-  private repeat(everyMs: number, work: () => Promise<void>): void {
-    let isBusy = false;
-    const once = async (): Promise<void> => {
-      if (isBusy) return;
-      isBusy = true;
-      try {
-        await work();
-        this.problemOfLook = undefined;
-      } catch (error) {
-        this.problemOfLook = 'the runner cannot look for bulk jobs: MongoDB or Redis does not answer';
-        this.deps.logger.warn({ error }, 'the look for bulk jobs failed and is repeated');
-      } finally {
-        isBusy = false;
-      }
-    };
-    void once();
-    this.timers.push(setInterval(() => void once(), everyMs));
+  private async resume(): Promise<void> {
+    await resumeJobs(this.deps);
+    await cancelAbandoned(this.deps);
+    await settleCanceled(this.deps);
+  }
+
+  /** Logs a failure, and notes it until a look succeeds. Never rejects. */
+  private async withWarning(look: () => Promise<void>): Promise<void> {
+    try {
+      await look();
+      this.problemOfLook = undefined;
+    } catch (error) {
+      this.problemOfLook = 'the runner cannot look for bulk jobs: MongoDB or Redis does not answer';
+      this.deps.logger.warn({ error }, 'the look for bulk jobs failed and is repeated');
+    }
   }
 }

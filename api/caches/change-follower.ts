@@ -55,6 +55,8 @@ export class ChangeFollower implements Stoppable {
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
+    // The connection closes after this part, and a read that goes on then would warn of a fault that is none.
+    await this.reading;
   }
 
   private async readWhileWanted(): Promise<void> {

@@ -1,4 +1,4 @@
-import { withTimeout } from '../../shared/async/timeouts.js';
+import { repeatEvery } from '../../shared/async/repeat.js';
 import { messageOf } from '../../shared/contract/errors.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
@@ -10,13 +10,12 @@ export interface SweeperOptions {
   /** A connection for commands. */
   readonly redis: Redis;
   readonly everyMs: number;
-  /** Safe to run concurrently. */
+  /** Safe to run concurrently, and to interrupt anywhere. */
   readonly sweep: () => Promise<void>;
   readonly logger: Logger;
 }
 
 const lockShare = 7 / 8; // of the interval: timers are late, and the lock must have expired before the next sweep
-const maxStopMs = 1_000;
 
 /**
  * Sweeps now and every `everyMs`, by a timer. A lock in Redis lets one pool sweep per interval. The sweep is not a
@@ -38,20 +37,5 @@ export function startSweeper({ redis, everyMs, sweep, logger }: SweeperOptions):
       logger.warn({ error: messageOf(error) }, 'sweep failed; retrying');
     }
   };
-  let inFlight: Promise<void> | undefined;
-  const begin = () => {
-    inFlight ??= sweepInTurn().finally(() => {
-      inFlight = undefined;
-    });
-  };
-  begin();
-  const timer = setInterval(begin, everyMs);
-  return {
-    name: 'sweeper',
-    stop: async () => {
-      clearInterval(timer);
-      // A sweep may be interrupted anywhere.
-      await withTimeout(maxStopMs, inFlight ?? Promise.resolve()).catch(() => undefined);
-    },
-  };
+  return { name: 'sweeper', ...repeatEvery(everyMs, sweepInTurn) };
 }

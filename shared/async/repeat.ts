@@ -1,0 +1,34 @@
+import { withTimeout } from './timeouts.js';
+
+/** Time that a stop gives to a run in flight. Each run must be safe to interrupt anywhere. */
+const maxStopMs = 1_000;
+
+/** A work that is repeated by a timer. */
+export interface Repeated {
+  /**
+   * Begins no more runs, and waits for the one in flight for at most a second. Stop it before you close a connection that
+   * it uses: else the run in flight fails, and its log tells of a fault that is none.
+   */
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs `work` now and every `everyMs`, one run at a time: a turn that comes during a run is left out.
+ * @param work never rejects
+ */
+export function repeatEvery(everyMs: number, work: () => Promise<void>): Repeated {
+  let inFlight: Promise<void> | undefined;
+  const begin = (): void => {
+    inFlight ??= work().finally(() => {
+      inFlight = undefined;
+    });
+  };
+  begin();
+  const timer = setInterval(begin, everyMs);
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await withTimeout(maxStopMs, inFlight ?? Promise.resolve()).catch(() => undefined);
+    },
+  };
+}
