@@ -53,7 +53,7 @@ export class UploadStore {
   }
 
   async create(upload: Upload): Promise<void> {
-    await this.collection.insertOne(upload, this.session === undefined ? {} : { session: this.session });
+    await this.collection.insertOne(upload, this.options);
   }
 
   /** @param id any text */
@@ -66,10 +66,17 @@ export class UploadStore {
   /** Stores progress, unless the upload was imported meanwhile. */
   async update(id: ObjectId, fields: Partial<Omit<Upload, '_id'>>): Promise<void> {
     const filter = { _id: id, state: { $ne: 'imported' as const } };
-    await this.collection.updateOne(
-      filter,
-      { $set: fields },
-      this.session === undefined ? {} : { session: this.session },
-    );
+    await this.collection.updateOne(filter, { $set: fields }, this.options);
+  }
+
+  /** Notes which model an upload became. @returns false if it was imported already */
+  async markImported(id: ObjectId, modelId: string): Promise<boolean> {
+    const filter = { _id: id, state: { $ne: 'imported' as const } };
+    const imported = { state: 'imported' as const, model_id: modelId };
+    return (await this.collection.updateOne(filter, { $set: imported }, this.options)).matchedCount === 1;
+  }
+
+  private get options() {
+    return this.session === undefined ? {} : { session: this.session };
   }
 }
