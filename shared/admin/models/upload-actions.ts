@@ -11,7 +11,13 @@ import { AdminError } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { importModelOutput } from '../schemas/models.js';
 import type { ShapeOf } from '../schemas/schema.js';
-import { createUploadInput, importUploadInput, uploadInput, uploadSchema } from '../schemas/uploads.js';
+import {
+  createUploadInput,
+  importUploadInput,
+  type UploadState,
+  uploadInput,
+  uploadSchema,
+} from '../schemas/uploads.js';
 import { importModel } from './import-model.js';
 
 /** Stores an uploaded bundle. The caller then queues its check. */
@@ -73,7 +79,7 @@ export const importUpload = defineAction({
   },
 });
 
-const notPassed = (state: Upload['state']): AdminError =>
+const notPassed = (state: UploadState): AdminError =>
   new AdminError('conflict', `This upload is ${state}, and only one that has passed can be imported.`);
 
 /** Reads the archive again. Its content was checked, and its model is not run here. */

@@ -1,4 +1,5 @@
 import { type ClientSession, type Collection, type Db, ObjectId } from 'mongodb';
+import type { UploadState } from '../../admin/schemas/uploads.js';
 import type { CheckedManifest, MeanContribution } from '../../messages/bundle-check-job.js';
 import type { ExplainMethod } from '../../messages/score-job.js';
 import { withMongoTimeout } from '../connection/connect.js';
@@ -8,7 +9,7 @@ import { bundleStorage } from '../models/model-versions.js';
 export interface Upload {
   readonly _id: ObjectId;
   readonly org: string;
-  readonly state: 'received' | 'reading' | 'scoring' | 'passed' | 'failed' | 'imported';
+  readonly state: UploadState;
   readonly bytes: number;
   readonly created_at: Date;
   /** The archive, in the GridFS bucket `bundles`. An import removes archives older than an hour. */
