@@ -1,4 +1,5 @@
 import {
+  bucket,
   crmId,
   cursor,
   instant,
@@ -20,7 +21,7 @@ export const searchLeadsInput = object({
   org_id: organisationId,
   prefix: { type: 'string', minLength: 2, maxLength: 255, format: 'well-formed-text' },
 });
-/** In no particular order, at most 20. */
+/** In the order of their bytes, at most 20. */
 export const searchLeadsOutput = object({ leads: list(object({ crm_id: text })) });
 
 export const leadInput = object({ org_id: organisationId, crm_id: crmId, 'before?': cursor });
@@ -92,7 +93,7 @@ export const crmSchema = object({
     object({
       at: instant,
       key_id: text,
-      bucket: { type: 'string', enum: ['live', 'test'] },
+      bucket,
       model_id: text,
       records: { type: 'integer', minimum: 1 },
       request_id: text,

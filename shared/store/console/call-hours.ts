@@ -2,7 +2,7 @@ import type { AnyBulkWriteOperation, Collection, Db, Document } from 'mongodb';
 import { withMongoTimeout } from '../connection/connect.js';
 
 const hourMs = 60 * 60 * 1000;
-/** Each bucket of latencies ends a quarter (26 %) above the one before; the last one begins at eight seconds. */
+/** Each bucket of latencies ends a quarter (26 %) above the one before; the last one begins at 6.3 seconds. */
 const latencyBuckets = 40;
 const bucketsPerTenfold = 10;
 
