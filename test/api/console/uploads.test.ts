@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { type ServiceProcess, startService } from '../../../scripts/servers/service-process.js';
+import type { ServiceProcess } from '../../../scripts/servers/service-process.js';
 import { uploadSchema } from '../../../shared/admin/schemas/uploads.js';
 import { expectShape } from '../../support/admin/admin-desk.js';
 import {
@@ -8,6 +8,7 @@ import {
   type ConsoleReply,
   type ConsoleService,
   consoleService,
+  startPool,
 } from '../../support/admin/console-service.js';
 import { eventually } from '../../support/eventually.js';
 import { crashingBundle } from '../../support/faults/fault-models.js';
@@ -26,9 +27,7 @@ describe('an upload of a bundle', () => {
   before(async function () {
     this.timeout(2 * startTimeoutMs);
     service = await consoleService();
-    const urls = { REDIS_URL: service.redisUrl, MONGODB_URL: service.mongoUrl };
-    const environment = { ...urls, WORKERS: '1', WORKER_ADMIN_PORT: '0', TEST_TIMINGS_PERCENT: '5' };
-    pool = await startService({ kind: 'worker', log: 'ignore', environment });
+    pool = await startPool(service);
     organisationId = await service.newOrganisation();
     admin = await service.signIn('admin', organisationId);
   });
