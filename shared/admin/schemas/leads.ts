@@ -2,11 +2,14 @@ import {
   bucket,
   crmId,
   cursor,
+  explainMethod,
+  flag,
   instant,
   instantOrNull,
   list,
   modelId,
   number,
+  numberOrNull,
   object,
   organisationId,
   record,
@@ -46,7 +49,7 @@ export const leadSchema = object({
       'changed?': list(changedField),
     }),
   ),
-  'outcome?': object({ converted: { type: 'boolean' }, at: instant }),
+  'outcome?': object({ converted: flag, at: instant }),
   'next?': text,
 });
 
@@ -63,8 +66,8 @@ export const playgroundOutput = object({
   score,
   conversion_likelihood: share,
   /** The mean likelihood of training data; null if the author did not state it. */
-  base_rate: { type: ['number', 'null'] },
-  explain_method: { type: 'string', enum: ['tree', 'linear', 'occlusion'] },
+  base_rate: numberOrNull,
+  explain_method: explainMethod,
   /** Strongest first, at most ten. `contribution` is a change of the log-odds. */
   drivers: list(
     object({
