@@ -99,13 +99,12 @@ export class CallHourStore {
   /** The last use of a key, in the last hour that has any. */
   async lastUse(organisationId: string, keyId: string): Promise<Date | undefined> {
     const found = await withMongoTimeout(timeoutMs, (signal) =>
-      this.collection
-        .find({ org: organisationId, key: keyId }, { signal, projection: { _id: 0, last_at: 1 } })
-        .sort({ hour: -1, last_at: -1 })
-        .limit(1)
-        .toArray(),
+      this.collection.findOne(
+        { org: organisationId, key: keyId },
+        { signal, projection: { _id: 0, last_at: 1 }, sort: { hour: -1, last_at: -1 } },
+      ),
     );
-    return found[0]?.last_at;
+    return found?.last_at;
   }
 }
 
