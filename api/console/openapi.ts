@@ -161,7 +161,7 @@ function operationOf({ method, path, action }: ActionRoute): Schema {
           ...(name === 'usage.show' ? { 'text/csv': { schema: text } } : {}),
         },
       },
-      ...Object.fromEntries([...new Set(Object.values(adminErrors))].map((status) => [status, errorResponse])),
+      ...refusals(...Object.values(adminErrors)),
     },
   };
 }

@@ -3,7 +3,14 @@ import { bundleCheckQueueName } from '../messages/bundle-check-job.js';
 import { gradingQueueName } from '../messages/grading-job.js';
 import { laneQueueName, lanes, roleOf } from '../messages/score-job.js';
 import { factOf, mastersOf, type Redis } from '../redis/connect.js';
-import { callsToVoidKey, modelStrikesKey, partitionPrefix, queuePrefix, sweepTurnKey } from '../redis/keys.js';
+import {
+  callsToVoidKey,
+  modelStrikesKey,
+  partitionPrefix,
+  queuePrefix,
+  sweepTurnKey,
+  upkeepQueueName,
+} from '../redis/keys.js';
 import { WorkerRegister } from '../redis/worker-register.js';
 import { defineAction } from './action.js';
 import { nothing } from './schemas/schema.js';
@@ -65,7 +72,7 @@ export const showFleet = defineAction({
 
 const otherQueues = [
   { lane: 'grading', queue: gradingQueueName },
-  { lane: 'upkeep', queue: 'upkeep' },
+  { lane: 'upkeep', queue: upkeepQueueName },
   { lane: bundleCheckQueueName, queue: bundleCheckQueueName },
 ];
 

@@ -1,7 +1,8 @@
 /** All Redis keys of Leadscore. Braces are hash tags: the keys of one script share a tag, as Redis Cluster requires. */
 
 /** The two monthly counters of an organisation: live keys and test keys. */
-export type UsageBucket = 'live' | 'test';
+export const usageBuckets = ['live', 'test'] as const;
+export type UsageBucket = (typeof usageBuckets)[number];
 
 /** Identifies one monthly counter. `month` is `YYYY-MM`, UTC. */
 export interface UsageCounter {
@@ -12,6 +13,9 @@ export interface UsageCounter {
 
 /** Prefix of the keys of upkeep's queues; also BullMQ's prefix. */
 export const queuePrefix = '{leadscore}';
+
+/** BullMQ's name of the queue of upkeep. */
+export const upkeepQueueName = 'upkeep';
 
 /** BullMQ writes an event for each job, and no process reads them. By default it keeps 10,000 a queue. */
 export const queueStreams = { events: { maxLen: 100 } };

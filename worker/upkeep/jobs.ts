@@ -4,7 +4,7 @@ import { messageOf } from '../../shared/contract/errors.js';
 import { errorLog } from '../../shared/process/error-log.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { queuePrefix, queueStreams } from '../../shared/redis/keys.js';
+import { queuePrefix, queueStreams, upkeepQueueName } from '../../shared/redis/keys.js';
 import { backOffOnOom, closeWorker } from '../lanes/lane-worker.js';
 
 /** A schedule of BullMQ: a job that runs repeatedly. */
@@ -26,16 +26,14 @@ export interface UpkeepOptions {
   readonly logger: Logger;
 }
 
-const queueName = 'upkeep';
-
 /** Runs the jobs of upkeep on a BullMQ queue of their own, and keeps their schedules. */
 export async function startUpkeep(options: UpkeepOptions): Promise<Stoppable> {
   const { redis, jobs, scheduleCheckMs, logger } = options;
-  const queue = new Queue(queueName, { connection: redis, prefix: queuePrefix, streams: queueStreams });
+  const queue = new Queue(upkeepQueueName, { connection: redis, prefix: queuePrefix, streams: queueStreams });
   queue.on('error', errorLog(logger, 'upkeep queue error'));
   const endSchedules = await ensureSchedules(queue, jobs, { redis, logger, checkEveryMs: scheduleCheckMs });
   const worker = new Worker(
-    queueName,
+    upkeepQueueName,
     async (job) => {
       await jobs.find(({ name }) => name === job.name)?.run();
     },

@@ -1,10 +1,9 @@
 import type { Middleware } from 'koa';
 import { AdminError, adminErrors } from '../../../shared/admin/admin-error.js';
-import { ApiError, messageOf } from '../../../shared/contract/errors.js';
+import { ApiError } from '../../../shared/contract/errors.js';
 import { withoutSecrets } from '../../../shared/contract/identifiers.js';
 import type { Logger } from '../../../shared/process/logger.js';
-import { requestIdOf } from '../../http/middleware/error-reply.js';
-import { CallerGone } from '../../request/receive-call.js';
+import { answeringErrors, logFailure } from '../../http/middleware/error-reply.js';
 
 /** An error as its reply needs it. */
 interface Refusal {
@@ -18,33 +17,17 @@ interface Refusal {
 
 /** Sets X-Request-Id on every reply, and answers errors of later middleware with an envelope like the public API's. */
 export function errorReply(logger: Logger): Middleware {
-  return async (context, next) => {
-    const requestId = requestIdOf(context.get('x-request-id') || undefined);
-    context.state.requestId = requestId;
-    context.set('X-Request-Id', requestId);
-    try {
-      await next();
-    } catch (thrown) {
-      if (thrown instanceof CallerGone) {
-        context.respond = false;
-        context.res.destroy();
-        return;
-      }
-      const { code, status, message, member, retryAfterSeconds, headers = {} } = refusalOf(thrown);
-      if (status >= 500) {
-        // Not the path, which may name a lead.
-        const route: unknown = context._matchedRoute;
-        logger.error({ requestId, route, error: causeOf(thrown) }, messageOf(thrown));
-      }
-      context.status = status;
-      context.set('Cache-Control', 'no-store');
-      context.set(headers);
-      if (retryAfterSeconds !== undefined) context.set('Retry-After', String(retryAfterSeconds));
-      const text = withoutSecrets(message).toWellFormed();
-      const error = { code, message: text, ...(member === undefined ? {} : { member }), request_id: requestId };
-      context.body = { error };
-    }
-  };
+  return answeringErrors((context, thrown) => {
+    const { code, status, message, member, retryAfterSeconds, headers = {} } = refusalOf(thrown);
+    if (status >= 500) logFailure(logger, context, thrown, causeOf(thrown));
+    context.status = status;
+    context.set('Cache-Control', 'no-store');
+    context.set(headers);
+    if (retryAfterSeconds !== undefined) context.set('Retry-After', String(retryAfterSeconds));
+    const text = withoutSecrets(message).toWellFormed();
+    const named = member === undefined ? {} : { member };
+    context.body = { error: { code, message: text, ...named, request_id: context.state.requestId } };
+  });
 }
 
 function refusalOf(thrown: unknown): Refusal {

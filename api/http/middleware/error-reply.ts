@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import { ApiError, messageOf } from '../../../shared/contract/errors.js';
 import { withoutSecrets } from '../../../shared/contract/identifiers.js';
 import type { Logger } from '../../../shared/process/logger.js';
@@ -30,6 +30,23 @@ export function errorReply({
   readonly logger: Logger;
   readonly docsUrl: () => string;
 }): Middleware {
+  return answeringErrors((context, thrown) => {
+    const error = asApiError(thrown);
+    if (error.entry.status >= 500) logFailure(logger, context, thrown, error.options.cause ?? thrown);
+    context.state.errorCode = error.entry.code;
+    context.status = error.entry.status;
+    context.type = 'application/json';
+    context.body = JSON.stringify(errorEnvelope(error, docsUrl()));
+    // HTTP requires it on every 401 (RFC 9110, 11.6.1).
+    if (context.status === 401) context.set('WWW-Authenticate', 'Bearer');
+    for (const [name, value] of Object.entries(error.options.headers ?? {})) context.set(name, value);
+    const { retryAfterSeconds } = error.options;
+    if (retryAfterSeconds !== undefined) context.set('Retry-After', String(retryAfterSeconds));
+  });
+}
+
+/** Sets X-Request-Id on every reply, and hands errors of later middleware to `answer` while the caller is there. */
+export function answeringErrors(answer: (context: Context, thrown: unknown) => void): Middleware {
   return async (context, next) => {
     const requestId = requestIdOf(context.get('x-request-id') || undefined);
     context.state.requestId = requestId;
@@ -42,23 +59,16 @@ export function errorReply({
         context.res.destroy();
         return;
       }
-      const error = asApiError(thrown);
-      if (error.entry.status >= 500) {
-        // Not the path, which may name a lead.
-        const route: unknown = context._matchedRoute;
-        logger.error({ requestId, route, error: error.options.cause ?? thrown }, messageOf(thrown));
-      }
-      context.state.errorCode = error.entry.code;
-      context.status = error.entry.status;
-      context.type = 'application/json';
-      context.body = JSON.stringify(errorEnvelope(error, docsUrl()));
-      // HTTP requires it on every 401 (RFC 9110, 11.6.1).
-      if (context.status === 401) context.set('WWW-Authenticate', 'Bearer');
-      for (const [name, value] of Object.entries(error.options.headers ?? {})) context.set(name, value);
-      const { retryAfterSeconds } = error.options;
-      if (retryAfterSeconds !== undefined) context.set('Retry-After', String(retryAfterSeconds));
+      answer(context, thrown);
     }
   };
+}
+
+/** Logs a failure with its route, not with the path, which may name a lead. */
+export function logFailure(logger: Logger, context: Context, thrown: unknown, error: unknown): void {
+  const requestId: unknown = context.state.requestId;
+  const route: unknown = context._matchedRoute;
+  logger.error({ requestId, route, error }, messageOf(thrown));
 }
 
 function asApiError(thrown: unknown): ApiError {

@@ -1,6 +1,11 @@
 import { type Command, Option } from 'commander';
 import { addMember, listMembers, removeMember, setMember } from '../../../shared/admin/people/member-actions.js';
-import type { addMemberInput, removeMemberInput, setMemberInput } from '../../../shared/admin/schemas/people.js';
+import {
+  type addMemberInput,
+  ownRoles,
+  type removeMemberInput,
+  type setMemberInput,
+} from '../../../shared/admin/schemas/people.js';
 import type { ShapeOf } from '../../../shared/admin/schemas/schema.js';
 import { type CliContext, type CommandResult, lineWidth } from '../context/cli-context.js';
 import { perform } from '../context/perform.js';
@@ -8,11 +13,10 @@ import { renderTable } from '../output/table.js';
 import { defineCommand, type JsonOption, plainText } from './define-command.js';
 
 interface RoleOption extends JsonOption {
-  readonly role: 'viewer' | 'admin' | 'owner';
+  readonly role: (typeof ownRoles)[number];
 }
 
-const roleOption = () =>
-  new Option('--role <role>', 'what the person may do').choices(['viewer', 'admin', 'owner']).makeOptionMandatory();
+const roleOption = () => new Option('--role <role>', 'what the person may do').choices(ownRoles).makeOptionMandatory();
 
 /** Adds `console member list`, `add`, `set` and `remove`. */
 export function addMemberCommands(console: Command, context: CliContext): void {

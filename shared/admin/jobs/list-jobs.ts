@@ -1,3 +1,4 @@
+import { usageBuckets } from '../../redis/keys.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import type { Job } from '../../store/jobs/job-documents.js';
 import { JobStore } from '../../store/jobs/jobs.js';
@@ -19,9 +20,7 @@ export const listJobs = defineAction({
   async run({ database }, { org_id: organisationId, limit = defaultLimit }) {
     await requireOrganisation(new OrganisationStore(database), organisationId);
     const store = new JobStore(database);
-    const found = await Promise.all(
-      (['live', 'test'] as const).map((bucket) => store.list({ organisationId, bucket }, { limit })),
-    );
+    const found = await Promise.all(usageBuckets.map((bucket) => store.list({ organisationId, bucket }, { limit })));
     // Ids of jobs are ordered by time.
     const newestFirst = found.flat().toSorted((one, other) => (one._id < other._id ? 1 : -1));
     return { jobs: newestFirst.slice(0, limit).map(jobDocument) };

@@ -1,4 +1,4 @@
-import { monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
+import { monthOf } from '../../contract/dates.js';
 import { type ApiKey, ApiKeyStore, defaultRatePerSecond } from '../../store/accounts/api-keys.js';
 import { type KeySettings, KeySettingsStore } from '../../store/accounts/key-settings.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
@@ -16,6 +16,7 @@ import {
   revokeKeyInput,
 } from '../schemas/keys.js';
 import type { ShapeOf } from '../schemas/schema.js';
+import { hoursOfMonth } from '../usage/show-usage.js';
 
 /** Creates a key. Its secret appears only in this result. */
 export const createKey = defineAction({
@@ -51,12 +52,12 @@ export const listKeys = defineAction({
   effect: 'read',
   input: listKeysInput,
   output: listKeysOutput,
-  async run({ database, clock }, { org_id: organisationId }) {
+  async run(context, { org_id: organisationId }) {
+    const { database, clock } = context;
     await requireOrganisation(new OrganisationStore(database), organisationId);
     const keys = await new ApiKeyStore(database).list(organisationId);
     const store = new CallHourStore(database);
-    const month = new Date(monthStartMs(monthOf(clock.now())));
-    const hours = await store.between(organisationId, month, new Date(monthEndMs(month.getTime())));
+    const hours = await hoursOfMonth(context, organisationId, monthOf(clock.now()));
     const shown = keys.map(async (key) => {
       const calls = sumOf(hours.filter((hour) => hour.key === key._id)).calls;
       const used = await store.lastUse(organisationId, key._id);

@@ -26,7 +26,7 @@ export async function changedFields(
   scores: readonly PastScore[],
 ): Promise<ReadonlyMap<string, readonly ChangedField[]>> {
   const pairs = scores.flatMap((after, index) => {
-    const before = scores.slice(index + 1).find(({ model }) => model === after.model);
+    const before = earlierOf(scores, index);
     return before?.version === after.version ? [{ before, after }] : [];
   });
   const ids = [...new Set(pairs.flatMap(({ before, after }) => [before.id, after.id]))];
@@ -47,6 +47,10 @@ export async function changedFields(
   }
   return changed;
 }
+
+/** The score before another one under the same model, on the same page. */
+export const earlierOf = (scores: readonly PastScore[], index: number): PastScore | undefined =>
+  scores.slice(index + 1).find(({ model }) => model === scores[index]?.model);
 
 /** The field and the label of each slot of a version. */
 async function slotLabels(database: Db, model: string, version: string) {

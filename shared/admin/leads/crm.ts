@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import type { UsageBucket } from '../../redis/keys.js';
+import { usageBuckets } from '../../redis/keys.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { callsCollection, idsOfOrganisation } from '../../store/calls/prediction-slice.js';
 import type { LedgerRow } from '../../store/calls/usage-ledger.js';
@@ -11,7 +11,6 @@ import { crmInput, crmSchema } from '../schemas/leads.js';
 
 const callsShown = 20;
 const timeoutMs = 5_000;
-const buckets: readonly UsageBucket[] = ['live', 'test'];
 
 type NewestCall = Pick<LedgerRow, 'at' | 'key' | 'bucket' | 'model' | 'records' | 'request_id'>;
 
@@ -65,7 +64,7 @@ async function ordered<Call>(
   const direction = newestFirst ? -1 : 1;
   const found = await withMongoTimeout(timeoutMs, (signal) =>
     Promise.all(
-      buckets.map((bucket) =>
+      usageBuckets.map((bucket) =>
         database
           .collection<LedgerRow>(callsCollection)
           .find({ _id: idsOfOrganisation(org), org, bucket }, { projection, signal, hint: ledgerIndex })

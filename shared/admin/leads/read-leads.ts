@@ -8,7 +8,7 @@ import {
   type PredictionSlice,
 } from '../../store/calls/prediction-slice.js';
 
-import { type PastScore, PredictionStore } from '../../store/calls/predictions.js';
+import { PredictionStore } from '../../store/calls/predictions.js';
 import { withMongoTimeout } from '../../store/connection/connect.js';
 import { ModelStore } from '../../store/models/models.js';
 import { outcomeId, type StoredOutcome } from '../../store/validation/outcomes.js';
@@ -16,7 +16,7 @@ import { defineAction } from '../action.js';
 import { AdminError } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { leadInput, leadSchema, searchLeadsInput, searchLeadsOutput } from '../schemas/leads.js';
-import { changedFields } from './changed-fields.js';
+import { changedFields, earlierOf } from './changed-fields.js';
 
 const leadsShown = 20;
 const scoresPerPage = 20;
@@ -108,7 +108,3 @@ export const showLead = defineAction({
     };
   },
 });
-
-/** The score before another one under the same model, on the same page. */
-export const earlierOf = (scores: readonly PastScore[], index: number): PastScore | undefined =>
-  scores.slice(index + 1).find(({ model }) => model === scores[index]?.model);

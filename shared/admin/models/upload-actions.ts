@@ -11,7 +11,13 @@ import { AdminError } from '../admin-error.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { importModelOutput } from '../schemas/models.js';
 import type { ShapeOf } from '../schemas/schema.js';
-import { createUploadInput, importUploadInput, uploadInput, uploadSchema } from '../schemas/uploads.js';
+import {
+  createUploadInput,
+  importUploadInput,
+  type UploadState,
+  uploadInput,
+  uploadSchema,
+} from '../schemas/uploads.js';
 import { importModel } from './import-model.js';
 
 /** Stores an uploaded bundle. The caller then queues its check. */
@@ -56,8 +62,7 @@ export const importUpload = defineAction({
   async prepare(context, input, _material: undefined) {
     const upload = await requireUpload(context, input);
     const { state, explain_method: explainMethod, contributions = [] } = upload;
-    if (state !== 'passed' || explainMethod === undefined)
-      throw new AdminError('conflict', `This upload is ${state}, and only one that has passed can be imported.`);
+    if (state !== 'passed' || explainMethod === undefined) throw notPassed(state);
     const bundle = await bundleOf(context, upload);
     const { upload_id: _, ...given } = input;
     const prepared = await importModel.prepare?.(context, given, { bundle, explainMethod, contributions });
@@ -68,10 +73,14 @@ export const importUpload = defineAction({
     const { upload_id: _, ...given } = input;
     const model = await importModel.run(context, given, prepared);
     const uploads = new UploadStore(context.database, context.session);
-    await uploads.update(upload._id, { state: 'imported', model_id: model.model_id });
+    // Another import may have come first after this one was prepared: one upload becomes one model.
+    if (!(await uploads.markImported(upload._id, model.model_id))) throw notPassed('imported');
     return model;
   },
 });
+
+const notPassed = (state: UploadState): AdminError =>
+  new AdminError('conflict', `This upload is ${state}, and only one that has passed can be imported.`);
 
 /** Reads the archive again. Its content was checked, and its model is not run here. */
 async function bundleOf({ database }: AdminContext, upload: Upload): Promise<CheckedBundle> {

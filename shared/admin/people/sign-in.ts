@@ -4,7 +4,6 @@ import { inTransaction } from '../../store/connection/transaction.js';
 import { AuditLog } from '../../store/console/audit-log.js';
 import {
   ConsoleAccess,
-  type ConsoleLink,
   type ConsoleSession,
   newAccessSecret,
   type Person,
@@ -69,10 +68,10 @@ export async function signInByOidc(
  * Begins a session for a person, with an entry in the audit log.
  * @param identify finds the person within the transaction
  */
-export async function begin(
+async function begin(
   { client, database, clock, requestId, address }: SignInContext,
   way: Way,
-  identify: (access: ConsoleAccess, session: ClientSession) => Promise<Person | ConsoleLink | undefined>,
+  identify: (access: ConsoleAccess, session: ClientSession) => Promise<Person | undefined>,
 ): Promise<BegunSession | undefined> {
   const secret = newAccessSecret();
   const now = new Date(clock.now());

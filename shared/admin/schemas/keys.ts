@@ -18,7 +18,7 @@ export const listKeysOutput = object({
   keys: list(
     object({
       ...keyMembers,
-      /** Absent if no call of the last 90 days is known. Up to a minute late. */
+      /** Absent if no call of the last 400 days is known. Up to a minute late. */
       'last_used_at?': instant,
       'calls_this_month?': count,
     }),

@@ -1,11 +1,15 @@
 import {
+  bucket,
   crmId,
   cursor,
+  explainMethod,
+  flag,
   instant,
   instantOrNull,
   list,
   modelId,
   number,
+  numberOrNull,
   object,
   organisationId,
   record,
@@ -20,7 +24,7 @@ export const searchLeadsInput = object({
   org_id: organisationId,
   prefix: { type: 'string', minLength: 2, maxLength: 255, format: 'well-formed-text' },
 });
-/** In no particular order, at most 20. */
+/** In the order of their bytes, at most 20. */
 export const searchLeadsOutput = object({ leads: list(object({ crm_id: text })) });
 
 export const leadInput = object({ org_id: organisationId, crm_id: crmId, 'before?': cursor });
@@ -45,7 +49,7 @@ export const leadSchema = object({
       'changed?': list(changedField),
     }),
   ),
-  'outcome?': object({ converted: { type: 'boolean' }, at: instant }),
+  'outcome?': object({ converted: flag, at: instant }),
   'next?': text,
 });
 
@@ -62,8 +66,8 @@ export const playgroundOutput = object({
   score,
   conversion_likelihood: share,
   /** The mean likelihood of training data; null if the author did not state it. */
-  base_rate: { type: ['number', 'null'] },
-  explain_method: { type: 'string', enum: ['tree', 'linear', 'occlusion'] },
+  base_rate: numberOrNull,
+  explain_method: explainMethod,
   /** Strongest first, at most ten. `contribution` is a change of the log-odds. */
   drivers: list(
     object({
@@ -92,7 +96,7 @@ export const crmSchema = object({
     object({
       at: instant,
       key_id: text,
-      bucket: { type: 'string', enum: ['live', 'test'] },
+      bucket,
       model_id: text,
       records: { type: 'integer', minimum: 1 },
       request_id: text,

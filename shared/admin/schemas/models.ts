@@ -2,6 +2,7 @@ import {
   count,
   countOrNull,
   day,
+  explainMethod,
   flag,
   instant,
   instantOrNull,
@@ -122,7 +123,7 @@ export const modelReportSchema = object({
     items: object({ field: text, label: text, raises: number, lowers: number }),
   },
   /** How `contributions` are computed. */
-  explain_method: { type: 'string', enum: ['tree', 'linear', 'occlusion'] },
+  explain_method: explainMethod,
   base_rate: numberOrNull,
   trained_at: instantOrNull,
   /** Records of live keys this month; up to a minute late. */

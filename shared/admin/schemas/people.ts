@@ -12,12 +12,13 @@ import {
   textOrNull,
 } from './schema.js';
 
-/** The roles, least first. Each role may do all that the one before it may. */
-export const roles = ['viewer', 'admin', 'owner', 'operator'] as const;
+/** The roles that a person of an organisation can have, least first. */
+export const ownRoles = ['viewer', 'admin', 'owner'] as const;
+/** All roles, least first. Each role may do all that the one before it may. */
+export const roles = [...ownRoles, 'operator'] as const;
 export type Role = (typeof roles)[number];
 const role = { type: 'string', enum: roles } as const;
-/** The roles that a person of an organisation can have. */
-const ownRole = { type: 'string', enum: ['viewer', 'admin', 'owner'] } as const;
+const ownRole = { type: 'string', enum: ownRoles } as const;
 
 /** Whether a role may do what `needed` may do. */
 export const mayActAs = (given: Role, needed: Role): boolean => roles.indexOf(given) >= roles.indexOf(needed);

@@ -95,6 +95,8 @@ export const modelId = id;
 export const version = { type: 'string', minLength: 1, maxLength: 200 } as const;
 export const crmId = { type: 'string', minLength: 1, maxLength: 255, format: 'well-formed-text' } as const;
 export const bucket = { type: 'string', enum: ['live', 'test'] } as const;
+/** How the contributions of fields are computed. */
+export const explainMethod = { type: 'string', enum: ['tree', 'linear', 'occlusion'] } as const;
 /** How a reply that ends early continues: send it as `before` or `after`. */
 export const cursor = { type: 'string', minLength: 1, maxLength: 300 } as const;
 /** The reply of an action without a result. */

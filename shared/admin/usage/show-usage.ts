@@ -1,12 +1,12 @@
 import { monthEndMs, monthOf, monthStartMs } from '../../contract/dates.js';
 import { allowanceOf, usageReport } from '../../contract/plans.js';
-import type { UsageBucket } from '../../redis/keys.js';
+import { type UsageBucket, usageBuckets } from '../../redis/keys.js';
 import { type Organisation, OrganisationStore } from '../../store/accounts/organisations.js';
 import { type CallHour, CallHourStore } from '../../store/console/call-hours.js';
 import { type ActionContext, defineAction } from '../action.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { usageInput, usageOutput } from '../schemas/usage.js';
-import { buckets, readCounter } from './usage-counters.js';
+import { readCounter } from './usage-counters.js';
 import { monthBefore, type UsageDay, usageDays } from './usage-days.js';
 
 const monthsShown = 12;
@@ -24,7 +24,7 @@ export const showUsage = defineAction({
     const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
     const hours = await hoursOfMonth(context, organisationId, month);
     const shown = await Promise.all(
-      buckets.map((bucket) => monthUsage(context, { organisation, bucket, month, hours })),
+      usageBuckets.map((bucket) => monthUsage(context, { organisation, bucket, month, hours })),
     );
     const months = Array.from({ length: monthsShown }, (_, index) => monthBefore(clock.now(), monthsShown - 1 - index));
     return {
@@ -35,7 +35,7 @@ export const showUsage = defineAction({
       months: await Promise.all(
         months.map(async (each) => {
           const [live = 0, test = 0] = await Promise.all(
-            buckets.map(async (bucket) => {
+            usageBuckets.map(async (bucket) => {
               const own = each === month ? shown.find((usage) => usage.bucket === bucket) : undefined;
               return (
                 own?.current ?? (await monthUsage(context, { organisation, bucket, month: each, hours: [] })).current

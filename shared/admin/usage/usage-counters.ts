@@ -5,15 +5,13 @@ import { LatestScores } from '../../latest-scores/latest-scores.js';
 import { Quota } from '../../quota/quota.js';
 import { sweepLeases } from '../../quota/sweep.js';
 import type { Redis } from '../../redis/connect.js';
-import { type UsageBucket, type UsageCounter, usageKey } from '../../redis/keys.js';
+import { type UsageCounter, usageBuckets, usageKey } from '../../redis/keys.js';
 import { requireLease } from '../../redis/owner.js';
 import { OrganisationStore } from '../../store/accounts/organisations.js';
 import { UsageLedger } from '../../store/calls/usage-ledger.js';
 import { defineAction } from '../action.js';
 import { requireOrganisation } from '../organisations/organisation-document.js';
 import { reconcileUsageOutput, usageCountersOutput, usageInput } from '../schemas/usage.js';
-
-export const buckets: readonly UsageBucket[] = ['live', 'test'];
 
 /** A counter in Redis, in records. */
 interface Counted {
@@ -33,7 +31,7 @@ export const showUsageCounters = defineAction({
     const organisation = await requireOrganisation(new OrganisationStore(database), organisationId);
     const connection = await redis().catch(() => undefined);
     const ledger = new UsageLedger(database);
-    const shown = buckets.map(async (bucket) => {
+    const shown = usageBuckets.map(async (bucket) => {
       const counter = { organisationId, bucket, month };
       const [recorded, counted] = await Promise.all([
         ledger.sum(counter),
@@ -69,7 +67,7 @@ export const reconcileUsage = defineAction({
     const quota = new Quota({ redis, ledger, leaseMs, clock });
     await sweepLeases({ redis, quota, ledger, beforeSettling: invalidateSettled(new LatestScores(redis)) });
     const done = [];
-    for (const bucket of buckets)
+    for (const bucket of usageBuckets)
       done.push(await reconcile({ organisationId, bucket, month }, { redis, quota, ledger }));
     return { org_id: organisationId, month, buckets: done };
   },

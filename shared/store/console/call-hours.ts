@@ -2,7 +2,7 @@ import type { AnyBulkWriteOperation, Collection, Db, Document } from 'mongodb';
 import { withMongoTimeout } from '../connection/connect.js';
 
 const hourMs = 60 * 60 * 1000;
-/** Each bucket of latencies ends a quarter (26 %) above the one before; the last one begins at eight seconds. */
+/** Each bucket of latencies ends a quarter (26 %) above the one before; the last one begins at 6.3 seconds. */
 const latencyBuckets = 40;
 const bucketsPerTenfold = 10;
 
@@ -99,13 +99,12 @@ export class CallHourStore {
   /** The last use of a key, in the last hour that has any. */
   async lastUse(organisationId: string, keyId: string): Promise<Date | undefined> {
     const found = await withMongoTimeout(timeoutMs, (signal) =>
-      this.collection
-        .find({ org: organisationId, key: keyId }, { signal, projection: { _id: 0, last_at: 1 } })
-        .sort({ hour: -1, last_at: -1 })
-        .limit(1)
-        .toArray(),
+      this.collection.findOne(
+        { org: organisationId, key: keyId },
+        { signal, projection: { _id: 0, last_at: 1 }, sort: { hour: -1, last_at: -1 } },
+      ),
     );
-    return found[0]?.last_at;
+    return found?.last_at;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ClientSession, Collection, Db } from 'mongodb';
 import type { Role } from '../../admin/schemas/people.js';
 import { newId } from '../../contract/identifiers.js';
-import { withMongoTimeout } from '../connection/connect.js';
+import { duplicateKey, withMongoTimeout } from '../connection/connect.js';
 
 /** One document of `console_members`: a person who signs in to an organisation by OIDC. */
 export interface ConsoleMember {
@@ -26,7 +26,6 @@ export interface OidcIdentity {
 }
 
 const timeoutMs = 5_000;
-const duplicateKey = 11_000;
 
 /** The people who may sign in to organisations by OIDC. */
 export class MemberStore {

@@ -1,4 +1,5 @@
 import { type ClientSession, type Collection, type Db, ObjectId } from 'mongodb';
+import type { UploadState } from '../../admin/schemas/uploads.js';
 import type { CheckedManifest, MeanContribution } from '../../messages/bundle-check-job.js';
 import type { ExplainMethod } from '../../messages/score-job.js';
 import { withMongoTimeout } from '../connection/connect.js';
@@ -8,7 +9,7 @@ import { bundleStorage } from '../models/model-versions.js';
 export interface Upload {
   readonly _id: ObjectId;
   readonly org: string;
-  readonly state: 'received' | 'reading' | 'scoring' | 'passed' | 'failed' | 'imported';
+  readonly state: UploadState;
   readonly bytes: number;
   readonly created_at: Date;
   /** The archive, in the GridFS bucket `bundles`. An import removes archives older than an hour. */
@@ -53,7 +54,7 @@ export class UploadStore {
   }
 
   async create(upload: Upload): Promise<void> {
-    await this.collection.insertOne(upload, this.session === undefined ? {} : { session: this.session });
+    await this.collection.insertOne(upload, this.options);
   }
 
   /** @param id any text */
@@ -66,10 +67,17 @@ export class UploadStore {
   /** Stores progress, unless the upload was imported meanwhile. */
   async update(id: ObjectId, fields: Partial<Omit<Upload, '_id'>>): Promise<void> {
     const filter = { _id: id, state: { $ne: 'imported' as const } };
-    await this.collection.updateOne(
-      filter,
-      { $set: fields },
-      this.session === undefined ? {} : { session: this.session },
-    );
+    await this.collection.updateOne(filter, { $set: fields }, this.options);
+  }
+
+  /** Notes which model an upload became. @returns false if it was imported already */
+  async markImported(id: ObjectId, modelId: string): Promise<boolean> {
+    const filter = { _id: id, state: { $ne: 'imported' as const } };
+    const imported = { state: 'imported' as const, model_id: modelId };
+    return (await this.collection.updateOne(filter, { $set: imported }, this.options)).matchedCount === 1;
+  }
+
+  private get options() {
+    return this.session === undefined ? {} : { session: this.session };
   }
 }

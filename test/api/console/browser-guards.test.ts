@@ -149,7 +149,7 @@ describe('the console for browsers', () => {
       log: 'ignore',
       environment: {
         ...{ REDIS_URL: service.redisUrl, MONGODB_URL: service.mongoUrl, KEY_PEPPER: 'pepper-of-the-tests' },
-        CONSOLE_URL: 'http://console.example.com',
+        ...{ CONSOLE_URL: 'http://console.example.com', CONSOLE_PORT: '0' },
       },
     });
     expect((await failureOf(start)).message).to.include('ended before it was ready');

@@ -1,8 +1,11 @@
 import { expect } from 'chai';
+import { ObjectId } from 'mongodb';
 import { actionRoutes } from '../../../shared/admin/actions.js';
 import { createKey } from '../../../shared/admin/keys/key-actions.js';
+import { addMember } from '../../../shared/admin/people/member-actions.js';
 import { type Role, roles } from '../../../shared/admin/schemas/people.js';
 import { checkBundle } from '../../../shared/bundle/check-bundle.js';
+import { UploadStore } from '../../../shared/store/console/uploads.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { type Caller, type ConsoleService, consoleService } from '../../support/admin/console-service.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
@@ -78,14 +81,18 @@ describe('the permissions of the console', () => {
       const { key_id } = await service.act(createKey, { org_id: organisationId });
       const bundle = checkBundle(sampleBundle());
       const model = await createModel(service.database, { organisationId, bundle, now: new Date() });
+      const invited = { org_id: organisationId, email: `${key_id}@example.com`, role: 'viewer' };
+      const { member_id } = await service.act(addMember, invited);
+      const upload = { _id: new ObjectId(), state: 'received', bytes: 1, created_at: new Date() } as const;
+      await new UploadStore(service.database).create({ ...upload, org: organisationId, file: upload._id });
       ids.set(organisationId, {
         org_id: organisationId,
         key_id,
+        member_id,
         model_id: model._id,
         token_id: 'tok_none',
-        member_id: 'mbr_none',
         crm_id: 'LEAD-1',
-        upload_id: '0123456789abcdef01234567',
+        upload_id: String(upload._id),
       });
     }
   });
@@ -128,7 +135,7 @@ describe('the permissions of the console', () => {
         if (caller === undefined) throw new Error(`no ${role}`);
         const foreign = await send(caller, { method, path: pathOf(path, other) }, bodyOf(name, other));
         expect(foreign.status, role).to.equal(404);
-        if (!/:(key|model)_id/.test(path)) continue;
+        if (!/:(key|model|member|upload)_id/.test(path)) continue;
         const mixed = await send(caller, { method, path: pathOf(path, own, other) }, bodyOf(name, own));
         expect(mixed.status, role).to.equal(404);
       }

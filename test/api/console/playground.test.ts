@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type ServiceProcess, startService } from '../../../scripts/servers/service-process.js';
+import type { ServiceProcess } from '../../../scripts/servers/service-process.js';
 import { overrideModel, setModel } from '../../../shared/admin/models/change-models.js';
 import { setOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
 import { playgroundOutput } from '../../../shared/admin/schemas/leads.js';
@@ -7,7 +7,7 @@ import { checkBundle } from '../../../shared/bundle/check-bundle.js';
 import type { Model } from '../../../shared/store/models/models.js';
 import { createModel } from '../../../shared/store/models/store-version.js';
 import { expectShape } from '../../support/admin/admin-desk.js';
-import { type Caller, type ConsoleService, consoleService } from '../../support/admin/console-service.js';
+import { type Caller, type ConsoleService, consoleService, startPool } from '../../support/admin/console-service.js';
 import { sampleAnswer } from '../../support/models/sample-answer.js';
 import { sampleBundle } from '../../support/models/sample-bundle.js';
 import { startTimeoutMs } from '../../support/service/service.js';
@@ -22,9 +22,7 @@ describe('the playground', () => {
   before(async function () {
     this.timeout(2 * startTimeoutMs);
     service = await consoleService();
-    const urls = { REDIS_URL: service.redisUrl, MONGODB_URL: service.mongoUrl };
-    const environment = { ...urls, WORKERS: '1', WORKER_ADMIN_PORT: '0', TEST_TIMINGS_PERCENT: '5' };
-    pool = await startService({ kind: 'worker', log: 'ignore', environment });
+    pool = await startPool(service);
     organisationId = await service.newOrganisation();
     model = await newModel(organisationId);
     admin = await service.signIn('admin', organisationId);

@@ -1,4 +1,4 @@
-import { startService } from '../../../scripts/servers/service-process.js';
+import { type ServiceProcess, startService } from '../../../scripts/servers/service-process.js';
 import { createOrganisation } from '../../../shared/admin/organisations/change-organisations.js';
 import { createLink, createToken } from '../../../shared/admin/people/access-actions.js';
 import type { Role } from '../../../shared/admin/schemas/people.js';
@@ -34,6 +34,17 @@ export interface ConsoleService extends AdminDesk {
   program(): Promise<Caller>;
   newOrganisation(name?: string): Promise<string>;
 }
+
+/** Starts one worker on the databases of a console. */
+export const startPool = ({ redisUrl, mongoUrl }: AdminDesk): Promise<ServiceProcess> =>
+  startService({
+    kind: 'worker',
+    log: 'ignore',
+    environment: {
+      ...{ REDIS_URL: redisUrl, MONGODB_URL: mongoUrl },
+      ...{ WORKERS: '1', WORKER_ADMIN_PORT: '0', TEST_TIMINGS_PERCENT: '5' },
+    },
+  });
 
 const sameOrigin = { 'sec-fetch-site': 'same-origin' };
 

@@ -1,4 +1,4 @@
-/** A reply of the server that refuses a request. `member` names the input that is wrong. */
+/** A reply of the server that refuses a request, or no reply at all: then the status is 0. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,

@@ -8,6 +8,7 @@ import { ScoreWeeks } from '../../charts/score-weeks.js';
 import { countText, instantText, percentText } from '../../parts/formats.js';
 import { Copy } from '../../parts/forms/copy.js';
 import { Card, Load, Page } from '../../parts/page.js';
+import { Strip } from '../../parts/strip.js';
 import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
 import { usePlace } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
@@ -133,16 +134,7 @@ function Figures({ report: { grade, ...report } }: { readonly report: Report }) 
       'live keys',
     ],
   ] as const;
-  return (
-    <section class="card strip" aria-label="Figures">
-      {figures.map(([label, figure, more]) => (
-        <div key={label}>
-          <p class="small soft">{label}</p>
-          <strong>{figure}</strong> <span class="small soft">{more}</span>
-        </div>
-      ))}
-    </section>
-  );
+  return <Strip label="Figures" figures={figures} />;
 }
 
 function Fields({ model: { fields = [] } }: { readonly model: Model }) {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { listModelsOutput } from '../../../../../shared/admin/schemas/models.js';
 import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
-import { Dialog } from '../../parts/forms/dialog.js';
+import { Dialog, DialogButtons } from '../../parts/forms/dialog.js';
 import { Switch } from '../../parts/forms/switch.js';
 import { Card, Load, Page, Problem } from '../../parts/page.js';
 import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
@@ -86,14 +86,7 @@ export function LiveSwitch(props: {
         <Dialog title={`Switch the Live API of ${name} off?`} close={() => setAsking(false)} submit={() => set(false)}>
           <p>Calls to this model get 403 until it is on again. Scores and keys stay.</p>
           {sender.problem && <Problem problem={sender.problem} />}
-          <div class="row end">
-            <button type="button" class="button" onClick={() => setAsking(false)}>
-              Cancel
-            </button>
-            <button type="submit" class="button danger" disabled={sender.isBusy}>
-              Switch off
-            </button>
-          </div>
+          <DialogButtons action="Switch off" close={() => setAsking(false)} isBusy={sender.isBusy} isDanger />
         </Dialog>
       )}
     </>

@@ -3,6 +3,7 @@ import type { ShapeOf } from '../../../../../shared/admin/schemas/schema.js';
 import type { fleetOutput } from '../../../../../shared/admin/schemas/usage.js';
 import { bytesText, countText, instantText } from '../../parts/formats.js';
 import { Card, Load, Page } from '../../parts/page.js';
+import { Strip } from '../../parts/strip.js';
 import { Table } from '../../parts/table.js';
 import { useLoad } from '../../server/use-load.js';
 import { type Organisations, OrganisationTable } from './orgs.js';
@@ -60,16 +61,7 @@ function Figures({ fleet }: { readonly fleet: Fleet }) {
     ['Redis', bytesText(redis.used_bytes), redis.max_bytes === null ? 'no limit' : `of ${bytesText(redis.max_bytes)}`],
     ['Versions', redis.version, `Redis; MongoDB ${mongodb.version}`],
   ] as const;
-  return (
-    <section class="card strip" aria-label="State">
-      {figures.map(([label, figure, more]) => (
-        <div key={label}>
-          <p class="small soft">{label}</p>
-          <strong>{figure}</strong> <span class="small soft">{more}</span>
-        </div>
-      ))}
-    </section>
-  );
+  return <Strip label="State" figures={figures} />;
 }
 
 function Versions({ fleet: { quarantine, strikes } }: { readonly fleet: Fleet }) {

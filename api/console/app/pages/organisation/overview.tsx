@@ -14,6 +14,7 @@ import {
   wordsOf,
 } from '../../parts/formats.js';
 import { Card, Load, Page } from '../../parts/page.js';
+import { Strip } from '../../parts/strip.js';
 import { LiveBadge, VerdictBadge } from '../../parts/verdict.js';
 import { usePlace } from '../../server/session.js';
 import { useLoad } from '../../server/use-load.js';
@@ -90,16 +91,7 @@ function Activity({ activity }: { readonly activity: Overview['activity'] }) {
     ['Median answer', millisecondsText(activity.p50_ms), ''],
     ['99th percentile', millisecondsText(activity.p99_ms), ''],
   ] as const;
-  return (
-    <section class="card strip" aria-label="Activity, up to a minute late">
-      {figures.map(([label, figure, more]) => (
-        <div key={label}>
-          <p class="small soft">{label}</p>
-          <strong>{figure}</strong> <span class="small soft">{more}</span>
-        </div>
-      ))}
-    </section>
-  );
+  return <Strip label="Activity, up to a minute late" figures={figures} />;
 }
 
 function Models({ models }: { readonly models: Overview['models'] }) {

@@ -57,7 +57,7 @@ export function UsagePage() {
   );
 }
 
-/** The months with usage, latest first, and the open one. */
+/** The last twelve months and the shown one, latest first. */
 const monthsOf = ({ month, months }: Usage): string[] =>
   [...new Set([...months.map((each) => each.month), month])].sort().reverse();
 
