@@ -90,7 +90,10 @@ async function runCheck(
     if (message.kind === 'failed') result = { state: 'failed', problem: message.problem };
     else if (message.kind === 'read') {
       const { manifest, notes } = message;
-      stored.push(uploads.update(upload._id, { state: 'scoring', manifest, notes }));
+      const storing = uploads.update(upload._id, { state: 'scoring', manifest, notes });
+      // Its error is thrown after the process has ended. Unhandled until then, it would end the pool.
+      storing.catch(() => undefined);
+      stored.push(storing);
     } else {
       const { golden, problem, explainMethod: explain_method, contributions, notes } = message;
       const found = { explain_method, contributions, notes, ...(golden === null ? {} : { golden }) };
@@ -99,7 +102,8 @@ async function runCheck(
   });
   const how = await new Promise<string>((resolve, reject) => {
     child.once('error', reject);
-    child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+    // Not `exit`, which may come before the last message.
+    child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`));
   }).finally(() => clearTimeout(timer));
   await Promise.all(stored);
   if (result !== undefined) return result;
