@@ -15,7 +15,7 @@ import {
 } from '../../shared/messages/score-job.js';
 import { errorLog } from '../../shared/process/error-log.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { partitionPrefix, payloadKey } from '../../shared/redis/keys.js';
+import { partitionPrefix, payloadKey, queueStreams } from '../../shared/redis/keys.js';
 import { inOneWrite } from '../../shared/redis/lua-command.js';
 import { WorkerRegister } from '../../shared/redis/worker-register.js';
 
@@ -28,7 +28,6 @@ const windows = {
 const minInPartition = 2; // one is scored while the next waits
 const readEveryMs = 5_000;
 const jobName = 'chunk';
-const maxEvents = 100; // BullMQ writes one event a job, and no process reads them
 
 type Place = Pick<ChunkHead, 'chunk' | 'partition'>;
 
@@ -135,10 +134,10 @@ export class LaneQueues {
     const queue = new Queue<ChunkJob>(laneQueueName(lane), {
       connection: this.redis,
       prefix: partitionPrefix(partition),
-      streams: { events: { maxLen: maxEvents } },
+      streams: queueStreams,
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
-    queue.on('error', errorLog(this.logger, 'lane error', { lane, partition: partition }));
+    queue.on('error', errorLog(this.logger, 'lane error', { lane, partition }));
     this.queues.set(key, queue);
     return queue;
   }
