@@ -82,11 +82,15 @@ export class PartitionWorkers implements Stoppable {
 
   private async renew(): Promise<void> {
     if (this.isStopping) return;
-    const { self } = this.options;
+    const { self, logger } = this.options;
     const share = sharePartitions(await this.register.renew(self)).get(self.id) ?? [];
     await Promise.all(share.filter((each) => !this.serving.has(each)).map((each) => this.take(each)));
     // Chunks in flight are finished first, which must not delay the next heartbeat.
-    for (const partition of this.serving.keys()) if (!share.includes(partition)) void this.drop(partition);
+    for (const partition of this.serving.keys())
+      if (!share.includes(partition))
+        this.drop(partition).catch((error: unknown) =>
+          logger.warn({ partition, error }, 'could not close a partition'),
+        );
   }
 
   private async take(partition: number): Promise<void> {
