@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { type RegisteredWorker, sharePartitions } from '../../shared/messages/partitions.js';
+import { partitionSharing } from '../../shared/messages/partitions.js';
 import {
   type ChunkHead,
   type ChunkJob,
@@ -38,6 +38,7 @@ export class LaneQueues {
     interactive: new Map(),
     bulk: new Map(),
   };
+  private readonly sharesOf = { interactive: partitionSharing(), bulk: partitionSharing() };
   private reading: NodeJS.Timeout | undefined;
   private readonly queues = new Map<string, Queue<ChunkJob>>();
   private readonly registers: Readonly<Record<WorkerRole, WorkerRegister>>;
@@ -121,7 +122,10 @@ export class LaneQueues {
     try {
       const { interactive, bulk } = this.registers;
       const [ofInteractive, ofBulk] = await Promise.all([interactive.list(), bulk.list()]);
-      this.workers = { interactive: workersOfPartitions(ofInteractive), bulk: workersOfPartitions(ofBulk) };
+      this.workers = {
+        interactive: workersOfPartitions(this.sharesOf.interactive(ofInteractive)),
+        bulk: workersOfPartitions(this.sharesOf.bulk(ofBulk)),
+      };
     } catch (error) {
       this.logger.debug({ error }, 'could not read the register of workers');
     }
@@ -143,10 +147,10 @@ export class LaneQueues {
   }
 }
 
-/** The worker processes of each partition, when these share all of them. */
-function workersOfPartitions(workers: readonly RegisteredWorker[]): ReadonlyMap<number, number> {
+/** The worker processes of each partition, from the partitions of each process. */
+function workersOfPartitions(shares: ReadonlyMap<string, readonly number[]>): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
-  for (const share of sharePartitions(workers).values())
+  for (const share of shares.values())
     for (const partition of share) counts.set(partition, (counts.get(partition) ?? 0) + 1 / share.length);
   return counts;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Limit } from '../../shared/async/limit.js';
 import { retryAtStart } from '../../shared/async/retry.js';
-import { type RegisteredWorker, sharePartitions } from '../../shared/messages/partitions.js';
+import { partitionSharing, type RegisteredWorker } from '../../shared/messages/partitions.js';
 import { type Lane, lanesOf, type WorkerRole } from '../../shared/messages/score-job.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Redis } from '../../shared/redis/connect.js';
@@ -37,6 +37,7 @@ export class PartitionWorkers implements Stoppable {
   readonly name = 'partitions';
   private readonly serving = new Map<number, readonly Serving[]>();
   private readonly register: WorkerRegister;
+  private readonly sharesOf = partitionSharing();
   private readonly lanes: readonly ServedLane[];
   private timer: NodeJS.Timeout | undefined;
   private renewing: Promise<void> = Promise.resolve();
@@ -83,7 +84,7 @@ export class PartitionWorkers implements Stoppable {
   private async renew(): Promise<void> {
     if (this.isStopping) return;
     const { self, logger } = this.options;
-    const share = sharePartitions(await this.register.renew(self)).get(self.id) ?? [];
+    const share = this.sharesOf(await this.register.renew(self)).get(self.id) ?? [];
     await Promise.all(share.filter((each) => !this.serving.has(each)).map((each) => this.take(each)));
     // Chunks in flight are finished first, which must not delay the next heartbeat.
     for (const partition of this.serving.keys())
