@@ -41,8 +41,8 @@ export interface DispatcherOptions {
 const maxWaitingChunks = 1_000; // about 10 s of work on 2 cores
 
 /**
- * A short batch may bring back megabytes of stored fields, from MongoDB and back. The next chunks of its organisation go
- * one at a time for this long.
+ * A short batch may bring back megabytes of stored fields, from MongoDB and back. For this long the chunks of its
+ * organisation, and of others with such a batch, go one at a time.
  */
 const longFillInsMs = 60_000;
 

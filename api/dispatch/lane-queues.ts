@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { type RegisteredWorker, sharePartitions } from '../../shared/messages/partitions.js';
+import { partitionSharing } from '../../shared/messages/partitions.js';
 import {
   type ChunkHead,
   type ChunkJob,
@@ -15,7 +15,7 @@ import {
 } from '../../shared/messages/score-job.js';
 import { errorLog } from '../../shared/process/error-log.js';
 import type { Logger } from '../../shared/process/logger.js';
-import { partitionPrefix, payloadKey } from '../../shared/redis/keys.js';
+import { partitionPrefix, payloadKey, queueStreams } from '../../shared/redis/keys.js';
 import { inOneWrite } from '../../shared/redis/lua-command.js';
 import { WorkerRegister } from '../../shared/redis/worker-register.js';
 
@@ -28,7 +28,6 @@ const windows = {
 const minInPartition = 2; // one is scored while the next waits
 const readEveryMs = 5_000;
 const jobName = 'chunk';
-const maxEvents = 100; // BullMQ writes one event a job, and no process reads them
 
 type Place = Pick<ChunkHead, 'chunk' | 'partition'>;
 
@@ -39,6 +38,7 @@ export class LaneQueues {
     interactive: new Map(),
     bulk: new Map(),
   };
+  private readonly sharesOf = { interactive: partitionSharing(), bulk: partitionSharing() };
   private reading: NodeJS.Timeout | undefined;
   private readonly queues = new Map<string, Queue<ChunkJob>>();
   private readonly registers: Readonly<Record<WorkerRole, WorkerRegister>>;
@@ -122,7 +122,10 @@ export class LaneQueues {
     try {
       const { interactive, bulk } = this.registers;
       const [ofInteractive, ofBulk] = await Promise.all([interactive.list(), bulk.list()]);
-      this.workers = { interactive: workersOfPartitions(ofInteractive), bulk: workersOfPartitions(ofBulk) };
+      this.workers = {
+        interactive: workersOfPartitions(this.sharesOf.interactive(ofInteractive)),
+        bulk: workersOfPartitions(this.sharesOf.bulk(ofBulk)),
+      };
     } catch (error) {
       this.logger.debug({ error }, 'could not read the register of workers');
     }
@@ -135,19 +138,19 @@ export class LaneQueues {
     const queue = new Queue<ChunkJob>(laneQueueName(lane), {
       connection: this.redis,
       prefix: partitionPrefix(partition),
-      streams: { events: { maxLen: maxEvents } },
+      streams: queueStreams,
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
-    queue.on('error', errorLog(this.logger, 'lane error', { lane, partition: partition }));
+    queue.on('error', errorLog(this.logger, 'lane error', { lane, partition }));
     this.queues.set(key, queue);
     return queue;
   }
 }
 
-/** The worker processes of each partition, when these share all of them. */
-function workersOfPartitions(workers: readonly RegisteredWorker[]): ReadonlyMap<number, number> {
+/** The worker processes of each partition, from the partitions of each process. */
+function workersOfPartitions(shares: ReadonlyMap<string, readonly number[]>): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
-  for (const share of sharePartitions(workers).values())
+  for (const share of shares.values())
     for (const partition of share) counts.set(partition, (counts.get(partition) ?? 0) + 1 / share.length);
   return counts;
 }

@@ -3,7 +3,13 @@ import type { Clock } from '../../shared/contract/dates.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { ApiKey } from '../../shared/store/accounts/api-keys.js';
-import { type CallHour, type CallHourStore, hourOf, latencyBucket } from '../../shared/store/console/call-hours.js';
+import {
+  type CallHour,
+  type CallHourStore,
+  hourOf,
+  latencyBucket,
+  sumOf,
+} from '../../shared/store/console/call-hours.js';
 
 /** A finished call of a known key. */
 interface FinishedCall {
@@ -30,7 +36,11 @@ export class CallHours implements Stoppable {
   private readonly timer: NodeJS.Timeout;
 
   constructor(
-    private readonly options: { readonly store: CallHourStore; readonly clock: Clock; readonly logger: Logger },
+    private readonly options: {
+      readonly store: Pick<CallHourStore, 'add'>;
+      readonly clock: Clock;
+      readonly logger: Pick<Logger, 'warn'>;
+    },
   ) {
     this.timer = setInterval(() => void this.write(), writeEveryMs).unref();
   }
@@ -69,13 +79,22 @@ export class CallHours implements Stoppable {
     this.hours = new Map();
     await this.options.store.add([...written.values()]).catch((error: unknown) => {
       this.options.logger.warn({ error }, 'calls by hour were not stored: the console shows them later');
-      if (this.hours.size === 0) this.hours = written;
+      this.keep(written);
     });
   }
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.write();
+  }
+
+  /** Adds counts that were not stored to those that have begun meanwhile. */
+  private keep(written: ReadonlyMap<string, Counting>): void {
+    for (const [id, counted] of written) {
+      const since = this.hours.get(id);
+      if (since !== undefined) this.hours.set(id, { ...since, ...sumOf([counted, since]) });
+      else if (this.hours.size < maxHours) this.hours.set(id, counted);
+    }
   }
 
   private begin(

@@ -2,7 +2,7 @@ import { settledOrThrow } from './timeouts.js';
 
 /**
  * Runs `work` for each item, at most `limit` at once. An item that fails does not keep the others from being done.
- * @throws the first error of an item; at once an error of the iterable
+ * @throws an error of the iterable, after the work that has begun; else the first error of an item
  */
 export async function eachAtOnce<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,

@@ -15,7 +15,7 @@ export function randomBase62(length: number): string {
   return text;
 }
 
-/** A new public identifier: `org_…`, `key_…`, `mdl_…` or `tok_…`. */
+/** A new public identifier: `org_…`, `key_…`, `mdl_…`, `tok_…` or `mbr_…`. */
 export const newId = (prefix: 'org' | 'key' | 'mdl' | 'tok' | 'mbr'): string => `${prefix}_${randomBase62(16)}`;
 
 /** Characters of an organisation's id that begin the ids of its calls. */

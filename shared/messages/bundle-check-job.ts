@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
 import type { Redis } from '../redis/connect.js';
-import { queuePrefix } from '../redis/keys.js';
+import { queuePrefix, queueStreams } from '../redis/keys.js';
 import type { ExplainMethod } from './score-job.js';
 
 /** The queue of uploaded bundles that wait for their check. A queue of its own: a check may take minutes. */
@@ -52,7 +52,8 @@ const jobOptions = {
 
 /** Queues the check of an upload. @throws the error of Redis */
 export async function requestBundleCheck(redis: Redis, uploadId: string): Promise<void> {
-  const queue = new Queue<BundleCheckJob>(bundleCheckQueueName, { connection: redis, prefix: queuePrefix });
+  const options = { connection: redis, prefix: queuePrefix, streams: queueStreams };
+  const queue = new Queue<BundleCheckJob>(bundleCheckQueueName, options);
   try {
     await queue.add('check', { uploadId }, { ...jobOptions, jobId: uploadId });
   } finally {

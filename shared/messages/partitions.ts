@@ -63,6 +63,19 @@ export function sharePartitions(workers: readonly RegisteredWorker[]): ReadonlyM
   return shares;
 }
 
+/** Makes a `sharePartitions` that computes only when processes came or went. It takes tens of ms for hundreds of them. */
+export function partitionSharing(): typeof sharePartitions {
+  let known = '';
+  let shares: ReturnType<typeof sharePartitions> = new Map();
+  return (workers) => {
+    const members = workers.map(({ id, partitions }) => `${id} ${partitions}`);
+    const names = members.sort().join();
+    if (names !== known) shares = sharePartitions(workers);
+    known = names;
+    return shares;
+  };
+}
+
 /** The places of `total` items in `holders` holders, where each gets the same number, or one more. */
 class Room {
   private readonly min: number;

@@ -102,12 +102,9 @@ export class ActiveCounters {
     await this.note(counter, atRedisMs);
   }
 
-  async list(): Promise<{ readonly counter: UsageCounter }[]> {
+  async list(): Promise<UsageCounter[]> {
     const members = await this.redis.zrange(activeCountersKey, 0, '-1');
-    return members.flatMap((member) => {
-      const counter = counterOf(member);
-      return counter === undefined ? [] : [{ counter }];
-    });
+    return members.flatMap((member) => counterOf(member) ?? []);
   }
 }
 

@@ -31,10 +31,15 @@ export interface BundleCheckLaneOptions {
 
 const maxCheckMs = 2 * 60 * 1000;
 
-/** Checks uploaded bundles, one at a time, each in a process of its own that ends with its check. */
+/**
+ * Checks uploaded bundles, one at a time, each in a process of its own that ends with its check. When it stops it ends the
+ * check in hand, which may take minutes; another pool repeats it.
+ */
 export async function startBundleChecks(options: BundleCheckLaneOptions): Promise<Stoppable> {
   const { blocking, logger } = options;
-  const worker = new Worker<BundleCheckJob>(bundleCheckQueueName, ({ data }) => checkUpload(data.uploadId, options), {
+  const stopping = new AbortController();
+  const check = { ...options, signal: stopping.signal };
+  const worker = new Worker<BundleCheckJob>(bundleCheckQueueName, ({ data }) => checkUpload(data.uploadId, check), {
     connection: blocking,
     prefix: queuePrefix,
     lockDuration: 30_000,
@@ -43,11 +48,22 @@ export async function startBundleChecks(options: BundleCheckLaneOptions): Promis
   worker.on('error', errorLog(logger, 'bundle check error'));
   backOffOnOom(worker);
   worker.on('failed', (job, error) => logger.warn({ upload: job?.data.uploadId, error }, 'bundle check failed'));
-  return { name: 'bundle checks', stop: () => closeWorker(worker, blocking) };
+  return {
+    name: 'bundle checks',
+    stop: async () => {
+      stopping.abort();
+      await closeWorker(worker, blocking);
+    },
+  };
+}
+
+interface CheckOptions extends BundleCheckLaneOptions {
+  /** Ends the check. */
+  readonly signal: AbortSignal;
 }
 
 /** Checks one upload and stores the result. A check may run twice: the later result is the same. */
-async function checkUpload(uploadId: string, options: BundleCheckLaneOptions): Promise<void> {
+async function checkUpload(uploadId: string, options: CheckOptions): Promise<void> {
   const { database, logger } = options;
   const uploads = new UploadStore(database);
   const upload = await uploads.find(uploadId);
@@ -67,17 +83,22 @@ async function checkUpload(uploadId: string, options: BundleCheckLaneOptions): P
   }
 }
 
-/** Runs the process. A process that crashes or hangs fails the bundle. */
+/**
+ * Runs the process. A process that crashes or hangs fails the bundle.
+ * @throws AbortError when the signal ends the process; MongoDB's error
+ */
 async function runCheck(
   archive: string,
   upload: Upload,
   uploads: UploadStore,
-  { clock, timeoutMs = maxCheckMs }: BundleCheckLaneOptions,
+  { clock, timeoutMs = maxCheckMs, signal }: CheckOptions,
 ): Promise<Partial<Upload> & Pick<Upload, 'state'>> {
   const program = new URL('./check-process.js', import.meta.url);
   const child = fork(program, [archive, String(clock.now())], {
     env: workerEnvironment(),
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    signal,
+    killSignal: 'SIGKILL',
   });
   let result: (Partial<Upload> & Pick<Upload, 'state'>) | undefined;
   let isLate = false;
@@ -90,7 +111,10 @@ async function runCheck(
     if (message.kind === 'failed') result = { state: 'failed', problem: message.problem };
     else if (message.kind === 'read') {
       const { manifest, notes } = message;
-      stored.push(uploads.update(upload._id, { state: 'scoring', manifest, notes }));
+      const storing = uploads.update(upload._id, { state: 'scoring', manifest, notes });
+      // Its error is thrown after the process has ended. Unhandled until then, it would end the pool.
+      storing.catch(() => undefined);
+      stored.push(storing);
     } else {
       const { golden, problem, explainMethod: explain_method, contributions, notes } = message;
       const found = { explain_method, contributions, notes, ...(golden === null ? {} : { golden }) };
@@ -99,7 +123,8 @@ async function runCheck(
   });
   const how = await new Promise<string>((resolve, reject) => {
     child.once('error', reject);
-    child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+    // Not `exit`, which may come before the last message.
+    child.once('close', (code, killedBy) => resolve(killedBy ?? `exit code ${code}`));
   }).finally(() => clearTimeout(timer));
   await Promise.all(stored);
   if (result !== undefined) return result;

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Limit } from '../../shared/async/limit.js';
 import { retryAtStart } from '../../shared/async/retry.js';
-import { type RegisteredWorker, sharePartitions } from '../../shared/messages/partitions.js';
+import { partitionSharing, type RegisteredWorker } from '../../shared/messages/partitions.js';
 import { type Lane, lanesOf, type WorkerRole } from '../../shared/messages/score-job.js';
 import type { Stoppable } from '../../shared/process/lifecycle.js';
 import type { Redis } from '../../shared/redis/connect.js';
@@ -37,6 +37,7 @@ export class PartitionWorkers implements Stoppable {
   readonly name = 'partitions';
   private readonly serving = new Map<number, readonly Serving[]>();
   private readonly register: WorkerRegister;
+  private readonly sharesOf = partitionSharing();
   private readonly lanes: readonly ServedLane[];
   private timer: NodeJS.Timeout | undefined;
   private renewing: Promise<void> = Promise.resolve();
@@ -82,11 +83,15 @@ export class PartitionWorkers implements Stoppable {
 
   private async renew(): Promise<void> {
     if (this.isStopping) return;
-    const { self } = this.options;
-    const share = sharePartitions(await this.register.renew(self)).get(self.id) ?? [];
+    const { self, logger } = this.options;
+    const share = this.sharesOf(await this.register.renew(self)).get(self.id) ?? [];
     await Promise.all(share.filter((each) => !this.serving.has(each)).map((each) => this.take(each)));
     // Chunks in flight are finished first, which must not delay the next heartbeat.
-    for (const partition of this.serving.keys()) if (!share.includes(partition)) void this.drop(partition);
+    for (const partition of this.serving.keys())
+      if (!share.includes(partition))
+        this.drop(partition).catch((error: unknown) =>
+          logger.warn({ partition, error }, 'could not close a partition'),
+        );
   }
 
   private async take(partition: number): Promise<void> {

@@ -125,7 +125,9 @@ export function sweepCounter(registry: Registry): (swept: SweepCounts) => void {
 }
 
 function laneQueue(lane: Lane, partition: number, redis: Redis): Queue {
-  const queue = new Queue(laneQueueName(lane), { connection: redis, prefix: partitionPrefix(partition) });
+  // The queue is only read: its settings are those of the gateways.
+  const options = { connection: redis, prefix: partitionPrefix(partition), skipMetasUpdate: true };
+  const queue = new Queue(laneQueueName(lane), options);
   queue.on('error', () => undefined); // the connection logs its own errors
   return queue;
 }

@@ -74,7 +74,11 @@ export async function removeOldPredictions(options: RetentionOptions): Promise<n
     }));
     for (;;) {
       const left: IdRange[] = [];
-      await settledOrThrow(ranges.map(async (range) => left.push(...[(await removeRun(range)) ?? []].flat())));
+      const removeSome = async (range: IdRange): Promise<void> => {
+        const rest = await removeRun(range);
+        if (rest !== undefined) left.push(rest);
+      };
+      await settledOrThrow(ranges.map(removeSome));
       if (left.length === 0) break;
       if (isOver()) return removed;
       await pause(timings.pauseMs, undefined, { signal }).catch(() => undefined);

@@ -1,3 +1,4 @@
+import { eachAtOnce } from '../../shared/async/at-once.js';
 import type { Logger } from '../../shared/process/logger.js';
 import type { ActiveCounters } from '../../shared/quota/leases.js';
 import type { UsageLedger } from '../../shared/store/calls/usage-ledger.js';
@@ -16,12 +17,9 @@ export interface RollUpDeps {
  * @throws errors of Redis when the list of counters cannot be read
  */
 export async function rollUpUsage({ activeCounters, ledger, logger }: RollUpDeps): Promise<void> {
-  const counters = (await activeCounters.list()).values();
-  const rollUpInTurn = async (): Promise<void> => {
-    for (const { counter } of counters)
-      await ledger.advanceRollup(counter).catch((error: unknown) => {
-        logger.warn({ counter, error }, 'usage roll-up failed; retrying');
-      });
-  };
-  await Promise.all(Array.from({ length: countersAtOnce }, rollUpInTurn));
+  await eachAtOnce(await activeCounters.list(), countersAtOnce, (counter) =>
+    ledger.advanceRollup(counter).catch((error: unknown) => {
+      logger.warn({ counter, error }, 'usage roll-up failed; retrying');
+    }),
+  );
 }

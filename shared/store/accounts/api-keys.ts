@@ -1,6 +1,7 @@
 import type { ClientSession, Collection, Db } from 'mongodb';
 import { hashSecret, type KeyKind, newId, newSecret } from '../../contract/identifiers.js';
 import { logged } from '../connection/change-log.js';
+import { inSession } from '../connection/transaction.js';
 import type { KeySettings } from './key-settings.js';
 
 /** One document of `api_keys`. The secret is not stored. */
@@ -56,7 +57,7 @@ export class ApiKeyStore {
       rate_per_second: key.ratePerSecond,
       created_at: key.now,
     };
-    await this.collection.insertOne(document, this.inSession);
+    await this.collection.insertOne(document, inSession(this.session));
     return { key: document, secret };
   }
 
@@ -78,7 +79,7 @@ export class ApiKeyStore {
 
   /** Finds a key by its id, including revoked keys. */
   async find(keyId: string): Promise<ApiKey | undefined> {
-    return (await this.collection.findOne({ _id: keyId }, this.inSession)) ?? undefined;
+    return (await this.collection.findOne({ _id: keyId }, inSession(this.session))) ?? undefined;
   }
 
   /** All revoked keys. */
@@ -89,9 +90,5 @@ export class ApiKeyStore {
   /** The keys of an organisation, oldest first. */
   list(organisationId: string): Promise<ApiKey[]> {
     return this.collection.find({ organisation_id: organisationId }).sort({ created_at: 1 }).toArray();
-  }
-
-  private get inSession(): { session?: ClientSession } {
-    return this.session === undefined ? {} : { session: this.session };
   }
 }

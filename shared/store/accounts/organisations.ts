@@ -2,6 +2,7 @@ import type { ClientSession, Collection, Db } from 'mongodb';
 import { newId } from '../../contract/identifiers.js';
 import type { PlanName } from '../../contract/plans.js';
 import { changeOfOrganisation, logged } from '../connection/change-log.js';
+import { inSession } from '../connection/transaction.js';
 
 export type DeployPolicy = 'block' | 'warn';
 
@@ -33,7 +34,7 @@ export class OrganisationStore {
 
   async create(fields: OrganisationFields, now: Date): Promise<Organisation> {
     const organisation: Organisation = { _id: newId('org'), ...fields, created_at: now };
-    await this.collection.insertOne(organisation, this.inSession);
+    await this.collection.insertOne(organisation, inSession(this.session));
     return organisation;
   }
 
@@ -58,7 +59,7 @@ export class OrganisationStore {
   }
 
   async find(organisationId: string): Promise<Organisation | undefined> {
-    return (await this.collection.findOne({ _id: organisationId }, this.inSession)) ?? undefined;
+    return (await this.collection.findOne({ _id: organisationId }, inSession(this.session))) ?? undefined;
   }
 
   /** All organisations, oldest first. */
@@ -73,9 +74,5 @@ export class OrganisationStore {
       .sort({ _id: 1 })
       .limit(most)
       .toArray();
-  }
-
-  private get inSession(): { session?: ClientSession } {
-    return this.session === undefined ? {} : { session: this.session };
   }
 }

@@ -1,4 +1,5 @@
 import type { ClientSession, Collection, Db } from 'mongodb';
+import { inSession } from '../connection/transaction.js';
 
 /** One document of `retention`. */
 interface Retention {
@@ -54,7 +55,7 @@ export class RetentionStore {
 
   /** The first UTC day with all its predictions; undefined if retention has never removed any. */
   async keptFromDay(session?: ClientSession): Promise<number | undefined> {
-    const found = await this.collection.findOne({ _id: 'predictions' }, session === undefined ? {} : { session });
+    const found = await this.collection.findOne({ _id: 'predictions' }, inSession(session));
     return found?.kept_from_day;
   }
 

@@ -50,18 +50,19 @@ export class ChangeLog {
 
   /**
    * Reads the changes after a number; without a number, only the number of the last change. One read of one document while
-   * nothing has changed.
+   * nothing has changed. By majority read: another change gets the number of one that a failover rolls back.
    * @throws the driver's error, or MongoTimeout
    */
   async since(number: number | undefined, timeoutMs: number): Promise<ChangesSince> {
     return await withMongoTimeout(timeoutMs, async (signal) => {
-      const { last } = (await this.settings.findOne(lastChange, { signal })) ?? { last: 0 };
+      const options = { readConcern: 'majority', signal } as const;
+      const { last } = (await this.settings.findOne(lastChange, options)) ?? { last: 0 };
       if (last === number) return { last, changes: [] };
       // A restored backup may end with a lower number.
       if (number === undefined || last < number || last - number > maxChangesPerRead)
         return { last, changes: undefined };
       const range = { _id: { $gt: number, $lte: last } };
-      const changes = await this.changes.find(range, { sort: { _id: 1 }, signal }).toArray();
+      const changes = await this.changes.find(range, { ...options, sort: { _id: 1 } }).toArray();
       return { last, changes: changes.length === last - number ? changes : undefined };
     });
   }

@@ -7,6 +7,10 @@ export class CommitUnknown extends Error {
   override name = 'CommitUnknown';
 }
 
+/** The options of a command that takes part in a transaction, if there is one. */
+export const inSession = (session: ClientSession | undefined): { session?: ClientSession } =>
+  session === undefined ? {} : { session };
+
 const backOff = { firstDelayMs: 5, maxDelayMs: 100 };
 const transient = 'TransientTransactionError';
 

@@ -1,6 +1,7 @@
 import type { ClientSession, Collection, Db, Filter, UpdateFilter } from 'mongodb';
 import type { ModelFamily } from '../../bundle/manifest/manifest.js';
 import { changeOfOrganisation, logged } from '../connection/change-log.js';
+import { inSession } from '../connection/transaction.js';
 
 /** An administrator's permission to use a model version that has not passed validation. */
 export interface Override {
@@ -58,7 +59,7 @@ export class ModelStore {
   /** Finds a model unless it is deleted. */
   async find(modelId: string): Promise<Model | undefined> {
     const filter = { _id: modelId, deleted_at: { $exists: false } };
-    return (await this.collection.findOne(filter, this.inSession)) ?? undefined;
+    return (await this.collection.findOne(filter, inSession(this.session))) ?? undefined;
   }
 
   /** The models of an organisation without deleted ones, oldest first. */
@@ -87,9 +88,5 @@ export class ModelStore {
       return { result, change: changeOfOrganisation(result?.organisation_id) };
     };
     return logged(this.database, write, this.session);
-  }
-
-  private get inSession(): { session?: ClientSession } {
-    return this.session === undefined ? {} : { session: this.session };
   }
 }

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { CallHours } from '../../../api/http/call-hours.js';
+import type { ApiKey } from '../../../shared/store/accounts/api-keys.js';
 import type { CallHour } from '../../../shared/store/console/call-hours.js';
 import { type RunningService, runningService, startTimeoutMs } from '../../support/service/service.js';
 import { type TestWorkspace, workspace } from '../../support/service/workspace.js';
@@ -38,5 +40,30 @@ describe('the calls by hour of a gateway', () => {
       expect(Object.values(latency).reduce((sum, count) => sum + count, 0)).to.equal(calls);
       expect(Math.abs(last.getTime() - service.clock.now())).to.be.below(60_000);
     }
+  });
+});
+
+describe('CallHours', () => {
+  it('adds counts that were not stored to those of the next time', async () => {
+    const apiKey = { _id: 'key_a', organisation_id: 'org_a', kind: 'live' } as ApiKey;
+    const call = { apiKey, scored: undefined, errorCode: 'model_not_found', latencyMs: 5 };
+    const stored: Omit<CallHour, '_id'>[] = [];
+    let isAway = true;
+    const add = async (written: readonly Omit<CallHour, '_id'>[]): Promise<void> => {
+      if (!isAway) stored.push(...written);
+      else {
+        // Another call ends while the counts are written.
+        hours.count(call);
+        throw new Error('MongoDB is away');
+      }
+    };
+    const hours = new CallHours({ store: { add }, clock: { now: () => 0 }, logger: { warn: () => undefined } });
+    hours.count(call);
+    hours.count({ ...call, errorCode: undefined });
+    await hours.write();
+    isAway = false;
+    await hours.stop();
+    const counts = stored.map(({ calls, errors, latency }) => ({ calls, errors, latency }));
+    expect(counts).to.deep.equal([{ calls: 3, errors: { model_not_found: 2 }, latency: { 7: 3 } }]);
   });
 });

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import {
   maxPartitions,
+  partitionSharing,
   partitionsOf,
   type RegisteredWorker,
   sharePartitions,
@@ -72,6 +73,19 @@ describe('the shares of worker processes', () => {
         expect(pairsOf(one ?? new Map())).to.deep.equal(pairsOf(other ?? new Map()));
       }),
     );
+  });
+
+  it('are computed again only when a process comes or goes, or knows other partitions', () => {
+    const sharesOf = partitionSharing();
+    const [one, other] = [
+      { id: 'one', partitions: 4 },
+      { id: 'other', partitions: 4 },
+    ];
+    const shares = sharesOf([one, other]);
+    expect(shares).to.deep.equal(sharePartitions([one, other]));
+    expect(sharesOf([other, one])).to.equal(shares);
+    for (const workers of [[one], [], [one, { ...other, partitions: 5 }], [one, other]])
+      expect(sharesOf(workers)).to.deep.equal(sharePartitions(workers));
   });
 
   it('move few partitions when a process comes or goes', () => {
