@@ -67,6 +67,7 @@ async function start(config: WorkerConfig, logger: Logger): Promise<void> {
 
 const config = readSettings('pool', () => readWorkerConfig(undefined, availableParallelism()));
 const logger = createLogger(config.logLevel, 'pool');
+process.on('unhandledRejection', (error) => logger.error({ error }, 'unhandled rejection'));
 start(config, logger).catch((error: unknown) => {
   logger.fatal({ error }, `the worker pool could not start: ${messageOf(error)}`);
   process.exit(1);
