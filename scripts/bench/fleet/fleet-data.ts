@@ -12,7 +12,6 @@ const generatorVersion = 1;
 const stampId = 'stamp';
 /** Later than any run on a database. */
 const longestMs = 10 * 365 * dayMs;
-const idFloor: (atMs: number, organisationId: string) => string = callIdFloor;
 const coldPredictionsShare = 0.01;
 /** Collections with the organisations, the same in every database of a fleet. */
 const accountCollections = [
@@ -67,7 +66,7 @@ export async function openFleet(
     activeModels,
     otherModels,
     predictions,
-    idFloor(0, 'org_0a1b2c3d4e5f6g7h'),
+    callIdFloor(0, 'org_0a1b2c3d4e5f6g7h'),
   ]);
   const stamp = await stamps.findOne({ _id: stampId });
   const isUsable = stamp?.generator === generatorVersion && stamp.size === text;
@@ -111,7 +110,7 @@ async function removeCallsSince(
   const calls = database.collection<{ _id: string }>(callsCollection);
   for (const { organisationId, modelIds } of organisations) {
     if (modelIds.length === 0) continue;
-    const range = { $gte: idFloor(sinceMs, organisationId), $lt: idFloor(sinceMs + longestMs, organisationId) };
+    const range = { $gte: callIdFloor(sinceMs, organisationId), $lt: callIdFloor(sinceMs + longestMs, organisationId) };
     await calls.deleteMany({ _id: range });
   }
 }

@@ -60,7 +60,7 @@ export async function writePredictions(
   const names = known.sentNames();
   const fields = fleetRecords(endMs).map((record) => JSON.stringify(known.pack(record, names)));
   const random = seededRandom(seed);
-  const newCallId: (atMs: number, organisationId: string) => string = callIdGenerator();
+  const newCallId = callIdGenerator();
   const calls = Math.ceil(predictions / callRecords);
   const leads = Math.max(callRecords, Math.ceil(predictions / organisations.length / scoresPerLead));
   const store = new CallDocuments(database);
