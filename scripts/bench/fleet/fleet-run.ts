@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { anyLatestScoresKey } from '../../../shared/redis/keys.js';
+import { keysOn } from '../../../shared/redis/scan.js';
 import { coldOrganisations, type FleetOrganisation } from './fleet-accounts.js';
 import { FleetCalls } from './fleet-calls.js';
 import type { FleetData } from './fleet-data.js';
@@ -259,8 +260,8 @@ async function leadMemoryOf(redisUrl: string): Promise<LeadMemory> {
   const redis = new Redis(redisUrl);
   try {
     let [leads, bytes] = [0, 0];
-    for await (const keys of redis.scanStream({ match: anyLatestScoresKey, count: 1_000 }))
-      for (const key of keys as string[]) {
+    for await (const keys of keysOn(redis, anyLatestScoresKey))
+      for (const key of keys) {
         leads += await redis.hlen(key);
         bytes += Number(await redis.memory('USAGE', key, 'SAMPLES', 0));
       }
