@@ -6,6 +6,7 @@ import { slicesOf } from '../../../shared/store/calls/prediction-slice.js';
 import type { Db } from '../../../shared/store/connection/connect.js';
 import { generateLeads } from '../../leads/lead-generator.js';
 import { seededRandom } from '../../leads/seeded-random.js';
+import { scattered } from '../load/request-bodies.js';
 import { type FleetOrganisation, fleetBundle } from './fleet-accounts.js';
 
 /** Records of the fleet without their crm_id; leads take them in turn. */
@@ -14,14 +15,11 @@ export const fleetRecords = (nowMs: number): Readonly<Record<string, unknown>>[]
     ({ record: { crm_id: _, ...fields } }) => fields,
   );
 
-/** The crm_id of a lead of an organisation. Neighbours are far apart in the index, as in a CRM. */
-export const crmIdOf = (lead: number): string =>
-  `LEAD-${String(Math.imul(lead, scatterFactor) >>> 0).padStart(10, '0')}`;
+/** The crm_id of a lead of an organisation. */
+export const crmIdOf = (lead: number): string => `LEAD-${scattered(lead)}`;
 
 const seed = 20_261_123;
 const distinctRecords = 2_000;
-/** An odd factor modulo 2^32 gives every number once and spreads neighbours (Knuth, TAOCP 6.4). */
-const scatterFactor = 2_654_435_761;
 const callRecords = 500;
 const scoresPerLead = 4;
 const days = 30;
