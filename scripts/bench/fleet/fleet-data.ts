@@ -4,7 +4,7 @@ import { callsCollection } from '../../../shared/store/calls/prediction-slice.js
 import type { Db, MongoClient } from '../../../shared/store/connection/connect.js';
 import { prepareDatabase } from '../../../shared/store/connection/prepare-database.js';
 import { coldOrganisations, type FleetOrganisation, writeOrganisations } from './fleet-accounts.js';
-import { writePredictions } from './fleet-predictions.js';
+import { storedFields, writePredictions } from './fleet-predictions.js';
 import type { FleetSize } from './fleet-size.js';
 
 /** Raised when the generator writes other data: databases of another version are generated again. */
@@ -97,7 +97,8 @@ export async function openFleet(
       predictions: coldEach,
     })),
   ];
-  for (const group of groups) await writePredictions(database, { ...group, bundlePath, endMs }, say);
+  const stored = await storedFields(bundlePath, endMs);
+  for (const group of groups) await writePredictions(database, { ...group, ...stored, endMs }, say);
   await stamps.insertOne({ _id: stampId, generator: generatorVersion, size: text, endMs });
   return { name, database, organisations };
 }

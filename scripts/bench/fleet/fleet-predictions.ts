@@ -35,6 +35,21 @@ interface Scored {
   readonly leads: number;
 }
 
+/** A version of the model, and the fields of the fleet's records as its predictions store them. */
+interface StoredFields {
+  readonly version: string;
+  readonly fields: readonly string[];
+}
+
+/** @param nowMs Unix ms that the records are made for */
+export async function storedFields(bundlePath: string, nowMs: number): Promise<StoredFields> {
+  const { manifest } = await fleetBundle(bundlePath);
+  const known = compileKnownFields(manifest);
+  const names = known.sentNames();
+  const fields = fleetRecords(nowMs).map((record) => JSON.stringify(known.pack(record, names)));
+  return { version: manifest.version, fields };
+}
+
 /**
  * Writes predictions as calls of the last 30 days leave them: calls of 500 records, each of five documents, of all
  * models in turn. Each lead is scored four times.
@@ -43,20 +58,15 @@ interface Scored {
  */
 export async function writePredictions(
   database: Db,
-  options: {
+  options: StoredFields & {
     readonly organisations: readonly FleetOrganisation[];
     readonly spread: boolean;
     readonly predictions: number;
-    readonly bundlePath: string;
     readonly endMs: number;
   },
   say: (line: string) => void,
 ): Promise<void> {
-  const { organisations, spread, predictions, bundlePath, endMs } = options;
-  const { manifest } = await fleetBundle(bundlePath);
-  const known = compileKnownFields(manifest);
-  const names = known.sentNames();
-  const fields = fleetRecords(endMs).map((record) => JSON.stringify(known.pack(record, names)));
+  const { organisations, spread, predictions, endMs, version, fields } = options;
   const random = seededRandom(seed);
   const newCallId = callIdGenerator();
   const calls = Math.ceil(predictions / callRecords);
@@ -76,7 +86,7 @@ export async function writePredictions(
       ...documentsOf(scored, {
         callId: newCallId(atMs, organisation.organisationId),
         atMs,
-        version: manifest.version,
+        version,
         fields,
         score: () => random.integer(0, 100),
       }),
@@ -97,13 +107,7 @@ export async function writePredictions(
 
 function documentsOf(
   { organisation, modelId, earlierCalls, leads }: Scored,
-  call: {
-    readonly callId: string;
-    readonly atMs: number;
-    readonly version: string;
-    readonly fields: readonly string[];
-    readonly score: () => number;
-  },
+  call: StoredFields & { readonly callId: string; readonly atMs: number; readonly score: () => number },
 ): CallDocument[] {
   const { callId, version, fields, score } = call;
   const [at, org] = [new Date(call.atMs), organisation.organisationId];
